@@ -1,0 +1,47 @@
+# make reproduce: everything, from a fresh clone.   make test: the tests.   make help: the rest.
+PRESET ?= quick
+CORES ?= all
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+export PATH := $(CURDIR)/$(RUN):$(PATH)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup reproduce test check format clean
+
+help:
+	@echo "make reproduce   figures, tables, claims and report of all studies (PRESET=smoke|quick|paper, CORES=all)"
+	@echo "make test        style checks and tests"
+	@echo "make check       style and type checks only"
+	@echo "make setup       the isolated environment only, in $(VENV)"
+	@echo "make clean       remove results, figures and caches, keep the environment"
+
+setup: $(STAMP)
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v <= (3, 13) else "Python 3.11, 3.12 or 3.13 is needed, this is %d.%d: name another with make PYTHON=python3.12" % v)'
+	$(PYTHON) -m venv $(VENV)
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+reproduce: $(STAMP)
+	@$(RUN)/python -m snakemake --unlock >/dev/null 2>&1 || true
+	$(RUN)/python -m snakemake --cores $(CORES) --config preset=$(PRESET)
+	@$(RUN)/python -m experiments.report $(PRESET)
+
+test: check
+	$(RUN)/python -m pytest
+
+check: $(STAMP)
+	$(RUN)/ruff check .
+	$(RUN)/ruff format --check .
+	$(RUN)/mypy
+
+format: $(STAMP)
+	$(RUN)/ruff check --fix .
+	$(RUN)/ruff format .
+
+clean:
+	rm -rf results/*/ paper_figures/*/ logs .snakemake .checkpoints .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,1 @@
+"""Numerical studies: one folder each, all of the same form."""

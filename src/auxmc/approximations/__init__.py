@@ -1,0 +1,1 @@
+"""Deterministic approximations to posterior distributions."""

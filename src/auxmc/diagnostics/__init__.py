@@ -1,0 +1,1 @@
+"""Effective sample sizes, convergence statistics and error estimates of Monte Carlo output."""

@@ -1,0 +1,69 @@
+"""How a chain sticks: runs of identical states and the number of distinct states."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from auxmc.diagnostics.checks import finite_series
+
+__all__ = ["longest_constant_run", "n_distinct_states"]
+
+
+def longest_constant_run(chain: ArrayLike) -> int:
+    """Length of the longest run of identical consecutive states.
+
+    Args:
+        chain: recorded states [draw, dim], or [draw] for a scalar; at least 1 draw.
+
+    Returns:
+        Number of draws in the longest run, 1 for a chain that moves at every iteration.
+
+    Raises:
+        ValueError: a value is not finite, no draws, or more than two axes.
+
+    >>> longest_constant_run([0.0, 1.0, 1.0, 1.0, 2.0])
+    3
+    """
+    changes = np.flatnonzero(_moved(_states(chain)))
+    n_draws = len(np.asarray(chain))
+    starts = np.concatenate([[0], changes + 1, [n_draws]])
+    return int(np.max(np.diff(starts)))
+
+
+def n_distinct_states(chain: ArrayLike) -> int:
+    """Number of different states that a chain visited.
+
+    Args:
+        chain: recorded states [draw, dim], or [draw] for a scalar; at least 1 draw.
+
+    Returns:
+        Number of different states, at least 1; a state that the chain comes back to counts once.
+
+    Raises:
+        ValueError: a value is not finite, no draws, or more than two axes.
+
+    >>> n_distinct_states([0.0, 1.0, 1.0, 0.0])
+    2
+    """
+    states = _states(chain)
+    arrivals = states[np.concatenate([[True], _moved(states)])]
+    # Adding zero turns -0.0 into 0.0, which are the same state.
+    return len(np.unique(arrivals + 0.0, axis=0))
+
+
+def _states(chain: ArrayLike) -> NDArray[np.floating]:
+    values = np.asarray(chain)
+    if values.ndim not in (1, 2) or values.shape[0] < 1:
+        raise ValueError(
+            f"chain must be [draw, dim] or [draw] with at least 1 draw, got shape {values.shape}"
+        )
+    states = values[:, None] if values.ndim == 1 else values
+    finite = np.isfinite(states).all(axis=1)
+    if not finite.all():
+        draw = int(np.argmin(finite))
+        raise ValueError(f"chain must be finite, got {states[draw].tolist()} at draw {draw} (counted from 0)")
+    return finite_series(states, "chain", min_draws=0)
+
+
+def _moved(states: NDArray[np.floating]) -> NDArray[np.bool_]:
+    moved: NDArray[np.bool_] = np.any(states[1:] != states[:-1], axis=1)
+    return moved

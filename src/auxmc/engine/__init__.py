@@ -1,0 +1,1 @@
+"""Settings, cases, block-wise driver, result files and provenance."""

@@ -1,0 +1,121 @@
+"""Published claims beside measured values: the comparison that every study shares."""
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+__all__ = ["VERDICTS", "Measurement", "judge", "read_claims", "verdict"]
+
+VERDICTS = ("reproduced", "not reproduced", "inconclusive", "timing")
+
+
+class Measurement(NamedTuple):
+    """What we measured for one line of a claim.
+
+    Attributes:
+        value: measured value in the unit of the claim; NaN when the preset does not run what it needs.
+        error: Monte Carlo standard error of the value; 0 for an exact value, NaN when it is unknown.
+        note: one sentence where the reader needs it: how it was computed, or why it is missing.
+    """
+
+    value: float
+    error: float
+    note: str = ""
+
+
+def read_claims(path: Path) -> pd.DataFrame:
+    """Reads the published claims of a study.
+
+    Args:
+        path: CSV with columns claim_id, setting, statement, source, published, low, high, kind; low and high
+            bound the values that count as agreement (empty: unbounded); kind is I (independent of the
+            implementation), W (wall-clock) or Q (qualitative, random event).
+
+    Raises:
+        ValueError: a column is missing, a kind is unknown, or a line appears twice.
+    """
+    table = pd.read_csv(path, dtype={"claim_id": str, "setting": str, "published": str}, keep_default_na=True)
+    missing = {"claim_id", "setting", "statement", "source", "published", "low", "high", "kind"} - set(table)
+    if missing:
+        raise ValueError(f"{path}: column {sorted(missing)[0]!r} is missing")
+    if not set(table["kind"]) <= {"I", "W", "Q"}:
+        raise ValueError(
+            f"{path}: kind must be I, W or Q, got {sorted(set(table['kind']) - {'I', 'W', 'Q'})}"
+        )
+    if table.duplicated(["claim_id", "setting"]).any():
+        raise ValueError(f"{path}: a claim and setting appears twice")
+    return table
+
+
+def verdict(measurement: Measurement, low: float, high: float, kind: str) -> str:
+    """Compares a measured value with the band that counts as agreement.
+
+    A value within the band is "reproduced" and one outside is "not reproduced" only if the edge of the band is
+    more than two Monte Carlo standard errors away; nearer than that, more draws could change the verdict, and it
+    is "inconclusive". An unknown error counts as zero. Claims about time are "timing": they describe
+    a machine.
+
+    Args:
+        measurement: measured value and error.
+        low: lower end of the band; NaN for none.
+        high: upper end of the band; NaN for none.
+        kind: "I", "W" or "Q".
+    """
+    if kind == "W":
+        return "timing"
+    if not math.isfinite(measurement.value):
+        return "inconclusive"
+    low = -math.inf if math.isnan(low) else low
+    high = math.inf if math.isnan(high) else high
+    margin = 2 * (measurement.error if math.isfinite(measurement.error) else 0.0)
+    inside = low <= measurement.value <= high
+    nearest_edge = min(abs(measurement.value - low), abs(measurement.value - high))
+    if margin and nearest_edge < margin:
+        return "inconclusive"
+    return "reproduced" if inside else "not reproduced"
+
+
+def judge(
+    claims: pd.DataFrame,
+    measure: Mapping[str, Callable[[pd.DataFrame, pd.DataFrame], Mapping[str, Measurement]]],
+    summary: pd.DataFrame,
+    curves: pd.DataFrame,
+) -> pd.DataFrame:
+    """Measures every claim and gives its verdict.
+
+    Args:
+        claims: table of `read_claims`.
+        measure: for each claim id, a function of the summary and the curves that returns a measurement for each
+            setting of the claim.
+        summary: the study's summary table.
+        curves: the study's table of curves.
+
+    Returns:
+        The claims with columns measured, monte_carlo_error, verdict, note.
+
+    Raises:
+        ValueError: a claim has no function, a function no claim, or a setting has no measurement.
+    """
+    unmatched = set(claims["claim_id"]) ^ set(measure)
+    if unmatched:
+        raise ValueError(f"claims without a function, or functions without a claim: {sorted(unmatched)}")
+    found = {claim: function(summary, curves) for claim, function in measure.items()}
+    rows = []
+    for line in claims.to_dict("records"):
+        measurements = found[line["claim_id"]]
+        if line["setting"] not in measurements:
+            raise ValueError(f"{line['claim_id']}: nothing measured for the setting {line['setting']!r}")
+        m = measurements[line["setting"]]
+        rows.append(
+            {
+                **line,
+                "measured": m.value,
+                "monte_carlo_error": m.error,
+                "verdict": verdict(m, float(line["low"]), float(line["high"]), line["kind"]),
+                "note": m.note,
+            }
+        )
+    return pd.DataFrame(rows)

@@ -1,0 +1,51 @@
+"""Progress of a run as plain lines, which read well in a terminal, in a log file and on a cluster."""
+
+import sys
+import time
+from typing import TextIO
+
+__all__ = ["Progress"]
+
+
+class Progress:
+    """Prints a line when a run starts, at most every few seconds while it runs, and when it ends.
+
+    Args:
+        label: what is running, printed at the start of each line.
+        interval_s: least time between two lines, in seconds.
+        file: where to print; standard error by default.
+    """
+
+    def __init__(self, label: str, interval_s: float = 5.0, file: TextIO | None = None) -> None:
+        self.label = label
+        self.interval_s = interval_s
+        self.file = file
+        self._last = -float("inf")
+        self._begin = 0.0
+        self._total = 0
+        self._resumed = 0
+
+    def start(self, total: int, done: int, compile_s: float) -> None:
+        """Announces a run of `total` iterations of which `done` were taken from a checkpoint."""
+        self._total, self._resumed, self._begin = total, done, time.monotonic()
+        self._last = -float("inf")
+        resumed = f", resumed at {done}" if done else ""
+        self._print(f"{total} iterations, compiled in {compile_s:.1f} s{resumed}")
+
+    def advance(self, done: int, run_s: float) -> None:
+        """Reports `done` finished iterations after `run_s` seconds of running."""
+        now = time.monotonic()
+        if done < self._total and now - self._last < self.interval_s:
+            return
+        self._last = now
+        fraction = (done - self._resumed) / max(1, self._total - self._resumed)
+        left_s = (now - self._begin) * (1 - fraction) / max(fraction, 1e-9)
+        left = f", about {left_s:.0f} s left" if done < self._total else f", done in {run_s:.1f} s"
+        self._print(f"{done} of {self._total} iterations ({100 * done / self._total:.0f} %){left}")
+
+    def say(self, text: str) -> None:
+        """Prints one line about something that is not an iteration."""
+        self._print(text)
+
+    def _print(self, text: str) -> None:
+        print(f"{self.label}: {text}", file=self.file or sys.stderr, flush=True)

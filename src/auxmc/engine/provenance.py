@@ -1,0 +1,77 @@
+"""What produced a result: settings, code, versions, device, time and memory."""
+
+import datetime
+import importlib.metadata
+import os
+import platform
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+__all__ = ["describe_environment", "peak_memory_mib"]
+
+_PACKAGES = ("auxmc", "jax", "jaxlib", "numpy", "scipy", "xarray", "h5netcdf", "arviz-stats", "hydra-core")
+
+
+def describe_environment(root: Path) -> dict[str, Any]:
+    """Machine, device, threads, package versions and code revision of the running process.
+
+    Args:
+        root: folder of the project, asked for its git commit.
+
+    Returns:
+        Attributes for a result file. JAX must already be configured.
+    """
+    import jax
+
+    return {
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "git_commit": _git(root, "rev-parse", "HEAD") or "not a git checkout",
+        "git_dirty": str(bool(_git(root, "status", "--porcelain", "--untracked-files=no"))),
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "processor": _processor(),
+        "device": f"{jax.devices()[0].platform}: {jax.devices()[0].device_kind}",
+        "threads": {
+            name: os.environ.get(name, "unset")
+            for name in ("NPROC", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+        },
+        "jax_settings": {
+            name: str(getattr(jax.config, name))
+            for name in ("jax_enable_x64", "jax_default_prng_impl", "jax_threefry_partitionable")
+        },
+    }
+
+
+def peak_memory_mib() -> float:
+    """Largest resident memory of this process so far, in MiB."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _git(root: Path, *words: str) -> str:
+    try:
+        done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

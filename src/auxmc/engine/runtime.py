@@ -1,0 +1,66 @@
+"""The one place where JAX is set up: precision, device, threads, compilation cache."""
+
+import hashlib
+import importlib.metadata
+import logging
+import os
+import platform
+from pathlib import Path
+
+__all__ = ["HARDWARE", "HardwareError", "configure"]
+
+HARDWARE = ("cpu", "gpu", "auto")
+
+
+class HardwareError(RuntimeError):
+    """The requested kind of device is not there."""
+
+
+def configure(hardware: str = "cpu", compilation_cache: Path | None = None) -> str:
+    """Switches on float64, selects the device and fixes the number of threads, before JAX is first used.
+
+    Args:
+        hardware: "cpu", "gpu" (fails where there is none: JAX alone would fall back to the CPU in silence),
+            or "auto".
+        compilation_cache: folder for compiled programs, kept apart by jaxlib version and processor model
+            because programs compiled elsewhere can crash; None switches the cache off.
+
+    Returns:
+        The kind of device in use, "cpu" or "gpu".
+
+    Raises:
+        HardwareError: `hardware` is "gpu" and JAX finds no GPU.
+    """
+    # One thread a case: the number of threads changes the last bits of LAPACK results and of reductions.
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NPROC"):
+        os.environ.setdefault(name, "1")
+    if hardware == "cpu":
+        os.environ["JAX_PLATFORMS"] = "cpu"
+    elif "JAX_PLATFORMS" in os.environ and hardware == "gpu":
+        del os.environ["JAX_PLATFORMS"]
+    logging.getLogger("jax").setLevel(logging.WARNING)
+
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    if compilation_cache is not None:
+        folder = compilation_cache / f"{importlib.metadata.version('jaxlib')}-{_processor_hash()}"
+        folder.mkdir(parents=True, exist_ok=True)
+        jax.config.update("jax_compilation_cache_dir", str(folder))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
+    device = jax.default_backend()
+    if hardware == "gpu" and device != "gpu":
+        raise HardwareError(
+            "hardware=gpu, but JAX finds no GPU here: install the package with its extra 'gpu' on a machine "
+            "with an NVIDIA driver, or use hardware=auto or hardware=cpu"
+        )
+    return device
+
+
+def _processor_hash() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = "".join(sorted({line for line in lines if line.startswith(("model name", "flags"))}))
+    except OSError:
+        model = platform.processor() + platform.machine()
+    return hashlib.sha256(model.encode()).hexdigest()[:12]

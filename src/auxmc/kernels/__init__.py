@@ -1,0 +1,1 @@
+"""Markov transition operators: pure `init`, `draw`, `apply` and `step`."""

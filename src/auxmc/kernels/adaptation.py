@@ -1,0 +1,135 @@
+"""Step-size adaptation in batches during warm-up, as a kernel around a kernel."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+from auxmc.kernels.base import Kernel
+
+__all__ = [
+    "ACCEPT_RATE_HIGH",
+    "ACCEPT_RATE_LOW",
+    "AdaptationInfo",
+    "AdaptationState",
+    "adaptation_factor",
+    "batch_adaptation",
+]
+
+ACCEPT_RATE_LOW = 0.15
+"""Accept rate of a batch below which the scale is divided."""
+
+ACCEPT_RATE_HIGH = 0.30
+"""Accept rate of a batch above which the scale is multiplied."""
+
+
+class AdaptationState(NamedTuple):
+    """State of an adapted kernel.
+
+    Attributes:
+        inner: state of the kernel that is adapted.
+        scale: its scale in the next step.
+        n_steps: steps made so far (int32).
+        n_accepted: accepted steps of the present batch (int32).
+    """
+
+    inner: Any
+    scale: Array
+    n_steps: Array
+    n_accepted: Array
+
+
+class AdaptationInfo(NamedTuple):
+    """What one step did.
+
+    Attributes:
+        inner: info of the kernel that is adapted.
+        scale: scale that this step used.
+    """
+
+    inner: Any
+    scale: Array
+
+
+def adaptation_factor(batch: Array) -> Array:
+    """Factor by which the scale changes after batch 0, 1, ...: 4.025, 3.05, 2.075, then 1.1 for ever.
+
+    Source: pseudo-marginal specification, section 4.5: f_b = 5 - 3.9 min(b + 1, 4) / 4.
+
+    >>> [round(float(adaptation_factor(jnp.asarray(b))), 3) for b in range(5)]
+    [4.025, 3.05, 2.075, 1.1, 1.1]
+    """
+    return 5.0 - 3.9 * jnp.minimum(batch + 1, 4).astype(float) / 4.0
+
+
+def batch_adaptation(
+    build: Callable[[Array], Kernel],
+    initial_scale: Array | float,
+    batch_size: int = 100,
+    n_batches: int = 20,
+    accepted: Callable[[Any], Array] | None = None,
+) -> Kernel:
+    """Adapts the scale of a kernel after each batch of steps, then freezes it.
+
+    After batch b the scale is divided by f_b if the accept rate of the batch was below 0.15, multiplied by
+    f_b if it was above 0.30 and left alone otherwise. The chain runs on across batches, and after
+    `n_batches * batch_size` steps the scale no longer changes: from then on the kernel is a valid one.
+
+    Args:
+        build: maps a scale (traced scalar) to a Kernel; the random numbers that this draws must not depend on
+            the scale.
+        initial_scale: scale of the first batch (positive; may be traced).
+        batch_size: steps in a batch.
+        n_batches: batches after which the scale is frozen; 0 never adapts.
+        accepted: maps the info of the inner kernel to the flag that is counted; by default
+            `accepted_position` where the info has it, else `accepted`.
+
+    Returns:
+        Kernel on AdaptationState with AdaptationInfo; `init` takes what the inner `init` takes.
+
+    Raises:
+        ValueError: batch_size is not positive, or n_batches is negative.
+
+    Source: pseudo-marginal specification, section 4.5.
+    """
+    if batch_size < 1:
+        raise ValueError(f"batch_size must be a positive whole number, got {batch_size}")
+    if n_batches < 0:
+        raise ValueError(f"n_batches must not be negative, got {n_batches}")
+    first_scale = jnp.asarray(initial_scale, float)
+    is_accepted = _default_accepted if accepted is None else accepted
+
+    def init(*args: Any) -> AdaptationState:
+        zero = jnp.zeros((), jnp.int32)
+        return AdaptationState(build(first_scale).init(*args), first_scale, zero, zero)
+
+    def draw(key: Array) -> Any:
+        return build(first_scale).draw(key)
+
+    def apply(noise: Any, state: AdaptationState) -> tuple[AdaptationState, AdaptationInfo]:
+        inner, info = build(state.scale).apply(noise, state.inner)
+        n_steps = state.n_steps + 1
+        n_accepted = state.n_accepted + is_accepted(info).astype(jnp.int32)
+        batch_ends = n_steps % batch_size == 0
+        adapts = batch_ends & (n_steps <= n_batches * batch_size)
+        factor = adaptation_factor(n_steps // batch_size - 1)
+        rate = n_accepted.astype(float) / batch_size
+        changed = jnp.where(
+            rate < ACCEPT_RATE_LOW,
+            state.scale / factor,
+            jnp.where(rate > ACCEPT_RATE_HIGH, state.scale * factor, state.scale),
+        )
+        new_state = AdaptationState(
+            inner=inner,
+            scale=jnp.where(adapts, changed, state.scale),
+            n_steps=n_steps,
+            n_accepted=jnp.where(batch_ends, 0, n_accepted),
+        )
+        return new_state, AdaptationInfo(info, state.scale)
+
+    return Kernel(init, draw, apply)
+
+
+def _default_accepted(info: Any) -> Array:
+    return info.accepted_position if hasattr(info, "accepted_position") else info.accepted

@@ -1,0 +1,155 @@
+"""Metropolis kernels: random walk and independence proposals."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from auxmc.kernels.base import Kernel
+
+__all__ = [
+    "IndependenceNoise",
+    "MetropolisInfo",
+    "MetropolisState",
+    "RandomWalkNoise",
+    "draw_random_walk",
+    "metropolis_accept",
+    "metropolis_independence",
+    "random_walk_metropolis",
+]
+
+
+class MetropolisState(NamedTuple):
+    """State of a Metropolis kernel.
+
+    Attributes:
+        position: current point [dim].
+        log_density: log density (random walk) or log weight (independence) at `position`, in nats.
+    """
+
+    position: Array
+    log_density: Array
+
+
+class MetropolisInfo(NamedTuple):
+    """What one Metropolis step did.
+
+    Attributes:
+        accepted: whether the proposal was accepted (bool).
+        acceptance_probability: min(1, exp(difference of log densities)), 0 for a proposal that is not finite.
+        n_evaluations: calls of the log density, always 1 (int32).
+    """
+
+    accepted: Array
+    acceptance_probability: Array
+    n_evaluations: Array
+
+
+class RandomWalkNoise(NamedTuple):
+    """Random numbers of one random-walk step: `normal` [dim] and the log of the accept uniform."""
+
+    normal: Array
+    log_uniform: Array
+
+
+class IndependenceNoise(NamedTuple):
+    """Random numbers of one independence step: the proposal [dim] and the log of the accept uniform."""
+
+    proposal: Array
+    log_uniform: Array
+
+
+def metropolis_accept(log_uniform: Array, log_proposed: Array, log_current: Array) -> Array:
+    """Whether a proposal is accepted: log U < log_proposed - log_current, and log_proposed is finite.
+
+    A NaN difference rejects. A proposal of log density +inf is rejected too: the chain could never leave it.
+    """
+    return (log_uniform < log_proposed - log_current) & jnp.isfinite(log_proposed)
+
+
+def draw_random_walk(key: Array, dim: int) -> RandomWalkNoise:
+    """Draws the random numbers of one random-walk step in `dim` dimensions."""
+    return RandomWalkNoise(
+        normal=jax.random.normal(jax.random.fold_in(key, 0), (dim,)),
+        log_uniform=-jax.random.exponential(jax.random.fold_in(key, 1)),
+    )
+
+
+def random_walk_metropolis(log_density: Callable[[Array], Array], scale: Array | float, dim: int) -> Kernel:
+    """Metropolis kernel with a Gaussian random-walk proposal.
+
+    Args:
+        log_density: maps position [dim] to an unnormalised log density, in nats.
+        scale: standard deviation of the proposal, a scalar or one per coordinate [dim]; may be traced.
+        dim: length of the position.
+
+    Returns:
+        Kernel on MetropolisState with MetropolisInfo.
+
+    Raises:
+        ValueError: dim is not positive.
+
+    Source: PhD thesis, Algorithm 1 with a symmetric proposal.
+
+    >>> kernel = random_walk_metropolis(lambda x: -0.5 * jnp.sum(x**2), 0.5, dim=2)
+    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(2)))
+    >>> state.position.shape
+    (2,)
+    """
+    if dim < 1:
+        raise ValueError(f"dim must be a positive whole number, got {dim}")
+
+    def init(position: Array) -> MetropolisState:
+        return MetropolisState(position, log_density(position))
+
+    def draw(key: Array) -> RandomWalkNoise:
+        return draw_random_walk(key, dim)
+
+    def apply(noise: RandomWalkNoise, state: MetropolisState) -> tuple[MetropolisState, MetropolisInfo]:
+        position = state.position + scale * noise.normal
+        return _transition(noise.log_uniform, MetropolisState(position, log_density(position)), state)
+
+    return Kernel(init, draw, apply)
+
+
+def metropolis_independence(
+    log_weight: Callable[[Array], Array], draw_proposal: Callable[[Array], Array]
+) -> Kernel:
+    """Metropolis kernel whose proposals do not depend on the current point.
+
+    Args:
+        log_weight: maps position [dim] to the log of target density over proposal density, in nats.
+        draw_proposal: maps a key to a draw [dim] from the proposal distribution.
+
+    Returns:
+        Kernel on MetropolisState, whose `log_density` is the log weight, with MetropolisInfo.
+
+    Source: PhD thesis, Algorithm 1 with q(x'|x) = q(x').
+    """
+
+    def init(position: Array) -> MetropolisState:
+        return MetropolisState(position, log_weight(position))
+
+    def draw(key: Array) -> IndependenceNoise:
+        return IndependenceNoise(
+            proposal=draw_proposal(jax.random.fold_in(key, 0)),
+            log_uniform=-jax.random.exponential(jax.random.fold_in(key, 1)),
+        )
+
+    def apply(noise: IndependenceNoise, state: MetropolisState) -> tuple[MetropolisState, MetropolisInfo]:
+        proposed = MetropolisState(noise.proposal, log_weight(noise.proposal))
+        return _transition(noise.log_uniform, proposed, state)
+
+    return Kernel(init, draw, apply)
+
+
+def _transition(
+    log_uniform: Array, proposed: MetropolisState, current: MetropolisState
+) -> tuple[MetropolisState, MetropolisInfo]:
+    accepted = metropolis_accept(log_uniform, proposed.log_density, current.log_density)
+    state = jax.tree.map(lambda new, old: jnp.where(accepted, new, old), proposed, current)
+    ratio = jnp.exp(jnp.minimum(proposed.log_density - current.log_density, 0.0))
+    probability = jnp.where(jnp.isfinite(proposed.log_density), ratio, 0.0)
+    return state, MetropolisInfo(accepted, probability, jnp.ones((), jnp.int32))

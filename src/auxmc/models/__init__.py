@@ -1,0 +1,1 @@
+"""Target densities, their estimators and their data."""

@@ -1,0 +1,1 @@
+"""Stable special functions and structured linear algebra."""

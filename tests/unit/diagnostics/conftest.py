@@ -1,0 +1,19 @@
+"""Made-up series with known properties, for the tests of the diagnostics."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy.signal import lfilter
+
+
+@pytest.fixture
+def autoregression() -> Callable[[int, float, tuple[int, ...]], np.ndarray]:
+    """Maps (seed, coefficient, shape) to stationary Gaussian AR(1) series [..., draw] of unit variance."""
+
+    def generate(seed: int, coefficient: float, shape: tuple[int, ...]) -> np.ndarray:
+        noise = np.random.default_rng(seed).normal(size=shape) * np.sqrt(1.0 - coefficient**2)
+        noise[..., 0] /= np.sqrt(1.0 - coefficient**2)
+        return lfilter([1.0], [1.0, -coefficient], noise, axis=-1)
+
+    return generate

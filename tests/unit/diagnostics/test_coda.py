@@ -1,0 +1,189 @@
+"""Agreement of the coda diagnostics with values computed by coda 0.19-4, and with theory."""
+
+import numpy as np
+import pytest
+
+from auxmc.diagnostics.coda import (
+    effective_sample_size,
+    gelman_plot_ends,
+    potential_scale_reduction,
+    potential_scale_reduction_path,
+    spectral_density_at_zero,
+)
+
+
+def congruential(seed: int, n_draws: int, coefficient: float, offset: float = 0.0) -> np.ndarray:
+    """AR(1) series [draw] driven by the uniform numbers of a multiplicative congruential generator."""
+    modulus, value, series = 2**31 - 1, 0.0, np.empty(n_draws)
+    for index in range(n_draws):
+        seed = 16807 * seed % modulus
+        value = coefficient * value + seed / modulus - 0.5
+        series[index] = value + offset
+    return series
+
+
+def four_chains() -> np.ndarray:
+    offsets = [0.0, 0.1, -0.2, 0.3]
+    return np.stack([congruential(seed, 500, 0.9, offset) for seed, offset in enumerate(offsets, start=1)])
+
+
+def test_generator_gives_the_published_first_values() -> None:
+    series = congruential(12345, 3, 0.9)
+    np.testing.assert_allclose(series, [-0.4033834715, -0.0290504970, 0.4215570504], atol=5e-11)
+
+
+@pytest.mark.parametrize(
+    ("series", "expected"),
+    [
+        (congruential(12345, 2000, 0.9), 106.566101232),
+        (congruential(777, 2000, 0.0), 2000.0),
+        (np.repeat(congruential(5, 100, 0.5), 20), 38.3461486814),
+    ],
+    ids=["order_1", "order_0", "order_21"],
+)
+def test_effective_sample_size_is_that_of_coda(series: np.ndarray, expected: float) -> None:
+    assert float(effective_sample_size(series)) == pytest.approx(expected, rel=5e-12)
+
+
+def test_spectral_density_is_that_of_coda() -> None:
+    assert float(spectral_density_at_zero(congruential(12345, 2000, 0.9))) == pytest.approx(
+        8.1552312857, rel=1e-11
+    )
+
+
+def test_scale_reduction_is_that_of_coda() -> None:
+    result = potential_scale_reduction(four_chains())
+    assert float(result.point) == pytest.approx(1.12351544904, rel=5e-12)
+    assert float(result.upper) == pytest.approx(1.33200890660, rel=5e-12)
+
+
+@pytest.mark.parametrize(("coefficient", "tolerance"), [(-0.5, 0.05), (0.0, 0.05), (0.9, 0.05), (0.99, 0.10)])
+def test_effective_sample_size_of_an_autoregression(
+    autoregression, coefficient: float, tolerance: float
+) -> None:
+    n_draws = 20000
+    series = autoregression(1, coefficient, (200, n_draws))
+    exact = n_draws * (1.0 - coefficient) / (1.0 + coefficient)
+    assert float(np.median(effective_sample_size(series))) == pytest.approx(exact, rel=tolerance)
+
+
+def test_lanes_do_not_influence_each_other(autoregression) -> None:
+    lanes = np.stack([autoregression(2, c, (3, 700)) for c in (-0.5, 0.0, 0.9, 0.99)])
+    lanes[1, 2] = 0.1
+    together = effective_sample_size(lanes)
+    alone = [[float(effective_sample_size(series)) for series in row] for row in lanes]
+    np.testing.assert_allclose(together, alone, rtol=1e-12)
+    assert together.shape == (4, 3)
+    assert together[1, 2] == 0.0
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, -3e300, 1e-300])
+def test_constant_series_has_no_effective_draws(value: float) -> None:
+    assert float(effective_sample_size(np.full(777, value))) == 0.0
+    assert float(spectral_density_at_zero(np.full(777, value))) == 0.0
+
+
+def test_straight_line_has_no_effective_draws() -> None:
+    assert float(effective_sample_size(0.1 * np.arange(5000) + 3.0)) == 0.0
+
+
+@pytest.mark.parametrize(("scale", "offset"), [(1e-200, 0.0), (1e200, 0.0), (1e-3, 1e3), (-7.0, 2.0)])
+def test_effective_sample_size_does_not_depend_on_units(scale: float, offset: float) -> None:
+    series = congruential(12345, 2000, 0.9)
+    assert float(effective_sample_size(scale * series + offset)) == pytest.approx(106.566101232, rel=1e-8)
+
+
+def test_integer_series_is_that_of_the_same_numbers() -> None:
+    series = np.random.default_rng(3).poisson(4.0, size=3000)
+    assert float(effective_sample_size(series)) == float(effective_sample_size(series.astype(float)))
+    assert 2500 < float(effective_sample_size(series)) < 3500
+
+
+def test_series_stuck_for_most_of_its_length_is_penalised(autoregression) -> None:
+    series = autoregression(4, 0.0, (2000,))
+    series[200:] = series[200]
+    assert float(effective_sample_size(series)) < 60.0
+
+
+def test_shortest_series_are_handled() -> None:
+    assert float(effective_sample_size([0.0, 1.0])) == pytest.approx(1.0 * 2 * 0.5 / 0.5)
+    with pytest.raises(ValueError, match="at least 2 draws"):
+        effective_sample_size([1.0])
+
+
+@pytest.mark.parametrize("function", [effective_sample_size, spectral_density_at_zero])
+def test_nan_is_refused(function) -> None:
+    series = np.ones((2, 50))
+    series[1, 33] = np.nan
+    with pytest.raises(ValueError, match="chain 1, draw 33"):
+        function(series)
+
+
+def test_path_ends_with_the_whole_chains_and_equals_each_prefix() -> None:
+    chains = np.stack([four_chains(), four_chains()[::-1] ** 3 + 100.0])
+    ends = np.array([2, 51, 250, 499, 500])
+    path = potential_scale_reduction_path(chains, ends)
+    assert path.point.shape == path.upper.shape == (2, 5)
+    for index, end in enumerate(ends):
+        prefix = potential_scale_reduction(chains[..., :end])
+        np.testing.assert_allclose(path.point[:, index], prefix.point, rtol=1e-10)
+        np.testing.assert_allclose(path.upper[:, index], prefix.upper, rtol=1e-10)
+
+
+def test_scale_reduction_does_not_depend_on_units() -> None:
+    chains = four_chains()
+    moved = potential_scale_reduction(1e-3 * chains + 1e5)
+    assert float(moved.point) == pytest.approx(1.12351544904, rel=1e-6)
+
+
+def test_equal_chains_have_scale_reduction_below_one() -> None:
+    same = np.broadcast_to(congruential(1, 100, 0.0), (4, 100))
+    result = potential_scale_reduction(same)
+    assert float(result.point) == pytest.approx(np.sqrt(0.99))
+
+
+def test_stuck_chain_of_four_is_seen(autoregression) -> None:
+    chains = autoregression(5, 0.0, (4, 1000))
+    chains[3] = 2.0
+    assert float(potential_scale_reduction(chains).point) > 1.1
+
+
+def test_chains_that_never_move_have_infinite_scale_reduction() -> None:
+    chains = np.repeat([[0.1], [0.2], [0.7]], 100, axis=1)
+    result = potential_scale_reduction(chains)
+    assert np.isposinf(result.point)
+    assert np.isposinf(result.upper)
+    assert np.isnan(potential_scale_reduction(np.full((3, 100), 0.1)).point)
+
+
+def test_path_of_chains_that_start_stuck_recovers(autoregression) -> None:
+    chains = autoregression(6, 0.0, (4, 2000))
+    chains[:, :60] = chains[:, :1]
+    path = potential_scale_reduction_path(chains, gelman_plot_ends(2000))
+    assert np.isposinf(path.point[0])
+    assert path.point[-1] < 1.1
+
+
+@pytest.mark.parametrize("ends", [[], [1, 5], [5, 5], [5, 501], [2.5]])
+def test_unusable_ends_are_refused(ends: list) -> None:
+    with pytest.raises(ValueError, match="ends must"):
+        potential_scale_reduction_path(four_chains(), ends)
+
+
+def test_one_chain_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least 2 chains"):
+        potential_scale_reduction(np.zeros((1, 100)))
+
+
+def test_plot_ends_are_those_of_the_published_figure() -> None:
+    expected = [*range(51, 9803, 199), 10000]
+    assert gelman_plot_ends(10000).tolist() == expected
+    assert len(expected) == 51
+
+
+@pytest.mark.parametrize("n_draws", [2, 50, 51, 59, 60, 61, 300, 1234, 50000])
+def test_plot_ends_increase_to_the_last_draw(n_draws: int) -> None:
+    ends = gelman_plot_ends(n_draws)
+    assert ends[-1] == n_draws
+    assert np.all(np.diff(ends) > 0)
+    assert len(ends) <= 51

@@ -1,0 +1,110 @@
+"""Rank-normalised diagnostics on series with known properties."""
+
+import numpy as np
+import pytest
+
+from auxmc.diagnostics.summary import bulk_ess, mcse_mean, mcse_sd, rank_r_hat, summarise_chains, tail_ess
+
+FUNCTIONS = [bulk_ess, tail_ess, rank_r_hat, mcse_mean, mcse_sd, summarise_chains]
+
+
+@pytest.mark.parametrize(("coefficient", "tolerance"), [(-0.5, 0.05), (0.0, 0.05), (0.9, 0.05), (0.99, 0.10)])
+def test_bulk_size_and_errors_of_an_autoregression(
+    autoregression, coefficient: float, tolerance: float
+) -> None:
+    n_draws = 5000
+    chains = autoregression(1, coefficient, (200, 4, n_draws))
+    n_total = 4 * n_draws
+    exact = n_total * (1.0 - coefficient) / (1.0 + coefficient)
+    exact_squares = n_total * (1.0 - coefficient**2) / (1.0 + coefficient**2)
+    assert np.median(bulk_ess(chains)) == pytest.approx(exact, rel=tolerance)
+    assert np.median(mcse_mean(chains)) == pytest.approx(exact**-0.5, rel=tolerance)
+    assert np.median(mcse_sd(chains)) == pytest.approx((2.0 * exact_squares) ** -0.5, rel=tolerance)
+    # Eight half chains with exact / 8 effective draws each: R-hat is about 1 + 4 / exact.
+    assert np.median(rank_r_hat(chains)) < 1.0 + 8.0 / exact
+
+
+def test_stuck_chain_of_four_is_seen(autoregression) -> None:
+    chains = autoregression(2, 0.5, (4, 1000))
+    chains[2] = chains[2, 0]
+    assert rank_r_hat(chains) > 1.1
+
+
+def test_stuck_chain_at_the_centre_is_seen(autoregression) -> None:
+    chains = autoregression(2, 0.5, (4, 1000))
+    chains[2] = 0.0
+    assert rank_r_hat(chains) > 1.1
+
+
+def test_chains_in_two_modes_are_seen(autoregression) -> None:
+    chains = autoregression(3, 0.0, (4, 1000)) + np.array([[-5.0], [-5.0], [5.0], [5.0]])
+    assert rank_r_hat(chains) > 1.5
+    assert bulk_ess(chains) < 40
+
+
+def test_drift_within_chains_is_seen(autoregression) -> None:
+    chains = autoregression(4, 0.0, (4, 1000)) + np.linspace(-2.0, 2.0, 1000)
+    assert rank_r_hat(chains) > 1.1
+
+
+def test_heavy_tails_leave_ranks_meaningful_and_the_error_of_the_mean_meaningless() -> None:
+    chains = np.random.default_rng(5).standard_cauchy((100, 4, 1000))
+    assert np.median(bulk_ess(chains)) == pytest.approx(4000, rel=0.05)
+    assert np.median(rank_r_hat(chains)) < 1.01
+    # The mean of Cauchy draws is Cauchy at every length: its quartiles are at -1 and 1, far above the
+    # errors 1 / sqrt(4000) of a unit scale, and the claimed errors vary without bound.
+    errors = mcse_mean(chains)
+    assert np.max(errors) > 10.0 * np.median(errors)
+
+
+def test_integer_chains_are_handled() -> None:
+    chains = np.random.default_rng(6).binomial(5, 0.4, size=(4, 2000))
+    summary = summarise_chains(chains)
+    assert summary.bulk_ess == pytest.approx(8000, rel=0.15)
+    assert summary.r_hat < 1.01
+    assert summary.mcse_mean == pytest.approx(np.sqrt(1.2 / 8000), rel=0.15)
+
+
+def test_constant_chains_say_nothing_about_their_error() -> None:
+    summary = summarise_chains(np.full((4, 100), 0.1))
+    assert summary.bulk_ess == summary.tail_ess == 0.0
+    assert np.isnan([summary.r_hat, summary.mcse_mean, summary.mcse_sd]).all()
+
+
+def test_chains_constant_at_different_values_have_infinite_r_hat() -> None:
+    assert np.isposinf(rank_r_hat(np.repeat([[0.0], [1.0], [2.0]], 50, axis=1)))
+
+
+def test_single_chain_has_no_r_hat_but_an_effective_size(autoregression) -> None:
+    summary = summarise_chains(autoregression(7, 0.0, (1, 2000)))
+    assert np.isnan(summary.r_hat)
+    assert summary.bulk_ess > 1500
+
+
+def test_results_do_not_depend_on_units(autoregression) -> None:
+    chains = autoregression(8, 0.5, (4, 1000))
+    summary, tiny = summarise_chains(chains), summarise_chains(1e-30 * chains)
+    assert tiny.bulk_ess == pytest.approx(float(summary.bulk_ess), rel=1e-9)
+    assert tiny.mcse_mean == pytest.approx(1e-30 * float(summary.mcse_mean), rel=1e-9)
+
+
+def test_many_quantities_equal_each_alone(autoregression) -> None:
+    chains = autoregression(9, 0.5, (2, 3, 4, 200))
+    together = summarise_chains(chains)
+    for field, values in together._asdict().items():
+        assert values.shape == (2, 3)
+        assert values[1, 2] == getattr(summarise_chains(chains[1, 2]), field)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_nan_is_refused_with_its_place(function) -> None:
+    chains = np.zeros((4, 100))
+    chains[3, 17] = np.nan
+    with pytest.raises(ValueError, match="chain 3, draw 17"):
+        function(chains)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_few_draws_are_refused(function) -> None:
+    with pytest.raises(ValueError, match="at least 4 draws"):
+        function(np.zeros((4, 3)))

@@ -1,0 +1,224 @@
+"""Shared panels draw what they are given, and refuse what does not fit."""
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from auxmc.plots.panels import (
+    band_curve,
+    efficiency_panel,
+    grouped_bars,
+    histogram_panel,
+    missing_panel,
+    preset_note,
+    sweep_figure,
+    trace_panel,
+)
+from auxmc.plots.style import METHOD_COLOURS, use_style
+
+
+@pytest.fixture(autouse=True)
+def style() -> Iterator[None]:
+    with use_style():
+        yield
+
+
+@pytest.fixture
+def axis() -> Axes:
+    return Figure(figsize=(3.0, 2.0), layout="constrained").subplots()
+
+
+def sweep_table(
+    quantities: tuple[str, ...] = ("ess",), coordinates: tuple = ("",), **axes: list
+) -> pd.DataFrame:
+    rows = []
+    for index, values in enumerate(itertools.product(*axes.values())):
+        for quantity, coordinate in itertools.product(quantities, coordinates):
+            point = dict(zip(axes, values, strict=True))
+            numbers = {"value": 1.0 + index, "standard_error": 0.1}
+            rows.append({**point, "quantity": quantity, "coordinate": coordinate, **numbers})
+    return pd.DataFrame(rows)
+
+
+def curves(panel: Axes) -> list:
+    return [container.lines[0] for container in panel.containers]
+
+
+def legend_labels(figure: Figure) -> list[str]:
+    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+
+def test_band_is_half_a_width_each_side(axis: Axes) -> None:
+    band_curve(axis, [0.0, 1.0], [1.0, 2.0], [0.5, 0.25], colour="#000000")
+    extent = axis.collections[0].get_paths()[0].get_extents()
+    assert (extent.y0, extent.y1) == (0.5, 2.25)
+
+
+def test_lone_point_of_a_curve_is_visible(axis: Axes) -> None:
+    assert band_curve(axis, [1.0], [2.0], [0.1], colour="#000000").get_marker() == "o"
+
+
+def test_curve_of_another_length_is_refused(axis: Axes) -> None:
+    with pytest.raises(ValueError, match=r"equal length, got shapes .*'mean': \(3,\)"):
+        band_curve(axis, [0.0, 1.0], [1.0, 2.0, 3.0], colour="#000000")
+
+
+def test_efficiency_has_an_axis_for_the_accept_rate(axis: Axes) -> None:
+    scale = np.linspace(0.1, 1.0, 5)
+    twin = efficiency_panel(
+        axis, scale, scale, 0.1 * scale, 0.3 - 0.2 * scale, 0.01 * scale, accept_limit=0.25
+    )
+    assert twin is not None
+    assert twin.get_ylim() == (0.0, 0.25)
+    assert axis.get_ylim()[0] == 0.0
+    assert twin.get_ylabel() == "accept rate"
+    assert to_hex(axis.lines[0].get_color()) == "#1b9e77"
+    assert to_hex(twin.lines[0].get_color()) == "#d95f02"
+
+
+def test_efficiency_without_accept_rate_has_one_axis(axis: Axes) -> None:
+    assert efficiency_panel(axis, [1.0, 2.0], [3.0, 4.0]) is None
+    assert len(axis.figure.axes) == 1
+
+
+def test_trace_counts_iterations(axis: Axes) -> None:
+    trace_panel(axis, np.zeros(11), first_iteration=9000, thin=10)
+    assert axis.get_xlim() == (9000, 9100)
+
+
+def test_long_trace_is_an_image_in_the_pdf(axis: Axes) -> None:
+    trace_panel(axis, np.zeros(30000))
+    assert axis.lines[0].get_rasterized()
+
+
+def test_histogram_is_a_density(axis: Axes) -> None:
+    edges = np.array([0.0, 1.0, 3.0])
+    histogram_panel(axis, edges, [2, 2], exact=([0.0, 3.0], [0.3, 0.3]))
+    np.testing.assert_allclose(axis.patches[0].get_data().values, [0.5, 0.25])
+    histogram_panel(axis, edges, [2, 2], n_total=8)
+    np.testing.assert_allclose(axis.patches[2].get_data().values, [0.25, 0.125])
+
+
+def test_unusable_histogram_is_refused(axis: Axes) -> None:
+    with pytest.raises(ValueError, match=r"edges must be \[4\]"):
+        histogram_panel(axis, [0.0, 1.0, 2.0], [1, 2, 3])
+    with pytest.raises(ValueError, match="positive sum"):
+        histogram_panel(axis, [0.0, 1.0], [0])
+
+
+def test_bars_of_a_group_stand_side_by_side_in_method_colours(axis: Axes) -> None:
+    grouped_bars(axis, ["a", "b"], {"pm_mh": [1.0, 2.0], "apm_ss_ss": [3.0, 4.0]}, {"pm_mh": [0.1, 0.1]})
+    bars = sorted(axis.patches, key=lambda bar: bar.get_x())
+    assert [bar.get_height() for bar in bars] == [1.0, 3.0, 2.0, 4.0]
+    assert all(left.get_x() + left.get_width() <= right.get_x() for left, right in itertools.pairwise(bars))
+    assert to_hex(bars[1].get_facecolor()) == METHOD_COLOURS["apm_ss_ss"].lower()
+    assert axis.get_legend_handles_labels()[1] == ["PM MH", "APM SS+SS"]
+    with pytest.raises(ValueError, match="equal length"):
+        grouped_bars(axis, ["a", "b"], {"pm_mh": [1.0]})
+
+
+def test_missing_panel_says_why(axis: Axes) -> None:
+    missing_panel(axis, "not run at this preset")
+    assert axis.texts[0].get_text() == "not run at this preset"
+    assert len(axis.get_xticks()) == len(axis.get_yticks()) == 0
+
+
+def test_note_stands_below_the_panels(axis: Axes) -> None:
+    axis.set_xlabel("step size")
+    preset_note(axis.figure, "preset smoke, data set calibrated")
+    axis.figure.draw_without_rendering()
+    note = axis.figure.texts[0].get_window_extent()
+    assert note.y0 >= 0.0
+    assert note.y1 <= axis.get_tightbbox().y0
+
+
+def test_sweep_draws_a_panel_per_quantity_and_a_line_per_combination() -> None:
+    table = sweep_table(("ess", "accept_rate"), step_size=[0.4, 0.1], method=["apm_mi_mh", "pm_mh"])
+    figure = sweep_figure(table, ["step_size", "method"], ["accept_rate", "ess"], units={"ess": "draws"})
+    assert [panel.get_ylabel() for panel in figure.axes] == ["accept rate", "ESS (draws)"]
+    assert [panel.get_xlabel() for panel in figure.axes] == ["step size"] * 2
+    assert legend_labels(figure) == ["PM MH", "APM MI+MH"]
+    first = curves(figure.axes[0])[0]
+    np.testing.assert_array_equal(first.get_xdata(), [0.1, 0.4])
+    np.testing.assert_array_equal(first.get_ydata(), [4.0, 2.0])
+    assert first.get_color() == METHOD_COLOURS["pm_mh"]
+
+
+def test_sweep_unit_is_said_once() -> None:
+    figure = sweep_figure(
+        sweep_table(("runtime_s",), a=[1, 2]), ["a"], ["runtime_s"], units={"runtime_s": "s"}
+    )
+    assert figure.axes[0].get_ylabel() == "runtime (s)"
+
+
+@pytest.mark.parametrize(
+    ("values", "scale"),
+    [([1, 8, 64], "log"), ([1, 8, 30], "linear"), ([0, 64], "linear"), ([-1, 64], "linear")],
+)
+def test_sweep_over_a_wide_positive_range_is_logarithmic(values: list, scale: str) -> None:
+    figure = sweep_figure(sweep_table(n_importance=values), ["n_importance"], ["ess"])
+    assert figure.axes[0].get_xscale() == scale
+
+
+def test_sweep_over_text_has_a_place_per_value() -> None:
+    table = sweep_table(dataset=["as_stated", "calibrated"], n_importance=[1, 8])
+    figure = sweep_figure(table, ["dataset", "n_importance"], ["ess"])
+    assert [tick.get_text() for tick in figure.axes[0].get_xticklabels()] == ["as stated", "calibrated"]
+    assert legend_labels(figure) == ["n importance = 1", "n importance = 8"]
+
+
+def test_sweep_of_one_point_draws_it() -> None:
+    for axes in ({}, {"step_size": [0.4]}, {"method": ["pm_mh"]}):
+        figure = sweep_figure(sweep_table(**axes), list(axes), ["ess"])
+        (line,) = curves(figure.axes[0])
+        assert line.get_marker() != "None"
+        np.testing.assert_array_equal(line.get_ydata(), [1.0])
+        assert not figure.legends
+
+
+def test_sweep_with_few_coordinates_has_a_panel_each_and_with_many_their_mean() -> None:
+    few = sweep_figure(sweep_table(coordinates=(0, 1), step_size=[1, 2]), ["step_size"], ["ess"])
+    assert [panel.get_title() for panel in few.axes] == ["coordinate 0", "coordinate 1"]
+    many = sweep_figure(sweep_table(coordinates=tuple(range(9)), step_size=[1, 2]), ["step_size"], ["ess"])
+    assert [panel.get_title() for panel in many.axes] == ["mean over 9 coordinates"]
+    np.testing.assert_allclose(curves(many.axes[0])[0].get_ydata(), [1.0, 2.0])
+    alone = sweep_figure(sweep_table(coordinates=tuple(range(9))), [], ["ess"])
+    np.testing.assert_allclose(curves(alone.axes[0])[0].get_ydata(), [1.0])
+
+
+def test_sweep_colours_say_the_method_and_markers_the_rest() -> None:
+    table = sweep_table(step_size=[1, 2], method=["pm_mh", "apm_mi_mh"], n_importance=[1, 8])
+    lines = curves(sweep_figure(table, ["step_size", "method", "n_importance"], ["ess"]).axes[0])
+    assert [line.get_color() for line in lines] == [
+        METHOD_COLOURS[m] for m in ("pm_mh",) * 2 + ("apm_mi_mh",) * 2
+    ]
+    assert lines[0].get_marker() == lines[2].get_marker() != lines[1].get_marker()
+
+
+def test_sweep_without_finite_values_says_so() -> None:
+    table = sweep_table(step_size=[1, 2]).assign(value=np.nan)
+    figure = sweep_figure(table, ["step_size"], ["ess", "unknown"])
+    messages = [panel.texts[0].get_text() for panel in figure.axes]
+    assert messages == ["ESS: no finite values", "unknown: no finite values"]
+    figure.draw_without_rendering()
+
+
+def test_sweep_without_errors_is_drawn() -> None:
+    table = sweep_table(step_size=[1, 2]).assign(standard_error=np.nan)
+    sweep_figure(table, ["step_size"], ["ess"]).draw_without_rendering()
+
+
+def test_sweep_tables_that_do_not_fit_are_refused() -> None:
+    table = sweep_table(step_size=[1, 2], seed=[0, 1])
+    with pytest.raises(ValueError, match="two rows for quantity ess at step_size = 1"):
+        sweep_figure(table, ["step_size"], ["ess"])
+    with pytest.raises(ValueError, match="must have the columns width; it has step_size"):
+        sweep_figure(table, ["width"], ["ess"])
+    with pytest.raises(ValueError, match="at least one quantity"):
+        sweep_figure(table, ["step_size"], [])

@@ -1,0 +1,82 @@
+"""The figure style and the files it writes."""
+
+from pathlib import Path
+
+import matplotlib
+import pytest
+from matplotlib.figure import Figure
+
+from auxmc.plots.style import (
+    CYCLE,
+    METHOD_COLOURS,
+    METHOD_LABELS,
+    METHOD_MARKERS,
+    readable,
+    save_figure,
+    use_style,
+)
+
+
+def small_figure() -> Figure:
+    figure = Figure(figsize=(2.0, 1.5), layout="constrained")
+    figure.subplots().plot([0.0, 1.0], [1.0, 0.0], label="line")
+    return figure
+
+
+def test_style_holds_inside_the_block_only() -> None:
+    with matplotlib.rc_context({"font.size": 31.0, "axes.grid": True}):
+        with use_style():
+            assert 8.0 <= matplotlib.rcParams["font.size"] <= 9.0
+            assert not matplotlib.rcParams["axes.grid"]
+            assert matplotlib.rcParams["pdf.fonttype"] == 42
+            assert matplotlib.get_backend().lower() == "agg"
+        assert matplotlib.rcParams["font.size"] == 31.0
+
+
+def test_every_method_has_its_own_colour_label_and_marker() -> None:
+    keys = {"pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss"}
+    for table in (METHOD_COLOURS, METHOD_LABELS, METHOD_MARKERS):
+        assert set(table) == keys
+        assert len(set(table.values())) == len(keys)
+    assert METHOD_COLOURS["apm_ss_ss"] == "#CC79A7"
+    assert len(set(CYCLE)) == len(CYCLE)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("pm_mh", "PM MH"), ("accept_rate", "accept rate"), ("ess_per_s", "ESS per s")]
+)
+def test_names_become_words(name: str, words: str) -> None:
+    assert readable(name) == words
+
+
+def test_both_files_are_written_and_nothing_else(tmp_path: Path) -> None:
+    pdf, png = save_figure(small_figure(), tmp_path / "new" / "fig_0.5_a")
+    assert (pdf.name, png.name) == ("fig_0.5_a.pdf", "fig_0.5_a.png")
+    assert sorted(p.name for p in pdf.parent.iterdir()) == [pdf.name, png.name]
+    assert pdf.read_bytes().startswith(b"%PDF")
+    assert png.read_bytes().startswith(b"\x89PNG")
+    # 2.0 x 1.5 inches at 200 dots per inch: width and height stand at bytes 16 to 24.
+    assert png.read_bytes()[16:24] == (400).to_bytes(4, "big") + (300).to_bytes(4, "big")
+
+
+def test_files_hold_no_date_and_repeat_to_the_byte(tmp_path: Path) -> None:
+    first = [path.read_bytes() for path in save_figure(small_figure(), tmp_path / "first")]
+    second = [path.read_bytes() for path in save_figure(small_figure(), tmp_path / "second")]
+    assert first == second
+    assert b"CreationDate" not in first[0]
+    assert b"Type3" not in first[0]
+
+
+def test_failed_write_leaves_the_old_file_and_no_temporary_one(tmp_path: Path, monkeypatch) -> None:
+    pdf, png = save_figure(small_figure(), tmp_path / "figure")
+    before = pdf.read_bytes()
+
+    def broken(self: Figure, path: Path, **settings: object) -> None:
+        Path(path).write_bytes(b"half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(Figure, "savefig", broken)
+    with pytest.raises(OSError, match="disk full"):
+        save_figure(small_figure(), tmp_path / "figure")
+    assert pdf.read_bytes() == before
+    assert sorted(tmp_path.iterdir()) == [pdf, png]

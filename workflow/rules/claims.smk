@@ -1,0 +1,36 @@
+# Published claims beside measured values.
+
+
+rule claims:
+    input:
+        [claims_file(study, PRESET) for study in STUDIES],
+    localrule: True
+
+
+rule check_claims:
+    input:
+        tables=lambda w: tables_of(w.study, w.preset),
+        claims=lambda w: ancient(f"{workflow.basedir}/experiments/{w.study}/claims.csv"),
+    output:
+        report(
+            "results/{preset}/{study}/claims.csv",
+            caption="../report/claims.rst",
+            category="{study}",
+            labels={"figure": "claims", "preset": "{preset}"},
+        ),
+    log:
+        "logs/{preset}/{study}/claims.log",
+    params:
+        code=lambda w: code_of(f"experiments.{w.study}.claims"),
+        numbers=lambda w: numbers_of_cases(w.study, w.preset),
+        published=lambda w: fingerprint(
+            Path(f"{workflow.basedir}/experiments/{w.study}/claims.csv").read_text()
+        ),
+        python=PYTHON,
+        modules=MODULES,
+    conda:
+        "../envs/auxmc.yaml"
+    localrule: True
+    shell:
+        "PYTHONPATH={params.modules} {params.python} -m experiments.check {wildcards.study} {wildcards.preset}"
+        " --tables {input.tables} --claims {input.claims} --out {output} > {log} 2>&1"

@@ -1,0 +1,56 @@
+# Cases, and the tables made from them. One rule per study gives the study's name as a target.
+
+
+rule run_case:
+    output:
+        "results/{preset}/{study}/{set}{case}.nc",
+    log:
+        "logs/{preset}/{study}/{set}{case}.log",
+    benchmark:
+        "logs/{preset}/{study}/{set}{case}.benchmark.tsv"
+    params:
+        overrides=overrides_of_case,
+        identity=identity_of_case,
+        python=PYTHON,
+        modules=MODULES,
+    threads: 1
+    retries: 1
+    resources:
+        mem_mb=resource_of("mem_mb", 2000),
+        runtime=resource_of("runtime", 60),
+        gpu=resource_of("gpu", 0),
+    conda:
+        "../envs/auxmc.yaml"
+    shell:
+        "PYTHONPATH={params.modules} NPROC={threads} {params.python} -m experiments.run study={wildcards.study}"
+        " {params.overrides:q} out={output} 2>&1 | tee {log} >&2"
+
+
+rule summarise:
+    input:
+        lambda w: case_files(w.study, w.preset),
+    output:
+        summary="results/{preset}/{study}/summary.parquet",
+        curves="results/{preset}/{study}/curves.parquet",
+    log:
+        "logs/{preset}/{study}/summarise.log",
+    params:
+        code=code_of("experiments.summarise"),
+        python=PYTHON,
+        modules=MODULES,
+    conda:
+        "../envs/auxmc.yaml"
+    localrule: True
+    shell:
+        "PYTHONPATH={params.modules} {params.python} -m experiments.summarise --summary {output.summary}"
+        " --curves {output.curves} {input} > {log} 2>&1"
+
+
+for _study in STUDIES:
+
+    rule:
+        name:
+            _study
+        input:
+            study_targets(_study, PRESET),
+        localrule: True
