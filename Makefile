@@ -27,9 +27,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $@
 
 reproduce: $(STAMP)
-	@$(RUN)/python -m snakemake --unlock >/dev/null 2>&1 || true
-	$(RUN)/python -m snakemake --cores $(CORES) --config preset=$(PRESET)
-	@$(RUN)/python -m experiments.report $(PRESET)
+	@$(RUN)/python -m experiments.reproduce $(PRESET) --cores $(CORES)
 
 test: check
 	$(RUN)/python -m pytest

@@ -1,0 +1,1 @@
+"""One figure style and the panels that studies share."""

@@ -1,0 +1,165 @@
+"""The one figure style: sizes, colours that are safe for colour-blind readers, and how a figure is saved."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import matplotlib
+from cycler import cycler
+from matplotlib.figure import Figure
+
+__all__ = [
+    "COLUMN_WIDTH_IN",
+    "CYCLE",
+    "METHOD_COLOURS",
+    "METHOD_LABELS",
+    "METHOD_MARKERS",
+    "PAGE_WIDTH_IN",
+    "QUANTITY_COLOURS",
+    "readable",
+    "save_figure",
+    "use_style",
+]
+
+COLUMN_WIDTH_IN = 3.4
+PAGE_WIDTH_IN = 7.0
+
+# Colours of the published figures; that of a method which they do not colour is Okabe and Ito's sky blue.
+METHOD_COLOURS = MappingProxyType(
+    {
+        "pm_mh": "#0072B2",
+        "apm_mi_mh": "#009E73",
+        "apm_ss_mh": "#D55E00",
+        "apm_mi_ss": "#56B4E9",
+        "apm_ss_ss": "#CC79A7",
+    }
+)
+
+METHOD_LABELS = MappingProxyType(
+    {
+        "pm_mh": "PM MH",
+        "apm_mi_mh": "APM MI+MH",
+        "apm_ss_mh": "APM SS+MH",
+        "apm_mi_ss": "APM MI+SS",
+        "apm_ss_ss": "APM SS+SS",
+    }
+)
+
+METHOD_MARKERS = MappingProxyType(
+    {"pm_mh": "o", "apm_mi_mh": "s", "apm_ss_mh": "^", "apm_mi_ss": "D", "apm_ss_ss": "v"}
+)
+
+QUANTITY_COLOURS = MappingProxyType(
+    {
+        "ess": "#1B9E77",
+        "accept": "#D95F02",
+        "exact_density": "#D95F02",
+        "samples": "#1B9E77",
+        "trace": "#1B9E77",
+        "reference": "#555555",
+    }
+)
+
+# Okabe and Ito's palette without its yellow, which is too light for lines on white.
+CYCLE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+
+_PARAMETERS: Any = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "mathtext.fontset": "dejavusans",
+    "font.size": 8.5,
+    "axes.titlesize": 9.0,
+    "axes.labelsize": 8.5,
+    "xtick.labelsize": 8.0,
+    "ytick.labelsize": 8.0,
+    "legend.fontsize": 8.0,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.7,
+    "axes.grid": False,
+    "axes.prop_cycle": cycler(color=CYCLE),
+    "axes.formatter.limits": (-3, 5),
+    "axes.formatter.use_mathtext": True,
+    "xtick.major.width": 0.7,
+    "ytick.major.width": 0.7,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 3.5,
+    "patch.linewidth": 0.6,
+    "errorbar.capsize": 0.0,
+    "figure.constrained_layout.use": True,
+    "figure.dpi": 100.0,
+    "savefig.dpi": 200.0,
+    "savefig.bbox": None,
+    # Fonts as outlines that text tools can read and edit, not as bitmaps.
+    "pdf.fonttype": 42,
+    "ps.fonttype": 42,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "auxmc",
+}
+
+
+@contextlib.contextmanager
+def use_style() -> Iterator[None]:
+    """Draws everything inside the `with` block in the style of this package, on the Agg backend.
+
+    Settings are those of matplotlib itself with ours on top: a user's own matplotlibrc changes nothing. They
+    are put back at the end; the backend stays, since figures cannot change theirs.
+
+    >>> with use_style():
+    ...     matplotlib.rcParams["font.size"]
+    8.5
+    """
+    matplotlib.use("agg")
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_PARAMETERS)
+        yield
+
+
+def readable(name: str) -> str:
+    """Turns a method key or a settings name into words for a label.
+
+    >>> readable("apm_mi_mh"), readable("n_importance"), readable("ess_per_evaluation")
+    ('APM MI+MH', 'n importance', 'ESS per evaluation')
+    """
+    words = ("ESS" if word == "ess" else word for word in name.split("_"))
+    return METHOD_LABELS.get(name, " ".join(words))
+
+
+def save_figure(figure: Figure, path_without_suffix: str | os.PathLike[str]) -> tuple[Path, Path]:
+    """Writes a figure as PDF and as PNG with 200 dots per inch, each complete or not at all.
+
+    Files are written under a temporary name beside the final one and renamed. They hold no dates, so that
+    the same figure gives the same bytes.
+
+    Args:
+        figure: what to write; sizes in inches are those of the figure.
+        path_without_suffix: `.pdf` and `.png` are appended; missing folders are created.
+
+    Returns:
+        The paths of the PDF and of the PNG file.
+
+    Raises:
+        OSError: a file cannot be written; no temporary file is left.
+    """
+    base = Path(path_without_suffix)
+    base.parent.mkdir(parents=True, exist_ok=True)
+    pdf = base.with_name(base.name + ".pdf")
+    png = base.with_name(base.name + ".png")
+    with use_style():
+        _write(figure, pdf, "pdf", {"CreationDate": None, "ModDate": None})
+        _write(figure, png, "png", {"Software": None})
+    return pdf, png
+
+
+def _write(figure: Figure, path: Path, file_format: str, metadata: dict[str, Any]) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        figure.savefig(temporary, format=file_format, metadata=metadata)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
