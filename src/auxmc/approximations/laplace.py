@@ -37,8 +37,8 @@ class LaplaceMode(NamedTuple):
     Attributes:
         mode: mu [site], equal to C @ dual.
         dual: a [site] = C^-1 mu, obtained without solving with C.
-        curvature: W [site] at the iterate before the last, the one that the last Newton step was made with.
-        log_marginal: Laplace's approximation of the log marginal likelihood, in nats; deterministic and biased.
+        curvature: W [site] at the last iterate but one, which the last Newton step was made with.
+        log_marginal: Laplace's approximation of the log marginal likelihood, in nats; biased.
         n_newton: Newton steps made, int32; each factorises one matrix.
         converged: false where the steps did not settle, or a factorisation failed.
     """
@@ -70,7 +70,8 @@ def laplace_mode(
     Returns:
         The mode and what came with it; `converged` tells whether it can be used.
 
-    Source: PhD thesis, section 3.6.2; Rasmussen and Williams, Gaussian Processes for Machine Learning, Algorithm 3.1.
+    Source: PhD thesis, section 3.6.2; Rasmussen and Williams, Gaussian Processes for Machine Learning,
+    Algorithm 3.1.
 
     >>> def gaussian_site(z):  # one observation y = 2 with unit noise at each site
     ...     return SiteTerms(-0.5 * (2.0 - z) ** 2, 2.0 - z, jnp.ones_like(z))
@@ -80,7 +81,12 @@ def laplace_mode(
     n_sites = covariance.shape[0]
     zeros = jnp.zeros(n_sites, covariance.dtype)
     start = _NewtonState(
-        zeros, zeros, zeros, jnp.zeros((), covariance.dtype), jnp.asarray(jnp.inf, covariance.dtype), jnp.int32(0)
+        mode=zeros,
+        dual=zeros,
+        curvature=zeros,
+        half_log_det=jnp.zeros((), covariance.dtype),
+        change=jnp.asarray(jnp.inf, covariance.dtype),
+        n_newton=jnp.int32(0),
     )
 
     def unsettled(state: _NewtonState) -> Array:
@@ -109,22 +115,22 @@ def laplace_mode(
 def reverse_precision_factor(prior_factor: Array, curvature: Array) -> Array:
     """Factor that turns the prior Cholesky factor into that of the Laplace covariance.
 
-    With Lc the lower Cholesky factor of C, the precision of Lc^-1 z is A = I + Lc^T W Lc. Write A = U U^T with U
-    upper triangular. Then (C^-1 + W)^-1 = L L^T with L = Lc U^-T, and since U^-T is lower triangular this L is the
-    lower Cholesky factor itself: neither the covariance nor a factorisation of it, in which rounding is
-    amplified by the condition of C, is needed.
+    With Lc the lower Cholesky factor of C, the precision of Lc^-1 z is A = I + Lc^T W Lc. Write A = U U^T with
+    U upper triangular. Then (C^-1 + W)^-1 = L L^T with L = Lc U^-T, and since U^-T is lower triangular this L
+    is the lower Cholesky factor itself: neither the covariance nor a factorisation of it, in which rounding
+    is amplified by the condition of C, is needed.
 
     Args:
         prior_factor: Lc^T [site, site], upper triangular.
         curvature: W [site], at least 0.
 
     Returns:
-        R [site, site], upper triangular: U^T with the order of both its axes reversed. So log det U is log det R,
-        and the reversal of U^-T b solves R x = reversed b.
+        R [site, site], upper triangular: U^T with the order of both its axes reversed. So log det U is
+        log det R, and the reversal of U^-T b solves R x = reversed b.
 
-    Source: PhD thesis, section 3.6.2 (covariance of the importance distribution); reformulated for stability and speed.
+    Source: PhD thesis, section 3.6.2, covariance of the importance distribution, reformulated.
     """
-    weighted = prior_factor * jnp.sqrt(curvature)
+    weighted = prior_factor * jnp.sqrt(curvature)[None, :]
     return upper_cholesky(add_to_diagonal(upper_gram(weighted[::-1, ::-1]), 1.0))
 
 

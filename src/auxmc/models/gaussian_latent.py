@@ -16,7 +16,7 @@ from jax import Array
 from numpy.typing import ArrayLike, NDArray
 
 from auxmc.models.estimator import Estimator
-from auxmc.numerics.random import central_chi_square, standard_normal
+from auxmc.numerics.random import chi_square, standard_normal
 
 __all__ = [
     "CALIBRATED_RESIDUAL_FRACTION",
@@ -261,7 +261,7 @@ def lumped_estimator(model: GaussianLatentModel, n_importance: int) -> Estimator
             return jnp.concatenate([centre, jnp.zeros((n_importance, 1), centre.dtype)], axis=1)
         scatter = jnp.square(normal[:, dim] + shift)
         if degrees > 1:
-            scatter = scatter + central_chi_square(chi_square_key, degrees - 1, (n_importance,))
+            scatter = scatter + chi_square(chi_square_key, degrees - 1, (n_importance,))
         return jnp.concatenate([centre, model.sd_latent**2 * scatter[:, None]], axis=1)
 
     return Estimator(prepare, log_estimate, draw_auxiliary, _no_count, _no_count)

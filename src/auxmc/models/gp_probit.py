@@ -1,7 +1,8 @@
 """Gaussian process probit regression with an automatic relevance determination covariance.
 
-Target variables x = (log s, log l_1, ..., log l_K): s is the prior variance of the latent function, l_k the length scale of
-feature k. The latent values are integrated out by importance sampling from a Laplace approximation.
+Target variables x = (log s, log l_1, ..., log l_K): s is the prior variance of the latent function, l_k the
+length scale of feature k. The latent values are integrated out by importance sampling from a Laplace
+approximation.
 """
 
 import csv
@@ -128,18 +129,19 @@ class GPProbitModel(NamedTuple):
 
         Source: PhD thesis, section 3.6.2, covariance function with its sum over the K features.
         """
-        scaled = jnp.asarray(self.inputs) * jnp.exp(-x[1:])
+        scaled = jnp.asarray(self.inputs) * jnp.exp(-x[None, 1:])
         return add_to_diagonal(jnp.exp(x[0] - 0.5 * squared_distances(scaled)), _JITTER)
 
 
 class GPProbitCache(NamedTuple):
     """Everything in a density estimate that depends on x alone.
 
-    With whitened latent values q = Lc^-1 z the importance distribution is N(m, (U U^T)^-1), U upper triangular.
+    With whitened latent values q = Lc^-1 z the importance distribution is N(m, (U U^T)^-1), U upper
+    triangular.
 
     Attributes:
-X
-        reverse_factor: U with both axes reversed [input, input], lower triangular.
+        prior_factor: Lc^T [input, input], Lc being the lower Cholesky factor of the prior covariance.
+        reverse_factor: U^T with both axes reversed [input, input], upper triangular.
         whitened_mode: m = Lc^-1 mu [input].
         half_log_det: log det U.
         log_prior: log prior density of x, in nats.
@@ -162,8 +164,8 @@ def load_biopsy(drop_first_complete_row: bool = False) -> BiopsyData:
     """Reads the Wisconsin breast cancer data that come with the package.
 
     Args:
-        drop_first_complete_row: leave out the first complete row too, for the 682 rows that the source used
-            (probably it lost one row to a header) in place of 683.
+        drop_first_complete_row: leave out the first complete row too, for the 682 rows that the source
+            used (probably it lost one row to a header) in place of 683.
 
     Returns:
         Features, labels and the counts of rows read (699) and incomplete (16).
@@ -173,7 +175,7 @@ def load_biopsy(drop_first_complete_row: bool = False) -> BiopsyData:
     >>> load_biopsy().features.shape
     (683, 9)
     """
-    with files("auxmc.data").joinpath("biopsy.csv").open(encoding="utf-8", newline="") as stream:
+    with files("auxmc.data").joinpath("biopsy.csv").open(encoding="utf-8") as stream:
         header, *rows = list(csv.reader(stream))
     complete = [row for row in rows if all(row)]
     kept = complete[1:] if drop_first_complete_row else complete
@@ -243,8 +245,10 @@ def gp_probit_model(
     if not collapse_duplicates:
         return GPProbitModel(inputs, is_plus, 1.0 - is_plus)
     distinct, index = np.unique(inputs, axis=0, return_inverse=True)
-    n_plus = np.bincount(index.ravel(), weights=is_plus, minlength=len(distinct))
-    n_minus = np.bincount(index.ravel(), weights=1.0 - is_plus, minlength=len(distinct))
+    n_plus = np.zeros(len(distinct))
+    n_minus = np.zeros(len(distinct))
+    np.add.at(n_plus, index.ravel(), is_plus)
+    np.add.at(n_minus, index.ravel(), 1.0 - is_plus)
     return GPProbitModel(distinct, n_plus, n_minus)
 
 
@@ -264,8 +268,8 @@ def estimator(model: GPProbitModel, n_importance: int) -> Estimator:
     Raises:
         ValueError: n_importance is not positive.
 
-    Source: PhD thesis, section 3.6.2, Eqs. 3.5 and 3.16. A failed factorisation gives an estimate of zero and is counted,
-    where the source's program stops.
+    Source: PhD thesis, section 3.6.2, Eqs. 3.5 and 3.16. A failed factorisation gives an estimate of
+    zero and is counted, where the source's program stops.
 
     >>> model = gp_probit_model([[0.0], [1.0]], [1, -1])
     >>> density = estimator(model, n_importance=4)
@@ -281,7 +285,7 @@ def estimator(model: GPProbitModel, n_importance: int) -> Estimator:
 
     def log_estimate(cache: GPProbitCache, u: Array) -> Array:
         shift = solve_rows(cache.reverse_factor, u[:, ::-1], transpose=True)[:, ::-1]
-        whitened = cache.whitened_mode + shift
+        whitened = cache.whitened_mode[None, :] + shift
         latent = whitened @ cache.prior_factor
         log_terms = _log_likelihood_terms(model, latent) + 0.5 * (u * u - whitened * whitened)
         log_weights = jnp.sum(log_terms, axis=1) - cache.half_log_det
@@ -341,9 +345,10 @@ def _has_mixed_inputs(model: GPProbitModel) -> bool:
     return bool(np.any((model.n_plus > 0.0) & (model.n_minus > 0.0)))
 
 
-def _signs_and_counts(model: GPProbitModel) -> tuple[FloatArray, FloatArray]:
+def _signs_and_counts(model: GPProbitModel) -> tuple[Array, Array]:
     """Label and number of observations of each input, where every input has one class."""
-    return np.where(model.n_plus > 0.0, 1.0, -1.0), model.n_plus + model.n_minus
+    sign = np.where(model.n_plus > 0.0, 1.0, -1.0)
+    return jnp.asarray(sign), jnp.asarray(model.n_plus + model.n_minus)
 
 
 def _site_terms(model: GPProbitModel, latent: Array) -> SiteTerms:
@@ -352,11 +357,12 @@ def _site_terms(model: GPProbitModel, latent: Array) -> SiteTerms:
         sign, count = _signs_and_counts(model)
         terms = probit_terms(sign * latent)
         return SiteTerms(count * terms.log_cdf, count * sign * terms.slope, count * terms.curvature)
+    n_plus, n_minus = jnp.asarray(model.n_plus), jnp.asarray(model.n_minus)
     plus, minus = probit_terms(latent), probit_terms(-latent)
     return SiteTerms(
-        model.n_plus * plus.log_cdf + model.n_minus * minus.log_cdf,
-        model.n_plus * plus.slope - model.n_minus * minus.slope,
-        model.n_plus * plus.curvature + model.n_minus * minus.curvature,
+        n_plus * plus.log_cdf + n_minus * minus.log_cdf,
+        n_plus * plus.slope - n_minus * minus.slope,
+        n_plus * plus.curvature + n_minus * minus.curvature,
     )
 
 
@@ -364,5 +370,6 @@ def _log_likelihood_terms(model: GPProbitModel, latent: Array) -> Array:
     """Log likelihood of each input and sample, for latent values [importance, input]."""
     if not _has_mixed_inputs(model):
         sign, count = _signs_and_counts(model)
-        return count * log_normal_cdf(sign * latent)
-    return model.n_plus * log_normal_cdf(latent) + model.n_minus * log_normal_cdf(-latent)
+        return count[None, :] * log_normal_cdf(sign[None, :] * latent)
+    plus = jnp.asarray(model.n_plus)[None, :] * log_normal_cdf(latent)
+    return plus + jnp.asarray(model.n_minus)[None, :] * log_normal_cdf(-latent)

@@ -1,8 +1,10 @@
 """Triangular factorisations and products that spend no work on the half that is known.
 
-Factors are upper triangular, L^T in place of L, and vectors are rows: in row-major memory this is what LAPACK reads
-and writes as a lower triangle and as columns, so no matrix is copied to change its layout.
+Factors are upper triangular, L^T in place of L, and vectors are rows: in row-major memory this is what LAPACK
+reads and writes as a lower triangle and as columns, so no matrix is copied to change its layout.
 """
+
+from itertools import pairwise
 
 import jax.numpy as jnp
 from jax import Array, lax
@@ -49,7 +51,7 @@ def solve_rows(factor: Array, rows: Array, transpose: bool = False) -> Array:
     return solution.T.reshape(rows.shape)
 
 
-def upper_gram(factor: Array, n_blocks: int = 8) -> Array:
+def upper_gram(factor: Array, n_blocks: int | None = None) -> Array:
     """Upper triangle of L L^T for a lower triangular L, skipping blocks of zeros.
 
     Row panel J of the product needs the columns of L up to its own only, and its columns from J on: with eight
@@ -57,20 +59,22 @@ def upper_gram(factor: Array, n_blocks: int = 8) -> Array:
 
     Args:
         factor: L [row, row]; must be zero above the diagonal.
-        n_blocks: number of panels, at least 1.
+        n_blocks: number of panels, at least 1; by default 8, and fewer where they would be narrower than 48.
 
     Returns:
-        [row, row] with the upper triangle of L L^T, diagonal included; below it the values are not meaningful.
+        [row, row] with the upper triangle of L L^T; below the diagonal the values are not meaningful.
 
     >>> factor = jnp.asarray([[1.0, 0.0], [2.0, 3.0]])
     >>> float(upper_gram(factor)[1, 1])
     13.0
     """
     n_rows = factor.shape[0]
-    n_blocks = max(1, min(n_blocks, n_rows))
+    if n_blocks is None:
+        n_blocks = max(1, min(8, n_rows // 48))
+    n_blocks = min(n_blocks, n_rows)
     edges = [round(block * n_rows / n_blocks) for block in range(n_blocks + 1)]
     panels = []
-    for start, stop in zip(edges[:-1], edges[1:], strict=True):
+    for start, stop in pairwise(edges):
         panel = jnp.matmul(factor[start:stop, :stop], factor[start:, :stop].T)
         panels.append(jnp.pad(panel, ((0, 0), (start, 0))))
     return jnp.concatenate(panels, axis=0)
@@ -91,9 +95,9 @@ def sum_log_diagonal(factor: Array) -> Array:
 def squared_distances(points: Array) -> Array:
     """Squared Euclidean distances between all pairs of points.
 
-    The differences are formed before they are squared. The expansion |a|^2 + |b|^2 - 2 a.b is a little faster, but where
-    one coordinate is much larger than the others its rounding error exceeds the distances in the others, and
-    covariance matrices made from it lose positive definiteness.
+    The differences are formed before they are squared. The expansion |a|^2 + |b|^2 - 2 a.b is a little faster,
+    but where one coordinate is much larger than the others its rounding error exceeds the distances in the
+    others, and covariance matrices made from it lose positive definiteness.
 
     Args:
         points: [point, dim].

@@ -1,12 +1,123 @@
-"""tmp"""
-import jax, jax.numpy as jnp
-def standard_normal(key, shape): return jax.random.normal(key, shape)
-def central_chi_square(key, degrees, shape):
-    n=degrees//2; 
-    out=0.0
-    if n:
-        u=1.0-jax.random.uniform(key,(*shape,n))
-        g=16
-        out=-2.0*sum(jnp.log(jnp.prod(u[...,i:i+g],axis=-1)) for i in range(0,n,g))
-    if degrees%2: out=out+jnp.square(jax.random.normal(jax.random.fold_in(key,1),shape))
-    return out
+"""Exact and fast random numbers: normal by Box and Muller, chi-squared by Marsaglia and Tsang.
+
+The generators are those of `jax.random`; only the maps from random bits to numbers differ. They are laid out so
+that a compiler can vectorise them when many small draws are made side by side with `vmap`.
+"""
+
+import math
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+__all__ = ["chi_square", "standard_normal"]
+
+# Small draws are made in multiples of this many pairs of numbers, which fill vector registers: a draw of 10 numbers,
+# of which 6 are thrown away, is made in less time than a draw of exactly 10.
+_PAIRS = 8
+
+# Taylor coefficients of sin(pi t/2)/t and cos(pi t/2) in t^2, exact to rounding for |t| <= 1/2.
+_SINE = tuple((-1) ** k * (math.pi / 2) ** (2 * k + 1) / math.factorial(2 * k + 1) for k in range(9))
+_COSINE = tuple((-1) ** k * (math.pi / 2) ** (2 * k) / math.factorial(2 * k) for k in range(9))
+
+
+def standard_normal(key: Array, shape: tuple[int, ...]) -> Array:
+    """Draws independent standard normal numbers in double precision.
+
+    Pairs sqrt(-2 log U) (cos(2 pi V), sin(2 pi V)) with U in steps of 2^-53 and the angle in steps of 2 pi / 2^54.
+    The largest possible size of a number is 8.65, passed with probability 5e-18.
+
+    Args:
+        key: typed key, scalar.
+        shape: shape of the draw.
+
+    Returns:
+        Array of the given shape, float64.
+
+    Source: Box and Muller 1958.
+
+    >>> standard_normal(jax.random.key(0), (3, 2)).shape
+    (3, 2)
+    """
+    n = math.prod(shape)
+    n_pairs = (n + 1) // 2
+    if n_pairs > _PAIRS // 2:
+        n_pairs = _PAIRS * math.ceil(n_pairs / _PAIRS)
+    bits = jax.random.bits(key, (2 * n_pairs,), jnp.uint64)
+    radius = jnp.sqrt(-2.0 * jnp.log(_unit_interval(bits[:n_pairs])))
+    cosine, sine = _circle_point(bits[n_pairs:])
+    return jnp.concatenate([radius * cosine, radius * sine])[:n].reshape(shape)
+
+
+def chi_square(key: Array, degrees: int, shape: tuple[int, ...]) -> Array:
+    """Draws independent chi-squared numbers, exactly, by rejection from a cubed normal.
+
+    Args:
+        key: typed key, scalar.
+        degrees: degrees of freedom, at least 1.
+        shape: shape of the draw.
+
+    Returns:
+        Array of the given shape, float64.
+
+    Raises:
+        ValueError: degrees is not a positive whole number.
+
+    Source: Marsaglia and Tsang 2000, for the gamma law with shape degrees/2.
+
+    >>> bool((chi_square(jax.random.key(0), 5, (4,)) > 0).all())
+    True
+    """
+    if degrees < 1:
+        raise ValueError(f"degrees must be a positive whole number, got {degrees!r}")
+    if degrees == 1:
+        return jnp.square(standard_normal(key, shape))
+    centre = 0.5 * degrees - 1.0 / 3.0
+    width = 1.0 / math.sqrt(9.0 * centre)
+
+    def propose(attempt: Array) -> tuple[Array, Array]:
+        attempt_key = jax.random.fold_in(key, attempt)
+        normal = standard_normal(jax.random.fold_in(attempt_key, 0), shape)
+        exponential = jax.random.exponential(jax.random.fold_in(attempt_key, 1), shape, jnp.float64)
+        cube = (1.0 + width * normal) ** 3
+        positive = cube > 0.0
+        log_cube = jnp.log(jnp.where(positive, cube, 1.0))
+        log_ratio = 0.5 * jnp.square(normal) + centre * (1.0 - cube + log_cube)
+        return cube, positive & (-exponential < log_ratio)
+
+    def repeat(loop: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        attempt, cube, accepted = loop
+        proposed_cube, proposed_accepted = propose(attempt)
+        return attempt + jnp.uint32(1), jnp.where(accepted, cube, proposed_cube), accepted | proposed_accepted
+
+    start = (jnp.uint32(1), *propose(jnp.uint32(0)))
+    _, cube, _ = lax.while_loop(lambda loop: ~jnp.all(loop[2]), repeat, start)
+    return 2.0 * centre * cube
+
+
+def _unit_interval(bits: Array) -> Array:
+    """Maps 64 random bits to a number strictly between 0 and 1: an odd multiple of 2^-53."""
+    return _one_to_two(bits) - (1.0 - 2.0**-53)
+
+
+def _circle_point(bits: Array) -> tuple[Array, Array]:
+    """Maps 64 random bits to cosine and sine of a uniform angle: two bits for the quadrant, 52 for the rest."""
+    quadrant = bits >> jnp.uint64(62)
+    t = _one_to_two(bits << jnp.uint64(2)) - (1.5 - 2.0**-53)
+    squared = jnp.square(t)
+    sine, cosine = t * _polynomial(_SINE, squared), _polynomial(_COSINE, squared)
+    odd = (quadrant & jnp.uint64(1)) == jnp.uint64(1)
+    sign = jnp.where(quadrant >= jnp.uint64(2), -1.0, 1.0)
+    return sign * jnp.where(odd, -sine, cosine), sign * jnp.where(odd, cosine, sine)
+
+
+def _one_to_two(bits: Array) -> Array:
+    """Puts the upper 52 bits into the mantissa of a double between 1 and 2."""
+    return lax.bitcast_convert_type((bits >> jnp.uint64(12)) | jnp.uint64(0x3FF0000000000000), jnp.float64)
+
+
+def _polynomial(coefficients: tuple[float, ...], x: Array) -> Array:
+    value = jnp.full_like(x, coefficients[-1])
+    for coefficient in reversed(coefficients[:-1]):
+        value = value * x + coefficient
+    return value

@@ -10,8 +10,9 @@ import pytest
 
 from tests.unit.kernels.toys import Case, cached_log_density, cases
 
-N_CHAINS = 6
+N_CHAINS = 4
 NAMES = sorted(cases())
+UNLIKE_NAMES = ("random_walk", "elliptical", "linear_step_out", "reflective", "apm_ss_ss", "adapted")
 
 
 @cache
@@ -60,19 +61,20 @@ def test_a_step_keeps_shapes_and_dtypes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_step_is_apply_after_draw(name: str) -> None:
-    kernel = _case(name).kernel
-    keys, states = _starts(name)
-    noise = jax.vmap(kernel.draw)(keys)
-    # Compiled apart, the two may round differently (fused multiply-add), so not compared bit by bit.
-    _assert_close(_many(name)(keys, states), jax.jit(jax.vmap(kernel.apply))(noise, states))
+def test_numbers_drawn_for_many_steps_at_once_are_those_of_single_steps(name: str) -> None:
+    draw = _case(name).kernel.draw
+    keys = jax.random.split(jax.random.key(3), 4)
+    together, alone = jax.vmap(draw)(keys), draw(keys[2])
+    for many, single in zip(jax.tree.leaves(together), jax.tree.leaves(alone), strict=True):
+        assert bool(jnp.all(many[2] == single))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_compiled_and_plain_steps_agree(name: str) -> None:
+@pytest.mark.parametrize("name", UNLIKE_NAMES)
+def test_compiled_steps_agree_with_plain_apply_after_draw(name: str) -> None:
     keys, states = _starts(name)
     state = jax.tree.map(lambda leaf: leaf[0], states)
-    _assert_close(_single(name)(keys[0], state), _case(name).kernel.step(keys[0], state))
+    kernel = _case(name).kernel
+    _assert_close(_single(name)(keys[0], state), kernel.apply(kernel.draw(keys[0]), state))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -84,14 +84,9 @@ def cases() -> dict[str, Case]:
     position = jnp.array([-0.9, 1.1])
     plain = {
         "random_walk": (random_walk_metropolis(log_bimodal, 0.3, DIM), log_bimodal, position),
-        "random_walk_scale_per_coordinate": (
-            random_walk_metropolis(log_bimodal, jnp.array([0.1, 0.5]), DIM),
-            log_bimodal,
-            position,
-        ),
         "independence": (
             metropolis_independence(
-                log_normal, lambda key: jax.random.uniform(key, (DIM,), minval=-3.0, maxval=3.0)
+                log_normal, lambda key: jax.random.uniform(key, (DIM,), minval=-1.5, maxval=1.5)
             ),
             log_bimodal,
             position,

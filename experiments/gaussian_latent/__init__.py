@@ -1,0 +1,1 @@
+"""Gaussian latent variable model: pseudo-marginal and auxiliary pseudo-marginal methods."""

@@ -1,0 +1,1 @@
+"""Gaussian process probit regression: pseudo-marginal and auxiliary pseudo-marginal methods."""

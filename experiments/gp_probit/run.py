@@ -1,0 +1,282 @@
+# Question: which pseudo-marginal method samples the covariance parameters of a Gaussian process probit model best,
+# counted in operations of cubic cost? Source: PhD thesis, section 3.6.2, figures 3.10 to 3.12.
+# One case: python -m experiments.run study=gp_probit out=x.nc          Cost per preset: notes.md.
+"""Maps the settings of a case to model, kernel and recorded quantities, and runs the chains."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jax import Array
+from numpy.typing import NDArray
+
+from auxmc.engine.blocks import Sampler
+from auxmc.engine.lanes import Chains, RunContext, run_chains
+from auxmc.engine.results import CaseResult
+from auxmc.kernels.adaptation import AdaptationInfo, AdaptationState, batch_adaptation
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.pseudo_marginal import method_kernel
+from auxmc.models.gp_probit import estimator
+from experiments.gp_probit.measures import (
+    ChainDraws,
+    chain_curves,
+    chain_groups,
+    chain_statistics,
+    data_groups,
+    data_statistics,
+    estimator_statistics,
+)
+from experiments.gp_probit.problem import Problem, build_problem
+from experiments.gp_probit.settings import Settings
+
+__all__ = ["run"]
+
+_MAX_STARTS = 100
+_WEIGHTS_AT_A_TIME = 500
+# What makes posterior draws for the designs that start from them: the method with the fewest long rejections.
+_REFERENCE_METHOD = "apm_ss_mh"
+_REFERENCE_N_IMPORTANCE = 50
+
+FloatArray = NDArray[np.float64]
+
+
+def run(settings: Settings, context: RunContext) -> CaseResult:
+    """Runs one case.
+
+    Args:
+        settings: checked settings.
+        context: random streams, checkpoints and progress.
+
+    Returns:
+        Groups `statistics`, `observed_data`, `constant_data`; with chains also `posterior` and `sample_stats`, and, for
+        design chains, `warmup_posterior`, `warmup_sample_stats` and `curves`.
+
+    Raises:
+        ValueError: no prior draw of a chain has a finite density estimate.
+    """
+    problem = build_problem(settings)
+    design = {"chains": _adapted_chains, "fixed_step": _fixed_step, "estimator": _estimator_study}
+    result = design[settings.design](problem, settings, context)
+    statistics = result.groups["statistics"].merge(data_statistics(problem))
+    return result._replace(groups={**result.groups, "statistics": statistics, **data_groups(problem)})
+
+
+def _adapted_chains(problem: Problem, settings: Settings, context: RunContext) -> CaseResult:
+    """Chains from the prior: adaptive warm-up, then the main run, in one scan."""
+    n_warm_up = _n_warm_up(settings, settings.method)
+    names = ("chains", settings.method, settings.n_importance)
+    chains = _adaptive_chains(problem, settings, context, names, n_warm_up + settings.n_draws)
+    draws = ChainDraws.of(chains.draws, (0,), n_warm_up, problem.coordinates, chains.run_s)
+    groups = {
+        "statistics": chain_statistics(draws, settings.batch_size),
+        "curves": chain_curves(draws, settings.method, fixed_range=not settings.data),
+        **chain_groups(draws),
+    }
+    return CaseResult(groups, chains.compile_s, chains.run_s, chains.n_resumed)
+
+
+def _fixed_step(problem: Problem, settings: Settings, context: RunContext) -> CaseResult:
+    """Chains from posterior draws at one or more fixed step sizes."""
+    reference = _reference_chains(problem, settings, context)
+    positions = _reference_positions(reference, settings).reshape(-1, len(problem.coordinates))
+    start_positions = jnp.asarray(positions)
+
+    def start(key: Array) -> Array:
+        return start_positions[jax.random.randint(key, (), 0, len(positions))]
+
+    steps = settings.batch.get("step_size", [settings.step_size])
+    sampler = _sampler(problem, settings.method, settings.n_importance, settings.batch_size, 0, start)
+    chains = run_chains(
+        context,
+        ("fixed_step", settings.method, settings.n_importance),
+        sampler,
+        n_draws=settings.n_draws,
+        n_chains=settings.n_chains,
+        sweep={"scale": steps},
+        block_size=settings.block_size,
+        vectorise=False,
+    )
+    every = [
+        ChainDraws.of(chains.draws, (index,), 0, problem.coordinates, chains.run_s / len(steps))
+        for index in range(len(steps))
+    ]
+    statistics = xr.concat(
+        [chain_statistics(draws, settings.batch_size) for draws in every],
+        dim=xr.DataArray(np.asarray(steps, dtype=float), dims="step_size", name="step_size"),
+    )
+    groups = {"statistics": statistics}
+    if len(steps) == 1:
+        groups |= chain_groups(every[0])
+    return _joined(groups, [reference, chains])
+
+
+def _estimator_study(problem: Problem, settings: Settings, context: RunContext) -> CaseResult:
+    """Noise of the density estimate, and the accept rates that it leads to, at posterior draws."""
+    reference = _reference_chains(problem, settings, context)
+    step_sizes = reference.draws["scale"][0, :, -1]
+    positions = _reference_positions(reference, settings)
+    sampler = _weights_sampler(problem, positions, step_sizes, settings.n_weights)
+    # A lane is a reference draw; its weights are those of its only iteration.
+    n_points = positions.shape[0] * positions.shape[1]
+    weights = run_chains(
+        context,
+        ("weights",),
+        sampler,
+        n_draws=1,
+        n_chains=1,
+        sweep={"reference": list(range(n_points))},
+        block_size=1,
+        vectorise=False,
+    )
+    shape = positions.shape[:2]
+    recorded = {name: array[:, 0, 0].reshape(*shape, *array.shape[3:]) for name, array in weights.draws.items()}
+    statistics = estimator_statistics(
+        recorded["log_estimate"], recorded["log_estimate_proposed"], recorded["n_newton"], settings.n_importance_grid
+    )
+    statistics["adapted_step_size"] = ("chain", step_sizes, {"units": ""})
+    kept = {"x": (("chain", "draw", "coordinate"), positions)}
+    posterior = xr.Dataset(kept, coords={"coordinate": list(problem.coordinates)})
+    return _joined({"statistics": statistics, "posterior": posterior}, [reference, weights])
+
+
+def _adaptive_chains(
+    problem: Problem, settings: Settings, context: RunContext, names: tuple[str, str, int], n_draws: int
+) -> Chains:
+    """Chains (purpose, method, n_importance) from the prior; a step size adapts in the first `n_batches` batches."""
+    _, method, n_importance = names
+    is_slice = method.endswith("_ss")
+    n_batches = 0 if is_slice else settings.n_batches
+    sampler = _sampler(
+        problem, method, n_importance, settings.batch_size, n_batches, problem.model.sample_prior
+    )
+    return run_chains(
+        context,
+        names,
+        sampler,
+        n_draws=n_draws,
+        n_chains=settings.n_chains,
+        sweep={"scale": [settings.bracket_width if is_slice else settings.step_size]},
+        block_size=settings.block_size,
+        vectorise=False,
+    )
+
+
+def _reference_chains(problem: Problem, settings: Settings, context: RunContext) -> Chains:
+    n_draws = _n_warm_up(settings, _REFERENCE_METHOD) + settings.n_reference_draws * settings.reference_spacing
+    names = ("reference", _REFERENCE_METHOD, _REFERENCE_N_IMPORTANCE)
+    return _adaptive_chains(problem, settings, context, names, n_draws)
+
+
+def _reference_positions(reference: Chains, settings: Settings) -> FloatArray:
+    """Posterior draws [chain, draw, coordinate] from the part of the reference chains after their warm-up."""
+    after = reference.draws["x"][0, :, _n_warm_up(settings, _REFERENCE_METHOD) :]
+    spaced: FloatArray = after[:, settings.reference_spacing - 1 :: settings.reference_spacing]
+    return spaced
+
+
+def _n_warm_up(settings: Settings, method: str) -> int:
+    return settings.n_warm_up_slice if method.endswith("_ss") else settings.batch_size * settings.n_batches
+
+
+def _sampler(
+    problem: Problem,
+    method: str,
+    n_importance: int,
+    batch_size: int,
+    n_batches: int,
+    start: Callable[[Array], Array],
+) -> Sampler:
+    """A chain of the method; `start` maps a key to a first position, tried again until its estimate is finite."""
+    density = estimator(problem.model, n_importance)
+    dim = len(problem.coordinates)
+
+    def build(parameters: Any) -> Kernel:
+        return batch_adaptation(
+            lambda scale: method_kernel(method, density, scale, dim), parameters["scale"], batch_size, n_batches
+        )
+
+    def initial(key: Array, parameters: Any) -> AdaptationState:
+        kernel = build(parameters)
+
+        def attempt(n: Array) -> AdaptationState:
+            place = jax.random.fold_in(key, n)
+            state: AdaptationState = kernel.init(
+                jax.random.fold_in(place, 1), start(jax.random.fold_in(place, 0))
+            )
+            return state
+
+        def unusable(loop: tuple[Array, Array, AdaptationState]) -> Array:
+            n, usable, _ = loop
+            return ~usable & (n < _MAX_STARTS)
+
+        def retry(loop: tuple[Array, Array, AdaptationState]) -> tuple[Array, Array, AdaptationState]:
+            state = attempt(loop[0])
+            return loop[0] + 1, jnp.isfinite(state.inner.log_estimate), state
+
+        # The loop begins without a state, so that the program holds one copy of the costly preparation.
+        none_yet = jax.tree.map(
+            lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(attempt, jnp.int32(0))
+        )
+        _, _, state = jax.lax.while_loop(unusable, retry, (jnp.int32(0), jnp.bool_(False), none_yet))
+        return state
+
+    def record(state: AdaptationState, info: AdaptationInfo) -> dict[str, Array]:
+        return {
+            "x": state.inner.position,
+            "log_estimate": state.inner.log_estimate,
+            "scale": info.scale,
+            **info.inner._asdict(),
+        }
+
+    return Sampler(build, initial, record)
+
+
+def _weights_sampler(
+    problem: Problem, positions: FloatArray, step_sizes: FloatArray, n_weights: int
+) -> Sampler:
+    """Single-sample log estimates at a reference draw and, with the same auxiliaries, at an MH proposal from it.
+
+    An estimate with N samples has the law of the mean of N of them: one set serves every N.
+    """
+    dim = positions.shape[-1]
+    flat = jnp.asarray(positions.reshape(-1, dim))
+    steps = jnp.asarray(np.repeat(step_sizes, positions.shape[1]))
+    density = estimator(problem.model, 1)
+    n_chunks = -(-n_weights // _WEIGHTS_AT_A_TIME)
+
+    def build(parameters: Any) -> Kernel:
+        def apply(key: Array, state: Array) -> tuple[Array, dict[str, Array]]:
+            index = parameters["reference"].astype(jnp.int32)
+            step = steps[index] * jax.random.normal(jax.random.fold_in(key, 0), (dim,), jnp.float64)
+            caches = [density.prepare(flat[index]), density.prepare(flat[index] + step)]
+
+            def chunk(number: Array) -> tuple[Array, Array]:
+                keys = jax.random.split(jax.random.fold_in(jax.random.fold_in(key, 1), number), _WEIGHTS_AT_A_TIME)
+                u = jax.vmap(density.draw_auxiliary)(keys)
+                here, there = (jax.vmap(lambda v, c=c: density.log_estimate(c, v))(u) for c in caches)
+                return here, there
+
+            here, there = jax.lax.map(chunk, jnp.arange(n_chunks))
+            info = {
+                "log_estimate": here.ravel()[:n_weights],
+                "log_estimate_proposed": there.ravel()[:n_weights],
+                "n_newton": caches[0].n_newton,
+            }
+            return state, info
+
+        # The noise is the key itself: the auxiliaries are too many to be drawn ahead.
+        return Kernel(lambda position: position, lambda key: key, apply)
+
+    return Sampler(build, lambda key, parameters: jnp.zeros(()), lambda state, info: info)
+
+
+def _joined(groups: dict[str, xr.Dataset], parts: list[Chains]) -> CaseResult:
+    return CaseResult(
+        groups,
+        sum(part.compile_s for part in parts),
+        sum(part.run_s for part in parts),
+        sum(part.n_resumed for part in parts),
+    )

@@ -1,0 +1,122 @@
+"""Settings of the Gaussian process probit study. No JAX, no pandas: the Snakefile imports this."""
+
+import dataclasses
+
+from auxmc.data.reading import read_labelled
+from auxmc.engine.config import CaseSettings, SettingsError, setting
+
+__all__ = ["BATCHABLE", "FIGURES", "METHODS", "SWEEP_QUANTITIES", "TITLE", "Settings", "check", "data_files"]
+
+TITLE = "Gaussian process probit regression"
+METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss")
+# Every chain costs minutes: sweep points are better run as cases side by side than one after the other.
+BATCHABLE: tuple[str, ...] = ()
+SWEEP_QUANTITIES = (
+    "ess_per_1000_cubic_operations",
+    "acceptance_position",
+    "acceptance_auxiliary",
+    "longest_run",
+    "r_hat_rank",
+)
+FIGURES: dict[str, str] = {
+    "fig_3_10": "Factor graph of the model: circles are random variables (grey: observed), bare symbols are "
+    "given inputs, black squares are factors, and the diamond is the deterministic covariance matrix.",
+    "fig_3_11a": "Effective sample size per 1000 cubic-cost operations of the main run, for each coordinate. "
+    "Bars: mean over the chains of a method; error bars: one standard error of that mean.",
+    "fig_3_11b": "Convergence of the chains, as log(R-hat - 1) against cubic-cost operations (left) and run time "
+    "(right). Lines: point estimate, mean over the coordinates; bands reach up to the upper 97.5 % limit. "
+    "Warm-up is not counted.",
+    "fig_3_11b_supplement": "Convergence as in figure 3.11b, against cubic-cost operations, for the worst "
+    "coordinate (left) and for the log output scale alone (right). Bands reach up to the upper 97.5 % limit.",
+    "fig_3_12": "Log output scale. Left: trace of the first chain. Right: histogram of all chains in 100 bins; "
+    "for APM SS+SS the first 40 % of each chain, which cost about as much as the other methods' chains. "
+    "Grey outline: all main runs of the APM methods together.",
+    "fig_n_importance": "Effect of the number of importance samples at posterior draws. Left: standard deviation "
+    "of the log density estimate under fresh auxiliary variables, median over posterior draws, bands from the "
+    "10 % to the 90 % quantile. Right: expected accept rates at the step size of the reference chains; "
+    "error bars: one standard error over reference chains.",
+}
+
+
+@dataclasses.dataclass
+class Settings(CaseSettings):
+    """One case: a method at one number of importance samples on one data set."""
+
+    design: str = setting(
+        "chains",
+        "what is recorded: adapted chains; chains at a fixed step size from posterior draws; the density "
+        "estimator at posterior draws",
+        choices=("chains", "fixed_step", "estimator"),
+    )
+    data: str = setting("", "CSV file with your own features and labels; empty for the breast cancer data")
+    label: str = setting("", "column of the data file with the two classes; empty to choose it by its content")
+    drop_first_complete_row: bool = setting(
+        False, "leave out the first complete row of the breast cancer data, as the published run seems to have"
+    )
+    method: str = setting("apm_ss_mh", "transition operator", choices=METHODS)
+    n_importance: int = setting(50, "importance samples in one density estimate", minimum=1, maximum=10_000)
+    step_size: float = setting(
+        0.5, "initial random-walk step size (methods ending in mh)", minimum=1e-6, maximum=100.0
+    )
+    bracket_width: float = setting(
+        4.0, "initial bracket of the slice (methods ending in ss)", minimum=1e-6, maximum=1000.0
+    )
+    batch_size: int = setting(
+        100, "iterations in a batch of step-size adaptation (methods ending in mh)", minimum=1, maximum=100_000
+    )
+    n_batches: int = setting(
+        20, "batches of adaptation, the warm-up of methods ending in mh", minimum=0, maximum=10_000
+    )
+    n_warm_up_slice: int = setting(
+        1000, "iterations of warm-up of methods ending in ss, which adapt nothing", minimum=0, maximum=1_000_000
+    )
+    n_reference_draws: int = setting(
+        10, "posterior draws of each reference chain (designs fixed_step and estimator)", minimum=1, maximum=100_000
+    )
+    reference_spacing: int = setting(
+        10, "iterations of a reference chain between two of its draws", minimum=1, maximum=100_000
+    )
+    n_weights: int = setting(
+        5000, "importance weights at each posterior draw (design estimator)", minimum=2, maximum=1_000_000
+    )
+    n_importance_grid: list[int] = setting(
+        [1, 5, 10, 50, 100, 500], "numbers of importance samples (design estimator)", minimum=1, maximum=1_000_000
+    )
+
+
+def check(settings: Settings) -> None:
+    """Rules across fields, and the user's data.
+
+    Raises:
+        SettingsError: settings that contradict each other.
+        DataError: the data file cannot be used.
+    """
+    if settings.label and not settings.data:
+        raise SettingsError("label names a column of your own data file: give data=FILE.csv too, or leave it empty")
+    if settings.drop_first_complete_row and settings.data:
+        raise SettingsError(
+            "drop_first_complete_row is about the breast cancer data: leave it false with your own data"
+        )
+    if settings.data:
+        read_labelled(settings.data, settings.label)
+    for name in settings.batch:
+        if name != "step_size" or settings.design != "fixed_step":
+            raise SettingsError(f"batch.{name}: only step_size can be batched, and only with design=fixed_step")
+    if settings.design == "fixed_step" and settings.method.endswith("_ss"):
+        raise SettingsError(
+            f"design=fixed_step needs a method with a step size, got method={settings.method}: use pm_mh, "
+            "apm_mi_mh or apm_ss_mh"
+        )
+    if settings.design == "estimator":
+        if not settings.n_importance_grid:
+            raise SettingsError("n_importance_grid needs one or more numbers with design=estimator, got an empty list")
+        if 2 * max(settings.n_importance_grid) > settings.n_weights:
+            raise SettingsError(
+                f"n_weights must be at least twice the largest n_importance_grid ({max(settings.n_importance_grid)}), "
+                f"so that there are two estimates to compare, got {settings.n_weights}"
+            )
+
+
+def data_files(settings: Settings) -> list[str]:
+    """Files whose content the result depends on."""
+    return [settings.data] if settings.data else []

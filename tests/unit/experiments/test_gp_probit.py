@@ -1,0 +1,296 @@
+"""The study of Gaussian process probit regression, run on a few rows of made-up data."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from matplotlib.figure import Figure
+from scipy import stats
+
+from auxmc.engine.claims import judge, read_claims
+from auxmc.engine.config import PRESETS, SettingsError
+from auxmc.engine.lanes import RunContext
+from auxmc.engine.results import CaseResult, write_result
+from auxmc.engine.tables import tidy_table
+from auxmc.plots.style import use_style
+from experiments.catalogue import load_study
+from experiments.gp_probit import claims, figures, run
+from experiments.gp_probit.lookup import MAIN_METHODS
+from experiments.gp_probit.measures import ChainDraws, estimator_statistics, expected_acceptance
+from experiments.gp_probit.settings import FIGURES, SWEEP_QUANTITIES
+
+STUDY = load_study("gp_probit")
+CLAIMS = read_claims(Path(claims.__file__).parent / "claims.csv")
+COORDINATES = ["log_output_scale", "log_length_scale[width]", "log_length_scale[height]"]
+TINY = ["preset=smoke", "n_draws=30", "n_chains=2", "n_importance=3", "batch_size=5", "n_batches=4"]
+
+
+@pytest.fixture(scope="module")
+def data_file(tmp_path_factory):
+    rng = np.random.default_rng(3)
+    features = rng.normal(size=(14, 2)).round(2)
+    kinds = np.where(features.sum(axis=1) + 0.3 * rng.normal(size=14) > 0, "ripe", "green")
+    path = tmp_path_factory.mktemp("data") / "fruit.csv"
+    table = pd.DataFrame(features, columns=["width", "height"])
+    table.assign(kind=kinds).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def run_tiny(data_file, tmp_path_factory):
+    def run_one(*overrides):
+        settings = STUDY.settings([*TINY, f"data={data_file}", "label=kind", *overrides])
+        folder = tmp_path_factory.mktemp("checkpoints")
+        return run.run(settings, RunContext("gp_probit", settings.seed, folder, "identity", "tiny"))
+
+    return run_one
+
+
+@pytest.fixture(scope="module")
+def chains(run_tiny):
+    return run_tiny("method=apm_mi_mh", "block_size=50")
+
+
+@pytest.fixture(scope="module")
+def estimates(run_tiny):
+    return run_tiny("design=estimator", "n_reference_draws=2", "n_weights=60", "n_importance_grid=[1,10]")
+
+
+@pytest.fixture(scope="module")
+def fixed_steps(run_tiny):
+    return run_tiny(
+        "design=fixed_step", "method=pm_mh", "n_reference_draws=2", "++batch.step_size=[0.001,0.01,0.1]"
+    )
+
+
+def _table(folder: Path, results: dict[str, CaseResult], overrides: dict[str, list[str]]):
+    """Summary and curves of results written under the names of the study's cases."""
+    paths = []
+    for case, result in results.items():
+        settings = STUDY.settings([*TINY, *overrides.get(case, [])])
+        scalars = {k: v for k, v in vars(settings).items() if isinstance(v, str | int | float)}
+        path = folder / f"{case}.nc"
+        write_result(path, result.groups, {"settings": scalars, "numbers": "digest"})
+        paths.append(path)
+    return tidy_table(paths, "statistics"), tidy_table(paths, "curves")
+
+
+@pytest.fixture(scope="module")
+def tables(chains, estimates, fixed_steps, tmp_path_factory):
+    results = {f"main__method-{method}": chains for method in MAIN_METHODS}
+    results |= {"side_mi": chains, "estimator": estimates, "small_steps": fixed_steps}
+    results |= {f"side_pm__n_importance-{n}": chains for n in (1, 500)}
+    return _table(tmp_path_factory.mktemp("results"), results, {})
+
+
+def test_statistics_have_the_right_dimensions_and_are_finite(chains):
+    statistics = chains.groups["statistics"]
+    assert statistics["ess"].dims == ("chain", "coordinate")
+    assert statistics["cubic_operations"].dims == ("chain",)
+    assert statistics["posterior_mean"].dims == ("coordinate",)
+    assert statistics["coordinate"].values.tolist() == COORDINATES
+    assert all(np.isfinite(statistics[name]).all() for name in statistics.data_vars)
+    assert statistics["run_time"].attrs["units"] == "s"
+    assert statistics["ess_per_1000_cubic_operations"].attrs["units"] == "draws per 1000 operations"
+    assert {"rows_used", "features", "distinct_inputs"} <= set(statistics.data_vars)
+    assert set(SWEEP_QUANTITIES) <= set(statistics.data_vars)
+
+
+def test_efficiency_is_ess_over_the_cubic_operations_of_the_main_run(chains):
+    statistics, stats_of_draws = chains.groups["statistics"], chains.groups["sample_stats"]
+    n_cubic = stats_of_draws["n_cubic"].sum("draw").values
+    np.testing.assert_array_equal(statistics["cubic_operations"].values, n_cubic)
+    expected = 1000 * statistics["ess"].values / n_cubic[:, None]
+    np.testing.assert_allclose(statistics["ess_per_1000_cubic_operations"].values, expected, rtol=1e-12)
+    # Every iteration factorises at least one Newton matrix and three others.
+    assert (stats_of_draws["n_cubic"] >= 4).all()
+
+
+def test_draws_are_kept_as_arviz_expects_them(chains):
+    assert chains.groups["posterior"]["x"].dims == ("chain", "draw", "coordinate")
+    assert chains.groups["posterior"].sizes == {"chain": 2, "draw": 30, "coordinate": 3}
+    assert chains.groups["warmup_posterior"].sizes["draw"] == 20
+    kept = set(chains.groups["sample_stats"].data_vars)
+    assert {"accepted_position", "accepted_auxiliary", "n_cubic", "lp", "step_size"} <= kept
+    assert set(np.unique(chains.groups["observed_data"]["label"])) == {-1.0, 1.0}
+    features = chains.groups["constant_data"]["features"]
+    np.testing.assert_allclose(features.mean("row"), 0.0, atol=1e-12)
+    np.testing.assert_allclose(features.std("row"), 1.0, rtol=1e-12)
+
+
+def test_the_step_size_adapts_in_the_warm_up_alone(chains):
+    warm_up = chains.groups["warmup_sample_stats"]
+    main = chains.groups["sample_stats"]["step_size"].values
+    for chain in range(2):
+        step = 0.5
+        for batch in range(4):
+            part = warm_up.isel(chain=chain, draw=slice(5 * batch, 5 * batch + 5))
+            np.testing.assert_allclose(part["step_size"].values, step, rtol=1e-12)
+            rate = float(part["accepted_position"].mean())
+            factor = (4.025, 3.05, 2.075, 1.1)[batch]
+            step *= 1 / factor if rate < 0.15 else factor if rate > 0.30 else 1.0
+        np.testing.assert_allclose(main[chain], step, rtol=1e-12)
+        adapted = chains.groups["statistics"]["adapted_step_size"].values[chain]
+        assert adapted == main[chain, 0]
+
+
+def test_the_main_run_continues_where_the_warm_up_ended(chains):
+    last = chains.groups["warmup_posterior"]["x"].values[:, -1]
+    first = chains.groups["posterior"]["x"].values[:, 0]
+    accepted = chains.groups["sample_stats"]["accepted_position"].values[:, 0]
+    np.testing.assert_array_equal((last == first).all(axis=1), ~accepted)
+
+
+def test_the_size_of_the_blocks_does_not_change_the_draws(chains, run_tiny):
+    again = run_tiny("method=apm_mi_mh", "block_size=7")
+    for group in ("posterior", "warmup_posterior", "sample_stats"):
+        xr.testing.assert_equal(again.groups[group], chains.groups[group])
+
+
+def test_slice_methods_have_their_own_warm_up_and_adapt_nothing(run_tiny):
+    result = run_tiny("method=apm_ss_ss", "n_warm_up_slice=6", "n_draws=20")
+    assert result.groups["warmup_posterior"].sizes["draw"] == 6
+    assert result.groups["posterior"].sizes["draw"] == 20
+    assert (result.groups["sample_stats"]["step_size"] == 4.0).all()
+    assert (result.groups["statistics"]["longest_run"] == 1).all()
+    assert (result.groups["curves"]["histogram_draws"] == 8).all()
+    assert int(result.groups["curves"]["histogram"].sum()) == 2 * 8
+
+
+def test_curves_end_at_the_statistics(chains):
+    statistics, curves = chains.groups["statistics"], chains.groups["curves"]
+    last = curves.isel(end=-1)
+    mean_cubic = float(statistics["cubic_operations"].mean())
+    assert float(last["cubic_operations_so_far"]) == pytest.approx(mean_cubic)
+    assert float(last["run_time_so_far"]) == pytest.approx(float(statistics["run_time"].mean()))
+    expected = statistics["r_hat_coda"].mean().item()
+    assert float(last["r_hat"].sel(aggregate="mean over coordinates")) == pytest.approx(expected)
+    assert (last["longest_run_so_far"] == statistics["longest_run"]).all()
+    assert int(curves["histogram"].sum()) == 2 * 30
+
+
+def test_a_batch_of_fixed_step_sizes_is_one_case(fixed_steps):
+    statistics = fixed_steps.groups["statistics"]
+    assert statistics["acceptance_position"].dims == ("step_size", "chain")
+    assert statistics["ess"].sizes == {"step_size": 3, "chain": 2, "coordinate": 3}
+    np.testing.assert_array_equal(
+        statistics["adapted_step_size"].values, statistics["step_size"].values[:, None] * np.ones(2)
+    )
+
+
+def test_noise_of_the_estimate_falls_with_the_number_of_importance_samples(estimates):
+    statistics = estimates.groups["statistics"]
+    noise = statistics["sd_log_estimate"]
+    assert noise.dims == ("n_importance", "chain", "reference")
+    assert float(noise.sel(n_importance=10).mean()) < float(noise.sel(n_importance=1).mean())
+    for name in ("acceptance_mi", "acceptance_pm_mh", "acceptance_apm_mh"):
+        assert ((statistics[name] >= 0) & (statistics[name] <= 1)).all()
+    assert (statistics["newton_steps"] >= 1).all()
+    assert estimates.groups["posterior"]["x"].dims == ("chain", "draw", "coordinate")
+
+
+@pytest.mark.parametrize("sd", [0.5, 1.5])
+def test_expected_acceptance_is_that_of_log_normal_noise(sd):
+    rng = np.random.default_rng(1)
+    noise = sd * rng.normal(size=40_000)
+    exact = 2 * stats.norm.cdf(-sd / math.sqrt(2))
+    assert expected_acceptance(noise, noise) == pytest.approx(exact, abs=0.01)
+    # A proposal whose density is higher by a factor is accepted more often, by the same law.
+    shift = 0.7
+    spread = math.sqrt(2) * sd
+    mean = shift - sd**2
+    gain = math.exp(mean + sd**2) * stats.norm.cdf(-(mean + spread**2) / spread)
+    higher = gain + stats.norm.cdf(mean / spread)
+    proposed = shift + sd * rng.normal(size=40_000)
+    assert expected_acceptance(noise, proposed) == pytest.approx(higher, abs=0.015)
+
+
+def test_expected_acceptance_agrees_with_all_pairs():
+    rng = np.random.default_rng(2)
+    current, proposed = rng.normal(size=7), rng.normal(size=7)
+    e, f = np.exp(current), np.exp(proposed)
+    pairs = [min(e[i], f[j]) for i in range(7) for j in range(7) if i != j]
+    assert expected_acceptance(current, proposed) == pytest.approx(sum(pairs) / (6 * e.sum()), rel=1e-12)
+    assert expected_acceptance(current, np.full(7, -np.inf)) == 0.0
+
+
+def test_acceptance_with_fixed_auxiliaries_is_one_where_the_density_does_not_change():
+    log_weights = np.random.default_rng(5).normal(size=(1, 1, 40))
+    found = estimator_statistics(log_weights, log_weights, np.full((1, 1), 8), [1, 4])
+    np.testing.assert_allclose(found["acceptance_apm_mh"], 1.0)
+
+
+def test_a_chain_that_never_starts_is_an_error():
+    draws = {"log_estimate": np.array([[[0.0, 0.0], [-np.inf, -np.inf]]])}
+    with pytest.raises(ValueError, match=r"chains \[1\] found no start"):
+        ChainDraws.of(draws, (0,), 0, ("a",), 1.0)
+
+
+@pytest.mark.parametrize("name", list(FIGURES))
+def test_every_figure_draws(name, tables):
+    with use_style():
+        figure = figures.DRAW[name](*tables)
+        assert isinstance(figure, Figure)
+        figure.canvas.draw()
+
+
+@pytest.mark.parametrize("name", list(FIGURES))
+def test_a_figure_without_data_says_so(name, tables):
+    summary, curves = tables
+    with use_style():
+        figure = figures.DRAW[name](summary.iloc[:0], curves.iloc[:0])
+        figure.canvas.draw()
+    words = [text.get_text().replace("\n", " ") for axis in figure.axes for text in axis.texts]
+    assert name == "fig_3_10" or any("not run at this preset" in text for text in words)
+
+
+def test_figures_and_captions_have_the_same_names():
+    assert set(figures.DRAW) == set(FIGURES)
+
+
+def test_every_claim_is_measured(tables):
+    measured = judge(CLAIMS, claims.MEASURE, *tables)
+    assert len(measured) == len(CLAIMS)
+    by_name = measured.set_index(["claim_id", "setting"])["measured"]
+    for claim in ("PM-P02", "PM-P03", "PM-P06", "PM-P09", "PM-P11", "PM-P12"):
+        assert np.isfinite(by_name[claim]).all(), claim
+    # The same chains stand for every method here.
+    assert by_name["PM-P06", "average APM MI+MH / PM MH"] == pytest.approx(1.0)
+    assert by_name["PM-P09", "cubic operations"] == pytest.approx(1.0)
+    assert by_name["PM-P12", "largest difference of methods"] == pytest.approx(0.0)
+    assert np.isnan(by_name["PM-P14", "end of run"])
+
+
+def test_claims_without_their_cases_are_inconclusive(tables):
+    summary, curves = tables
+    measured = judge(CLAIMS, claims.MEASURE, summary.iloc[:0], curves.iloc[:0])
+    assert measured["measured"].isna().all()
+    assert set(measured["verdict"]) <= {"inconclusive", "timing"}
+    assert (measured["note"] != "").all()
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_case_composes(preset):
+    names = [case.name for case in STUDY.cases(preset)]
+    assert {f"main__method-{m}" for m in MAIN_METHODS} <= set(names)
+    assert {"estimator", "small_steps", "side_mi", "side_pm__n_importance-1"} <= set(names)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["label=class"], "give data=FILE.csv"),
+        (["design=fixed_step", "method=apm_ss_ss"], "needs a method with a step size"),
+        (["++batch.step_size=[0.1]"], "only with design=fixed_step"),
+        (["design=estimator", "n_weights=100"], "at least twice the largest"),
+        (["design=estimator", "n_importance_grid=[]"], "one or more numbers"),
+        (["data=nowhere.csv"], "no such file"),
+        (["n_importance=0"], "n_importance must be between 1"),
+    ],
+)
+def test_wrong_settings_are_refused(overrides, message):
+    with pytest.raises(SettingsError, match=message):
+        STUDY.settings(overrides)
