@@ -25,12 +25,12 @@ from auxmc.models.gaussian_latent import GaussianLatentModel, estimator
 
 __all__ = ["TheoryConstants", "estimator_noise", "exactness_checks", "theory_constants"]
 
-_N_BINS = 60
+_N_BINS = 80
 _BINS_A_SIDE = 8
 _REFLECTIVE_STEPS = 20
 _IDENTITY_STEPS = 500
 _IDENTITY_STEP_SIZE = 0.4
-_ILLUSTRATION_TRIES = 500
+_ILLUSTRATION_TRIES = 5000
 _GRID_SIDE = 61
 _PATH_POINTS = 401
 
@@ -56,11 +56,11 @@ class TheoryConstants(NamedTuple):
 def theory_constants() -> TheoryConstants:
     """Maximises the efficiencies behind the rules of thumb that the thesis quotes.
 
-    Source: PhD thesis, sections 3.2 and 3.4; Roberts, Gelman and Gilks (1997) for random-walk Metropolis, efficiency l^2 a(l)
-    with a(l) = 2 Phi(-l/2); Sherlock, Thiery, Roberts and Rosenthal (2015) for pseudo-marginal random-walk Metropolis,
-    v l^2 a(l, v) with a(l, v) = 2 Phi(-sqrt(l^2 + 2 v)/2); Doucet, Pitt, Deligiannidis and Kohn (2015) for the
-    compromise. The two extremes of the last are perfect proposals (Pitt and others, 2012), and the limit in which
-    the noise divides the accept rate by 1/(2 Phi(-sd/sqrt(2))).
+    Source: PhD thesis, sections 3.2 and 3.4. Roberts, Gelman and Gilks (1997) for random-walk Metropolis:
+    efficiency l^2 a(l) with a(l) = 2 Phi(-l/2). Sherlock, Thiery, Roberts and Rosenthal (2015) for
+    pseudo-marginal random-walk Metropolis: v l^2 a(l, v) with a(l, v) = 2 Phi(-sqrt(l^2 + 2 v)/2). Doucet,
+    Pitt, Deligiannidis and Kohn (2015) for the compromise. The two extremes of the last are perfect proposals
+    (Pitt and others, 2012), and the limit in which the noise divides the accept rate by 1/(2 Phi(-sd/sqrt(2))).
     """
 
     def acceptance(length: float, variance: float) -> float:
@@ -76,7 +76,9 @@ def theory_constants() -> TheoryConstants:
     length, variance = (float(value) for value in np.exp(both.x))
     costs = (_cost_perfect_proposal, _cost_slow_proposal)
     best = [cost(_minimum(cost, 0.3, 4.0)) for cost in costs]
-    compromise = _minimum(lambda sd: max(cost(sd) / least for cost, least in zip(costs, best, strict=True)), 0.3, 4.0)
+    compromise = _minimum(
+        lambda sd: max(cost(sd) / least for cost, least in zip(costs, best, strict=True)), 0.3, 4.0
+    )
     return TheoryConstants(acceptance(walk, 0.0), acceptance(length, variance), variance, compromise)
 
 
@@ -165,7 +167,9 @@ def _cost_perfect_proposal(sd: float) -> float:
     """Integrated autocorrelation time over noise variance when every proposal of x is an independent exact draw."""
     noise = np.linspace(0.5 * sd**2 - 10.0 * sd, 0.5 * sd**2 + 12.0 * sd, 4001)
     weights = stats.norm.pdf(noise, 0.5 * sd**2, sd)
-    rate = stats.norm.cdf((-0.5 * sd**2 - noise) / sd) + np.exp(-noise) * stats.norm.cdf((noise - 0.5 * sd**2) / sd)
+    rate = stats.norm.cdf((-0.5 * sd**2 - noise) / sd) + np.exp(-noise) * stats.norm.cdf(
+        (noise - 0.5 * sd**2) / sd
+    )
     return float(np.trapezoid(weights * (2.0 / rate - 1.0), noise)) / sd**2
 
 
@@ -302,33 +306,40 @@ def _identity_difference(context: RunContext, model: GaussianLatentModel) -> flo
 def _illustration(context: RunContext) -> xr.Dataset:
     """One reflective slice update with a rejected proposal, an accepted one and a line that meets the walls."""
     kernel = reflective_slice(_square_log_density, 2)
-    current = jnp.array([0.42, 0.22])
-    state = kernel.init(current)
+    current = np.array([0.42, 0.22])
+    state = kernel.init(jnp.asarray(current))
     keys = jax.random.split(stream(context.seed, context.study, "illustration"), _ILLUSTRATION_TRIES)
     noises = jax.vmap(kernel.draw)(keys)
     new, info = jax.jit(jax.vmap(lambda noise: kernel.apply(noise, state)))(noises)
     lower = -np.asarray(noises.bracket_uniform)
     rejected = lower + np.asarray(noises.offset_uniform)
     direction = np.asarray(noises.direction)
-    ends = np.asarray(current) + np.stack([lower, lower + 1.0])[:, :, None] * direction
+    ends = current + np.stack([lower, lower + 1.0])[:, :, None] * direction
     n_outside = ((ends < 0.0) | (ends > 1.0)).sum(axis=(0, 2))
     height = np.asarray(info.log_height)
     level = float(state.log_density)
     apart = np.abs(np.asarray(info.offset) - rejected) * np.linalg.norm(direction, axis=1)
-    good = (np.asarray(info.n_evaluations) == 2) & (n_outside >= 2) & (apart > 0.3)
-    good &= (np.linalg.norm(ends[1] - ends[0], axis=-1) < 2.0) & (height > level - 1.5) & (height < level - 0.3)
+    reached = current + np.asarray(info.offset)[:, None] * direction
+    past_wall = ((reached < -0.15) | (reached > 1.15)).any(axis=1)
+    good = (np.asarray(info.n_evaluations) == 2) & past_wall & (n_outside >= 2) & (apart > 0.3)
+    good &= (
+        (np.linalg.norm(ends[1] - ends[0], axis=-1) < 2.2) & (height > level - 2.5) & (height < level - 0.5)
+    )
     chosen = int(np.argmax(good))
     offsets = np.linspace(lower[chosen], lower[chosen] + 1.0, _PATH_POINTS)
-    path = np.asarray(reflect(current + jnp.asarray(offsets)[:, None] * direction[chosen]))
-    marks = np.stack(
-        [current, reflect(current + rejected[chosen] * direction[chosen]), np.asarray(new.position)[chosen]]
-    )
+    path = np.asarray(reflect(jnp.asarray(current + offsets[:, None] * direction[chosen])))
+    proposed = np.asarray(reflect(jnp.asarray(current + rejected[chosen] * direction[chosen])))
+    marks = np.stack([current, proposed, np.asarray(new.position)[chosen]])
     side = np.linspace(0.0, 1.0, _GRID_SIDE)
     grid = jnp.asarray(np.stack(np.meshgrid(side, side, indexing="ij"), axis=-1))
     on_slice = jax.vmap(jax.vmap(_square_log_density))(grid) - height[chosen]
     return xr.Dataset(
         {
-            "reflective_log_density_above_slice": (("grid_1", "grid_2"), np.asarray(on_slice), {"units": "nats"}),
+            "reflective_log_density_above_slice": (
+                ("grid_1", "grid_2"),
+                np.asarray(on_slice),
+                {"units": "nats"},
+            ),
             "reflective_path_1": (("offset",), path[:, 0]),
             "reflective_path_2": (("offset",), path[:, 1]),
             "reflective_mark_1": (("mark",), marks[:, 0]),

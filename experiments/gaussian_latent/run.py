@@ -4,6 +4,7 @@
 # Cost per preset: notes.md.
 """Maps the settings of a case to model, kernels and recorded quantities, and runs the chains."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -69,8 +70,8 @@ def run(settings: Settings, context: RunContext) -> CaseResult:
         context: random streams, checkpoints and progress.
 
     Returns:
-        Groups `statistics` and `observed_data`; designs long and checks also `curves`; `posterior` and `sample_stats` where
-        the draws are few enough to keep.
+        Groups `statistics` and `observed_data`; designs other than sweep also `curves`; `posterior` and
+        `sample_stats` where the draws are few enough to keep.
     """
     problem = _problem(settings, settings.dataset)
     if settings.design in ("sweep", "long"):
@@ -101,9 +102,10 @@ def _run_programs(problem: _Problem, settings: Settings, context: RunContext) ->
     compile_s, run_s, n_resumed = 0.0, 0.0, 0
     for method, n_importance in programs(settings):
         chains = _chains(problem, settings, context, method, n_importance)
-        about = {"method": [method], "n_importance": [n_importance]}
+        about: dict[str, Sequence[Any]] = {"method": [method], "n_importance": [n_importance]}
         groups = {
-            name: data.expand_dims(about) for name, data in _measured(problem, settings, chains, method, n_importance)
+            name: data.expand_dims(about)
+            for name, data in _measured(problem, settings, chains, method, n_importance)
         }
         if len(programs(settings)) == 1:
             groups |= kept_draws(chains, about)
@@ -112,7 +114,13 @@ def _run_programs(problem: _Problem, settings: Settings, context: RunContext) ->
         run_s += chains.run_s
         n_resumed += chains.n_resumed
     merged = {
-        name: xr.combine_by_coords([part[name] for part in parts], combine_attrs="override")
+        name: xr.combine_by_coords(
+            [part[name] for part in parts],
+            join="outer",
+            compat="no_conflicts",
+            data_vars="all",
+            combine_attrs="override",
+        )
         for name in parts[0]
     }
     return CaseResult(merged, compile_s, run_s, n_resumed)  # type: ignore[arg-type]
@@ -167,7 +175,9 @@ def _measured(
 ) -> list[tuple[str, xr.Dataset]]:
     model = problem.model
     posterior = exact_posterior(model)
-    statistics = chain_statistics(chains, n_importance).merge(_closed_forms(model, chains, method, n_importance))
+    statistics = chain_statistics(chains, n_importance).merge(
+        _closed_forms(model, chains, method, n_importance)
+    )
     if settings.design == "sweep":
         return [("statistics", statistics)]
     statistics = statistics.merge(position_statistics(chains, posterior))
@@ -197,7 +207,9 @@ def _closed_forms(model: GaussianLatentModel, chains: Chains, method: str, n_imp
 def _run_checks(problem: _Problem, settings: Settings, context: RunContext) -> CaseResult:
     sizes = [size for method, size in programs(settings) if method == programs(settings)[0][0]]
     if settings.design == "estimator":
-        noise = estimator_noise(context, {problem.label: (problem.model, problem.reference)}, sizes, settings.n_draws)
+        noise = estimator_noise(
+            context, {problem.label: (problem.model, problem.reference)}, sizes, settings.n_draws
+        )
         groups = {name: data.squeeze("dataset", drop=True) for name, data in noise.groups.items()}
         return noise._replace(groups=groups)
     both = {name: _problem(settings, name) for name in _DATASETS}

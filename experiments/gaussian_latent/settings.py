@@ -25,45 +25,42 @@ SWEEP_QUANTITIES = ("ess_per_evaluation", "ess_per_second", "acceptance_position
 
 _BATCHED = ("method", "n_importance", *BATCHABLE)
 
+_BANDS = (
+    "Curves are means over the independent chains of a cell, 10 unless the footer says otherwise; bands are +- 1 "
+    "standard deviation over chains."
+)
+_SECONDS = "Seconds are a chain's share of the run time of all chains, which ran side by side."
+_MARKS = "Grey dashes: accept rate 0.234 and step size 0.425. Grey dots: exact accept rate (N = 1)."
 _EFFICIENCY = (
     "Effective sample size (mean over the coordinates of x) per second (left) and per density evaluation "
-    "(right), and accept rate of {what} (dashed, right axes), against {scale}. Curves are means over the "
-    "independent chains of a cell, 10 unless the footer says otherwise, bands are +- 1 standard deviation over "
-    "chains. Seconds are a chain's share of the run time of all chains that ran side by side on one core."
+    f"(right), and accept rate of {{what}} (dashed, right axes), against the step size. {_BANDS} {_SECONDS}"
 )
 _LONG = (
     "Single long chains at equal numbers of density evaluations: x_1 over the last 10 000 iterations, every "
     "fifth drawn (left), and histogram of x_1 over the whole chain with the exact density (right). The footer "
-    "gives the numbers of iterations. No bands; one chain a row, the first of those run."
+    "gives the numbers of iterations. No bands: one chain a row, the first of those that were run."
 )
 FIGURES: dict[str, str] = {
     "fig_3_1": "Factor graph of the hierarchical model: global variables x, local latent variables z, "
-    "observations y; the plate is repeated for each of the M observations.",
-    "fig_3_2": "One reflective slice update in the unit square: current point, slice region (shaded), the line "
-    "reflected at the walls, a rejected and an accepted proposal. One update of a real chain, no bands.",
-    "fig_3_3": "PM MH with N = 1, 8, 32 importance samples. "
-    + _EFFICIENCY.format(what="the joint update", scale="step size"),
-    "fig_3_4": "PM MH at its published best step sizes. " + _LONG,
+    "observations y (shaded). The plate is repeated for each of the M observations.",
+    "fig_3_2": "One reflective slice update in the unit square: current point, slice (shaded), bracket on the "
+    "random line reflected at the walls, a rejected and an accepted proposal. One update of a chain, no bands.",
+    "fig_3_3": f"PM MH with N = 1, 8, 32 importance samples. {_EFFICIENCY.format(what='the joint update')}",
+    "fig_3_4": f"PM MH at its published best step sizes. {_LONG}",
     "fig_3_5": "APM MI+MH with N = 1, 8, 32 importance samples. "
-    + _EFFICIENCY.format(what="the update of x", scale="step size")
-    + " Dashed grey lines: accept rate 0.234 and step size 0.425; dotted grey curve (N = 1): exact accept rate.",
-    "fig_3_6": "APM MI+MH at step size 0.425. " + _LONG,
-    "fig_3_7": "APM SS+MH with one importance sample. "
-    + _EFFICIENCY.format(what="the update of x", scale="step size")
-    + " Dashed grey lines: accept rate 0.234 and step size 0.425; dotted grey curve: exact accept rate.",
+    f"{_EFFICIENCY.format(what='the update of x')} {_MARKS}",
+    "fig_3_6": f"APM MI+MH at step size 0.425. {_LONG}",
+    "fig_3_7": f"APM SS+MH with one importance sample. {_EFFICIENCY.format(what='the update of x')} {_MARKS}",
     "fig_3_8": "Auxiliary variable u_1 = u[0, 0, 0] in APM MI+MH and APM SS+MH with one importance sample and "
     "step size 0.425: last 10 000 iterations, every fifth drawn (left), histogram over the whole chain with "
-    "the exact marginal density (right). No bands; one chain a row, the first of those run.",
+    "the exact marginal density (right). No bands: one chain a row, the first of those that were run.",
     "fig_3_9": "Slice sampling of x with one importance sample: APM MI+SS (top) and APM SS+SS (bottom). "
     "Effective sample size (mean over the coordinates of x) per second (left) and per density evaluation "
-    "(right) against the initial bracket width. Curves are means over the independent chains of a cell, 10 "
-    "unless the footer says otherwise, bands are +- 1 standard deviation over chains. Seconds are a chain's "
-    "share of the run time of all chains that ran side by side on one core.",
+    f"(right) against the initial bracket width. {_BANDS} {_SECONDS}",
     "fig_data_sets": "What the data set changes: data drawn as stated against data scaled to the published noise "
     "of the log estimate. Top: density of the log estimate about its mean at the generating x, with its "
     "standard deviation. Below: accept rate of PM MH and of the update of u in APM MI+MH, and effective "
-    "sample size per density evaluation, against step size. Curves are means over the independent chains of "
-    "a cell, 10 unless the footer says otherwise, bands are +- 1 standard deviation over chains.",
+    f"sample size per density evaluation, against the step size. {_BANDS}",
 }
 
 
@@ -81,7 +78,9 @@ class Settings(CaseSettings):
     data: str = setting("", "CSV file with your own observations, one a row; empty for the simulated data")
     method: str = setting("apm_mi_mh", "transition operator", choices=METHODS)
     n_importance: int = setting(1, "importance samples in one density estimate", minimum=1, maximum=100_000)
-    step_size: float = setting(0.425, "random-walk step size (methods ending in mh)", minimum=1e-6, maximum=1e3)
+    step_size: float = setting(
+        0.425, "random-walk step size (methods ending in mh)", minimum=1e-6, maximum=1e3
+    )
     bracket_width: float = setting(4.0, "initial bracket (methods ending in ss)", minimum=1e-6, maximum=1e3)
     n_evaluations: int = setting(
         0,

@@ -89,8 +89,9 @@ def chain_statistics(chains: Chains, n_importance: int) -> xr.Dataset:
     draws = chains.draws
     n_points, n_chains, n_draws, dim = draws["position"].shape
     ess = np.empty((n_points, n_chains, dim))
-    for point in range(n_points):
-        ess[point] = effective_sample_size(np.moveaxis(draws["position"][point], 1, 2))
+    for point, chain in np.ndindex(n_points, n_chains):
+        # One chain at a time: a copy of all draws of a large sweep would not fit into memory.
+        ess[point, chain] = effective_sample_size(draws["position"][point, chain].T)
     calls = draws["n_estimates_position"].sum(axis=2) + draws["n_estimates_auxiliary"].sum(axis=2)
     chain_s = chains.run_s / chains.n_lanes
     by_chain = (axis, "chain")
@@ -104,8 +105,16 @@ def chain_statistics(chains: Chains, n_importance: int) -> xr.Dataset:
         "ess_per_second": (by_chain, ess.mean(axis=2) / chain_s, {"units": "1/s"}),
         "acceptance_position": (by_chain, draws["accepted_position"].mean(axis=2), {}),
         "acceptance_auxiliary": (by_chain, draws["accepted_auxiliary"].mean(axis=2), {}),
-        "estimates_position": (by_chain, draws["n_estimates_position"].mean(axis=2), {"units": "1/iteration"}),
-        "estimates_auxiliary": (by_chain, draws["n_estimates_auxiliary"].mean(axis=2), {"units": "1/iteration"}),
+        "estimates_position": (
+            by_chain,
+            draws["n_estimates_position"].mean(axis=2),
+            {"units": "1/iteration"},
+        ),
+        "estimates_auxiliary": (
+            by_chain,
+            draws["n_estimates_auxiliary"].mean(axis=2),
+            {"units": "1/iteration"},
+        ),
         "evaluations_per_iteration": (by_chain, calls * n_importance / n_draws, {"units": "1/iteration"}),
         "longest_run_position": (
             by_chain,
@@ -199,7 +208,9 @@ def auxiliary_statistics(chains: Chains, marginal: AuxiliaryMarginal, n_importan
     """
     (axis,) = chains.axes
     series = chains.draws["auxiliary"]
-    calls = chains.draws["n_estimates_position"].sum(axis=2) + chains.draws["n_estimates_auxiliary"].sum(axis=2)
+    calls = chains.draws["n_estimates_position"].sum(axis=2) + chains.draws["n_estimates_auxiliary"].sum(
+        axis=2
+    )
     ess = effective_sample_size(series)
     exact = bin_probabilities(marginal.cumulative, _AUXILIARY_EDGES)
     distance = np.array(
@@ -216,7 +227,11 @@ def auxiliary_statistics(chains: Chains, marginal: AuxiliaryMarginal, n_importan
             "auxiliary_mean_error": (by_chain, _standard_errors(series)),
             "auxiliary_second_moment_error": (by_chain, _standard_errors(np.square(series))),
             "auxiliary_ess": (by_chain, ess, {"units": "draws"}),
-            "auxiliary_ess_per_iteration": (by_chain, ess / series.shape[2], {"units": "draws per iteration"}),
+            "auxiliary_ess_per_iteration": (
+                by_chain,
+                ess / series.shape[2],
+                {"units": "draws per iteration"},
+            ),
             "auxiliary_ess_per_evaluation": (
                 by_chain,
                 ess / (calls * n_importance),
@@ -264,7 +279,7 @@ def kept_draws(chains: Chains, about: Mapping[str, Sequence[Any]]) -> dict[str, 
     if chains.draws["position"].size > MOST_KEPT:
         return {}
     (axis,) = chains.axes
-    n_points, n_chains, n_draws, dim = chains.draws["position"].shape
+    _, n_chains, n_draws, dim = chains.draws["position"].shape
     coords = {axis: chains.axes[axis], "chain": range(n_chains), "draw": range(n_draws)}
     position = xr.DataArray(
         chains.draws["position"],
@@ -284,7 +299,9 @@ def kept_draws(chains: Chains, about: Mapping[str, Sequence[Any]]) -> dict[str, 
     }
 
 
-def _pooled_moments(position: NDArray[np.float64], ess: NDArray[np.float64], axis: str) -> dict[str, Variable]:
+def _pooled_moments(
+    position: NDArray[np.float64], ess: NDArray[np.float64], axis: str
+) -> dict[str, Variable]:
     """Posterior moments over all chains of a sweep point, by coordinate, and how far they can be trusted."""
     n_points, _, n_draws, dim = position.shape
     thinned = position[:, :, :: max(1, n_draws // _R_HAT_DRAWS)]
@@ -296,7 +313,7 @@ def _pooled_moments(position: NDArray[np.float64], ess: NDArray[np.float64], axi
     for point in range(n_points):
         series = np.moveaxis(position[point], -1, 0)
         values["posterior_mean"][point] = series.mean(axis=(1, 2))
-        values["posterior_sd"][point] = series.std(axis=(1, 2), ddof=1)
+        values["posterior_sd"][point] = [coordinate.std(ddof=1) for coordinate in series]
         values["r_hat"][point] = rank_r_hat(np.moveaxis(thinned[point], -1, 0))
         if few:
             values["bulk_ess"][point] = bulk_ess(series)
@@ -326,7 +343,9 @@ def _position_edges(posterior: ExactPosterior, coordinate: int) -> NDArray[np.fl
 def _densities(series: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.float64]:
     """Histogram of each chain [point, chain, draw] as a density [point, chain, bin], draws outside counted."""
     widths = np.diff(edges)
-    return np.array([[sample_frequencies(chain, edges)[1:-1] / widths for chain in point] for point in series])
+    return np.array(
+        [[sample_frequencies(chain, edges)[1:-1] / widths for chain in point] for point in series]
+    )
 
 
 def _trace(series: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

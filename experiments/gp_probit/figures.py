@@ -140,9 +140,10 @@ def convergence_supplement(summary: pd.DataFrame, curves: pd.DataFrame) -> Figur
 
 def output_scale(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """Figure 3.12: trace and histogram of the log output scale by method."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 6.4), layout="constrained")
-    grid = figure.subplots(len(MAIN_METHODS), 2, width_ratios=(1.7, 1.0), sharex="col", sharey="col")
+    figure = Figure(figsize=(PAGE_WIDTH_IN, 6.8), layout="constrained")
+    grid = figure.subplots(len(MAIN_METHODS), 2, width_ratios=(1.7, 1.0))
     pooled = _pooled_histogram(curves)
+    drawn: list[tuple[Axes, Axes]] = []
     for (left, right), method in zip(grid, MAIN_METHODS, strict=True):
         colour, title = METHOD_COLOURS[method], METHOD_LABELS[method]
         trace = find(curves, main_case(method), "trace", "iteration")
@@ -156,26 +157,37 @@ def output_scale(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
             left, trace.values, first_iteration=1, colour=colour, value_label=r"$\log s$", iteration_label=""
         )
         left.set_title(title, loc="left")
-        edges = _edges(histogram["bin"].values)
-        total = float(n_draws.sum())
-        counts = histogram.sum("chain").values
-        if counts.sum() > 0:
-            histogram_panel(
-                right,
-                edges,
-                counts,
-                n_total=total,
-                colour=colour,
-                value_label="",
-                density_label="density",
-                title=f"{total:.0f} draws",
-            )
-        else:
+        edges, counts, total = (
+            _edges(histogram["bin"].values),
+            histogram.sum("chain").values,
+            float(n_draws.sum()),
+        )
+        if counts.sum() == 0:
             missing_panel(right, "no draws in the range of the histogram")
+            continue
+        histogram_panel(
+            right,
+            edges,
+            counts,
+            n_total=total,
+            colour=colour,
+            value_label="",
+            density_label="density",
+            title=f"{total:.0f} draws",
+        )
         if pooled is not None and len(pooled) == len(counts):
             right.stairs(pooled / np.diff(edges), edges, color=_REFERENCE, linewidth=0.8)
-    grid[-1, 0].set_xlabel("iteration of the main run")
-    grid[-1, 1].set_xlabel(r"$\log s$")
+        drawn.append((left, right))
+    # Panels are compared with each other: they get the same limits, which a missing panel must not take part in.
+    for column in zip(*drawn, strict=True):
+        low, high = (pick(axis.get_ylim()[i] for axis in column) for i, pick in enumerate((min, max)))
+        for axis in column:
+            axis.set_ylim(low, high)
+            if axis is not column[-1]:
+                axis.tick_params(labelbottom=False)
+    if drawn:
+        drawn[-1][0].set_xlabel("iteration of the main run")
+        drawn[-1][1].set_xlabel(r"$\log s$")
     preset_note(figure, _note(summary))
     return figure
 

@@ -247,7 +247,10 @@ def data_groups(problem: Problem) -> dict[str, xr.Dataset]:
 
 
 def estimator_statistics(
-    log_estimate: FloatArray, log_proposed: FloatArray, n_newton: NDArray[np.generic], n_importance: Sequence[int]
+    log_estimate: FloatArray,
+    log_proposed: FloatArray,
+    n_newton: NDArray[np.generic],
+    n_importance: Sequence[int],
 ) -> xr.Dataset:
     """Noise of the density estimate and the accept rates that it allows, over the number of importance samples.
 
@@ -274,8 +277,10 @@ def estimator_statistics(
         found["acceptance_apm_mh"][place] = _paired_acceptance(here, there)
     units = {"sd_log_estimate": "nats"}
     dims = ("n_importance", "chain", "reference")
-    variables = {name: (dims, values, {"units": units.get(name, "")}) for name, values in found.items()}
-    variables["newton_steps"] = (dims[1:], n_newton.astype(float), {"units": "steps"})
+    variables = {
+        **_variables(dims, {name: (values, units.get(name, "")) for name, values in found.items()}),
+        **_variables(dims[1:], {"newton_steps": (n_newton.astype(float), "steps")}),
+    }
     coords = {
         "n_importance": list(n_importance),
         "chain": np.arange(shape[1]),

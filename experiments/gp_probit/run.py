@@ -132,9 +132,14 @@ def _estimator_study(problem: Problem, settings: Settings, context: RunContext) 
         vectorise=False,
     )
     shape = positions.shape[:2]
-    recorded = {name: array[:, 0, 0].reshape(*shape, *array.shape[3:]) for name, array in weights.draws.items()}
+    recorded = {
+        name: array[:, 0, 0].reshape(*shape, *array.shape[3:]) for name, array in weights.draws.items()
+    }
     statistics = estimator_statistics(
-        recorded["log_estimate"], recorded["log_estimate_proposed"], recorded["n_newton"], settings.n_importance_grid
+        recorded["log_estimate"],
+        recorded["log_estimate_proposed"],
+        recorded["n_newton"],
+        settings.n_importance_grid,
     )
     statistics["adapted_step_size"] = ("chain", step_sizes, {"units": ""})
     kept = {"x": (("chain", "draw", "coordinate"), positions)}
@@ -165,7 +170,9 @@ def _adaptive_chains(
 
 
 def _reference_chains(problem: Problem, settings: Settings, context: RunContext) -> Chains:
-    n_draws = _n_warm_up(settings, _REFERENCE_METHOD) + settings.n_reference_draws * settings.reference_spacing
+    n_draws = (
+        _n_warm_up(settings, _REFERENCE_METHOD) + settings.n_reference_draws * settings.reference_spacing
+    )
     names = ("reference", _REFERENCE_METHOD, _REFERENCE_N_IMPORTANCE)
     return _adaptive_chains(problem, settings, context, names, n_draws)
 
@@ -195,7 +202,10 @@ def _sampler(
 
     def build(parameters: Any) -> Kernel:
         return batch_adaptation(
-            lambda scale: method_kernel(method, density, scale, dim), parameters["scale"], batch_size, n_batches
+            lambda scale: method_kernel(method, density, scale, dim),
+            parameters["scale"],
+            batch_size,
+            n_batches,
         )
 
     def initial(key: Array, parameters: Any) -> AdaptationState:
@@ -220,7 +230,8 @@ def _sampler(
         none_yet = jax.tree.map(
             lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(attempt, jnp.int32(0))
         )
-        _, _, state = jax.lax.while_loop(unusable, retry, (jnp.int32(0), jnp.bool_(False), none_yet))
+        start_of_loop = (jnp.int32(0), jnp.bool_(False), none_yet)
+        state: AdaptationState = jax.lax.while_loop(unusable, retry, start_of_loop)[2]
         return state
 
     def record(state: AdaptationState, info: AdaptationInfo) -> dict[str, Array]:
@@ -254,7 +265,9 @@ def _weights_sampler(
             caches = [density.prepare(flat[index]), density.prepare(flat[index] + step)]
 
             def chunk(number: Array) -> tuple[Array, Array]:
-                keys = jax.random.split(jax.random.fold_in(jax.random.fold_in(key, 1), number), _WEIGHTS_AT_A_TIME)
+                keys = jax.random.split(
+                    jax.random.fold_in(jax.random.fold_in(key, 1), number), _WEIGHTS_AT_A_TIME
+                )
                 u = jax.vmap(density.draw_auxiliary)(keys)
                 here, there = (jax.vmap(lambda v, c=c: density.log_estimate(c, v))(u) for c in caches)
                 return here, there

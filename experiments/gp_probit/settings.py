@@ -49,9 +49,12 @@ class Settings(CaseSettings):
         choices=("chains", "fixed_step", "estimator"),
     )
     data: str = setting("", "CSV file with your own features and labels; empty for the breast cancer data")
-    label: str = setting("", "column of the data file with the two classes; empty to choose it by its content")
+    label: str = setting(
+        "", "column of the data file with the two classes; empty to choose it by its content"
+    )
     drop_first_complete_row: bool = setting(
-        False, "leave out the first complete row of the breast cancer data, as the published run seems to have"
+        False,
+        "leave out the first complete row of the breast cancer data, as the published run seems to have",
     )
     method: str = setting("apm_ss_mh", "transition operator", choices=METHODS)
     n_importance: int = setting(50, "importance samples in one density estimate", minimum=1, maximum=10_000)
@@ -62,16 +65,25 @@ class Settings(CaseSettings):
         4.0, "initial bracket of the slice (methods ending in ss)", minimum=1e-6, maximum=1000.0
     )
     batch_size: int = setting(
-        100, "iterations in a batch of step-size adaptation (methods ending in mh)", minimum=1, maximum=100_000
+        100,
+        "iterations in a batch of step-size adaptation (methods ending in mh)",
+        minimum=1,
+        maximum=100_000,
     )
     n_batches: int = setting(
         20, "batches of adaptation, the warm-up of methods ending in mh", minimum=0, maximum=10_000
     )
     n_warm_up_slice: int = setting(
-        1000, "iterations of warm-up of methods ending in ss, which adapt nothing", minimum=0, maximum=1_000_000
+        1000,
+        "iterations of warm-up of methods ending in ss, which adapt nothing",
+        minimum=0,
+        maximum=1_000_000,
     )
     n_reference_draws: int = setting(
-        10, "posterior draws of each reference chain (designs fixed_step and estimator)", minimum=1, maximum=100_000
+        10,
+        "posterior draws of each reference chain (designs fixed_step and estimator)",
+        minimum=1,
+        maximum=100_000,
     )
     reference_spacing: int = setting(
         10, "iterations of a reference chain between two of its draws", minimum=1, maximum=100_000
@@ -80,7 +92,10 @@ class Settings(CaseSettings):
         5000, "importance weights at each posterior draw (design estimator)", minimum=2, maximum=1_000_000
     )
     n_importance_grid: list[int] = setting(
-        [1, 5, 10, 50, 100, 500], "numbers of importance samples (design estimator)", minimum=1, maximum=1_000_000
+        [1, 5, 10, 50, 100, 500],
+        "numbers of importance samples (design estimator)",
+        minimum=1,
+        maximum=1_000_000,
     )
 
 
@@ -92,7 +107,9 @@ def check(settings: Settings) -> None:
         DataError: the data file cannot be used.
     """
     if settings.label and not settings.data:
-        raise SettingsError("label names a column of your own data file: give data=FILE.csv too, or leave it empty")
+        raise SettingsError(
+            "label names a column of your own data file: give data=FILE.csv too, or leave it empty"
+        )
     if settings.drop_first_complete_row and settings.data:
         raise SettingsError(
             "drop_first_complete_row is about the breast cancer data: leave it false with your own data"
@@ -101,7 +118,9 @@ def check(settings: Settings) -> None:
         read_labelled(settings.data, settings.label)
     for name in settings.batch:
         if name != "step_size" or settings.design != "fixed_step":
-            raise SettingsError(f"batch.{name}: only step_size can be batched, and only with design=fixed_step")
+            raise SettingsError(
+                f"batch.{name}: only step_size can be batched, and only with design=fixed_step"
+            )
     if settings.design == "fixed_step" and settings.method.endswith("_ss"):
         raise SettingsError(
             f"design=fixed_step needs a method with a step size, got method={settings.method}: use pm_mh, "
@@ -109,7 +128,9 @@ def check(settings: Settings) -> None:
         )
     if settings.design == "estimator":
         if not settings.n_importance_grid:
-            raise SettingsError("n_importance_grid needs one or more numbers with design=estimator, got an empty list")
+            raise SettingsError(
+                "n_importance_grid needs one or more numbers with design=estimator, got an empty list"
+            )
         if 2 * max(settings.n_importance_grid) > settings.n_weights:
             raise SettingsError(
                 f"n_weights must be at least twice the largest n_importance_grid ({max(settings.n_importance_grid)}), "

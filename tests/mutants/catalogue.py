@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.elliptical_slice import elliptical_slice, shrink_ellipse
+from auxmc.kernels.elliptical_slice import elliptical_slice
 from auxmc.kernels.linear_slice import linear_slice, shrink_line
 from auxmc.kernels.metropolis import (
     MetropolisInfo,
@@ -243,7 +243,7 @@ def gives_up_off_the_slice(log_density: LogDensity) -> Kernel:
 
 def unshrunk_slice(log_density: LogDensity) -> Kernel:
     """Plain rejection in the bracket, never shrunk: slower, but valid. The positive control."""
-    return _own_slice(log_density, 1.5, lambda offset, lower, upper: (lower, upper), 5000)
+    return _own_slice(log_density, 0.7, lambda offset, lower, upper: (lower, upper), 5000)
 
 
 def _ellipse_with(
@@ -468,21 +468,6 @@ def one_sided_slice(_: Estimator, update: Update) -> Update:
     )
 
 
-def inflated_points(estimator: Estimator, update: Update) -> Update:
-    """Elliptical update whose points lie five per cent outside the ellipse."""
-
-    def apply(noise: Any, state: Any) -> Any:
-        def evaluate(point: Array) -> Candidate:
-            return Candidate(1.05 * point, estimator.log_estimate(state.cache, 1.05 * point))
-
-        shrunk = shrink_ellipse(noise, Candidate(state.auxiliary, state.log_estimate), evaluate)
-        _, info = update.apply(noise, state)
-        new = state._replace(auxiliary=shrunk.candidate.point, log_estimate=shrunk.candidate.log_density)
-        return new, info
-
-    return update._replace(apply=apply)
-
-
 def independence_without_weight(log_density: LogDensity) -> Kernel:
     """Independence proposals whose density is left out of the ratio."""
     return metropolis_independence(log_density, lambda key: 1.5 * jax.random.logistic(key, (1,)))
@@ -519,7 +504,6 @@ MUTANTS: dict[str, Mutant] = {
     "density_of_u_in_the_ratio": _latent("density_of_u", _cycle(density_of_u_in_the_ratio)),
     "narrow_proposal_of_u": _latent("narrow_proposal_of_u", _cycle(narrow_proposal_of_u)),
     "narrow_ellipse": _latent("narrow_ellipse", _cycle(narrow_ellipse, auxiliary=elliptical_auxiliary)),
-    "inflated_ellipse": _latent("inflated", _cycle(inflated_points, auxiliary=elliptical_auxiliary)),
     "fresh_u_for_the_proposal": _latent("fresh_u", _cycle(None, fresh_u_for_the_proposal)),
     "cache_left_behind": _latent("cache_left_behind", _cycle(None, cache_left_behind)),
     "one_sided_slice_of_x": _latent("one_sided_slice_of_x", _cycle(None, one_sided_slice, position=_slice_x)),

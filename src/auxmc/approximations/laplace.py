@@ -75,7 +75,7 @@ def laplace_mode(
 
     >>> def gaussian_site(z):  # one observation y = 2 with unit noise at each site
     ...     return SiteTerms(-0.5 * (2.0 - z) ** 2, 2.0 - z, jnp.ones_like(z))
-    >>> laplace_mode(jnp.eye(2), gaussian_site).mode.tolist()
+    >>> laplace_mode(jnp.eye(2), gaussian_site).mode.round(6).tolist()
     [1.0, 1.0]
     """
     n_sites = covariance.shape[0]
@@ -115,10 +115,10 @@ def laplace_mode(
 def reverse_precision_factor(prior_factor: Array, curvature: Array) -> Array:
     """Factor that turns the prior Cholesky factor into that of the Laplace covariance.
 
-    With Lc the lower Cholesky factor of C, the precision of Lc^-1 z is A = I + Lc^T W Lc. Write A = U U^T with
-    U upper triangular. Then (C^-1 + W)^-1 = L L^T with L = Lc U^-T, and since U^-T is lower triangular this L
-    is the lower Cholesky factor itself: neither the covariance nor a factorisation of it, in which rounding
-    is amplified by the condition of C, is needed.
+    With Lc the lower Cholesky factor of C, the precision of Lc^-1 z is A = I + Lc^T W Lc. Write A = U U^T
+    with U upper triangular. Then (C^-1 + W)^-1 = L L^T with L = Lc U^-T, and since U^-T is lower triangular
+    this L is the lower Cholesky factor itself: neither the covariance nor a factorisation of it, in which
+    rounding is amplified by the condition of C, is needed.
 
     Args:
         prior_factor: Lc^T [site, site], upper triangular.

@@ -42,15 +42,15 @@ def draw_line(key: Array, dim: int, max_step_outs: int = 0, *, unit_length: bool
         max_step_outs: total number of step-outs allowed.
         unit_length: whether the direction is uniform on the unit sphere; otherwise it is standard normal.
     """
-    key_direction, key_height, key_uniforms, key_split, key_loop = jax.random.split(key, 5)
+    key_direction, key_height, key_uniforms, key_loop = jax.random.split(key, 4)
     normal = jax.random.normal(key_direction, (dim,))
-    uniforms = jax.random.uniform(key_uniforms, (2,))
+    uniforms = jax.random.uniform(key_uniforms, (3,))
     return LineNoise(
         direction=normal / jnp.linalg.norm(normal) if unit_length else normal,
         log_uniform=-jax.random.exponential(key_height),
         bracket_uniform=uniforms[0],
         offset_uniform=uniforms[1],
-        n_lower=jax.random.randint(key_split, (), 0, max_step_outs + 1, dtype=jnp.int32),
+        n_lower=jnp.floor(uniforms[2] * (max_step_outs + 1)).astype(jnp.int32),
         key=key_loop,
     )
 

@@ -206,7 +206,9 @@ def _norm_quadrature(degrees: int, noncentrality: float) -> tuple[NDArray[np.flo
     return norms, 0.5 * (high - low) * _NODE_WEIGHTS * density
 
 
-def _chi_square_density(values: NDArray[np.float64], degrees: int, noncentrality: float) -> NDArray[np.float64]:
+def _chi_square_density(
+    values: NDArray[np.float64], degrees: int, noncentrality: float
+) -> NDArray[np.float64]:
     # SciPy's noncentral form is not defined at noncentrality zero.
     if noncentrality == 0.0:
         return np.asarray(stats.chi2.pdf(values, degrees))

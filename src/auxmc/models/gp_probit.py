@@ -170,7 +170,8 @@ def load_biopsy(drop_first_complete_row: bool = False) -> BiopsyData:
     Returns:
         Features, labels and the counts of rows read (699) and incomplete (16).
 
-    Source: PhD thesis, section 3.6.2, which counts 17 incomplete rows; data set `biopsy` of the R package MASS.
+    Source: PhD thesis, section 3.6.2, which counts 17 incomplete rows; data set `biopsy` of the R
+    package MASS.
 
     >>> load_biopsy().features.shape
     (683, 9)

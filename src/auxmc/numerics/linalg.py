@@ -54,8 +54,8 @@ def solve_rows(factor: Array, rows: Array, transpose: bool = False) -> Array:
 def upper_gram(factor: Array, n_blocks: int | None = None) -> Array:
     """Upper triangle of L L^T for a lower triangular L, skipping blocks of zeros.
 
-    Row panel J of the product needs the columns of L up to its own only, and its columns from J on: with eight
-    panels 23 % of the multiplications of a dense product remain.
+    Row panel J of the product needs the columns of L up to its own only, and its columns from J on: with
+    eight panels 23 % of the multiplications of a dense product remain.
 
     Args:
         factor: L [row, row]; must be zero above the diagonal.
@@ -95,9 +95,9 @@ def sum_log_diagonal(factor: Array) -> Array:
 def squared_distances(points: Array) -> Array:
     """Squared Euclidean distances between all pairs of points.
 
-    The differences are formed before they are squared. The expansion |a|^2 + |b|^2 - 2 a.b is a little faster,
-    but where one coordinate is much larger than the others its rounding error exceeds the distances in the
-    others, and covariance matrices made from it lose positive definiteness.
+    The differences are formed before they are squared. The expansion |a|^2 + |b|^2 - 2 a.b is a little
+    faster, but where one coordinate is much larger than the others its rounding error exceeds the distances
+    in the others, and covariance matrices made from it lose positive definiteness.
 
     Args:
         points: [point, dim].

@@ -75,7 +75,8 @@ def probit_terms(z: Array) -> ProbitTerms:
     Returns:
         The three terms, each the shape of z.
 
-    Source: PhD thesis, section 3.6.2; Rasmussen and Williams, Gaussian Processes for Machine Learning, Eq. 3.16.
+    Source: PhD thesis, section 3.6.2; Rasmussen and Williams, Gaussian Processes for Machine Learning,
+    Eq. 3.16.
 
     >>> terms = probit_terms(jnp.asarray(-1e6))
     >>> round(float(terms.curvature), 9)

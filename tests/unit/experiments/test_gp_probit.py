@@ -13,7 +13,7 @@ from scipy import stats
 from auxmc.engine.claims import judge, read_claims
 from auxmc.engine.config import PRESETS, SettingsError
 from auxmc.engine.lanes import RunContext
-from auxmc.engine.results import CaseResult, write_result
+from auxmc.engine.results import write_result
 from auxmc.engine.tables import tidy_table
 from auxmc.plots.style import use_style
 from experiments.catalogue import load_study
@@ -66,24 +66,22 @@ def fixed_steps(run_tiny):
     )
 
 
-def _table(folder: Path, results: dict[str, CaseResult], overrides: dict[str, list[str]]):
-    """Summary and curves of results written under the names of the study's cases."""
-    paths = []
-    for case, result in results.items():
-        settings = STUDY.settings([*TINY, *overrides.get(case, [])])
-        scalars = {k: v for k, v in vars(settings).items() if isinstance(v, str | int | float)}
-        path = folder / f"{case}.nc"
-        write_result(path, result.groups, {"settings": scalars, "numbers": "digest"})
-        paths.append(path)
-    return tidy_table(paths, "statistics"), tidy_table(paths, "curves")
-
-
 @pytest.fixture(scope="module")
 def tables(chains, estimates, fixed_steps, tmp_path_factory):
-    results = {f"main__method-{method}": chains for method in MAIN_METHODS}
-    results |= {"side_mi": chains, "estimator": estimates, "small_steps": fixed_steps}
-    results |= {f"side_pm__n_importance-{n}": chains for n in (1, 500)}
-    return _table(tmp_path_factory.mktemp("results"), results, {})
+    """Summary and curves in which one set of chains stands for all cases with chains."""
+    folder = tmp_path_factory.mktemp("results")
+    scalars = {k: v for k, v in vars(STUDY.settings(TINY)).items() if isinstance(v, str | int | float)}
+    for case, result in {"chains": chains, "estimator": estimates, "small_steps": fixed_steps}.items():
+        groups = {name: data for name, data in result.groups.items() if name in ("statistics", "curves")}
+        write_result(folder / f"{case}.nc", groups, {"settings": scalars, "numbers": "digest"})
+    names = [*(f"main__method-{method}" for method in MAIN_METHODS), "side_mi"]
+    names += [f"side_pm__n_importance-{n}" for n in (1, 500)]
+    tables = []
+    for group in ("statistics", "curves"):
+        table = tidy_table(sorted(folder.glob("*.nc")), group)
+        copies = [table[table["case"] == "chains"].assign(case=name) for name in names]
+        tables.append(pd.concat([table[table["case"] != "chains"], *copies], ignore_index=True))
+    return tables
 
 
 def test_statistics_have_the_right_dimensions_and_are_finite(chains):
@@ -144,12 +142,14 @@ def test_the_main_run_continues_where_the_warm_up_ended(chains):
     np.testing.assert_array_equal((last == first).all(axis=1), ~accepted)
 
 
+@pytest.mark.slow
 def test_the_size_of_the_blocks_does_not_change_the_draws(chains, run_tiny):
     again = run_tiny("method=apm_mi_mh", "block_size=7")
     for group in ("posterior", "warmup_posterior", "sample_stats"):
         xr.testing.assert_equal(again.groups[group], chains.groups[group])
 
 
+@pytest.mark.slow
 def test_slice_methods_have_their_own_warm_up_and_adapt_nothing(run_tiny):
     result = run_tiny("method=apm_ss_ss", "n_warm_up_slice=6", "n_draws=20")
     assert result.groups["warmup_posterior"].sizes["draw"] == 6
@@ -251,7 +251,8 @@ def test_figures_and_captions_have_the_same_names():
     assert set(figures.DRAW) == set(FIGURES)
 
 
-def test_every_claim_is_measured(tables):
+def test_every_claim_is_measured(tables, monkeypatch):
+    monkeypatch.setattr(claims, "_ENOUGH_DRAWS", 10)
     measured = judge(CLAIMS, claims.MEASURE, *tables)
     assert len(measured) == len(CLAIMS)
     by_name = measured.set_index(["claim_id", "setting"])["measured"]
@@ -262,6 +263,13 @@ def test_every_claim_is_measured(tables):
     assert by_name["PM-P09", "cubic operations"] == pytest.approx(1.0)
     assert by_name["PM-P12", "largest difference of methods"] == pytest.approx(0.0)
     assert np.isnan(by_name["PM-P14", "end of run"])
+
+
+def test_short_chains_settle_nothing_but_the_size_of_the_data(tables):
+    measured = judge(CLAIMS, claims.MEASURE, *tables)
+    known = measured[measured["measured"].notna()]
+    assert set(known["claim_id"]) == {"PM-P01"}
+    assert measured["note"].str.contains("too short to tell").any()
 
 
 def test_claims_without_their_cases_are_inconclusive(tables):

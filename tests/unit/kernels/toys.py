@@ -120,7 +120,7 @@ def cases() -> dict[str, Case]:
             lambda key, kernel=kernel: kernel.init(key, jnp.zeros(DIM)),
             lambda state: estimator.log_estimate(estimator.prepare(state.position), state.auxiliary),
         )
-    adapted = batch_adaptation(lambda scale: method_kernel("apm_ss_mh", estimator, scale, DIM), 0.5, 3, 2)
+    adapted = batch_adaptation(lambda scale: method_kernel("apm_mi_mh", estimator, scale, DIM), 0.5, 3, 2)
     result["adapted"] = Case(
         adapted,
         lambda key: adapted.init(key, jnp.zeros(DIM)),

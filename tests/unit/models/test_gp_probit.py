@@ -43,7 +43,7 @@ class DenseEstimate(NamedTuple):
 
 
 def _dense_estimate(features, labels, x, u):
-    """Newton iteration, dense covariance of the approximation and its Cholesky factor; u [row, importance]."""
+    """Newton iteration, dense covariance of the approximation, its Cholesky factor; u [row, importance]."""
     n_features = features.shape[1]
     lengths = np.exp(x[1:])
     difference = (features[:, None, :] - features[None, :, :]) / lengths
@@ -80,6 +80,18 @@ def _dense_estimate(features, labels, x, u):
     return DenseEstimate(
         log_prior + logsumexp(log_weights) - np.log(u.shape[1]), float(log_marginal), n_newton
     )
+
+
+def _evaluate(density, x, u):
+    """Log estimate, cubic operations and failures, compiled; more axes of u in front are mapped over."""
+
+    @jax.jit
+    def evaluate(x, u):
+        cache = density.prepare(x)
+        values = jax.vmap(density.log_estimate, in_axes=(None, 0))(cache, u.reshape(-1, *u.shape[-2:]))
+        return values.reshape(u.shape[:-2]), density.n_cubic(cache), density.n_failures(cache)
+
+    return evaluate(jnp.asarray(x), jnp.asarray(u))
 
 
 def test_biopsy_has_the_counts_of_its_description(biopsy):
@@ -160,14 +172,22 @@ def test_estimate_agrees_with_the_dense_formulae(n_importance):
     labels = np.where(model.n_plus > 0, 1.0, -1.0)
     x = np.array([1.0, -1.5, -1.0])
     u = np.random.default_rng(1).standard_normal((n_importance, 12))
-    density = estimator(model, n_importance)
-    cache = density.prepare(jnp.asarray(x))
+    value, n_cubic, n_failures = _evaluate(estimator(model, n_importance), x, u)
     expected = _dense_estimate(model.inputs, labels, x, u.T)
-    np.testing.assert_allclose(density.log_estimate(cache, jnp.asarray(u)), expected.log_estimate, rtol=1e-7)
-    np.testing.assert_allclose(cache.log_marginal, expected.log_marginal, rtol=1e-9)
-    np.testing.assert_allclose(laplace_log_marginal(model, jnp.asarray(x)), expected.log_marginal, rtol=1e-9)
-    assert int(density.n_cubic(cache)) == expected.n_newton + 3
-    assert int(density.n_failures(cache)) == 0
+    np.testing.assert_allclose(value, expected.log_estimate, rtol=1e-7)
+    assert int(n_cubic) == expected.n_newton + 3
+    assert int(n_failures) == 0
+
+
+def test_log_marginal_agrees_with_the_dense_formulae():
+    model = _toy(12)
+    labels = np.where(model.n_plus > 0, 1.0, -1.0)
+    x = np.array([1.0, -1.5, -1.0])
+    expected = _dense_estimate(model.inputs, labels, x, np.zeros((12, 1))).log_marginal
+    cache = jax.jit(estimator(model, 1).prepare)(jnp.asarray(x))
+    np.testing.assert_allclose(cache.log_marginal, expected, rtol=1e-9)
+    alone = jax.jit(lambda x: laplace_log_marginal(model, x))(jnp.asarray(x))
+    np.testing.assert_allclose(alone, expected, rtol=1e-9)
 
 
 def test_estimate_agrees_with_the_dense_formulae_on_data(biopsy):
@@ -176,11 +196,11 @@ def test_estimate_agrees_with_the_dense_formulae_on_data(biopsy):
     labels[model.n_plus == 0] = -1.0
     single = gp_probit_model(model.inputs, labels, collapse_duplicates=False)
     u = np.random.default_rng(2).standard_normal((5, len(labels)))
-    density = estimator(single, 5)
-    value = density.log_estimate(density.prepare(jnp.asarray(POSTERIOR_REGION)), jnp.asarray(u))
+    value, n_cubic, _ = _evaluate(estimator(single, 5), POSTERIOR_REGION, u)
     expected = _dense_estimate(single.inputs, labels, POSTERIOR_REGION, u.T)
     # The dense formula subtracts nearly equal matrices and loses digits: it limits the comparison.
     np.testing.assert_allclose(value, expected.log_estimate, rtol=1e-6)
+    assert 8 <= int(n_cubic) == expected.n_newton + 3 <= 15
 
 
 @pytest.mark.parametrize("collapse_duplicates", [True, False])
@@ -199,10 +219,9 @@ def test_estimator_is_unbiased(collapse_duplicates):
     exact, _ = integrate.dblquad(integrand, -14, 14, -14, 14, epsabs=1e-8)
     exact *= np.exp(float(model.log_prior(x)))
     n_importance = 200_000
-    density = estimator(model, 1)
-    cache = density.prepare(x)
     u = jax.random.normal(jax.random.key(3), (n_importance, 1, len(model.inputs)), jnp.float64)
-    values = np.exp(np.asarray(jax.vmap(density.log_estimate, in_axes=(None, 0))(cache, u)))
+    log_values, *_ = _evaluate(estimator(model, 1), x, u)
+    values = np.exp(np.asarray(log_values))
     standard_error = values.std() / np.sqrt(n_importance)
     assert abs(values.mean() - exact) < 5.0 * standard_error  # fails with probability 6e-7 where unbiased
     assert standard_error < 0.01 * exact
@@ -213,28 +232,29 @@ def test_many_samples_estimate_the_mean_of_single_ones():
     x = jnp.asarray([1.0, 0.0, 0.5])
     many, one = estimator(model, 50), estimator(model, 1)
     u = many.draw_auxiliary(jax.random.key(4))
-    cache = many.prepare(x)
-    singles = jax.vmap(lambda row: one.log_estimate(cache, row[None, :]))(u)
-    np.testing.assert_allclose(many.log_estimate(cache, u), logsumexp(singles) - np.log(50), rtol=1e-12)
+    value, *_ = _evaluate(many, x, u)
+    singles, *_ = _evaluate(one, x, u[:, None, :])
+    np.testing.assert_allclose(value, logsumexp(singles) - np.log(50), rtol=1e-12)
 
 
 def test_collapsing_duplicates_leaves_the_log_marginal_unchanged(biopsy):
     collapsed = _part_of_biopsy(biopsy, 200)
     single = _part_of_biopsy(biopsy, 200, collapse_duplicates=False)
     assert len(collapsed.inputs) < len(single.inputs) == 200
-    x = jnp.asarray(POSTERIOR_REGION)
-    np.testing.assert_allclose(laplace_log_marginal(collapsed, x), laplace_log_marginal(single, x), rtol=1e-7)
+    values = [
+        jax.jit(lambda x, model=model: laplace_log_marginal(model, x))(jnp.asarray(POSTERIOR_REGION))
+        for model in (collapsed, single)
+    ]
+    np.testing.assert_allclose(*values, rtol=1e-7)
 
 
 def test_collapsing_duplicates_leaves_the_law_of_the_estimate_unchanged(biopsy):
-    x = jnp.asarray(POSTERIOR_REGION)
     samples = []
     for seed, collapse_duplicates in enumerate((True, False)):
-        density = estimator(_part_of_biopsy(biopsy, 120, collapse_duplicates), 20)
-        cache = density.prepare(x)
-        u = jax.vmap(density.draw_auxiliary)(jax.random.split(jax.random.key(seed), 1500))
-        samples.append(np.asarray(jax.vmap(density.log_estimate, in_axes=(None, 0))(cache, u)))
-    # Two-sample Kolmogorov-Smirnov: a shift of a fifth of a standard deviation gives p < 1e-6.
+        density = estimator(_part_of_biopsy(biopsy, 80, collapse_duplicates), 20)
+        u = jax.vmap(density.draw_auxiliary)(jax.random.split(jax.random.key(seed), 1000))
+        samples.append(np.asarray(_evaluate(density, POSTERIOR_REGION, u)[0]))
+    # Two-sample Kolmogorov-Smirnov: a shift of a third of a standard deviation gives p < 1e-6.
     assert stats.ks_2samp(*samples).pvalue > 1e-6
 
 
@@ -250,17 +270,22 @@ def test_prepare_is_a_function_of_the_position_alone():
 def test_vmap_over_positions_equals_single_runs():
     density = estimator(_toy(10), 3)
     positions = jnp.asarray([[1.0, 0.2, 0.4], [3.0, -1.0, 2.0], [-2.0, 1.0, 1.0]])
-    caches = jax.vmap(density.prepare)(positions)
     u = jax.vmap(density.draw_auxiliary)(jax.random.split(jax.random.key(0), 3))
-    values = jax.vmap(density.log_estimate)(caches, u)
-    for i in range(3):
-        cache = density.prepare(positions[i])
-        np.testing.assert_allclose(values[i], density.log_estimate(cache, u[i]), rtol=1e-8)
-        assert int(density.n_cubic(cache)) == int(jax.vmap(density.n_cubic)(caches)[i])
+
+    def evaluate(x, u):
+        cache = density.prepare(x)
+        return density.log_estimate(cache, u), density.n_cubic(cache)
+
+    values, n_cubic = jax.jit(jax.vmap(evaluate))(positions, u)
+    single = jax.jit(evaluate)
+    singles = [single(x, u_x) for x, u_x in zip(positions, u, strict=True)]
+    np.testing.assert_allclose(values, [value for value, _ in singles], rtol=1e-8)
+    np.testing.assert_array_equal(n_cubic, [count for _, count in singles])
+    assert len(set(n_cubic.tolist())) > 1  # lanes that stop at different steps
 
 
 def test_prior_draws_survive(biopsy):
-    model = _part_of_biopsy(biopsy, 60)
+    model = _part_of_biopsy(biopsy, 40)
     density = estimator(model, 2)
 
     def evaluate(key):
@@ -273,7 +298,7 @@ def test_prior_draws_survive(biopsy):
     values, n_failures, n_cubic = jax.jit(lambda k: jax.lax.map(evaluate, k))(keys)
     assert bool(jnp.all(jnp.isfinite(values)))
     assert int(n_failures.sum()) == 0
-    assert 4 < int(n_cubic.min())
+    assert int(n_cubic.min()) > 4
     assert int(n_cubic.max()) < 40
 
 
@@ -284,13 +309,6 @@ def test_prior_draws_survive(biopsy):
 )
 def test_failure_is_counted_and_gives_minus_infinity(x):
     density = estimator(_toy(8), 2)
-    cache = density.prepare(jnp.asarray(x))
-    value = density.log_estimate(cache, density.draw_auxiliary(jax.random.key(0)))
+    value, _, n_failures = _evaluate(density, x, density.draw_auxiliary(jax.random.key(0)))
     assert float(value) == -np.inf
-    assert int(density.n_failures(cache)) == 1
-
-
-def test_newton_converges_in_about_as_many_steps_as_published(biopsy):
-    model = _part_of_biopsy(biopsy, 300)
-    cache = estimator(model, 1).prepare(jnp.asarray(POSTERIOR_REGION))
-    assert 5 <= int(cache.n_newton) <= 12
+    assert int(n_failures) == 1

@@ -44,8 +44,7 @@ def test_solve_rows_inverts_the_product(transpose, shape):
     np.testing.assert_allclose(solution, rows, rtol=1e-11, atol=1e-12)
 
 
-@pytest.mark.parametrize("n_rows", [1, 3, 8, 21])
-@pytest.mark.parametrize("n_blocks", [1, 4, 8])
+@pytest.mark.parametrize(("n_rows", "n_blocks"), [(1, 1), (3, 8), (21, 8), (100, None)])
 def test_upper_gram_is_the_product_with_the_transpose(n_rows, n_blocks):
     factor = np.tril(np.random.default_rng(2).standard_normal((n_rows, n_rows)))
     gram = np.triu(upper_gram(jnp.asarray(factor), n_blocks))

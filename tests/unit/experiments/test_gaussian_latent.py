@@ -1,0 +1,469 @@
+"""The Gaussian latent study: tiny real runs, statistics against known answers, figures, claims, settings."""
+
+import itertools
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from auxmc.diagnostics.runs import longest_constant_run
+from auxmc.engine.claims import judge, read_claims
+from auxmc.engine.config import SettingsError
+from auxmc.engine.lanes import Chains, RunContext
+from auxmc.engine.results import CaseResult, write_result
+from auxmc.engine.tables import tidy_table
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.linear_slice import linear_slice
+from auxmc.kernels.slice_core import SliceState
+from auxmc.models.gaussian_latent import gaussian_latent_model, simulate_data
+from auxmc.models.gaussian_latent_oracles import ExactPosterior, exact_posterior
+from auxmc.plots.style import use_style
+from experiments.catalogue import load_study
+from experiments.gaussian_latent import checks, selection, statistics
+from experiments.gaussian_latent import settings as declared
+from experiments.gaussian_latent.claims import MEASURE
+from experiments.gaussian_latent.figures import DRAW
+from experiments.gaussian_latent.run import long_chain_draws, run
+
+STUDY = load_study("gaussian_latent")
+CLAIMS = Path(declared.__file__).with_name("claims.csv")
+SMALL = ["dim=2", "n_observations=3", "block_size=500"]
+
+
+def context(folder: Path) -> RunContext:
+    return RunContext("gaussian_latent", 5, folder / "checkpoints", "identity", "test")
+
+
+def run_small(folder: Path, *overrides: str) -> CaseResult:
+    settings = STUDY.settings([*SMALL, *overrides])
+    assert isinstance(settings, declared.Settings)
+    return run(settings, context(folder))
+
+
+# Real runs.
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> CaseResult:
+    return run_small(
+        tmp_path_factory.mktemp("sweep"),
+        "method=apm_mi_mh",
+        "n_chains=8",
+        "n_draws=2000",
+        "++batch.step_size=[0.3,0.9]",
+    )
+
+
+def test_sweep_has_named_dimensions_and_units(sweep: CaseResult) -> None:
+    data = sweep.groups["statistics"]
+    assert dict(data.sizes) == {"method": 1, "n_importance": 1, "step_size": 2, "chain": 8, "coordinate": 2}
+    assert data["ess_per_second"].dims == ("method", "n_importance", "step_size", "chain")
+    assert data["ess"].dims == (*data["ess_per_second"].dims, "coordinate")
+    assert data["ess_per_second"].attrs["units"] == "1/s"
+    assert data["ess_per_evaluation"].attrs["units"] == "draws per density evaluation"
+    assert list(data["coordinate"].values) == ["x1", "x2"]
+    assert np.isfinite(data["ess_per_evaluation"]).all()
+
+
+def test_sweep_reproduces_exact_accept_rates(sweep: CaseResult) -> None:
+    data = sweep.groups["statistics"]
+    for part in ("position", "auxiliary"):
+        rates = data[f"acceptance_{part}"].squeeze(("method", "n_importance"))
+        error = rates.std("chain", ddof=1) / np.sqrt(8)
+        # 6 standard errors of t with 7 degrees of freedom: probability 5e-4 a comparison; the seed is fixed.
+        assert (abs(rates.mean("chain") - data[f"exact_acceptance_{part}"].squeeze()) < 6 * error).all()
+
+
+def test_sweep_reproduces_the_exact_posterior(sweep: CaseResult) -> None:
+    data = sweep.groups["statistics"].squeeze(("method", "n_importance"))
+    exact = exact_posterior(gaussian_latent_model(sweep.groups["observed_data"]["y"].values))
+    assert (abs(data["posterior_mean"] - exact.mean) < 6 * data["mcse_mean"]).all()
+    assert np.allclose(data["posterior_sd"], exact.sd, rtol=0.15)
+    assert (data["r_hat"] < 1.05).all()
+
+
+def test_a_small_sweep_keeps_its_draws_chain_and_draw_first(sweep: CaseResult) -> None:
+    posterior = sweep.groups["posterior"]["x"]
+    assert posterior.dims == ("chain", "draw", "method", "n_importance", "step_size", "coordinate")
+    assert posterior.shape == (8, 2000, 1, 1, 2, 2)
+    assert sweep.groups["sample_stats"]["accepted_position"].dims[:2] == ("chain", "draw")
+
+
+def test_long_chains_record_curves_and_the_auxiliary_variable(tmp_path: Path) -> None:
+    result = run_small(
+        tmp_path,
+        "design=long",
+        "method=apm_ss_mh",
+        "n_chains=2",
+        "n_evaluations=8000",
+        "step_size=0.9",
+        "record_auxiliary=true",
+    )
+    data, curves = result.groups["statistics"], result.groups["curves"]
+    assert data["n_iterations"].item() == 2000
+    assert (data["longest_run_auxiliary"] == 1).all()
+    assert (data["estimates_auxiliary"] >= 1).all()
+    assert (data["n_collapsed"] == 0).all()
+    assert (data["estimates_position"] == 1).all()
+    score = (data["auxiliary_mean"] - data["exact_auxiliary_mean"]) / data["auxiliary_mean_error"]
+    assert (abs(score) < 6).all()
+    assert curves["trace_position"].dims == ("method", "n_importance", "step_size", "iteration")
+    assert curves.sizes["iteration"] == 400
+    assert curves.sizes["bin"] == curves.sizes["bin_auxiliary"] == 100
+    width = float(curves["bin"][1] - curves["bin"][0])
+    assert 0.99 < float(curves["histogram_position"].sum("bin").min()) * width <= 1.0 + 1e-12
+
+
+def test_own_data_give_moments_and_errors_for_each_coordinate(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).normal(1.0, 2.0, (6, 2))
+    path = tmp_path / "own.csv"
+    np.savetxt(path, rows, delimiter=",", header="first,second", comments="")
+    result = run_small(tmp_path, f"data={path}", "n_chains=2", "n_draws=200")
+    data = result.groups["statistics"]
+    for name in ("posterior_mean", "posterior_sd", "mcse_mean", "r_hat", "bulk_ess", "tail_ess"):
+        assert data[name].sizes["coordinate"] == 2, name
+    assert np.allclose(result.groups["observed_data"]["y"], rows)
+    assert "x_generating" not in result.groups["observed_data"]
+    assert "posterior" in result.groups
+
+
+def test_results_become_rows_with_the_settings_of_their_chains(sweep: CaseResult, tmp_path: Path) -> None:
+    path = tmp_path / "case.nc"
+    about = {"settings": {"design": "sweep", "step_size": 0.425, "method": "pm_mh"}, "numbers": "x"}
+    write_result(path, sweep.groups, about)
+    table = tidy_table([path], "statistics")
+    grid = selection.grid_of(table.assign(dataset="calibrated"), "ess", "apm_mi_mh", 1)
+    assert grid.points.tolist() == [0.3, 0.9]
+    assert grid.values.shape == (2, 8)
+
+
+# Iterations and statistics.
+
+
+@pytest.mark.parametrize(
+    ("method", "n_importance", "expected"),
+    [("pm_mh", 1, 3_200_000), ("pm_mh", 8, 400_000), ("apm_mi_mh", 32, 50_000), ("apm_ss_mh", 1, 800_000)],
+)
+def test_long_chains_spend_equal_numbers_of_evaluations(
+    method: str, n_importance: int, expected: int
+) -> None:
+    settings = STUDY.settings(["design=long", "n_evaluations=3200000"])
+    assert isinstance(settings, declared.Settings)
+    assert long_chain_draws(settings, method, n_importance) == expected
+
+
+def test_longest_rejection_run_is_the_longest_constant_run_of_the_chain() -> None:
+    moved = np.random.default_rng(1).random((5, 3, 400)) < 0.1
+    states = np.cumsum(moved, axis=-1)
+    expected = [[longest_constant_run(chain) for chain in point] for point in states]
+    assert statistics.longest_rejection_run(moved).tolist() == expected
+
+
+def independent_chains(n_draws: int, mean: float = 0.3, sd: float = 0.5) -> Chains:
+    shape = (2, 3, n_draws)
+    rng = np.random.default_rng(2)
+    draws = {
+        "position": rng.normal(mean, sd, (*shape, 2)),
+        "auxiliary": rng.normal(size=shape),
+        "accepted_position": np.ones(shape, bool),
+        "accepted_auxiliary": np.zeros(shape, bool),
+        "n_estimates_position": np.full(shape, 3, np.int16),
+        "n_estimates_auxiliary": np.full(shape, 2, np.int16),
+        "n_collapsed": np.zeros(shape, np.int8),
+        "n_failures": np.ones(shape, np.int8),
+    }
+    return Chains(draws, {"step_size": np.array([0.1, 0.2])}, compile_s=1.0, run_s=12.0, n_resumed=0)
+
+
+def test_statistics_of_independent_draws() -> None:
+    data = statistics.chain_statistics(independent_chains(5000), n_importance=4)
+    assert np.allclose(data["ess"], 5000, rtol=0.3)
+    assert np.allclose(data["ess_per_evaluation"], data["ess"].mean("coordinate") / (5000 * 5 * 4))
+    assert np.allclose(data["ess_per_second"], data["ess"].mean("coordinate") / 2.0)
+    assert (data["evaluations_per_iteration"] == 20).all()
+    assert (data["acceptance_position"] == 1).all()
+    assert (data["longest_run_position"] == 1).all()
+    assert (data["longest_run_auxiliary"] == 5000).all()
+    assert (data["n_failures"] == 5000).all()
+    assert np.allclose(data["mcse_mean"], 0.5 / np.sqrt(15000), rtol=0.2)
+
+
+def test_histogram_error_is_small_for_the_exact_law_and_large_for_another() -> None:
+    chains = independent_chains(20000)
+    right = statistics.position_statistics(chains, ExactPosterior(np.array([0.3, 0.3]), 0.5))
+    wrong = statistics.position_statistics(chains, ExactPosterior(np.array([0.8, 0.8]), 0.5))
+    assert (right["total_variation"] < 0.04).all()
+    assert (wrong["total_variation"] > 0.3).all()
+
+
+def test_many_draws_are_not_kept() -> None:
+    chains = independent_chains(10)
+    assert set(statistics.kept_draws(chains, {})) == {"posterior", "sample_stats"}
+    large = {"position": np.empty((1, 1, statistics.MOST_KEPT + 1, 1))}
+    assert statistics.kept_draws(chains._replace(draws=large), {}) == {}
+
+
+# Checks.
+
+
+def test_theory_constants_are_the_published_ones() -> None:
+    constants = checks.theory_constants()
+    assert constants.random_walk_acceptance == pytest.approx(0.2338, abs=5e-5)
+    assert constants.pseudo_marginal_acceptance == pytest.approx(0.07001, abs=5e-6)
+    assert constants.pseudo_marginal_variance == pytest.approx(3.283, abs=5e-4)
+    assert constants.compromise_sd == pytest.approx(1.2, abs=0.05)
+
+
+def test_reflective_slice_passes_and_a_line_that_ends_at_the_wall_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert checks._reflective_chi_square(context(tmp_path), 4000)[1] > 1e-3
+
+    def clipped(log_density: object, dim: int) -> Kernel:
+        def pulled(point: jax.Array) -> jax.Array:
+            return log_density(jnp.clip(point, 0.0, 1.0))  # type: ignore[operator]
+
+        kernel = linear_slice(pulled, 1.0, dim)
+
+        def apply(noise: object, state: SliceState) -> tuple[SliceState, object]:
+            state, info = kernel.apply(noise, state)
+            return SliceState(jnp.clip(state.position, 0.0, 1.0), state.log_density), info
+
+        return Kernel(kernel.init, kernel.draw, apply)
+
+    monkeypatch.setattr(checks, "reflective_slice", clipped)
+    assert checks._reflective_chi_square(context(tmp_path), 4000)[1] < 1e-6
+
+
+def test_pseudo_marginal_metropolis_is_metropolis_on_the_joint_space(tmp_path: Path) -> None:
+    model = gaussian_latent_model(simulate_data(3, n_observations=3, dim=2).observations)
+    assert checks._identity_difference(context(tmp_path), model) == 0.0
+
+
+def test_noise_of_the_estimate_agrees_with_its_closed_form(tmp_path: Path) -> None:
+    data = simulate_data(3)
+    model = gaussian_latent_model(data.observations)
+    found = checks.estimator_noise(context(tmp_path), {"calibrated": (model, data.position)}, [1], 4000)
+    sd, error = (found.groups["statistics"][f"sd_log_estimate{part}"].item() for part in ("", "_error"))
+    assert abs(sd - np.sqrt((200 + 4 * 157) / 64)) < 5 * error
+    assert 0.0 < error < 0.1
+
+
+# Tables for figures and claims.
+
+
+def sweep_rows(method: str, n_importance: int, dataset: str, rng: np.random.Generator) -> list[xr.Dataset]:
+    axis = declared.scale_name(method)
+    points = np.arange(0.025, 1.01, 0.1) if axis == "step_size" else np.arange(1.0, 10.1, 0.5)
+    shape = (points.size, 4)
+    scale = points[:, None] / points.max()
+    variables = {
+        "ess_per_second": 1e3 * scale * (1.05 - scale),
+        "ess_per_evaluation": 1e-3 * scale * (1.05 - scale) / n_importance,
+        "acceptance_position": np.exp(-3.0 * scale),
+        "acceptance_auxiliary": np.full_like(scale, 0.05 * n_importance**0.4),
+        "estimates_auxiliary": np.full_like(scale, 4.0),
+        "estimates_position": np.full_like(scale, 2.0),
+        "longest_run_position": np.full_like(scale, 1.0 + 30.0 / n_importance),
+        "longest_run_auxiliary": np.ones_like(scale),
+    }
+    data = xr.Dataset(
+        {
+            name: ((axis, "chain"), value * rng.uniform(0.99, 1.01, shape))
+            for name, value in variables.items()
+        },
+        coords={axis: points, "chain": range(4)},
+    )
+    data["exact_acceptance_position"] = ((axis,), np.exp(-3.0 * scale[:, 0]))
+    data["exact_acceptance_auxiliary"] = 0.05
+    about = {"method": method, "n_importance": n_importance, "dataset": dataset, "design": "sweep"}
+    return [data.assign_attrs(about=about, case=f"{method}_{n_importance}_{dataset}")]
+
+
+def melted(data: xr.Dataset, **about: object) -> pd.DataFrame:
+    parts = []
+    for name, array in data.data_vars.items():
+        frame = (
+            array.rename("value").to_dataframe().reset_index()
+            if array.ndim
+            else pd.DataFrame({"value": [float(array)]})
+        )
+        parts.append(frame.assign(quantity=name))
+    table = pd.concat(parts, ignore_index=True)
+    for name, value in about.items():
+        if name not in table:
+            table[name] = value
+    return table.assign(preset="quick", unit="")
+
+
+def made_up_checks() -> dict[str, xr.Dataset]:
+    coords = {"dataset": ["calibrated", "as_stated"], "n_importance": [1, 8, 32]}
+    bins = np.linspace(-19.75, 19.75, 80)
+    constants = {f"theory_{name}": value for name, value in checks.theory_constants()._asdict().items()}
+    return {
+        "statistics": xr.Dataset(
+            {
+                "sd_log_estimate": (tuple(coords), np.array([[3.6, 1.8, 1.2], [5.9, 3.2, 2.4]])),
+                "sd_log_estimate_error": (tuple(coords), np.full((2, 3), 0.01)),
+                "reflective_p_value": 0.4,
+                "identity_largest_difference": 0.0,
+                **constants,
+            },
+            coords=coords,
+        ),
+        "curves": xr.Dataset(
+            {
+                "density_log_estimate": (
+                    (*coords, "bin_log_estimate"),
+                    np.tile(np.exp(-(bins**2) / 20), (2, 3, 1)),
+                )
+            },
+            coords={**coords, "bin_log_estimate": bins},
+        ),
+    }
+
+
+@pytest.fixture(scope="module")
+def tables() -> tuple[pd.DataFrame, pd.DataFrame]:
+    rng = np.random.default_rng(4)
+    summary, curves = [], []
+    cells = itertools.product(("pm_mh", "apm_mi_mh"), (1, 8, 32), ("calibrated", "as_stated"))
+    for method, size, dataset in [*cells, *((m, 1, "calibrated") for m in declared.METHODS[2:])]:
+        for data in sweep_rows(method, size, dataset, rng):
+            summary.append(melted(data, **data.attrs["about"], case=data.attrs["case"]))
+    steps = {"pm_mh": {1: 0.55, 8: 0.375, 32: 0.4}, "apm_mi_mh": dict.fromkeys((1, 8, 32), 0.425)}
+    long_cases = [
+        (m, s, f"long_{m}" if m == "apm_mi_mh" else f"long_{m}_{s}") for m in steps for s in (1, 8, 32)
+    ]
+    long_cases += [("apm_mi_mh", 1, "auxiliary"), ("apm_ss_mh", 1, "auxiliary")]
+    for method, size, case in long_cases:
+        step = steps.get(method, {1: 0.425})[size]
+        chains = independent_chains(400 + 10 * size)
+        chains = chains._replace(
+            draws={name: array[:1] for name, array in chains.draws.items()},
+            axes={"step_size": np.array([step])},
+        )
+        posterior = ExactPosterior(np.array([0.3, 0.3]), 0.5)
+        marginal = statistics.AuxiliaryMarginal(0.0, 1.0, 1.0, 0.0, 1.0)
+        about = {
+            "method": method,
+            "n_importance": size,
+            "dataset": "calibrated",
+            "design": "long",
+            "case": case,
+        }
+        data = statistics.chain_statistics(chains, size).merge(
+            statistics.position_statistics(chains, posterior)
+        )
+        summary.append(melted(data.merge(statistics.auxiliary_statistics(chains, marginal, size)), **about))
+        drawn = statistics.position_curves(chains, posterior).merge(
+            statistics.auxiliary_curves(chains, marginal)
+        )
+        curves.append(melted(drawn, **about))
+    about = {"design": "checks", "case": "checks"}
+    made = made_up_checks()
+    summary.append(melted(made["statistics"], **about))
+    curves.append(melted(made["curves"], **about))
+    curves.append(melted(checks._illustration(context(Path("unused"))), **about))
+    return pd.concat(summary, ignore_index=True), pd.concat(curves, ignore_index=True)
+
+
+def texts_of(figure: object) -> str:
+    return " ".join(text.get_text() for axis in figure.axes for text in axis.texts)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", sorted(DRAW))
+def test_figures_draw_from_the_tables(name: str, tables: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    with use_style():
+        figure = DRAW[name](*tables)
+        figure.canvas.draw()
+    assert "not run" not in texts_of(figure)
+
+
+@pytest.mark.parametrize("name", sorted(set(DRAW) - {"fig_3_1"}))
+def test_figures_without_data_say_so_on_their_face(name: str) -> None:
+    with use_style():
+        figure = DRAW[name](pd.DataFrame(), pd.DataFrame())
+        figure.canvas.draw()
+    assert "not run" in texts_of(figure)
+
+
+def test_figures_have_captions() -> None:
+    assert set(DRAW) == set(declared.FIGURES)
+    assert all("chain" in text for name, text in declared.FIGURES.items() if name != "fig_3_1")
+
+
+def test_every_claim_is_measured(tables: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    judged = judge(read_claims(CLAIMS), MEASURE, *tables)
+    missing = judged[judged["measured"].isna()]
+    assert missing.empty, missing[["claim_id", "setting", "note"]].to_string()
+
+
+def test_claims_without_data_are_inconclusive_and_say_why() -> None:
+    judged = judge(read_claims(CLAIMS), MEASURE, pd.DataFrame(), pd.DataFrame())
+    assert set(judged["verdict"]) == {"inconclusive", "timing"}
+    assert judged["measured"].isna().all()
+    assert judged["note"].str.contains("not run at this preset").all()
+
+
+def test_claims_are_those_of_the_specification() -> None:
+    expected = {f"PM-G{i:02d}" for i in range(1, 30)} | {"PM-T01", "PM-T04", "PM-T05", "PM-T06"}
+    assert set(MEASURE) == expected
+
+
+def test_measured_claims_of_known_tables(tables: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    judged = judge(read_claims(CLAIMS), MEASURE, *tables).set_index(["claim_id", "setting"])["measured"]
+    assert judged["PM-G03", "N = 1 over N = 8"] == pytest.approx(8.0, rel=0.02)
+    assert judged["PM-G16", "N = 1"] == pytest.approx(1.0, rel=0.02)
+    assert judged["PM-G14", "N = 1 target"] == pytest.approx(-np.log(0.234) / 3.0 * 0.925, abs=0.02)
+    assert judged["PM-G19", "median"] == pytest.approx(1.0, rel=0.02)
+    assert judged["PM-G26", "u over x"] == pytest.approx(2.0, rel=0.02)
+
+
+# Settings.
+
+
+@pytest.mark.parametrize("preset", ["smoke", "quick", "paper"])
+def test_cases_compose_and_cover_all_figures(preset: str) -> None:
+    names = {case.name for case in STUDY.cases(preset)}
+    assert names == {
+        "pm_mh",
+        "apm_mi_mh",
+        "apm_ss_mh",
+        "apm_slice",
+        "long_pm_mh_1",
+        "long_pm_mh_8",
+        "long_pm_mh_32",
+        "long_apm_mi_mh",
+        "auxiliary",
+        "as_stated",
+        "checks",
+    }
+
+
+def test_the_paper_preset_is_that_of_the_thesis() -> None:
+    cases = {case.name: case.settings for case in STUDY.cases("paper")}
+    assert cases["pm_mh"].n_draws == 50_000
+    assert cases["apm_mi_mh"].n_draws == cases["apm_slice"].n_draws == 20_000
+    assert np.allclose(cases["pm_mh"].batch["step_size"], np.arange(1, 41) * 0.025)
+    assert np.allclose(cases["apm_slice"].batch["bracket_width"], np.arange(1, 51) * 0.2)
+    assert all(cases[name].n_chains == 10 for name in ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_slice"))
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (["++batch.bracket_width=[1.0,2.0]"], "tuned by step_size"),
+        (["method=apm_ss_ss", "++batch.step_size=[0.1]"], "tuned by bracket_width"),
+        (["++batch.method=[pm_mh,apm_mi_ss]"], "cannot run in one case"),
+        (["++batch.dim=[2,3]"], "batch.dim"),
+        (["record_auxiliary=true"], "design=long"),
+    ],
+)
+def test_contradictory_settings_are_refused(overrides: list[str], words: str) -> None:
+    with pytest.raises(SettingsError, match=words):
+        STUDY.settings(overrides)
