@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -105,10 +105,11 @@ def estimator_noise(
     sd, error = np.empty(shape), np.empty(shape)
     density = np.empty((*shape, _N_BINS))
     clock = time.perf_counter()
-    for i, (label, (model, position)) in enumerate(points.items()):
-        for j, size in enumerate(sizes):
-            key = stream(context.seed, context.study, label, "estimator", size)
-            values = _log_estimates(model, position, size, key, n_draws)
+    for j, size in enumerate(sizes):
+        draw = _estimate_sampler(next(iter(points.values()))[0], size)
+        for i, (label, (model, position)) in enumerate(points.items()):
+            keys = jax.random.split(stream(context.seed, context.study, label, "estimator", size), n_draws)
+            values = np.asarray(draw(keys, jnp.asarray(model.observations), jnp.asarray(position)))
             deviations = values - values.mean()
             sd[i, j] = values.std(ddof=1)
             # Delta method, which holds for the skew law of a log estimate too.
@@ -177,20 +178,22 @@ def _cost_slow_proposal(sd: float) -> float:
     return float(1.0 / (2.0 * stats.norm.cdf(-sd / math.sqrt(2.0)))) / sd**2
 
 
-def _log_estimates(
-    model: GaussianLatentModel, position: NDArray[np.float64], n_importance: int, key: Array, n_draws: int
-) -> NDArray[np.float64]:
-    estimate = estimator(model, n_importance)
+def _estimate_sampler(
+    model: GaussianLatentModel, n_importance: int
+) -> Callable[[Array, Array, Array], Array]:
+    """Compiled map from (keys [draw], observations, position) to log estimates [draw]."""
 
-    @jax.jit
-    def draw_all(keys: Array) -> Array:
-        cache = estimate.prepare(jnp.asarray(position))
+    def draw_all(keys: Array, observations: Array, position: Array) -> Array:
+        # Observations are an argument, so that data sets of one size share a program.
+        estimate = estimator(model._replace(observations=observations), n_importance)  # type: ignore[arg-type]
+        cache = estimate.prepare(position)
         # A few at a time: all auxiliary variables of many draws would not fit into memory.
         return jax.lax.map(
-            lambda k: estimate.log_estimate(cache, estimate.draw_auxiliary(k)), keys, batch_size=64
+            lambda key: estimate.log_estimate(cache, estimate.draw_auxiliary(key)), keys, batch_size=64
         )
 
-    return np.asarray(draw_all(jax.random.split(key, n_draws)))
+    compiled: Callable[[Array, Array, Array], Array] = jax.jit(draw_all)
+    return compiled
 
 
 def _square_log_density(point: Array) -> Array:

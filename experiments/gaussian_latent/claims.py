@@ -388,14 +388,22 @@ def _monotone(summary: pd.DataFrame) -> Measurement:
 
 
 def _noise_ratio(size: int) -> Measure:
+    def median_spread(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Median over points of sd/mean over chains; values [..., point, chain]."""
+        mean = values.mean(axis=-1)
+        spread = np.divide(
+            values.std(axis=-1, ddof=1), mean, out=np.full_like(mean, np.nan), where=mean > 0.0
+        )
+        return np.asarray(np.nanmedian(spread, axis=-1))
+
     def relative(summary: pd.DataFrame, method: str) -> tuple[float, float]:
-        rates = grid_of(summary, "acceptance_position", method, size)
-        if rates.values.shape[1] < 2:
-            raise MissingData("a spread over chains needs two chains: not run at this preset")
-        moving = rates.where(rates.mean > 0.0)
-        spreads = moving.sd / moving.mean
-        resampled = np.random.default_rng(11).choice(spreads, (400, spreads.size))
-        return float(np.median(spreads)), float(np.median(resampled, axis=1).std(ddof=1))
+        values = grid_of(summary, "acceptance_position", method, size).values
+        if values.shape[1] < 2 or not values.any():
+            raise MissingData("a spread over chains needs two chains that move: not run at this preset")
+        shape = (400, *values.shape)
+        chosen = np.random.default_rng(11).integers(0, values.shape[1], shape)
+        resampled = np.take_along_axis(np.broadcast_to(values, shape), chosen, axis=-1)
+        return float(median_spread(values)), float(np.nanstd(median_spread(resampled), ddof=1))
 
     def measure(summary: pd.DataFrame) -> Measurement:
         above, below = relative(summary, "pm_mh"), relative(summary, "apm_mi_mh")

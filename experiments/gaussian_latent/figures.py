@@ -28,6 +28,7 @@ _SIZES = (1, 8, 32)
 # Thesis, captions of figures 3.4 and 3.6.
 _BEST_STEP = {"pm_mh": {1: 0.55, 8: 0.375, 32: 0.4}, "apm_mi_mh": {1: 0.425, 8: 0.425, 32: 0.425}}
 _TARGET_ACCEPT = 0.234
+_DATA_SET_ROWS = ("acceptance", "longest_run_position", "ess_per_evaluation")
 _PUBLISHED_STEP = 0.425
 _EVALUATION_UNIT = 1e-4
 _SCALE_LABELS = {"step_size": "step size", "bracket_width": "initial bracket width"}
@@ -275,13 +276,13 @@ def _trace_and_histogram(
 
 def _data_sets(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """Noise of the log estimate, accept rates and efficiency on the calibrated data and on data as stated."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 6.0), layout="constrained")
-    grid = figure.subplots(3, 3, sharey="row")
+    figure = Figure(figsize=(PAGE_WIDTH_IN, 7.4), layout="constrained")
+    grid = figure.subplots(4, 3, sharey="row")
     for column, size in enumerate(_SIZES):
         axis = grid[0, column]
         axis.set_title(f"N = {size}")
         _noise_panel(axis, summary, curves, size)
-        for axis, quantity in zip(grid[1:, column], ("acceptance", "ess_per_evaluation"), strict=True):
+        for axis, quantity in zip(grid[1:, column], _DATA_SET_ROWS, strict=True):
             drawn = [
                 _data_set_curve(axis, summary, quantity, method, size, dataset, style)
                 for method in ("pm_mh", "apm_mi_mh")
@@ -297,8 +298,10 @@ def _data_sets(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     grid[0, 0].set_ylim(bottom=0.0)
     grid[1, 0].set_ylabel("accept rate")
     grid[1, 0].set_ylim(1e-4, 1.0)
-    grid[2, 0].set_ylabel("ESS per evaluation")
-    grid[2, 0].set_ylim(1e-6, 1e-1)
+    grid[2, 0].set_ylabel("longest run of one x\n(share of the chain)")
+    grid[2, 0].set_ylim(1e-4, 1.2)
+    grid[3, 0].set_ylabel("ESS per evaluation")
+    grid[3, 0].set_ylim(1e-6, 1e-1)
     colour = {"pm_mh": "joint update in PM MH", "apm_mi_mh": "APM MI+MH (accept rate: update of u)"}
     handles = [Line2D([], [], color=METHOD_COLOURS[m], label=text) for m, text in colour.items()]
     names = {"calibrated": "calibrated data", "as_stated": "data as stated"}
@@ -336,6 +339,9 @@ def _data_set_curve(
     name = part if quantity == "acceptance" else quantity
     try:
         found = grid_of(summary, name, method, size, dataset=dataset)
+        if name == "longest_run_position":
+            where: Where = {"design": "sweep", "dataset": dataset, "method": method, "n_importance": size}
+            found = Grid(found.points, found.values / scalar_of(summary, "n_iterations", **where))
     except MissingData:
         return False
     # A chain that never moved has efficiency 0, which a logarithmic axis cannot show: gaps stand for all stuck.

@@ -59,8 +59,9 @@ FIGURES: dict[str, str] = {
     f"(right) against the initial bracket width. {_BANDS} {_SECONDS}",
     "fig_data_sets": "What the data set changes: data drawn as stated against data scaled to the published noise "
     "of the log estimate. Top: density of the log estimate about its mean at the generating x, with its "
-    "standard deviation. Below: accept rate of PM MH and of the update of u in APM MI+MH, and effective "
-    f"sample size per density evaluation, against the step size. {_BANDS}",
+    "standard deviation. Below, against the step size: accept rate of PM MH and of the update of u in APM MI+MH; "
+    "longest run of identical x as a share of the chain; effective sample size per density evaluation, which for "
+    f"chains of very few moves is too large and says little. {_BANDS}",
 }
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
+from scipy import stats
 
 from auxmc.diagnostics.distributions import histogram_roughness
 from auxmc.engine.claims import Measurement
@@ -22,6 +23,7 @@ FloatArray = NDArray[np.float64]
 _APM = ("apm_mi_mh", "apm_ss_mh", "apm_ss_ss")
 _PUBLISHED_DRAWS = 10_000
 _ENOUGH_FOR_STUCK_RUNS = 500
+_ENOUGH_FOR_R_HAT = 5000
 _ENOUGH_DRAWS = 200
 _ENOUGH_ENDS = 10
 _N_BOOTSTRAP = 400
@@ -64,15 +66,15 @@ def small_steps(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
 def fifty_samples(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
     """PM-P04."""
     one, fifty = "side_pm__n_importance-1", main_case("pm_mh")
-    few, many = (_chain_values(summary, case, "acceptance_position") for case in (one, fifty))
-    draws = find(summary, one, "main_draws")
+    rates = find(summary, "estimator", "acceptance_pm_mh", "n_importance", "chain", "reference")
     accept = _missing()
-    if few is not None and many is not None and draws is not None:
-        if few.sum() > 0:
-            accept = _ratio(many, few, "both after adaptation of their step size")
-        else:
-            bound = np.full_like(few, 1.0 / (float(draws) * few.size))
-            accept = _ratio(many, bound, "N = 1 accepted nothing; one acceptance is counted")
+    if rates is not None and {1, 50} <= set(rates["n_importance"].values):
+        few, many = (rates.sel(n_importance=n).mean("reference").values for n in (1, 50))
+        # Adaptation hides the difference in the adapted runs, by smaller steps with one sample.
+        adapted = [_chain_values(summary, case, "acceptance_position") for case in (one, fifty)]
+        known = [f"{v.mean():.2g}" for v in adapted if v is not None]
+        note = "expected rates at the same posterior draws and step size"
+        accept = _ratio(many, few, note + (f"; adapted runs: {' and '.join(known)}" if known else ""))
     return {
         "accept rate N=50 / N=1": accept,
         "time per iteration N=50 / N=1": _time_ratio(summary, fifty, one, "run_time_per_iteration"),
@@ -222,21 +224,14 @@ def many_samples(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
     """PM-P13."""
     many, fifty, apm = "side_pm__n_importance-500", main_case("pm_mh"), main_case("apm_mi_mh")
     ess = [_ess_per_iteration(summary, case) for case in (many, fifty)]
-    draws = find(summary, many, "main_draws")
-    runs = [
-        None if draws is None else _longest_run_at(curves, case, float(draws)) for case in (many, fifty, apm)
-    ]
     time = _time_ratio(summary, many, fifty, "run_time_per_iteration")
-    note = "" if draws is None else f"longest runs within {float(draws):.0f} iterations, averaged over chains"
-
-    def ratio(top: FloatArray | None, bottom: FloatArray | None, text: str = "") -> Measurement:
-        return _missing() if top is None or bottom is None else _ratio(top, bottom, text)
-
     return {
-        "ESS per iteration N=500 / N=50": ratio(ess[0], ess[1], _short_chains(summary)),
+        "ESS per iteration N=500 / N=50": (
+            _missing() if ess[0] is None or ess[1] is None else _ratio(ess[0], ess[1], _short_chains(summary))
+        ),
         "increase of run time": time._replace(value=time.value - 1.0),
-        "longest run N=500 / N=50": ratio(runs[0], runs[1], note),
-        "longest run N=500 / APM MI+MH": ratio(runs[0], runs[2], note),
+        "longest run N=500 / N=50": _ratio_of_longest_runs(summary, curves, many, fifty),
+        "longest run N=500 / APM MI+MH": _ratio_of_longest_runs(summary, curves, many, apm),
     }
 
 
@@ -244,11 +239,12 @@ def convergence(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
     """PM-P14."""
     by_cost = {m: _r_hat_path(curves, m, "cubic_operations_so_far") for m in MAIN_METHODS}
     by_time = {m: _r_hat_path(curves, m, "run_time_so_far") for m in ("pm_mh", "apm_ss_ss")}
-    return {
+    measured = {
         "end of run": _jackknifed(by_cost, _excess_at_end),
         "share of second half": _jackknifed(by_cost, _share_of_second_half),
         "share of second half against SS+SS by run time": _jackknifed(by_time, _share_of_second_half),
     }
+    return {setting: _if_long(summary, m) for setting, m in measured.items()}
 
 
 def rises(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
@@ -260,7 +256,7 @@ def rises(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
         largest = max(total[m] for m in _APM)
         return total["pm_mh"] / largest if largest > 0 else math.inf
 
-    return {"PM MH / largest of APM": _jackknifed(paths, ratio)}
+    return {"PM MH / largest of APM": _if_long(summary, _jackknifed(paths, ratio))}
 
 
 def roughness(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
@@ -453,8 +449,18 @@ def _jackknifed(
     for method, path in complete.items():
         n_chains = len(path.left_out)
         values = np.array([function({**complete, method: path.without(c)}) for c in range(n_chains)])
-        variance += (n_chains - 1) / n_chains * float(np.sum((values - values.mean()) ** 2))
+        jackknife = (n_chains - 1) / n_chains * float(np.sum((values - values.mean()) ** 2))
+        variance += jackknife * _few_chains(n_chains) ** 2
     return Measurement(function(complete), math.sqrt(variance) if variance >= 0 else math.nan)
+
+
+def _if_long(summary: pd.DataFrame, measured: Measurement) -> Measurement:
+    """The measurement where the main chains are long enough for R-hat to show how they stick."""
+    draws = scalar(summary, main_case("pm_mh"), "n_draws")
+    if not math.isfinite(measured.value) or (draws is not None and int(str(draws)) >= _ENOUGH_FOR_R_HAT):
+        return measured
+    note = f"R-hat of chains of {draws} iterations shows how they came from their start; here {measured.value:.2g}"
+    return _missing(note)
 
 
 def _bootstrapped(
@@ -467,8 +473,10 @@ def _bootstrapped(
         drawn = {m: v[rng.integers(0, len(v), len(v))] for m, v in chains.items()}
         values.append(function(drawn))
     n_chains = min(len(v) for v in chains.values())
+    if n_chains < 2:
+        return Measurement(function(chains), math.nan)
     # The bootstrap of n values has a variance too small by (n - 1) / n.
-    error = float(np.std(values)) * math.sqrt(n_chains / (n_chains - 1)) if n_chains > 1 else math.nan
+    error = float(np.std(values)) * math.sqrt(n_chains / (n_chains - 1)) * _few_chains(n_chains)
     return Measurement(function(chains), error)
 
 
@@ -495,13 +503,20 @@ def _ess_per_iteration(summary: pd.DataFrame, case: str) -> FloatArray | None:
     return None if ess is None or draws is None else ess.mean("coordinate").values / float(draws)
 
 
-def _longest_run_at(curves: pd.DataFrame, case: str, n_draws: float) -> FloatArray | None:
-    """Longest run of identical states within the first draws of each chain [chain]."""
-    path = find(curves, case, "longest_run_so_far", "chain", "end")
-    if path is None:
-        return None
-    ends = path["end"].values.astype(float)
-    return np.array([np.interp(n_draws, ends, chain) for chain in path.values])
+def _ratio_of_longest_runs(summary: pd.DataFrame, curves: pd.DataFrame, top: str, bottom: str) -> Measurement:
+    """Ratio of mean longest runs of identical states, both within as many iterations as `top` has."""
+    draws = find(summary, top, "main_draws")
+    paths = [find(curves, case, "longest_run_so_far", "chain", "end") for case in (top, bottom)]
+    if draws is None or paths[0] is None or paths[1] is None:
+        return _missing()
+    if float(draws) < _ENOUGH_FOR_STUCK_RUNS:
+        return _missing(f"chains of {float(draws):.0f} iterations say nothing of long runs")
+    runs = [
+        np.array([np.interp(float(draws), p["end"].values, chain) for chain in p.values])
+        for p in paths
+        if p is not None
+    ]
+    return _ratio(runs[0], runs[1], f"within {float(draws):.0f} iterations, averaged over chains")
 
 
 def _time_ratio(summary: pd.DataFrame, top: str, bottom: str, quantity: str) -> Measurement:
@@ -516,7 +531,15 @@ def _mean(values: FloatArray, note: str = "") -> Measurement:
 
 
 def _standard_error(values: FloatArray) -> float:
-    return float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+    n_chains = len(values)
+    if n_chains < 2:
+        return math.nan
+    return float(np.std(values, ddof=1)) / math.sqrt(n_chains) * _few_chains(n_chains)
+
+
+def _few_chains(n_chains: int) -> float:
+    """Widens an error from few chains, so that two of it hold what two of a normal law hold (Student's t)."""
+    return float(stats.t.ppf(stats.norm.cdf(2.0), n_chains - 1)) / 2.0
 
 
 def _ratio(top: FloatArray, bottom: FloatArray, note: str = "") -> Measurement:

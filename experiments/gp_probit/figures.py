@@ -59,7 +59,7 @@ def factor_graph(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
         axis.add_patch(Rectangle((x - 0.12, y - 0.12), 0.24, 0.24, color="black", zorder=2))
         axis.text(x, y - 0.35, text, ha="center", va="top", fontsize=8.0)
     axis.add_patch(Rectangle((4.08, 1.88), 0.24, 0.24, color="black", zorder=2))
-    axis.text(4.2, 1.72, "covariance\nfunction", ha="center", va="top", fontsize=8.0)
+    axis.text(4.1, 2.25, "covariance\nfunction", ha="left", va="bottom", fontsize=8.0)
     _variable(axis, 2.6, 3.2, r"$s$")
     _variable(axis, 2.6, 0.8, r"$\ell$")
     _variable(axis, 9.2, 2.0, r"$z$")

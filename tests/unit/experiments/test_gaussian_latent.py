@@ -280,6 +280,7 @@ def sweep_rows(method: str, n_importance: int, dataset: str, rng: np.random.Gene
     )
     data["exact_acceptance_position"] = ((axis,), np.exp(-3.0 * scale[:, 0]))
     data["exact_acceptance_auxiliary"] = 0.05
+    data["n_iterations"] = 1000.0
     about = {"method": method, "n_importance": n_importance, "dataset": dataset, "design": "sweep"}
     return [data.assign_attrs(about=about, case=f"{method}_{n_importance}_{dataset}")]
 
@@ -397,8 +398,12 @@ def test_figures_have_captions() -> None:
     assert all("chain" in text for name, text in declared.FIGURES.items() if name != "fig_3_1")
 
 
-def test_every_claim_is_measured(tables: tuple[pd.DataFrame, pd.DataFrame]) -> None:
-    judged = judge(read_claims(CLAIMS), MEASURE, *tables)
+@pytest.fixture(scope="module")
+def judged(tables: tuple[pd.DataFrame, pd.DataFrame]) -> pd.DataFrame:
+    return judge(read_claims(CLAIMS), MEASURE, *tables)
+
+
+def test_every_claim_is_measured(judged: pd.DataFrame) -> None:
     missing = judged[judged["measured"].isna()]
     assert missing.empty, missing[["claim_id", "setting", "note"]].to_string()
 
@@ -415,13 +420,13 @@ def test_claims_are_those_of_the_specification() -> None:
     assert set(MEASURE) == expected
 
 
-def test_measured_claims_of_known_tables(tables: tuple[pd.DataFrame, pd.DataFrame]) -> None:
-    judged = judge(read_claims(CLAIMS), MEASURE, *tables).set_index(["claim_id", "setting"])["measured"]
-    assert judged["PM-G03", "N = 1 over N = 8"] == pytest.approx(8.0, rel=0.02)
-    assert judged["PM-G16", "N = 1"] == pytest.approx(1.0, rel=0.02)
-    assert judged["PM-G14", "N = 1 target"] == pytest.approx(-np.log(0.234) / 3.0 * 0.925, abs=0.02)
-    assert judged["PM-G19", "median"] == pytest.approx(1.0, rel=0.02)
-    assert judged["PM-G26", "u over x"] == pytest.approx(2.0, rel=0.02)
+def test_measured_claims_of_known_tables(judged: pd.DataFrame) -> None:
+    measured = judged.set_index(["claim_id", "setting"])["measured"]
+    assert measured["PM-G03", "N = 1 over N = 8"] == pytest.approx(8.0, rel=0.02)
+    assert measured["PM-G16", "N = 1"] == pytest.approx(1.0, rel=0.02)
+    assert measured["PM-G14", "N = 1 target"] == pytest.approx(-np.log(0.234) / 3.0 * 0.925, abs=0.02)
+    assert measured["PM-G19", "median"] == pytest.approx(1.0, rel=0.02)
+    assert measured["PM-G26", "u over x"] == pytest.approx(2.0, rel=0.02)
 
 
 # Settings.
