@@ -110,8 +110,7 @@ def main() -> None:
         for method in METHODS:
             for n_importance in N_IMPORTANCE:
                 rows += _compare(model, method, n_importance, arguments.repetitions, arguments.seconds)
-        jax.config.update("jax_compilation_cache_dir", None)
-    generators = _compare_generators(arguments.repetitions)
+        generators = _compare_generators(arguments.repetitions)
     arguments.output.mkdir(parents=True, exist_ok=True)
     _write_csv(arguments.output / "gaussian_latent.csv", COLUMNS, rows)
     _write_csv(arguments.output / "gaussian_latent_generators.csv", GENERATOR_COLUMNS, generators)

@@ -92,7 +92,8 @@ def _provenance(path: Path) -> dict[str, Any]:
     attributes = {str(k): v for k, v in tree.attrs.items()}
     tree.close()
     shown = {
-        k: json.loads(v) if isinstance(v, str) and v[:1] in "{[" else _plain(v) for k, v in attributes.items()
+        k: json.loads(v) if isinstance(v, str) and v.startswith(("{", "[")) else _plain(v)
+        for k, v in attributes.items()
     }
     return {
         "case": path.stem,

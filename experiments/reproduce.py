@@ -28,7 +28,9 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print("error: another run is at work in this folder; wait for it or stop it first", file=sys.stderr)
+            print(
+                "error: another run is at work in this folder; wait for it or stop it first", file=sys.stderr
+            )
             return 1
         # Jobs inherit the lock, so that it is free only when the last of them has ended. Snakemake's own lock
         # outlives a kill; with ours in hand no run is alive and it can be removed.
@@ -37,7 +39,8 @@ def main(arguments: list[str] | None = None) -> int:
         subprocess.run([*snakemake, "--unlock"], capture_output=True, close_fds=False)
         try:
             status = subprocess.call(
-                [*snakemake, "--cores", options.cores, "--config", f"preset={options.preset}"], close_fds=False
+                [*snakemake, "--cores", options.cores, "--config", f"preset={options.preset}"],
+                close_fds=False,
             )
         except KeyboardInterrupt:
             print("interrupted: the same command goes on where it stopped", file=sys.stderr)

@@ -54,7 +54,7 @@ def newton_steps(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
 
 def small_steps(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
     """PM-P03."""
-    rates = find(summary, "small_steps", "acceptance_position", "step_size", "chain")
+    rates = find(summary, "estimator", "acceptance_fixed_step", "step_size", "chain")
     out = {}
     for step in (0.001, 0.01, 0.1):
         at = None if rates is None else rates.sel(step_size=np.isclose(rates["step_size"], step))

@@ -28,6 +28,7 @@ __all__ = [
     "data_statistics",
     "estimator_statistics",
     "expected_acceptance",
+    "fixed_step_statistics",
 ]
 
 HISTOGRAM_RANGE = (0.0, 4.5)
@@ -287,6 +288,27 @@ def estimator_statistics(
         "reference": np.arange(shape[2]),
     }
     return xr.Dataset(variables, coords=coords)
+
+
+def fixed_step_statistics(
+    draws: Mapping[str, NDArray[np.generic]], step_sizes: Sequence[float]
+) -> xr.Dataset:
+    """Accept rates and longest runs of identical states of chains at fixed step sizes.
+
+    Args:
+        draws: recorded quantities [step_size, chain, draw, ...].
+        step_sizes: the step sizes [step_size].
+
+    Returns:
+        `acceptance_fixed_step`, `longest_run_fixed_step`, dims (step_size, chain).
+    """
+    longest = [[longest_constant_run(chain.astype(float)) for chain in at_step] for at_step in draws["x"]]
+    variables = {
+        "acceptance_fixed_step": (draws["accepted_position"].mean(axis=-1), ""),
+        "longest_run_fixed_step": (np.array(longest), "iterations"),
+    }
+    coords = {"step_size": np.asarray(step_sizes, dtype=float), "chain": np.arange(draws["x"].shape[1])}
+    return xr.Dataset(_variables(("step_size", "chain"), variables), coords=coords)
 
 
 def expected_acceptance(log_current: FloatArray, log_proposed: FloatArray) -> float:

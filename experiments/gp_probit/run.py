@@ -28,6 +28,7 @@ from experiments.gp_probit.measures import (
     data_groups,
     data_statistics,
     estimator_statistics,
+    fixed_step_statistics,
 )
 from experiments.gp_probit.problem import Problem, build_problem
 from experiments.gp_probit.settings import Settings
@@ -58,7 +59,7 @@ def run(settings: Settings, context: RunContext) -> CaseResult:
         ValueError: no prior draw of a chain has a finite density estimate.
     """
     problem = build_problem(settings)
-    design = {"chains": _adapted_chains, "fixed_step": _fixed_step, "estimator": _estimator_study}
+    design = {"chains": _adapted_chains, "estimator": _estimator_study}
     result = design[settings.design](problem, settings, context)
     statistics = result.groups["statistics"].merge(data_statistics(problem))
     return result._replace(groups={**result.groups, "statistics": statistics, **data_groups(problem)})
@@ -78,59 +79,24 @@ def _adapted_chains(problem: Problem, settings: Settings, context: RunContext) -
     return CaseResult(groups, chains.compile_s, chains.run_s, chains.n_resumed)
 
 
-def _fixed_step(problem: Problem, settings: Settings, context: RunContext) -> CaseResult:
-    """Chains from posterior draws at one or more fixed step sizes."""
-    reference = _reference_chains(problem, settings, context)
-    positions = _reference_positions(reference, settings).reshape(-1, len(problem.coordinates))
-    start_positions = jnp.asarray(positions)
-
-    def start(key: Array) -> Array:
-        return start_positions[jax.random.randint(key, (), 0, len(positions))]
-
-    steps = settings.batch.get("step_size", [settings.step_size])
-    sampler = _sampler(problem, settings.method, settings.n_importance, settings.batch_size, 0, start)
-    chains = run_chains(
-        context,
-        ("fixed_step", settings.method, settings.n_importance),
-        sampler,
-        n_draws=settings.n_draws,
-        n_chains=settings.n_chains,
-        sweep={"scale": steps},
-        block_size=settings.block_size,
-        vectorise=False,
-    )
-    every = [
-        ChainDraws.of(chains.draws, (index,), 0, problem.coordinates, chains.run_s / len(steps))
-        for index in range(len(steps))
-    ]
-    statistics = xr.concat(
-        [chain_statistics(draws, settings.batch_size) for draws in every],
-        dim=xr.DataArray(np.asarray(steps, dtype=float), dims="step_size", name="step_size"),
-    )
-    groups = {"statistics": statistics}
-    if len(steps) == 1:
-        groups |= chain_groups(every[0])
-    return _joined(groups, [reference, chains])
-
-
 def _estimator_study(problem: Problem, settings: Settings, context: RunContext) -> CaseResult:
-    """Noise of the density estimate, and the accept rates that it leads to, at posterior draws."""
+    """At posterior draws: noise of the density estimate, accept rates that follow, PM MH with small steps."""
     reference = _reference_chains(problem, settings, context)
     step_sizes = reference.draws["scale"][0, :, -1]
     positions = _reference_positions(reference, settings)
-    sampler = _weights_sampler(problem, positions, step_sizes, settings.n_weights)
     # A lane is a reference draw; its weights are those of its only iteration.
     n_points = positions.shape[0] * positions.shape[1]
     weights = run_chains(
         context,
         ("weights",),
-        sampler,
+        _weights_sampler(problem, positions, step_sizes, settings.n_weights),
         n_draws=1,
         n_chains=1,
         sweep={"reference": list(range(n_points))},
         block_size=1,
         vectorise=False,
     )
+    small = _small_step_chains(problem, settings, context, positions)
     shape = positions.shape[:2]
     recorded = {
         name: array[:, 0, 0].reshape(*shape, *array.shape[3:]) for name, array in weights.draws.items()
@@ -142,9 +108,37 @@ def _estimator_study(problem: Problem, settings: Settings, context: RunContext) 
         settings.n_importance_grid,
     )
     statistics["adapted_step_size"] = ("chain", step_sizes, {"units": ""})
+    statistics = statistics.merge(fixed_step_statistics(small.draws, settings.fixed_step_sizes))
     kept = {"x": (("chain", "draw", "coordinate"), positions)}
     posterior = xr.Dataset(kept, coords={"coordinate": list(problem.coordinates)})
-    return _joined({"statistics": statistics, "posterior": posterior}, [reference, weights])
+    parts = (reference, weights, small)
+    return CaseResult(
+        {"statistics": statistics, "posterior": posterior},
+        sum(part.compile_s for part in parts),
+        sum(part.run_s for part in parts),
+        sum(part.n_resumed for part in parts),
+    )
+
+
+def _small_step_chains(
+    problem: Problem, settings: Settings, context: RunContext, positions: FloatArray
+) -> Chains:
+    """PM MH with one importance sample at fixed step sizes, each chain from one of the posterior draws."""
+    starts = jnp.asarray(positions.reshape(-1, positions.shape[-1]))
+
+    def start(key: Array) -> Array:
+        return starts[jax.random.randint(key, (), 0, len(starts))]
+
+    return run_chains(
+        context,
+        ("fixed_step", "pm_mh", 1),
+        _sampler(problem, "pm_mh", 1, settings.batch_size, 0, start),
+        n_draws=settings.n_fixed_step_draws,
+        n_chains=settings.n_chains,
+        sweep={"scale": settings.fixed_step_sizes},
+        block_size=settings.block_size,
+        vectorise=False,
+    )
 
 
 def _adaptive_chains(
@@ -284,12 +278,3 @@ def _weights_sampler(
         return Kernel(lambda position: position, lambda key: key, apply)
 
     return Sampler(build, lambda key, parameters: jnp.zeros(()), lambda state, info: info)
-
-
-def _joined(groups: dict[str, xr.Dataset], parts: list[Chains]) -> CaseResult:
-    return CaseResult(
-        groups,
-        sum(part.compile_s for part in parts),
-        sum(part.run_s for part in parts),
-        sum(part.n_resumed for part in parts),
-    )

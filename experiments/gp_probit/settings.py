@@ -44,9 +44,8 @@ class Settings(CaseSettings):
 
     design: str = setting(
         "chains",
-        "what is recorded: adapted chains; chains at a fixed step size from posterior draws; the density "
-        "estimator at posterior draws",
-        choices=("chains", "fixed_step", "estimator"),
+        "what is recorded: adapted chains, or the density estimator at posterior draws",
+        choices=("chains", "estimator"),
     )
     data: str = setting("", "CSV file with your own features and labels; empty for the breast cancer data")
     label: str = setting(
@@ -80,10 +79,7 @@ class Settings(CaseSettings):
         maximum=1_000_000,
     )
     n_reference_draws: int = setting(
-        10,
-        "posterior draws of each reference chain (designs fixed_step and estimator)",
-        minimum=1,
-        maximum=100_000,
+        10, "posterior draws of each reference chain (design estimator)", minimum=1, maximum=100_000
     )
     reference_spacing: int = setting(
         10, "iterations of a reference chain between two of its draws", minimum=1, maximum=100_000
@@ -96,6 +92,15 @@ class Settings(CaseSettings):
         "numbers of importance samples (design estimator)",
         minimum=1,
         maximum=1_000_000,
+    )
+    fixed_step_sizes: list[float] = setting(
+        [0.001, 0.01, 0.1],
+        "step sizes of PM MH chains with one importance sample from posterior draws (design estimator)",
+        minimum=1e-6,
+        maximum=100.0,
+    )
+    n_fixed_step_draws: int = setting(
+        200, "iterations of the chains at fixed step sizes (design estimator)", minimum=10, maximum=1_000_000
     )
 
 
@@ -116,17 +121,16 @@ def check(settings: Settings) -> None:
         )
     if settings.data:
         read_labelled(settings.data, settings.label)
-    for name in settings.batch:
-        if name != "step_size" or settings.design != "fixed_step":
-            raise SettingsError(
-                f"batch.{name}: only step_size can be batched, and only with design=fixed_step"
-            )
-    if settings.design == "fixed_step" and settings.method.endswith("_ss"):
+    if settings.batch:
+        name = next(iter(settings.batch))
         raise SettingsError(
-            f"design=fixed_step needs a method with a step size, got method={settings.method}: use pm_mh, "
-            "apm_mi_mh or apm_ss_mh"
+            f"batch.{name}: this study runs no settings side by side; sweep over {name} instead"
         )
     if settings.design == "estimator":
+        if not settings.fixed_step_sizes:
+            raise SettingsError(
+                "fixed_step_sizes needs one or more numbers with design=estimator, got an empty list"
+            )
         if not settings.n_importance_grid:
             raise SettingsError(
                 "n_importance_grid needs one or more numbers with design=estimator, got an empty list"

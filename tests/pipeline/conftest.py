@@ -10,7 +10,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("conf", "experiments", "profiles", "src", "workflow", "Snakefile", "pyproject.toml", "requirements.lock")
+PARTS = (
+    "conf",
+    "experiments",
+    "profiles",
+    "src",
+    "workflow",
+    "Snakefile",
+    "pyproject.toml",
+    "requirements.lock",
+)
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 

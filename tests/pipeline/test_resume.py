@@ -15,7 +15,14 @@ import xarray as xr
 
 from tests.pipeline.conftest import Project
 
-WORDS = ["study=gaussian_latent", "preset=smoke", "n_importance=8", "n_draws=60000", "n_chains=4", "block_size=600"]
+WORDS = [
+    "study=gaussian_latent",
+    "preset=smoke",
+    "n_importance=8",
+    "n_draws=60000",
+    "n_chains=4",
+    "block_size=600",
+]
 
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:
@@ -69,8 +76,14 @@ def test_kill_and_resume_gives_identical_arrays(fresh: Project) -> None:
 
 @pytest.mark.parametrize("word", ["out=", "nonsense", "--help"])
 def test_the_command_explains_itself(fresh: Project, word: str) -> None:
-    done = fresh.python("-m", "experiments.run", *([word] if word != "out=" else ["study=gp_probit"]), check=False)
+    done = fresh.python(
+        "-m", "experiments.run", *([word] if word != "out=" else ["study=gp_probit"]), check=False
+    )
     text = done.stdout + done.stderr
-    expected = {"out=": "out=FILE.nc is missing", "nonsense": "expected KEY=VALUE, got 'nonsense'", "--help": "usage"}
+    expected = {
+        "out=": "out=FILE.nc is missing",
+        "nonsense": "expected KEY=VALUE, got 'nonsense'",
+        "--help": "usage",
+    }
     assert expected[word] in text
     assert "Traceback" not in text

@@ -19,7 +19,9 @@ LINKS = Path("/etc/slurm")
 pytestmark = [
     pytest.mark.skipif(bool(MISSING), reason=f"SLURM is not installed: {', '.join(MISSING)} missing"),
     pytest.mark.skipif(os.geteuid() != 0, reason="starting SLURM's daemons needs root"),
-    pytest.mark.skipif((LINKS / "slurm.conf").exists(), reason="this machine has a SLURM configuration already"),
+    pytest.mark.skipif(
+        (LINKS / "slurm.conf").exists(), reason="this machine has a SLURM configuration already"
+    ),
 ]
 
 CONFIGURATION = """\
@@ -63,13 +65,21 @@ def cluster(tmp_path: Path) -> Iterator[None]:
     LINKS.mkdir(exist_ok=True)
     (LINKS / "slurm.conf").symlink_to(folder / "slurm.conf")
     try:
-        files = {"socket": "socket", "key-file": "key", "pid-file": "pid", "log-file": "log", "seed-file": "seed"}
+        files = {
+            "socket": "socket",
+            "key-file": "key",
+            "pid-file": "pid",
+            "log-file": "log",
+            "seed-file": "seed",
+        }
         options = [f"--{option}={munge / name}" for option, name in files.items()]
         subprocess.run(["munged", *options, "--force"], check=True)
         subprocess.run(["slurmctld"], check=True)
         subprocess.run(["slurmd", "-N", host], check=True)
         deadline = time.monotonic() + 30
-        while "idle" not in subprocess.run(["sinfo", "-h", "-o", "%T"], capture_output=True, text=True).stdout:
+        while (
+            "idle" not in subprocess.run(["sinfo", "-h", "-o", "%T"], capture_output=True, text=True).stdout
+        ):
             assert time.monotonic() < deadline, (folder / "slurmctld.log").read_text()[-2000:]
             time.sleep(0.2)
         yield
@@ -97,6 +107,8 @@ def test_the_smoke_preset_runs_on_slurm(cluster: None, fresh: Project) -> None:
     assert "SLURM jobid" in done.stderr, done.stderr[-3000:]
     results = fresh.folder / "results/smoke/gaussian_latent"
     assert (results / "claims.csv").is_file()
-    jobs = subprocess.run(["squeue", "-h", "-t", "all", "-o", "%T"], capture_output=True, text=True).stdout.split()
+    jobs = subprocess.run(
+        ["squeue", "-h", "-t", "all", "-o", "%T"], capture_output=True, text=True
+    ).stdout.split()
     assert len(jobs) == len(list(results.glob("*.nc")))
     assert set(jobs) == {"COMPLETED"}

@@ -91,7 +91,9 @@ def test_a_comment_changes_nothing_and_code_changes_what_uses_it(smoke: Project)
         kernel.write_text(original + "\n# a remark\n")
         assert "Nothing to be done" in smoke.snakemake("-n", *SMOKE).stdout
         kernel.write_text(original + "\nEXTRA = 1\n")
-        assert _planned(smoke, *SMOKE)["run_case"] == sum(len(load_study(n).cases("smoke")) for n in studies())
+        assert _planned(smoke, *SMOKE)["run_case"] == sum(
+            len(load_study(n).cases("smoke")) for n in studies()
+        )
     finally:
         kernel.write_text(original)
 
@@ -166,10 +168,19 @@ def test_a_sweep_gives_a_table_and_a_plot_and_leaves_the_study_alone(smoke: Proj
 
 
 WRONG = [
-    (("--config", "preset=smok"), "unknown preset: 'smok'. Did you mean 'smoke'? Allowed: smoke, quick, paper"),
+    (
+        ("--config", "preset=smok"),
+        "unknown preset: 'smok'. Did you mean 'smoke'? Allowed: smoke, quick, paper",
+    ),
     (("--config", "preste=smoke"), "unknown --config key 'preste'"),
-    (("sweep", "--config", "study=gp_probit", "name=a", "over=n_importanc=2"), "Did you mean 'n_importance'?"),
-    (("sweep", "--config", "study=gp_probit", "name=a", "over=n_importance=0"), "n_importance must be between 1 and"),
+    (
+        ("sweep", "--config", "study=gp_probit", "name=a", "over=n_importanc=2"),
+        "Did you mean 'n_importance'?",
+    ),
+    (
+        ("sweep", "--config", "study=gp_probit", "name=a", "over=n_importance=0"),
+        "n_importance must be between 1 and",
+    ),
     (("sweep", "--config", "study=gp_probt", "name=a", "over=n_importance=1"), "Did you mean 'gp_probit'?"),
     (("sweep", "--config", "study=gp_probit", "name=a"), "target sweep needs --config over=..."),
     (("sweep", "--config", "study=gp_probit", "name=a", "over=data=none.csv"), "none.csv"),
@@ -191,7 +202,15 @@ def test_own_data_runs_and_wrong_data_leaves_nothing(smoke: Project) -> None:
     data = smoke.folder / "mine.csv"
     rows = [f"{0.1 * i % 1.3:.3f},{(i * 7) % 11},{'yes' if i % 3 else 'no'}" for i in range(24)]
     data.write_text("first,second,label\n" + "\n".join(rows) + "\n")
-    words = ["-m", "experiments.run", "study=gp_probit", "preset=smoke", "data=mine.csv", "n_draws=20", "n_chains=2"]
+    words = [
+        "-m",
+        "experiments.run",
+        "study=gp_probit",
+        "preset=smoke",
+        "data=mine.csv",
+        "n_draws=20",
+        "n_chains=2",
+    ]
     smoke.python(*words, "out=own/result.nc")
     tree = xr.open_datatree(smoke.folder / "own/result.nc", engine="h5netcdf")
     assert any("second" in str(c) for c in tree["posterior"]["coordinate"].values)
@@ -205,7 +224,12 @@ def test_own_data_runs_and_wrong_data_leaves_nothing(smoke: Project) -> None:
 def test_a_matrix_of_observations_runs(smoke: Project) -> None:
     Path(smoke.folder / "matrix.csv").write_text("a,b\n1.0,2.0\n0.5,1.5\n0.1,0.9\n")
     smoke.python(
-        "-m", "experiments.run", "study=gaussian_latent", "preset=smoke", "data=matrix.csv", "out=own/matrix.nc"
+        "-m",
+        "experiments.run",
+        "study=gaussian_latent",
+        "preset=smoke",
+        "data=matrix.csv",
+        "out=own/matrix.nc",
     )
     tree = xr.open_datatree(smoke.folder / "own/matrix.nc", engine="h5netcdf")
     assert tree["statistics"].sizes["coordinate"] == 2
