@@ -291,6 +291,8 @@ def _r_hat_panel(axis: Axes, curves: pd.DataFrame, aggregate: str, cost: str, co
             continue
         band_curve(axis, place.values, low, colour=METHOD_COLOURS[method], label=METHOD_LABELS[method])
         usable = np.isfinite(low) & np.isfinite(high)
+        if len(low) == 1:
+            axis.vlines(place.values, low, high, color=METHOD_COLOURS[method], alpha=0.5)
         axis.fill_between(
             place.values,
             low,
