@@ -29,11 +29,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-os.environ["OMP_NUM_THREADS"] = "1"
-os.environ["OPENBLAS_NUM_THREADS"] = "1"
-os.environ["MKL_NUM_THREADS"] = "1"
-os.environ["NPROC"] = "1"
-os.environ["JAX_PLATFORMS"] = "cpu"
+from auxmc.engine.runtime import configure
+
+configure("cpu")  # before JAX is imported, as a run of a study does
 
 import jax
 import jax.numpy as jnp
@@ -99,7 +97,6 @@ def main() -> None:
     if arguments.repetitions < 1 or not arguments.seconds > 0.0:
         parser.error("--repetitions and --seconds must be positive")
     core = _pin()
-    jax.config.update("jax_enable_x64", True)
 
     model = gaussian_latent_model(simulate_data(1).observations)
     rows = []

@@ -27,11 +27,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-os.environ["OMP_NUM_THREADS"] = "1"
-os.environ["OPENBLAS_NUM_THREADS"] = "1"
-os.environ["MKL_NUM_THREADS"] = "1"
-os.environ["NPROC"] = "1"
-os.environ["JAX_PLATFORMS"] = "cpu"
+from auxmc.engine.runtime import configure
+
+configure("cpu")  # before JAX is imported, as a run of a study does
 
 import jax
 import jax.numpy as jnp
@@ -123,7 +121,6 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results", help="folder")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    jax.config.update("jax_enable_x64", True)
     if arguments.worker:
         _work(arguments.n_importance, arguments.seconds)
         return

@@ -1,4 +1,4 @@
-"""Draws one figure from a study's tables: `python -m experiments.draw --help`."""
+"""Draws a study's figures from its tables: `python -m experiments.draw --help`."""
 
 import argparse
 import sys
@@ -15,30 +15,32 @@ __all__ = ["main"]
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m experiments.draw", description="Draw one figure of a study from its tables."
+        prog="python -m experiments.draw",
+        description="Draw figures of a study from its tables, each as PDF and PNG; no sampler runs.",
     )
     parser.add_argument("study")
     parser.add_argument("preset")
-    parser.add_argument("figure")
+    parser.add_argument("figures", nargs="*", help="which ones, by default all")
     parser.add_argument("--tables", nargs=2, type=Path, required=True, metavar=("SUMMARY", "CURVES"))
-    parser.add_argument("--out", type=Path, required=True, help="PNG to write; the PDF stands beside it")
+    parser.add_argument("--out", type=Path, required=True, help="folder to write to")
     options = parser.parse_args(arguments)
-    study = load_study(options.study)
-    draw = study.module("figures").DRAW
-    if options.figure not in draw:
-        hint = nearest(options.figure, list(draw))
-        print(
-            f"error: study {study.name} has no figure {options.figure!r}.{hint} Figures: {', '.join(draw)}",
-            file=sys.stderr,
-        )
-        return 2
     try:
+        study = load_study(options.study)
+        draw = study.module("figures").DRAW
+        unknown = next((name for name in options.figures if name not in draw), None)
+        if unknown is not None:
+            hint = nearest(unknown, list(draw))
+            raise SettingsError(
+                f"study {study.name} has no figure {unknown!r}.{hint} Figures: {', '.join(draw)}"
+            )
         summary, curves = read_tables(study, options.preset, options.tables)
-    except SettingsError as error:
+    except (SettingsError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     with use_style():
-        save_figure(draw[options.figure](summary, curves), options.out.with_suffix(""))
+        for name in options.figures or draw:
+            save_figure(draw[name](summary, curves), options.out / name)
+            print(options.out / f"{name}.pdf")
     return 0
 
 

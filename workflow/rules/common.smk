@@ -36,7 +36,7 @@ for _key in config:
         )
 
 PRESET = checked(check_preset)(str(config.get("preset", "quick")))
-SWEEP = config.get("name")
+TABLES = ("summary", "curves")
 PYTHON = "python" if "conda" in str(workflow.deployment_settings.deployment_method) else sys.executable
 MODULES = f"{workflow.basedir}/src:{workflow.basedir}"
 
@@ -102,7 +102,7 @@ def code_of(module):
 
 
 def tables_of(study, preset):
-    return [f"results/{preset}/{study}/{table}.parquet" for table in ("summary", "curves")]
+    return [f"results/{preset}/{study}/{table}.parquet" for table in TABLES]
 
 
 def figure_files(study, preset):
@@ -123,3 +123,15 @@ def report_file(preset):
 
 def study_targets(study, preset):
     return [*tables_of(study, preset), *figure_files(study, preset), claims_file(study, preset)]
+
+
+@checked
+def sweep_folder():
+    missing = [key for key in ("study", "name", "over") if not config.get(key)]
+    if missing:
+        raise WorkflowError(
+            f"target sweep needs --config {' '.join(f'{key}=...' for key in missing)}, for example "
+            "snakemake sweep --config study=gaussian_latent name=mine over='n_importance=1,2,4'"
+        )
+    load_study(config["study"])
+    return f"results/{PRESET}/{config['study']}/sweeps/{config['name']}"

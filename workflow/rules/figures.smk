@@ -1,4 +1,5 @@
-# Figures from tables: no sampler runs here.
+# Figures from tables: no sampler runs here. One process draws all figures of a study, which takes seconds;
+# one a figure would spend most of its time on imports.
 
 
 rule figures:
@@ -7,28 +8,36 @@ rule figures:
     localrule: True
 
 
-rule draw_figure:
-    input:
-        tables=lambda w: tables_of(w.study, w.preset),
-    output:
-        pdf="paper_figures/{preset}/{study}/{figure}.pdf",
-        png=report(
-            "paper_figures/{preset}/{study}/{figure}.png",
-            caption="../report/figure.rst",
-            category="{study}",
-            labels={"figure": "{figure}", "preset": "{preset}"},
-        ),
-    log:
-        "logs/{preset}/{study}/figures/{figure}.log",
-    params:
-        code=lambda w: code_of(f"experiments.{w.study}.figures"),
-        numbers=lambda w: numbers_of_cases(w.study, w.preset),
-        caption=lambda w: load_study(w.study).figures.get(w.figure, ""),
-        python=PYTHON,
-        modules=MODULES,
-    conda:
-        "../envs/auxmc.yaml"
-    localrule: True
-    shell:
-        "PYTHONPATH={params.modules} {params.python} -m experiments.draw {wildcards.study} {wildcards.preset}"
-        " {wildcards.figure} --tables {input.tables} --out {output.png} > {log} 2>&1"
+for _study in STUDIES:
+
+    rule:
+        name:
+            f"draw_{_study}"
+        input:
+            tables=[f"results/{{preset}}/{_study}/{table}.parquet" for table in TABLES],
+        output:
+            [f"paper_figures/{{preset}}/{_study}/{figure}.pdf" for figure in load_study(_study).figures],
+            [
+                report(
+                    f"paper_figures/{{preset}}/{_study}/{figure}.png",
+                    caption="../report/figure.rst",
+                    category=_study,
+                    labels={"figure": figure, "preset": "{preset}"},
+                )
+                for figure in load_study(_study).figures
+            ],
+        log:
+            f"logs/{{preset}}/{_study}/figures.log",
+        params:
+            study=_study,
+            code=code_of(f"experiments.{_study}.figures"),
+            captions=load_study(_study).figures,
+            numbers=lambda w, study=_study: numbers_of_cases(study, w.preset),
+            python=PYTHON,
+            modules=MODULES,
+        conda:
+            "../envs/auxmc.yaml"
+        localrule: True
+        shell:
+            "PYTHONPATH={params.modules} {params.python} -m experiments.draw {params.study} {wildcards.preset}"
+            " --tables {input.tables} --out paper_figures/{wildcards.preset}/{params.study} > {log} 2>&1"

@@ -1,18 +1,6 @@
 # A user's own sweep:  snakemake sweep --config study=gp_probit name=mine over="n_importance=1,10 method=pm_mh"
 
 
-@checked
-def sweep_folder():
-    missing = [key for key in ("study", "name", "over") if not config.get(key)]
-    if missing:
-        raise WorkflowError(
-            f"target sweep needs --config {' '.join(f'{key}=...' for key in missing)}, for example "
-            "snakemake sweep --config study=gaussian_latent name=mine over='n_importance=1,2,4'"
-        )
-    load_study(config["study"])
-    return f"results/{PRESET}/{config['study']}/sweeps/{config['name']}"
-
-
 rule sweep:
     input:
         lambda w: [f"{sweep_folder()}/{file}" for file in ("summary.csv", "sweep.pdf", "sweep.png")],

@@ -399,7 +399,8 @@ def _initialiser(estimator: Estimator) -> Callable[[Array, Array], PseudoMargina
     def init(key: Array, position: Array) -> PseudoMarginalState:
         cache = estimator.prepare(position)
 
-        def attempt(n_draws: Array) -> tuple[Array, Array, Array]:
+        def attempt(loop: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+            n_draws, _, _ = loop
             auxiliary = estimator.draw_auxiliary(jax.random.fold_in(key, n_draws))
             return n_draws + 1, auxiliary, estimator.log_estimate(cache, auxiliary)
 
@@ -407,7 +408,10 @@ def _initialiser(estimator: Estimator) -> Callable[[Array, Array], PseudoMargina
             n_draws, _, log_estimate = loop
             return ~jnp.isfinite(log_estimate) & (n_draws < MAX_INITIAL_DRAWS)
 
-        _, auxiliary, log_estimate = lax.while_loop(retry, lambda loop: attempt(loop[0]), attempt(_zero()))
+        _, *shapes = jax.eval_shape(attempt, (_zero(), None, None))
+        no_auxiliary, no_estimate = (jnp.zeros(leaf.shape, leaf.dtype) for leaf in shapes)
+        start = (_zero(), no_auxiliary, no_estimate - jnp.inf)
+        _, auxiliary, log_estimate = lax.while_loop(retry, attempt, start)
         return PseudoMarginalState(position, auxiliary, log_estimate, cache)
 
     return init

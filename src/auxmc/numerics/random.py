@@ -107,7 +107,8 @@ def chi_square(key: Array, degrees: int, shape: tuple[int, ...]) -> Array:
         proposed_cube, proposed_accepted = propose(attempt)
         return attempt + jnp.uint32(1), jnp.where(accepted, cube, proposed_cube), accepted | proposed_accepted
 
-    start = (jnp.uint32(1), *propose(jnp.uint32(0)))
+    # The loop makes the first attempt too: a copy of its body in front would take as long again to compile.
+    start = (jnp.uint32(0), jnp.zeros((n,)), jnp.zeros((n,), bool))
     _, cube, _ = lax.while_loop(lambda loop: ~jnp.all(loop[2]), repeat, start)
     return (2.0 * centre * cube).reshape(shape)
 
