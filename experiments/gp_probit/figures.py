@@ -207,7 +207,7 @@ def importance_samples(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     left.plot(points, noise.median(over).values, color="black", marker="o")
     low, high = noise.quantile(0.1, over).values, noise.quantile(0.9, over).values
     left.fill_between(points, low, high, color="black", alpha=_BAND_ALPHA, linewidth=0.0)
-    left.set_ylim(bottom=0.0)
+    left.set_yscale("log")
     left.set_ylabel("sd of log density estimate (nats)")
     for quantity, label, colour, marker in (
         ("acceptance_mi", "MI update of $u$", METHOD_COLOURS["apm_mi_mh"], "s"),
@@ -307,6 +307,7 @@ def _r_hat_panel(axis: Axes, curves: pd.DataFrame, aggregate: str, cost: str, co
         missing_panel(axis, _NOT_RUN)
         return drawn
     axis.set_xlim(left=0.0)
+    axis.locator_params(axis="x", nbins=5)
     axis.set_xlabel(cost_label)
     axis.set_ylabel(r"$\log(\hat{R} - 1)$")
     return drawn

@@ -47,7 +47,7 @@ SelectTypeParameters=CR_Core_Memory
 AccountingStorageType=accounting_storage/none
 MinJobAge=3600
 ReturnToService=2
-NodeName={host} NodeAddr=127.0.0.1 CPUs={cores} RealMemory=4000 State=UNKNOWN
+NodeName={host} NodeAddr=127.0.0.1 CPUs={cores} RealMemory={memory} State=UNKNOWN
 PartitionName=cpu Nodes={host} Default=YES MaxTime=INFINITE DefMemPerCPU=500 State=UP
 """
 
@@ -57,11 +57,14 @@ def cluster(tmp_path: Path) -> Iterator[None]:
     folder, host = tmp_path / "slurm", socket.gethostname().split(".")[0]
     for part in ("ctld", "slurmd", "munge"):
         (folder / part).mkdir(parents=True)
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
     munge = folder / "munge"
     munge.chmod(0o700)
     (munge / "key").write_bytes(os.urandom(1024))
     (munge / "key").chmod(0o400)
-    (folder / "slurm.conf").write_text(CONFIGURATION.format(folder=folder, host=host, cores=os.cpu_count()))
+    (folder / "slurm.conf").write_text(
+        CONFIGURATION.format(folder=folder, host=host, cores=os.cpu_count(), memory=memory)
+    )
     LINKS.mkdir(exist_ok=True)
     (LINKS / "slurm.conf").symlink_to(folder / "slurm.conf")
     try:

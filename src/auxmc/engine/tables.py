@@ -24,7 +24,8 @@ def tidy_table(paths: Sequence[Path], group: str) -> pd.DataFrame:
     Returns:
         Columns `case`, `numbers` (digest of the settings), every scalar setting, one column for each dimension
         of the variables (missing where a variable lacks it), `quantity`, `unit` and `value` (float64). A
-        dimension that bears the name of a setting replaces it.
+        dimension that bears the name of a setting replaces it; where that setting is swept inside the case
+        and a variable does not depend on it, it is missing.
     """
     frames = []
     for path in paths:
@@ -33,7 +34,12 @@ def tidy_table(paths: Sequence[Path], group: str) -> pd.DataFrame:
             if group not in tree.children:
                 continue
             settings = json.loads(tree.attrs["settings"])
-            scalars = {k: v for k, v in settings.items() if isinstance(v, str | int | float)}
+            # A swept setting has no one value: where a variable lacks its dimension, the column stays empty.
+            scalars = {
+                k: np.nan if k in settings["batch"] else v
+                for k, v in settings.items()
+                if isinstance(v, str | int | float)
+            }
             about = {"case": path.stem, "numbers": tree.attrs["numbers"], **scalars}
             data = tree[group].to_dataset().load()
             frames += [_melt(data[name], str(name), about) for name in data.data_vars]
