@@ -1,7 +1,6 @@
 """Checks that need no long chains: noise of the log estimate, exactness of updates, constants of the theory."""
 
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -17,6 +16,7 @@ from auxmc.engine.blocks import Sampler, sample
 from auxmc.engine.lanes import RunContext
 from auxmc.engine.results import CaseResult
 from auxmc.engine.seeds import generator, stream
+from auxmc.engine.stopwatch import stopwatch
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.pseudo_marginal import PseudoMarginalState, pseudo_marginal_metropolis
 from auxmc.kernels.reflective_slice import reflect, reflective_slice
@@ -104,17 +104,19 @@ def estimator_noise(
     shape = (len(points), len(sizes))
     sd, error = np.empty(shape), np.empty(shape)
     density = np.empty((*shape, _N_BINS))
-    clock = time.perf_counter()
-    for j, size in enumerate(sizes):
-        draw = _estimate_sampler(next(iter(points.values()))[0], size)
-        for i, (label, (model, position)) in enumerate(points.items()):
-            keys = jax.random.split(stream(context.seed, context.study, label, "estimator", size), n_draws)
-            values = np.asarray(draw(keys, jnp.asarray(model.observations), jnp.asarray(position)))
-            deviations = values - values.mean()
-            sd[i, j] = values.std(ddof=1)
-            # Delta method, which holds for the skew law of a log estimate too.
-            error[i, j] = np.square(deviations).std(ddof=1) / (2.0 * sd[i, j] * math.sqrt(n_draws))
-            density[i, j] = np.histogram(deviations, edges)[0] / (n_draws * np.diff(edges))
+    with stopwatch() as times:
+        for j, size in enumerate(sizes):
+            draw = _estimate_sampler(next(iter(points.values()))[0], size)
+            for i, (label, (model, position)) in enumerate(points.items()):
+                keys = jax.random.split(
+                    stream(context.seed, context.study, label, "estimator", size), n_draws
+                )
+                values = np.asarray(draw(keys, jnp.asarray(model.observations), jnp.asarray(position)))
+                deviations = values - values.mean()
+                sd[i, j] = values.std(ddof=1)
+                # Delta method, which holds for the skew law of a log estimate too.
+                error[i, j] = np.square(deviations).std(ddof=1) / (2.0 * sd[i, j] * math.sqrt(n_draws))
+                density[i, j] = np.histogram(deviations, edges)[0] / (n_draws * np.diff(edges))
     dims = ("dataset", "n_importance")
     coords = {"dataset": list(points), "n_importance": list(sizes)}
     statistics = xr.Dataset(
@@ -129,7 +131,7 @@ def estimator_noise(
         {"density_log_estimate": ((*dims, "bin_log_estimate"), density, {"units": "1/nats"})},
         coords=coords | {"bin_log_estimate": centres},
     )
-    return CaseResult({"statistics": statistics, "curves": curves}, 0.0, time.perf_counter() - clock, 0)
+    return CaseResult({"statistics": statistics, "curves": curves}, times.compile_s, times.run_s, 0)
 
 
 def exactness_checks(context: RunContext, model: GaussianLatentModel, n_chains: int) -> CaseResult:
@@ -143,20 +145,20 @@ def exactness_checks(context: RunContext, model: GaussianLatentModel, n_chains: 
     Returns:
         Statistics and curves (illustration of one reflective slice update).
     """
-    clock = time.perf_counter()
-    chi_square, p_value = _reflective_chi_square(context, n_chains)
-    constants = theory_constants()
-    statistics = xr.Dataset(
-        {
-            "reflective_chi_square": ((), chi_square),
-            "reflective_p_value": ((), p_value),
-            "identity_largest_difference": ((), _identity_difference(context, model)),
-            **{f"theory_{name}": ((), value) for name, value in constants._asdict().items()},
-        }
-    )
-    curves = _illustration(context)
+    with stopwatch() as times:
+        chi_square, p_value = _reflective_chi_square(context, n_chains)
+        constants = theory_constants()
+        statistics = xr.Dataset(
+            {
+                "reflective_chi_square": ((), chi_square),
+                "reflective_p_value": ((), p_value),
+                "identity_largest_difference": ((), _identity_difference(context, model)),
+                **{f"theory_{name}": ((), value) for name, value in constants._asdict().items()},
+            }
+        )
+        curves = _illustration(context)
     groups = {"statistics": statistics, "curves": curves}
-    return CaseResult(groups, 0.0, time.perf_counter() - clock, 0)
+    return CaseResult(groups, times.compile_s, times.run_s, 0)
 
 
 def _minimum(function: Any, low: float, high: float) -> float:

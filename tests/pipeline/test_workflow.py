@@ -220,7 +220,8 @@ def test_own_data_runs_and_wrong_data_leaves_nothing(smoke: Project) -> None:
     smoke.python(*words, "out=own/result.nc")
     tree = xr.open_datatree(smoke.folder / "own/result.nc", engine="h5netcdf")
     assert any("second" in str(c) for c in tree["posterior"]["coordinate"].values)
-    data.write_text("first,second,label\n1,2,yes\n1,,no\n")
+    rows[1] = "0.5,,no"
+    data.write_text("first,second,label\n" + "\n".join(rows) + "\n")
     done = smoke.python(*words, "out=bad/result.nc", check=False)
     assert done.returncode == 2
     assert re.search(r"mine\.csv.*(line|row) 3.*second", done.stderr)

@@ -51,7 +51,7 @@ wildcard_constraints:
 
 
 @functools.lru_cache(maxsize=None)
-def cases_of(study, preset, sweep=""):
+def cases_of(study, preset, sweep):
     """Cases of a study by name; those of the user's sweep when `sweep` names one."""
     declared = load_study(study)
     if sweep:
@@ -135,3 +135,10 @@ def sweep_folder():
         )
     load_study(config["study"])
     return f"results/{PRESET}/{config['study']}/sweeps/{config['name']}"
+
+
+# Wrong settings are refused here, before Snakemake plans anything.
+for _study in STUDIES:
+    checked(cases_of)(_study, PRESET, "")
+if any(key in config for key in ("study", "name", "over")):
+    checked(cases_of)(Path(sweep_folder()).parts[2], PRESET, config["name"])
