@@ -56,10 +56,18 @@ def render_report(preset: str) -> str:
     )
 
 
+_FAILURES = {
+    "n_failures": "proposals with a numerical failure",
+    "n_collapsed": "slice updates that found no point",
+    "n_not_finite": "iterations without a finite estimate",
+}
+
+
 def _section(study: Study, preset: str) -> dict[str, Any]:
     results = Path("results") / preset / study.name
     claims = pd.read_csv(results / "claims.csv", dtype={"published": str})
     images = Path("paper_figures") / preset / study.name
+    summary = read_table(results / "summary.parquet")
     return {
         "name": study.name,
         "title": study.title,
@@ -73,9 +81,20 @@ def _section(study: Study, preset: str) -> dict[str, Any]:
             }
             for name, caption in study.figures.items()
         ],
-        "tables": _tables(read_table(results / "summary.parquet")),
+        "failures": _failures(summary),
+        "tables": _tables(summary),
         "provenance": [_provenance(path) for path in sorted(results.glob("*.nc"))],
     }
+
+
+def _failures(summary: pd.DataFrame) -> list[dict[str, Any]]:
+    """Failures counted in the chains of each case; cases without any are left out."""
+    rows = summary[summary["quantity"].isin(list(_FAILURES)) & (summary["value"] != 0.0)]
+    counts = rows.groupby(["case", "quantity"], sort=True)["value"].sum().reset_index()
+    return [
+        {"case": row["case"], "what": _FAILURES[row["quantity"]], "count": row["value"]}
+        for row in counts.to_dict("records")
+    ]
 
 
 def _tables(summary: pd.DataFrame) -> list[dict[str, Any]]:

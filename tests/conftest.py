@@ -1,15 +1,12 @@
-"""Settings that hold for every test: float64, strict promotion, one thread."""
+"""Settings that hold for every test: those of a run of a study, and strict promotion."""
 
-import os
+from auxmc.engine.runtime import configure
 
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NPROC"):
-    os.environ[_name] = "1"
-os.environ["JAX_PLATFORMS"] = "cpu"
+configure("cpu")  # before JAX is imported
 
 import jax
 import pytest
 
-jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 

@@ -164,6 +164,7 @@ def _sampler(estimate: Estimator, method: str, scale: str, dim: int, record_auxi
             "n_estimates_auxiliary": info.n_estimates_auxiliary.astype(jnp.int16),
             "n_collapsed": info.n_collapsed.astype(jnp.int8),
             "n_failures": info.n_failures.astype(jnp.int8),
+            "not_finite": ~jnp.isfinite(state.log_estimate),
         }
         return kept | ({"auxiliary": state.auxiliary[0, 0, 0]} if record_auxiliary else {})
 

@@ -128,6 +128,7 @@ def chain_statistics(chains: Chains, n_importance: int) -> xr.Dataset:
         ),
         "n_collapsed": (by_chain, draws["n_collapsed"].sum(axis=2, dtype=np.int64), {"units": "updates"}),
         "n_failures": (by_chain, draws["n_failures"].sum(axis=2, dtype=np.int64), {"units": "proposals"}),
+        "n_not_finite": (by_chain, draws["not_finite"].sum(axis=2, dtype=np.int64), {"units": "iterations"}),
         "n_iterations": ((), n_draws, {"units": "iterations"}),
         "chain_seconds": ((), chain_s, {"units": "s"}),
     }

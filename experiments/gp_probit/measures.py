@@ -125,8 +125,9 @@ def chain_statistics(draws: ChainDraws, batch_size: int) -> xr.Dataset:
         "adapted_step_size": (main["scale"][:, -1], ""),
         "longest_run": ([longest_constant_run(chain) for chain in x], "iterations"),
         "distinct_states": ([n_distinct_states(chain) for chain in x], "states"),
-        "failures": (totals["n_failures"], "failures"),
-        "collapsed_slices": (totals["n_collapsed"], "updates"),
+        "n_failures": (totals["n_failures"], "proposals"),
+        "n_collapsed": (totals["n_collapsed"], "updates"),
+        "n_not_finite": (np.sum(~np.isfinite(main["log_estimate"].astype(float)), axis=1), "iterations"),
         "run_time": (cubic * seconds_per_cubic, "s"),
     }
     per_coordinate = {

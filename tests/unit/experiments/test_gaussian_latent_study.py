@@ -175,6 +175,7 @@ def independent_chains(n_draws: int, mean: float = 0.3, sd: float = 0.5) -> Chai
         "n_estimates_auxiliary": np.full(shape, 2, np.int16),
         "n_collapsed": np.zeros(shape, np.int8),
         "n_failures": np.ones(shape, np.int8),
+        "not_finite": np.zeros(shape, bool),
     }
     return Chains(draws, {"step_size": np.array([0.1, 0.2])}, compile_s=1.0, run_s=12.0, n_resumed=0)
 
@@ -189,6 +190,7 @@ def test_statistics_of_independent_draws() -> None:
     assert (data["longest_run_position"] == 1).all()
     assert (data["longest_run_auxiliary"] == 5000).all()
     assert (data["n_failures"] == 5000).all()
+    assert (data["n_not_finite"] == 0).all()
     assert np.allclose(data["mcse_mean"], 0.5 / np.sqrt(15000), rtol=0.2)
 
 
