@@ -25,10 +25,18 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
 class Project:
-    """A working copy; `snakemake(...)` and `python(...)` run in it and return the finished process."""
+    """A working copy; `snakemake(...)` and `python(...)` run in it and return the finished process.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        folder: where the copy goes.
+        compiled: compiled programs, shared by all copies of a test run.
+    """
+
+    def __init__(self, folder: Path, compiled: Path) -> None:
         self.folder = folder
+        folder.mkdir(parents=True)
+        compiled.mkdir(exist_ok=True)
+        (folder / ".cache").symlink_to(compiled)
         for part in PARTS:
             source = ROOT / part
             if source.is_dir():
@@ -64,12 +72,18 @@ class Project:
 @pytest.fixture(scope="session")
 def smoke(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A copy in which `snakemake --config preset=smoke` has run from start to end."""
-    project = Project(tmp_path_factory.mktemp("project") / "auxmc")
+    project = Project(tmp_path_factory.mktemp("project") / "auxmc", _compiled(tmp_path_factory))
     project.snakemake("--config", "preset=smoke")
     return project
 
 
 @pytest.fixture
-def fresh(tmp_path: Path) -> Project:
+def fresh(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A copy in which nothing has run."""
-    return Project(tmp_path / "auxmc")
+    return Project(tmp_path / "auxmc", _compiled(tmp_path_factory))
+
+
+def _compiled(factory: pytest.TempPathFactory) -> Path:
+    # Each worker of a parallel run has a folder of its own inside that of the run.
+    base = factory.getbasetemp()
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "compiled"

@@ -36,7 +36,7 @@ def tidy_table(paths: Sequence[Path], group: str) -> pd.DataFrame:
             settings = json.loads(tree.attrs["settings"])
             # A swept setting has no one value: where a variable lacks its dimension, the column stays empty.
             scalars = {
-                k: np.nan if k in settings["batch"] else v
+                k: np.nan if k in settings.get("batch", {}) else v
                 for k, v in settings.items()
                 if isinstance(v, str | int | float)
             }
