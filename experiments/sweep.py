@@ -6,8 +6,8 @@ from pathlib import Path
 
 from auxmc.engine.results import write_atomically, write_table
 from auxmc.engine.tables import sweep_table, tidy_table
-from auxmc.plots.panels import sweep_figure
 from auxmc.plots.style import save_figure, use_style
+from auxmc.plots.sweeps import sweep_figure
 from experiments.catalogue import load_study
 
 __all__ = ["main"]

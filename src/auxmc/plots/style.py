@@ -22,6 +22,7 @@ __all__ = [
     "readable",
     "save_figure",
     "use_style",
+    "wrapped",
 ]
 
 COLUMN_WIDTH_IN = 3.4
@@ -128,6 +129,17 @@ def readable(name: str) -> str:
     """
     words = ("ESS" if word == "ess" else word for word in name.split("_"))
     return METHOD_LABELS.get(name, " ".join(words))
+
+
+def wrapped(text: str, width: int) -> str:
+    """Breaks a text into lines of at most `width` characters, words kept whole."""
+    lines = [""]
+    for word in text.split():
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
+            lines.append(word)
+        else:
+            lines[-1] = f"{lines[-1]} {word}".strip()
+    return "\n".join(lines)
 
 
 def save_figure(figure: Figure, path_without_suffix: str | os.PathLike[str]) -> tuple[Path, Path]:

@@ -17,10 +17,10 @@ from auxmc.plots.panels import (
     histogram_panel,
     missing_panel,
     preset_note,
-    sweep_figure,
     trace_panel,
 )
 from auxmc.plots.style import METHOD_COLOURS, use_style
+from auxmc.plots.sweeps import sweep_figure
 
 
 @pytest.fixture(autouse=True)
@@ -167,10 +167,17 @@ def test_sweep_over_a_wide_positive_range_is_logarithmic(values: list, scale: st
 
 
 def test_sweep_over_text_has_a_place_per_value() -> None:
-    table = sweep_table(dataset=["as_stated", "calibrated"], n_importance=[1, 8])
-    figure = sweep_figure(table, ["dataset", "n_importance"], ["ess"])
+    table = sweep_table(dataset=["as_stated", "calibrated"], method=["pm_mh", "apm_mi_mh"])
+    figure = sweep_figure(table, ["dataset", "method"], ["ess"])
     assert [tick.get_text() for tick in figure.axes[0].get_xticklabels()] == ["as stated", "calibrated"]
-    assert legend_labels(figure) == ["n importance = 1", "n importance = 8"]
+    assert legend_labels(figure) == ["PM MH", "APM MI+MH"]
+
+
+def test_sweep_is_drawn_against_the_numbers_with_most_values() -> None:
+    table = sweep_table(method=["pm_mh", "apm_mi_mh"], n_importance=[1, 8], step_size=[0.1, 0.2, 0.4])
+    figure = sweep_figure(table, ["method", "n_importance", "step_size"], ["ess"])
+    assert figure.axes[0].get_xlabel() == "step size"
+    assert len(curves(figure.axes[0])) == 4
 
 
 def test_sweep_of_one_point_draws_it() -> None:
