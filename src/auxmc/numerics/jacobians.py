@@ -1,0 +1,351 @@
+"""Jacobians of constraints with structure: products, Gram solves and log-determinants at the cost that it allows.
+
+Every form offers the same operations on J [constraint, input], of which dense linear algebra is the plain case:
+
+* `times(v)`: J v, for v [input];
+* `transposed_times(b)`: J^T b, for b [constraint];
+* `solve_gram(b)`: (J J^T)^-1 b;
+* `solve_cross(previous, b)`: (J J_p^T)^-1 b with the Jacobian J_p of another point;
+* `half_log_determinant`: half the log-determinant of J J^T, not finite where J has no full row rank.
+
+All are pytrees of float64 arrays; nothing raises at run time, a singular matrix gives values that are not finite.
+"""
+
+from typing import NamedTuple, Protocol, Self
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.scipy.linalg import cho_solve
+
+__all__ = [
+    "DenseJacobian",
+    "DiagonalJacobian",
+    "Jacobian",
+    "MarkovianJacobian",
+    "NoisyJacobian",
+    "dense_jacobian",
+    "diagonal_jacobian",
+    "markovian_jacobian",
+    "noisy_jacobian",
+]
+
+
+class Jacobian(Protocol):
+    """What a kernel may ask of the Jacobian of a constraint; see the module for the operations."""
+
+    @property
+    def half_log_determinant(self) -> Array:
+        """Half the log-determinant of the Gram matrix, a scalar."""
+
+    def times(self, vector: Array) -> Array:
+        """J v [constraint]."""
+
+    def transposed_times(self, vector: Array) -> Array:
+        """J^T b [input]."""
+
+    def solve_gram(self, vector: Array) -> Array:
+        """(J J^T)^-1 b [constraint]."""
+
+    def solve_cross(self, previous: Self, vector: Array) -> Array:
+        """(J J_p^T)^-1 b [constraint]."""
+
+
+class DenseJacobian(NamedTuple):
+    """Jacobian without structure.
+
+    Attributes:
+        matrix: J [constraint, input].
+        factor: lower Cholesky factor of J J^T [constraint, constraint].
+        half_log_determinant: scalar.
+    """
+
+    matrix: Array
+    factor: Array
+    half_log_determinant: Array
+
+    def times(self, vector: Array) -> Array:
+        """J v [constraint]."""
+        return self.matrix @ vector
+
+    def transposed_times(self, vector: Array) -> Array:
+        """J^T b [input]."""
+        return self.matrix.T @ vector
+
+    def solve_gram(self, vector: Array) -> Array:
+        """(J J^T)^-1 b [constraint], at a cost of N^2."""
+        return cho_solve((self.factor, True), vector)
+
+    def solve_cross(self, previous: "DenseJacobian", vector: Array) -> Array:
+        """(J J_p^T)^-1 b [constraint], at a cost of N^3."""
+        return jnp.linalg.solve(self.matrix @ previous.matrix.T, vector)
+
+
+class DiagonalJacobian(NamedTuple):
+    """Jacobian [A | D] of independent observations: K shared inputs, then one of its own for each.
+
+    With W = D^-1 A, the Gram matrix is D (I + W W^T) D and all operations go through I + W^T W [shared, shared].
+
+    Attributes:
+        block: A [constraint, shared].
+        diagonal: diagonal of D [constraint], of either sign.
+        whitened: W [constraint, shared].
+        factor: lower Cholesky factor of I + W^T W.
+        half_log_determinant: scalar.
+    """
+
+    block: Array
+    diagonal: Array
+    whitened: Array
+    factor: Array
+    half_log_determinant: Array
+
+    def times(self, vector: Array) -> Array:
+        """J v [constraint]."""
+        n_shared = self.block.shape[1]
+        return self.block @ vector[:n_shared] + self.diagonal * vector[n_shared:]
+
+    def transposed_times(self, vector: Array) -> Array:
+        """J^T b [input]."""
+        return jnp.concatenate([self.block.T @ vector, self.diagonal * vector])
+
+    def solve_gram(self, vector: Array) -> Array:
+        """(J J^T)^-1 b [constraint], at a cost of N K."""
+        return _solve_low_rank(self.whitened, self.factor, vector / self.diagonal) / self.diagonal
+
+    def solve_cross(self, previous: "DiagonalJacobian", vector: Array) -> Array:
+        """(J J_p^T)^-1 b [constraint], at a cost of N K^2."""
+        inner = _solve_cross_low_rank(self.whitened, previous.whitened, vector / self.diagonal)
+        return inner / previous.diagonal
+
+
+class MarkovianJacobian(NamedTuple):
+    """Jacobian B [W | I] of a Markov process observed at every step: K shared inputs, then d of each step.
+
+    B is lower block-triangular; its inverse has only the diagonal and the subdiagonal blocks, which are given.
+
+    Attributes:
+        whitened: W = B^-1 A [constraint, shared].
+        inverse_diagonal: diagonal blocks of B^-1 [step, d, d].
+        inverse_subdiagonal: blocks of B^-1 left of the diagonal [step - 1, d, d].
+        diagonal: inverses of `inverse_diagonal` [step, d, d].
+        factor: lower Cholesky factor of I + W^T W.
+        half_log_determinant: scalar.
+    """
+
+    whitened: Array
+    inverse_diagonal: Array
+    inverse_subdiagonal: Array
+    diagonal: Array
+    factor: Array
+    half_log_determinant: Array
+
+    def times(self, vector: Array) -> Array:
+        """J v [constraint], by one recursion forward in time."""
+        n_shared = self.whitened.shape[1]
+        blocks = self._blocks(self.whitened @ vector[:n_shared] + vector[n_shared:])
+
+        def advance(last: Array, terms: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+            diagonal, subdiagonal, right = terms
+            new = diagonal @ (right - subdiagonal @ last)
+            return new, new
+
+        # The first step has no predecessor: any block times zero will do.
+        subdiagonal = jnp.concatenate([jnp.zeros_like(self.diagonal[:1]), self.inverse_subdiagonal])
+        _, solution = jax.lax.scan(
+            advance, jnp.zeros_like(blocks[0]), (self.diagonal, subdiagonal, blocks), unroll=4
+        )
+        return solution.reshape(-1)
+
+    def transposed_times(self, vector: Array) -> Array:
+        """J^T b [input], by one recursion backward in time."""
+
+        def retreat(later: Array, terms: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+            diagonal, subdiagonal, right = terms
+            new = diagonal.T @ (right - subdiagonal.T @ later)
+            return new, new
+
+        blocks = self._blocks(vector)
+        subdiagonal = jnp.concatenate([self.inverse_subdiagonal, jnp.zeros_like(self.diagonal[:1])])
+        _, solution = jax.lax.scan(
+            retreat,
+            jnp.zeros_like(blocks[0]),
+            (self.diagonal, subdiagonal, blocks),
+            reverse=True,
+            unroll=4,
+        )
+        inner = solution.reshape(-1)
+        return jnp.concatenate([self.whitened.T @ inner, inner])
+
+    def solve_gram(self, vector: Array) -> Array:
+        """(J J^T)^-1 b [constraint], at a cost of N (K + d), without a recursion."""
+        inner = _solve_low_rank(self.whitened, self.factor, self._inverse_times(vector))
+        return self._inverse_transposed_times(inner)
+
+    def solve_cross(self, previous: "MarkovianJacobian", vector: Array) -> Array:
+        """(J J_p^T)^-1 b [constraint], at a cost of N (K^2 + d)."""
+        inner = _solve_cross_low_rank(self.whitened, previous.whitened, self._inverse_times(vector))
+        return previous._inverse_transposed_times(inner)
+
+    def _blocks(self, vector: Array) -> Array:
+        return vector.reshape(self.diagonal.shape[0], self.diagonal.shape[1])
+
+    def _inverse_times(self, vector: Array) -> Array:
+        blocks = self._blocks(vector)
+        own = jnp.einsum("tij,tj->ti", self.inverse_diagonal, blocks)
+        before = jnp.einsum("tij,tj->ti", self.inverse_subdiagonal, blocks[:-1])
+        return own.at[1:].add(before).reshape(-1)
+
+    def _inverse_transposed_times(self, vector: Array) -> Array:
+        blocks = self._blocks(vector)
+        own = jnp.einsum("tji,tj->ti", self.inverse_diagonal, blocks)
+        after = jnp.einsum("tji,tj->ti", self.inverse_subdiagonal, blocks[1:])
+        return own.at[:-1].add(after).reshape(-1)
+
+
+class NoisyJacobian(NamedTuple):
+    """Jacobian [J_x | eps I] of a generator with noise added to its outputs, which has full row rank everywhere.
+
+    Attributes:
+        matrix: J_x [constraint, input without noise].
+        noise_scale: eps, positive scalar.
+        factor: lower Cholesky factor of J_x J_x^T + eps^2 I, or of J_x^T J_x + eps^2 I where that is smaller.
+        half_log_determinant: scalar.
+    """
+
+    matrix: Array
+    noise_scale: Array
+    factor: Array
+    half_log_determinant: Array
+
+    def times(self, vector: Array) -> Array:
+        """J v [constraint]."""
+        n_inputs = self.matrix.shape[1]
+        return self.matrix @ vector[:n_inputs] + self.noise_scale * vector[n_inputs:]
+
+    def transposed_times(self, vector: Array) -> Array:
+        """J^T b [input]."""
+        return jnp.concatenate([self.matrix.T @ vector, self.noise_scale * vector])
+
+    def solve_gram(self, vector: Array) -> Array:
+        """(J J^T)^-1 b [constraint]."""
+        if _inputs_outnumber(self.matrix):
+            return cho_solve((self.factor, True), vector)
+        inner = cho_solve((self.factor, True), self.matrix.T @ vector)
+        return (vector - self.matrix @ inner) / jnp.square(self.noise_scale)
+
+    def solve_cross(self, previous: "NoisyJacobian", vector: Array) -> Array:
+        """(J J_p^T)^-1 b [constraint]; both must have the same noise scale."""
+        variance = jnp.square(self.noise_scale)
+        if _inputs_outnumber(self.matrix):
+            return jnp.linalg.solve(self.matrix @ previous.matrix.T + variance * jnp.eye(len(vector)), vector)
+        small = previous.matrix.T @ self.matrix + variance * jnp.eye(self.matrix.shape[1])
+        inner = jnp.linalg.solve(small, previous.matrix.T @ vector)
+        return (vector - self.matrix @ inner) / variance
+
+
+def dense_jacobian(matrix: Array) -> DenseJacobian:
+    """Jacobian without structure from its matrix [constraint, input]; costs N^2 M + N^3/3.
+
+    Raises:
+        ValueError: there are more constraints than inputs, so that the Gram matrix is singular.
+    """
+    _check_matrix(matrix)
+    if matrix.shape[0] > matrix.shape[1]:
+        raise ValueError(
+            f"a model needs at least as many inputs as constraints, got {matrix.shape[1]} inputs and "
+            f"{matrix.shape[0]} constraints; add observation noise, or condition on fewer outputs"
+        )
+    factor = jnp.linalg.cholesky(matrix @ matrix.T)
+    return DenseJacobian(matrix, factor, _log_diagonal(factor))
+
+
+def diagonal_jacobian(block: Array, diagonal: Array) -> DiagonalJacobian:
+    """Jacobian [A | D] from A [constraint, shared] and the diagonal of D [constraint]; costs N K^2.
+
+    Raises:
+        ValueError: shapes do not match.
+    """
+    _check_matrix(block)
+    if diagonal.shape != block.shape[:1]:
+        raise ValueError(f"diagonal must have shape {block.shape[:1]}, got {diagonal.shape}")
+    whitened = block / diagonal[:, None]
+    factor = _low_rank_factor(whitened)
+    half_log_determinant = jnp.sum(jnp.log(jnp.abs(diagonal))) + _log_diagonal(factor)
+    return DiagonalJacobian(block, diagonal, whitened, factor, half_log_determinant)
+
+
+def markovian_jacobian(
+    whitened: Array, inverse_diagonal: Array, inverse_subdiagonal: Array
+) -> MarkovianJacobian:
+    """Jacobian B [W | I] from W [constraint, shared] and the blocks of B^-1; costs N (K^2 + d^2).
+
+    Args:
+        whitened: W = B^-1 A, where A is the derivative with respect to the shared inputs.
+        inverse_diagonal: diagonal blocks of B^-1 [step, d, d], with step * d constraints.
+        inverse_subdiagonal: blocks of B^-1 left of the diagonal [step - 1, d, d].
+
+    Raises:
+        ValueError: shapes do not match.
+    """
+    _check_matrix(whitened)
+    n_steps, d = inverse_diagonal.shape[:2]
+    if inverse_diagonal.shape != (n_steps, d, d) or inverse_subdiagonal.shape != (n_steps - 1, d, d):
+        raise ValueError(
+            "blocks must have shapes [step, d, d] and [step - 1, d, d], got "
+            f"{inverse_diagonal.shape} and {inverse_subdiagonal.shape}"
+        )
+    if whitened.shape[0] != n_steps * d:
+        raise ValueError(f"whitened must have {n_steps * d} rows, got {whitened.shape[0]}")
+    factor = _low_rank_factor(whitened)
+    _, log_determinants = jnp.linalg.slogdet(inverse_diagonal)
+    return MarkovianJacobian(
+        whitened,
+        inverse_diagonal,
+        inverse_subdiagonal,
+        jnp.linalg.inv(inverse_diagonal),
+        factor,
+        _log_diagonal(factor) - jnp.sum(log_determinants),
+    )
+
+
+def noisy_jacobian(matrix: Array, noise_scale: Array | float) -> NoisyJacobian:
+    """Jacobian [J_x | eps I] from J_x [constraint, input without noise] and eps > 0.
+
+    Costs the cube of the smaller side of J_x.
+    """
+    _check_matrix(matrix)
+    scale = jnp.asarray(noise_scale, matrix.dtype)
+    n_constraints = matrix.shape[0]
+    gram = matrix @ matrix.T if _inputs_outnumber(matrix) else matrix.T @ matrix
+    factor = jnp.linalg.cholesky(gram + jnp.square(scale) * jnp.eye(gram.shape[0]))
+    half_log_determinant = _log_diagonal(factor) + (n_constraints - gram.shape[0]) * jnp.log(scale)
+    return NoisyJacobian(matrix, scale, factor, half_log_determinant)
+
+
+def _inputs_outnumber(matrix: Array) -> bool:
+    return bool(matrix.shape[1] >= matrix.shape[0])
+
+
+def _low_rank_factor(whitened: Array) -> Array:
+    return jnp.linalg.cholesky(jnp.eye(whitened.shape[1]) + whitened.T @ whitened)
+
+
+def _solve_low_rank(whitened: Array, factor: Array, vector: Array) -> Array:
+    """(I + W W^T)^-1 b."""
+    return vector - whitened @ cho_solve((factor, True), whitened.T @ vector)
+
+
+def _solve_cross_low_rank(whitened: Array, previous: Array, vector: Array) -> Array:
+    """(I + W W_p^T)^-1 b."""
+    small = jnp.eye(whitened.shape[1]) + previous.T @ whitened
+    return vector - whitened @ jnp.linalg.solve(small, previous.T @ vector)
+
+
+def _log_diagonal(factor: Array) -> Array:
+    return jnp.sum(jnp.log(jnp.diagonal(factor)))
+
+
+def _check_matrix(matrix: Array) -> None:
+    if matrix.ndim != 2:
+        raise ValueError(f"expected a matrix [constraint, input], got shape {matrix.shape}")
