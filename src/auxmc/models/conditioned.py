@@ -59,7 +59,7 @@ def condition_noisy_generator(
     generate: Callable[[Array], Array],
     log_prior: Callable[[Array], Array],
     observed: Array,
-    noise_scale: float,
+    noise_scale: Array | float,
 ) -> ConditionedModel:
     """Conditions any generator with Gaussian noise n added to its outputs: g(u) + eps n is observed.
 
@@ -70,7 +70,7 @@ def condition_noisy_generator(
         generate: maps inputs u [input] to outputs [constraint], differentiable; its Jacobian may be singular.
         log_prior: maps inputs u [input] to log rho(u).
         observed: data [constraint].
-        noise_scale: eps, in the units of the data.
+        noise_scale: eps, a positive scalar in the units of the data; may be traced.
 
     Returns:
         Model with inputs [input + constraint], u first.
@@ -80,7 +80,7 @@ def condition_noisy_generator(
 
     Source: PhD thesis, section 4.8.
     """
-    if not noise_scale > 0.0:
+    if isinstance(noise_scale, int | float) and not noise_scale > 0.0:
         raise ValueError(f"noise_scale must be positive, got {noise_scale}")
     n_outputs = observed.shape[0]
 
@@ -97,7 +97,7 @@ def condition_noisy_generator(
 
 
 def noisy_input(
-    generate: Callable[[Array], Array], inputs: Array, observed: Array, noise_scale: float
+    generate: Callable[[Array], Array], inputs: Array, observed: Array, noise_scale: Array | float
 ) -> Array:
     """A point on the manifold of `condition_noisy_generator`: any inputs u, and the noise that explains the rest.
 

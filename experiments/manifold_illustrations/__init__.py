@@ -1,0 +1,1 @@
+"""Illustrations of exact and approximate conditioning on two-dimensional inputs."""

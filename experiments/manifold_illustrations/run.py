@@ -1,0 +1,214 @@
+# Question: why is Hamiltonian Monte Carlo slow near a manifold, and when can a chain on it reach all of it?
+# Source: PhD thesis, figures 4.3, 4.4 and D.1.
+# One case: python -m experiments.run study=manifold_illustrations design=branches out=x.nc
+"""Trajectories near a fibre of two inputs, and chains on a fibre with two branches."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jax import Array
+from numpy.typing import NDArray
+
+from auxmc.engine.blocks import Sampler
+from auxmc.engine.lanes import Chains, RunContext, run_chains
+from auxmc.engine.results import CaseResult
+from auxmc.engine.seeds import stream
+from auxmc.engine.stopwatch import stopwatch
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.constrained_hmc import ConstrainedInfo, ConstrainedState, constrained_hmc
+from auxmc.kernels.hmc import HMCState, leapfrog
+from auxmc.models.conditioned import (
+    ConditionedModel,
+    condition_generator,
+    condition_noisy_generator,
+    noisy_input,
+)
+from experiments.manifold_illustrations.settings import Settings
+
+__all__ = ["fibre_height", "run"]
+
+_START = 0.9
+_CONSTRAINED_STEPS = 4
+_N_STEPS = (2, 4)
+_FIBRE_POINTS = 200
+_KEPT_DRAWS = 300
+_OBSERVED = jnp.ones(1)
+
+
+def run(settings: Settings, context: RunContext) -> CaseResult:
+    """Runs one case.
+
+    Returns:
+        Groups `statistics` and `curves`.
+    """
+    if settings.design == "trajectory":
+        return _trajectories(settings, context)
+    return _branches(settings, context)
+
+
+def fibre_height(first: Array) -> Array:
+    """u2 on the fibre as a function of u1: a steep branch and a flat one, as in the published figure.
+
+    The generator is x = u2 - fibre_height(u1), conditioned on x = 0; the sources do not give theirs. Constants are
+    those of the fibre drawn there: through (0.15, 3.9) and (0.56, 0), least near (1.6, -1.19), level at -1.17.
+    """
+    return -1.17 + 8.67 * jnp.exp(-3.575 * first) - 0.05 * jnp.exp(-jnp.square((first - 1.6) / 0.6))
+
+
+def _generate(inputs: Array) -> Array:
+    return (inputs[1] - fibre_height(inputs[0]))[None]
+
+
+def _log_prior(inputs: Array) -> Array:
+    return -0.5 * jnp.sum(jnp.square(inputs))
+
+
+def _trajectories(settings: Settings, context: RunContext) -> CaseResult:
+    start = jnp.stack([jnp.asarray(_START), fibre_height(jnp.asarray(_START))])
+    duration = settings.leapfrog_step_size * settings.n_leapfrog_steps
+    model = condition_generator(_generate, _log_prior, jnp.zeros(1))
+
+    def log_density(inputs: Array) -> Array:
+        return _log_prior(inputs) - 0.5 * jnp.sum(jnp.square(_generate(inputs) / settings.tolerance))
+
+    evaluate = jax.value_and_grad(log_density)
+
+    def unconstrained(momentum: Array) -> Array:
+        def one(phase: tuple[HMCState, Array], _: None) -> tuple[tuple[HMCState, Array], Array]:
+            state, velocity, _n_made = leapfrog(
+                evaluate, phase[0], phase[1], settings.leapfrog_step_size, jnp.ones((), jnp.int32)
+            )
+            return (state, velocity), state.position
+
+        first = HMCState(start, *evaluate(start))
+        _, path = jax.lax.scan(one, (first, momentum), None, length=settings.n_leapfrog_steps)
+        return jnp.concatenate([start[None], path])
+
+    # Chains of one step each that accept whatever comes follow one trajectory.
+    kernel = constrained_hmc(model, duration / _CONSTRAINED_STEPS, (_CONSTRAINED_STEPS,) * 2, 2)
+
+    def constrained(key: Array) -> Array:
+        noise = kernel.draw(key)._replace(log_uniform=jnp.full((), -jnp.inf))
+        states = [kernel.init(start).position]
+        for n in range(1, _CONSTRAINED_STEPS + 1):
+            part = constrained_hmc(model, duration / _CONSTRAINED_STEPS, (n, n), 2)
+            steps = noise._replace(n_steps=jnp.full((), n, jnp.int32))
+            states.append(part.apply(steps, part.init(start))[0].position)
+        return jnp.stack(states)
+
+    with stopwatch() as times:
+        keys = jax.random.split(stream(context.seed, context.study, "momenta"), settings.n_momenta)
+        momenta = jax.vmap(lambda key: kernel.draw(key).normal)(keys)
+        paths = np.asarray(jax.jit(jax.vmap(unconstrained))(momenta))
+        along = np.asarray(jax.jit(constrained)(keys[0]))
+    distance = paths[..., 1] - np.asarray(fibre_height(jnp.asarray(paths[..., 0])))
+    lengths = np.linalg.norm(np.diff(paths, axis=1), axis=-1).sum(axis=1)
+    net = np.linalg.norm(paths[:, -1] - paths[:, 0], axis=-1)
+    crossings = (np.sign(distance[:, 2:]) != np.sign(distance[:, 1:-1])).sum(axis=1)
+    statistics = xr.Dataset(
+        {
+            "crossings": ("momentum", crossings, {"units": "crossings"}),
+            "path_length": ("momentum", lengths, {"units": ""}),
+            "net_displacement": ("momentum", net, {"units": ""}),
+            "net_over_path": ("momentum", net / lengths, {"units": ""}),
+        }
+    )
+    first = np.linspace(0.1, 3.0, _FIBRE_POINTS)
+    curves = xr.Dataset(
+        {
+            "hmc_path": (("step", "axis"), paths[0]),
+            "constrained_path": (("constrained_step", "axis"), along),
+            "fibre": ("u1", np.asarray(fibre_height(jnp.asarray(first)))),
+        },
+        coords={"u1": first, "axis": ["u1", "u2"]},
+    )
+    return CaseResult({"statistics": statistics, "curves": curves}, times.compile_s, times.run_s, 0)
+
+
+def _hyperbola(inputs: Array) -> Array:
+    return (jnp.square(inputs[0]) - jnp.square(inputs[1]))[None]
+
+
+def _branches(settings: Settings, context: RunContext) -> CaseResult:
+    start = jnp.array([1.0, 0.0])
+
+    def noisy(scale: Array) -> tuple[ConditionedModel, Array]:
+        model = condition_noisy_generator(_hyperbola, _log_prior, _OBSERVED, scale)
+        return model, noisy_input(_hyperbola, start, _OBSERVED, scale)
+
+    exact = condition_generator(_hyperbola, _log_prior, _OBSERVED)
+    # The exact model takes no noise scale: zero stands for it in the table.
+    parts = [
+        _chains(settings, context, "exact", [0.0], lambda scale: (exact, start), 2),
+        _chains(settings, context, "noisy", settings.noise_scales, noisy, 3),
+    ]
+    dims = ("noise", "chain")
+    quantities = {
+        "branch_changes_per_iteration": _changes,
+        "acceptance": lambda draws: draws["accepted"].mean(axis=-1),
+        "n_failures": lambda draws: draws["failed"].sum(axis=-1),
+        "n_not_finite": lambda draws: (~np.isfinite(draws["position"])).any(axis=-1).sum(axis=-1),
+    }
+    statistics = xr.Dataset(
+        {
+            name: (dims, np.concatenate([measure(part.draws) for part in parts]))
+            for name, measure in quantities.items()
+        },
+        coords={"noise": [0.0, *settings.noise_scales], "chain": range(settings.n_chains)},
+    )
+    kept = parts[0].draws["position"][0, 0]
+    curves = xr.Dataset(
+        {"draws": (("draw", "axis"), kept[:: max(1, len(kept) // _KEPT_DRAWS)][:_KEPT_DRAWS])},
+        coords={"axis": ["u1", "u2"]},
+    )
+    return CaseResult(
+        {"statistics": statistics, "curves": curves},
+        sum(part.compile_s for part in parts),
+        sum(part.run_s for part in parts),
+        sum(part.n_resumed for part in parts),
+    )
+
+
+def _chains(
+    settings: Settings,
+    context: RunContext,
+    name: str,
+    scales: list[float],
+    model_and_start: Callable[[Array], tuple[ConditionedModel, Array]],
+    dim: int,
+) -> Chains:
+    def build(parameters: dict[str, Array]) -> Kernel:
+        model, _ = model_and_start(parameters["noise_scale"])
+        return constrained_hmc(model, settings.step_size, _N_STEPS, dim)
+
+    def initial(key: Array, parameters: dict[str, Array]) -> Any:
+        del key
+        return build(parameters).init(model_and_start(parameters["noise_scale"])[1])
+
+    def record(state: ConstrainedState, info: ConstrainedInfo) -> dict[str, Array]:
+        return {
+            "position": state.position[:2],
+            "accepted": info.accepted,
+            "failed": jnp.isinf(info.energy_change),
+        }
+
+    return run_chains(
+        context,
+        (name,),
+        Sampler(build, initial, record),
+        n_draws=settings.n_draws,
+        n_chains=settings.n_chains,
+        sweep={"noise_scale": scales},
+        block_size=settings.block_size,
+    )
+
+
+def _changes(draws: dict[str, np.ndarray]) -> NDArray[np.float64]:
+    """Share of iterations after which the sign of u1 is another [noise, chain]."""
+    signs = np.sign(draws["position"][..., 0])
+    changes: NDArray[np.float64] = (signs[..., 1:] != signs[..., :-1]).mean(axis=-1)
+    return changes

@@ -1,0 +1,161 @@
+"""Hamiltonian Monte Carlo with the leapfrog integrator, identity mass and fresh momenta."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from auxmc.kernels.base import Kernel
+from auxmc.numerics.random import standard_normal
+
+__all__ = ["HMCInfo", "HMCNoise", "HMCState", "hamiltonian_monte_carlo", "leapfrog"]
+
+
+class HMCState(NamedTuple):
+    """State of a chain.
+
+    Attributes:
+        position: current point [dim].
+        log_density: log density at `position`, in nats.
+        gradient: its gradient [dim].
+    """
+
+    position: Array
+    log_density: Array
+    gradient: Array
+
+
+class HMCInfo(NamedTuple):
+    """What one update did.
+
+    Attributes:
+        accepted: whether the end of the trajectory was accepted (bool).
+        acceptance_probability: min(1, exp(-energy_change)), 0 where the energy is not finite.
+        energy_change: energy at the end minus at the start, in nats; infinite where the end is not finite.
+        n_steps: leapfrog steps asked for (int32).
+        n_gradients: evaluations of the log density and its gradient (int32); fewer than the steps where a
+            trajectory ended early because it left the finite numbers.
+        n_not_finite: trajectories with an energy that is not finite, 0 or 1 (int32).
+    """
+
+    accepted: Array
+    acceptance_probability: Array
+    energy_change: Array
+    n_steps: Array
+    n_gradients: Array
+    n_not_finite: Array
+
+
+class HMCNoise(NamedTuple):
+    """Random numbers of an update: normal [dim], number of steps, log of the accept uniform."""
+
+    normal: Array
+    n_steps: Array
+    log_uniform: Array
+
+
+def hamiltonian_monte_carlo(
+    log_density: Callable[[Array], Array], step_size: Array | float, n_steps: tuple[int, int], dim: int
+) -> Kernel:
+    """Hamiltonian Monte Carlo.
+
+    Args:
+        log_density: maps position [dim] to an unnormalised log density, in nats; minus infinity where the
+            density is zero.
+        step_size: of the leapfrog integrator, positive scalar; may be traced.
+        n_steps: smallest and largest number of leapfrog steps, drawn uniformly, both included.
+        dim: length of the position.
+
+    Returns:
+        Kernel on HMCState with HMCInfo. An update whose end has an energy that is not finite is rejected; its
+        trajectory stops as soon as position or momentum is not finite, from where no end could be.
+
+    Raises:
+        ValueError: dim or a number of steps is not positive, or these are out of order.
+
+    Source: PhD thesis, section 4.6 (potential energy of the inputs) and Algorithm 3 of its chapter 2.
+
+    >>> kernel = hamiltonian_monte_carlo(lambda x: -0.5 * jnp.sum(x**2), 0.1, (5, 10), dim=2)
+    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(2)))
+    >>> bool(info.n_gradients == info.n_steps)
+    True
+    """
+    low, high = n_steps
+    if not 1 <= low <= high:
+        raise ValueError(f"n_steps must be two whole numbers with 1 <= low <= high, got {n_steps}")
+    if dim < 1:
+        raise ValueError(f"dim must be a positive whole number, got {dim}")
+    evaluate = jax.value_and_grad(log_density)
+
+    def init(position: Array) -> HMCState:
+        return HMCState(position, *evaluate(position))
+
+    def draw(key: Array) -> HMCNoise:
+        return HMCNoise(
+            normal=standard_normal(jax.random.fold_in(key, 0), (dim,)),
+            n_steps=jax.random.randint(jax.random.fold_in(key, 1), (), low, high + 1, jnp.int32),
+            log_uniform=-jax.random.exponential(jax.random.fold_in(key, 2)),
+        )
+
+    def apply(noise: HMCNoise, state: HMCState) -> tuple[HMCState, HMCInfo]:
+        end, momentum, n_gradients = leapfrog(evaluate, state, noise.normal, step_size, noise.n_steps)
+        change = _energy(end, momentum) - _energy(state, noise.normal)
+        finite = jnp.isfinite(_energy(end, momentum)) & (n_gradients == noise.n_steps)
+        change = jnp.where(finite, change, jnp.inf)
+        accepted = noise.log_uniform < -change
+        new = jax.tree.map(lambda a, b: jnp.where(accepted, a, b), end, state)
+        info = HMCInfo(
+            accepted,
+            jnp.exp(-jnp.maximum(change, 0.0)),
+            change,
+            noise.n_steps,
+            n_gradients,
+            (~finite).astype(jnp.int32),
+        )
+        return new, info
+
+    return Kernel(init, draw, apply)
+
+
+def leapfrog(
+    evaluate: Callable[[Array], tuple[Array, Array]],
+    state: HMCState,
+    momentum: Array,
+    step_size: Array | float,
+    n_steps: Array,
+) -> tuple[HMCState, Array, Array]:
+    """Leapfrog steps: half a kick, a drift, half a kick.
+
+    Args:
+        evaluate: maps position [dim] to log density and gradient [dim].
+        state: where the trajectory begins.
+        momentum: at its beginning [dim].
+        step_size: negative to go backward.
+        n_steps: number of steps (int32).
+
+    Returns:
+        End of the trajectory, its momentum, and the steps made: fewer where position or momentum became not
+        finite.
+    """
+
+    def going(loop: tuple[Array, HMCState, Array, Array]) -> Array:
+        return (loop[0] < n_steps) & loop[3]
+
+    def advance(loop: tuple[Array, HMCState, Array, Array]) -> tuple[Array, HMCState, Array, Array]:
+        index, point, velocity, _ = loop
+        velocity = velocity + 0.5 * step_size * point.gradient
+        position = point.position + step_size * velocity
+        point = HMCState(position, *evaluate(position))
+        velocity = velocity + 0.5 * step_size * point.gradient
+        finite = jnp.all(jnp.isfinite(velocity)) & jnp.all(jnp.isfinite(position))
+        return index + 1, point, velocity, finite
+
+    start = (jnp.zeros((), jnp.int32), state, momentum, jnp.ones((), bool))
+    n_made, end, momentum, _ = lax.while_loop(going, advance, start)
+    return end, momentum, n_made
+
+
+def _energy(state: HMCState, momentum: Array) -> Array:
+    return 0.5 * jnp.sum(jnp.square(momentum)) - state.log_density
