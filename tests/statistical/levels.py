@@ -43,7 +43,7 @@ MISS = 1e-3
 """Probability of not finding the declared discrepancy."""
 
 DECLARED = {
-    "test_abc_kernels.py": 22,
+    "test_abc_posteriors.py": 22,
     "test_constrained_invariance.py": 29,
     "test_input_space_kernels.py": 22,
     "test_kernel_invariance.py": 320,

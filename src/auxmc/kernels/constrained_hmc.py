@@ -272,7 +272,8 @@ def _geodesic_step(
     difference = position - back.position
     far = ~(jnp.max(jnp.abs(difference)) <= jnp.sqrt(projection.tolerance))
     if constraint_space_check:
-        far |= ~(jnp.max(jnp.abs(jacobian.times(difference))) <= projection.tolerance)
+        # Either point may be off the manifold by the tolerance.
+        far |= ~(jnp.max(jnp.abs(jacobian.times(difference))) <= 2.0 * projection.tolerance)
     usable = forward.converged & ~singular
     irreversible = usable & back.converged & far
     counts = IntegrationErrors(

@@ -30,8 +30,8 @@ class ProjectionSettings(NamedTuple):
         fallback: one of SOLVERS to try from the start where the first does not converge, or None.
         tolerance: largest absolute constraint value that counts as solved, in the units of the data.
         max_iterations: iterations after which a solver gives up.
-        polish: whether one more quasi-Newton update follows convergence, which brings points far closer to the
-            manifold than the tolerance.
+        polish: whether one more quasi-Newton update follows convergence, kept if the residual falls; it mostly brings
+            points far closer to the manifold than the tolerance.
     """
 
     solver: str = "quasi_newton"
@@ -89,8 +89,10 @@ def project(model: ConditionedModel, start: Array, jacobian: Any, settings: Proj
     converged = _solved(solution, settings)
     displacement = solution.displacement
     if settings.polish:
-        polished = displacement - jacobian.transposed_times(jacobian.solve_gram(solution.residual))
-        displacement = jnp.where(converged, polished, displacement)
+        polished, residual = _quasi_newton(model, start, jacobian, solution)
+        # With a fixed Jacobian an update may also lead away again.
+        better = jnp.max(jnp.abs(residual)) <= jnp.max(jnp.abs(solution.residual))
+        displacement = jnp.where(converged & better, polished, displacement)
     return Projection(start + displacement, displacement, converged, solution.n_iterations, n_fallback)
 
 

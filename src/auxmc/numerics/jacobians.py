@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol, Self
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jax.scipy.linalg import cho_solve
+from jax.scipy.linalg import cho_solve, solve_triangular
 
 __all__ = [
     "DenseJacobian",
@@ -84,20 +84,21 @@ class DenseJacobian(NamedTuple):
 class DiagonalJacobian(NamedTuple):
     """Jacobian [A | D] of independent observations: K shared inputs, then one of its own for each.
 
-    With W = D^-1 A, the Gram matrix is D (I + W W^T) D and all operations go through I + W^T W [shared, shared].
+    With W = D^-1 A, the Gram matrix is D (I + W W^T) D, and (I + W W^T)^-1 = I - V V^T with V = W L^-T, L being the
+    Cholesky factor of I + W^T W [shared, shared].
 
     Attributes:
         block: A [constraint, shared].
         diagonal: diagonal of D [constraint], of either sign.
         whitened: W [constraint, shared].
-        factor: lower Cholesky factor of I + W^T W.
+        basis: V [constraint, shared].
         half_log_determinant: scalar.
     """
 
     block: Array
     diagonal: Array
     whitened: Array
-    factor: Array
+    basis: Array
     half_log_determinant: Array
 
     def times(self, vector: Array) -> Array:
@@ -111,7 +112,7 @@ class DiagonalJacobian(NamedTuple):
 
     def solve_gram(self, vector: Array) -> Array:
         """(J J^T)^-1 b [constraint], at a cost of N K."""
-        return _solve_low_rank(self.whitened, self.factor, vector / self.diagonal) / self.diagonal
+        return _solve_low_rank(self.basis, vector / self.diagonal) / self.diagonal
 
     def solve_cross(self, previous: "DiagonalJacobian", vector: Array) -> Array:
         """(J J_p^T)^-1 b [constraint], at a cost of N K^2."""
@@ -129,7 +130,7 @@ class MarkovianJacobian(NamedTuple):
         inverse_diagonal: diagonal blocks of B^-1 [step, d, d].
         inverse_subdiagonal: blocks of B^-1 left of the diagonal [step - 1, d, d].
         diagonal: inverses of `inverse_diagonal` [step, d, d].
-        factor: lower Cholesky factor of I + W^T W.
+        basis: V [constraint, shared], as in `DiagonalJacobian`.
         half_log_determinant: scalar.
     """
 
@@ -137,7 +138,7 @@ class MarkovianJacobian(NamedTuple):
     inverse_diagonal: Array
     inverse_subdiagonal: Array
     diagonal: Array
-    factor: Array
+    basis: Array
     half_log_determinant: Array
 
     def times(self, vector: Array) -> Array:
@@ -179,7 +180,7 @@ class MarkovianJacobian(NamedTuple):
 
     def solve_gram(self, vector: Array) -> Array:
         """(J J^T)^-1 b [constraint], at a cost of N (K + d), without a recursion."""
-        inner = _solve_low_rank(self.whitened, self.factor, self._inverse_times(vector))
+        inner = _solve_low_rank(self.basis, self._inverse_times(vector))
         return self._inverse_transposed_times(inner)
 
     def solve_cross(self, previous: "MarkovianJacobian", vector: Array) -> Array:
@@ -270,9 +271,9 @@ def diagonal_jacobian(block: Array, diagonal: Array) -> DiagonalJacobian:
     if diagonal.shape != block.shape[:1]:
         raise ValueError(f"diagonal must have shape {block.shape[:1]}, got {diagonal.shape}")
     whitened = block / diagonal[:, None]
-    factor = _low_rank_factor(whitened)
-    half_log_determinant = jnp.sum(jnp.log(jnp.abs(diagonal))) + _log_diagonal(factor)
-    return DiagonalJacobian(block, diagonal, whitened, factor, half_log_determinant)
+    basis, half_log_determinant = _low_rank(whitened)
+    half_log_determinant += jnp.sum(jnp.log(jnp.abs(diagonal)))
+    return DiagonalJacobian(block, diagonal, whitened, basis, half_log_determinant)
 
 
 def markovian_jacobian(
@@ -297,15 +298,15 @@ def markovian_jacobian(
         )
     if whitened.shape[0] != n_steps * d:
         raise ValueError(f"whitened must have {n_steps * d} rows, got {whitened.shape[0]}")
-    factor = _low_rank_factor(whitened)
-    _, log_determinants = jnp.linalg.slogdet(inverse_diagonal)
+    basis, half_log_determinant = _low_rank(whitened)
+    diagonal, log_determinants = _inverse_blocks(inverse_diagonal)
     return MarkovianJacobian(
         whitened,
         inverse_diagonal,
         inverse_subdiagonal,
-        jnp.linalg.inv(inverse_diagonal),
-        factor,
-        _log_diagonal(factor) - jnp.sum(log_determinants),
+        diagonal,
+        basis,
+        half_log_determinant - jnp.sum(log_determinants),
     )
 
 
@@ -327,13 +328,31 @@ def _inputs_outnumber(matrix: Array) -> bool:
     return bool(matrix.shape[1] >= matrix.shape[0])
 
 
-def _low_rank_factor(whitened: Array) -> Array:
-    return jnp.linalg.cholesky(jnp.eye(whitened.shape[1]) + whitened.T @ whitened)
+def _inverse_blocks(blocks: Array) -> tuple[Array, Array]:
+    """Inverses of small matrices [step, d, d] and the logs of their determinants' sizes [step]."""
+    if blocks.shape[1] != 2:
+        _, log_determinants = jnp.linalg.slogdet(blocks)
+        return jnp.linalg.inv(blocks), log_determinants
+    # In closed form: a call of LAPACK for each step would cost more than everything else.
+    a, b, c, d = blocks[:, 0, 0], blocks[:, 0, 1], blocks[:, 1, 0], blocks[:, 1, 1]
+    determinants = a * d - b * c
+    adjugates = jnp.stack([jnp.stack([d, -b], axis=-1), jnp.stack([-c, a], axis=-1)], axis=-2)
+    return adjugates / determinants[:, None, None], jnp.log(jnp.abs(determinants))
 
 
-def _solve_low_rank(whitened: Array, factor: Array, vector: Array) -> Array:
+def _low_rank(whitened: Array) -> tuple[Array, Array]:
+    """V with (I + W W^T)^-1 = I - V V^T, and half the log-determinant of I + W W^T.
+
+    With V no solve is left for the loops in which it is used, only two products.
+    """
+    factor = jnp.linalg.cholesky(jnp.eye(whitened.shape[1]) + whitened.T @ whitened)
+    basis = solve_triangular(factor, whitened.T, lower=True).T
+    return basis, _log_diagonal(factor)
+
+
+def _solve_low_rank(basis: Array, vector: Array) -> Array:
     """(I + W W^T)^-1 b."""
-    return vector - whitened @ cho_solve((factor, True), whitened.T @ vector)
+    return vector - basis @ (basis.T @ vector)
 
 
 def _solve_cross_low_rank(whitened: Array, previous: Array, vector: Array) -> Array:

@@ -1,0 +1,294 @@
+"""From settings to data, kernels, initial states and recorded quantities."""
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from auxmc.engine.lanes import RunContext
+from auxmc.engine.seeds import generator, stream
+from auxmc.kernels.adaptation import batch_adaptation
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.blocked_elliptical_slice import blocked_elliptical_slice
+from auxmc.kernels.constrained_hmc import constrained_hmc
+from auxmc.kernels.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.manifold_projection import ProjectionSettings
+from auxmc.kernels.pseudo_marginal import method_kernel
+from auxmc.models.abc_estimator import abc_estimator
+from auxmc.models.abc_kernels import log_abc_kernel
+from auxmc.models.lotka_volterra import (
+    N_RATES,
+    LotkaVolterraModel,
+    initial_inputs,
+    log_prior,
+    log_rates,
+    lotka_volterra_model,
+    noise_inputs,
+    residuals,
+    simulate,
+)
+from auxmc.models.lotka_volterra_conditioning import ConstraintForm, conditioned_model
+from auxmc.models.lotka_volterra_data import published_data, read_populations
+from auxmc.models.lotka_volterra_oracles import exact_posterior
+from auxmc.models.lotka_volterra_summaries import SummaryScales, prior_summary_scales, summary_statistics
+from experiments.lotka_volterra.settings import SUMMARY_METHODS, Settings, step_range
+
+__all__ = ["COORDINATES", "Problem", "Program", "build_problem", "build_program", "is_vectorised"]
+
+COORDINATES = ("log z1", "log z2", "log z3", "log z4")
+"""Names of the log rates."""
+
+FloatArray = NDArray[np.float64]
+Record = dict[str, Array]
+
+_FORMS: dict[str, ConstraintForm] = {
+    "chmc_all": "generator",
+    "chmc_teacher_forced": "teacher_forced",
+    "chmc_summaries": "summaries",
+}
+
+
+class Problem(NamedTuple):
+    """Data and model under one scheme.
+
+    Attributes:
+        model: the model.
+        label: `published` or `own`, for random streams.
+        starts: initial inputs that yield the data, with small rates [chain, input].
+        near_starts: initial inputs that yield the data, with rates as the exact posterior given all data has them
+            [chain, input].
+        scales: prior standard deviations of the summaries.
+    """
+
+    model: LotkaVolterraModel
+    label: str
+    starts: Array
+    near_starts: Array
+    scales: SummaryScales
+
+
+class Program(NamedTuple):
+    """What the lanes of a method do.
+
+    Attributes:
+        build: maps (tolerance, step size), traced scalars, to a kernel.
+        start: maps (kernel, inputs [input]) to its initial state.
+        record: maps (state, info) to what is kept of an iteration; every method has `log_rates` [4], `accepted`,
+            `n_evaluations` (runs of the generator) and `n_failed` (1 where the update failed numerically); names
+            that begin with `count_` are further counters.
+    """
+
+    build: Callable[[Array, Array], Kernel]
+    start: Callable[[Kernel, Array], Any]
+    record: Callable[[Any, Any], Record]
+
+
+def build_problem(settings: Settings, scheme: str, context: RunContext) -> Problem:
+    """Model of the published data or the user's own, initial states and scales of summaries.
+
+    All methods under a scheme share initial states, but for pseudo-marginal MH on raw summaries: with the small rates
+    of the others it would need a simulation with the very summaries of the data by chance, and never move.
+
+    Raises:
+        DataError: the user's file cannot be used.
+        ValueError: no scales of the summaries can be had from the prior.
+    """
+    chosen: Literal["code", "text"] = "text" if scheme == "text" else "code"
+    default = None if settings.data else (100.0, 100.0)
+    model = lotka_volterra_model(
+        read_populations(settings.data, 1) if settings.data else published_data(),
+        chosen,
+        initial_state=settings.initial_state or default,
+        time_step=settings.time_step,
+        noise_scales=settings.noise_scales,
+        prior_mean=settings.prior_mean,
+        prior_sd=settings.prior_sd,
+    )
+    label = "own" if settings.data else "published"
+    keys = jnp.stack(
+        [stream(context.seed, context.study, "start", label, chain) for chain in range(settings.n_chains)]
+    )
+    exact = exact_posterior(model)
+
+    def near(key: Array) -> Array:
+        log_rate = jnp.asarray(exact.mean) + jnp.asarray(exact.sd) * jax.random.normal(
+            key, (N_RATES,), dtype=jnp.float64
+        )
+        rate_inputs = (log_rate - model.prior_mean) / model.prior_sd
+        return jnp.concatenate([rate_inputs, noise_inputs(model, rate_inputs)])
+
+    def start(key: Array) -> tuple[Array, Array]:
+        small = initial_inputs(model, key, settings.start_centre, settings.start_spread)
+        return small, near(jax.random.fold_in(key, 1))
+
+    starts, near_starts = jax.jit(jax.vmap(start))(keys)
+    needs_scales = settings.design == "failures" or "pm_summaries" in settings.batch.get(
+        "method", [settings.method]
+    )
+    if needs_scales:
+        rng = generator(context.seed, context.study, "normalisation", scheme)
+        scales = prior_summary_scales(model, rng, settings.n_normalisation, _convention(settings))
+    else:
+        scales = SummaryScales(np.ones(9), 0, 0)
+    return Problem(model, label, starts, near_starts, scales)
+
+
+def build_program(problem: Problem, settings: Settings, method: str) -> Program:
+    """The program of a method."""
+    if method in _FORMS:
+        return _constrained(problem, settings, method)
+    if method == "hmc_gaussian":
+        return _hamiltonian(problem, settings)
+    if method.startswith("ss_"):
+        return _elliptical(problem, method.removeprefix("ss_"))
+    return _pseudo_marginal(problem, settings, method)
+
+
+def is_vectorised(method: str) -> bool:
+    """Whether lanes run side by side: where all updates cost the same, no lane waits for another."""
+    return method.startswith("pm_")
+
+
+def _convention(settings: Settings) -> Literal["population", "sample"]:
+    return "sample" if settings.summaries == "sample" else "population"
+
+
+def _constrained(problem: Problem, settings: Settings, method: str) -> Program:
+    model = problem.model
+    conditioned = conditioned_model(model, _FORMS[method], _convention(settings))
+    fallback = None if settings.projection_fallback == "none" else settings.projection_fallback
+    projection = ProjectionSettings(settings.projection_solver, fallback, settings.projection_tolerance)
+    in_constraint_space = settings.reversibility_check == "position_and_constraint"
+
+    def build(tolerance: Array, step_size: Array) -> Kernel:
+        del tolerance
+        return constrained_hmc(
+            conditioned,
+            step_size,
+            step_range(settings, method),
+            model.n_inputs,
+            n_inner_steps=settings.n_inner_steps,
+            projection=projection,
+            constraint_space_check=in_constraint_space,
+        )
+
+    def record(state: Any, info: Any) -> Record:
+        errors = info.errors
+        failed = (
+            errors.n_not_converged
+            + errors.n_not_converged_reverse
+            + errors.n_irreversible
+            + errors.n_not_finite
+            + errors.n_singular
+        )
+        return {
+            **_common(model, state.position, info.accepted, errors.n_projection_iterations, failed > 0),
+            "residual": jnp.max(jnp.abs(conditioned.constraint(state.position))),
+            "potential": state.potential,
+            "count_not_converged": errors.n_not_converged,
+            "count_not_converged_reverse": errors.n_not_converged_reverse,
+            "count_irreversible": errors.n_irreversible,
+            "count_not_finite": errors.n_not_finite,
+            "count_singular": errors.n_singular,
+            "count_fallback": errors.n_fallback,
+            "count_projections": errors.n_projections,
+        }
+
+    return Program(build, lambda kernel, inputs: kernel.init(inputs), record)
+
+
+def _hamiltonian(problem: Problem, settings: Settings) -> Program:
+    model = problem.model
+    log_kernel = log_abc_kernel("gaussian")
+
+    def build(tolerance: Array, step_size: Array) -> Kernel:
+        def log_density(inputs: Array) -> Array:
+            return log_kernel(residuals(model, inputs), tolerance) + log_prior(inputs)
+
+        steps = step_range(settings, "hmc_gaussian")
+        return hamiltonian_monte_carlo(log_density, step_size, steps, model.n_inputs)
+
+    def record(state: Any, info: Any) -> Record:
+        common = _common(model, state.position, info.accepted, info.n_gradients, info.n_not_finite > 0)
+        return {**common, "count_not_finite": info.n_not_finite}
+
+    return Program(build, lambda kernel, inputs: kernel.init(inputs), record)
+
+
+def _elliptical(problem: Problem, kernel_name: str) -> Program:
+    model = problem.model
+    log_kernel = log_abc_kernel(kernel_name)
+    # The author's order: the noise of the simulator given the rates, then the rates given the noise.
+    blocks = [(N_RATES, model.n_inputs), (0, N_RATES)]
+
+    def build(tolerance: Array, step_size: Array) -> Kernel:
+        del step_size
+        return blocked_elliptical_slice(lambda u: log_kernel(residuals(model, u), tolerance), blocks)
+
+    def record(state: Any, info: Any) -> Record:
+        collapsed = jnp.sum(info.n_collapsed, dtype=jnp.int32)
+        evaluations = jnp.sum(info.n_evaluations, dtype=jnp.int32)
+        common = _common(model, state.position, info.n_collapsed[1] == 0, evaluations, collapsed > 0)
+        return {**common, "count_collapsed": collapsed}
+
+    return Program(build, lambda kernel, inputs: kernel.init(inputs), record)
+
+
+def _pseudo_marginal(problem: Problem, settings: Settings, method: str) -> Program:
+    model = problem.model
+    adapts = method in SUMMARY_METHODS
+    is_split = method == "pm_summaries"
+    log_kernel = log_abc_kernel("gaussian" if method == "pm_gaussian" else "ball")
+    scales = jnp.asarray(problem.scales.scales) if is_split else jnp.ones(9)
+    observed = jnp.asarray(summary_statistics(model.observations, _convention(settings)))
+
+    def distance_vector(inputs: Array) -> Array:
+        if not adapts:
+            return residuals(model, inputs)
+        return (summary_statistics(simulate(model, inputs), _convention(settings)) - observed) / scales
+
+    def build(tolerance: Array, step_size: Array) -> Kernel:
+        def log_simulation_kernel(rate_inputs: Array, noise: Array) -> Array:
+            return log_kernel(distance_vector(jnp.concatenate([rate_inputs, noise])), tolerance)
+
+        estimator = abc_estimator(log_simulation_kernel, log_prior, model.n_inputs - N_RATES)
+
+        def plain(scale: Array) -> Kernel:
+            kernel = method_kernel("apm_mi_mh" if is_split else "pm_mh", estimator, scale, N_RATES)
+
+            def init(inputs: Array) -> Any:
+                # The initial noise is that which yields the data, not a fresh draw, which would hardly ever be near.
+                state = kernel.init(jax.random.key(0), inputs[:N_RATES])
+                value = estimator.log_estimate(state.cache, inputs[N_RATES:])
+                return state._replace(auxiliary=inputs[N_RATES:], log_estimate=value)
+
+            return Kernel(init, kernel.draw, kernel.apply)
+
+        if not adapts:
+            return plain(step_size)
+        return batch_adaptation(plain, step_size, settings.batch_size, settings.n_batches)
+
+    def record(state: Any, info: Any) -> Record:
+        inner, inner_info = (state.inner, info.inner) if adapts else (state, info)
+        evaluations = inner_info.n_estimates_position + inner_info.n_estimates_auxiliary
+        failed = ~jnp.isfinite(inner.log_estimate)
+        common = _common(model, inner.position, inner_info.accepted_position, evaluations, failed)
+        extra = {"scale": info.scale} if adapts else {}
+        return {**common, **extra, "accepted_auxiliary": inner_info.accepted_auxiliary}
+
+    return Program(build, lambda kernel, inputs: kernel.init(inputs), record)
+
+
+def _common(
+    model: LotkaVolterraModel, inputs: Array, accepted: Array, n_evaluations: Array, failed: Array
+) -> Record:
+    return {
+        "log_rates": log_rates(model, inputs),
+        "accepted": accepted,
+        "n_evaluations": n_evaluations,
+        "n_failed": failed.astype(jnp.int8),
+    }

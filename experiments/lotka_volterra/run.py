@@ -1,0 +1,272 @@
+# Question: how does exact conditioning on a manifold compare with approximate Bayesian computation where the posterior
+# is known? Source: PhD thesis, section 4.10.2, figures 4.9 to 4.12; Graham and Storkey 2017, section 10.2.
+# One case: python -m experiments.run study=lotka_volterra method=chmc_teacher_forced out=x.nc
+# Cost per preset: notes.md.
+"""Runs the chains of a case, or its rejection samplers, and puts the results together."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jax import Array
+from numpy.typing import NDArray
+
+from auxmc.engine.blocks import Sampler
+from auxmc.engine.config import SettingsError
+from auxmc.engine.lanes import RunContext, run_chains
+from auxmc.engine.results import CaseResult
+from auxmc.engine.seeds import generator
+from auxmc.engine.stopwatch import stopwatch
+from auxmc.kernels.base import Kernel
+from auxmc.models.lotka_volterra_data import POPULATIONS
+from auxmc.models.lotka_volterra_oracles import exact_posterior
+from auxmc.models.lotka_volterra_rejection import n_accepted, rejection_sample, simulate_prior
+from auxmc.models.lotka_volterra_summaries import SUMMARY_NAMES, summary_statistics
+from experiments.lotka_volterra.programs import (
+    COORDINATES,
+    Problem,
+    build_problem,
+    build_program,
+    is_vectorised,
+)
+from experiments.lotka_volterra.settings import (
+    EXACT_METHODS,
+    FAILING_METHODS,
+    Settings,
+    programs,
+    step_sizes,
+    tolerances,
+)
+from experiments.lotka_volterra.statistics import (
+    AxisValues,
+    chain_curves,
+    chain_groups,
+    chain_statistics,
+    exact_curves,
+    exact_statistics,
+)
+
+__all__ = ["run"]
+
+# Published values of prey and predators at steps 1, 2 and 50 of the thesis' data files.
+_PUBLISHED_ROWS = {
+    0: (90.4714351637325, 102.856167821667),
+    1: (81.564990606312, 105.790169896667),
+    49: (50.3637230919427, 104.320389099381),
+}
+_REJECTION_TOLERANCES = {"all": (1000.0,), "summaries": (1.0, 2.0)}
+_READINGS = ("l2", "l2_squared")
+_FINITE = 1e300
+
+
+def run(settings: Settings, context: RunContext) -> CaseResult:
+    """Runs one case.
+
+    Args:
+        settings: checked settings.
+        context: random streams, checkpoints and progress.
+
+    Returns:
+        Groups `statistics`, `curves` and `observed_data`; `posterior` and `sample_stats` where the draws of a single
+        program are few enough to keep.
+
+    Raises:
+        SettingsError: no chain of a method moved at all, so that there is no posterior to speak of.
+        DataError: the user's file cannot be used.
+    """
+    problems: dict[str, Problem] = {}
+    with stopwatch() as preparing:
+        for _, scheme in programs(settings):
+            if scheme not in problems:
+                problems[scheme] = build_problem(settings, scheme, context)
+    compile_s, run_s, n_resumed = preparing.compile_s, preparing.run_s, 0
+    parts: list[dict[str, xr.Dataset]] = []
+    for method, scheme in programs(settings):
+        groups, times = _run_program(problems[scheme], settings, context, method, scheme)
+        about: dict[str, Any] = {"method": [method], "scheme": [scheme]}
+        parts.append({name: data.expand_dims(about) for name, data in groups.items()})
+        compile_s, run_s, n_resumed = compile_s + times[0], run_s + times[1], n_resumed + times[2]
+    if len(parts) > 1:
+        # Draws of several programs have no common shape worth keeping.
+        parts = [{name: part[name] for name in ("statistics", "curves")} for part in parts]
+    merged = {name: _combined([part[name] for part in parts]) for name in parts[0]}
+    for scheme, problem in problems.items():
+        about = {"scheme": [scheme]}
+        exact = exact_posterior(problem.model)
+        extra = _data_statistics(problem).merge(exact_statistics(exact, COORDINATES)).expand_dims(about)
+        merged["statistics"] = _merged(merged["statistics"], extra)
+        merged["curves"] = _merged(merged["curves"], exact_curves(exact, COORDINATES).expand_dims(about))
+    first = next(iter(problems.values()))
+    merged["curves"] = _merged(merged["curves"], _data_curves(first))
+    if settings.design == "failures":
+        with stopwatch() as times_of_rejection:
+            rejected = _rejection(first, settings, context)
+        merged["statistics"] = _merged(merged["statistics"], rejected)
+        compile_s, run_s = compile_s + times_of_rejection.compile_s, run_s + times_of_rejection.run_s
+    merged["observed_data"] = _observed_data(first)
+    return CaseResult(merged, compile_s, run_s, n_resumed)
+
+
+def _run_program(
+    problem: Problem, settings: Settings, context: RunContext, method: str, scheme: str
+) -> tuple[dict[str, xr.Dataset], tuple[float, float, int]]:
+    """Groups of one method under one scheme, and seconds of compiling, of running, and resumed iterations."""
+    program = build_program(problem, settings, method)
+    axes = AxisValues(
+        np.array(tolerances(settings, method)), np.array(step_sizes(settings, method)), COORDINATES
+    )
+
+    starts = problem.near_starts if method == "pm_summaries_raw" else problem.starts
+
+    def build(parameters: dict[str, Array]) -> Kernel:
+        return program.build(parameters["tolerance"], parameters["step_size"])
+
+    def initial(key: Array, parameters: dict[str, Array]) -> Any:
+        del key
+        start = starts[parameters["start"].astype(jnp.int32)]
+        return program.start(build(parameters), start)
+
+    # A chain is a sweep point of its own, so that all methods start chain i from the same inputs.
+    chains = run_chains(
+        context,
+        (problem.label, scheme, method),
+        Sampler(build, initial, program.record),
+        n_draws=settings.n_draws,
+        n_chains=1,
+        sweep={
+            "tolerance": list(axes.tolerance),
+            "step_size": list(axes.step_size),
+            "start": list(range(settings.n_chains)),
+        },
+        block_size=settings.block_size,
+        vectorise=is_vectorised(method),
+    )
+    draws: dict[str, NDArray[Any]] = {name: array[:, :, :, 0] for name, array in chains.draws.items()}
+    if method not in FAILING_METHODS:
+        _check_moves(draws, axes, method)
+    exact = exact_posterior(problem.model)
+    groups = {
+        "statistics": chain_statistics(draws, axes, settings.n_discard, chains.run_s / chains.n_lanes, exact),
+        "curves": chain_curves(draws, axes, settings.n_discard, method),
+        **chain_groups(draws, axes),
+    }
+    return groups, (chains.compile_s, chains.run_s, chains.n_resumed)
+
+
+def _check_moves(draws: dict[str, NDArray[Any]], axes: AxisValues, method: str) -> None:
+    """Refuses a method of which no chain moved at some tolerance and step size.
+
+    Raises:
+        SettingsError: says which, what went wrong, and what to change.
+    """
+    n_draws = draws["accepted"].shape[3]
+    for i, tolerance in enumerate(axes.tolerance):
+        for j, step_size in enumerate(axes.step_size):
+            if draws["accepted"][i, j].any():
+                continue
+            counts = {
+                name.removeprefix("count_").replace("_", " "): int(values[i, j].sum())
+                for name, values in draws.items()
+                if name.startswith("count_") and name not in ("count_projections", "count_fallback")
+            }
+            found = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
+            at = "" if method in EXACT_METHODS else f" and tolerance {tolerance:g}"
+            if method in EXACT_METHODS:
+                change = "take a smaller step_size or more n_inner_steps"
+                if method == "chmc_all":
+                    change = f"try method=chmc_teacher_forced, which has the same posterior, or {change}"
+            elif method == "hmc_gaussian":
+                change = "take a smaller step_size or a larger tolerance"
+            elif method.startswith("ss_"):
+                change = "take a larger tolerance"
+            else:
+                change = "take a larger tolerance or more n_batches of adaptation"
+            raise SettingsError(
+                f"method={method} at step size {step_size:g}{at}: none of {n_draws} updates of any of "
+                f"{draws['accepted'].shape[2]} chains was accepted"
+                f"{f' (updates that failed: {found})' if found else ''}; {change}, or start nearer to the posterior "
+                "with start_centre"
+            )
+
+
+def _rejection(problem: Problem, settings: Settings, context: RunContext) -> xr.Dataset:
+    """Accepted prior draws on all data and on normalised summaries, by tolerance and reading of the distance."""
+    model = problem.model
+    convention: Any = settings.summaries
+    observed = summary_statistics(model.observations, convention)
+
+    def on_all(paths: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.sqrt(np.square(paths - model.observations[None]).sum(axis=(1, 2)))
+
+    def on_summaries(paths: NDArray[np.float64]) -> NDArray[np.float64]:
+        scaled = (summary_statistics(paths, convention) - observed[None]) / problem.scales.scales[None]
+        return np.sqrt(np.square(scaled).sum(axis=1))
+
+    variables: dict[str, Any] = {}
+    coords: dict[str, Any] = {"reading": list(_READINGS)}
+    for target, distance, n_draws in (
+        ("all", on_all, settings.n_rejection_all),
+        ("summaries", on_summaries, settings.n_rejection_summaries),
+    ):
+        rng = generator(context.seed, context.study, "rejection", target)
+        rejection = rejection_sample(model, rng, n_draws, distance)
+        counts = [
+            [n_accepted(rejection, tolerance, reading) for reading in _READINGS]  # type: ignore[arg-type]
+            for tolerance in _REJECTION_TOLERANCES[target]
+        ]
+        axis = f"rejection_tolerance_{target}"
+        variables[f"rejection_accepted_{target}"] = ((axis, "reading"), counts, {"units": "draws"})
+        variables[f"rejection_draws_{target}"] = ((), n_draws, {"units": "draws"})
+        variables[f"rejection_smallest_distance_{target}"] = (
+            (),
+            rejection.distances.min() if rejection.distances.size else np.inf,
+        )
+        coords[axis] = list(_REJECTION_TOLERANCES[target])
+    rng = generator(context.seed, context.study, "prior predictive")
+    finite = simulate_prior(model, rng, settings.n_rejection_all, _FINITE)
+    variables["finite_prior_fraction"] = ((), len(finite.paths) / finite.n_draws)
+    return xr.Dataset(variables, coords=coords)
+
+
+def _data_statistics(problem: Problem) -> xr.Dataset:
+    model = problem.model
+    variables: dict[str, Any] = {}
+    if problem.label == "published":
+        difference = max(
+            float(np.max(np.abs(model.observations[row] - np.array(values))))
+            for row, values in _PUBLISHED_ROWS.items()
+        )
+        variables["data_difference"] = ((), difference)
+    if problem.scales.n_draws:
+        variables["summary_scale"] = (("summary",), problem.scales.scales)
+        variables["summary_scale_draws"] = ((), problem.scales.n_kept, {"units": "draws"})
+    return xr.Dataset(variables, coords={"summary": list(SUMMARY_NAMES)})
+
+
+def _data_curves(problem: Problem) -> xr.Dataset:
+    model = problem.model
+    series = np.concatenate([np.array([model.initial_state]), model.observations])
+    return xr.Dataset(
+        {f"data_{name}": (("step",), series[:, i]) for i, name in enumerate(POPULATIONS)},
+        coords={"step": range(len(series))},
+    )
+
+
+def _observed_data(problem: Problem) -> xr.Dataset:
+    return xr.Dataset(
+        {"populations": (("step", "population"), problem.model.observations)},
+        coords={"population": list(POPULATIONS)},
+    )
+
+
+def _combined(parts: list[xr.Dataset]) -> xr.Dataset:
+    # Methods differ in tolerances and in what they count; what one does not have is missing.
+    whole: xr.Dataset = xr.combine_by_coords(  # type: ignore[assignment]
+        parts, join="outer", compat="no_conflicts", data_vars="all", combine_attrs="override"
+    )
+    return whole
+
+
+def _merged(first: xr.Dataset, second: xr.Dataset) -> xr.Dataset:
+    return xr.merge([first, second], join="outer", compat="no_conflicts", combine_attrs="override")

@@ -1,0 +1,266 @@
+"""Settings of the Lotka-Volterra study. No JAX, no pandas: the Snakefile imports this."""
+
+import dataclasses
+
+from auxmc.data.reading import DataError
+from auxmc.engine.config import CaseSettings, SettingsError, setting
+from auxmc.models.lotka_volterra_data import MIN_STEPS, read_populations
+
+__all__ = [
+    "BATCHABLE",
+    "EXACT_METHODS",
+    "FAILING_METHODS",
+    "FIGURES",
+    "METHODS",
+    "STEP_SIZES",
+    "SUMMARY_METHODS",
+    "SWEEP_QUANTITIES",
+    "TITLE",
+    "TOLERANCES",
+    "Settings",
+    "check",
+    "data_files",
+    "programs",
+    "step_range",
+    "step_sizes",
+    "tolerances",
+]
+
+TITLE = "Stochastic Lotka-Volterra model"
+
+# Published tolerances of each method (thesis section 4.10.2); 0 stands for exact conditioning.
+TOLERANCES: dict[str, tuple[float, ...]] = {
+    "chmc_all": (0.0,),
+    "chmc_teacher_forced": (0.0,),
+    "chmc_summaries": (0.0,),
+    "ss_ball": (10.0, 100.0),
+    "ss_gaussian": (10.0,),
+    "hmc_gaussian": (10.0,),
+    "pm_ball": (100.0, 1000.0),
+    "pm_gaussian": (10.0, 100.0),
+    "pm_summaries": (1.0,),
+    "pm_summaries_raw": (2.5,),
+}
+METHODS = tuple(TOLERANCES)
+EXACT_METHODS = ("chmc_all", "chmc_teacher_forced", "chmc_summaries")
+SUMMARY_METHODS = ("pm_summaries", "pm_summaries_raw")
+FAILING_METHODS = ("pm_ball", "pm_gaussian")
+
+# Published step sizes; for the methods on summaries, which adapt theirs, the first one. 0 stands for nothing to tune.
+STEP_SIZES: dict[str, tuple[float, ...]] = {
+    **dict.fromkeys(EXACT_METHODS, (0.25,)),
+    "ss_ball": (0.0,),
+    "ss_gaussian": (0.0,),
+    "hmc_gaussian": (2.5e-3,),
+    **dict.fromkeys(FAILING_METHODS, (0.2, 0.05, 0.001)),
+    **dict.fromkeys(SUMMARY_METHODS, (0.5,)),
+}
+_STEP_RANGES = {**dict.fromkeys(EXACT_METHODS, (4, 8)), "hmc_gaussian": (10, 20)}
+
+# Every chain has its own loops: sweep points are better run as cases side by side than one after the other.
+BATCHABLE: tuple[str, ...] = ()
+SWEEP_QUANTITIES = ("ess_per_1000_evaluations", "acceptance", "psrf", "total_variation")
+
+_BATCHED = ("method", "scheme")
+_EXACT_LINE = (
+    "Curve: exact posterior given all data, by quadrature. Dashed line: value that generated the data."
+)
+FIGURES: dict[str, str] = {
+    "fig_4_9": "Data: prey and predators, simulated from the model by the scheme that updates prey first.",
+    "fig_4_10": "Pseudo-marginal ABC on nine summaries: marginals of the log rates over the kept iterations of all "
+    "chains. Top: normalised summaries, ball of radius 1, split update (thesis); bottom: raw summaries, ball of "
+    f"radius 2.5, joint update (paper). {_EXACT_LINE} The curve is cut at twice the height of the highest bar.",
+    "fig_4_11": "Marginals of the log rates over the kept iterations of all chains: constrained HMC given all data "
+    "and given nine summaries; elliptical slice sampling with a uniform ball kernel of radius 10 and 100 and with a "
+    "Gaussian kernel of standard deviation 10; HMC with that Gaussian kernel. Histograms of 20 bins over each row's "
+    f"own range, axes common to a column; bars above 1.6 times the exact density are cut. {_EXACT_LINE}",
+    "fig_4_12": "Effective sample size (coda) per second of run time, warm-up included. Bars: mean over the chains "
+    "of a method; error bars: one standard error of that mean. Chains of different methods ran one after the other.",
+    "fig_schemes": "What the scheme changes: exact posterior of the log rates given the same data under both "
+    "discretisations (lines), and constrained HMC under each (histograms). Dashed line: value that generated the data.",
+}
+
+
+@dataclasses.dataclass
+class Settings(CaseSettings):
+    """One case: methods on one data set under one or both schemes."""
+
+    design: str = setting(
+        "chains",
+        "chains: posterior samples; failures: how often pseudo-marginal chains on all data move, and how many prior "
+        "draws rejection accepts",
+        choices=("chains", "failures"),
+    )
+    method: str = setting("chmc_all", "sampler and target", choices=METHODS)
+    scheme: str = setting(
+        "code",
+        "discretisation: predators see the new prey (code, as the published results) or the old (text)",
+        choices=("code", "text"),
+    )
+    tolerance: float = setting(
+        0.0,
+        "ABC tolerance in units of the data or summaries; 0 for the published ones of the method",
+        minimum=0.0,
+    )
+    step_size: float = setting(
+        0.0,
+        "integrator step or random-walk scale; 0 for the published ones of the method",
+        minimum=0.0,
+        maximum=1e3,
+    )
+    n_steps: list[int] = setting(
+        [],
+        "fewest and most integrator steps of an update (chmc, hmc); empty for the published ones",
+        minimum=1,
+        maximum=100_000,
+    )
+    n_inner_steps: int = setting(
+        3, "geodesic sub-steps of an integrator step (chmc)", minimum=1, maximum=1000
+    )
+    projection_solver: str = setting(
+        "quasi_newton",
+        "solver of the projection on to the manifold (chmc)",
+        choices=("quasi_newton", "newton", "newton_line_search"),
+    )
+    projection_fallback: str = setting(
+        "none",
+        "solver where that one does not converge (chmc); none rejects the proposal at once",
+        choices=("none", "newton", "newton_line_search"),
+    )
+    projection_tolerance: float = setting(
+        1e-8,
+        "largest constraint value that counts as solved (chmc), in units of the data",
+        minimum=1e-13,
+        maximum=1.0,
+    )
+    reversibility_check: str = setting(
+        "position_and_constraint",
+        "what a reversed sub-step must meet again (chmc): its position, or the values of the constraint too",
+        choices=("position", "position_and_constraint"),
+    )
+    n_discard: int = setting(
+        10,
+        "first iterations of each chain left out of all posterior statistics",
+        minimum=0,
+        maximum=100_000_000,
+    )
+    batch_size: int = setting(
+        100, "iterations in a batch of scale adaptation (pm_summaries)", minimum=1, maximum=1_000_000
+    )
+    n_batches: int = setting(
+        20,
+        "batches of scale adaptation, within the discarded iterations (pm_summaries)",
+        minimum=0,
+        maximum=100_000,
+    )
+    summaries: str = setting(
+        "population", "convention of the nine summaries", choices=("population", "sample")
+    )
+    n_normalisation: int = setting(
+        1_000_000,
+        "prior draws that give the standard deviations of the summaries",
+        minimum=1000,
+        maximum=1_000_000_000,
+    )
+    n_rejection_all: int = setting(
+        1_000_000,
+        "prior draws of rejection on all data (design failures)",
+        minimum=1000,
+        maximum=10_000_000_000,
+    )
+    n_rejection_summaries: int = setting(
+        50_000_000,
+        "prior draws of rejection on summaries (design failures)",
+        minimum=1000,
+        maximum=10_000_000_000,
+    )
+    start_centre: float = setting(-4.0, "mean of the initial u1, in prior sds", minimum=-30.0, maximum=30.0)
+    start_spread: float = setting(
+        0.1, "standard deviation of the initial u1, in prior sds", minimum=0.0, maximum=10.0
+    )
+    data: str = setting(
+        "", "CSV file with your own prey and predators, a row a time; empty for the published data"
+    )
+    time_step: float = setting(1.0, "time between two rows", minimum=1e-9, maximum=1e9)
+    noise_scales: list[float] = setting(
+        [1.0, 1.0],
+        "noise of prey and of predators over one unit of time (standard deviation)",
+        minimum=1e-9,
+        maximum=1e9,
+    )
+    initial_state: list[float] = setting(
+        [], "prey and predators at time 0; empty for 100 and 100, or with data=FILE for its first row"
+    )
+    prior_mean: float = setting(-2.0, "prior mean of each log rate", minimum=-100.0, maximum=100.0)
+    prior_sd: float = setting(1.0, "prior standard deviation of each log rate", minimum=1e-6, maximum=100.0)
+
+
+def programs(settings: Settings) -> list[tuple[str, str]]:
+    """Methods and schemes that a case runs, one compiled program each."""
+    methods = settings.batch.get("method", [settings.method])
+    schemes = settings.batch.get("scheme", [settings.scheme])
+    return [(method, scheme) for scheme in schemes for method in methods]
+
+
+def tolerances(settings: Settings, method: str) -> tuple[float, ...]:
+    """Tolerances at which a method runs: that of the settings, or the published ones."""
+    return (settings.tolerance,) if settings.tolerance else TOLERANCES[method]
+
+
+def step_sizes(settings: Settings, method: str) -> tuple[float, ...]:
+    """Step sizes at which a method runs: that of the settings, or the published ones."""
+    return (settings.step_size,) if settings.step_size else STEP_SIZES[method]
+
+
+def step_range(settings: Settings, method: str) -> tuple[int, int]:
+    """Fewest and most integrator steps of an update: those of the settings, or the published ones."""
+    low, high = settings.n_steps or _STEP_RANGES[method]
+    return low, high
+
+
+def check(settings: Settings) -> None:
+    """Rules across fields, and the user's data.
+
+    Raises:
+        SettingsError: settings that contradict each other.
+        DataError: the data file cannot be used.
+    """
+    for name in settings.batch:
+        if name not in _BATCHED:
+            raise SettingsError(f"batch.{name}: this study runs together only {', '.join(_BATCHED)}")
+    methods = {method for method, _ in programs(settings)}
+    if settings.design == "failures" and not methods <= set(FAILING_METHODS):
+        raise SettingsError(
+            f"design=failures runs the methods {', '.join(FAILING_METHODS)}, got {', '.join(sorted(methods))}"
+        )
+    for method in sorted(methods):
+        if settings.tolerance and method in EXACT_METHODS:
+            raise SettingsError(f"tolerance: method={method} conditions exactly, leave it 0")
+        if settings.step_size and STEP_SIZES[method] == (0.0,):
+            raise SettingsError(f"step_size: method={method} has nothing to tune, leave it 0")
+        if settings.n_steps and method not in _STEP_RANGES:
+            raise SettingsError(f"n_steps: method={method} makes no integrator steps, leave it empty")
+    if settings.n_steps and (len(settings.n_steps) != 2 or settings.n_steps[0] > settings.n_steps[1]):
+        raise SettingsError(f"n_steps must be two whole numbers, fewest and most, got {settings.n_steps}")
+    if settings.n_discard > settings.n_draws - 10:
+        raise SettingsError(
+            f"n_discard must leave at least 10 of the n_draws={settings.n_draws} iterations, got {settings.n_discard}"
+        )
+    if methods & set(SUMMARY_METHODS) and settings.n_batches * settings.batch_size > settings.n_discard:
+        raise SettingsError(
+            f"n_batches * batch_size must be at most n_discard={settings.n_discard}, so that no scale changes in kept "
+            f"iterations, got {settings.n_batches} * {settings.batch_size}"
+        )
+    if len(settings.noise_scales) != 2:
+        raise SettingsError(f"noise_scales must be two numbers, got {settings.noise_scales}")
+    if settings.initial_state and len(settings.initial_state) != 2:
+        raise SettingsError(f"initial_state must be two numbers or empty, got {settings.initial_state}")
+    if settings.data:
+        read_populations(settings.data, MIN_STEPS + (0 if settings.initial_state else 1))
+        if settings.design == "failures":
+            raise DataError("design=failures repeats published runs: leave data empty, or use design=chains")
+
+
+def data_files(settings: Settings) -> list[str]:
+    """Files whose content the result depends on."""
+    return [settings.data] if settings.data else []

@@ -1,0 +1,103 @@
+"""Log kernels of approximate Bayesian computation: how near simulated data must be to the observed.
+
+Conditioning on data seen through a kernel k_eps(y | x), rather than on x = y itself, replaces the likelihood of z by
+the expectation of k_eps(y | x) over simulations x given z. As the tolerance eps goes to zero all three kernels tend
+to a point mass. Each function leaves out its normalising constant, which depends on the tolerance and on the number
+N of outputs alone and so cancels in every accept test. Source: PhD thesis, section 4.4; Graham and Storkey 2017,
+section 3.
+"""
+
+from collections.abc import Callable
+
+import jax.numpy as jnp
+from jax import Array
+
+__all__ = [
+    "ABC_KERNELS",
+    "euclidean_distance",
+    "log_abc_kernel",
+    "log_ball_kernel",
+    "log_cube_kernel",
+    "log_gaussian_kernel",
+]
+
+ABC_KERNELS = ("ball", "gaussian", "cube")
+"""Names for `log_abc_kernel`."""
+
+
+def euclidean_distance(residual: Array) -> Array:
+    """Length of a residual of any shape, a scalar; infinite where an element is not finite or its square overflows.
+
+    >>> float(euclidean_distance(jnp.array([3.0, 4.0]))), float(euclidean_distance(jnp.array([jnp.nan, 0.0])))
+    (5.0, inf)
+    """
+    return jnp.sqrt(_sum_of_squares(residual))
+
+
+def log_ball_kernel(distance: Array, tolerance: Array | float) -> Array:
+    """Log of the uniform kernel on a ball: 0 where the distance is at most the tolerance, else minus infinity.
+
+    The constant left out is log Gamma(N/2 + 1) - (N/2) log pi - N log(tolerance).
+
+    Args:
+        distance: Euclidean length of simulated minus observed data, any shape.
+        tolerance: radius, in the units of the distance (positive; may be traced).
+
+    Returns:
+        Log kernel in nats, of the shape of the distance; minus infinity where the distance is not a number.
+    """
+    return jnp.where(distance <= tolerance, 0.0, -jnp.inf)
+
+
+def log_gaussian_kernel(residual: Array, tolerance: Array | float) -> Array:
+    """Log of the isotropic Gaussian kernel: minus half the squared length of the residual over tolerance squared.
+
+    The constant left out is -(N/2) log(2 pi) - N log(tolerance).
+
+    Args:
+        residual: simulated minus observed data, any shape.
+        tolerance: standard deviation, in the units of the data (positive; may be traced).
+
+    Returns:
+        Log kernel, a scalar in nats; minus infinity where an element is not finite or its square overflows.
+    """
+    return -0.5 * _sum_of_squares(residual) / jnp.square(tolerance)
+
+
+def log_cube_kernel(residual: Array, tolerance: Array | float) -> Array:
+    """Log of the uniform kernel on a cube: 0 where every element is at most the tolerance in size, else -infinity.
+
+    The constant left out is -N log(2 tolerance); the sources print -N log(tolerance).
+
+    Args:
+        residual: simulated minus observed data, any shape.
+        tolerance: half the side of the cube, in the units of the data (positive; may be traced).
+
+    Returns:
+        Log kernel, a scalar in nats; minus infinity where an element is not a number.
+    """
+    return jnp.where(jnp.all(jnp.abs(residual) <= tolerance), 0.0, -jnp.inf)
+
+
+def log_abc_kernel(name: str) -> Callable[[Array, Array | float], Array]:
+    """The log kernel of a name, as a function of (residual, tolerance).
+
+    Raises:
+        ValueError: the name is not one of ABC_KERNELS.
+
+    >>> float(log_abc_kernel("ball")(jnp.array([3.0, 4.0]), 5.0))
+    0.0
+    """
+    if name == "ball":
+        return lambda residual, tolerance: log_ball_kernel(euclidean_distance(residual), tolerance)
+    if name == "gaussian":
+        return log_gaussian_kernel
+    if name == "cube":
+        return log_cube_kernel
+    raise ValueError(f"unknown kernel {name!r}: expected one of {', '.join(ABC_KERNELS)}")
+
+
+def _sum_of_squares(residual: Array) -> Array:
+    """Sum of squares, infinite rather than NaN; the inner `where` keeps gradients finite where the value is."""
+    finite = jnp.all(jnp.isfinite(residual))
+    return jnp.where(finite, jnp.sum(jnp.square(jnp.where(finite, residual, 0.0))), jnp.inf)

@@ -1,0 +1,60 @@
+"""Series of prey and predators: the published one, made again from its seed, and the user's own. NumPy only."""
+
+import os
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auxmc.data.reading import DataError, read_matrix
+
+__all__ = ["GENERATING_RATES", "MIN_STEPS", "POPULATIONS", "published_data", "read_populations"]
+
+GENERATING_RATES = (0.4, 0.005, 0.05, 0.001)
+"""Rates z that generated the published data."""
+
+MIN_STEPS = 4
+"""Fewest steps from which all summaries and rates can be had."""
+
+POPULATIONS = ("prey", "predators")
+"""What the two columns of a series are."""
+
+_DATA_SEED = 1234
+_PUBLISHED_STEPS = 50
+
+
+def published_data() -> NDArray[np.float64]:
+    """The published prey and predators [step, 2], made again from their seed by the scheme `code`.
+
+    Source: PhD thesis, figure 4.9; the author's generator with `numpy.random.RandomState(1234)`.
+
+    >>> published_data()[0].round(4).tolist()
+    [90.4714, 102.8562]
+    """
+    noise = np.random.RandomState(_DATA_SEED).normal(size=2 * _PUBLISHED_STEPS).reshape(-1, 2)
+    z1, z2, z3, z4 = GENERATING_RATES
+    states = np.empty_like(noise)
+    prey, predators = 100.0, 100.0
+    for step, (prey_noise, predator_noise) in enumerate(noise):
+        prey = prey + (z1 * prey - z2 * prey * predators) + prey_noise
+        predators = predators + (z4 * prey * predators - z3 * predators) + predator_noise
+        states[step] = prey, predators
+    return states
+
+
+def read_populations(path: str | os.PathLike[str], min_rows: int = MIN_STEPS + 1) -> NDArray[np.float64]:
+    """Reads a series of prey and predators [step, 2] from a delimited text file of two columns.
+
+    Args:
+        path: the file, with or without a line of column names.
+        min_rows: smallest number of rows, without the header.
+
+    Raises:
+        DataError: the file is no such table; the message names the file, and row and column where there is one.
+    """
+    values = read_matrix(path, min_rows=min_rows)
+    if values.shape[1] != 2:
+        raise DataError(
+            f"{os.fspath(path)}: expected 2 columns, prey and predators, got {values.shape[1]}; "
+            "remove columns of times or labels: rows are taken to be equally spaced in time"
+        )
+    return values

@@ -1,0 +1,399 @@
+"""The Lotka-Volterra study: tiny real runs, statistics against known answers, figures, claims, settings."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from auxmc.diagnostics.coda import potential_scale_reduction
+from auxmc.engine.claims import judge, read_claims
+from auxmc.engine.config import SettingsError
+from auxmc.engine.lanes import RunContext
+from auxmc.engine.results import CaseResult, write_result
+from auxmc.engine.tables import tidy_table
+from auxmc.models.lotka_volterra import published_model
+from auxmc.models.lotka_volterra_oracles import LogRatePosterior, exact_posterior
+from auxmc.plots.style import use_style
+from experiments.catalogue import load_study
+from experiments.lotka_volterra import settings as declared
+from experiments.lotka_volterra.claims import MEASURE
+from experiments.lotka_volterra.figures import DRAW
+from experiments.lotka_volterra.lookup import COORDINATES, ROWS, MissingData, by_chain, by_rate
+from experiments.lotka_volterra.run import run
+from experiments.lotka_volterra.statistics import (
+    AxisValues,
+    chain_curves,
+    chain_statistics,
+    exact_curves,
+    exact_statistics,
+    iterations_to_band,
+    multivariate_scale_reduction,
+)
+
+STUDY = load_study("lotka_volterra")
+CLAIMS = Path(declared.__file__).with_name("claims.csv")
+N_CHAINS, N_DRAWS, N_DISCARD = 4, 510, 10
+# How far and how wide the synthetic posteriors are, in exact standard deviations.
+WIDTHS = {"ss_ball": {10.0: 1.5, 100.0: 4.0}, "ss_gaussian": {10.0: 2.0}, "chmc_summaries": {0.0: 1.3}}
+
+
+def run_small(folder: Path, *overrides: str) -> CaseResult:
+    settings = STUDY.settings(["n_draws=20", "n_discard=5", "n_chains=2", *overrides])
+    assert isinstance(settings, declared.Settings)
+    return run(settings, RunContext("lotka_volterra", 5, folder / "checkpoints", "identity", "test"))
+
+
+# Real runs.
+
+
+def own_series(folder: Path) -> Path:
+    rng = np.random.default_rng(2)
+    series = np.array([30.0, 20.0]) + np.cumsum(rng.normal(size=(9, 2)), axis=0)
+    path = folder / "own.csv"
+    np.savetxt(path, series, delimiter=",", header="hares,lynx", comments="")
+    return path
+
+
+def test_own_data_give_moments_failures_and_an_exact_posterior(tmp_path: Path) -> None:
+    path = own_series(tmp_path)
+    overrides = ["method=chmc_teacher_forced", f"data={path}", "time_step=0.5", "noise_scales=[1.5,2.0]"]
+    data = run_small(tmp_path, *overrides).groups["statistics"].squeeze()
+    assert data.sizes["chain"] == 2
+    assert data["posterior_mean"].sizes["coordinate"] == data["exact_mean"].sizes["coordinate"] == 4
+    assert "data_difference" not in data
+    assert (data["largest_residual"] < 1e-8).all()
+    for name in ("not_converged", "not_converged_reverse", "irreversible", "not_finite", "singular"):
+        assert data[f"n_{name}"].sizes["chain"] == 2
+    assert (data["acceptance"] > 0.5).all()
+
+
+def test_case_stops_with_advice_when_every_trajectory_fails(tmp_path: Path) -> None:
+    with pytest.raises(
+        SettingsError, match=r"none of 20 updates .* take a smaller step_size or a larger tol"
+    ):
+        run_small(tmp_path, "method=hmc_gaussian", "step_size=50.0")
+
+
+def test_failures_count_rejection_under_both_readings(tmp_path: Path) -> None:
+    result = run_small(
+        tmp_path,
+        "design=failures",
+        "method=pm_ball",
+        "n_rejection_all=20000",
+        "n_rejection_summaries=20000",
+        "n_normalisation=20000",
+    )
+    data = result.groups["statistics"]
+    all_data = data["rejection_accepted_all"].squeeze()
+    assert list(data["reading"].values) == ["l2", "l2_squared"]
+    # About 0.24 per cent within a distance of 1000; no draw within its root.
+    assert 20 < float(all_data[0]) < 90
+    assert float(all_data[1]) == 0.0
+    assert 0.001 < float(data["finite_prior_fraction"]) < 0.006
+    assert (data["n_accepted"].sel({"tolerance": 100.0}) == 0).all()
+    assert data["data_difference"].item() < 1e-10
+
+
+# Statistics.
+
+
+def test_multivariate_factor_is_the_univariate_one_for_one_coordinate_up_to_the_correction() -> None:
+    rng = np.random.default_rng(6)
+    chains = rng.normal(size=(1, 5, 4000)) + 0.1 * rng.normal(size=(1, 5, 1))
+    joint = multivariate_scale_reduction(chains)
+    single = potential_scale_reduction(chains[0]).point
+    # The univariate factor has a correction for degrees of freedom, which is near 1 for long chains.
+    assert float(joint) == pytest.approx(float(single), rel=2e-3)
+    assert float(joint) > 1.0
+
+
+def test_multivariate_factor_sees_a_difference_along_a_diagonal() -> None:
+    rng = np.random.default_rng(7)
+    common = rng.normal(size=(4, 2000))
+    narrow = 0.01 * rng.normal(size=(4, 2000))
+    shift = np.array([-1.0, 1.0, -1.0, 1.0])[:, None] * 0.05
+    chains = np.stack([common + narrow + shift, common - narrow - shift])
+    assert float(multivariate_scale_reduction(chains)) > 3.0
+    assert potential_scale_reduction(chains[0]).point < 1.05
+
+
+def test_a_chain_that_never_moves_has_no_multivariate_factor() -> None:
+    assert np.isnan(multivariate_scale_reduction(np.ones((2, 3, 50))))
+
+
+def test_iterations_to_band_count_from_one() -> None:
+    potential = np.full((1, 1, 2, 100), 10.0) + np.random.default_rng(1).normal(size=(1, 1, 2, 100))
+    potential[0, 0, 1, :6] = 200.0
+    reached = iterations_to_band(potential)
+    assert reached[0, 0].tolist() == [1.0, 7.0]
+    assert np.isnan(iterations_to_band(np.r_[np.full(99, np.nan), 1.0].reshape(1, 1, 1, 100))).all()
+
+
+# Synthetic tables.
+
+
+@cache
+def exact_under(scheme: str) -> LogRatePosterior:
+    return exact_posterior(published_model("text" if scheme == "text" else "code"), 200)
+
+
+def made_up_draws(method: str, scheme: str, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Independent draws about the exact posterior, of the published number of tolerances and step sizes."""
+    exact = exact_under(scheme)
+    points = (declared.TOLERANCES[method], declared.STEP_SIZES[method])
+    shape = (len(points[0]), len(points[1]), N_CHAINS, N_DRAWS)
+    widths = np.array([WIDTHS.get(method, {}).get(tolerance, 1.0) for tolerance in points[0]])
+    if method in declared.SUMMARY_METHODS:
+        widths = widths * 5.0
+    spread = widths[:, None, None, None, None] * exact.sd
+    draws: dict[str, np.ndarray] = {
+        "log_rates": exact.mean + spread * rng.normal(size=(*shape, 4)),
+        "accepted": rng.uniform(size=shape) < 0.99,
+        "n_evaluations": np.full(shape, 12),
+        "n_failed": np.zeros(shape, np.int8),
+    }
+    if method in declared.EXACT_METHODS:
+        draws |= {"residual": np.full(shape, 1e-12), "potential": rng.normal(size=shape)}
+        draws |= {"count_projections": np.full(shape, 4), "count_not_converged": np.zeros(shape, np.int32)}
+    if method in declared.FAILING_METHODS:
+        draws["accepted"] = np.zeros(shape, bool)
+        draws["log_rates"] = np.broadcast_to(exact.mean, (*shape, 4)).copy()
+    return draws
+
+
+def made_up_case(method: str, scheme: str, rng: np.random.Generator) -> dict[str, xr.Dataset]:
+    axes = AxisValues(
+        np.array(declared.TOLERANCES[method]), np.array(declared.STEP_SIZES[method]), COORDINATES
+    )
+    exact = exact_under(scheme)
+    draws = made_up_draws(method, scheme, rng)
+    seconds = {"chmc_teacher_forced": 0.1, "chmc_all": 0.1, "chmc_summaries": 0.2, "ss_ball": 0.3}
+    statistics = chain_statistics(draws, axes, N_DISCARD, seconds.get(method, 1.0), exact)
+    curves = chain_curves(draws, axes, N_DISCARD, method)
+    about: dict[str, Any] = {"method": [method], "scheme": [scheme]}
+    by_scheme = {"scheme": [scheme]}
+    return {
+        "statistics": statistics.expand_dims(about).merge(
+            exact_statistics(exact, COORDINATES).assign(data_difference=1e-13).expand_dims(by_scheme)
+        ),
+        "curves": curves.expand_dims(about)
+        .merge(exact_curves(exact, COORDINATES).expand_dims(by_scheme))
+        .merge(
+            xr.Dataset(
+                {f"data_{name}": ("step", np.arange(51.0)) for name in ("prey", "predators")},
+                coords={"step": range(51)},
+            )
+        ),
+    }
+
+
+def made_up_rejection() -> xr.Dataset:
+    return xr.Dataset(
+        {
+            "rejection_accepted_all": (("rejection_tolerance_all", "reading"), [[2400, 0]]),
+            "rejection_accepted_summaries": (
+                ("rejection_tolerance_summaries", "reading"),
+                [[0, 0], [1000, 20]],
+            ),
+            "rejection_draws_all": ((), 1_000_000),
+            "rejection_draws_summaries": ((), 50_000_000),
+            "finite_prior_fraction": ((), 0.003),
+        },
+        coords={
+            "rejection_tolerance_all": [1000.0],
+            "rejection_tolerance_summaries": [1.0, 2.0],
+            "reading": ["l2", "l2_squared"],
+        },
+    )
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[pd.DataFrame, pd.DataFrame]:
+    folder = tmp_path_factory.mktemp("tables")
+    rng = np.random.default_rng(4)
+    paths = []
+    others = [m for m in declared.METHODS if m not in (*declared.EXACT_METHODS, *declared.FAILING_METHODS)]
+    for methods, schemes, design in (
+        (declared.EXACT_METHODS, ("code", "text"), "chains"),
+        (others, ("code",), "chains"),
+        (declared.FAILING_METHODS, ("code",), "failures"),
+    ):
+        parts = [made_up_case(method, scheme, rng) for scheme in schemes for method in methods]
+        groups = {
+            name: xr.combine_by_coords(
+                [part[name] for part in parts], join="outer", compat="no_conflicts", data_vars="all"
+            )
+            for name in ("statistics", "curves")
+        }
+        if design == "failures":
+            groups["statistics"] = groups["statistics"].merge(made_up_rejection())
+        settings = {"design": design, "preset": "smoke", "batch": {}, "tolerance": 0.0, "step_size": 0.0}
+        path = folder / f"{methods[0]}.nc"
+        write_result(path, groups, {"settings": settings, "numbers": "x"})
+        paths.append(path)
+    return tidy_table(paths, "statistics"), tidy_table(paths, "curves")
+
+
+def texts_of(figure: Any) -> str:
+    return " ".join(text.get_text() for axis in figure.axes for text in axis.texts)
+
+
+@pytest.mark.parametrize("name", sorted(DRAW))
+def test_figures_draw_from_the_tables(name: str, tables: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    with use_style():
+        figure = DRAW[name](*tables)
+        figure.canvas.draw()
+    assert "not run" not in texts_of(figure)
+
+
+@pytest.mark.parametrize("name", sorted(DRAW))
+def test_figures_without_data_say_so_on_their_face(name: str) -> None:
+    with use_style():
+        figure = DRAW[name](pd.DataFrame(), pd.DataFrame())
+        figure.canvas.draw()
+    assert "not run" in texts_of(figure)
+
+
+def test_marginal_columns_share_their_axes(tables: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    with use_style():
+        figure = DRAW["fig_4_11"](*tables)
+    panels = np.array(figure.axes).reshape(6, 4)
+    for column in panels.T:
+        assert len({axis.get_xlim() for axis in column}) == len({axis.get_ylim() for axis in column}) == 1
+
+
+def test_figures_have_captions() -> None:
+    assert set(DRAW) == set(declared.FIGURES)
+
+
+def test_rows_fall_back_to_the_other_constraint_and_say_what_is_missing(
+    tables: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
+    summary, _ = tables
+    assert by_chain(summary, "ess", "all").shape == (4, N_CHAINS)
+    assert by_chain(summary, "acceptance", "all").shape == (N_CHAINS,)
+    without = summary[summary["method"] != "chmc_all"]
+    expected = exact_posterior(published_model()).mean
+    np.testing.assert_allclose(by_rate(without, "posterior_mean", "all"), expected, atol=0.01)
+    with pytest.raises(MissingData, match=r"Cons. HMC \(sum.\), scheme code: not run at this preset"):
+        by_rate(summary[summary["method"] != "chmc_summaries"], "psrf", "summaries")
+
+
+# Claims.
+
+
+@pytest.fixture(scope="module")
+def judged(tables: tuple[pd.DataFrame, pd.DataFrame]) -> pd.DataFrame:
+    return judge(read_claims(CLAIMS), MEASURE, *tables).set_index(["claim_id", "setting"])
+
+
+def test_every_claim_is_measured(judged: pd.DataFrame) -> None:
+    missing = judged[judged["measured"].isna()]
+    assert missing.empty, missing["note"].to_string()
+
+
+def test_claims_without_data_are_inconclusive_and_say_why() -> None:
+    judged = judge(read_claims(CLAIMS), MEASURE, pd.DataFrame(), pd.DataFrame())
+    assert set(judged["verdict"]) == {"inconclusive", "timing"}
+    assert judged["measured"].isna().all()
+    assert judged["note"].str.contains("not run at this preset").all()
+
+
+def test_claims_are_those_of_the_specification() -> None:
+    numbers = [i for i in range(1, 25) if i not in (15, 16)]
+    assert set(MEASURE) == {f"IM-LV-{i:02d}" for i in numbers}
+
+
+def test_measured_claims_of_known_tables(judged: pd.DataFrame) -> None:
+    measured, verdict = judged["measured"], judged["verdict"]
+    assert measured["IM-LV-02", "distance"] == 2400.0
+    assert verdict["IM-LV-02", "distance"] == "not reproduced"
+    assert verdict["IM-LV-02", "squared distance"] == "reproduced"
+    assert measured["IM-LV-06", "squared distance"] == 20.0
+    assert measured["IM-LV-03", "ball 100"] == 0.0
+    assert measured["IM-LV-04", "ball 1000"] == N_DRAWS
+    assert measured["IM-LV-12", "log z1"] == pytest.approx(1.3, rel=0.1)
+    assert measured["IM-LV-13", "ball 100 widest"] == 1.0
+    assert measured["IM-LV-13", "wider than exact"] == pytest.approx(1.5, rel=0.1)
+    assert measured["IM-LV-13", "narrower than summary ABC"] == pytest.approx(0.8, rel=0.1)
+    assert measured["IM-LV-14", "nearest to exact"] == 1.0
+    assert measured["IM-LV-18", "all over summaries"] == pytest.approx(2.0, rel=0.15)
+    assert measured["IM-LV-19", "others"] == pytest.approx(3.0, rel=0.15)
+    assert measured["IM-LV-21", "text oracle"] > 0.8
+    assert measured["IM-LV-21", "code oracle"] < 0.15
+    assert verdict["IM-LV-22", "finite paths"] == "not reproduced"
+    assert verdict["IM-LV-17", "Cons. HMC (all), log z1"] == "timing"
+
+
+def test_no_accepted_draw_of_too_few_is_inconclusive(tables: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    summary, curves = tables
+    few = summary.copy()
+    few.loc[few["quantity"] == "rejection_draws_summaries", "value"] = 5e6
+    judged = judge(read_claims(CLAIMS), MEASURE, few, curves).set_index(["claim_id", "setting"])
+    assert judged["verdict"]["IM-LV-07", "distance"] == "inconclusive"
+
+
+# Settings.
+
+
+@pytest.mark.parametrize("preset", ["smoke", "quick", "paper"])
+def test_cases_compose_and_cover_all_figures(preset: str) -> None:
+    names = {case.name for case in STUDY.cases(preset)}
+    assert names == {"constrained", "slices", "hmc", "summaries", "failures"}
+
+
+def test_the_paper_preset_is_that_of_the_thesis() -> None:
+    cases = {case.name: case.settings for case in STUDY.cases("paper")}
+    lengths = {name: (case.n_chains, case.n_draws, case.n_discard) for name, case in cases.items()}  # type: ignore[attr-defined]
+    assert lengths["constrained"] == (10, 1000, 10)
+    assert lengths["slices"] == (10, 60_000, 30_000)
+    assert lengths["hmc"] == (10, 10_000, 5_000)
+    assert lengths["summaries"] == (10, 500_000, 250_000)
+    assert cases["failures"].n_draws == 100_000
+    constrained = cases["constrained"]
+    assert isinstance(constrained, declared.Settings)
+    assert declared.step_range(constrained, "chmc_all") == (4, 8)
+    assert declared.step_sizes(constrained, "chmc_all") == (0.25,)
+    assert constrained.n_inner_steps == 3
+    assert declared.tolerances(constrained, "ss_ball") == (10.0, 100.0)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (["tolerance=1.0"], "conditions exactly"),
+        (["method=ss_ball", "step_size=0.1"], "nothing to tune"),
+        (["method=ss_ball", "n_steps=[1,2]"], "makes no integrator steps"),
+        (["n_steps=[5,4]"], "two whole numbers, fewest and most"),
+        (["n_steps=[5]"], "two whole numbers, fewest and most"),
+        (["n_draws=100", "n_discard=95"], "at least 10 of the n_draws=100"),
+        (["method=pm_summaries", "n_draws=5000", "n_discard=1000"], "n_batches \\* batch_size"),
+        (["design=failures"], "design=failures runs the methods pm_ball, pm_gaussian"),
+        (["++batch.n_chains=[1,2]"], "batch.n_chains: this study runs together only method, scheme"),
+        (["noise_scales=[1.0]"], "noise_scales must be two numbers"),
+        (["initial_state=[1.0]"], "initial_state must be two numbers"),
+        (["data=/nowhere/series.csv"], "no such file"),
+    ],
+)
+def test_contradictory_settings_are_refused(overrides: list[str], words: str) -> None:
+    with pytest.raises(SettingsError, match=words):
+        STUDY.settings(overrides)
+
+
+def test_own_data_without_initial_state_need_a_row_more(tmp_path: Path) -> None:
+    path = tmp_path / "short.csv"
+    path.write_text("r,f\n" + "1.0,2.0\n" * 4)
+    STUDY.settings([f"data={path}", "initial_state=[1.0,2.0]"])
+    with pytest.raises(SettingsError, match="has 4 rows of data, needs at least 5"):
+        STUDY.settings([f"data={path}"])
+    with pytest.raises(SettingsError, match="leave data empty"):
+        STUDY.settings([f"data={path}", "initial_state=[1.0,2.0]", "design=failures", "method=pm_ball"])
+
+
+def test_colours_of_rows_in_a_figure_differ() -> None:
+    colours = [row.colour for name, row in ROWS.items() if not name.startswith("pm")]
+    assert len(set(colours)) == len(colours)
