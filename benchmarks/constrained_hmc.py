@@ -37,7 +37,7 @@ from jax import Array
 from auxmc.diagnostics.summary import bulk_ess
 from auxmc.kernels.constrained_hmc import constrained_hmc
 from auxmc.kernels.manifold_projection import ProjectionSettings
-from auxmc.models import generalised_lambda, generalised_lambda_oracles, lotka_volterra
+from auxmc.models import generalised_lambda, generalised_lambda_fibre, lotka_volterra
 from auxmc.models.conditioned import ConditionedModel
 from auxmc.models.lotka_volterra_conditioning import conditioned_model as condition_lotka_volterra
 
@@ -91,7 +91,7 @@ def lotka_volterra_problems() -> list[Problem]:
 def generalised_lambda_problems() -> list[Problem]:
     """Thesis settings, and the best found."""
     model = generalised_lambda.generalised_lambda_model(generalised_lambda.published_observations())
-    start = generalised_lambda_oracles.initial_inputs(jax.random.key(3), model).inputs
+    start = generalised_lambda_fibre.initial_inputs(jax.random.key(3), model).inputs
     conditioned = generalised_lambda.conditioned_model(model)
     bulk = _warmed(conditioned, start, Settings(0.05, (2, 2), 4), 300)
     name = "generalised lambda"
@@ -192,8 +192,8 @@ def step_times(repetitions: int) -> list[tuple[int, float]]:
         model = generalised_lambda.generalised_lambda_model(values)
         conditioned = generalised_lambda.conditioned_model(model)
         truth = jnp.asarray(generalised_lambda.GENERATING_PARAMETERS)
-        inputs = generalised_lambda_oracles.inputs_of_parameters(truth, model)
-        start = generalised_lambda_oracles.fibre_point(inputs, model).inputs
+        inputs = generalised_lambda_fibre.inputs_of_parameters(truth, model)
+        start = generalised_lambda_fibre.fibre_point(inputs, model).inputs
         settings = Settings(0.6 / np.sqrt(size / 250), (5, 5), 1, "newton")
         kernel = _kernel(conditioned, settings, start.shape[0])
         step = jax.jit(lambda key, state, kernel=kernel: kernel.step(key, state))

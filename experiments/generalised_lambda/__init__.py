@@ -1,0 +1,1 @@
+"""Generalised lambda distribution: exact conditioning against approximate Bayesian computation."""

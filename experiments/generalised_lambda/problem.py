@@ -1,0 +1,68 @@
+"""The data and the priors of a case."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from auxmc.data.reading import read_matrix
+from auxmc.models.generalised_lambda import (
+    PRIORS,
+    GeneralisedLambdaModel,
+    LambdaPrior,
+    generalised_lambda_model,
+    simulate_observations,
+)
+from experiments.generalised_lambda.settings import Settings, batch_values
+
+__all__ = ["Problem", "build_problem"]
+
+
+class Problem(NamedTuple):
+    """What a case is about.
+
+    Attributes:
+        observations: data [datum].
+        priors: priors by name, in the order in which chains run under them.
+        label: name of the data, part of the names of random streams.
+    """
+
+    observations: NDArray[np.float64]
+    priors: dict[str, LambdaPrior]
+    label: str
+
+    def model(self, prior: str) -> GeneralisedLambdaModel:
+        """The model under the prior of a name."""
+        chosen = self.priors[prior]
+        return generalised_lambda_model(self.observations, float(chosen.sd), float(chosen.rate))
+
+    def traced_prior(self, index: Array) -> LambdaPrior:
+        """The prior of a number, which may be traced."""
+        sd = jnp.asarray([prior.sd for prior in self.priors.values()], dtype=jnp.float64)
+        rate = jnp.asarray([prior.rate for prior in self.priors.values()], dtype=jnp.float64)
+        place = index.astype(jnp.int32)
+        return LambdaPrior(sd[place], rate[place])
+
+    def describe(self, prior: str) -> str:
+        """Name and numbers of a prior."""
+        chosen = self.priors[prior]
+        return f"{prior}: prior_sd={chosen.sd:g}, prior_rate={chosen.rate:g}"
+
+
+def build_problem(settings: Settings) -> Problem:
+    """Reads or simulates the data, and resolves the priors.
+
+    Raises:
+        DataError: the data file cannot be used.
+        ValueError: the observations cannot be used.
+    """
+    if settings.data:
+        observations, label = read_matrix(settings.data)[:, 0], "own"
+    else:
+        observations = simulate_observations(settings.data_seed, settings.n_data)
+        label = f"seed_{settings.data_seed}_n_{settings.n_data}"
+    known = {**PRIORS, "own": LambdaPrior(settings.prior_sd, settings.prior_rate)}
+    priors = {str(name): known[str(name)] for name in batch_values(settings, "prior")}
+    return Problem(observations, priors, label)

@@ -1,0 +1,358 @@
+# Question: how does constrained HMC, which conditions on the data exactly, compare with approximate Bayesian
+# computation on a model known by its quantile function alone? Source: PhD thesis, section 4.10.1, figures 4.6
+# to 4.8. One case: python -m experiments.run study=generalised_lambda out=x.nc          Cost per preset:
+# notes.md.
+"""Maps the settings of a case to model, kernel and recorded quantities, and runs the chains."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jax import Array
+from numpy.typing import NDArray
+
+from auxmc.engine.blocks import Sampler
+from auxmc.engine.config import SettingsError
+from auxmc.engine.lanes import Chains, RunContext, run_chains
+from auxmc.engine.results import CaseResult
+from auxmc.engine.seeds import stream
+from auxmc.engine.stopwatch import stopwatch
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.constrained_hmc import ConstrainedInfo, constrained_hmc
+from auxmc.kernels.hmc import HMCInfo, hamiltonian_monte_carlo
+from auxmc.kernels.modified_abc import ModifiedABCInfo, modified_abc
+from auxmc.models.generalised_lambda import (
+    N_PARAMETERS,
+    PARAMETER_NAMES,
+    GeneralisedLambdaModel,
+    abc_log_density,
+    conditioned_model,
+    generate,
+    input_dim,
+    log_prior_parameters,
+    parameters,
+    quantile_at_probability,
+)
+from auxmc.models.generalised_lambda_fibre import (
+    LARGEST_RESIDUAL,
+    fibre_point,
+    initial_inputs,
+    inputs_of_parameters,
+)
+from auxmc.models.generalised_lambda_oracles import reference_draws
+from experiments.generalised_lambda.measures import chain_curves, chain_groups, chain_statistics
+from experiments.generalised_lambda.phases import PhasedState, phased
+from experiments.generalised_lambda.problem import Problem, build_problem
+from experiments.generalised_lambda.reference import reference_result
+from experiments.generalised_lambda.settings import Settings, batch_values
+
+__all__ = ["run"]
+
+_AXES = ("prior", "step_size", "tolerance", "n_bisections")
+_MOST_REDRAWS = 100_000
+_POSTERIOR_WALKERS, _POSTERIOR_BURN_IN = 32, 250
+
+Parameters = dict[str, Array]
+
+
+def run(settings: Settings, context: RunContext) -> CaseResult:
+    """Runs one case.
+
+    Args:
+        settings: checked settings.
+        context: random streams, checkpoints and progress.
+
+    Returns:
+        Groups `statistics`, `curves`, `observed_data`; with chains also `posterior` and `sample_stats`.
+
+    Raises:
+        SettingsError: no prior draw can generate the data, or no trajectory at a step size was accepted.
+    """
+    problem = build_problem(settings)
+    result = (
+        reference_result(problem, settings, context)
+        if settings.design == "reference"
+        else _chains(problem, settings, context)
+    )
+    observed = xr.Dataset({"x": (("datum",), problem.observations)})
+    return result._replace(groups={**result.groups, "observed_data": observed})
+
+
+def _chains(problem: Problem, settings: Settings, context: RunContext) -> CaseResult:
+    with stopwatch() as times:
+        starts, n_redraws = _starts(problem, settings, context)
+    sweep: dict[str, Any] = {name: batch_values(settings, name) for name in _AXES}
+    sweep["prior"] = list(range(len(problem.priors)))
+    # Chains are swept by number, so that each finds its own starting point.
+    sweep["chain"] = list(range(settings.n_chains))
+    chains = run_chains(
+        context,
+        (problem.label, settings.method, settings.start),
+        _sampler(problem, settings, starts),
+        n_draws=settings.n_warm_up + settings.n_draws,
+        n_chains=1,
+        sweep=sweep,
+        block_size=settings.block_size,
+        vectorise=False,
+    )
+    draws = _labelled(chains, problem, settings)
+    _check_moves(draws, settings)
+    start_redraws = xr.DataArray(
+        n_redraws,
+        dims=("prior", "chain"),
+        coords={"prior": list(problem.priors), "chain": np.arange(settings.n_chains)},
+    )
+    groups = {
+        "statistics": chain_statistics(draws, settings, chains.run_s, start_redraws),
+        "curves": chain_curves(draws, settings),
+        **chain_groups(draws, settings),
+    }
+    return CaseResult(
+        groups, chains.compile_s + times.compile_s, chains.run_s + times.run_s, chains.n_resumed
+    )
+
+
+# --- starting points -----------------------------------------------------------------------------------
+
+
+def _starts(
+    problem: Problem, settings: Settings, context: RunContext
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Inputs that generate the data [prior, chain, input], the same for all methods, and redraws [prior, chain]."""
+    find = _posterior_points if settings.start == "posterior" else _prior_points
+    points = [find(problem, settings, context, name) for name in problem.priors]
+    return np.stack([p[0] for p in points]), np.stack([p[1] for p in points])
+
+
+def _prior_points(
+    problem: Problem, settings: Settings, context: RunContext, prior: str
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    model = problem.model(prior)
+    keys = jnp.stack(
+        [
+            stream(context.seed, context.study, "start", problem.label, prior, chain)
+            for chain in range(settings.n_chains)
+        ]
+    )
+    points = jax.jit(lambda keys: jax.lax.map(lambda key: initial_inputs(key, model, _MOST_REDRAWS), keys))(
+        keys
+    )
+    residuals = np.asarray(points.residual)
+    if not np.all(residuals < LARGEST_RESIDUAL):
+        raise SettingsError(
+            f"none of {_MOST_REDRAWS} draws from the prior ({problem.describe(prior)}) can generate every "
+            f"observation: the data run from {problem.observations.min():g} to {problem.observations.max():g}; "
+            "shift and scale the data to be near 0 and of spread 1, or set prior=own with a larger prior_sd and "
+            "a prior_rate near the spread of the data"
+        )
+    return np.asarray(points.inputs), np.asarray(points.n_redraws)
+
+
+def _posterior_points(
+    problem: Problem, settings: Settings, context: RunContext, prior: str
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    model = problem.model(prior)
+    key = stream(context.seed, context.study, "posterior start", problem.label, prior)
+    n_draws = -(-settings.n_chains // _POSTERIOR_WALKERS)
+
+    def draw(key: Array) -> Array:
+        draws, _ = reference_draws(
+            key, model, "exact", n_walkers=_POSTERIOR_WALKERS, n_burn_in=_POSTERIOR_BURN_IN, n_draws=n_draws
+        )
+        return draws.reshape(-1, N_PARAMETERS)[: settings.n_chains]
+
+    points = jax.jit(
+        lambda key: jax.lax.map(lambda z: fibre_point(inputs_of_parameters(z, model), model), draw(key))
+    )(key)
+    return np.asarray(points.inputs), np.zeros(settings.n_chains, dtype=np.int64)
+
+
+# --- kernels -------------------------------------------------------------------------------------------
+
+
+def _sampler(problem: Problem, settings: Settings, starts: NDArray[np.float64]) -> Sampler:
+    all_starts = jnp.asarray(starts)
+    any_prior = problem.model(next(iter(problem.priors)))
+
+    def model_of(swept: Parameters) -> GeneralisedLambdaModel:
+        return any_prior._replace(prior=problem.traced_prior(swept["prior"]))
+
+    def build(swept: Parameters) -> Kernel:
+        return _kernel(model_of(swept), settings, swept)
+
+    def initial(key: Array, swept: Parameters) -> PhasedState:
+        del key
+        model = model_of(swept)
+        inputs = all_starts[swept["prior"].astype(jnp.int32), swept["chain"].astype(jnp.int32)]
+        if settings.method == "modified_abc":
+            inputs = parameters(inputs[:N_PARAMETERS], model.prior)
+        state: PhasedState = _kernel(model, settings, swept).init(inputs)
+        return state
+
+    record_method: Callable[[Any, Any], dict[str, Array]] = _RECORD[settings.method]
+
+    def record(state: PhasedState, info: Any) -> dict[str, Array]:
+        common = {"accepted": info.accepted, "acceptance_probability": info.acceptance_probability}
+        # A kernel does not know the prior: positions are turned into parameters after the run.
+        return common | record_method(state.inner, info)
+
+    return Sampler(build, initial, record)
+
+
+def _kernel(model: GeneralisedLambdaModel, settings: Settings, swept: Parameters) -> Kernel:
+    unit = swept["tolerance"] if settings.step_unit == "tolerance" else 1.0
+    if settings.method == "modified_abc":
+        kernel = modified_abc(
+            quantile_at_probability,
+            lambda z: log_prior_parameters(z, model.prior),
+            model.observations,
+            swept["tolerance"],
+            swept["step_size"] * unit,
+            N_PARAMETERS,
+            swept["n_bisections"].astype(jnp.int32),
+        )
+        return phased(lambda _: kernel, 0, swept["step_size"], 0.0, 0)
+    n_steps, dim = (settings.min_steps, settings.max_steps), input_dim(model)
+
+    def build(step_size: Array) -> Kernel:
+        if settings.method == "constrained_hmc":
+            return constrained_hmc(
+                conditioned_model(model), step_size, n_steps, dim, n_inner_steps=settings.n_inner_steps
+            )
+        return hamiltonian_monte_carlo(
+            lambda inputs: abc_log_density(model, inputs, swept["tolerance"]), step_size, n_steps, dim
+        )
+
+    return phased(
+        build,
+        settings.n_warm_up,
+        swept["step_size"] * unit,
+        settings.warm_up_step_size,
+        settings.warm_up_steps,
+    )
+
+
+def _record_modified_abc(state: Any, info: ModifiedABCInfo) -> dict[str, Array]:
+    return {
+        "z": state.position,
+        "log_density": state.log_density,
+        "n_evaluations": info.n_quantiles,
+        "n_outside_prior": info.n_outside_prior,
+        "n_outside_tolerance": info.n_outside_tolerance,
+    }
+
+
+def _record_constrained(state: Any, info: ConstrainedInfo) -> dict[str, Array]:
+    errors = info.errors._asdict()
+    return {
+        "inputs": state.position[:N_PARAMETERS],
+        "own_inputs": state.position[N_PARAMETERS:],
+        "log_density": -state.potential,
+        "n_evaluations": info.errors.n_projection_iterations + info.errors.n_projections,
+        "n_steps": info.n_steps,
+        **errors,
+    }
+
+
+def _record_hmc(state: Any, info: HMCInfo) -> dict[str, Array]:
+    return {
+        "inputs": state.position[:N_PARAMETERS],
+        "log_density": state.log_density,
+        "n_evaluations": info.n_gradients,
+        "n_steps": info.n_steps,
+        "n_not_finite": info.n_not_finite,
+    }
+
+
+_RECORD: dict[str, Callable[[Any, Any], dict[str, Array]]] = {
+    "modified_abc": _record_modified_abc,
+    "constrained_hmc": _record_constrained,
+    "abc_hmc": _record_hmc,
+}
+
+
+# --- after the run -------------------------------------------------------------------------------------
+
+
+def _labelled(chains: Chains, problem: Problem, settings: Settings) -> xr.Dataset:
+    """Recorded quantities with dims (prior, swept settings, chain, draw, ...), parameters z in place of inputs."""
+    names = list(chains.axes)
+    coords: dict[str, Any] = {name: chains.axes[name] for name in names}
+    coords["prior"] = list(problem.priors)
+    coords["chain"] = chains.axes["chain"].astype(int)
+    coords["n_bisections"] = chains.axes["n_bisections"].astype(int)
+    arrays = {name: array.squeeze(len(names)) for name, array in chains.draws.items()}
+    if "inputs" in arrays:
+        arrays["z"] = np.stack(
+            [
+                np.asarray(_parameters_of(jnp.asarray(arrays["inputs"][index]), problem.model(prior)))
+                for index, prior in enumerate(problem.priors)
+            ]
+        )
+    if "own_inputs" in arrays:
+        arrays["residual"] = np.stack(
+            [
+                _residuals(arrays["inputs"][index], arrays["own_inputs"][index], problem.model(prior))
+                for index, prior in enumerate(problem.priors)
+            ]
+        )
+    variables = {
+        name: ((*names, "draw", *(("parameter",) if name == "z" else ())), array)
+        for name, array in arrays.items()
+        if name not in ("inputs", "own_inputs")
+    }
+    coords["parameter"] = list(PARAMETER_NAMES)
+    data = xr.Dataset(variables, coords=coords)
+    fixed = [name for name in _AXES if name != "prior" and name not in settings.batch]
+    return data.squeeze(fixed, drop=True)
+
+
+@jax.jit
+def _parameters_of(inputs: Array, model: GeneralisedLambdaModel) -> Array:
+    flat = jax.vmap(lambda own: parameters(own, model.prior))(inputs.reshape(-1, N_PARAMETERS))
+    return flat.reshape(inputs.shape)
+
+
+def _residuals(
+    inputs: NDArray[np.float64], own: NDArray[np.float64], model: GeneralisedLambdaModel
+) -> NDArray[np.float64]:
+    """Largest |x(u) - observation| of every stored state."""
+    joined = np.concatenate([inputs, own], axis=-1)
+
+    def largest(one: Array) -> Array:
+        return jnp.max(jnp.abs(generate(one, model.prior) - model.observations))
+
+    flat = jax.jit(lambda every: jax.lax.map(largest, every))(joined.reshape(-1, joined.shape[-1]))
+    return np.asarray(flat).reshape(joined.shape[:-1])
+
+
+def _check_moves(draws: xr.Dataset, settings: Settings) -> None:
+    """Refuses chains that say nothing: no accepted proposal in any chain at a step size, or anywhere."""
+    moved = draws["accepted"].isel(draw=slice(settings.n_warm_up, None)).any(["chain", "draw"])
+    # Chains of modified ABC may stick for long, which is a finding; so may some of several step sizes.
+    many = settings.method == "modified_abc" or "step_size" in settings.batch
+    if bool(moved.any() if many else moved.all()):
+        return
+    where = "" if many else f" with {_first_still(moved)}"
+    counts = {
+        str(n): int(draws[n].sum())
+        for n in draws.data_vars
+        if str(n).startswith("n_not") or n == "n_irreversible"
+    }
+    reasons = ", ".join(f"{name}={count}" for name, count in counts.items() if count)
+    steps = ", ".join(f"{step:g}" for step in batch_values(settings, "step_size"))
+    raise SettingsError(
+        f"no proposal of {settings.n_chains} chains in {settings.n_draws} iterations{where} was accepted at "
+        f"step_size={steps} ({reasons or 'no integration errors'}): there is no posterior to report. Use a "
+        "smaller step_size, or more and smaller warm-up steps (n_warm_up, warm_up_step_size), or start=posterior"
+        + ("; more n_inner_steps also help" if settings.method == "constrained_hmc" else "")
+    )
+
+
+def _first_still(moved: xr.DataArray) -> str:
+    still = moved.stack(point=moved.dims).where(lambda flag: ~flag, drop=True)
+    index = still["point"].values[0]
+    return ", ".join(f"{name}={value}" for name, value in zip(moved.dims, index, strict=True))

@@ -1,0 +1,196 @@
+"""Settings of the generalised lambda study. No JAX, no pandas: the Snakefile imports this."""
+
+import dataclasses
+
+from auxmc.data.reading import DataError, read_matrix
+from auxmc.engine.config import CaseSettings, SettingsError, setting
+
+__all__ = [
+    "BATCHABLE",
+    "FIGURES",
+    "METHODS",
+    "ROWS",
+    "SWEEP_QUANTITIES",
+    "TITLE",
+    "Row",
+    "Settings",
+    "batch_values",
+    "check",
+    "data_files",
+]
+
+TITLE = "Generalised lambda distribution"
+METHODS = ("modified_abc", "constrained_hmc", "abc_hmc")
+BATCHABLE = ("step_size", "tolerance", "n_bisections", "prior")
+SWEEP_QUANTITIES = ("ess_per_second", "acceptance", "posterior_mean", "posterior_sd", "psrf")
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A row of the figures.
+
+    Attributes:
+        case: name of the case.
+        label: what the method is called.
+        target: name of its reference posterior.
+        colour: of the method in every figure.
+    """
+
+    case: str
+    label: str
+    target: str
+    colour: str
+
+
+# Okabe and Ito's blue, green, sky blue and vermilion.
+ROWS = (
+    Row("modified_abc", r"modified ABC, $\epsilon$ = 0.1", "cube_0.1", "#0072B2"),
+    Row("constrained_hmc", "constrained HMC", "exact", "#009E73"),
+    Row("abc_hmc_005", r"ABC HMC, $\epsilon$ = 0.05", "gaussian_0.05", "#56B4E9"),
+    Row("abc_hmc_025", r"ABC HMC, $\epsilon$ = 0.25", "gaussian_0.25", "#D55E00"),
+)
+"""Methods in the order of the published figures."""
+
+FIGURES: dict[str, str] = {
+    "fig_4_6": "Data: histogram of the 250 observed values in 20 bins as a density, rug of the values, and kernel "
+    "density estimate of 10 000 fresh draws of the generating distribution. No bands: one data set.",
+    "fig_4_7": "Marginal posteriors of the parameters by method (rows) under the strong prior: histograms of all "
+    "chains in 40 bins that are common to a column (draws outside them count in the density), a reference posterior "
+    "of the same target (line; kernel density of differential evolution draws) and the generating values (dashed). "
+    "The footer gives the sizes of the chains.",
+    "fig_4_8": "Effective sample size per second of run time, warm-up included, for each parameter under the strong "
+    "prior. Bars: mean over the chains of a method; error bars: one standard error of that mean. Chains ran one "
+    "after the other and share the run time by their counted work.",
+    "fig_prior": "What the prior changes: marginal posteriors of the parameters given the data exactly, under the "
+    "strong and the weak prior. Lines: reference posteriors; markers: histograms of constrained HMC; dashed: "
+    "generating values.",
+    "fig_step_size": "Accept rate of HMC against its step size, for three tolerances of the Gaussian kernel. Chains "
+    "start at draws from the posterior. Lines: mean over chains; dots: single chains; dotted: 0.9.",
+}
+
+
+@dataclasses.dataclass
+class Settings(CaseSettings):
+    """One case: chains of one method under one or more priors, or the reference posteriors."""
+
+    design: str = setting(
+        "chains",
+        "chains of a method, or reference posteriors and facts of the prior",
+        choices=("chains", "reference"),
+    )
+    data: str = setting("", "CSV file with one column of your own observations; empty for the published data")
+    data_seed: int = setting(
+        20170628,
+        "seed of the simulated data; that of the published data by default",
+        minimum=0,
+        maximum=2**32 - 1,
+    )
+    n_data: int = setting(250, "simulated observations", minimum=2, maximum=100_000)
+    prior: str = setting(
+        "strong",
+        "strong: sd 1 and rate 1; weak: sd 10 and rate 0.1; own: prior_sd and prior_rate",
+        choices=("strong", "weak", "own"),
+    )
+    prior_sd: float = setting(
+        1.0, "standard deviation of z1, z3 and z4 (prior=own)", minimum=1e-6, maximum=1e6
+    )
+    prior_rate: float = setting(
+        1.0, "rate of the exponential law of z2 (prior=own)", minimum=1e-6, maximum=1e6
+    )
+    method: str = setting("constrained_hmc", "transition operator", choices=METHODS)
+    tolerance: float = setting(
+        0.1,
+        "half side of the cube (modified_abc) or standard deviation of the normal law (abc_hmc)",
+        unit="units of the data",
+        minimum=1e-6,
+        maximum=1e6,
+    )
+    step_size: float = setting(
+        0.6,
+        "integrator step (constrained_hmc, abc_hmc) or half side of the cube of proposals (modified_abc)",
+        minimum=1e-9,
+        maximum=1e3,
+    )
+    step_unit: str = setting(
+        "absolute", "step_size as it is, or in multiples of the tolerance", choices=("absolute", "tolerance")
+    )
+    min_steps: int = setting(5, "fewest integrator steps of a trajectory", minimum=1, maximum=100_000)
+    max_steps: int = setting(10, "most integrator steps of a trajectory", minimum=1, maximum=100_000)
+    n_inner_steps: int = setting(
+        4, "geodesic sub-steps of an integrator step (constrained_hmc)", minimum=1, maximum=1000
+    )
+    n_bisections: int = setting(
+        16, "halvings for each end of a bracket (modified_abc)", minimum=1, maximum=50
+    )
+    n_warm_up: int = setting(
+        200, "iterations of warm-up, not counted in n_draws", minimum=0, maximum=10_000_000
+    )
+    warm_up_step_size: float = setting(0.05, "step size during warm-up", minimum=1e-9, maximum=1e3)
+    warm_up_steps: int = setting(2, "integrator steps during warm-up", minimum=1, maximum=100_000)
+    start: str = setting(
+        "prior",
+        "first parameters: prior draws that can generate the data, or draws from the exact posterior",
+        choices=("prior", "posterior"),
+    )
+    gaussian_tolerances: list[float] = setting(
+        [0.05, 0.25],
+        "tolerances of the Gaussian kernel (design reference); may be empty",
+        minimum=1e-3,
+        maximum=1e6,
+    )
+    limit_tolerances: list[float] = setting(
+        [0.025, 0.05, 0.1, 0.2],
+        "tolerances at which the approach to the exact posterior is measured (design reference); may be empty",
+        minimum=1e-3,
+        maximum=1e6,
+    )
+    n_walkers: int = setting(
+        32, "walkers of a reference posterior, an even number", minimum=8, maximum=10_000
+    )
+    n_burn_in: int = setting(
+        250, "discarded iterations of a reference posterior", minimum=10, maximum=1_000_000
+    )
+    n_prior_draws: int = setting(
+        10_000, "data sets drawn from the prior (design reference)", minimum=100, maximum=10_000_000
+    )
+
+
+def batch_values(settings: Settings, name: str) -> list[float] | list[str]:
+    """Values of a setting that a case runs: those of the batch, or the one value."""
+    values: list[float] | list[str] = settings.batch.get(name, [getattr(settings, name)])
+    return values
+
+
+def check(settings: Settings) -> None:
+    """Rules across fields, and the user's data.
+
+    Raises:
+        SettingsError: settings that contradict each other.
+        DataError: the data file cannot be used.
+    """
+    for name in settings.batch:
+        if name not in BATCHABLE:
+            raise SettingsError(f"batch.{name}: this study runs together only {', '.join(BATCHABLE)}")
+    if settings.design == "reference" and set(settings.batch) - {"prior"}:
+        raise SettingsError("design=reference runs together only priors: batch.prior")
+    if settings.min_steps > settings.max_steps:
+        raise SettingsError(
+            f"min_steps must be at most max_steps, got {settings.min_steps} and {settings.max_steps}"
+        )
+    if settings.n_walkers % 2:
+        raise SettingsError(f"n_walkers must be even, got {settings.n_walkers}")
+    if settings.step_unit == "tolerance" and settings.method == "constrained_hmc":
+        raise SettingsError("step_unit=tolerance needs a method with a tolerance: modified_abc or abc_hmc")
+    if "n_bisections" in settings.batch and settings.method != "modified_abc":
+        raise SettingsError(f"batch.n_bisections: method={settings.method} makes no bisections")
+    if "tolerance" in settings.batch and settings.method == "constrained_hmc":
+        raise SettingsError("batch.tolerance: method=constrained_hmc has no tolerance")
+    if settings.data:
+        columns = read_matrix(settings.data).shape[1]
+        if columns != 1:
+            raise DataError(f"{settings.data}: has {columns} columns, needs one column of observations")
+
+
+def data_files(settings: Settings) -> list[str]:
+    """Files whose content the result depends on."""
+    return [settings.data] if settings.data else []

@@ -1,0 +1,312 @@
+"""Independent observations from the generalised lambda distribution, as a differentiable map of random inputs.
+
+The distribution has no closed-form density: only its quantile function is known. With z = (z1, z2, z3, z4),
+
+    q(p | z) = z1 + [(p^z3 - 1)/z3 - ((1 - p)^z4 - 1)/z4] / z2,    0 < p < 1, z2 > 0,
+
+z1 is a location, z2 an inverse scale, z3 and z4 the shapes of the left and right tail. The sources print a
+plus sign between the two terms; with it q is not increasing and cannot give the published data, so the minus
+sign is used here. Everything is evaluated in the logit l = log p - log(1 - p), because 1 - p rounds to zero
+from l = 37 on.
+
+Source: PhD thesis, section 4.10.1; Graham and Storkey 2017, section 10.1 (sign corrected).
+"""
+
+import math
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import ArrayLike, NDArray
+
+from auxmc.models.abc_kernels import log_gaussian_kernel
+from auxmc.models.conditioned import ConditionedModel
+from auxmc.numerics.jacobians import Jacobian, diagonal_jacobian
+
+__all__ = [
+    "GENERATING_PARAMETERS",
+    "LOGISTIC_RATE",
+    "N_PARAMETERS",
+    "PARAMETER_NAMES",
+    "PRIORS",
+    "GeneralisedLambdaModel",
+    "LambdaPrior",
+    "abc_log_density",
+    "conditioned_model",
+    "generalised_lambda_model",
+    "generate",
+    "input_dim",
+    "log_prior",
+    "log_prior_parameters",
+    "parameters",
+    "published_observations",
+    "quantile",
+    "quantile_at_probability",
+    "quantile_slope",
+    "sample_parameter_inputs",
+    "simulate_observations",
+    "support",
+]
+
+N_PARAMETERS = 4
+PARAMETER_NAMES = ("z1", "z2", "z3", "z4")
+GENERATING_PARAMETERS = (5.0, 1.0, 0.4, -0.1)
+LOGISTIC_RATE = math.pi / math.sqrt(3.0)
+"""A logistic input v of unit variance has the logit LOGISTIC_RATE * v."""
+
+_DATA_SEED, _N_DATA = 20170628, 250
+# Below this |x| Taylor series replace h(x) = expm1(x)/x and its derivative, where terms cancel.
+_SERIES_BELOW = 0.02
+_SERIES = tuple(1.0 / math.factorial(k + 1) for k in range(8))
+_SLOPE_SERIES = tuple((k + 1.0) / math.factorial(k + 2) for k in range(8))
+
+
+class LambdaPrior(NamedTuple):
+    """Prior of the parameters: z1, z3, z4 ~ N(0, sd^2) and z2 ~ Exponential(rate), independent.
+
+    Attributes:
+        sd: standard deviation, in units of the data for z1 (z3 and z4 are pure numbers); may be traced.
+        rate: rate of the exponential law, in units of the data; may be traced.
+    """
+
+    sd: Array | float
+    rate: Array | float
+
+
+PRIORS = {"strong": LambdaPrior(1.0, 1.0), "weak": LambdaPrior(10.0, 0.1)}
+"""That of the published runs, and the weaker one that it replaced."""
+
+
+class GeneralisedLambdaModel(NamedTuple):
+    """Observations and prior.
+
+    Attributes:
+        observations: data [data].
+        prior: of the parameters.
+    """
+
+    observations: Array
+    prior: LambdaPrior
+
+
+def generalised_lambda_model(
+    observations: ArrayLike, prior_sd: float = 1.0, prior_rate: float = 1.0
+) -> GeneralisedLambdaModel:
+    """Model of any vector of observations.
+
+    Args:
+        observations: finite numbers [data], at least 2.
+        prior_sd: standard deviation of the prior of z1, z3 and z4.
+        prior_rate: rate of the prior of z2.
+
+    Raises:
+        ValueError: the observations are not a vector of finite numbers, the message naming the first bad
+        entry; or the prior
+            is not positive.
+
+    >>> generalised_lambda_model([2.0, 3.5]).observations.shape
+    (2,)
+    """
+    values = np.asarray(observations)
+    if values.ndim != 1 or values.size < 2:
+        raise ValueError(
+            f"observations must be a vector [data] of at least 2 numbers, got shape {values.shape}"
+        )
+    try:
+        numbers = values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"observations must be numbers, got {error}") from error
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    if bad.size:
+        raise ValueError(
+            f"observations must be finite, got {numbers[bad[0]]} at entry {bad[0]} (counted from 0); "
+            f"{bad.size} of {numbers.size} entries are not finite: correct or remove them"
+        )
+    for name, value in (("prior_sd", prior_sd), ("prior_rate", prior_rate)):
+        if not (math.isfinite(value) and value > 0.0):
+            raise ValueError(f"{name} must be a positive number, got {value}")
+    return GeneralisedLambdaModel(jnp.asarray(numbers), LambdaPrior(prior_sd, prior_rate))
+
+
+# --- the distribution ----------------------------------------------------------------------------------
+
+
+def quantile(logits: Array, z: Array) -> Array:
+    """Quantile function q at p = 1/(1 + exp(-l)).
+
+    Args:
+        logits: l [...], any real numbers.
+        z: parameters [4].
+
+    Returns:
+        Quantiles [...], in units of the data; infinite where they exceed the range of float64.
+    """
+    log_p, log_rest = _log_probabilities(logits)
+    return z[0] + (_power_integral(log_p, z[2]) - _power_integral(log_rest, z[3])) / z[1]
+
+
+def quantile_at_probability(probabilities: Array, z: Array) -> Array:
+    """Quantile function at probabilities p [...] between 0 and 1, for parameters z [4]."""
+    return quantile(jnp.log(probabilities) - jnp.log1p(-probabilities), z)
+
+
+def quantile_slope(logits: Array, z: Array) -> Array:
+    """Derivative dq/dl = [p^z3 (1 - p) + (1 - p)^z4 p] / z2 at logits l [...], for parameters z [4]."""
+    log_p, log_rest = _log_probabilities(logits)
+    return (jnp.exp(z[2] * log_p + log_rest) + jnp.exp(z[3] * log_rest + log_p)) / z[1]
+
+
+def support(z: Array) -> tuple[Array, Array]:
+    """Ends of the support, scalars in units of the data.
+
+    Returns:
+        z1 - 1/(z2 z3), or minus infinity unless z3 > 0; z1 + 1/(z2 z4), or infinity unless z4 > 0.
+    """
+    return z[0] - _reach(z[1], z[2]), z[0] + _reach(z[1], z[3])
+
+
+def published_observations() -> NDArray[np.float64]:
+    """The 250 published values, made again from their random numbers [data]."""
+    return simulate_observations(_DATA_SEED, _N_DATA)
+
+
+def simulate_observations(
+    seed: int, n_data: int, z: tuple[float, float, float, float] = GENERATING_PARAMETERS
+) -> NDArray[np.float64]:
+    """Draws a data set with NumPy's legacy generator, which is the one that made the published data.
+
+    Args:
+        seed: of `numpy.random.RandomState`.
+        n_data: number of values.
+        z: generating parameters.
+
+    Returns:
+        Observations [data].
+    """
+    uniforms = np.random.RandomState(seed).uniform(size=n_data)
+    return np.asarray(quantile_at_probability(jnp.asarray(uniforms), jnp.asarray(z)))
+
+
+# --- the model as a map of random inputs ---------------------------------------------------------------
+
+
+def input_dim(model: GeneralisedLambdaModel) -> int:
+    """Number of random inputs: four for the parameters, then one for each observation."""
+    return N_PARAMETERS + model.observations.shape[0]
+
+
+def parameters(parameter_inputs: Array, prior: LambdaPrior) -> Array:
+    """Parameters z [4] as a function of the inputs (a, b, c, d) [4].
+
+    z1 = sd a, z3 = sd b, z4 = sd c with normal inputs; z2 = log(1 + exp(r d))/rate with a logistic input of unit
+    variance, r being LOGISTIC_RATE.
+    """
+    a, b, c, d = parameter_inputs
+    scale = jax.nn.softplus(LOGISTIC_RATE * d) / prior.rate
+    return jnp.stack([prior.sd * a, scale, prior.sd * b, prior.sd * c])
+
+
+def generate(inputs: Array, prior: LambdaPrior) -> Array:
+    """Generated observations x [data] as a function of all inputs [4 + data]."""
+    z = parameters(inputs[:N_PARAMETERS], prior)
+    return quantile(LOGISTIC_RATE * inputs[N_PARAMETERS:], z)
+
+
+def log_prior(inputs: Array) -> Array:
+    """Log density of the inputs [4 + data] up to a constant: three normal, the others logistic."""
+    logits = LOGISTIC_RATE * inputs[N_PARAMETERS - 1 :]
+    logistic = jax.nn.log_sigmoid(logits) + jax.nn.log_sigmoid(-logits)
+    return -0.5 * jnp.sum(jnp.square(inputs[: N_PARAMETERS - 1])) + jnp.sum(logistic)
+
+
+def log_prior_parameters(z: Array, prior: LambdaPrior) -> Array:
+    """Log prior density of the parameters z [4], up to a constant; minus infinity unless z2 > 0."""
+    normal = -0.5 * jnp.sum(jnp.square(z[jnp.array([0, 2, 3])] / prior.sd))
+    return jnp.where(z[1] > 0.0, normal - prior.rate * z[1], -jnp.inf)
+
+
+def sample_parameter_inputs(key: Array) -> Array:
+    """Draws the four parameter inputs (a, b, c, d) from their prior [4]."""
+    normal_key, logistic_key = jax.random.split(key)
+    d = jax.random.logistic(logistic_key, dtype=jnp.float64) / LOGISTIC_RATE
+    return jnp.append(jax.random.normal(normal_key, (N_PARAMETERS - 1,), dtype=jnp.float64), d)
+
+
+def conditioned_model(model: GeneralisedLambdaModel) -> ConditionedModel:
+    """The model conditioned on its observations: c(u) = x(u) - observations, with Jacobian [block | diagonal].
+
+    The block [data, 4] holds derivatives in the parameter inputs, the diagonal [data] those in each
+    observation's own input.
+    """
+    prior = model.prior
+
+    def constraint(inputs: Array) -> Array:
+        return generate(inputs, prior) - model.observations
+
+    def jacobian(inputs: Array) -> Jacobian:
+        logits = LOGISTIC_RATE * inputs[N_PARAMETERS:]
+        z = parameters(inputs[:N_PARAMETERS], prior)
+        log_p, log_rest = _log_probabilities(logits)
+        scale_slope = LOGISTIC_RATE * jax.nn.sigmoid(LOGISTIC_RATE * inputs[3]) / prior.rate
+        columns = [
+            jnp.full_like(logits, prior.sd),
+            prior.sd * _power_integral_slope(log_p, z[2]) / z[1],
+            -prior.sd * _power_integral_slope(log_rest, z[3]) / z[1],
+            -(quantile(logits, z) - z[0]) / z[1] * scale_slope,
+        ]
+        return diagonal_jacobian(jnp.stack(columns, axis=1), LOGISTIC_RATE * quantile_slope(logits, z))
+
+    return ConditionedModel(log_prior, constraint, jacobian)
+
+
+def abc_log_density(model: GeneralisedLambdaModel, inputs: Array, tolerance: Array | float) -> Array:
+    """Log density of the inputs [4 + data] given the observations under a Gaussian kernel, up to a constant.
+
+    Args:
+        model: observations and prior.
+        inputs: where to evaluate.
+        tolerance: standard deviation of the kernel, in units of the data; may be traced.
+
+    Returns:
+        Scalar in nats; minus infinity where the generator overflows.
+    """
+    residual = generate(inputs, model.prior) - model.observations
+    return log_prior(inputs) + log_gaussian_kernel(residual, tolerance)
+
+
+def _log_probabilities(logits: Array) -> tuple[Array, Array]:
+    """Logs of p and of 1 - p, neither of which need be representable."""
+    common = jnp.log1p(jnp.exp(-jnp.abs(logits)))
+    return jnp.minimum(logits, 0.0) - common, jnp.minimum(-logits, 0.0) - common
+
+
+def _power_integral(log_p: Array, a: Array) -> Array:
+    """(p^a - 1)/a as log p times h(a log p), which is log p at a = 0."""
+    x = a * log_p
+    small = jnp.abs(x) < _SERIES_BELOW
+    # Both branches must be finite, or the gradient of `where` is not.
+    near, far = jnp.where(small, x, 0.0), jnp.where(small, 1.0, x)
+    return log_p * jnp.where(small, _polynomial(_SERIES, near), jnp.expm1(far) / far)
+
+
+def _power_integral_slope(log_p: Array, a: Array) -> Array:
+    """Derivative of `_power_integral` in a: (log p)^2 h'(a log p), with h'(x) = (e^x - h(x))/x."""
+    x = a * log_p
+    small = jnp.abs(x) < _SERIES_BELOW
+    near, far = jnp.where(small, x, 0.0), jnp.where(small, 1.0, x)
+    slope = (jnp.exp(far) - jnp.expm1(far) / far) / far
+    return jnp.square(log_p) * jnp.where(small, _polynomial(_SLOPE_SERIES, near), slope)
+
+
+def _polynomial(coefficients: tuple[float, ...], x: Array) -> Array:
+    total = jnp.full_like(x, coefficients[-1])
+    for coefficient in coefficients[-2::-1]:
+        total = total * x + coefficient
+    return total
+
+
+def _reach(scale: Array, shape: Array) -> Array:
+    bounded = shape > 0.0
+    return jnp.where(bounded, 1.0 / (scale * jnp.where(bounded, shape, 1.0)), jnp.inf)

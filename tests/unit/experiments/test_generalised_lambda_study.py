@@ -1,0 +1,483 @@
+"""The generalised lambda study: tiny runs, and claims and figures on made-up tables."""
+
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from matplotlib.figure import Figure
+
+from auxmc.engine.claims import judge, read_claims
+from auxmc.engine.config import PRESETS, SettingsError
+from auxmc.engine.lanes import RunContext
+from auxmc.engine.results import write_result
+from auxmc.engine.tables import tidy_table
+from auxmc.kernels.hmc import hamiltonian_monte_carlo
+from auxmc.plots.style import use_style
+from experiments.catalogue import load_study
+from experiments.generalised_lambda import claims, figures, run
+from experiments.generalised_lambda.measures import (
+    chain_curves,
+    chain_groups,
+    chain_statistics,
+    multivariate_scale_reduction,
+)
+from experiments.generalised_lambda.phases import phased
+from experiments.generalised_lambda.problem import build_problem
+from experiments.generalised_lambda.reference import limit_statistics, targets
+from experiments.generalised_lambda.settings import FIGURES, ROWS, SWEEP_QUANTITIES
+
+STUDY = load_study("generalised_lambda")
+CLAIMS = read_claims(Path(claims.__file__).parent / "claims.csv")
+NAMES = ["z1", "z2", "z3", "z4"]
+MEANS = np.array([4.705, 0.96, 0.53, -0.16])
+SDS = np.array([0.108, 0.1, 0.085, 0.075])
+ERRORS = ("n_not_converged", "n_not_converged_reverse", "n_irreversible", "n_not_finite", "n_singular")
+
+
+def _run(tmp_path: Path, *overrides: str):
+    settings = STUDY.settings(["preset=smoke", *overrides])
+    return run.run(settings, RunContext("generalised_lambda", settings.seed, tmp_path, "identity", "tiny"))
+
+
+# --- made-up draws and tables --------------------------------------------------------------------------
+
+
+def _draws(dims: dict[str, list], n_draws: int, counters: tuple[str, ...], scale: float = 1.0) -> xr.Dataset:
+    """Independent draws of a normal posterior at every point, with constant work and flags."""
+    rng = np.random.default_rng(len(counters) + n_draws)
+    shape = (*(len(values) for values in dims.values()), n_draws)
+    z = MEANS + scale * SDS * rng.normal(size=(*shape, 4))
+    names = (*dims, "draw")
+    variables = {
+        "z": ((*names, "parameter"), z),
+        "accepted": (names, rng.uniform(size=shape) < 0.9),
+        "acceptance_probability": (names, np.full(shape, 0.9)),
+        "log_density": (names, np.zeros(shape)),
+        "n_evaluations": (names, np.full(shape, 10)),
+        **{name: (names, np.zeros(shape, dtype=int)) for name in counters},
+    }
+    return xr.Dataset(variables, coords={**dims, "parameter": NAMES})
+
+
+def _constrained_draws(dims: dict[str, list], n_draws: int) -> xr.Dataset:
+    draws = _draws(dims, n_draws, (*ERRORS, "n_fallback", "n_projections", "n_projection_iterations"))
+    draws["n_projections"] += 40
+    draws["n_projection_iterations"] += 120
+    draws["residual"] = xr.full_like(draws["log_density"], 1e-13)
+    return draws
+
+
+def _reference(n_draws: int = 60) -> dict[str, xr.Dataset]:
+    rng = np.random.default_rng(3)
+    names = ["exact", "cube_0.1", "gaussian_0.05", "gaussian_0.25"]
+    widths = np.array([1.0, 1.02, 1.01, 1.3])[:, None]
+    shift = np.array([0.0, 0.5])[:, None, None]
+    mean = MEANS + shift * SDS + np.zeros((2, 4, 4))
+    sd = (SDS * widths)[None] + np.zeros((2, 4, 4))
+    dims, coords = (
+        ("prior", "target", "parameter"),
+        {
+            "prior": ["strong", "weak"],
+            "target": names,
+            "parameter": NAMES,
+        },
+    )
+    tolerances = [0.05, 0.1, 0.2]
+    limit = np.square(tolerances)[:, None] * np.array([2.0, 0.5, 1.0, 0.2])
+    statistics = {
+        "reference_mean": (dims, mean),
+        "reference_sd": (dims, sd),
+        "reference_mcse_mean": (dims, 0.002 + np.zeros(mean.shape)),
+        "reference_mcse_sd": (dims, 0.002 + np.zeros(mean.shape)),
+        "limit_shift": (("limit_tolerance", "parameter"), limit),
+        "limit_shift_error": (("limit_tolerance", "parameter"), 1e-5 + np.zeros(limit.shape)),
+        "prior_not_finite_share": (("prior",), [0.0, 0.04]),
+        "prior_over_1e10_share": (("prior",), [0.0, 0.3]),
+        "data_difference": ((), 0.0),
+        "n_observations": ((), 250.0),
+    }
+    curves = {
+        "reference_z": (
+            ("prior", "target", "index", "parameter"),
+            mean[:, :, None] + sd[:, :, None] * rng.normal(size=(2, 4, n_draws, 4)),
+        ),
+        "observation": (("datum",), rng.gamma(4.0, 1.5, size=250)),
+        "fresh_density": (("point",), np.full(30, 0.05)),
+    }
+    return {
+        "statistics": xr.Dataset(statistics, coords={**coords, "limit_tolerance": tolerances}),
+        "curves": xr.Dataset(curves, coords={**coords, "point": np.linspace(0.0, 20.0, 30)}),
+    }
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """Summary and curves as the study's cases would make them, from made-up draws."""
+    folder = tmp_path_factory.mktemp("results")
+    both = {"prior": ["strong", "weak"], "chain": [0, 1, 2]}
+    strong = {"prior": ["strong"], "chain": [0, 1, 2]}
+    steps = {"tolerance": [0.05, 0.1, 0.25], "step_size": [0.005, 0.01, 0.015, 0.02, 0.03]}
+    step_draws = _draws({"prior": ["strong"], **steps, "chain": [0, 1]}, 30, ("n_not_finite",))
+    falling = xr.DataArray(
+        [0.99, 0.95, 0.85, 0.6, 0.2], dims="step_size", coords={"step_size": steps["step_size"]}
+    )
+    step_draws["acceptance_probability"] = step_draws["acceptance_probability"] * 0.0 + falling
+    abc_counters = ("n_outside_prior", "n_outside_tolerance")
+    made = {
+        "constrained_hmc": (_constrained_draws(both, 420), ["n_warm_up=20"]),
+        "modified_abc": (_draws(both, 320, abc_counters), ["method=modified_abc", "n_warm_up=20"]),
+        "abc_hmc_025": (_draws(strong, 330, ("n_not_finite",), 1.3), ["method=abc_hmc", "n_warm_up=30"]),
+        "abc_hmc_005": (_draws(strong, 340, ("n_not_finite",)), ["method=abc_hmc", "n_warm_up=40"]),
+        "no_warm_up": (_constrained_draws(strong, 20), ["n_warm_up=0"]),
+        "step_sizes": (step_draws, ["method=abc_hmc", "n_warm_up=0"]),
+        "bisections": (
+            _draws({"prior": ["strong"], "n_bisections": [12, 16, 24], "chain": [0, 1]}, 50, abc_counters),
+            ["method=modified_abc", "n_warm_up=0"],
+        ),
+        "weak_starts": (
+            _draws({"prior": ["weak"], "chain": [0, 1, 2]}, 60, abc_counters),
+            ["method=modified_abc", "n_warm_up=0"],
+        ),
+    }
+    made["no_warm_up"][0]["n_not_converged"][{"draw": slice(0, 4)}] = 1
+    made["weak_starts"][0]["accepted"][{"chain": 1}] = False
+    # Lengths that count as long enough for claims about mixing.
+    said = {"modified_abc": 9000, "abc_hmc_025": 20_000, "abc_hmc_005": 20_000, "constrained_hmc": 400}
+    for case, (draws, overrides) in made.items():
+        settings = STUDY.settings(overrides)
+        redraws = draws["accepted"].isel(draw=0, drop=True).astype(float)
+        statistics = chain_statistics(draws, settings, 12.0, redraws)
+        groups = {"statistics": statistics, "curves": chain_curves(draws, settings)}
+        _write(folder, case, groups, settings, list(draws["z"].dims), said.get(case, settings.n_draws))
+    reference = STUDY.settings(["design=reference"])
+    _write(folder, "reference", _reference(), reference, ["prior"], reference.n_draws)
+    paths = sorted(folder.glob("*.nc"))
+    return tidy_table(paths, "statistics"), tidy_table(paths, "curves")
+
+
+def _write(
+    folder: Path, case: str, groups: dict[str, xr.Dataset], settings, dims: list[str], n_draws: int
+) -> None:
+    scalars = {k: v for k, v in vars(settings).items() if isinstance(v, str | int | float)}
+    batch = {name: [] for name in ("prior", "step_size", "tolerance", "n_bisections") if name in dims}
+    steps = {"constrained_hmc": 0.6, "abc_hmc_025": 2.5e-3, "abc_hmc_005": 5e-4}
+    about = scalars | {"batch": batch, "n_draws": n_draws, "step_size": steps.get(case, 0.1)}
+    write_result(folder / f"{case}.nc", groups, {"settings": about, "numbers": "digest"})
+
+
+# --- statistics ----------------------------------------------------------------------------------------
+
+
+def test_statistics_are_those_of_the_draws_after_the_warm_up() -> None:
+    draws = _constrained_draws({"prior": ["strong"], "chain": [0, 1, 2]}, 420)
+    draws["z"][{"draw": slice(0, 20)}] = 1e6
+    draws["n_not_converged"][{"chain": 1, "draw": 3}] = 2
+    draws["n_irreversible"][{"chain": 2, "draw": 100}] = 1
+    settings = STUDY.settings(["n_warm_up=20"])
+    redraws = draws["accepted"].isel(draw=0, drop=True).astype(float)
+    found = chain_statistics(draws, settings, 12.0, redraws).isel(prior=0)
+    kept = draws["z"].isel(prior=0, draw=slice(20, None))
+    np.testing.assert_allclose(found["posterior_mean"], kept.mean(["chain", "draw"]))
+    np.testing.assert_allclose(
+        found["acceptance"], draws["accepted"].isel(prior=0, draw=slice(20, None)).mean("draw")
+    )
+    # Independent draws: about as many effective as there are.
+    assert float(found["ess"].mean()) == pytest.approx(400.0, rel=0.15)
+    np.testing.assert_allclose(found["chain_seconds"], 4.0)
+    np.testing.assert_allclose(found["ess_per_second"], found["ess"] / 4.0)
+    np.testing.assert_allclose(found["failed_share"], [0.0, 0.0, 1.0 / 400.0])
+    np.testing.assert_allclose(found["failed_warm_up"], [0.0, 1.0, 0.0])
+    np.testing.assert_allclose(found["failed_early"], [0.0, 1.0, 0.0])
+    np.testing.assert_allclose(found["iterations_per_projection"], 3.0)
+    assert set(SWEEP_QUANTITIES) <= set(found.data_vars)
+
+
+def test_run_time_is_shared_by_work() -> None:
+    draws = _draws({"prior": ["strong"], "chain": [0, 1]}, 50, ())
+    draws["n_evaluations"][{"chain": 1}] = 30
+    settings = STUDY.settings(["n_warm_up=0"])
+    redraws = draws["accepted"].isel(draw=0, drop=True).astype(float)
+    found = chain_statistics(draws, settings, 8.0, redraws)
+    np.testing.assert_allclose(found["chain_seconds"].values.ravel(), [2.0, 6.0])
+
+
+def test_where_no_chain_moved_nothing_is_said_of_the_posterior() -> None:
+    draws = _draws({"step_size": [0.1, 9.0], "prior": ["strong"], "chain": [0, 1]}, 50, ())
+    draws["accepted"][{"step_size": 1}] = False
+    draws["z"][{"step_size": 1}] = 1.0
+    settings = STUDY.settings(["n_warm_up=0"])
+    found = chain_statistics(draws, settings, 8.0, draws["accepted"].isel(draw=0, drop=True).astype(float))
+    still = found.sel(step_size=9.0)
+    for name in ("posterior_mean", "posterior_sd", "ess", "ess_per_second", "psrf", "r_hat"):
+        assert bool(np.isnan(still[name]).all()), name
+    assert bool(np.isfinite(found["posterior_mean"].sel(step_size=0.1)).all())
+    np.testing.assert_array_equal(still["moved"], 0.0)
+    np.testing.assert_array_equal(still["longest_run"], 50.0)
+
+
+def test_multivariate_scale_reduction_is_that_of_the_worst_direction() -> None:
+    rng = np.random.default_rng(5)
+    chains = rng.normal(size=(2, 4, 500))
+    assert multivariate_scale_reduction(chains) == pytest.approx(1.0, abs=0.02)
+    # The difference of the parameters varies between chains, each of them hardly does.
+    chains = chains * np.array([1.0, 0.01])[:, None, None]
+    chains[1] += chains[0] + 0.05 * np.arange(4.0)[:, None]
+    assert multivariate_scale_reduction(chains) > 3.0
+    assert np.isnan(multivariate_scale_reduction(np.ones((2, 3, 10))))
+
+
+def test_draws_are_kept_as_arviz_expects_them() -> None:
+    draws = _draws({"prior": ["strong"], "chain": [0, 1]}, 50, ())
+    groups = chain_groups(draws, STUDY.settings(["n_warm_up=10"]))
+    assert groups["posterior"]["z"].dims[:2] == ("chain", "draw")
+    assert groups["posterior"].sizes["draw"] == 40
+    assert "accepted" in groups["sample_stats"]
+
+
+def test_the_limit_of_small_tolerances_is_approached_in_the_right_order() -> None:
+    problem = build_problem(STUDY.settings([]))
+    rng = np.random.default_rng(2)
+    values = MEANS + 0.1 * SDS * rng.normal(size=(10, 16, 4))
+    exact = xr.DataArray(values, dims=("draw", "walker", "parameter"))
+    found = limit_statistics(problem, exact, [0.05, 0.2])
+    small, large = np.abs(found["limit_shift"].values)
+    assert np.all(small <= large)
+    assert np.all(found["limit_shift_error"] >= 0.0)
+    assert float(found["limit_weight_ess"].sel(limit_tolerance=0.05)) > 150.0
+
+
+def test_reference_targets_are_named_as_the_figures_expect() -> None:
+    settings = STUDY.settings(["design=reference", "tolerance=0.1"])
+    assert {row.target for row in ROWS} == set(targets(settings))
+
+
+# --- the warm-up ---------------------------------------------------------------------------------------
+
+
+def test_the_warm_up_has_its_own_steps_and_then_ends() -> None:
+    build = lambda step: hamiltonian_monte_carlo(lambda x: -0.5 * jnp.sum(x**2), step, (5, 9), dim=2)
+    kernel = phased(build, 2, jnp.asarray(0.3), 0.01, 3)
+    state = kernel.init(jnp.ones(2))
+    plain = build(jnp.asarray(0.3))
+    for iteration in range(4):
+        noise = kernel.draw(jax.random.key(iteration))
+        before = state
+        state, info = kernel.apply(noise, state)
+        if iteration < 2:
+            assert int(info.n_steps) == 3
+        else:
+            expected, _ = plain.apply(noise, before.inner)
+            np.testing.assert_allclose(state.inner.position, expected.position, rtol=1e-12)
+            assert 5 <= int(info.n_steps) <= 9
+        assert int(state.iteration) == iteration + 1
+
+
+# --- tiny runs -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def own_data(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "own.csv"
+    values = np.random.default_rng(1).logistic(size=9)
+    path.write_text("x\n" + "\n".join(f"{value:.3f}" for value in values))
+    return path
+
+
+def test_modified_abc_runs_on_own_data_under_an_own_prior(tmp_path, own_data) -> None:
+    result = _run(
+        tmp_path,
+        f"data={own_data}",
+        "method=modified_abc",
+        "prior=own",
+        "prior_sd=2.0",
+        "prior_rate=0.5",
+        "tolerance=0.5",
+        "step_size=0.2",
+        "n_draws=60",
+        "n_warm_up=20",
+        "n_chains=2",
+    )
+    statistics = result.groups["statistics"]
+    assert statistics["prior"].values.tolist() == ["own"]
+    assert statistics["posterior_mean"].dims == ("prior", "parameter")
+    assert 0.0 < float(statistics["acceptance"].mean()) < 1.0
+    assert result.groups["observed_data"]["x"].size == 9
+    assert result.groups["posterior"]["z"].sizes["draw"] == 60
+
+
+def test_hmc_runs_with_several_tolerances_and_the_same_starts(tmp_path, own_data) -> None:
+    result = _run(
+        tmp_path,
+        f"data={own_data}",
+        "method=abc_hmc",
+        "step_unit=tolerance",
+        "step_size=0.05",
+        "++batch.tolerance=[0.3,0.6]",
+        "n_draws=12",
+        "n_warm_up=3",
+        "n_chains=2",
+        "warm_up_step_size=1e-3",
+    )
+    statistics = result.groups["statistics"]
+    assert statistics["acceptance"].dims == ("prior", "tolerance", "chain")
+    np.testing.assert_array_equal(statistics["tolerance"], [0.3, 0.6])
+    # Starts depend on the data, the prior and the number of the chain alone.
+    np.testing.assert_array_equal(statistics["start_redraws"].dims, ("prior", "chain"))
+
+
+@pytest.mark.slow
+def test_reference_posteriors_and_facts_of_the_prior_are_found_for_own_data(tmp_path, own_data) -> None:
+    result = _run(
+        tmp_path,
+        f"data={own_data}",
+        "design=reference",
+        "++batch.prior=[strong,weak]",
+        "gaussian_tolerances=[0.5]",
+        "limit_tolerances=[0.2]",
+        "n_draws=12",
+        "n_burn_in=40",
+        "n_walkers=16",
+        "n_prior_draws=200",
+    )
+    statistics, curves = result.groups["statistics"], result.groups["curves"]
+    assert statistics["target"].values.tolist() == ["exact", "cube_0.1", "gaussian_0.5"]
+    assert statistics["reference_mean"].dims == ("prior", "target", "parameter")
+    assert bool(np.isfinite(statistics["reference_mean"]).all())
+    assert bool((statistics["reference_sd"] > 0.0).all())
+    # A weak prior puts more of its draws where nine logistic values cannot come from, and more in far tails.
+    shares = statistics["prior_over_1e10_share"]
+    assert float(shares.sel(prior="weak")) > float(shares.sel(prior="strong"))
+    assert bool(
+        ((statistics["prior_feasible_share"] > 0.0) & (statistics["prior_feasible_share"] < 1.0)).all()
+    )
+    assert bool(np.isnan(statistics["data_difference"]))
+    assert curves["reference_z"].dims == ("prior", "target", "parameter", "index")
+    assert curves["observation"].size == 9
+
+
+def test_chains_that_never_move_stop_the_case_and_say_what_to_change(tmp_path, own_data) -> None:
+    with pytest.raises(SettingsError, match=r"no proposal of 2 chains.*step_size=500.*smaller step_size"):
+        _run(
+            tmp_path,
+            f"data={own_data}",
+            "method=abc_hmc",
+            "tolerance=0.1",
+            "step_size=500",
+            "n_draws=10",
+            "n_warm_up=0",
+            "n_chains=2",
+        )
+
+
+def test_data_that_the_prior_cannot_generate_are_refused_with_advice(tmp_path, own_data, monkeypatch) -> None:
+    monkeypatch.setattr(run, "_MOST_REDRAWS", 20)
+    far = tmp_path / "far.csv"
+    far.write_text("x\n" + "\n".join(str(1e12 + 1e9 * i) for i in range(9)))
+    with pytest.raises(
+        SettingsError, match=r"none of 20 draws from the prior \(strong: prior_sd=1.*prior=own"
+    ):
+        _run(tmp_path, f"data={far}", "method=modified_abc", "n_draws=10", "n_warm_up=0", "n_chains=1")
+
+
+# --- figures and claims --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", list(FIGURES))
+def test_every_figure_draws(name, tables) -> None:
+    with use_style():
+        figure = figures.DRAW[name](*tables)
+        assert isinstance(figure, Figure)
+        figure.canvas.draw()
+    words = [text.get_text() for axis in figure.axes for text in axis.texts]
+    assert not any("not run" in text for text in words)
+
+
+@pytest.mark.parametrize("name", list(FIGURES))
+def test_a_figure_without_data_says_so(name) -> None:
+    with use_style():
+        figure = figures.DRAW[name](pd.DataFrame(), pd.DataFrame())
+        figure.canvas.draw()
+    words = [text.get_text().replace("\n", " ") for axis in figure.axes for text in axis.texts]
+    assert any("not run at this preset" in text for text in words)
+
+
+def test_figures_and_captions_have_the_same_names() -> None:
+    assert set(figures.DRAW) == set(FIGURES)
+
+
+def test_every_claim_is_measured_and_made_up_tables_give_known_numbers(tables) -> None:
+    measured = judge(CLAIMS, claims.MEASURE, *tables)
+    by_name = measured.set_index(["claim_id", "setting"])["measured"]
+    missing = by_name[by_name.isna()]
+    assert missing.empty, missing.index.tolist()
+    assert by_name["IM-GL-01", "observations"] == 250
+    assert by_name["IM-GL-02", "posterior mean z1"] == pytest.approx(4.705, abs=0.015)
+    assert by_name["IM-GL-03", "widest at tolerance 0.25"] == 4
+    assert by_name["IM-GL-03", "sd at 0.05 / modified ABC"] == pytest.approx(1.01 / 1.02)
+    assert by_name["IM-GL-18", "share of chains that stick"] == pytest.approx(1.0 / 3.0)
+    assert by_name["IM-GL-18", "share of prior data not finite"] == 0.04
+    assert by_name["IM-GL-19", "largest shift"] == pytest.approx(0.5)
+    assert by_name["IM-GL-20", "main settings - warm-up settings"] == pytest.approx(4.0)
+    assert by_name["IM-GL-21", "largest error of a mean"] < 0.2
+    assert by_name["IM-ALG-03", "GL"] == pytest.approx(1e-13)
+    assert by_name["IM-ALG-06", "GL tolerance 0.05"] == pytest.approx(1200.0)
+    assert by_name["IM-ALG-07", "GL exponent"] == pytest.approx(1.0)
+    assert by_name["IM-ALG-14", "GL monotone"] == 1.0
+    assert by_name["IM-ALG-14", "GL order"] == pytest.approx(2.0, abs=1e-6)
+    assert by_name["IM-GL-16", "smallest at twice the step"] == pytest.approx(0.6)
+
+
+def test_claims_without_their_cases_are_inconclusive(tables) -> None:
+    summary, curves = tables
+    measured = judge(CLAIMS, claims.MEASURE, summary.iloc[:0], curves.iloc[:0])
+    assert measured["measured"].isna().all()
+    assert set(measured["verdict"]) <= {"inconclusive", "timing"}
+    assert (measured["note"] != "").all()
+
+
+def test_short_chains_settle_nothing_about_mixing(tables) -> None:
+    summary, curves = tables
+    measured = judge(CLAIMS, claims.MEASURE, summary.assign(n_draws=50), curves)
+    by_name = measured.set_index(["claim_id", "setting"])
+    assert by_name.loc[("IM-GL-05", "ABC HMC 0.05"), "verdict"] == "inconclusive"
+    assert "too short to tell" in by_name.loc[("IM-GL-21", "largest error of a mean"), "note"]
+
+
+# --- settings ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_case_composes(preset) -> None:
+    names = {case.name for case in STUDY.cases(preset)}
+    assert {"constrained_hmc", "modified_abc"} <= names
+    assert ({"reference", *(row.case for row in ROWS)} <= names) == (preset != "smoke")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["++batch.n_warm_up=[1]"], "runs together only step_size"),
+        (["design=reference", "++batch.tolerance=[0.1]"], "runs together only priors"),
+        (["min_steps=9", "max_steps=3"], "min_steps must be at most max_steps, got 9 and 3"),
+        (["n_walkers=9"], "n_walkers must be even, got 9"),
+        (["step_unit=tolerance"], "needs a method with a tolerance"),
+        (["++batch.n_bisections=[4,8]"], "makes no bisections"),
+        (["++batch.tolerance=[0.1]"], "has no tolerance"),
+        (["data=nowhere.csv"], "no such file"),
+        (["method=hmc"], "method must be one of modified_abc, constrained_hmc, abc_hmc"),
+    ],
+)
+def test_wrong_settings_are_refused(overrides, message) -> None:
+    with pytest.raises(SettingsError, match=message):
+        STUDY.settings(overrides)
+
+
+def test_a_data_file_with_two_columns_is_refused(tmp_path) -> None:
+    path = tmp_path / "two.csv"
+    path.write_text("a,b\n1,2\n3,4\n")
+    with pytest.raises(SettingsError, match=r"two.csv: has 2 columns, needs one column of observations"):
+        STUDY.settings([f"data={path}"])
