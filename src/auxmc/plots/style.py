@@ -121,13 +121,16 @@ def use_style() -> Iterator[None]:
         yield
 
 
+_ACRONYMS = ("abc", "ess", "hmc", "mcmc", "pm", "psrf", "ss")
+
+
 def readable(name: str) -> str:
     """Turns a method key or a settings name into words for a label.
 
     >>> readable("apm_mi_mh"), readable("n_importance"), readable("ess_per_evaluation")
     ('APM MI+MH', 'n importance', 'ESS per evaluation')
     """
-    words = ("ESS" if word == "ess" else word for word in name.split("_"))
+    words = (word.upper() if word in _ACRONYMS else word for word in name.split("_"))
     return METHOD_LABELS.get(name, " ".join(words))
 
 
