@@ -97,7 +97,7 @@ def run(
     return Runs(clip(start), clip(once), clip(last), float(jnp.max(error)), 0)
 
 
-NEWTON = ProjectionSettings("newton", max_iterations=20)
+NEWTON = ProjectionSettings("newton", None, max_iterations=10)
 
 
 def kernel_on(
