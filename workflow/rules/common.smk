@@ -137,8 +137,9 @@ def sweep_folder():
     return f"results/{PRESET}/{config['study']}/sweeps/{config['name']}"
 
 
-# Wrong settings are refused here, before Snakemake plans anything.
-for _study in STUDIES:
-    checked(cases_of)(_study, PRESET, "")
-if any(key in config for key in ("study", "name", "over")):
-    checked(cases_of)(Path(sweep_folder()).parts[2], PRESET, config["name"])
+# Wrong settings are refused here, before Snakemake plans anything; jobs on a cluster need not check again.
+if workflow.is_main_process:
+    for _study in STUDIES:
+        checked(cases_of)(_study, PRESET, "")
+    if any(key in config for key in ("study", "name", "over")):
+        checked(cases_of)(Path(sweep_folder()).parts[2], PRESET, config["name"])
