@@ -95,7 +95,7 @@ def cluster(tmp_path: Path) -> Iterator[None]:
 
 def test_the_smoke_preset_runs_on_slurm(cluster: None, fresh: Project) -> None:
     done = fresh.snakemake(
-        "gaussian_latent",
+        "gp_probit",
         "--workflow-profile",
         "profiles/slurm",
         "--slurm-status-command",
@@ -108,7 +108,7 @@ def test_the_smoke_preset_runs_on_slurm(cluster: None, fresh: Project) -> None:
         "preset=smoke",
     )
     assert "SLURM jobid" in done.stderr, done.stderr[-3000:]
-    results = fresh.folder / "results/smoke/gaussian_latent"
+    results = fresh.folder / "results/smoke/gp_probit"
     assert (results / "claims.csv").is_file()
     jobs = subprocess.run(
         ["squeue", "-h", "-t", "all", "-o", "%T"], capture_output=True, text=True
