@@ -1,20 +1,19 @@
 """What this study measures for each published claim, read from its two tables."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from auxmc.engine.claims import Measurement
+from auxmc.engine.claims import Measurement, measure_settings
+from auxmc.engine.lookup import MissingData, rows_of
 from experiments.gaussian_latent.selection import (
     Grid,
-    MissingData,
     bootstrap_error,
     grid_of,
-    rows_of,
     scalar_of,
     smoothed,
 )
@@ -30,25 +29,6 @@ Measure = Callable[[pd.DataFrame], Measurement]
 Curve = NDArray[np.float64]
 
 _PER_EVALUATION, _PER_SECOND = "ess_per_evaluation", "ess_per_second"
-
-
-def _claim(
-    settings: Mapping[str, Measure],
-) -> Callable[[pd.DataFrame, pd.DataFrame], dict[str, Measurement]]:
-    """Puts the measures of a claim's settings together; one whose data are missing gives NaN and says so."""
-
-    def measure(summary: pd.DataFrame, curves: pd.DataFrame) -> dict[str, Measurement]:
-        del curves
-        return {setting: _or_missing(function, summary) for setting, function in settings.items()}
-
-    return measure
-
-
-def _or_missing(function: Measure, summary: pd.DataFrame) -> Measurement:
-    try:
-        return function(summary)
-    except MissingData as missing:
-        return Measurement(math.nan, math.nan, str(missing))
 
 
 def _by_size(make: Callable[[int], Measure], suffix: str = "") -> dict[str, Measure]:
@@ -601,40 +581,44 @@ _MI, _PM, _SS = ("apm_mi_mh", 1), ("pm_mh", 1), ("apm_ss_mh", 1)
 _MI_SLICE, _SS_SLICE = ("apm_mi_ss", 1), ("apm_ss_ss", 1)
 
 MEASURE: dict[str, Callable[[pd.DataFrame, pd.DataFrame], dict[str, Measurement]]] = {
-    "PM-G01": _claim(_by_size(_noise)),
-    "PM-G02": _claim(
+    "PM-G01": measure_settings(_by_size(_noise)),
+    "PM-G02": measure_settings(
         {"exact sd": _exact_sd, "sd of long APM chains": _sd_error, "mean of long APM chains": _mean_error}
     ),
-    "PM-G03": _claim(
+    "PM-G03": measure_settings(
         {
             "N = 1 over N = 8": _peak_ratio(_PER_EVALUATION, _PM, ("pm_mh", 8)),
             "N = 8 over N = 32": _peak_ratio(_PER_EVALUATION, ("pm_mh", 8), ("pm_mh", 32)),
         }
     ),
-    "PM-G04": _claim(_by_size(lambda size: _best_point(_PER_EVALUATION, "pm_mh", size))),
-    "PM-G05": _claim(_by_size(_peak_value)),
-    "PM-G06": _claim({"N = 1": _rises_first}),
-    "PM-G07": _claim({**_by_size(_largest_accept), "N = 32 efficiency there": _efficiency_at_largest_accept}),
-    "PM-G08": _claim({f"N = {n}": _fraction_above(_PER_SECOND, ("pm_mh", n), _PM) for n in (8, 32)}),
-    "PM-G09": _claim(
+    "PM-G04": measure_settings(_by_size(lambda size: _best_point(_PER_EVALUATION, "pm_mh", size))),
+    "PM-G05": measure_settings(_by_size(_peak_value)),
+    "PM-G06": measure_settings({"N = 1": _rises_first}),
+    "PM-G07": measure_settings(
+        {**_by_size(_largest_accept), "N = 32 efficiency there": _efficiency_at_largest_accept}
+    ),
+    "PM-G08": measure_settings(
+        {f"N = {n}": _fraction_above(_PER_SECOND, ("pm_mh", n), _PM) for n in (8, 32)}
+    ),
+    "PM-G09": measure_settings(
         {
             "N = 1 longest": _longest_stick,
             "N = 1 over N = 8": _median_run_ratio(1, 8),
             "N = 8 over N = 32": _median_run_ratio(8, 32),
         }
     ),
-    "PM-G10": _claim({"N = 1": _distance_ratio(_PM, _MI)}),
-    "PM-G11": _claim({**_by_size(_independence_accept), **_by_size(_independence_trend, " trend")}),
-    "PM-G12": _claim({"N = 1": _peak_ratio(_PER_EVALUATION, _MI, _PM)}),
-    "PM-G13": _claim({"best N of each": _best_over_sizes}),
-    "PM-G14": _claim(
+    "PM-G10": measure_settings({"N = 1": _distance_ratio(_PM, _MI)}),
+    "PM-G11": measure_settings({**_by_size(_independence_accept), **_by_size(_independence_trend, " trend")}),
+    "PM-G12": measure_settings({"N = 1": _peak_ratio(_PER_EVALUATION, _MI, _PM)}),
+    "PM-G13": measure_settings({"best N of each": _best_over_sizes}),
+    "PM-G14": measure_settings(
         {
             "N = 1 best step": _best_point(_PER_EVALUATION, *_MI),
             **_by_size(_target_step, " target"),
             **_by_size(_efficiency_at_target, " efficiency there"),
         }
     ),
-    "PM-G15": _claim(
+    "PM-G15": measure_settings(
         {
             "monotone": _monotone,
             **_by_size(_noise_ratio, " noise"),
@@ -642,7 +626,7 @@ MEASURE: dict[str, Callable[[pd.DataFrame, pd.DataFrame], dict[str, Measurement]
             "N = 1 at 0.425": _accept_at_published,
         }
     ),
-    "PM-G16": _claim(
+    "PM-G16": measure_settings(
         _by_size(
             lambda size: _curve_statistic(
                 _median_ratio,
@@ -651,21 +635,21 @@ MEASURE: dict[str, Callable[[pd.DataFrame, pd.DataFrame], dict[str, Measurement]
             )
         )
     ),
-    "PM-G17": _claim(
+    "PM-G17": measure_settings(
         {
             f"N = {n} {unit}": _fraction_above(quantity, _MI, ("apm_mi_mh", n))
             for unit, quantity in (("per evaluation", _PER_EVALUATION), ("per second", _PER_SECOND))
             for n in (8, 32)
         }
     ),
-    "PM-G18": _claim(
+    "PM-G18": measure_settings(
         {
             **_by_size(_longest_run_of_x),
             "N = 8 over N = 1": _distance_ratio(("apm_mi_mh", 8), _MI),
             "N = 32 over N = 8": _distance_ratio(("apm_mi_mh", 32), ("apm_mi_mh", 8)),
         }
     ),
-    "PM-G19": _claim(
+    "PM-G19": measure_settings(
         {
             "median": _curve_statistic(
                 _median_ratio, (_PER_EVALUATION, *_SS), (_PER_EVALUATION, *_MI), low=0.05
@@ -674,7 +658,7 @@ MEASURE: dict[str, Callable[[pd.DataFrame, pd.DataFrame], dict[str, Measurement]
             "per second": _curve_statistic(_median_ratio, (_PER_SECOND, *_SS), (_PER_SECOND, *_MI), low=0.05),
         }
     ),
-    "PM-G20": _claim(
+    "PM-G20": measure_settings(
         {
             "ESS per iteration": _auxiliary_ratio(
                 "auxiliary_ess_per_iteration", "apm_ss_mh", "apm_mi_mh", "auxiliary_ess_per_evaluation"
@@ -683,38 +667,40 @@ MEASURE: dict[str, Callable[[pd.DataFrame, pd.DataFrame], dict[str, Measurement]
             "histogram of u": _auxiliary_ratio("total_variation_auxiliary", "apm_mi_mh", "apm_ss_mh"),
         }
     ),
-    "PM-G21": _claim({"N = 1": _auxiliary_sd}),
-    "PM-G22": _claim(
+    "PM-G21": measure_settings({"N = 1": _auxiliary_sd}),
+    "PM-G22": measure_settings(
         {
             "per evaluation": _peak_ratio(_PER_EVALUATION, _MI, _MI_SLICE),
             "per second": _peak_ratio(_PER_SECOND, _MI, _MI_SLICE),
         }
     ),
-    "PM-G23": _claim({"bracket 2 to 10": _flatness(2.0, 10.0), "bracket 3.5 to 9": _flatness(3.5, 9.0)}),
-    "PM-G24": _claim(
+    "PM-G23": measure_settings(
+        {"bracket 2 to 10": _flatness(2.0, 10.0), "bracket 3.5 to 9": _flatness(3.5, 9.0)}
+    ),
+    "PM-G24": measure_settings(
         {
             unit: _curve_statistic(_median_ratio, (quantity, *_SS_SLICE), (quantity, *_MI_SLICE), low=2.0)
             for unit, quantity in (("per evaluation", _PER_EVALUATION), ("per second", _PER_SECOND))
         }
     ),
-    "PM-G25": _claim(
+    "PM-G25": measure_settings(
         {
             "per evaluation": _peak_ratio(_PER_EVALUATION, _SS_SLICE, _SS),
             "per second": _peak_ratio(_PER_SECOND, _SS_SLICE, _SS),
         }
     ),
-    "PM-G26": _claim({"u over x": _calls_ratio, "calls for u": _elliptical_calls}),
-    "PM-G27": _claim({"MI+SS over MI+MH": _tuning_ranges}),
-    "PM-G28": _claim(
+    "PM-G26": measure_settings({"u over x": _calls_ratio, "calls for u": _elliptical_calls}),
+    "PM-G27": measure_settings({"MI+SS over MI+MH": _tuning_ranges}),
+    "PM-G28": measure_settings(
         {"N": _curve_statistic(_growth, *(("acceptance_auxiliary", "apm_mi_mh", size) for size in _SIZES))}
     ),
-    "PM-G29": _claim(
+    "PM-G29": measure_settings(
         {
             "x in slice updates": _always_moves("longest_run_position", ("apm_mi_ss", "apm_ss_ss")),
             "u in elliptical updates": _always_moves("longest_run_auxiliary", ("apm_ss_mh", "apm_ss_ss")),
         }
     ),
-    "PM-T01": _claim(
+    "PM-T01": measure_settings(
         {
             "random-walk accept rate": _constant("theory_random_walk_acceptance"),
             "pseudo-marginal accept rate": _constant("theory_pseudo_marginal_acceptance"),
@@ -722,7 +708,7 @@ MEASURE: dict[str, Callable[[pd.DataFrame, pd.DataFrame], dict[str, Measurement]
             "recommended noise sd": _constant("theory_compromise_sd"),
         }
     ),
-    "PM-T04": _claim(_by_size(_auxiliary_moments)),
-    "PM-T05": _claim({"unit square": _check("reflective_p_value")}),
-    "PM-T06": _claim({"N = 1": _check("identity_largest_difference")}),
+    "PM-T04": measure_settings(_by_size(_auxiliary_moments)),
+    "PM-T05": measure_settings({"unit square": _check("reflective_p_value")}),
+    "PM-T06": measure_settings({"N = 1": _check("identity_largest_difference")}),
 }

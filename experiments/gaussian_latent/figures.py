@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, FancyArrowPatch, Patch, Rectangle
 
+from auxmc.engine.lookup import MissingData, rows_of
 from auxmc.plots.panels import (
     band_curve,
     efficiency_panel,
@@ -19,7 +20,7 @@ from auxmc.plots.panels import (
     trace_panel,
 )
 from auxmc.plots.style import METHOD_COLOURS, PAGE_WIDTH_IN, QUANTITY_COLOURS, readable
-from experiments.gaussian_latent.selection import Grid, MissingData, grid_of, rows_of, scalar_of
+from experiments.gaussian_latent.selection import Grid, grid_of, scalar_of
 from experiments.gaussian_latent.settings import scale_name
 
 __all__ = ["DRAW"]

@@ -7,16 +7,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from auxmc.engine.lookup import rows_of
 from experiments.gaussian_latent.settings import scale_name
 
-__all__ = ["Grid", "MissingData", "bootstrap_error", "grid_of", "rows_of", "scalar_of", "smoothed"]
+__all__ = ["Grid", "bootstrap_error", "grid_of", "scalar_of", "smoothed"]
 
 _N_RESAMPLES = 400
 _SMOOTHING_POINTS = 5
-
-
-class MissingData(LookupError):
-    """The tables do not hold what is asked for: the preset does not run it."""
 
 
 class Grid(NamedTuple):
@@ -48,26 +45,6 @@ class Grid(NamedTuple):
     def where(self, chosen: NDArray[np.bool_]) -> "Grid":
         """The part of the sweep at the chosen points [point]."""
         return Grid(self.points[chosen], self.values[chosen])
-
-
-def rows_of(table: pd.DataFrame, quantity: str, **where: str | float) -> pd.DataFrame:
-    """Rows of a quantity for which the given columns have the given values.
-
-    Raises:
-        MissingData: there are none.
-    """
-    found = table[table["quantity"] == quantity] if "quantity" in table else table.iloc[:0]
-    for name, value in where.items():
-        if name not in found:
-            found = found.iloc[:0]
-        elif isinstance(value, str):
-            found = found[found[name] == value]
-        else:
-            found = found[np.isclose(found[name].astype(float), value)]
-    if found.empty:
-        asked = ", ".join(f"{name} {value}" for name, value in where.items())
-        raise MissingData(f"{quantity} for {asked}: not run at this preset")
-    return found
 
 
 def grid_of(

@@ -1,15 +1,15 @@
 """What this study measures for each published claim, read from its two tables."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from auxmc.engine.claims import Measurement
-from experiments.generalised_lambda.lookup import find, scalar
+from auxmc.engine.claims import Measurement, measure_settings
+from auxmc.engine.lookup import MissingData, find, scalar
 from experiments.generalised_lambda.settings import ROWS
 
 __all__ = ["MEASURE"]
@@ -37,27 +37,6 @@ _ENOUGH_ITERATIONS = {
 
 FloatArray = NDArray[np.float64]
 Measure = Callable[[pd.DataFrame], Measurement]
-
-
-class _MissingError(LookupError):
-    """The tables lack what a claim needs."""
-
-
-def _claim(settings: Mapping[str, Measure]) -> Callable[[pd.DataFrame, pd.DataFrame], dict[str, Measurement]]:
-    """Puts the measures of a claim's settings together; one whose data are missing gives NaN and says so."""
-
-    def measure(summary: pd.DataFrame, curves: pd.DataFrame) -> dict[str, Measurement]:
-        del curves
-        return {setting: _or_missing(function, summary) for setting, function in settings.items()}
-
-    return measure
-
-
-def _or_missing(function: Measure, summary: pd.DataFrame) -> Measurement:
-    try:
-        return function(summary)
-    except _MissingError as missing:
-        return Measurement(math.nan, math.nan, str(missing))
 
 
 # --- data and posterior --------------------------------------------------------------------------------
@@ -174,7 +153,7 @@ def _acceptance(case: str, over_chains: Callable[[FloatArray], float]) -> Measur
 def _bisections(summary: pd.DataFrame) -> Measurement:
     found = find(summary, "bisections", "acceptance", "n_bisections", "chain")
     if found is None:
-        raise _MissingError(_NOT_RUN)
+        raise MissingData(_NOT_RUN)
     rates = found.sortby("n_bisections").transpose("n_bisections", "chain")
     means = rates.mean("chain").values
     note = ", ".join(f"m = {m:g}: {r:.3f}" for m, r in zip(rates["n_bisections"].values, means, strict=True))
@@ -187,7 +166,7 @@ def _twice_the_step(summary: pd.DataFrame) -> Measurement:
     factor = 2.0 * _PUBLISHED_RELATIVE_STEP
     place = np.flatnonzero(np.isclose(rates["step_size"], factor))
     if place.size == 0:
-        raise _MissingError("no chains at twice the published step at this preset")
+        raise MissingData("no chains at twice the published step at this preset")
     by_chain = rates.isel(step_size=int(place[0]))
     near = rates.isel(
         step_size=int(np.argmin(np.abs(rates["step_size"].values - 1.5 * _PUBLISHED_RELATIVE_STEP)))
@@ -291,7 +270,7 @@ def _step_ratio(case: str) -> Measure:
     def measure(summary: pd.DataFrame) -> Measurement:
         steps = [scalar(summary, name, "step_size") for name in ("constrained_hmc", case)]
         if steps[0] is None or steps[1] is None:
-            raise _MissingError(_NOT_RUN)
+            raise MissingData(_NOT_RUN)
         rates = [_values(summary, name, "acceptance", "chain").mean() for name in ("constrained_hmc", case)]
         note = f"accept rates {rates[0]:.3g} and {rates[1]:.3g}; step sizes are settings"
         return Measurement(float(str(steps[0])) / float(str(steps[1])), 0.0, note)
@@ -308,7 +287,7 @@ def _step_exponent(summary: pd.DataFrame) -> Measurement:
         curve = rates.sel({"tolerance": tolerance}).mean("chain").values
         below = np.flatnonzero(curve < _ACCEPT)
         if below.size == 0 or below[0] == 0:
-            raise _MissingError(
+            raise MissingData(
                 f"the accept rate does not cross {_ACCEPT} within the steps tried at this preset"
             )
         right = int(below[0])
@@ -336,7 +315,7 @@ def _order(summary: pd.DataFrame) -> Measurement:
     sizes, relative = np.abs(shifts[:, place]), errors[:, place] / np.abs(shifts[:, place])
     usable = relative < 0.5
     if usable.sum() < 2:
-        raise _MissingError("too few draws for shifts larger than their errors at this preset")
+        raise MissingData("too few draws for shifts larger than their errors at this preset")
     design = np.stack([np.ones(int(usable.sum())), np.log(tolerances[usable])], axis=1)
     weights = np.diag(relative[usable] ** -2)
     covariance = np.linalg.inv(design.T @ weights @ design)
@@ -347,44 +326,48 @@ def _order(summary: pd.DataFrame) -> Measurement:
 
 
 MEASURE: dict[str, Callable[[pd.DataFrame, pd.DataFrame], dict[str, Measurement]]] = {
-    "IM-GL-01": _claim(
+    "IM-GL-01": measure_settings(
         {
             "largest difference": _fact("data_difference", "five published values"),
             "observations": _fact("n_observations"),
         }
     ),
-    "IM-GL-02": _claim(
+    "IM-GL-02": measure_settings(
         {
             "posterior mean z1": _moment("constrained_hmc", "posterior_mean", "mcse_mean", "z1"),
             "posterior sd z1": _moment("constrained_hmc", "posterior_sd", "mcse_sd", "z1"),
             "largest distance": _distance_from_truth,
         }
     ),
-    "IM-GL-03": _claim(
+    "IM-GL-03": measure_settings(
         {
             "widest at tolerance 0.25": _widest,
             "sd z3 at tolerance 0.25": _moment("abc_hmc_025", "posterior_sd", "mcse_sd", "z3"),
             "sd at 0.05 / modified ABC": _fine_over_cube,
         }
     ),
-    "IM-GL-04": _claim({"largest PSRF": _largest_psrf("abc_hmc_005")}),
-    "IM-GL-05": _claim({name: _largest_psrf(case) for case, name in _NAMES.items()}),
-    "IM-GL-09": _claim({f"{name} {p}": _rate(case, p) for case, name in _NAMES.items() for p in _PARAMETERS}),
-    "IM-GL-10": _claim({"mean ratio": _rate_ratio("constrained_hmc", "modified_abc")}),
-    "IM-GL-11": _claim(
+    "IM-GL-04": measure_settings({"largest PSRF": _largest_psrf("abc_hmc_005")}),
+    "IM-GL-05": measure_settings({name: _largest_psrf(case) for case, name in _NAMES.items()}),
+    "IM-GL-09": measure_settings(
+        {f"{name} {p}": _rate(case, p) for case, name in _NAMES.items() for p in _PARAMETERS}
+    ),
+    "IM-GL-10": measure_settings({"mean ratio": _rate_ratio("constrained_hmc", "modified_abc")}),
+    "IM-GL-11": measure_settings(
         {
             "over ABC HMC 0.25": _rate_ratio("constrained_hmc", "abc_hmc_025"),
             "over ABC HMC 0.05": _rate_ratio("constrained_hmc", "abc_hmc_005"),
         }
     ),
-    "IM-GL-14": _claim(
+    "IM-GL-14": measure_settings(
         {
             "accept rate": _acceptance("modified_abc", lambda rates: float(rates.mean())),
             "12 to 24 bisections": _bisections,
         }
     ),
-    "IM-GL-15": _claim({"accept rate": _acceptance("constrained_hmc", lambda rates: float(rates.mean()))}),
-    "IM-GL-16": _claim(
+    "IM-GL-15": measure_settings(
+        {"accept rate": _acceptance("constrained_hmc", lambda rates: float(rates.mean()))}
+    ),
+    "IM-GL-16": measure_settings(
         {
             **{
                 f"tolerance {eps:g}": _acceptance(case, lambda rates: float(np.median(rates)))
@@ -393,19 +376,25 @@ MEASURE: dict[str, Callable[[pd.DataFrame, pd.DataFrame], dict[str, Measurement]
             "smallest at twice the step": _twice_the_step,
         }
     ),
-    "IM-GL-17": _claim({"longest chain": _longest_chain}),
-    "IM-GL-18": _claim(
+    "IM-GL-17": measure_settings({"longest chain": _longest_chain}),
+    "IM-GL-18": measure_settings(
         {"share of chains that stick": _stuck_share, "share of prior data not finite": _not_finite}
     ),
-    "IM-GL-19": _claim({"largest shift": _prior_shift}),
-    "IM-GL-20": _claim({"main settings - warm-up settings": _early_failures}),
-    "IM-GL-21": _claim({"largest error of a mean": _error_of_means, "largest error of an sd": _error_of_sds}),
-    "IM-ALG-02": _claim({"GL": _failed_share}),
-    "IM-ALG-03": _claim({"GL": _residual}),
-    "IM-ALG-04": _claim({f"GL {_NAMES[case]}": _score(case) for case in ("constrained_hmc", "modified_abc")}),
-    "IM-ALG-06": _claim({f"GL tolerance {eps:g}": _step_ratio(case) for case, eps in _TOLERANCES.items()}),
-    "IM-ALG-07": _claim({"GL exponent": _step_exponent}),
-    "IM-ALG-14": _claim({"GL monotone": _monotone, "GL order": _order}),
+    "IM-GL-19": measure_settings({"largest shift": _prior_shift}),
+    "IM-GL-20": measure_settings({"main settings - warm-up settings": _early_failures}),
+    "IM-GL-21": measure_settings(
+        {"largest error of a mean": _error_of_means, "largest error of an sd": _error_of_sds}
+    ),
+    "IM-ALG-02": measure_settings({"GL": _failed_share}),
+    "IM-ALG-03": measure_settings({"GL": _residual}),
+    "IM-ALG-04": measure_settings(
+        {f"GL {_NAMES[case]}": _score(case) for case in ("constrained_hmc", "modified_abc")}
+    ),
+    "IM-ALG-06": measure_settings(
+        {f"GL tolerance {eps:g}": _step_ratio(case) for case, eps in _TOLERANCES.items()}
+    ),
+    "IM-ALG-07": measure_settings({"GL exponent": _step_exponent}),
+    "IM-ALG-14": measure_settings({"GL monotone": _monotone, "GL order": _order}),
 }
 
 
@@ -416,12 +405,12 @@ def _values(
     where = {} if prior is None or (case == "reference" and quantity in _WITHOUT_PRIOR) else {"prior": prior}
     found = find(summary, case, quantity, *dims, **where)
     if found is None:
-        raise _MissingError(_NOT_RUN)
+        raise MissingData(_NOT_RUN)
     if "parameter" in dims:
         found = found.sel(parameter=list(_PARAMETERS))
     values: FloatArray = found.values
     if not np.isfinite(values).all():
-        raise _MissingError(f"{quantity} is not known: chains did not move, or there is one chain only")
+        raise MissingData(f"{quantity} is not known: chains did not move, or there is one chain only")
     return values
 
 
@@ -431,7 +420,7 @@ _WITHOUT_PRIOR = ("data_difference", "n_observations")
 def _reference(summary: pd.DataFrame, quantity: str, target: str, prior: str = "strong") -> FloatArray:
     found = find(summary, "reference", quantity, "parameter", prior=prior, target=target)
     if found is None:
-        raise _MissingError(_NOT_RUN)
+        raise MissingData(_NOT_RUN)
     values: FloatArray = found.sel(parameter=list(_PARAMETERS)).values
     return values
 
@@ -445,15 +434,15 @@ def _chain_moments(summary: pd.DataFrame, case: str) -> tuple[FloatArray, FloatA
 def _require_length(summary: pd.DataFrame, case: str) -> None:
     draws = scalar(summary, case, "n_draws")
     if draws is None:
-        raise _MissingError(_NOT_RUN)
+        raise MissingData(_NOT_RUN)
     if int(str(draws)) < _ENOUGH_ITERATIONS[case]:
-        raise _MissingError(f"chains of {draws} iterations are too short to tell")
+        raise MissingData(f"chains of {draws} iterations are too short to tell")
 
 
 def _step_rates(summary: pd.DataFrame):  # type: ignore[no-untyped-def]
     found = find(summary, "step_sizes", "acceptance_probability", "tolerance", "step_size", "chain")
     if found is None:
-        raise _MissingError(_NOT_RUN)
+        raise MissingData(_NOT_RUN)
     return found.sortby("tolerance").sortby("step_size")
 
 
@@ -463,7 +452,7 @@ def _limit(summary: pd.DataFrame) -> tuple[FloatArray, FloatArray, FloatArray]:
         for name in ("limit_shift", "limit_shift_error")
     ]
     if found[0] is None or found[1] is None:
-        raise _MissingError(_NOT_RUN)
+        raise MissingData(_NOT_RUN)
     shifts, errors = (
         f.sortby("limit_tolerance").sel(parameter=list(_PARAMETERS)) for f in found if f is not None
     )

@@ -12,8 +12,9 @@ from scipy import stats
 
 from auxmc.diagnostics.distributions import histogram_roughness
 from auxmc.engine.claims import Measurement
+from auxmc.engine.lookup import find, scalar
 from auxmc.plots.style import METHOD_LABELS
-from experiments.gp_probit.lookup import MAIN_METHODS, find, main_case, scalar
+from experiments.gp_probit.lookup import MAIN_METHODS, main_case
 
 __all__ = ["MEASURE"]
 

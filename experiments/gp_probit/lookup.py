@@ -1,9 +1,6 @@
-"""Finds quantities of the study's cases in its tables."""
+"""Names of the study's main cases."""
 
-import pandas as pd
-import xarray as xr
-
-__all__ = ["MAIN_METHODS", "find", "main_case", "scalar"]
+__all__ = ["MAIN_METHODS", "main_case"]
 
 MAIN_METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_ss_ss")
 """Methods of the main runs, in the order of the published figures."""
@@ -12,32 +9,3 @@ MAIN_METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_ss_ss")
 def main_case(method: str) -> str:
     """Name of the case that holds the main run of a method."""
     return f"main__method-{method}"
-
-
-def find(table: pd.DataFrame, case: str, quantity: str, *dims: str) -> xr.DataArray | None:
-    """A quantity of a case as a labelled array.
-
-    Args:
-        table: summary or curves, tidy rows.
-        case: name of the case.
-        quantity: name of the quantity.
-        dims: its dimensions, columns of the table.
-
-    Returns:
-        Array with these dims, coordinates in the order of the rows; None if the tables do not have it.
-    """
-    if not {"case", "quantity", "value", *dims} <= set(table.columns):
-        return None
-    rows = table[(table["case"] == case) & (table["quantity"] == quantity)]
-    if rows.empty:
-        return None
-    if not dims:
-        return xr.DataArray(float(rows["value"].iloc[0]))
-    array: xr.DataArray = rows.set_index(list(dims))["value"].to_xarray()
-    return array.reindex({dim: pd.unique(rows[dim]) for dim in dims})
-
-
-def scalar(table: pd.DataFrame, case: str, column: str) -> object | None:
-    """A setting of a case, or None if the table does not have the case."""
-    rows = table[table["case"] == case] if {"case", column} <= set(table.columns) else table.iloc[:0]
-    return None if rows.empty else rows[column].iloc[0]

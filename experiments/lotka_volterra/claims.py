@@ -1,18 +1,18 @@
 """What this study measures for each published claim, read from its two tables."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from auxmc.engine.claims import Measurement
+from auxmc.engine.claims import Measurement, measure_settings
+from auxmc.engine.lookup import MissingData
 from auxmc.models.lotka_volterra_data import GENERATING_RATES
 from experiments.lotka_volterra.lookup import (
     COORDINATES,
     ROWS,
-    MissingData,
     by_chain,
     by_rate,
     of_row,
@@ -29,25 +29,6 @@ _LOG_GENERATING = np.log(GENERATING_RATES)
 _FIGURE_ROWS = ("all", "summaries", "ball_10", "ball_100", "gaussian", "hmc")
 _ABC_ROWS = ("ball_10", "ball_100", "gaussian")
 _PER_SECOND = "ess_per_second"
-
-
-def _claim(
-    settings: Mapping[str, Measure],
-) -> Callable[[pd.DataFrame, pd.DataFrame], dict[str, Measurement]]:
-    """Puts the measures of a claim's settings together; one whose data are missing gives NaN and says so."""
-
-    def measure(summary: pd.DataFrame, curves: pd.DataFrame) -> dict[str, Measurement]:
-        del curves
-        return {setting: _or_missing(function, summary) for setting, function in settings.items()}
-
-    return measure
-
-
-def _or_missing(function: Measure, summary: pd.DataFrame) -> Measurement:
-    try:
-        return function(summary)
-    except MissingData as missing:
-        return Measurement(math.nan, math.nan, str(missing))
 
 
 # Data and runs that fail.
@@ -302,36 +283,36 @@ def _least_mixed(summary: pd.DataFrame) -> Measurement:
 
 
 MEASURE: dict[str, Callable[[pd.DataFrame, pd.DataFrame], dict[str, Measurement]]] = {
-    "IM-LV-01": _claim({"largest difference": _data}),
-    "IM-LV-02": _claim(
+    "IM-LV-01": measure_settings({"largest difference": _data}),
+    "IM-LV-02": measure_settings(
         {
             "distance": _rejected("all", 1000.0, "l2", 1e6),
             "squared distance": _rejected("all", 1000.0, "l2_squared", 1e6),
         }
     ),
-    "IM-LV-03": _claim({"ball 100": _failing("pm_ball", 100.0, "n_accepted")}),
-    "IM-LV-04": _claim({"ball 1000": _failing("pm_ball", 1000.0, "longest_run")}),
-    "IM-LV-05": _claim(
+    "IM-LV-03": measure_settings({"ball 100": _failing("pm_ball", 100.0, "n_accepted")}),
+    "IM-LV-04": measure_settings({"ball 1000": _failing("pm_ball", 1000.0, "longest_run")}),
+    "IM-LV-05": measure_settings(
         {
             "Gaussian 10": _failing("pm_gaussian", 10.0, "longest_run"),
             "Gaussian 100": _failing("pm_gaussian", 100.0, "longest_run"),
         }
     ),
-    "IM-LV-06": _claim(
+    "IM-LV-06": measure_settings(
         {
             "distance": _rejected("summaries", 2.0, "l2", 5e7),
             "squared distance": _rejected("summaries", 2.0, "l2_squared", 5e7),
         }
     ),
-    "IM-LV-07": _claim(
+    "IM-LV-07": measure_settings(
         {
             "distance": _rejected("summaries", 1.0, "l2", 5e7),
             "squared distance": _rejected("summaries", 1.0, "l2_squared", 5e7),
         }
     ),
-    "IM-LV-08": _claim({"normalised": _psrf("pm_normalised"), "raw": _psrf("pm_raw")}),
-    "IM-LV-09": _claim({"smallest log z4": _smallest_sampled, "log z1 to z3": _inside}),
-    "IM-LV-10": _claim(
+    "IM-LV-08": measure_settings({"normalised": _psrf("pm_normalised"), "raw": _psrf("pm_raw")}),
+    "IM-LV-09": measure_settings({"smallest log z4": _smallest_sampled, "log z1 to z3": _inside}),
+    "IM-LV-10": measure_settings(
         {
             **{f"mean {name}": _posterior_mean(i) for i, name in enumerate(COORDINATES)},
             **{f"sd {name}": _posterior_sd(i) for i, name in enumerate(COORDINATES)},
@@ -339,9 +320,9 @@ MEASURE: dict[str, Callable[[pd.DataFrame, pd.DataFrame], dict[str, Measurement]
             "z-score, summaries": _largest_z_score("summaries"),
         }
     ),
-    "IM-LV-11": _claim({ROWS[row].label: _psrf(row) for row in _FIGURE_ROWS}),
-    "IM-LV-12": _claim({name: _sd_ratio(i) for i, name in enumerate(COORDINATES)}),
-    "IM-LV-13": _claim(
+    "IM-LV-11": measure_settings({ROWS[row].label: _psrf(row) for row in _FIGURE_ROWS}),
+    "IM-LV-12": measure_settings({name: _sd_ratio(i) for i, name in enumerate(COORDINATES)}),
+    "IM-LV-13": measure_settings(
         {
             "wider than exact": _wider_than_exact,
             "ball 100 widest": _widest,
@@ -349,26 +330,26 @@ MEASURE: dict[str, Callable[[pd.DataFrame, pd.DataFrame], dict[str, Measurement]
             "near generating values": _abc_near_generating,
         }
     ),
-    "IM-LV-14": _claim({"nearest to exact": _nearest, "log z3 and z4": _least_mixed}),
-    "IM-LV-17": _claim(
+    "IM-LV-14": measure_settings({"nearest to exact": _nearest, "log z3 and z4": _least_mixed}),
+    "IM-LV-17": measure_settings(
         {
             f"{ROWS[row].label}, {name}": _efficiency(row, i)
             for row in _FIGURE_ROWS
             for i, name in enumerate(COORDINATES)
         }
     ),
-    "IM-LV-18": _claim({"all over summaries": _efficiency_ratio("all", ("summaries",))}),
-    "IM-LV-19": _claim(
+    "IM-LV-18": measure_settings({"all over summaries": _efficiency_ratio("all", ("summaries",))}),
+    "IM-LV-19": measure_settings(
         {
             "ball 100": _efficiency_ratio("all", ("ball_100",)),
             "others": _efficiency_ratio("all", ("ball_10", "gaussian", "hmc")),
         }
     ),
-    "IM-LV-20": _claim({"all": _acceptance}),
-    "IM-LV-21": _claim(
+    "IM-LV-20": measure_settings({"all": _acceptance}),
+    "IM-LV-21": measure_settings(
         {"code oracle": _distance_from_oracle("code"), "text oracle": _distance_from_oracle("text")}
     ),
-    "IM-LV-22": _claim({"finite paths": _finite}),
-    "IM-LV-23": _claim({"slowest chain": _warm_up}),
-    "IM-LV-24": _claim({"ball 100": _psrf("ball_100"), "Gaussian 10": _psrf("gaussian")}),
+    "IM-LV-22": measure_settings({"finite paths": _finite}),
+    "IM-LV-23": measure_settings({"slowest chain": _warm_up}),
+    "IM-LV-24": measure_settings({"ball 100": _psrf("ball_100"), "Gaussian 10": _psrf("gaussian")}),
 }

@@ -6,10 +6,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from auxmc.engine import lookup
+from auxmc.engine.lookup import MissingData
+
 __all__ = [
     "COORDINATES",
     "ROWS",
-    "MissingData",
     "Row",
     "by_chain",
     "by_rate",
@@ -22,10 +24,6 @@ COORDINATES = ("log z1", "log z2", "log z3", "log z4")
 """Names of the log rates, as the tables have them."""
 
 FloatArray = NDArray[np.float64]
-
-
-class MissingData(LookupError):
-    """The tables do not hold what is asked for: the preset does not run it."""
 
 
 class Row(NamedTuple):
@@ -59,24 +57,13 @@ ROWS: dict[str, Row] = {
 
 
 def rows_of(table: pd.DataFrame, quantity: str, **where: str | float) -> pd.DataFrame:
-    """Rows of a quantity with a value, for which the given columns have the given values.
+    """Rows of a quantity that have a value, for which the given columns have the given values.
 
     Raises:
         MissingData: there are none.
     """
-    found = table[table["quantity"] == quantity] if "quantity" in table else table.iloc[:0]
-    found = found[found["value"].notna()] if "value" in found else found
-    for name, value in where.items():
-        if name not in found:
-            found = found.iloc[:0]
-        elif isinstance(value, str):
-            found = found[found[name] == value]
-        else:
-            found = found[np.isclose(found[name].astype(float), value)]
-    if found.empty:
-        asked = ", ".join(f"{name} {value}" for name, value in where.items())
-        raise MissingData(f"{quantity} for {asked}: not run at this preset")
-    return found
+    known = table[table["value"].notna()] if "value" in table else table
+    return lookup.rows_of(known, quantity, **where)
 
 
 def scalar_of(table: pd.DataFrame, quantity: str, **where: str | float) -> float:

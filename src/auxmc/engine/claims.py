@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-__all__ = ["VERDICTS", "Measurement", "judge", "read_claims", "verdict"]
+from auxmc.engine.lookup import MissingData
+
+__all__ = ["VERDICTS", "Measurement", "judge", "measure_settings", "read_claims", "verdict"]
 
 VERDICTS = ("reproduced", "not reproduced", "inconclusive", "timing")
 
@@ -24,6 +26,29 @@ class Measurement(NamedTuple):
     value: float
     error: float
     note: str = ""
+
+
+def measure_settings(
+    settings: Mapping[str, Callable[[pd.DataFrame], Measurement]],
+) -> Callable[[pd.DataFrame, pd.DataFrame], dict[str, Measurement]]:
+    """Makes one function for `judge` of the measures of a claim's settings, which need the summary alone.
+
+    Args:
+        settings: for each setting of the claim, a function of the summary. Where it raises MissingData the measurement
+            is NaN, with what is missing as its note.
+    """
+
+    def measure_one(function: Callable[[pd.DataFrame], Measurement], summary: pd.DataFrame) -> Measurement:
+        try:
+            return function(summary)
+        except MissingData as missing:
+            return Measurement(math.nan, math.nan, str(missing))
+
+    def measure(summary: pd.DataFrame, curves: pd.DataFrame) -> dict[str, Measurement]:
+        del curves
+        return {setting: measure_one(function, summary) for setting, function in settings.items()}
+
+    return measure
 
 
 def read_claims(path: Path) -> pd.DataFrame:

@@ -218,7 +218,9 @@ def test_sweep_without_finite_values_says_so() -> None:
 
 def test_sweep_without_errors_is_drawn() -> None:
     table = sweep_table(step_size=[1, 2]).assign(standard_error=np.nan)
-    sweep_figure(table, ["step_size"], ["ess"]).draw_without_rendering()
+    figure = sweep_figure(table, ["step_size"], ["ess"])
+    figure.draw_without_rendering()
+    np.testing.assert_array_equal(curves(figure.axes[0])[0].get_ydata(), [1.0, 2.0])
 
 
 def test_sweep_tables_that_do_not_fit_are_refused() -> None:

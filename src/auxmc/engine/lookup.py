@@ -1,9 +1,39 @@
-"""Finds quantities of the study's cases in its tables."""
+"""Finds quantities in a study's tidy tables."""
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 
-__all__ = ["find", "scalar"]
+__all__ = ["MissingData", "find", "rows_of", "scalar"]
+
+
+class MissingData(LookupError):
+    """The tables do not hold what is asked for: the preset does not run it."""
+
+
+def rows_of(table: pd.DataFrame, quantity: str, **where: str | float) -> pd.DataFrame:
+    """Rows of a quantity for which the given columns have the given values.
+
+    Args:
+        table: summary or curves, as `engine.tables.tidy_table` makes them.
+        quantity: name of the quantity.
+        where: columns with the one value that is wanted; numbers agree to rounding.
+
+    Raises:
+        MissingData: there are none.
+    """
+    found = table[table["quantity"] == quantity] if "quantity" in table else table.iloc[:0]
+    for name, value in where.items():
+        if name not in found:
+            found = found.iloc[:0]
+        elif isinstance(value, str):
+            found = found[found[name] == value]
+        else:
+            found = found[np.isclose(found[name].astype(float), value)]
+    if found.empty:
+        asked = ", ".join(f"{name} {value}" for name, value in where.items())
+        raise MissingData(f"{quantity} for {asked}: not run at this preset")
+    return found
 
 
 def find(
