@@ -56,7 +56,7 @@ FIGURES: dict[str, str] = {
     "density estimate of 10 000 fresh draws of the generating distribution. No bands: one data set.",
     "fig_4_7": "Marginal posteriors of the parameters by method (rows) under the strong prior: histograms of all "
     "chains in 40 bins that are common to a column (draws outside them count in the density), a reference posterior "
-    "of the same target (line; kernel density of differential evolution draws) and the generating values (dashed). "
+    "of the same target (line; kernel density of reference draws) and the generating values (dashed). "
     "The footer gives the sizes of the chains.",
     "fig_4_8": "Effective sample size per second of run time, warm-up included, for each parameter under the strong "
     "prior. Bars: mean over the chains of a method; error bars: one standard error of that mean. Chains ran one "

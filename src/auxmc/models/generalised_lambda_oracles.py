@@ -11,7 +11,7 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import Array
 from jax.scipy.special import ndtr
 
 from auxmc.models.generalised_lambda import (
@@ -21,10 +21,10 @@ from auxmc.models.generalised_lambda import (
     quantile,
     quantile_slope,
 )
+from auxmc.models.reference_posterior import differential_evolution, independence_metropolis
 
 __all__ = [
     "TARGETS",
-    "differential_evolution",
     "log_likelihood",
     "log_posterior",
     "reference_draws",
@@ -105,86 +105,31 @@ def reference_draws(
     n_burn_in: int = 300,
     n_draws: int = 300,
 ) -> tuple[Array, Array]:
-    """Draws from a reference posterior by differential evolution, from starts whose support is the whole line.
+    """Draws from a reference posterior: differential evolution finds it, independence Metropolis draws from it.
+
+    Args:
+        key: of all draws.
+        model: observations and prior.
+        target: one of TARGETS.
+        tolerance: of the kernel, see `log_likelihood`.
+        n_walkers: walkers, an even number of at least 8; they start where the support is the whole line.
+        n_burn_in: iterations of differential evolution. The second half of them fits the proposals of what follows.
+        n_draws: iterations of independence Metropolis, the ones kept.
 
     Returns:
-        Parameters z [draw, walker, 4] and the accept rate.
+        Parameters z [draw, walker, 4] and the accept rate of the kept iterations.
     """
     data = np.asarray(model.observations)
     spread = float(np.subtract(*np.quantile(data, [0.75, 0.25]))) or float(np.std(data)) or 1.0
     # The quartiles of the logistic law, to which the distribution is near at small z3, z4, are 2.2 apart.
     centre = np.array([[np.median(data), np.log(2.2 / spread), _START_SHAPE, _START_SHAPE]])
     scales = np.array([[0.1 * spread, 0.1, 0.03, 0.03]])
-    start_key, run_key = jax.random.split(key)
+    start_key, search_key, run_key = jax.random.split(key, 3)
     starts = centre + scales * jax.random.normal(start_key, (n_walkers, N_PARAMETERS), dtype=jnp.float64)
-    draws, rate = differential_evolution(
-        run_key, log_posterior(model, target, tolerance), starts, n_burn_in + n_draws
-    )
-    kept = draws[n_burn_in:]
-    return kept.at[..., 1].set(jnp.exp(kept[..., 1])), rate
-
-
-def differential_evolution(
-    key: Array, log_density: Callable[[Array], Array], starts: Array, n_draws: int
-) -> tuple[Array, Array]:
-    """Differential evolution Markov chain Monte Carlo with a population in two halves.
-
-    A walker of one half moves by a scaled difference of two walkers of the other half, plus a little noise.
-    As the other half stands still meanwhile, all moves of a half are Metropolis updates at once. Every tenth
-    iteration takes the whole difference, which lets walkers jump between modes.
-
-    Args:
-        key: of all draws.
-        log_density: maps a point [dim] to a log density, in nats.
-        starts: distinct first walkers [walker, dim], an even number of at least 8.
-        n_draws: iterations.
-
-    Returns:
-        Walkers [draw, walker, dim] and the accept rate over all iterations.
-
-    Raises:
-        ValueError: too few walkers, or an odd number.
-
-    Source: ter Braak 2006, with the population split in halves so that it runs in vectorised form.
-    """
-    n_walkers, dim = starts.shape
-    if n_walkers < 8 or n_walkers % 2:
-        raise ValueError(f"starts must hold an even number of at least 8 walkers, got {n_walkers}")
-    half = n_walkers // 2
-
-    def densities(points: Array) -> Array:
-        # One after the other: a table searched for many points at once is far slower on a processor.
-        return lax.map(log_density, points)
-
-    usual = 2.38 / np.sqrt(2.0 * dim)
-
-    def move(
-        key: Array, points: Array, values: Array, others: Array, scale: Array
-    ) -> tuple[Array, Array, Array]:
-        first_key, second_key, noise_key, accept_key = jax.random.split(key, 4)
-        first = jax.random.randint(first_key, (half,), 0, half)
-        # A shift between 1 and half - 1 makes the second walker another one than the first.
-        second = (first + jax.random.randint(second_key, (half,), 1, half)) % half
-        noise = 1e-5 * jax.random.normal(noise_key, points.shape, dtype=jnp.float64)
-        proposed = points + scale * (others[first] - others[second]) + noise
-        proposed_values = densities(proposed)
-        log_uniform = -jax.random.exponential(accept_key, (half,), dtype=jnp.float64)
-        accepted = (log_uniform < proposed_values - values) & jnp.isfinite(proposed_values)
-        points = jnp.where(accepted[:, None], proposed, points)
-        return points, jnp.where(accepted, proposed_values, values), accepted
-
-    def iterate(state: tuple[Array, Array], index: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-        points, values = state
-        scale = jnp.where(index % 10 == 9, 1.0, usual)
-        keys = jax.random.split(jax.random.fold_in(key, index))
-        left, left_values, accepted = move(keys[0], points[:half], values[:half], points[half:], scale)
-        right, right_values, also = move(keys[1], points[half:], values[half:], left, scale)
-        points = jnp.concatenate([left, right])
-        rate = 0.5 * (jnp.mean(accepted, dtype=jnp.float64) + jnp.mean(also, dtype=jnp.float64))
-        return (points, jnp.concatenate([left_values, right_values])), (points, rate)
-
-    _, (draws, rates) = lax.scan(iterate, (starts, densities(starts)), jnp.arange(n_draws))
-    return draws, jnp.mean(rates)
+    density = log_posterior(model, target, tolerance)
+    pilot, _ = differential_evolution(search_key, density, starts, n_burn_in)
+    draws, rate = independence_metropolis(run_key, density, pilot[n_burn_in // 2 :], n_draws)
+    return draws.at[..., 1].set(jnp.exp(draws[..., 1])), rate
 
 
 def _logits_or_infinity(values: Array, z: Array) -> Array:

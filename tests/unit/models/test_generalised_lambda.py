@@ -37,7 +37,6 @@ from auxmc.models.generalised_lambda_fibre import (
 )
 from auxmc.models.generalised_lambda_oracles import (
     TARGETS,
-    differential_evolution,
     log_likelihood,
     log_posterior,
     reference_draws,
@@ -370,29 +369,13 @@ def test_posterior_in_the_log_of_the_scale_has_its_volume_element(published) -> 
     assert float(log_posterior(published, "exact")(point)) == pytest.approx(float(expected), rel=1e-12)
 
 
-def test_differential_evolution_keeps_a_correlated_normal_law() -> None:
-    precision = jnp.array([[2.0, 1.2], [1.2, 1.0]])
-    starts = 3.0 + jax.random.normal(jax.random.key(1), (40, 2), dtype=jnp.float64)
-    draws, rate = jax.jit(
-        lambda key: differential_evolution(key, lambda x: -0.5 * x @ precision @ x, starts, 2500)
-    )(jax.random.key(2))
-    kept = np.asarray(draws[200:]).reshape(-1, 2)
-    covariance = np.linalg.inv(np.asarray(precision))
-    # 92 000 draws with an autocorrelation time of about 20 iterations: standard errors near 2 %.
-    np.testing.assert_allclose(kept.mean(axis=0) / np.sqrt(covariance.diagonal()), 0.0, atol=0.1)
-    np.testing.assert_allclose(np.cov(kept.T), covariance, rtol=0.1)
-    assert 0.15 < float(rate) < 0.6
-    with pytest.raises(ValueError, match="even number of at least 8 walkers, got 7"):
-        differential_evolution(jax.random.key(0), lambda x: x[0], jnp.zeros((7, 2)), 3)
-
-
 def test_reference_posterior_of_the_published_data(published) -> None:
     """Mean and standard deviation of z1 read from the published figure: 4.705 and 0.108."""
     draws, rate = jax.jit(
-        lambda key: reference_draws(key, published, "exact", n_walkers=40, n_burn_in=250, n_draws=250)
+        lambda key: reference_draws(key, published, "exact", n_walkers=40, n_burn_in=150, n_draws=150)
     )(jax.random.key(8))
-    assert draws.shape == (250, 40, 4)
-    assert 0.1 < float(rate) < 0.5
-    assert float(draws[..., 0].mean()) == pytest.approx(4.705, abs=0.025)
-    assert float(draws[..., 0].std()) == pytest.approx(0.108, abs=0.012)
+    assert draws.shape == (150, 40, 4)
+    assert 0.4 < float(rate) < 0.95
+    assert float(draws[..., 0].mean()) == pytest.approx(4.705, abs=0.015)
+    assert float(draws[..., 0].std()) == pytest.approx(0.108, abs=0.008)
     assert bool(jnp.all(draws[..., 1] > 0.0))

@@ -1,0 +1,136 @@
+"""Reference draws of posteriors with few parameters, from their log density alone.
+
+Two stages: a population that finds the posterior whatever its scales (differential evolution), and an independence
+sampler whose proposals are fitted to that population, whose draws are all but independent. Neither shares code
+with the kernels under study, which is what makes them references.
+"""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+__all__ = ["differential_evolution", "independence_metropolis"]
+
+# Tails of the proposals are heavier than those of a posterior with a proper prior.
+_DEGREES_OF_FREEDOM = 5.0
+
+
+def differential_evolution(
+    key: Array, log_density: Callable[[Array], Array], starts: Array, n_draws: int
+) -> tuple[Array, Array]:
+    """Differential evolution Markov chain Monte Carlo with a population in two halves.
+
+    A walker of one half moves by a scaled difference of two walkers of the other half, plus a little noise.
+    As the other half stands still meanwhile, all moves of a half are Metropolis updates at once. Every tenth
+    iteration takes the whole difference, which lets walkers jump between modes.
+
+    Args:
+        key: of all draws.
+        log_density: maps a point [dim] to a log density, in nats.
+        starts: distinct first walkers [walker, dim], an even number of at least 8.
+        n_draws: iterations.
+
+    Returns:
+        Walkers [draw, walker, dim] and the accept rate over all iterations.
+
+    Raises:
+        ValueError: too few walkers, or an odd number.
+
+    Source: ter Braak 2006, with the population split in halves so that it runs in vectorised form.
+    """
+    n_walkers, dim = starts.shape
+    if n_walkers < 8 or n_walkers % 2:
+        raise ValueError(f"starts must hold an even number of at least 8 walkers, got {n_walkers}")
+    half = n_walkers // 2
+
+    usual = 2.38 / np.sqrt(2.0 * dim)
+
+    def move(
+        key: Array, points: Array, values: Array, others: Array, scale: Array
+    ) -> tuple[Array, Array, Array]:
+        first_key, second_key, noise_key, accept_key = jax.random.split(key, 4)
+        first = jax.random.randint(first_key, (half,), 0, half)
+        # A shift between 1 and half - 1 makes the second walker another one than the first.
+        second = (first + jax.random.randint(second_key, (half,), 1, half)) % half
+        noise = 1e-5 * jax.random.normal(noise_key, points.shape, dtype=jnp.float64)
+        proposed = points + scale * (others[first] - others[second]) + noise
+        proposed_values = _densities(log_density, proposed)
+        log_uniform = -jax.random.exponential(accept_key, (half,), dtype=jnp.float64)
+        accepted = (log_uniform < proposed_values - values) & jnp.isfinite(proposed_values)
+        points = jnp.where(accepted[:, None], proposed, points)
+        return points, jnp.where(accepted, proposed_values, values), accepted
+
+    def iterate(state: tuple[Array, Array], index: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+        points, values = state
+        scale = jnp.where(index % 10 == 9, 1.0, usual)
+        keys = jax.random.split(jax.random.fold_in(key, index))
+        left, left_values, accepted = move(keys[0], points[:half], values[:half], points[half:], scale)
+        right, right_values, also = move(keys[1], points[half:], values[half:], left, scale)
+        points = jnp.concatenate([left, right])
+        rate = 0.5 * (jnp.mean(accepted, dtype=jnp.float64) + jnp.mean(also, dtype=jnp.float64))
+        return (points, jnp.concatenate([left_values, right_values])), (points, rate)
+
+    _, (draws, rates) = lax.scan(iterate, (starts, _densities(log_density, starts)), jnp.arange(n_draws))
+    return draws, jnp.mean(rates)
+
+
+def independence_metropolis(
+    key: Array, log_density: Callable[[Array], Array], pilot: Array, n_draws: int
+) -> tuple[Array, Array]:
+    """Metropolis-Hastings with proposals from a Student's t law that has the moments of pilot draws.
+
+    All proposals are made, and their densities taken, before the accept steps.
+
+    Args:
+        key: of all draws.
+        log_density: maps a point [dim] to a log density, in nats.
+        pilot: draws near the posterior [pilot draw, walker, dim]; chains start at the last ones.
+        n_draws: iterations of each chain.
+
+    Returns:
+        Chains [draw, walker, dim] and the accept rate.
+
+    Source: Tierney 1994, section 2.3.3.
+    """
+    _, n_walkers, dim = pilot.shape
+    flat = pilot.reshape(-1, dim)
+    centre = jnp.mean(flat, axis=0)
+    centred = flat - centre[None]
+    factor = jnp.linalg.cholesky(centred.T @ centred / (flat.shape[0] - 1))
+    normal_key, scale_key, accept_key = jax.random.split(key, 3)
+    shape = (n_draws, n_walkers)
+    normals = jax.random.normal(normal_key, (*shape, dim), dtype=jnp.float64)
+    halves = jax.random.gamma(scale_key, 0.5 * _DEGREES_OF_FREEDOM, shape, dtype=jnp.float64)
+    whitened = normals * jnp.sqrt(0.5 * _DEGREES_OF_FREEDOM / halves)[..., None]
+
+    def log_proposal(whitened: Array) -> Array:
+        square = jnp.sum(whitened**2, axis=-1) / _DEGREES_OF_FREEDOM
+        return -0.5 * (_DEGREES_OF_FREEDOM + dim) * jnp.log1p(square)
+
+    proposed = centre[None, None] + whitened @ factor.T
+    densities = _densities(log_density, proposed.reshape(-1, dim)).reshape(shape)
+    log_weights = jnp.where(jnp.isfinite(densities), densities - log_proposal(whitened), -jnp.inf)
+    start = pilot[-1]
+    start_whitened = jax.scipy.linalg.solve_triangular(factor, (start - centre[None]).T, lower=True).T
+    start_weights = _densities(log_density, start) - log_proposal(start_whitened)
+    thresholds = -jax.random.exponential(accept_key, shape, dtype=jnp.float64)
+
+    def iterate(
+        state: tuple[Array, Array], step: tuple[Array, Array, Array]
+    ) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+        points, weights = state
+        proposed, proposed_weights, threshold = step
+        accepted = threshold < proposed_weights - weights
+        points = jnp.where(accepted[:, None], proposed, points)
+        return (points, jnp.where(accepted, proposed_weights, weights)), (points, accepted)
+
+    _, (draws, accepted) = lax.scan(iterate, (start, start_weights), (proposed, log_weights, thresholds))
+    return draws, jnp.mean(accepted, dtype=jnp.float64)
+
+
+def _densities(log_density: Callable[[Array], Array], points: Array) -> Array:
+    # One after the other: a table searched for many points at once is far slower on a processor.
+    return lax.map(log_density, points)
