@@ -162,7 +162,6 @@ def _constrained(problem: Problem, settings: Settings, method: str) -> Program:
     conditioned = conditioned_model(model, _FORMS[method], _convention(settings))
     fallback = None if settings.projection_fallback == "none" else settings.projection_fallback
     projection = ProjectionSettings(settings.projection_solver, fallback, settings.projection_tolerance)
-    in_constraint_space = settings.reversibility_check == "position_and_constraint"
 
     def build(tolerance: Array, step_size: Array) -> Kernel:
         del tolerance
@@ -173,7 +172,7 @@ def _constrained(problem: Problem, settings: Settings, method: str) -> Program:
             model.n_inputs,
             n_inner_steps=settings.n_inner_steps,
             projection=projection,
-            constraint_space_check=in_constraint_space,
+            reversibility_check=settings.reversibility_check,
         )
 
     def record(state: Any, info: Any) -> Record:

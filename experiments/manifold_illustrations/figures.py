@@ -4,10 +4,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from auxmc.plots.panels import preset_note
+from auxmc.engine.lookup import MissingData, rows_of
+from auxmc.plots.panels import missing_panel, preset_note
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN
 
 __all__ = ["DRAW"]
@@ -103,9 +105,57 @@ def unit_densities(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     return figure
 
 
+def costs(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
+    """What constrained HMC costs; a figure of this project."""
+    del curves
+    figure = Figure(figsize=(PAGE_WIDTH_IN, 2.7), layout="constrained")
+    for axis, draw in zip(figure.subplots(1, 3), (_by_noise, _by_size, _by_inner_steps), strict=True):
+        try:
+            draw(axis, summary)
+        except MissingData:
+            missing_panel(axis, "not run at this preset")
+    preset_note(figure, f"preset {summary['preset'].iloc[0]}")
+    return figure
+
+
+def _by_noise(axis: Axes, summary: pd.DataFrame) -> None:
+    rows = rows_of(summary, "noise_ess_per_second")
+    for name, label, colour, marker in (
+        ("constrained_hmc", "constrained HMC", _CONSTRAINED, "s"),
+        ("hmc", "HMC", _HMC, "o"),
+    ):
+        part = rows[rows["sampler"] == name].sort_values("small_noise")
+        axis.plot(part["small_noise"], part["value"], color=colour, marker=marker, label=label)
+    axis.set(
+        xscale="log", yscale="log", xlabel=r"noise scale $\epsilon$", ylabel="effective draws per second"
+    )
+    axis.legend()
+
+
+def _by_size(axis: Axes, summary: pd.DataFrame) -> None:
+    for quantity, size, label, colour, marker, power in (
+        ("gram_dense_seconds", "dense_size", "dense", CYCLE[2], "o", 3),
+        ("gram_structured_seconds", "structured_size", "structured", CYCLE[0], "s", 1),
+    ):
+        rows = rows_of(summary, quantity).sort_values(size)
+        sizes, seconds = rows[size].to_numpy(float), rows["value"].to_numpy(float)
+        axis.plot(sizes, seconds, color=colour, marker=marker, label=label)
+        axis.plot(sizes, seconds[-1] * (sizes / sizes[-1]) ** power, ":", color=colour)
+    axis.set(xscale="log", yscale="log", xlabel="observations $N$", ylabel="seconds per Gram solve")
+    axis.legend()
+
+
+def _by_inner_steps(axis: Axes, summary: pd.DataFrame) -> None:
+    rows = rows_of(summary, "ess_per_gradient").sort_values("inner_steps")
+    axis.plot(rows["inner_steps"], rows["value"], color=_CONSTRAINED, marker="s")
+    axis.set(xlabel="sub-steps a step", ylabel="effective draws per gradient", ylim=(0.0, None))
+    axis.set_xticks(sorted({int(value) for value in rows["inner_steps"]}))
+
+
 DRAW: dict[str, Callable[[pd.DataFrame, pd.DataFrame], Figure]] = {
     "fig_4_3": oscillating_trajectory,
     "fig_4_4": two_branches,
+    "fig_costs": costs,
     "fig_d_1": unit_densities,
 }
 

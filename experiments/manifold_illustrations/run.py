@@ -27,11 +27,13 @@ from auxmc.models.conditioned import (
     condition_noisy_generator,
     noisy_input,
 )
+from experiments.manifold_illustrations.costs import costs
+from experiments.manifold_illustrations.fibre import START, fibre_height, generate, log_prior
+from experiments.manifold_illustrations.identities import identities
 from experiments.manifold_illustrations.settings import Settings
 
-__all__ = ["fibre_height", "run"]
+__all__ = ["run"]
 
-_START = 0.9
 _CONSTRAINED_STEPS = 4
 _N_STEPS = (2, 4)
 _FIBRE_POINTS = 200
@@ -43,37 +45,17 @@ def run(settings: Settings, context: RunContext) -> CaseResult:
     """Runs one case.
 
     Returns:
-        Groups `statistics` and `curves`.
+        Group `statistics`, and for the figures of trajectories and branches `curves`.
     """
-    if settings.design == "trajectory":
-        return _trajectories(settings, context)
-    return _branches(settings, context)
-
-
-def fibre_height(first: Array) -> Array:
-    """u2 on the fibre as a function of u1: a steep branch and a flat one, as in the published figure.
-
-    The generator is x = u2 - fibre_height(u1), conditioned on x = 0; the sources do not give theirs. Constants are
-    those of the fibre drawn there: through (0.15, 3.9) and (0.56, 0), least near (1.6, -1.19), level at -1.17.
-    """
-    return -1.17 + 8.67 * jnp.exp(-3.575 * first) - 0.05 * jnp.exp(-jnp.square((first - 1.6) / 0.6))
-
-
-def _generate(inputs: Array) -> Array:
-    return (inputs[1] - fibre_height(inputs[0]))[None]
-
-
-def _log_prior(inputs: Array) -> Array:
-    return -0.5 * jnp.sum(jnp.square(inputs))
+    return _DESIGNS[settings.design](settings, context)
 
 
 def _trajectories(settings: Settings, context: RunContext) -> CaseResult:
-    start = jnp.stack([jnp.asarray(_START), fibre_height(jnp.asarray(_START))])
     duration = settings.leapfrog_step_size * settings.n_leapfrog_steps
-    model = condition_generator(_generate, _log_prior, jnp.zeros(1))
+    model = condition_generator(generate, log_prior, jnp.zeros(1))
 
     def log_density(inputs: Array) -> Array:
-        return _log_prior(inputs) - 0.5 * jnp.sum(jnp.square(_generate(inputs) / settings.tolerance))
+        return log_prior(inputs) - 0.5 * jnp.sum(jnp.square(generate(inputs) / settings.tolerance))
 
     evaluate = jax.value_and_grad(log_density)
 
@@ -84,20 +66,20 @@ def _trajectories(settings: Settings, context: RunContext) -> CaseResult:
             )
             return (state, velocity), state.position
 
-        first = HMCState(start, *evaluate(start))
+        first = HMCState(START, *evaluate(START))
         _, path = jax.lax.scan(one, (first, momentum), None, length=settings.n_leapfrog_steps)
-        return jnp.concatenate([start[None], path])
+        return jnp.concatenate([START[None], path])
 
     # Chains of one step each that accept whatever comes follow one trajectory.
     kernel = constrained_hmc(model, duration / _CONSTRAINED_STEPS, (_CONSTRAINED_STEPS,) * 2, 2)
 
     def constrained(key: Array) -> Array:
         noise = kernel.draw(key)._replace(log_uniform=jnp.full((), -jnp.inf))
-        states = [kernel.init(start).position]
+        states = [kernel.init(START).position]
         for n in range(1, _CONSTRAINED_STEPS + 1):
             part = constrained_hmc(model, duration / _CONSTRAINED_STEPS, (n, n), 2)
             steps = noise._replace(n_steps=jnp.full((), n, jnp.int32))
-            states.append(part.apply(steps, part.init(start))[0].position)
+            states.append(part.apply(steps, part.init(START))[0].position)
         return jnp.stack(states)
 
     with stopwatch() as times:
@@ -137,10 +119,10 @@ def _branches(settings: Settings, context: RunContext) -> CaseResult:
     start = jnp.array([1.0, 0.0])
 
     def noisy(scale: Array) -> tuple[ConditionedModel, Array]:
-        model = condition_noisy_generator(_hyperbola, _log_prior, _OBSERVED, scale)
+        model = condition_noisy_generator(_hyperbola, log_prior, _OBSERVED, scale)
         return model, noisy_input(_hyperbola, start, _OBSERVED, scale)
 
-    exact = condition_generator(_hyperbola, _log_prior, _OBSERVED)
+    exact = condition_generator(_hyperbola, log_prior, _OBSERVED)
     # The exact model takes no noise scale: zero stands for it in the table.
     parts = [
         _chains(settings, context, "exact", [0.0], lambda scale: (exact, start), 2),
@@ -212,3 +194,11 @@ def _changes(draws: dict[str, np.ndarray]) -> NDArray[np.float64]:
     signs = np.sign(draws["position"][..., 0])
     changes: NDArray[np.float64] = (signs[..., 1:] != signs[..., :-1]).mean(axis=-1)
     return changes
+
+
+_DESIGNS: dict[str, Callable[[Settings, RunContext], CaseResult]] = {
+    "trajectory": _trajectories,
+    "branches": _branches,
+    "identities": identities,
+    "costs": costs,
+}

@@ -18,6 +18,12 @@ FIGURES: dict[str, str] = {
     "never leaves the branch it began on. Middle: with noise added to the generator the fibre is one connected "
     "surface; its vertical axis is the noise term eps n (the published label says n / eps). Right: changes of branch "
     "per iteration against the noise scale, mean over chains, bars +- 1 standard error.",
+    "fig_costs": "Left: effective draws per second of the slower input against the noise scale of the generator of "
+    "figure 4.3, for constrained HMC on the noisy manifold at one step size, and for HMC with a step in proportion to "
+    "the scale (the same target). Middle: seconds to factorise a Gram matrix and solve with it, least of five, with "
+    "dense algebra and with the structure of independent observations; dotted: cubic and linear growth. Right: "
+    "effective draws per potential gradient on the rates of the Lotka-Volterra data against geodesic sub-steps a step, "
+    "at one sub-step size. One run each: no bands.",
     "fig_d_1": "Three densities of unit variance for random inputs: densities (left) and negative log densities in "
     "nats (right). Closed forms: no bands.",
 }
@@ -25,18 +31,44 @@ FIGURES: dict[str, str] = {
 
 @dataclasses.dataclass
 class Settings(CaseSettings):
-    """One case: trajectories near a fibre, or chains on one with two branches."""
+    """One case: trajectories near a fibre, chains on one with two branches, checks of algebra, or costs."""
 
-    design: str = setting("trajectory", "what is run", choices=("trajectory", "branches"))
+    design: str = setting(
+        "trajectory", "what is run", choices=("trajectory", "branches", "identities", "costs")
+    )
     tolerance: float = setting(
-        0.05, "tolerance of the Gaussian kernel (design trajectory)", minimum=1e-4, maximum=10.0
+        0.05, "tolerance of the Gaussian kernel (trajectory, identities)", minimum=1e-4, maximum=10.0
     )
     leapfrog_step_size: float = setting(0.04, "leapfrog step (design trajectory)", minimum=1e-6, maximum=10.0)
     n_leapfrog_steps: int = setting(24, "leapfrog steps (design trajectory)", minimum=1, maximum=10_000)
     n_momenta: int = setting(1000, "trajectories, each with its own momentum (design trajectory)", minimum=2)
     step_size: float = setting(0.4, "constrained step (design branches)", minimum=1e-6, maximum=10.0)
     noise_scales: list[float] = setting(
-        [0.25, 0.5, 1.0, 2.0], "noise scales eps (design branches)", minimum=1e-3, maximum=100.0
+        [0.25, 0.5, 1.0, 2.0], "noise scales eps (branches, identities)", minimum=1e-3, maximum=100.0
+    )
+    n_simulations: int = setting(
+        200_000, "simulations of rejection (design identities)", minimum=1000, maximum=10_000_000
+    )
+    inner_steps: list[int] = setting(
+        [1, 3], "numbers of geodesic sub-steps, factors of 18 (design costs)", minimum=1, maximum=18
+    )
+    n_cost_draws: int = setting(
+        200, "iterations after warm-up for each number of sub-steps (design costs)", minimum=20
+    )
+    dense_sizes: list[int] = setting(
+        [200, 400, 800, 1600],
+        "sizes of Gram matrices with dense algebra (design costs)",
+        minimum=10,
+        maximum=10_000,
+    )
+    structured_sizes: list[int] = setting(
+        [1000, 10_000, 100_000, 1_000_000],
+        "sizes of Gram matrices with structured algebra (design costs)",
+        minimum=10,
+        maximum=10_000_000,
+    )
+    small_noise_scales: list[float] = setting(
+        [0.01, 0.02, 0.05, 0.1, 0.2], "noise scales of the comparison with HMC (design costs)", minimum=1e-4
     )
 
 
@@ -50,6 +82,12 @@ def check(settings: Settings) -> None:
         raise SettingsError(f"batch.{next(iter(settings.batch))}: this study sweeps over cases only")
     if not settings.noise_scales:
         raise SettingsError("noise_scales must hold at least one value")
+    for name in ("inner_steps", "dense_sizes", "structured_sizes", "small_noise_scales"):
+        if len(set(getattr(settings, name))) < 2:
+            raise SettingsError(f"{name} must hold at least two different values")
+    for number in settings.inner_steps:
+        if 18 % number:
+            raise SettingsError(f"inner_steps must be factors of 18 (1, 2, 3, 6, 9, 18), got {number}")
 
 
 def data_files(settings: Settings) -> list[str]:

@@ -55,7 +55,7 @@ class AdaptationInfo(NamedTuple):
 def adaptation_factor(batch: Array) -> Array:
     """Factor by which the scale changes after batch 0, 1, ...: 4.025, 3.05, 2.075, then 1.1 for ever.
 
-    Source: pseudo-marginal specification, section 4.5: f_b = 5 - 3.9 min(b + 1, 4) / 4.
+    Source: the published auxiliary pseudo-marginal experiments: f_b = 5 - 3.9 min(b + 1, 4) / 4.
 
     >>> [round(float(adaptation_factor(jnp.asarray(b))), 3) for b in range(5)]
     [4.025, 3.05, 2.075, 1.1, 1.1]
@@ -91,7 +91,7 @@ def batch_adaptation(
     Raises:
         ValueError: batch_size is not positive, or n_batches is negative.
 
-    Source: pseudo-marginal specification, section 4.5.
+    Source: the published auxiliary pseudo-marginal experiments.
     """
     if batch_size < 1:
         raise ValueError(f"batch_size must be a positive whole number, got {batch_size}")

@@ -17,6 +17,7 @@ from auxmc.models.conditioned import ConditionedModel
 from auxmc.numerics.random import standard_normal
 
 __all__ = [
+    "REVERSIBILITY_CHECKS",
     "ConstrainedInfo",
     "ConstrainedNoise",
     "ConstrainedState",
@@ -29,6 +30,9 @@ __all__ = [
     "no_errors",
     "project_momentum",
 ]
+
+REVERSIBILITY_CHECKS = ("position_and_constraint", "position", "none")
+"""What the point that a reversed sub-step leads back to is compared in; without a check the target may be another."""
 
 
 class ConstrainedState(NamedTuple):
@@ -129,7 +133,7 @@ def constrained_hmc(
     *,
     n_inner_steps: int = 1,
     projection: ProjectionSettings = ProjectionSettings(),  # noqa: B008
-    constraint_space_check: bool = True,
+    reversibility_check: str = "position_and_constraint",
 ) -> Kernel:
     """Constrained Hamiltonian Monte Carlo with geodesic steps, identity mass and full momentum refreshment.
 
@@ -140,13 +144,13 @@ def constrained_hmc(
         dim: number of inputs.
         n_inner_steps: geodesic sub-steps in an integrator step; 1 gives RATTLE.
         projection: how points are brought back to the manifold.
-        constraint_space_check: whether the reversibility check also compares in the space of the constraint.
+        reversibility_check: one of REVERSIBILITY_CHECKS, made after every sub-step. "none" is for measuring its cost.
 
     Returns:
         Kernel on ConstrainedState with `init(position)`, which takes a point on the manifold.
 
     Raises:
-        ValueError: a number of steps is not positive or out of order, or a solver is unknown.
+        ValueError: a number of steps is not positive or out of order, or a solver or check is unknown.
 
     Source: PhD thesis, Algorithm 11 and section 4.8; Graham and Storkey 2017, Algorithm 1.
     """
@@ -158,6 +162,9 @@ def constrained_hmc(
     for solver in (projection.solver, projection.fallback):
         if solver is not None and solver not in SOLVERS:
             raise ValueError(f"unknown solver {solver!r}: expected one of {', '.join(SOLVERS)}")
+    if reversibility_check not in REVERSIBILITY_CHECKS:
+        expected = ", ".join(REVERSIBILITY_CHECKS)
+        raise ValueError(f"unknown reversibility_check {reversibility_check!r}: expected one of {expected}")
 
     def init(position: Array) -> ConstrainedState:
         return evaluate_state(model, position)
@@ -178,7 +185,7 @@ def constrained_hmc(
 
         def advance(loop: tuple[Array, Phase]) -> tuple[Array, Phase]:
             phase = constrained_step(
-                model, loop[1], step_size, n_inner_steps, projection, constraint_space_check
+                model, loop[1], step_size, n_inner_steps, projection, reversibility_check
             )
             return loop[0] + 1, phase
 
@@ -204,7 +211,7 @@ def constrained_step(
     step_size: Array | float,
     n_inner_steps: int,
     projection: ProjectionSettings,
-    constraint_space_check: bool,
+    reversibility_check: str,
 ) -> Phase:
     """One step of the geodesic integrator: half a kick, geodesic sub-steps, half a kick.
 
@@ -217,7 +224,7 @@ def constrained_step(
         step_size: dt; negative to go backward.
         n_inner_steps: geodesic sub-steps.
         projection: how points are brought back to the manifold.
-        constraint_space_check: see `constrained_hmc`.
+        reversibility_check: see `constrained_hmc`.
 
     Source: PhD thesis, section 4.8.
     """
@@ -240,7 +247,7 @@ def constrained_step(
             errors,
             inner_step,
             projection,
-            constraint_space_check,
+            reversibility_check,
         )
 
     _, (position, _, momentum, ok, errors) = lax.while_loop(going, advance, (jnp.zeros((), jnp.int32), point))
@@ -260,7 +267,7 @@ def _geodesic_step(
     errors: IntegrationErrors,
     step: Array,
     projection: ProjectionSettings,
-    constraint_space_check: bool,
+    reversibility_check: str,
 ) -> tuple[Array, Any, Array, Array, IntegrationErrors]:
     """Free motion for one sub-step, back on to the manifold, and the check that it can be reversed."""
     forward = project(model, position + step * momentum, jacobian, projection)
@@ -268,26 +275,37 @@ def _geodesic_step(
     singular = forward.converged & ~jnp.isfinite(new_jacobian.half_log_determinant)
     # The displacement over the step is the impulse of the constraint, without dividing a difference of positions.
     new_momentum = project_momentum(new_jacobian, momentum + forward.displacement / step)
+    usable = forward.converged & ~singular
+    if reversibility_check == "none":
+        counts = no_errors()._replace(
+            n_not_converged=~forward.converged,
+            n_singular=singular,
+            n_fallback=forward.n_fallback,
+            n_projections=jnp.ones((), jnp.int32),
+            n_projection_iterations=forward.n_iterations,
+        )
+        return forward.position, new_jacobian, new_momentum, ok & usable, _added(errors, counts)
     back = project(model, forward.position - step * new_momentum, new_jacobian, projection)
     difference = position - back.position
     far = ~(jnp.max(jnp.abs(difference)) <= jnp.sqrt(projection.tolerance))
-    if constraint_space_check:
+    if reversibility_check == "position_and_constraint":
         # Either point may be off the manifold by the tolerance.
         far |= ~(jnp.max(jnp.abs(jacobian.times(difference))) <= 2.0 * projection.tolerance)
-    usable = forward.converged & ~singular
-    irreversible = usable & back.converged & far
-    counts = IntegrationErrors(
+    counts = no_errors()._replace(
         n_not_converged=~forward.converged,
         n_not_converged_reverse=usable & ~back.converged,
-        n_irreversible=irreversible,
-        n_not_finite=jnp.zeros((), bool),
+        n_irreversible=usable & back.converged & far,
         n_singular=singular,
         n_fallback=forward.n_fallback + back.n_fallback,
         n_projections=jnp.full((), 2, jnp.int32),
         n_projection_iterations=forward.n_iterations + back.n_iterations,
     )
-    errors = jax.tree.map(lambda total, new: total + jnp.asarray(new, jnp.int32), errors, counts)
-    return forward.position, new_jacobian, new_momentum, ok & usable & back.converged & ~far, errors
+    still_ok = ok & usable & back.converged & ~far
+    return forward.position, new_jacobian, new_momentum, still_ok, _added(errors, counts)
+
+
+def _added(total: IntegrationErrors, new: IntegrationErrors) -> IntegrationErrors:
+    return jax.tree.map(lambda one, other: one + jnp.asarray(other, jnp.int32), total, new)
 
 
 def evaluate_state(model: ConditionedModel, position: Array) -> ConstrainedState:

@@ -89,7 +89,7 @@ def constrained_nuts(
     max_depth: int = 10,
     n_inner_steps: int = 1,
     projection: ProjectionSettings = ProjectionSettings(),  # noqa: B008
-    constraint_space_check: bool = True,
+    reversibility_check: str = "position_and_constraint",
 ) -> Kernel:
     """No-U-turn sampling on a manifold: multinomial choice along a trajectory that doubles until it turns back.
 
@@ -104,7 +104,7 @@ def constrained_nuts(
         max_depth: doublings after which a trajectory ends in any case.
         n_inner_steps: geodesic sub-steps in an integrator step.
         projection: how points are brought back to the manifold.
-        constraint_space_check: see `constrained_hmc`.
+        reversibility_check: see `constrained_hmc`.
 
     Returns:
         Kernel on ConstrainedState with `init(position)`; its info counts the integrator steps made in `n_steps`, and
@@ -114,7 +114,7 @@ def constrained_nuts(
         ValueError: max_depth or n_inner_steps is not positive.
 
     Source: Hoffman and Gelman 2014 (doubling), Betancourt 2017 (multinomial choice and the turning test with summed
-    momenta); implicit models specification, section 17.2.
+    momenta).
     """
     if max_depth < 1 or n_inner_steps < 1:
         raise ValueError(
@@ -135,7 +135,7 @@ def constrained_nuts(
         start_energy = hamiltonian(begin)
 
         def one_step(phase: Phase, size: Array) -> Phase:
-            return constrained_step(model, phase, size, n_inner_steps, projection, constraint_space_check)
+            return constrained_step(model, phase, size, n_inner_steps, projection, reversibility_check)
 
         def double(trajectory: _Trajectory) -> _Trajectory:
             depth = trajectory.depth

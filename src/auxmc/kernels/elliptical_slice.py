@@ -60,7 +60,7 @@ def shrink_ellipse(
     Returns:
         Shrunk, with offsets in radians.
 
-    Source: PhD thesis, Algorithm 5, with the sign of Eq. 2.50 corrected (foundations specification FN-SL-09).
+    Source: PhD thesis, Algorithm 5, with the sign of Eq. 2.50 corrected.
     """
 
     def at_angle(angle: Array) -> Candidate:
@@ -99,7 +99,7 @@ def elliptical_slice(
     Raises:
         ValueError: prior_cholesky is not a square matrix, or neither it nor dim is given.
 
-    Source: PhD thesis, Algorithm 5 and Eq. 2.50 with its sign corrected (foundations specification FN-SL-09).
+    Source: PhD thesis, Algorithm 5 and Eq. 2.50 with its sign corrected.
 
     >>> kernel = elliptical_slice(lambda x: -0.5 * jnp.sum((x - 1.0) ** 2), jnp.eye(2))
     >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(2)))

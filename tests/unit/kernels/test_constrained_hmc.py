@@ -67,7 +67,7 @@ def phase_at(model: ConditionedModel, position: Array, seed: int) -> Phase:
 
 def steps(model: ConditionedModel, phase: Phase, dt: float, n: int, n_inner: int = 1) -> Phase:
     def one(_: Any, p: Phase) -> Phase:
-        return constrained_step(model, p, dt, n_inner, ProjectionSettings(), True)
+        return constrained_step(model, p, dt, n_inner, ProjectionSettings(), "position_and_constraint")
 
     end: Phase = jax.lax.fori_loop(0, n, one, phase)
     return end
@@ -98,7 +98,9 @@ def test_energy_error_is_of_second_order_in_the_step(name: str) -> None:
 
     def largest(dt: float) -> float:
         phase, worst = begin, 0.0
-        step = jax.jit(lambda p: constrained_step(model, p, dt, 1, ProjectionSettings(), True))
+        step = jax.jit(
+            lambda p: constrained_step(model, p, dt, 1, ProjectionSettings(), "position_and_constraint")
+        )
         for _ in range(round(1.6 / dt)):
             phase = step(phase)
             worst = max(worst, abs(float(hamiltonian(phase) - hamiltonian(begin))))
@@ -132,7 +134,7 @@ def test_a_step_preserves_the_symplectic_form_on_the_tangent_bundle(name: str) -
         on = project(model, z[:dim], begin.state.jacobian, ProjectionSettings()).position
         state = constrained_hmc(model, 0.1, (1, 1), dim).init(on)
         phase = Phase(state, project_momentum(state.jacobian, z[dim:]), jnp.ones((), bool), no_errors())
-        end = constrained_step(model, phase, 0.1, 2, ProjectionSettings(tolerance=1e-12), False)
+        end = constrained_step(model, phase, 0.1, 2, ProjectionSettings(tolerance=1e-12), "position")
         return jnp.concatenate([end.state.position, end.momentum])
 
     @jax.jit
@@ -243,6 +245,18 @@ def test_irreversible_sub_steps_are_noticed() -> None:
     assert not (np.asarray(infos.accepted) & (failed > 0)).any()
 
 
+def test_without_the_check_half_the_projections_are_made_and_nothing_is_noticed() -> None:
+    start = jnp.array([1.0, 0.0, 0.4])
+    newton = ProjectionSettings("newton")
+    _, checked = _run(TORUS, start, 0.8, projection=newton)
+    _, unchecked = _run(TORUS, start, 0.8, projection=newton, reversibility_check="none")
+    assert int(np.sum(unchecked.errors.n_irreversible)) == 0
+    done = np.asarray(unchecked.accepted)
+    assert (np.asarray(unchecked.errors.n_projections)[done] == np.asarray(unchecked.n_steps)[done]).all()
+    done = np.asarray(checked.accepted)
+    assert (np.asarray(checked.errors.n_projections)[done] == 2 * np.asarray(checked.n_steps)[done]).all()
+
+
 def test_a_singular_gram_matrix_is_a_counted_rejection() -> None:
     twice = condition_generator(lambda u: jnp.array([u[0], u[0]]), normal, jnp.zeros(2))
     kernel = constrained_hmc(twice, 0.1, (1, 1), 3)
@@ -267,6 +281,7 @@ def test_one_branch_is_never_left_and_the_noisy_model_connects_both() -> None:
         ({"n_steps": (0, 3)}, r"1 <= low <= high, got \(0, 3\)"),
         ({"n_inner_steps": 0}, "n_inner_steps must be at least 1, got 0"),
         ({"projection": ProjectionSettings("newtn")}, "unknown solver 'newtn': expected one of quasi_newton"),
+        ({"reversibility_check": "no"}, "unknown reversibility_check 'no': expected one of position_and"),
     ],
 )
 def test_wrong_settings_are_refused(options: dict[str, Any], message: str) -> None:
