@@ -62,7 +62,7 @@ class Settings(CaseSettings):
         maximum=10_000,
     )
     structured_sizes: list[int] = setting(
-        [1000, 10_000, 100_000, 1_000_000],
+        [1000, 10_000, 100_000],
         "sizes of Gram matrices with structured algebra (design costs)",
         minimum=10,
         maximum=10_000_000,
