@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from auxmc.engine.claims import Measurement, measure_settings
+from auxmc.engine.claims import Measurement, measure_settings, standard_error
 from auxmc.engine.lookup import MissingData, rows_of
 from experiments.gaussian_latent.selection import (
     Grid,
@@ -264,8 +264,7 @@ def _distance(summary: pd.DataFrame, method: str, size: int) -> tuple[float, flo
 
 
 def _mean_over_chains(values: NDArray[np.float64]) -> tuple[float, float]:
-    error = values.std(ddof=1) / math.sqrt(values.size) if values.size > 1 else math.nan
-    return float(values.mean()), float(error)
+    return float(values.mean()), standard_error(values)
 
 
 def _distance_ratio(first: tuple[str, int], second: tuple[str, int]) -> Measure:

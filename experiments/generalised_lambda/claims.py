@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from auxmc.engine.claims import Measurement, measure_settings
+from auxmc.engine.claims import Measurement, measure_settings, standard_error
 from auxmc.engine.lookup import MissingData, find, scalar
 from experiments.generalised_lambda.settings import ROWS
 
@@ -114,7 +114,7 @@ def _rate(case: str, parameter: str) -> Measure:
         rates = _values(summary, case, "ess_per_second", "chain", "parameter")[
             :, _PARAMETERS.index(parameter)
         ]
-        return Measurement(float(rates.mean()), _standard_error(rates), "chains ran one after the other")
+        return Measurement(float(rates.mean()), standard_error(rates), "chains ran one after the other")
 
     return measure
 
@@ -145,7 +145,7 @@ def _acceptance(case: str, over_chains: Callable[[FloatArray], float]) -> Measur
     def measure(summary: pd.DataFrame) -> Measurement:
         rates = _values(summary, case, "acceptance", "chain")
         note = "by chain: " + ", ".join(f"{rate:.3g}" for rate in rates)
-        return Measurement(over_chains(rates), _standard_error(rates), note)
+        return Measurement(over_chains(rates), standard_error(rates), note)
 
     return measure
 
@@ -157,7 +157,7 @@ def _bisections(summary: pd.DataFrame) -> Measurement:
     rates = found.sortby("n_bisections").transpose("n_bisections", "chain")
     means = rates.mean("chain").values
     note = ", ".join(f"m = {m:g}: {r:.3f}" for m, r in zip(rates["n_bisections"].values, means, strict=True))
-    error = math.hypot(_standard_error(rates.values[0]), _standard_error(rates.values[-1]))
+    error = math.hypot(standard_error(rates.values[0]), standard_error(rates.values[-1]))
     return Measurement(float(means[-1] - means[0]), error, note)
 
 
@@ -208,7 +208,7 @@ def _prior_shift(summary: pd.DataFrame) -> Measurement:
 
 def _early_failures(summary: pd.DataFrame) -> Measurement:
     counts = [_values(summary, case, "failed_early", "chain") for case in ("no_warm_up", "constrained_hmc")]
-    error = math.hypot(*(_standard_error(count) for count in counts))
+    error = math.hypot(*(standard_error(count) for count in counts))
     note = " and ".join(f"mean {count.mean():.2f} over {count.size} chains" for count in counts)
     return Measurement(float(counts[0].mean() - counts[1].mean()), error, note)
 
@@ -217,7 +217,7 @@ def _failed_share(summary: pd.DataFrame) -> Measurement:
     shares = _values(summary, "constrained_hmc", "failed_share", "chain")
     per_solve = _values(summary, "constrained_hmc", "iterations_per_projection", "chain").mean()
     return Measurement(
-        float(shares.mean()), _standard_error(shares), f"{per_solve:.2f} iterations in a projection"
+        float(shares.mean()), standard_error(shares), f"{per_solve:.2f} iterations in a projection"
     )
 
 
@@ -457,12 +457,3 @@ def _limit(summary: pd.DataFrame) -> tuple[FloatArray, FloatArray, FloatArray]:
         f.sortby("limit_tolerance").sel(parameter=list(_PARAMETERS)) for f in found if f is not None
     )
     return shifts["limit_tolerance"].values.astype(float), shifts.values, errors.values
-
-
-def _standard_error(values: FloatArray) -> float:
-    """Standard error of a mean over chains, widened for few chains (Student's t); NaN for one chain."""
-    n = values.size
-    if n < 2:
-        return math.nan
-    widening = float(stats.t.ppf(stats.norm.cdf(2.0), n - 1)) / 2.0
-    return float(np.std(values, ddof=1)) / math.sqrt(n) * widening

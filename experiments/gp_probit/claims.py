@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
-from scipy import stats
 
 from auxmc.diagnostics.distributions import histogram_roughness
-from auxmc.engine.claims import Measurement
+from auxmc.engine.claims import Measurement, few_replicates, mean_over_replicates, standard_error
 from auxmc.engine.lookup import find, scalar
 from auxmc.plots.style import METHOD_LABELS
 from experiments.gp_probit.lookup import MAIN_METHODS, main_case
@@ -50,7 +49,11 @@ def data_size(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
 def newton_steps(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
     """PM-P02."""
     steps = find(summary, "estimator", "newton_steps", "chain", "reference")
-    return {"posterior draws": _missing() if steps is None else _mean(steps.mean("reference").values)}
+    return {
+        "posterior draws": _missing()
+        if steps is None
+        else mean_over_replicates(steps.mean("reference").values)
+    }
 
 
 def small_steps(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
@@ -60,7 +63,9 @@ def small_steps(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
     for step in (0.001, 0.01, 0.1):
         at = None if rates is None else rates.sel(step_size=np.isclose(rates["step_size"], step))
         known = at is not None and at.sizes["step_size"] == 1
-        out[f"step size {step:g}"] = _mean(at.values.ravel()) if at is not None and known else _missing()
+        out[f"step size {step:g}"] = (
+            mean_over_replicates(at.values.ravel()) if at is not None and known else _missing()
+        )
     return out
 
 
@@ -89,8 +94,8 @@ def one_sample(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
     return {
         "accept rate of last batches": _missing()
         if rates is None
-        else _mean(rates, "last quarter of the batches"),
-        "adapted step size": _missing() if steps is None else _mean(steps),
+        else mean_over_replicates(rates, "last quarter of the batches"),
+        "adapted step size": _missing() if steps is None else mean_over_replicates(steps),
     }
 
 
@@ -100,7 +105,9 @@ def efficiency(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
     out = {}
     for method, values in found.items():
         out[f"average {METHOD_LABELS[method]}"] = (
-            _missing() if values is None else _mean(values.mean(axis=1), _short_chains(summary))
+            _missing()
+            if values is None
+            else mean_over_replicates(values.mean(axis=1), _short_chains(summary))
         )
     settings = ("average APM MI+MH / PM MH", "ordering of averages", "coordinates in this order")
     complete = {m: v for m, v in found.items() if v is not None}
@@ -137,9 +144,9 @@ def independence_acceptance(summary: pd.DataFrame, curves: pd.DataFrame) -> Meas
     rates = find(summary, "estimator", "acceptance_mi", "n_importance", "chain", "reference")
     expected = _missing()
     if rates is not None and 50 in rates["n_importance"].values:
-        expected = _mean(rates.sel(n_importance=50).mean("reference").values)
+        expected = mean_over_replicates(rates.sel(n_importance=50).mean("reference").values)
     return {
-        "main runs N=50": _missing() if main is None else _mean(main),
+        "main runs N=50": _missing() if main is None else mean_over_replicates(main),
         "estimator study N=50": expected,
     }
 
@@ -183,7 +190,7 @@ def adapted_acceptance(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
     out = {}
     for method in ("pm_mh", "apm_mi_mh", "apm_ss_mh"):
         rates = _chain_values(summary, main_case(method), "acceptance_position")
-        out[METHOD_LABELS[method]] = _missing() if rates is None else _mean(rates)
+        out[METHOD_LABELS[method]] = _missing() if rates is None else mean_over_replicates(rates)
     return out
 
 
@@ -199,7 +206,7 @@ def posterior(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
         first = chain_means.isel(coordinate=0).values
         mean, mcse, sd, sd_mcse = (float(v[0]) for v in found if v is not None)
         # Chains that have not mixed know little of their error: the larger of the two estimates counts.
-        rows.append((mean, max(mcse, _standard_error(first)), sd, sd_mcse))
+        rows.append((mean, max(mcse, standard_error(first)), sd, sd_mcse))
     settings = ("mean", "standard deviation", "largest difference of methods")
     if len(rows) < len(MAIN_METHODS):
         return dict.fromkeys(settings, _missing())
@@ -451,7 +458,7 @@ def _jackknifed(
         n_chains = len(path.left_out)
         values = np.array([function({**complete, method: path.without(c)}) for c in range(n_chains)])
         jackknife = (n_chains - 1) / n_chains * float(np.sum((values - values.mean()) ** 2))
-        variance += jackknife * _few_chains(n_chains) ** 2
+        variance += jackknife * few_replicates(n_chains) ** 2
     return Measurement(function(complete), math.sqrt(variance) if variance >= 0 else math.nan)
 
 
@@ -477,7 +484,7 @@ def _bootstrapped(
     if n_chains < 2:
         return Measurement(function(chains), math.nan)
     # The bootstrap of n values has a variance too small by (n - 1) / n.
-    error = float(np.std(values)) * math.sqrt(n_chains / (n_chains - 1)) * _few_chains(n_chains)
+    error = float(np.std(values)) * math.sqrt(n_chains / (n_chains - 1)) * few_replicates(n_chains)
     return Measurement(function(chains), error)
 
 
@@ -527,28 +534,12 @@ def _time_ratio(summary: pd.DataFrame, top: str, bottom: str, quantity: str) -> 
     return Measurement(float(times[0]) / float(times[1]), math.nan)
 
 
-def _mean(values: FloatArray, note: str = "") -> Measurement:
-    return Measurement(float(np.mean(values)), _standard_error(values), note)
-
-
-def _standard_error(values: FloatArray) -> float:
-    n_chains = len(values)
-    if n_chains < 2:
-        return math.nan
-    return float(np.std(values, ddof=1)) / math.sqrt(n_chains) * _few_chains(n_chains)
-
-
-def _few_chains(n_chains: int) -> float:
-    """Widens an error from few chains, so that two of it hold what two of a normal law hold (Student's t)."""
-    return float(stats.t.ppf(stats.norm.cdf(2.0), n_chains - 1)) / 2.0
-
-
 def _ratio(top: FloatArray, bottom: FloatArray, note: str = "") -> Measurement:
     """Ratio of means over chains, its error by linearisation."""
     if not np.mean(bottom) > 0:
         return _missing("the denominator is zero")
     value = float(np.mean(top) / np.mean(bottom))
-    relative = [_standard_error(v) / float(np.mean(v)) if np.mean(v) else 0.0 for v in (top, bottom)]
+    relative = [standard_error(v) / float(np.mean(v)) if np.mean(v) else 0.0 for v in (top, bottom)]
     return Measurement(value, abs(value) * math.hypot(*relative), note)
 
 

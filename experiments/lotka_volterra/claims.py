@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from auxmc.engine.claims import Measurement, measure_settings
+from auxmc.engine.claims import Measurement, mean_over_replicates, measure_settings, standard_error
 from auxmc.engine.lookup import MissingData
 from auxmc.models.lotka_volterra_data import GENERATING_RATES
 from experiments.lotka_volterra.lookup import (
@@ -97,9 +97,7 @@ def _psrf(row: str) -> Measure:
 def _mean_and_error(values: FloatArray) -> tuple[float, float]:
     """Mean over rates and chains [rate, chain], and its standard error from the chains."""
     by_chain_mean = values.mean(axis=0)
-    n_chains = by_chain_mean.size
-    error = float(by_chain_mean.std(ddof=1) / math.sqrt(n_chains)) if n_chains > 1 else math.nan
-    return float(by_chain_mean.mean()), error
+    return float(by_chain_mean.mean()), standard_error(by_chain_mean)
 
 
 def _efficiency(row: str, rate: int) -> Measure:
@@ -132,8 +130,7 @@ def _efficiency_ratio(row: str, others: tuple[str, ...]) -> Measure:
 
 def _acceptance(summary: pd.DataFrame) -> Measurement:
     rates = by_chain(summary, "acceptance", "all")
-    error = float(rates.std(ddof=1) / math.sqrt(rates.size)) if rates.size > 1 else math.nan
-    return Measurement(float(rates.mean()), error, "over proposals, integration errors counted as rejections")
+    return mean_over_replicates(rates, "over proposals, integration errors counted as rejections")
 
 
 def _warm_up(summary: pd.DataFrame) -> Measurement:

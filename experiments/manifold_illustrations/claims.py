@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from auxmc.engine.claims import Measurement, measure_settings
+from auxmc.engine.claims import Measurement, mean_over_replicates, measure_settings
 from auxmc.engine.lookup import rows_of
 
 __all__ = ["MEASURE"]
@@ -16,8 +16,8 @@ def oscillation(summary: pd.DataFrame, curves: pd.DataFrame) -> Mapping[str, Mea
     """IM-IL-01, over trajectories with momenta of their own."""
     del curves
     return {
-        "crossings": _mean(_values(summary, "crossings")),
-        "net over path": _mean(_values(summary, "net_over_path")),
+        "crossings": mean_over_replicates(_values(summary, "crossings")),
+        "net over path": mean_over_replicates(_values(summary, "net_over_path")),
     }
 
 
@@ -27,7 +27,7 @@ def branches(summary: pd.DataFrame, curves: pd.DataFrame) -> Mapping[str, Measur
     rows = summary[summary["quantity"] == "branch_changes_per_iteration"]
     rates = {noise: rows.loc[rows["noise"] == noise, "value"].to_numpy(float) for noise in set(rows["noise"])}
     scales = sorted(scale for scale in rates if scale > 0.0)
-    smallest, largest = (_mean(rates[scale]) for scale in (scales[0], scales[-1]))
+    smallest, largest = (mean_over_replicates(rates[scale]) for scale in (scales[0], scales[-1]))
     ratio = smallest.value / largest.value if largest.value > 0.0 else np.nan
     relative = np.hypot(
         smallest.error / largest.value if largest.value > 0.0 else np.nan,
@@ -54,7 +54,9 @@ def _smallest_singular_value(summary: pd.DataFrame) -> Measurement:
 def _energy_growth(summary: pd.DataFrame) -> Measurement:
     rows = rows_of(summary, "energy_error_growth")["value"].to_numpy(float)
     largest = float(rows_of(summary, "largest_energy_error")["value"].max())
-    return _mean(rows)._replace(note=f"largest error over 2000 steps and all trajectories {largest:.2g} nats")
+    return mean_over_replicates(rows)._replace(
+        note=f"largest error over 2000 steps and all trajectories {largest:.2g} nats"
+    )
 
 
 def _rejection_exponent(summary: pd.DataFrame) -> Measurement:
@@ -151,7 +153,3 @@ def _ends(summary: pd.DataFrame, quantity: str, column: str) -> list[tuple[float
 
 def _values(summary: pd.DataFrame, quantity: str) -> NDArray[np.float64]:
     return summary.loc[summary["quantity"] == quantity, "value"].to_numpy(float)
-
-
-def _mean(values: NDArray[np.float64]) -> Measurement:
-    return Measurement(float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))))

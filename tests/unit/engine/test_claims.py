@@ -1,11 +1,20 @@
 """Verdicts follow from value, error and band alone."""
 
+import math
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from auxmc.engine.claims import Measurement, judge, read_claims, verdict
+from auxmc.engine.claims import (
+    Measurement,
+    judge,
+    mean_over_replicates,
+    read_claims,
+    standard_error,
+    verdict,
+)
 
 NAN = float("nan")
 
@@ -61,3 +70,14 @@ def test_claims_and_functions_must_match(tmp_path: Path) -> None:
 def test_an_unknown_kind_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="kind must be I, W or Q, got \\['Z'\\]"):
         _claims(tmp_path, kind="Z")
+
+
+def test_errors_from_few_replicates_cover_what_a_normal_law_would() -> None:
+    generator = np.random.default_rng(7)
+    samples = generator.standard_normal((10_000, 3))
+    covered = np.mean([abs(m.value) < 2.0 * m.error for m in map(mean_over_replicates, samples)])
+    # P(|normal| < 2) = 0.9545; binomial standard error 0.0021.
+    assert covered == pytest.approx(0.9545, abs=0.0125)
+    plain = samples.std(axis=1, ddof=1) / np.sqrt(3.0)
+    assert np.mean(np.abs(samples.mean(axis=1)) < 2.0 * plain) < 0.85
+    assert math.isnan(standard_error([1.0]))
