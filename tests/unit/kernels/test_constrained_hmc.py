@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import Array
+from scipy import optimize
 
 from auxmc.kernels.constrained_hmc import (
     IntegrationErrors,
@@ -202,6 +203,36 @@ def test_the_fallback_solves_what_quasi_newton_cannot() -> None:
     assert helped.converged
     assert int(helped.n_fallback) == 1
     np.testing.assert_allclose(helped.position, [0.0, 0.0], atol=1e-8)
+
+
+def test_the_compiled_fallback_solves_at_least_what_the_hybrid_method_of_minpack_solves() -> None:
+    """The published program falls back on Powell's hybrid method, here with the Jacobian the right way round."""
+    first, last = (np.random.default_rng(5).normal(size=shape) for shape in ((5, 5), (3, 5)))
+    point = jnp.asarray(np.random.default_rng(6).normal(size=5))
+
+    def network(u: Array) -> Array:
+        return jnp.asarray(last) @ jnp.tanh(jnp.asarray(first) @ u) + 0.3 * u[:3]
+
+    model = condition_generator(network, normal, network(point))
+    jacobian = model.jacobian(point)
+    matrix = np.asarray(jacobian.matrix)
+    constraint, derivative = jax.jit(model.constraint), jax.jit(jax.jacobian(model.constraint))
+    settings = ProjectionSettings("newton_line_search", None)
+    ours = jax.jit(lambda start: project(model, start, jacobian, settings).converged)
+    starts = np.asarray(point) + 1.5 * np.random.default_rng(7).normal(size=(60, 5))
+    solved, theirs = [], []
+    for start in starts:
+        found = optimize.root(
+            lambda x, start=start: np.asarray(constraint(start - matrix.T @ x)),
+            np.zeros(3),
+            jac=lambda x, start=start: -np.asarray(derivative(start - matrix.T @ x)) @ matrix.T,
+            method="hybr",
+            options={"xtol": 1e-8, "maxfev": 100},
+        )
+        theirs.append(bool(found.success) and np.abs(found.fun).max() < settings.tolerance)
+        solved.append(bool(ours(jnp.asarray(start))))
+    assert sum(theirs) > 10
+    assert sum(solved) >= 0.9 * sum(theirs)
 
 
 def _run(model: ConditionedModel, position: Array, step_size: float, **options: Any) -> Any:
