@@ -1,0 +1,189 @@
+"""Simulated rows of any number, the same for every prefix: the data of the streaming studies.
+
+Rows come in blocks of 65 536, each from a random stream of its own, so that blocks can be made in any order and a
+prefix does not depend on how many rows follow it. The documents give neither parameters nor seeds; the recipe is this
+project's.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BLOCK_ROWS", "NON_STATIONARY_PHASES", "STREAMS", "blocks", "rows"]
+
+Float64Array = NDArray[np.float64]
+
+BLOCK_ROWS = 65_536
+NON_STATIONARY_PHASES = ((1000, 3), (9000, 5), (90_000, 7))
+"""Rows and numbers of clusters of the phases of `non_stationary`."""
+
+_SEED = 20200301
+_PARAMETERS, _ROWS, _PERMUTATION = range(3)
+_N_LINEAR, _N_FEATURES, _N_CLASSES = 5, 10, 4
+# Coefficients of `softmax_sharp` in units of those of `softmax`.
+_SHARPNESS = 14.0
+
+_WEIGHTS = np.array([0.30, 0.25, 0.20, 0.15, 0.10])
+_MIXTURES = {
+    "mixture": (
+        [(0.0, 0.0), (1.2, 0.8), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.2)],
+        [(0.88, 1.1), (0.77, 0.99), (1.1, 0.77), (0.88, 0.88), (1.21, 0.99)],
+    ),
+    "mixture_separated": (
+        [(0.0, 0.0), (2.5, 1.5), (-2.0, 2.0), (-2.0, -2.0), (2.0, -2.5)],
+        [(0.6, 0.8), (0.5, 0.7), (0.8, 0.5), (0.6, 0.6), (0.9, 0.7)],
+    ),
+    "mixture_intermediate": (
+        [(0.0, 0.0), (1.8, 1.0), (-1.5, 1.5), (-1.0, -1.5), (1.5, -1.8)],
+        [(0.8, 1.0), (0.7, 0.9), (1.0, 0.7), (0.8, 0.8), (1.1, 0.9)],
+    ),
+}
+_CLUSTER_MEANS = np.array(
+    [(-1.5, -0.8), (1.1, -1.1), (0.0, 1.5), (2.2, 1.0), (-2.2, 1.4), (1.4, -0.6), (-0.2, -2.4)]
+)
+_CLUSTER_SDS = np.array([(0.7, 0.7), (0.8, 0.6), (0.9, 0.7), (0.6, 0.8), (0.7, 0.6), (0.7, 0.9), (0.8, 0.8)])
+
+
+class _Stream(NamedTuple):
+    """Number of the data set in its random streams, and a block's rows from its generator."""
+
+    number: int
+    draw: Callable[[np.random.Generator], Float64Array]
+
+
+def rows(name: str, n_rows: int) -> Float64Array:
+    """The first rows of a simulated stream.
+
+    Args:
+        name: one of STREAMS.
+        n_rows: how many; at most 100 000 for `non_stationary` and `shuffled`, 100 for `normal`.
+
+    Returns:
+        Rows [row, column], float64; the last column of `linear` is the response, of `softmax` and `softmax_sharp` the
+        class.
+
+    Raises:
+        ValueError: no such stream, or more rows than it has.
+    """
+    if n_rows < 1:
+        raise ValueError(f"n_rows must be at least 1, got {n_rows}")
+    return np.concatenate(list(blocks(name, n_rows)))
+
+
+def blocks(name: str, n_rows: int) -> Iterator[Float64Array]:
+    """The rows of `rows` block by block, so that they need not fit in memory."""
+    if name in _FINITE:
+        everything = _FINITE[name]()
+        if n_rows > len(everything):
+            raise ValueError(f"stream {name} has {len(everything)} rows, {n_rows} were asked for")
+        yield everything[:n_rows]
+        return
+    if name not in _ENDLESS:
+        raise ValueError(f"unknown stream {name!r}: expected one of {', '.join(STREAMS)}")
+    stream = _ENDLESS[name]()
+    for block in range(-(-n_rows // BLOCK_ROWS)):
+        # Always a whole block, then cut: otherwise a prefix would depend on its length.
+        drawn = stream.draw(_generator(stream.number, _ROWS, block))
+        yield drawn[: n_rows - block * BLOCK_ROWS]
+
+
+def _generator(number: int, purpose: int, block: int | None = None) -> np.random.Generator:
+    key = (number, purpose) if block is None else (number, purpose, block)
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(_SEED, spawn_key=key)))
+
+
+def _linear() -> _Stream:
+    generator = _generator(1, _PARAMETERS)
+    weights, intercept = generator.standard_normal(_N_LINEAR), generator.standard_normal()
+
+    def draw(generator: np.random.Generator) -> Float64Array:
+        x = generator.standard_normal((BLOCK_ROWS, _N_LINEAR))
+        noise = generator.standard_normal(BLOCK_ROWS)
+        return np.column_stack([x, x @ weights + intercept + noise])
+
+    return _Stream(1, draw)
+
+
+def _softmax(number: int, scale: float) -> Callable[[], _Stream]:
+    def make() -> _Stream:
+        generator = _generator(2, _PARAMETERS)
+        weights = scale * generator.standard_normal((_N_CLASSES, _N_FEATURES))
+        intercepts = scale * generator.standard_normal(_N_CLASSES)
+
+        def draw(generator: np.random.Generator) -> Float64Array:
+            x = generator.standard_normal((BLOCK_ROWS, _N_FEATURES))
+            scores = x @ weights.T + intercepts + generator.gumbel(size=(BLOCK_ROWS, _N_CLASSES))
+            return np.column_stack([x, np.argmax(scores, axis=1).astype(float)])
+
+        return _Stream(number, draw)
+
+    return make
+
+
+def _mixture(number: int, name: str) -> Callable[[], _Stream]:
+    def make() -> _Stream:
+        means, sds = (np.array(values) for values in _MIXTURES[name])
+        return _Stream(number, _mixture_rows(_WEIGHTS, means, sds))
+
+    return make
+
+
+def _mixture_from_prior() -> _Stream:
+    generator = _generator(8, _PARAMETERS)
+    weights = generator.dirichlet(np.ones(5))
+    sds = np.sqrt(1.0 / generator.gamma(1.0, 1.0, (5, 2)))
+    means = 2.0 * sds * generator.standard_normal((5, 2))
+    return _Stream(8, _mixture_rows(weights, means, sds))
+
+
+def _mixture_rows(
+    weights: Float64Array, means: Float64Array, sds: Float64Array
+) -> Callable[[np.random.Generator], Float64Array]:
+    edges = np.cumsum(weights)
+    edges[-1] = 1.0
+
+    def draw(generator: np.random.Generator) -> Float64Array:
+        component = np.searchsorted(edges, generator.random(BLOCK_ROWS), side="right")
+        noise = generator.standard_normal((BLOCK_ROWS, means.shape[1]))
+        return np.asarray(means[component] + sds[component] * noise)
+
+    return draw
+
+
+def _non_stationary() -> Float64Array:
+    phases = []
+    for phase, (n_rows, n_clusters) in enumerate(NON_STATIONARY_PHASES):
+        generator = _generator(6, _ROWS, phase)
+        cluster = generator.integers(0, n_clusters, n_rows)
+        noise = generator.standard_normal((n_rows, 2))
+        phases.append(_CLUSTER_MEANS[cluster] + _CLUSTER_SDS[cluster] * noise)
+    return np.concatenate(phases)
+
+
+def _shuffled() -> Float64Array:
+    everything = _non_stationary()
+    return everything[_generator(6, _PERMUTATION).permutation(len(everything))]
+
+
+def _normal() -> Float64Array:
+    return _generator(7, _PARAMETERS).normal(2.0, 1.0, (100, 1))
+
+
+_ENDLESS: dict[str, Callable[[], _Stream]] = {
+    "linear": _linear,
+    "softmax": _softmax(2, 1.0),
+    "softmax_sharp": _softmax(3, _SHARPNESS),
+    "mixture": _mixture(4, "mixture"),
+    "mixture_separated": _mixture(5, "mixture_separated"),
+    "mixture_intermediate": _mixture(9, "mixture_intermediate"),
+    "mixture_from_prior": _mixture_from_prior,
+}
+_FINITE: dict[str, Callable[[], Float64Array]] = {
+    "non_stationary": _non_stationary,
+    "shuffled": _shuffled,
+    "normal": _normal,
+}
+STREAMS = (*_ENDLESS, *_FINITE)
+"""Names of the simulated streams."""

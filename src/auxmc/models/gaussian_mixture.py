@@ -1,0 +1,196 @@
+"""Gaussian mixture with diagonal covariances and assignments summed out: a model of rows of real numbers."""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.scipy.special import gammaln
+
+from auxmc.models.row_model import RowModel, row_model
+
+__all__ = ["MEAN_COORDINATES", "WEIGHT_COORDINATES", "gaussian_mixture"]
+
+WEIGHT_COORDINATES = ("log_gamma", "log_ratio", "stick_breaking")
+"""Unconstrained coordinates of the mixture's weights; `log_gamma` has one more than there are degrees of freedom."""
+
+MEAN_COORDINATES = ("centred", "non_centred")
+"""Means themselves, or means in units of twice the component's standard deviation."""
+
+_LOG_TWO_PI = math.log(2.0 * math.pi)
+# Prior standard deviation of a mean in units of the component's own.
+_MEAN_SPREAD = 2.0
+
+
+class _Weights(NamedTuple):
+    """Coordinates of the weights: how many, log weights from them, log prior with Jacobian, exact draw."""
+
+    dim: int
+    log_weights: Callable[[Array], Array]
+    log_prior: Callable[[Array], Array]
+    draw: Callable[[Array], Array]
+
+
+def gaussian_mixture(
+    n_components: int,
+    n_columns: int = 2,
+    *,
+    weight_coordinates: str = "log_gamma",
+    mean_coordinates: str = "centred",
+) -> RowModel:
+    """p(y) = sum_k beta_k prod_j N(y_j; mu_kj, v_kj).
+
+    Priors: beta ~ Dirichlet(1, ..., 1), v_kj ~ inverse gamma(1, 1), mu_kj given v_kj ~ N(0, 4 v_kj).
+
+    Args:
+        n_components: at least 2.
+        n_columns: numbers in a row.
+        weight_coordinates: one of WEIGHT_COORDINATES. All give the same evidence.
+        mean_coordinates: one of MEAN_COORDINATES. Both give the same evidence.
+
+    Returns:
+        Model with parameters (weights, means [component, column], log variances [component, column]), each raveled.
+
+    Raises:
+        ValueError: fewer than two components, no column, or unknown coordinates.
+
+    Source: MSc thesis, section 5.1.
+    """
+    if n_components < 2 or n_columns < 1:
+        raise ValueError(
+            f"n_components must be at least 2 and n_columns at least 1, got {n_components} and {n_columns}"
+        )
+    for name, value, allowed in (
+        ("weight_coordinates", weight_coordinates, WEIGHT_COORDINATES),
+        ("mean_coordinates", mean_coordinates, MEAN_COORDINATES),
+    ):
+        if value not in allowed:
+            raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
+    weights = _COORDINATES[weight_coordinates](n_components)
+    shape = (n_components, n_columns)
+    size = n_components * n_columns
+    centred = mean_coordinates == "centred"
+
+    def split(parameters: Array) -> tuple[Array, Array, Array]:
+        first, second = weights.dim, weights.dim + size
+        return parameters[:first], parameters[first:second].reshape(shape), parameters[second:].reshape(shape)
+
+    def natural_arrays(parameters: Array) -> tuple[Array, Array, Array]:
+        """Log weights [component], means and log variances [component, column]."""
+        own, means, log_variances = split(parameters)
+        if not centred:
+            means = _MEAN_SPREAD * jnp.exp(0.5 * log_variances) * means
+        return weights.log_weights(own), means, log_variances
+
+    def log_terms(arrays: tuple[Array, Array, Array], rows: Array) -> tuple[Array, Array]:
+        """Log of each component's share [row, component], and standardised squares [row, component, column]."""
+        log_weights, means, log_variances = arrays
+        precisions = jnp.exp(-log_variances)
+        squares = jnp.square(rows[:, None, :] - means[None]) * precisions[None]
+        constants = log_weights - 0.5 * jnp.sum(log_variances + _LOG_TWO_PI, axis=1)
+        return constants[None, :] - 0.5 * jnp.sum(squares, axis=2), squares
+
+    def log_likelihood(parameters: Array, rows: Array) -> Array:
+        terms, _ = log_terms(natural_arrays(parameters), rows)
+        return jax.nn.logsumexp(terms, axis=1)
+
+    def weighted_gradient(parameters: Array, rows: Array, row_weights: Array) -> Array:
+        arrays, pull_back = jax.vjp(natural_arrays, parameters)
+        _, means, log_variances = arrays
+        terms, squares = log_terms(arrays, rows)
+        shares = row_weights[:, None] * jax.nn.softmax(terms, axis=1)
+        totals = jnp.sum(shares, axis=0)
+        by_component = jnp.matmul(shares.T, rows) - totals[:, None] * means
+        in_variance = 0.5 * (jnp.einsum("rk,rkc->kc", shares, squares) - totals[:, None])
+        return pull_back((totals, by_component * jnp.exp(-log_variances), in_variance))[0]
+
+    def log_prior(parameters: Array) -> Array:
+        own, means, log_variances = split(parameters)
+        variances = jnp.sum(-log_variances - jnp.exp(-log_variances))
+        if centred:
+            squares = jnp.square(means / _MEAN_SPREAD) * jnp.exp(-log_variances)
+            scales = math.log(_MEAN_SPREAD) + 0.5 * log_variances
+        else:
+            squares, scales = jnp.square(means), jnp.zeros_like(means)
+        normal = jnp.sum(-0.5 * _LOG_TWO_PI - scales - 0.5 * squares)
+        return weights.log_prior(own) + variances + normal
+
+    def draw_prior(key: Array) -> Array:
+        weight_key, variance_key, mean_key = jax.random.split(key, 3)
+        log_variances = -jax.random.loggamma(variance_key, jnp.ones(shape, dtype=jnp.float64))
+        standard = jax.random.normal(mean_key, shape, dtype=jnp.float64)
+        means = _MEAN_SPREAD * jnp.exp(0.5 * log_variances) * standard if centred else standard
+        return jnp.concatenate([weights.draw(weight_key), means.ravel(), log_variances.ravel()])
+
+    def natural(parameters: Array) -> dict[str, Array]:
+        log_weights, means, log_variances = natural_arrays(parameters)
+        return {"weights": jnp.exp(log_weights), "means": means, "variances": jnp.exp(log_variances)}
+
+    return row_model(
+        weights.dim + 2 * size,
+        n_columns,
+        log_likelihood,
+        log_prior,
+        draw_prior,
+        weighted_gradient=weighted_gradient,
+        natural=natural,
+    )
+
+
+def _log_gamma(n: int) -> _Weights:
+    """Logs of independent Gamma(1) variables, whose shares have the Dirichlet law."""
+    return _Weights(
+        n,
+        jax.nn.log_softmax,
+        lambda u: jnp.sum(u - jnp.exp(u)),
+        lambda key: jax.random.loggamma(key, jnp.ones(n, dtype=jnp.float64)),
+    )
+
+
+def _log_ratio(n: int) -> _Weights:
+    """Logs of the weights relative to the last one; the Jacobian is the product of the weights."""
+
+    def log_weights(u: Array) -> Array:
+        return jax.nn.log_softmax(jnp.append(u, jnp.zeros((), u.dtype)))
+
+    def draw(key: Array) -> Array:
+        logs = jax.random.loggamma(key, jnp.ones(n, dtype=jnp.float64))
+        return logs[:-1] - logs[-1]
+
+    return _Weights(n - 1, log_weights, lambda u: gammaln(float(n)) + jnp.sum(log_weights(u)), draw)
+
+
+def _stick_breaking(n: int) -> _Weights:
+    """Logits of the share that each weight takes of what is left, shifted so that zeros give equal weights."""
+    rest = jnp.arange(n - 1, 0, -1, dtype=jnp.float64)
+
+    def log_shares(s: Array) -> tuple[Array, Array]:
+        shifted = s - jnp.log(rest).astype(s.dtype)
+        return jax.nn.log_sigmoid(shifted), jax.nn.log_sigmoid(-shifted)
+
+    def log_weights(s: Array) -> Array:
+        taken, left = log_shares(s)
+        remaining = jnp.concatenate([jnp.zeros(1, s.dtype), jnp.cumsum(left)])
+        return remaining + jnp.append(taken, jnp.zeros((), s.dtype))
+
+    def log_prior(s: Array) -> Array:
+        # Given what is left, a share is Beta(1, components left); the derivative of a share is share times rest.
+        taken, left = log_shares(s)
+        return gammaln(float(n)) + jnp.sum(taken + rest.astype(s.dtype) * left)
+
+    def draw(key: Array) -> Array:
+        logs = jax.random.loggamma(key, jnp.ones(n, dtype=jnp.float64))
+        # Log of the sum of what comes after each component.
+        after = jax.lax.cumlogsumexp(logs[::-1])[::-1][1:]
+        return logs[:-1] - after + jnp.log(rest)
+
+    return _Weights(n - 1, log_weights, log_prior, draw)
+
+
+_COORDINATES: dict[str, Callable[[int], _Weights]] = {
+    "log_gamma": _log_gamma,
+    "log_ratio": _log_ratio,
+    "stick_breaking": _stick_breaking,
+}

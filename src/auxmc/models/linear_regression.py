@@ -1,0 +1,134 @@
+"""Linear regression with known noise: a model of rows (x, y), and its evidence for every prefix, exactly."""
+
+import math
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from auxmc.models.row_model import RowModel, row_model
+
+__all__ = ["PrefixEvidence", "extend_evidence", "linear_regression", "tempered_posterior"]
+
+Float64Array = NDArray[np.float64]
+
+
+class PrefixEvidence(NamedTuple):
+    """The rows seen so far, as much of them as the evidence needs.
+
+    Attributes:
+        factor: upper triangular R of the rows [x / sigma, 1 / sigma, y / sigma], one row a coefficient for the prior
+            included [dim + 1, dim + 1].
+        n_rows: rows absorbed.
+    """
+
+    factor: Float64Array
+    n_rows: int
+
+    @classmethod
+    def empty(cls, n_features: int) -> "PrefixEvidence":
+        """No row seen: the prior alone."""
+        dim = n_features + 1
+        factor = np.zeros((dim + 1, dim + 1))
+        factor[:dim, :dim] = np.eye(dim)
+        return cls(factor, 0)
+
+    def log_evidence(self, noise_scale: float) -> float:
+        """Log density of all responses seen, in nats.
+
+        Args:
+            noise_scale: the one that the rows were absorbed with.
+        """
+        diagonal = np.abs(np.diagonal(self.factor))
+        constant = -0.5 * self.n_rows * math.log(2.0 * math.pi * noise_scale**2)
+        return float(constant - np.sum(np.log(diagonal[:-1])) - 0.5 * diagonal[-1] ** 2)
+
+
+def linear_regression(n_features: int, noise_scale: float = 1.0) -> RowModel:
+    """y = x^T w + b + e, with e ~ N(0, sigma^2) and coefficients (w, b) ~ N(0, I).
+
+    Args:
+        n_features: length of x; a row is (x, y).
+        noise_scale: sigma.
+
+    Returns:
+        Model with parameters (w, b) [n_features + 1].
+
+    Raises:
+        ValueError: there is no feature, or the scale is not positive.
+
+    Source: MSc thesis, section 5.1.
+    """
+    if n_features < 1:
+        raise ValueError(f"n_features must be at least 1, got {n_features}")
+    if not noise_scale > 0.0:
+        raise ValueError(f"noise_scale must be positive, got {noise_scale}")
+    precision = 1.0 / noise_scale**2
+    constant = -0.5 * math.log(2.0 * math.pi * noise_scale**2)
+
+    def residuals(parameters: Array, rows: Array) -> Array:
+        return rows[:, -1] - jnp.matmul(rows[:, :-1], parameters[:-1]) - parameters[-1]
+
+    def log_likelihood(parameters: Array, rows: Array) -> Array:
+        return constant - 0.5 * precision * jnp.square(residuals(parameters, rows))
+
+    def weighted_gradient(parameters: Array, rows: Array, weights: Array) -> Array:
+        scaled = precision * weights * residuals(parameters, rows)
+        return jnp.append(jnp.matmul(scaled, rows[:, :-1]), jnp.sum(scaled))
+
+    return row_model(
+        n_features + 1,
+        n_features + 1,
+        log_likelihood,
+        _standard_normal_log_density,
+        lambda key: jax.random.normal(key, (n_features + 1,), dtype=jnp.float64),
+        weighted_gradient=weighted_gradient,
+        natural=lambda parameters: {"weights": parameters[:-1], "intercept": parameters[-1]},
+    )
+
+
+def extend_evidence(evidence: PrefixEvidence, rows: Float64Array, noise_scale: float) -> PrefixEvidence:
+    """Absorbs rows [row, n_features + 1] by orthogonal transformations.
+
+    Nothing is formed by subtraction, so that the evidence keeps its digits when the noise is small. The evidence of
+    a prefix does not depend on how its rows were cut into blocks.
+
+    Raises:
+        ValueError: rows have another number of columns than those before.
+    """
+    n_columns = len(evidence.factor) - 1
+    if rows.ndim != 2 or rows.shape[1] != n_columns:
+        raise ValueError(f"rows must be [row, {n_columns}], got {list(rows.shape)}")
+    ones = np.ones((len(rows), 1))
+    block = np.concatenate([rows[:, :-1], ones, rows[:, -1:]], axis=1) / noise_scale
+    factor = np.asarray(np.linalg.qr(np.concatenate([evidence.factor, block]), mode="r"))
+    return PrefixEvidence(factor, evidence.n_rows + len(rows))
+
+
+def tempered_posterior(
+    rows: Float64Array, weights: Float64Array, noise_scale: float = 1.0
+) -> tuple[Float64Array, Float64Array]:
+    """Mean and covariance of the law proportional to prior times the product of p(row_i | parameters)^weight_i.
+
+    Args:
+        rows: [row, n_features + 1].
+        weights: powers, not negative [row]; 1 for a whole row.
+        noise_scale: sigma.
+    """
+    roots = np.sqrt(weights)[:, None] / noise_scale
+    design = np.concatenate([rows[:, :-1], np.ones((len(rows), 1))], axis=1) * roots
+    dim = design.shape[1]
+    stacked = np.concatenate([np.eye(dim), design])
+    target = np.concatenate([np.zeros(dim), rows[:, -1] * roots[:, 0]])
+    factor = np.linalg.qr(stacked, mode="r")
+    inverse = np.linalg.inv(factor)
+    mean, *_ = np.linalg.lstsq(stacked, target, rcond=None)
+    return mean, inverse @ inverse.T
+
+
+def _standard_normal_log_density(parameters: Array) -> Array:
+    constant = -0.5 * math.log(2.0 * math.pi) * parameters.shape[0]
+    return constant - 0.5 * jnp.sum(jnp.square(parameters))

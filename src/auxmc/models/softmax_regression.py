@@ -1,0 +1,69 @@
+"""Softmax regression: a model of rows (x, class) with normal coefficients."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from auxmc.models.row_model import RowModel, row_model
+
+__all__ = ["softmax_regression"]
+
+
+def softmax_regression(n_features: int, n_classes: int) -> RowModel:
+    """p(class k | x) proportional to exp(w_k^T x + b_k), with all coefficients N(0, 1).
+
+    The logits may be shifted together without a change of the likelihood; the prior makes that direction proper.
+
+    Args:
+        n_features: length of x; a row is (x, class) with classes 0, 1, ... as numbers.
+        n_classes: at least 2.
+
+    Returns:
+        Model with parameters (w_k, b_k), class by class [n_classes * (n_features + 1)].
+
+    Raises:
+        ValueError: there is no feature, or fewer than two classes.
+
+    Source: MSc thesis, section 5.1.
+    """
+    if n_features < 1 or n_classes < 2:
+        raise ValueError(
+            f"n_features must be at least 1 and n_classes at least 2, got {n_features} and {n_classes}"
+        )
+    shape = (n_classes, n_features + 1)
+    dim = n_classes * (n_features + 1)
+
+    def logits(parameters: Array, rows: Array) -> Array:
+        coefficients = parameters.reshape(shape)
+        return jnp.matmul(rows[:, :-1], coefficients[:, :-1].T) + coefficients[:, -1][None, :]
+
+    def one_hot(rows: Array) -> Array:
+        return (rows[:, -1:] == jnp.arange(n_classes, dtype=rows.dtype)[None, :]).astype(rows.dtype)
+
+    def log_likelihood(parameters: Array, rows: Array) -> Array:
+        scores = logits(parameters, rows)
+        return jnp.sum(scores * one_hot(rows), axis=1) - jax.nn.logsumexp(scores, axis=1)
+
+    def weighted_gradient(parameters: Array, rows: Array, weights: Array) -> Array:
+        error = weights[:, None] * (one_hot(rows) - jax.nn.softmax(logits(parameters, rows), axis=1))
+        slopes = jnp.matmul(error.T, rows[:, :-1])
+        return jnp.concatenate([slopes, jnp.sum(error, axis=0)[:, None]], axis=1).ravel()
+
+    def log_prior(parameters: Array) -> Array:
+        return -0.5 * dim * math.log(2.0 * math.pi) - 0.5 * jnp.sum(jnp.square(parameters))
+
+    def natural(parameters: Array) -> dict[str, Array]:
+        coefficients = parameters.reshape(shape)
+        return {"weights": coefficients[:, :-1], "intercepts": coefficients[:, -1]}
+
+    return row_model(
+        dim,
+        n_features + 1,
+        log_likelihood,
+        log_prior,
+        lambda key: jax.random.normal(key, (dim,), dtype=jnp.float64),
+        weighted_gradient=weighted_gradient,
+        natural=natural,
+    )

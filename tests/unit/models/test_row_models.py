@@ -1,0 +1,236 @@
+"""Likelihoods, priors and gradients of the models of rows, against independent forms of them."""
+
+import itertools
+import math
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+from scipy.special import gammaln, logsumexp, softmax
+
+from auxmc.models.gaussian_mixture import MEAN_COORDINATES, WEIGHT_COORDINATES, gaussian_mixture
+from auxmc.models.linear_regression import (
+    PrefixEvidence,
+    extend_evidence,
+    linear_regression,
+    tempered_posterior,
+)
+from auxmc.models.row_model import RowModel, row_model
+from auxmc.models.softmax_regression import softmax_regression
+
+GENERATOR = np.random.default_rng(11)
+CONTINUOUS = GENERATOR.normal(size=(12, 3))
+LABELLED = np.column_stack([GENERATOR.normal(size=(12, 2)), GENERATOR.integers(0, 3, 12)])
+
+MODELS: dict[str, tuple[RowModel, NDArray[np.float64]]] = {
+    "linear": (linear_regression(2, 0.7), CONTINUOUS),
+    "softmax": (softmax_regression(2, 3), LABELLED),
+    **{
+        f"mixture {weights} {means}": (
+            gaussian_mixture(3, 3, weight_coordinates=weights, mean_coordinates=means),
+            CONTINUOUS,
+        )
+        for weights, means in itertools.product(WEIGHT_COORDINATES, MEAN_COORDINATES)
+    },
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_weighted_gradients_are_those_of_the_likelihood(name: str) -> None:
+    model, rows = MODELS[name]
+    parameters = model.draw_prior(jax.random.key(3))
+    assert parameters.shape == (model.dim,)
+    weights = jnp.asarray(np.random.default_rng(4).uniform(0.0, 3.0, len(rows)))
+    automatic = row_model(model.dim, model.n_columns, model.log_likelihood, model.log_prior, model.draw_prior)
+    np.testing.assert_allclose(
+        model.weighted_gradient(parameters, jnp.asarray(rows), weights),
+        automatic.weighted_gradient(parameters, jnp.asarray(rows), weights),
+        rtol=1e-9,
+        atol=1e-9,
+    )
+
+
+def test_linear_likelihood_is_normal() -> None:
+    model, rows = MODELS["linear"]
+    found = model.log_likelihood(jnp.array([0.3, -0.4, 0.2]), jnp.asarray(rows))
+    expected = stats.norm.logpdf(rows[:, 2], rows[:, 0] * 0.3 - rows[:, 1] * 0.4 + 0.2, 0.7)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_softmax_likelihood_is_the_share_of_the_class() -> None:
+    model, rows = MODELS["softmax"]
+    parameters = np.arange(9.0) / 10.0
+    coefficients = parameters.reshape(3, 3)
+    shares = softmax(rows[:, :2] @ coefficients[:, :2].T + coefficients[:, 2], axis=1)
+    expected = np.log(shares[np.arange(12), rows[:, 2].astype(int)])
+    np.testing.assert_allclose(
+        model.log_likelihood(jnp.asarray(parameters), jnp.asarray(rows)), expected, rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name.startswith("mixture")])
+def test_mixture_likelihood_is_that_of_its_natural_parameters(name: str) -> None:
+    model, rows = MODELS[name]
+    parameters = model.draw_prior(jax.random.key(5))
+    natural = {key: np.asarray(value) for key, value in model.natural(parameters).items()}
+    assert natural["weights"].sum() == pytest.approx(1.0)
+    density = sum(
+        w * np.prod(stats.norm.pdf(rows, m, np.sqrt(v)), axis=1)
+        for w, m, v in zip(natural["weights"], natural["means"], natural["variances"], strict=True)
+    )
+    np.testing.assert_allclose(
+        model.log_likelihood(parameters, jnp.asarray(rows)), np.log(density), rtol=1e-9, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("coordinates", WEIGHT_COORDINATES)
+def test_priors_of_the_weights_are_normalised(coordinates: str) -> None:
+    """Two components: the prior of the one or two coordinates integrates to 1, all else fixed at its own density."""
+    model = gaussian_mixture(2, 1, weight_coordinates=coordinates)
+    tail = jnp.array([0.2, -0.4, 0.1, 0.3])
+    others = float(
+        sum(
+            stats.invgamma.logpdf(np.exp(r), 1.0) + r + stats.norm.logpdf(m, 0.0, 2.0 * np.exp(0.5 * r))
+            for m, r in ((0.2, 0.1), (-0.4, 0.3))
+        )
+    )
+    grid = np.linspace(-40.0, 40.0, 4001) if coordinates != "log_gamma" else np.linspace(-30.0, 6.0, 721)
+    n = 1 if coordinates != "log_gamma" else 2
+    points = jnp.asarray(np.stack(np.meshgrid(*[grid] * n, indexing="ij"), axis=-1).reshape(-1, n))
+    values = jax.jit(jax.vmap(lambda u: model.log_prior(jnp.concatenate([u, tail]))))(points)
+    total = np.exp(np.asarray(values) - others).sum() * (grid[1] - grid[0]) ** n
+    assert total == pytest.approx(1.0, abs=1e-6)
+
+
+SMALL = {
+    "linear": linear_regression(2),
+    "softmax": softmax_regression(1, 2),
+    **{
+        f"{weights} {means}": gaussian_mixture(2, 1, weight_coordinates=weights, mean_coordinates=means)
+        for weights, means in itertools.product(WEIGHT_COORDINATES, MEAN_COORDINATES)
+    },
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_prior_draws_and_prior_density_belong_together(name: str) -> None:
+    """For draws of p the mean of q / p is 1, q being any normalised law inside the support."""
+    model = SMALL[name]
+    draws = jax.jit(jax.vmap(model.draw_prior))(jax.random.split(jax.random.key(6), 40_000))
+    values = np.asarray(draws)
+    # Half as wide as the draws, so that the ratios have light tails.
+    centre, spread = np.median(values, axis=0), 0.5 * (stats.iqr(values, axis=0) / 1.35)
+    log_q = stats.norm.logpdf(values, centre, spread).sum(axis=1)
+    log_p = np.asarray(jax.jit(jax.vmap(model.log_prior))(draws))
+    ratios = np.exp(log_q - log_p)
+    error = ratios.std() / math.sqrt(len(ratios))
+    assert error < 0.06
+    # Six standard errors: a false alarm has a probability below 1e-8.
+    assert abs(ratios.mean() - 1.0) < 6.0 * error
+
+
+def test_exact_evidence_is_the_density_of_all_responses() -> None:
+    rows = GENERATOR.normal(size=(40, 4))
+    evidence = PrefixEvidence.empty(3)
+    for block in np.split(rows, [7, 8, 25]):
+        evidence = extend_evidence(evidence, block, 0.6)
+    design = np.column_stack([rows[:, :3], np.ones(40)])
+    covariance = 0.36 * np.eye(40) + design @ design.T
+    expected = stats.multivariate_normal.logpdf(rows[:, 3], np.zeros(40), covariance)
+    assert evidence.n_rows == 40
+    assert evidence.log_evidence(0.6) == pytest.approx(expected, rel=1e-11)
+    with pytest.raises(ValueError, match=r"rows must be \[row, 4\], got \[2, 3\]"):
+        extend_evidence(evidence, rows[:2, :3], 0.6)
+
+
+def test_exact_evidence_keeps_its_digits_at_small_noise() -> None:
+    """The sum of one-step predictive densities needs no factorisation of all rows."""
+    noise = 1e-4
+    x = GENERATOR.normal(size=(300, 2))
+    rows = np.column_stack([x, x @ [0.5, -1.0] + 0.3 + noise * GENERATOR.normal(size=300)])
+    found = extend_evidence(PrefixEvidence.empty(2), rows, noise).log_evidence(noise)
+    root, mean, total = np.eye(3), np.zeros(3), 0.0
+    for row in rows:
+        a = np.array([*row[:2], 1.0])
+        f = root.T @ a
+        v = f @ f + noise**2
+        e = row[2] - a @ mean
+        total -= 0.5 * (math.log(2.0 * math.pi * v) + e**2 / v)
+        mean = mean + root @ f * e / v
+        root = root - np.outer(root @ f, f) / (v + noise * math.sqrt(v))
+    assert found == pytest.approx(total, rel=1e-9)
+
+
+def test_tempered_posterior_solves_its_normal_equations() -> None:
+    rows, weights = CONTINUOUS, np.linspace(0.0, 1.0, 12)
+    mean, covariance = tempered_posterior(rows, weights, 0.7)
+    design = np.column_stack([rows[:, :2], np.ones(12)])
+    precision = np.eye(3) + (design * weights[:, None]).T @ design / 0.49
+    np.testing.assert_allclose(covariance @ precision, np.eye(3), atol=1e-10)
+    np.testing.assert_allclose(
+        precision @ mean, (design * weights[:, None]).T @ rows[:, 2] / 0.49, atol=1e-10
+    )
+
+
+def block_marginal(values: NDArray[np.float64]) -> float:
+    """Log density of the values of one column in one component, its mean and variance integrated out."""
+    n = len(values)
+    # N(mu; 0, 4 v) is the conjugate prior with a quarter of an observation at zero.
+    strength = 0.25 + n
+    beta = 1.0 + 0.5 * (np.sum(values**2) - np.sum(values) ** 2 / strength)
+    return float(
+        -0.5 * n * math.log(2.0 * math.pi)
+        + 0.5 * math.log(0.25 / strength)
+        + gammaln(1.0 + 0.5 * n)
+        - (1.0 + 0.5 * n) * math.log(beta)
+    )
+
+
+def exact_mixture_evidence(rows: NDArray[np.float64], n_components: int) -> float:
+    """Sum over all assignments of rows to components."""
+    terms = []
+    for assignment in itertools.product(range(n_components), repeat=len(rows)):
+        members = [rows[np.array(assignment) == k] for k in range(n_components)]
+        counts = np.array([len(m) for m in members])
+        log_prior = gammaln(n_components) - gammaln(n_components + len(rows)) + gammaln(1.0 + counts).sum()
+        terms.append(
+            log_prior + sum(block_marginal(m[:, j]) for m in members for j in range(rows.shape[1]) if len(m))
+        )
+    return float(logsumexp(terms))
+
+
+@pytest.mark.parametrize("coordinates", WEIGHT_COORDINATES)
+def test_mixture_evidence_is_the_sum_over_assignments(coordinates: str) -> None:
+    """The mean likelihood of prior draws is the evidence, with no factor for relabelling."""
+    rows = np.array([[0.3, -0.2], [0.5, 0.1], [-1.0, 0.4]])
+    model = gaussian_mixture(3, 2, weight_coordinates=coordinates)
+    run: Callable[[jax.Array], jax.Array] = jax.jit(
+        jax.vmap(lambda key: jnp.sum(model.log_likelihood(model.draw_prior(key), jnp.asarray(rows))))
+    )
+    likelihoods = np.exp(np.asarray(run(jax.random.split(jax.random.key(8), 100_000))))
+    error = likelihoods.std() / math.sqrt(len(likelihoods)) / likelihoods.mean()
+    assert error < 0.03
+    # Six standard errors: a false alarm has a probability below 1e-8.
+    assert abs(math.log(likelihoods.mean()) - exact_mixture_evidence(rows, 3)) < 6.0 * error
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: linear_regression(0), "n_features must be at least 1, got 0"),
+        (lambda: linear_regression(2, 0.0), "noise_scale must be positive, got 0.0"),
+        (lambda: softmax_regression(2, 1), "n_classes at least 2, got 2 and 1"),
+        (lambda: gaussian_mixture(1), "n_components must be at least 2"),
+        (
+            lambda: gaussian_mixture(3, weight_coordinates="alr"),
+            "one of log_gamma, log_ratio, stick_breaking",
+        ),
+    ],
+)
+def test_impossible_models_are_refused(make: Callable[[], RowModel], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
