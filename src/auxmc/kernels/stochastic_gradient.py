@@ -1,0 +1,82 @@
+"""Langevin and Hamiltonian dynamics driven by noisy gradients, without accept steps."""
+
+import jax.numpy as jnp
+from jax import Array
+
+__all__ = ["injected_noise", "sghmc_step", "sgld_step"]
+
+
+def injected_noise(friction: Array | float, step: Array | float, gradient_noise: Array | float) -> Array:
+    """Standard deviation of the noise that a step adds to the velocity.
+
+    Args:
+        friction: alpha, in (0, 1]; 1 makes the dynamics first order.
+        step: eta, the square of the step size.
+        gradient_noise: beta, HALF the variance of the gradient's noise: the noise that is already there. With
+            the variance itself, as the sources' words have it, twice too much is taken away.
+
+    Returns:
+        sqrt(2 (alpha - beta eta) eta), 0 where the gradient's own noise is more than the friction can balance.
+
+    Source: MSc thesis, Algorithms 3 and 4.
+    """
+    spare = friction - jnp.asarray(gradient_noise) * step
+    return jnp.sqrt(2.0 * jnp.maximum(spare, 0.0) * step)
+
+
+def sgld_step(
+    position: Array,
+    gradient: Array,
+    normal: Array,
+    step: Array | float,
+    gradient_noise: Array | float = 0.0,
+) -> Array:
+    """One step of stochastic-gradient Langevin dynamics.
+
+    Args:
+        position: [..., dim].
+        gradient: estimate of the potential's gradient there [..., dim].
+        normal: standard normal numbers [..., dim].
+        step: eta.
+        gradient_noise: see `injected_noise`.
+
+    Source: MSc thesis, Algorithm 3.
+    """
+    return position - step * gradient + injected_noise(1.0, step, gradient_noise) * normal
+
+
+def sghmc_step(
+    position: Array,
+    velocity: Array,
+    gradient: Array,
+    normal: Array,
+    step: Array | float,
+    friction: Array | float,
+    gradient_noise: Array | float = 0.0,
+) -> tuple[Array, Array]:
+    """One step of stochastic-gradient Hamiltonian Monte Carlo.
+
+    The position moves with the new velocity. Moving it with the old one, as some libraries do, is stable for a
+    curvature k only up to eta k = alpha, this order up to 2 (2 - alpha).
+
+    Args:
+        position: [..., dim].
+        velocity: in units of the step size [..., dim].
+        gradient: estimate of the potential's gradient at the position [..., dim].
+        normal: standard normal numbers [..., dim].
+        step: eta.
+        friction: alpha, in (0, 1].
+        gradient_noise: see `injected_noise`.
+
+    Returns:
+        New position and velocity.
+
+    Source: MSc thesis, Algorithm 4.
+
+    >>> x, v = sghmc_step(jnp.ones(1), jnp.zeros(1), jnp.ones(1), jnp.zeros(1), 0.1, 0.2)
+    >>> round(float(x[0]), 6), round(float(v[0]), 6)
+    (0.9, -0.1)
+    """
+    noise = injected_noise(friction, step, gradient_noise) * normal
+    velocity = (1.0 - friction) * velocity - step * gradient + noise
+    return position + velocity, velocity
