@@ -1,0 +1,134 @@
+"""Rows come in equal blocks from any kind of file, and faults are named where they are."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pa_parquet
+import pytest
+
+from auxmc.data.reading import DataError
+from auxmc.data.row_files import open_rows, read_blocks
+
+DATA = np.random.default_rng(3).normal(size=(1000, 3))
+NAMES = ("a", "b", "c")
+
+
+def write_parquet(path: Path, data: np.ndarray = DATA) -> Path:
+    table = pa.table({name: data[:, i] for i, name in enumerate(NAMES)})
+    pa_parquet.write_table(table, path, row_group_size=137)
+    return path
+
+
+def write_csv(path: Path, data: np.ndarray = DATA) -> Path:
+    lines = [",".join(repr(float(value)) for value in row) for row in data]
+    path.write_text("\n".join([",".join(NAMES), *lines]) + "\n")
+    return path
+
+
+def write_npy(path: Path, data: np.ndarray = DATA) -> Path:
+    np.save(path, data)
+    return path
+
+
+WRITERS: dict[str, Callable[[Path], Path]] = {"parquet": write_parquet, "csv": write_csv, "npy": write_npy}
+
+
+@pytest.fixture(params=WRITERS)
+def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return WRITERS[request.param](tmp_path / f"rows.{request.param}")
+
+
+@pytest.mark.parametrize("first_row", [0, 137, 450, 999])
+def test_blocks_have_one_size_wherever_reading_begins(file: Path, first_row: int) -> None:
+    blocks = list(read_blocks(open_rows(file), 64, first_row))
+    assert {len(block) for block in blocks[:-1]} <= {64}
+    np.testing.assert_array_equal(np.concatenate(blocks), DATA[first_row:])
+
+
+def test_columns_are_read_in_the_order_asked_for(file: Path) -> None:
+    names = ("2", "0") if file.suffix == ".npy" else ("c", "a")
+    source = open_rows(file, names)
+    assert source.columns == names
+    np.testing.assert_array_equal(np.concatenate(list(read_blocks(source, 300))), DATA[:, [2, 0]])
+
+
+def test_a_missing_value_is_named_after_the_rows_before_it(file: Path, tmp_path: Path) -> None:
+    broken = DATA.copy()
+    broken[811, 1] = np.nan
+    file = {".parquet": write_parquet, ".csv": write_csv, ".npy": write_npy}[file.suffix](file, broken)
+    read = []
+    with pytest.raises(
+        DataError, match=r"row 812, column '(b|1)' is missing or not a finite number; mend it"
+    ):
+        read.extend(read_blocks(open_rows(file), 100))
+    np.testing.assert_array_equal(np.concatenate(read), DATA[:811])
+
+
+def test_text_in_a_csv_is_named(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "rows.csv")
+    lines = path.read_text().splitlines()
+    lines[500] = "0.1,oops,0.2"
+    path.write_text("\n".join(lines))
+    with pytest.raises(DataError, match="row 500, column 'b'"):
+        list(read_blocks(open_rows(path), 64))
+
+
+def test_a_line_with_another_number_of_cells_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b\n1,2\n3,4,5\n")
+    with pytest.raises(DataError, match="cannot be read after row 0: CSV parse error"):
+        list(read_blocks(open_rows(path), 64))
+
+
+def test_a_truncated_parquet_file_is_refused(tmp_path: Path) -> None:
+    path = write_parquet(tmp_path / "rows.parquet")
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(DataError, match=r"not a complete Parquet file .*still being written"):
+        open_rows(path)
+
+
+def test_a_damaged_row_group_is_named_after_those_before_it(tmp_path: Path) -> None:
+    path = write_parquet(tmp_path / "rows.parquet")
+    offset = pa_parquet.ParquetFile(path).metadata.row_group(2).column(0).data_page_offset
+    content = bytearray(path.read_bytes())
+    content[offset : offset + 40] = b"\xff" * 40
+    path.write_bytes(bytes(content))
+    read = []
+    with pytest.raises(DataError, match=r"damaged in row group 2 \(rows 275 to 411\)"):
+        read.extend(read_blocks(open_rows(path), 100))
+    np.testing.assert_array_equal(np.concatenate(read), DATA[:274])
+
+
+def test_columns_that_are_no_longer_there_are_named(tmp_path: Path) -> None:
+    source = open_rows(write_parquet(tmp_path / "rows.parquet"))
+    pa_parquet.write_table(pa.table({"a": [1.0], "c": [2.0]}), tmp_path / "rows.parquet")
+    with pytest.raises(DataError, match="column 'b' is no longer there"):
+        list(read_blocks(source, 10))
+
+
+def test_files_that_hold_no_rows_are_refused(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.csv"
+    empty.write_text("")
+    with pytest.raises(DataError, match="the file is empty"):
+        open_rows(empty)
+    empty.write_text("a,b\n")
+    with pytest.raises(DataError, match="the file has no rows"):
+        open_rows(empty)
+    with pytest.raises(DataError, match="the file has no rows"):
+        open_rows(write_npy(tmp_path / "empty.npy", np.zeros((0, 2))))
+    with pytest.raises(DataError, match="there is no such file"):
+        open_rows(tmp_path / "absent.csv")
+    with pytest.raises(DataError, match=r"rows are read from \.parquet, \.csv, \.npy files"):
+        open_rows(write_csv(tmp_path / "rows.txt"))
+    with pytest.raises(DataError, match="there is no column 'd'; columns are a, b, c"):
+        open_rows(write_csv(tmp_path / "rows.csv"), ["a", "d"])
+    with pytest.raises(DataError, match="must be a matrix of numbers"):
+        open_rows(write_npy(tmp_path / "vector.npy", np.zeros(4)))
+
+
+def test_columns_of_texts_in_a_parquet_file_are_refused(tmp_path: Path) -> None:
+    pa_parquet.write_table(pa.table({"a": [True, False]}), tmp_path / "rows.parquet")
+    with pytest.raises(DataError, match="column 'a' holds bool from row 1 on, numbers are needed"):
+        list(read_blocks(open_rows(tmp_path / "rows.parquet"), 10))
