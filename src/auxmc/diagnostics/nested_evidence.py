@@ -1,0 +1,114 @@
+"""Evidence from the likelihoods of nested sampling's dead points: sums, shrinkage factors and errors."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+
+__all__ = ["ESTIMATORS", "SHRINKAGE", "NestedEvidence", "log_masses", "nested_evidence"]
+
+ESTIMATORS = ("lower", "lebesgue", "upper")
+"""Riemann sums from below and above, and the sum over likelihood levels."""
+
+SHRINKAGE = ("exponential", "mean")
+"""Prior mass after k steps with M live points: exp(-k / M), or its expectation (M / (M + 1))^k."""
+
+Float64Array = NDArray[np.float64]
+
+
+class NestedEvidence(NamedTuple):
+    """Evidence and what belongs to it.
+
+    Attributes:
+        value: log evidence, in nats.
+        standard_error: sqrt(information / live points), in nats.
+        information: Kullback-Leibler divergence of the posterior from the prior, in nats.
+        log_weights: log posterior weight of each dead point [dead point], live ones after them where they count;
+            they sum to 1.
+    """
+
+    value: float
+    standard_error: float
+    information: float
+    log_weights: Float64Array
+
+
+def log_masses(n_dead: int, n_live: int, shrinkage: str = "exponential") -> Float64Array:
+    """Log prior mass X_0 = 1, X_1, ..., X_K with a likelihood above that of dead point k [n_dead + 1].
+
+    Raises:
+        ValueError: there is no such shrinkage, or no live point.
+
+    Source: MSc thesis, Eqs. 3.23 to 3.25; Skilling 2006.
+    """
+    if shrinkage not in SHRINKAGE:
+        raise ValueError(f"shrinkage must be one of {', '.join(SHRINKAGE)}, got {shrinkage!r}")
+    if n_live < 1:
+        raise ValueError(f"n_live must be at least 1, got {n_live}")
+    rate = 1.0 / n_live if shrinkage == "exponential" else math.log1p(1.0 / n_live)
+    return -rate * np.arange(n_dead + 1, dtype=np.float64)
+
+
+def nested_evidence(
+    log_likelihoods: ArrayLike,
+    n_live: int,
+    live_log_likelihoods: ArrayLike | None = None,
+    *,
+    estimator: str = "lower",
+    shrinkage: str = "exponential",
+) -> NestedEvidence:
+    """Log evidence from dead points in the order in which they died.
+
+    Args:
+        log_likelihoods: of the dead points, increasing [dead point], in nats.
+        n_live: live points at every step.
+        live_log_likelihoods: of the points alive at the end [live point]; given, they share the mass that is left.
+        estimator: one of ESTIMATORS. The published algorithm's listing is the upper sum, its text the lower one;
+            they differ by the log of the ratio of successive masses.
+        shrinkage: one of SHRINKAGE.
+
+    Raises:
+        ValueError: there is no dead point, likelihoods decrease, or there is no such estimator or shrinkage.
+
+    Source: MSc thesis, Eqs. 3.22 and 3.26 and Algorithm 5, with the last term of the difference of the first two
+    corrected to the mass after the last point.
+
+    >>> round(nested_evidence([0.0, 0.0], 2, [0.0, 0.0]).value, 12)
+    -0.5
+    """
+    dead = np.asarray(log_likelihoods, dtype=np.float64)
+    if dead.ndim != 1 or not dead.size:
+        raise ValueError(f"log_likelihoods must be a vector of at least one number, got {list(dead.shape)}")
+    if np.any(np.diff(dead) < 0.0):
+        raise ValueError(
+            "log_likelihoods must not decrease: they are of dead points in the order of their death"
+        )
+    if estimator not in ESTIMATORS:
+        raise ValueError(f"estimator must be one of {', '.join(ESTIMATORS)}, got {estimator!r}")
+    masses = log_masses(dead.size + 1, n_live, shrinkage)
+    widths = {
+        "lower": _log_difference(masses[1:-1], masses[2:]),
+        "upper": _log_difference(masses[:-2], masses[1:-1]),
+    }
+    # By parts the sum over levels is the lower sum with the last point's whole mass.
+    widths["lebesgue"] = widths["lower"].copy()
+    widths["lebesgue"][-1] = masses[-2]
+    terms = dead + widths[estimator]
+    values = dead
+    if live_log_likelihoods is not None:
+        live = np.asarray(live_log_likelihoods, dtype=np.float64)
+        left = masses[-1] if estimator == "lower" else masses[-2]
+        terms = np.concatenate([terms, live + left - math.log(live.size)])
+        values = np.concatenate([dead, live])
+    total = float(logsumexp(terms))
+    log_weights = terms - total
+    weights = np.exp(log_weights)
+    information = float(np.sum(weights[weights > 0.0] * values[weights > 0.0]) - total)
+    information = max(information, 0.0)
+    return NestedEvidence(total, math.sqrt(information / n_live), information, log_weights)
+
+
+def _log_difference(larger: Float64Array, smaller: Float64Array) -> Float64Array:
+    return np.asarray(larger + np.log(-np.expm1(smaller - larger)), dtype=np.float64)
