@@ -20,6 +20,7 @@ from auxmc.numerics.annealing import annealing_increment, log_effective_size
 __all__ = [
     "ESTIMATORS",
     "RESAMPLING",
+    "Chunk",
     "ChunkRecord",
     "Mover",
     "PastRows",
@@ -27,6 +28,7 @@ __all__ = [
     "StreamSettings",
     "StreamState",
     "Target",
+    "remember",
     "stream_evidence",
 ]
 
@@ -79,6 +81,18 @@ class PastRows(NamedTuple):
     n_stored: Array
 
 
+class Chunk(NamedTuple):
+    """Rows that come in together.
+
+    Attributes:
+        rows: [row, column]; those from `n_valid` on only fill up the array.
+        n_valid: rows that count (int32), at least 1.
+    """
+
+    rows: Array
+    n_valid: Array
+
+
 class StreamState(NamedTuple):
     """State between chunks.
 
@@ -123,25 +137,25 @@ class Stream(NamedTuple):
 
     Attributes:
         init: maps (key, dtype) to a StreamState of prior draws.
-        absorb: maps (key, state, chunk [row, column], PastRows) to (StreamState, ChunkRecord). Numbers depend on the
-            key alone, so that a stream that is stopped and goes on gives the same record as one that was not.
+        absorb: maps (key, state, Chunk, PastRows) to (StreamState, ChunkRecord). Numbers depend on the key alone, so
+            that a stream that is stopped and goes on gives the same record as one that was not.
     """
 
     init: Callable[[Array, Any], StreamState]
-    absorb: Callable[[Array, StreamState, Array, PastRows], tuple[StreamState, ChunkRecord]]
+    absorb: Callable[[Array, StreamState, Chunk, PastRows], tuple[StreamState, ChunkRecord]]
 
 
 class Target(NamedTuple):
     """What particles are moved towards: prior, rows of the past, and a power of the chunk's likelihood.
 
     Attributes:
-        chunk: [row, column].
+        chunk: rows that come in.
         power: of the chunk's likelihood, in (0, 1] (float64).
         past: where past rows are drawn from.
         n_past: rows before the chunk (int64).
     """
 
-    chunk: Array
+    chunk: Chunk
     power: Array
     past: PastRows
     n_past: Array
@@ -184,9 +198,9 @@ def stream_evidence(
         )
 
     def absorb(
-        key: Array, state: StreamState, chunk: Array, past: PastRows
+        key: Array, state: StreamState, chunk: Chunk, past: PastRows
     ) -> tuple[StreamState, ChunkRecord]:
-        n_rows = state.n_rows + chunk.shape[0]
+        n_rows = state.n_rows + chunk.n_valid.astype(jnp.int64)
 
         def going(loop: _Loop) -> Array:
             return (loop.power < 1.0) & (loop.n_steps < settings.max_annealing_steps)
@@ -241,6 +255,35 @@ def stream_evidence(
     return Stream(init, absorb)
 
 
+def remember(key: Array, past: PastRows, chunk: Chunk, n_rows: Array) -> PastRows:
+    """Stores a chunk among the past rows: all of it while there is room, afterwards as a uniform reservoir.
+
+    Args:
+        key: of this chunk's draws.
+        past: rows stored before.
+        chunk: rows to store.
+        n_rows: rows of the stream before the chunk (int64).
+
+    Returns:
+        Past rows of which each row of the stream so far is one with the same probability.
+
+    Source: Vitter 1985, algorithm R.
+    """
+    capacity = past.rows.shape[0]
+    numbers = n_rows + jnp.arange(chunk.rows.shape[0], dtype=jnp.int64)
+    uniforms = jax.random.uniform(key, numbers.shape, dtype=jnp.float64)
+    drawn = jnp.floor(uniforms * (numbers + 1).astype(jnp.float64)).astype(jnp.int64)
+    slots = jnp.where(numbers < capacity, numbers, drawn)
+    # Slots outside the array are dropped.
+    slots = jnp.where(_valid(chunk), slots, capacity)
+    # Of several rows for one slot the last one counts, as if they had come one after the other.
+    later = jnp.triu(slots[:, None] == slots[None, :], 1).any(axis=1)
+    slots = jnp.where(later, capacity, slots)
+    rows = past.rows.at[slots].set(chunk.rows, mode="drop")
+    stored = jnp.minimum(n_rows + chunk.n_valid.astype(jnp.int64), capacity)
+    return PastRows(rows, stored.astype(jnp.int32))
+
+
 class _Loop(NamedTuple):
     particles: Array
     log_weights: Array
@@ -257,11 +300,16 @@ def _step_size(settings: StreamSettings, n_rows: Array) -> Array:
     return rate * jnp.minimum(1.0, settings.cooling_rows / n_rows.astype(jnp.float64))
 
 
-def _scores(model: RowModel, particles: Array, chunk: Array) -> Array:
+def _scores(model: RowModel, particles: Array, chunk: Chunk) -> Array:
     """Log likelihood of the chunk at each particle [particle], float64; minus infinity for a lost particle."""
-    by_row = jax.vmap(model.log_likelihood, (0, None))(particles, chunk)
+    by_row = jax.vmap(model.log_likelihood, (0, None))(particles, chunk.rows)
+    by_row = jnp.where(_valid(chunk)[None, :], by_row, 0.0)
     total = jnp.sum(by_row, axis=1, dtype=jnp.float64)
     return jnp.where(jnp.isfinite(total), total, -jnp.inf)
+
+
+def _valid(chunk: Chunk) -> Array:
+    return jnp.arange(chunk.rows.shape[0], dtype=jnp.int32) < chunk.n_valid
 
 
 def _resample(
@@ -303,15 +351,15 @@ def _stochastic_gradient_mover(model: RowModel, settings: StreamSettings) -> Mov
             row_key, (*shape, settings.batch_size), 0, jnp.maximum(target.past.n_stored, 1), jnp.int32
         )
         normals = jax.random.normal(noise_key, (*shape, dim), dtype)
-        eta = _step_size(settings, target.n_past + target.chunk.shape[0])
+        eta = _step_size(settings, target.n_past + target.chunk.n_valid.astype(jnp.int64))
         velocity = jnp.sqrt(eta).astype(dtype) * jax.random.normal(velocity_key, (n_particles, dim), dtype)
         eta = eta.astype(dtype)
-        chunk_weights = jnp.full(target.chunk.shape[0], target.power, dtype)
+        chunk_weights = jnp.where(_valid(target.chunk), target.power, 0.0).astype(dtype)
         # Nothing of the past enters before there is one.
         past_weights = jnp.full(settings.batch_size, target.n_past / settings.batch_size, dtype)
 
         def gradient(particle: Array, batch: Array) -> Array:
-            fitted = model.weighted_gradient(particle, target.chunk, chunk_weights)
+            fitted = model.weighted_gradient(particle, target.chunk.rows, chunk_weights)
             remembered = model.weighted_gradient(particle, batch, past_weights)
             return -(fitted + remembered + jax.grad(model.log_prior)(particle))
 

@@ -11,7 +11,15 @@ from jax import Array
 
 from auxmc.data.simulated_streams import rows
 from auxmc.kernels.stochastic_gradient import injected_noise, sghmc_step, sgld_step
-from auxmc.kernels.streaming import PastRows, StreamSettings, StreamState, Target, stream_evidence
+from auxmc.kernels.streaming import (
+    Chunk,
+    PastRows,
+    StreamSettings,
+    StreamState,
+    Target,
+    remember,
+    stream_evidence,
+)
 from auxmc.models.linear_regression import PrefixEvidence, extend_evidence, linear_regression
 
 MODEL = linear_regression(5)
@@ -70,6 +78,10 @@ def test_more_gradient_noise_than_friction_adds_none() -> None:
 # --- evidence ------------------------------------------------------------------------------------------
 
 
+def whole(rows: Array) -> Chunk:
+    return Chunk(rows, jnp.full((), rows.shape[0], jnp.int32))
+
+
 def absorb_all(
     stream: Any, data: np.ndarray, size: int, seed: int, start: StreamState, first: int = 0
 ) -> Any:
@@ -79,7 +91,7 @@ def absorb_all(
     def one(state: StreamState, number: Array) -> tuple[StreamState, Any]:
         chunk = jax.lax.dynamic_slice_in_dim(everything, number * size, size)
         past = PastRows(everything, (number * size).astype(jnp.int32))
-        return stream.absorb(jax.random.fold_in(jax.random.key(seed), number), state, chunk, past)
+        return stream.absorb(jax.random.fold_in(jax.random.key(seed), number), state, whole(chunk), past)
 
     numbers = jnp.arange(first, len(data) // size)
     return jax.jit(lambda s: jax.lax.scan(one, s, numbers))(start)
@@ -115,12 +127,8 @@ def test_a_stream_that_goes_on_gives_the_same_record(default_run: Any) -> None:
 def test_the_sequential_estimator_scores_chunks_before_it_sees_them() -> None:
     stream = stream_evidence(MODEL, StreamSettings(estimator="sequential"))
     start = stream.init(jax.random.key(2), jnp.float64)
-    _, record = stream.absorb(
-        jax.random.key(1),
-        start,
-        jnp.asarray(DATA[:20]),
-        PastRows(jnp.zeros((1, 6)), jnp.zeros((), jnp.int32)),
-    )
+    past = PastRows(jnp.zeros((1, 6)), jnp.zeros((), jnp.int32))
+    _, record = stream.absorb(jax.random.key(1), start, whole(jnp.asarray(DATA[:20])), past)
     scores = jax.vmap(lambda p: jnp.sum(MODEL.log_likelihood(p, jnp.asarray(DATA[:20]))))(start.particles)
     expected = float(jax.nn.logsumexp(scores)) - math.log(10)
     assert float(record.log_evidence) == pytest.approx(expected, rel=1e-12)
@@ -135,10 +143,10 @@ def exact_mover(noise_scale: float) -> Any:
             return jnp.concatenate([block[:, :-1], jnp.ones((block.shape[0], 1))], axis=1)
 
         seen = jnp.arange(target.past.rows.shape[0]) < target.n_past
-        old, new = design(target.past.rows) * seen.astype(jnp.float64)[:, None], design(target.chunk)
+        old, new = design(target.past.rows) * seen.astype(jnp.float64)[:, None], design(target.chunk.rows)
         precision = jnp.eye(particles.shape[1]) + (old.T @ old + target.power * new.T @ new) / noise_scale**2
         linear = (
-            old.T @ target.past.rows[:, -1] + target.power * new.T @ target.chunk[:, -1]
+            old.T @ target.past.rows[:, -1] + target.power * new.T @ target.chunk.rows[:, -1]
         ) / noise_scale**2
         factor = jnp.linalg.cholesky(precision)
         mean = jax.scipy.linalg.cho_solve((factor, True), linear)
@@ -163,7 +171,7 @@ def test_with_exact_moves_and_a_fixed_schedule_the_estimate_is_unbiased_at_every
         def one(state: StreamState, number: Array) -> tuple[StreamState, Array]:
             chunk = jax.lax.dynamic_slice_in_dim(everything, number * 3, 3)
             past = PastRows(everything, (number * 3).astype(jnp.int32))
-            state, record = stream.absorb(jax.random.fold_in(key, number), state, chunk, past)
+            state, record = stream.absorb(jax.random.fold_in(key, number), state, whole(chunk), past)
             return state, record.log_evidence
 
         start = stream.init(jax.random.fold_in(key, 99), jnp.float64)
@@ -177,6 +185,45 @@ def test_with_exact_moves_and_a_fixed_schedule_the_estimate_is_unbiased_at_every
         assert error < 0.02
         # Six standard errors: a false alarm has a probability below 1e-8.
         assert abs(ratios.mean() - 1.0) < 6.0 * error
+
+
+def test_rows_that_only_fill_up_a_chunk_do_not_count() -> None:
+    stream = stream_evidence(MODEL)
+    start = stream.init(jax.random.key(2), jnp.float64)
+    past = PastRows(jnp.zeros((1, 6)), jnp.zeros((), jnp.int32))
+    absorb = jax.jit(stream.absorb)
+    found = []
+    for filling in (np.zeros((30, 6)), np.full((30, 6), 1e3)):
+        rows_and_filling = jnp.asarray(np.concatenate([DATA[:20], filling]))
+        chunk = Chunk(rows_and_filling, jnp.full((), 20, jnp.int32))
+        found.append(absorb(jax.random.key(1), start, chunk, past))
+    jax.tree.map(np.testing.assert_array_equal, *found)
+    assert int(found[0][0].n_rows) == 20
+
+
+def test_past_rows_are_kept_while_there_is_room_and_then_drawn_uniformly() -> None:
+    n, capacity, size = 60, 10, 7
+
+    def run(key: Array) -> Array:
+        past = PastRows(jnp.full((capacity, 1), -1.0), jnp.zeros((), jnp.int32))
+        for number in range(9):
+            begin = number * size
+            n_valid = min(size, n - begin)
+            rows = jnp.arange(begin, begin + size, dtype=jnp.float64)[:, None]
+            chunk = Chunk(rows, jnp.full((), n_valid, jnp.int32))
+            past = remember(jax.random.fold_in(key, number), past, chunk, jnp.full((), begin, jnp.int64))
+            if number == 0:
+                first = past
+        return jnp.concatenate([first.rows[:, 0], past.rows[:, 0], past.n_stored.astype(jnp.float64)[None]])
+
+    found = np.asarray(jax.jit(jax.vmap(run))(jax.random.split(jax.random.key(3), 20_000)))
+    np.testing.assert_array_equal(found[:, :7], np.tile(np.arange(7.0), (20_000, 1)))
+    assert (found[:, -1] == 10).all()
+    kept = found[:, 10:20].astype(int)
+    assert all(len(set(row)) == 10 for row in kept[:200]), "no row is stored twice"
+    counts = np.bincount(kept.ravel(), minlength=n)
+    # Each row with probability 1/6: six standard errors of a binomial count, a false alarm below 2e-7 for 60 rows.
+    assert np.abs(counts - 20_000 / 6.0).max() < 6.0 * math.sqrt(20_000 * 5.0 / 36.0)
 
 
 def test_lost_particles_are_counted_and_do_not_spoil_the_estimate() -> None:
