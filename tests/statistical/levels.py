@@ -49,6 +49,7 @@ DECLARED = {
     "test_kernel_invariance.py": 320,
     "test_levels.py": 10,
     "test_mutants.py": 6,
+    "test_nuts_invariance.py": 6,
 }
 """Largest number of assertions, each of level ALPHA, that each test file makes."""
 

@@ -1,0 +1,1 @@
+"""Human pose from images of joints: constrained HMC against HMC."""

@@ -1,0 +1,176 @@
+"""From recorded chains to the numbers and curves of the study. NumPy and xarray only."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from auxmc.data.skeleton import JOINT_NAMES
+from auxmc.diagnostics.coda import potential_scale_reduction
+
+__all__ = [
+    "AXES",
+    "MOST_STORED_DRAWS",
+    "N_CURVE_POINTS",
+    "N_SAMPLES",
+    "chain_curves",
+    "chain_groups",
+    "chain_samples",
+    "chain_statistics",
+    "running_rmse",
+]
+
+AXES = ("x", "y", "z")
+N_CURVE_POINTS = 100
+"""Points of an error curve, as in the published figure."""
+
+N_SAMPLES = 3
+"""Samples of a chain that are drawn as skeletons: at a third, two thirds and the end."""
+
+MOST_STORED_DRAWS = 1000
+"""Draws of each chain that go into the result file, evenly spaced."""
+
+FloatArray = NDArray[np.float64]
+
+
+def running_rmse(
+    positions: FloatArray, truth: FloatArray, counts: NDArray[np.int64], *, homogeneous: bool = False
+) -> FloatArray:
+    """Error of the mean of the first samples.
+
+    Args:
+        positions: joint positions of samples [..., sample, joint, 3].
+        truth: true ones [joint, 3].
+        counts: how many samples, at least 1 [point].
+        homogeneous: with a fourth coordinate that is 1 in both, as the published curves have it: sqrt(3/4) of the
+            error.
+
+    Returns:
+        Root mean square over joints and coordinates, in metres [..., point].
+
+    Source: PhD thesis, section 4.10.3.
+    """
+    sums = np.cumsum(positions, axis=-3)[..., counts - 1, :, :]
+    means = sums / counts[:, None, None]
+    n_rows = 4 if homogeneous else 3
+    error: FloatArray = np.sqrt(np.square(means - truth).sum(axis=(-2, -1)) / (n_rows * truth.shape[0]))
+    return error
+
+
+def chain_statistics(draws: xr.Dataset, first: xr.DataArray, truth: xr.DataArray, run_s: float) -> xr.Dataset:
+    """Accept rates, failures, work, errors and agreement of the chains; no warm-up is discarded.
+
+    Statements about the posterior use the second half of each chain. The run time of a chain is its share of the run
+    time of all by its projections or gradients.
+
+    Args:
+        draws: recorded quantities (scene, step_size, chain, draw, ...).
+        first: joint positions at the start of each chain (chain, joint, axis).
+        truth: true joint positions (scene, joint, axis), not a number where unknown.
+        run_s: seconds that all chains took, one after the other.
+
+    Returns:
+        Variables with dims scene, step_size and chain, or joint and axis.
+    """
+    work = draws["n_work"].sum("draw").astype(float)
+    half = draws.isel(draw=slice(draws.sizes["draw"] // 2, None))
+    moved = draws["accepted"].any("draw")
+    found: dict[str, tuple[xr.DataArray, str]] = {
+        "acceptance": (draws["accepted"].mean("draw"), ""),
+        "acceptance_probability": (draws["acceptance_probability"].mean("draw"), ""),
+        "acceptance_second_half": (half["accepted"].mean("draw"), ""),
+        "moved": (moved.astype(float), ""),
+        "n_chains_still": ((~moved).sum("chain"), "chains"),
+        "misfit": (_root((half["misfit"] ** 2).mean("draw")), "noise standard deviations"),
+        "seconds_per_chain": (run_s * work / work.sum(), "s"),
+        "work_per_iteration": (work / draws.sizes["draw"], "1/iteration"),
+    }
+    counts = [str(n) for n in draws.data_vars if str(n).startswith("n_") and n != "n_work"]
+    found |= {name: (draws[name].sum("draw").astype(float), "") for name in counts}
+    if "residual" in draws:
+        found["largest_residual"] = (draws["residual"].max("draw"), "units of the image plane")
+    mean = half["positions"].mean("draw")
+    found["spread_within"] = (half["positions"].std("draw").mean(["joint", "axis"]), "m")
+    if draws.sizes["chain"] > 1:
+        found["spread_between"] = (mean.std("chain", ddof=1).mean(["joint", "axis"]), "m")
+        found["psrf"] = (_scale_reduction(half["positions"]), "")
+    if bool(np.isfinite(truth).all()):
+        squares = (half["positions"] - truth) ** 2
+        found["rms_front"] = (_root(squares.sel(axis=["x", "y"]).mean(["draw", "joint", "axis"])), "m")
+        found["rms_depth"] = (_root(squares.sel(axis="z", drop=True).mean(["draw", "joint"])), "m")
+        curves = chain_curves(draws, first, truth, run_s)
+        found["rmse"] = (curves["rmse"].isel(point=-1, drop=True), "m")
+        found["rmse_homogeneous"] = (curves["rmse_homogeneous"].isel(point=-1, drop=True), "m")
+    return xr.Dataset(
+        {name: values.astype(float).assign_attrs(units=unit) for name, (values, unit) in found.items()}
+    )
+
+
+def chain_curves(draws: xr.Dataset, first: xr.DataArray, truth: xr.DataArray, run_s: float) -> xr.Dataset:
+    """Errors against run time, and samples and mean pose of each chain; see `chain_statistics`."""
+    samples = draws["positions"].transpose("scene", "step_size", "chain", "draw", "joint", "axis")
+    n_draws = draws.sizes["draw"]
+    shown = chain_samples(samples)
+    half = samples.isel(draw=slice(n_draws // 2, None))
+    curves: dict[str, Any] = {
+        "sample_position": shown.astype(float),
+        "mean_position": half.mean("draw").assign_attrs(units="m"),
+    }
+    if bool(np.isfinite(truth).all()):
+        counts = np.unique(np.round(np.linspace(1, n_draws + 1, N_CURVE_POINTS)).astype(np.int64))
+        start = first.broadcast_like(samples.isel(draw=0)).transpose(*samples.isel(draw=0).dims)
+        values = np.concatenate([start.values[:, :, :, None], samples.values], axis=3)
+        for name, homogeneous in (("rmse", False), ("rmse_homogeneous", True)):
+            errors = [
+                running_rmse(values[index], true, counts, homogeneous=homogeneous)
+                for index, true in enumerate(truth.transpose("scene", "joint", "axis").values)
+            ]
+            dims = ("scene", "step_size", "chain", "point")
+            curves[name] = xr.DataArray(np.stack(errors), dims=dims, attrs={"units": "m"})
+        work = draws["n_work"].sum("draw").astype(float)
+        seconds = run_s * work / work.sum()
+        share = xr.DataArray((counts - 1) / n_draws, dims="point")
+        curves["time_s"] = (seconds * share).assign_attrs(units="s")
+        curves["n_samples"] = xr.DataArray(counts.astype(float), dims="point")
+    coords = {name: draws[name] for name in ("scene", "step_size", "chain")}
+    return xr.Dataset(curves, coords=coords)
+
+
+def chain_samples(draws: xr.DataArray) -> xr.DataArray:
+    """Draws at a third, two thirds and the end of each chain, with dim sample in place of draw."""
+    n_draws = draws.sizes["draw"]
+    places = [-(-n_draws * (index + 1) // N_SAMPLES) - 1 for index in range(N_SAMPLES)]
+    shown = draws.isel(draw=places).rename(draw="sample")
+    return shown.assign_coords(sample=np.arange(1, N_SAMPLES + 1))
+
+
+def chain_groups(draws: xr.Dataset) -> dict[str, xr.Dataset]:
+    """Evenly spaced draws in groups named as ArviZ does, dims (chain, draw) first."""
+    stride = -(-draws.sizes["draw"] // MOST_STORED_DRAWS)
+    kept = draws.isel(draw=slice(stride - 1, None, stride)).transpose("chain", "draw", ...)
+    kept = kept.assign_coords(draw=np.arange(kept.sizes["draw"]))
+    return {
+        "posterior": kept[["positions", "camera"]].assign_coords(joint=list(JOINT_NAMES)),
+        "sample_stats": kept.drop_vars(["positions", "camera", "joint", "axis"]),
+    }
+
+
+def _root(squares: xr.DataArray) -> xr.DataArray:
+    result: xr.DataArray = xr.apply_ufunc(np.sqrt, squares)
+    return result
+
+
+def _scale_reduction(positions: xr.DataArray) -> xr.DataArray:
+    """Point estimates by joint and axis; infinite where no chain moves."""
+
+    def reduction(chains: FloatArray) -> FloatArray:
+        # Without any variance the factor is 0 / 0 or infinite; a stand-in keeps the warning away.
+        still = np.ptp(chains, axis=-1).max(axis=-1) == 0.0
+        stand_in = np.arange(chains.shape[-1], dtype=np.float64)
+        usable = np.where(still[..., None, None], stand_in, chains)
+        point: FloatArray = np.where(still, np.inf, potential_scale_reduction(usable).point)
+        return point
+
+    result: xr.DataArray = xr.apply_ufunc(reduction, positions, input_core_dims=[["chain", "draw"]])
+    return result

@@ -1,0 +1,256 @@
+# Question: how much faster does constrained HMC than HMC find the pose of a body from noisy images of its joints,
+# and what do one and two images say? Source: PhD thesis, section 4.10.3, figures 4.14 and 4.15; Graham and Storkey
+# 2017, section 10.3. One case: python -m experiments.run study=human_pose scene=2 out=x.nc          Cost per
+# preset: notes.md.
+"""Maps the settings of a case to model, kernel and recorded quantities, and runs the chains."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jax import Array
+from numpy.typing import NDArray
+
+from auxmc.data.skeleton import JOINT_NAMES, N_ANGLES, N_BONES, N_JOINTS
+from auxmc.engine.blocks import Sampler
+from auxmc.engine.config import SettingsError
+from auxmc.engine.lanes import RunContext, run_chains
+from auxmc.engine.results import CaseResult
+from auxmc.engine.seeds import generator
+from auxmc.engine.stopwatch import stopwatch
+from auxmc.kernels.base import Kernel
+from auxmc.models.human_pose import generator_jacobian, n_observed, positions
+from auxmc.models.human_pose_cameras import project_joints
+from experiments.human_pose.measures import AXES, chain_curves, chain_groups, chain_samples, chain_statistics
+from experiments.human_pose.problem import Problem, build_problem
+from experiments.human_pose.programs import build_program
+from experiments.human_pose.settings import Settings, tuning
+
+__all__ = ["check_moves", "run"]
+
+_OWN_DIMS = {"positions": ("joint", "axis"), "camera": ("axis",)}
+_N_PRIOR_DRAWS, _N_PRIOR_POSES = 20, 12
+
+FloatArray = NDArray[np.float64]
+Parameters = dict[str, Array]
+
+
+def run(settings: Settings, context: RunContext) -> CaseResult:
+    """Runs one case.
+
+    Args:
+        settings: checked settings.
+        context: random streams, checkpoints and progress.
+
+    Returns:
+        Groups `statistics`, `curves`, `posterior`, `sample_stats` and `observed_data`.
+
+    Raises:
+        SettingsError: no trajectory of any chain was accepted.
+        DataError: the user's file cannot be used.
+    """
+    with stopwatch() as preparing:
+        problem = build_problem(settings, context)
+        first = _first_positions(problem)
+        facts, poses = _facts(problem, settings), xr.Dataset()
+        if settings.method == "constrained_hmc":
+            about_prior, poses = _prior_facts(problem, context)
+            facts = facts.merge(about_prior)
+    program = build_program(problem, settings)
+    images, scenes, starts = jnp.asarray(problem.observed), jnp.asarray(problem.scenes), problem.starts
+    swept = {
+        "scene": list(problem.scenes),
+        "step_size": settings.batch.get("step_size", [tuning(settings).step_size]),
+        # Chains are swept by number, so that each finds its own starting point.
+        "chain": list(range(settings.n_chains)),
+    }
+
+    def image(lane: Parameters) -> Array:
+        return images[jnp.argmax(scenes == lane["scene"].astype(scenes.dtype))]
+
+    def build(lane: Parameters) -> Kernel:
+        return program.build(image(lane), lane["step_size"])
+
+    def initial(key: Array, lane: Parameters) -> Any:
+        del key
+        return program.start(build(lane), image(lane), starts[lane["chain"].astype(jnp.int32)])
+
+    chains = run_chains(
+        context,
+        (problem.label, settings.variant, settings.method),
+        Sampler(build, initial, program.record),
+        n_draws=settings.n_draws,
+        n_chains=1,
+        sweep=swept,
+        block_size=settings.block_size,
+        vectorise=False,
+    )
+    draws = _labelled(chains.draws, chains.axes, problem)
+    check_moves(draws, settings)
+    truth = _array(problem.truth, ("scene", "joint", "axis")).assign_coords(scene=list(problem.scenes))
+    groups = {
+        "statistics": chain_statistics(draws, first, truth, chains.run_s).merge(facts),
+        "curves": xr.merge(
+            [
+                chain_curves(draws, first, truth, chains.run_s),
+                _sample_images(draws, problem),
+                _scene_curves(problem),
+                poses,
+            ],
+            join="outer",
+        ),
+        **chain_groups(draws),
+    }
+    # A setting that is not swept stands in its own column.
+    single = [name for name in ("scene", "step_size") if name not in settings.batch]
+    groups = {
+        name: data.squeeze([dim for dim in single if dim in data.dims], drop=True)
+        for name, data in groups.items()
+    }
+    groups["observed_data"] = _scene_curves(problem)[["observed"]]
+    return CaseResult(
+        groups, chains.compile_s + preparing.compile_s, chains.run_s + preparing.run_s, chains.n_resumed
+    )
+
+
+def _labelled(draws: dict[str, FloatArray], axes: dict[str, FloatArray], problem: Problem) -> xr.Dataset:
+    """Recorded quantities with dims (scene, step_size, chain, draw, ...), residuals in place of generated images."""
+    arrays = {name: array[:, :, :, 0] for name, array in draws.items()}
+    if "generated" in arrays:
+        difference = arrays.pop("generated") - problem.observed[:, None, None, None]
+        arrays["residual"] = np.abs(difference).max(axis=-1)
+    dims = ("scene", "step_size", "chain", "draw")
+    variables = {name: ((*dims, *_OWN_DIMS.get(name, ())), array) for name, array in arrays.items()}
+    coords = {
+        "scene": list(problem.scenes),
+        "step_size": axes["step_size"],
+        "chain": axes["chain"].astype(int),
+        "joint": list(JOINT_NAMES),
+        "axis": list(AXES),
+    }
+    return xr.Dataset(variables, coords=coords)
+
+
+def check_moves(draws: xr.Dataset, settings: Settings) -> None:
+    """Refuses a case in which no trajectory of any chain was accepted; single chains that stand still are counted.
+
+    Raises:
+        SettingsError: says what went wrong and what to change.
+    """
+    if bool(draws["accepted"].any()):
+        return
+    counts = {
+        str(name): int(draws[name].sum())
+        for name in draws.data_vars
+        if str(name).startswith("n_") and name not in ("n_work", "n_fallback", "n_projection_iterations")
+    }
+    reasons = ", ".join(f"{name}={count}" for name, count in counts.items() if count)
+    steps = ", ".join(f"{step:g}" for step in draws["step_size"].values)
+    advice = "; more n_inner_steps also help" if settings.method == "constrained_hmc" else ""
+    raise SettingsError(
+        f"method={settings.method}: no trajectory of {settings.n_chains} chains in {settings.n_draws} iterations was "
+        f"accepted at step_size={steps} ({reasons or 'no numerical failures'}): there is no posterior to report. Use a "
+        f"smaller step_size, a larger noise_scale or start=prior_mean{advice}"
+    )
+
+
+def _sample_images(draws: xr.Dataset, problem: Problem) -> xr.DataArray:
+    """Images without noise of the samples that are drawn as skeletons."""
+    places = chain_samples(draws["positions"]).transpose(..., "joint", "axis")
+    cameras = chain_samples(draws["camera"]).transpose(..., "axis")
+    make = jax.jit(jax.vmap(lambda pose, camera: project_joints(pose, camera, problem.model.views)))
+    flat = make(
+        jnp.asarray(places.values.reshape(-1, N_JOINTS, 3)), jnp.asarray(cameras.values.reshape(-1, 3))
+    )
+    dims = places.dims[:-2]
+    values = np.asarray(flat).reshape(*places.shape[:-2], -1, 2, N_JOINTS)
+    images = xr.DataArray(values, dims=(*dims, "view", "image_axis", "joint"), name="sample_image")
+    return images.assign_coords(
+        {
+            **{name: places[name] for name in dims},
+            "view": np.arange(1, values.shape[-3] + 1),
+            "image_axis": list(AXES[:2]),
+            "joint": list(JOINT_NAMES),
+        }
+    )
+
+
+# --- what is known without chains ----------------------------------------------------------------------
+
+
+def _first_positions(problem: Problem) -> xr.DataArray:
+    values = jax.jit(jax.vmap(lambda inputs: positions(problem.model, inputs)))(problem.starts)
+    return _array(values, ("chain", "joint", "axis")).assign_coords(chain=np.arange(len(problem.starts)))
+
+
+def _facts(problem: Problem, settings: Settings) -> xr.Dataset:
+    """Dimensions, and noise against the size of the images."""
+    images = problem.observed.reshape(len(problem.scenes), -1, 2, N_JOINTS)
+    span = np.ptp(images, axis=-1).max(axis=(1, 2))
+    variables: dict[str, Any] = {
+        "n_inputs": ((), problem.model.n_inputs),
+        "n_observed": ((), n_observed(problem.model.views)),
+        "n_angles": ((), N_ANGLES),
+        "n_bones": ((), N_BONES),
+        "n_joints": ((), N_JOINTS),
+        "noise_scale_used": ((), problem.noise_scale),
+        "step_size_used": ((), tuning(settings).step_size),
+        "noise_over_span": (("scene",), problem.noise_scale / span),
+    }
+    return xr.Dataset(variables, coords={"scene": list(problem.scenes)})
+
+
+def _prior_facts(problem: Problem, context: RunContext) -> tuple[xr.Dataset, xr.Dataset]:
+    """Singular values of Jacobians at draws of the prior, and the first poses drawn."""
+    model = problem.model
+    rng = generator(context.seed, context.study, "prior")
+    inputs = jnp.asarray(rng.normal(size=(_N_PRIOR_DRAWS, model.n_inputs)))
+    program = jax.jit(
+        lambda many: jax.lax.map(lambda u: (positions(model, u), generator_jacobian(model, u)), many)
+    )
+    poses, matrices = map(np.asarray, program(inputs))
+    noise = problem.noise_scale * np.eye(matrices.shape[1])
+    noisy = np.concatenate(
+        [matrices, np.broadcast_to(noise, (*matrices.shape[:2], matrices.shape[1]))], axis=2
+    )
+    statistics = xr.Dataset(
+        {
+            "rank": (("jacobian",), np.linalg.matrix_rank(matrices)),
+            "smallest_singular_value": (
+                ("jacobian",),
+                np.linalg.svd(matrices, compute_uv=False).min(axis=-1),
+            ),
+            "smallest_noisy_singular_value": (
+                ("jacobian",),
+                np.linalg.svd(noisy, compute_uv=False).min(axis=-1),
+            ),
+        }
+    )
+    shown = _array(poses[:_N_PRIOR_POSES], ("prior_pose", "joint", "axis"))
+    return statistics, shown.to_dataset(name="prior_position")
+
+
+def _scene_curves(problem: Problem) -> xr.Dataset:
+    """True poses and images by scene."""
+    images = problem.observed.reshape(len(problem.scenes), -1, 2, N_JOINTS)
+    data = xr.Dataset(
+        {"observed": (("scene", "view", "image_axis", "joint"), images)},
+        coords={
+            "scene": list(problem.scenes),
+            "view": np.arange(1, images.shape[1] + 1),
+            "image_axis": list(AXES[:2]),
+            "joint": list(JOINT_NAMES),
+        },
+    )
+    if problem.is_simulated:
+        data["true_position"] = _array(problem.truth, ("scene", "joint", "axis")).assign_coords(
+            scene=list(problem.scenes)
+        )
+    return data
+
+
+def _array(values: Any, dims: tuple[str, ...]) -> xr.DataArray:
+    array = xr.DataArray(np.asarray(values), dims=dims)
+    return array.assign_coords(joint=list(JOINT_NAMES), axis=list(AXES))

@@ -1,0 +1,212 @@
+"""Settings of the human pose study. No JAX, no pandas: the Snakefile imports this."""
+
+import dataclasses
+from typing import NamedTuple
+
+from auxmc.data.joint_observations import read_joint_observations
+from auxmc.data.pose_priors import PRIORS, pose_prior_files
+from auxmc.engine.config import CaseSettings, SettingsError, setting
+
+__all__ = [
+    "BATCHABLE",
+    "FIGURES",
+    "METHODS",
+    "SWEEP_QUANTITIES",
+    "TITLE",
+    "VARIANTS",
+    "Settings",
+    "Tuning",
+    "batch_values",
+    "check",
+    "data_files",
+    "noise_scale",
+    "start_of",
+    "tuning",
+]
+
+TITLE = "Human pose and camera"
+METHODS = ("constrained_hmc", "hmc", "hierarchical_hmc")
+BATCHABLE = ("scene", "step_size")
+SWEEP_QUANTITIES = ("rmse", "misfit", "acceptance", "seconds_per_chain")
+
+
+class Tuning(NamedTuple):
+    """Published numbers of a method.
+
+    Attributes:
+        step_size: of the integrator.
+        n_steps: fewest and most steps of a trajectory.
+        n_inner_steps: geodesic sub-steps of a step (constrained_hmc).
+    """
+
+    step_size: float
+    n_steps: tuple[int, int]
+    n_inner_steps: int = 1
+
+
+class _Variant(NamedTuple):
+    noise_scale: float
+    start: str
+    methods: dict[str, Tuning]
+
+
+VARIANTS: dict[str, _Variant] = {
+    # PhD thesis, section 4.10.3. It has no sampler of the hierarchical state: that of the notebook is taken.
+    "thesis": _Variant(
+        0.01,
+        "prior",
+        {
+            "constrained_hmc": Tuning(0.05, (10, 20), 8),
+            "hmc": Tuning(2e-4, (100, 200)),
+            "hierarchical_hmc": Tuning(1e-4, (100, 150)),
+        },
+    ),
+    # Notebook of the published code, an earlier version of the study.
+    "notebook": _Variant(
+        0.001,
+        "prior_mean",
+        {
+            "constrained_hmc": Tuning(0.1, (10, 15), 20),
+            "hmc": Tuning(2e-4, (100, 150)),
+            "hierarchical_hmc": Tuning(1e-4, (100, 150)),
+        },
+    ),
+}
+
+_BANDS = "Bands run from the smallest to the largest value over the chains, lines are means over them."
+FIGURES: dict[str, str] = {
+    "fig_4_14": "Left: the two noisy images of each scene, joints as circles. Right: root mean square error of "
+    "the mean of all joint positions so far, in metres, against the run time of a chain, for constrained HMC and "
+    f"HMC. {_BANDS} No warm-up is discarded. The scenes differ from the published ones, whose seeds are unknown.",
+    "fig_4_15": "Given one image: the true pose (black) and three samples of a chain of constrained HMC. Rows: the "
+    "image, with the observed joints as circles; the body from the front; the body from its left side. Samples are "
+    "from a third, two thirds and the end of the chain. Blue: left; vermilion: right; paler: farther away.",
+    "fig_scenes": "The scenes: the true pose from the front, from its left side and from above, and its images in "
+    "the two cameras, noise included. No bands: one draw of the model each.",
+    "fig_prior": "Independent draws of the prior of bone lengths and joint angles, seen from the front; no selection.",
+    "fig_modes": "Mean pose of the second half of each chain given two images (colours), and the true pose (black), "
+    "from the front and from its left side. No bands: chains are shown one by one.",
+    "fig_steps": "Accept rate of HMC by step size, and with trajectories of a single step (squares), scene 1. A dot "
+    "is a chain; lines join means over chains.",
+    "fig_notebook": "The settings of the published notebook: error of the mean pose so far against run time for "
+    f"three samplers, noise 0.001, chains started at the prior mean. {_BANDS}",
+}
+
+
+@dataclasses.dataclass
+class Settings(CaseSettings):
+    """One case: chains of one method given images of one or more scenes, or your own."""
+
+    method: str = setting("constrained_hmc", "sampler", choices=METHODS)
+    variant: str = setting(
+        "thesis", "where noise, start and tuning are from, unless given", choices=tuple(VARIANTS)
+    )
+    views: str = setting("binocular", "cameras that observe", choices=("binocular", "monocular"))
+    scene: int = setting(1, "simulated scene", minimum=1, maximum=3)
+    scene_seed: int = setting(1234, "seed of the three simulated scenes", minimum=0, maximum=2**32 - 1)
+    prior: str = setting(
+        "own",
+        "parameters of the prior: own ones, or the published ones, which are fetched once or read from $AUXMC_DATA_DIR",
+        choices=PRIORS,
+    )
+    noise_scale: float = setting(
+        0.0,
+        "standard deviation of the noise of images; 0 for that of the variant",
+        unit="units of the image plane",
+        minimum=0.0,
+        maximum=1e3,
+    )
+    step_size: float = setting(0.0, "integrator step; 0 for that of the variant", minimum=0.0, maximum=1e2)
+    n_steps: list[int] = setting(
+        [],
+        "fewest and most integrator steps of a trajectory; empty for those of the variant",
+        minimum=1,
+        maximum=100_000,
+    )
+    n_inner_steps: int = setting(
+        0,
+        "geodesic sub-steps of an integrator step (constrained_hmc); 0 for those of the variant",
+        minimum=0,
+        maximum=1000,
+    )
+    start: str = setting(
+        "variant",
+        "first inputs: draws from the prior, its mean, or as the variant has them",
+        choices=("variant", "prior", "prior_mean"),
+    )
+    projection_solver: str = setting(
+        "quasi_newton",
+        "solver of the projection on to the manifold (constrained_hmc)",
+        choices=("quasi_newton", "newton", "newton_line_search"),
+    )
+    projection_fallback: str = setting(
+        "none",
+        "solver where that one does not converge (constrained_hmc); none rejects the proposal at once",
+        choices=("none", "newton", "newton_line_search"),
+    )
+    projection_tolerance: float = setting(
+        1e-8,
+        "largest constraint value that counts as solved (constrained_hmc)",
+        unit="units of the image plane",
+        minimum=1e-13,
+        maximum=1.0,
+    )
+    data: str = setting(
+        "", "CSV file with your own image coordinates: joint, view, x, y; empty for simulated scenes"
+    )
+
+
+def batch_values(settings: Settings, name: str) -> list[float]:
+    """Values of a number that a case runs: those of the batch, or the one value."""
+    values: list[float] = settings.batch.get(name, [getattr(settings, name)])
+    return values
+
+
+def tuning(settings: Settings) -> Tuning:
+    """Step size, numbers of steps and of sub-steps: those of the settings, or of the variant."""
+    published = VARIANTS[settings.variant].methods[settings.method]
+    low, high = settings.n_steps or published.n_steps
+    return Tuning(
+        settings.step_size or published.step_size,
+        (low, high),
+        settings.n_inner_steps or published.n_inner_steps,
+    )
+
+
+def noise_scale(settings: Settings) -> float:
+    """Standard deviation of the noise of images: that of the settings, or of the variant."""
+    return settings.noise_scale or VARIANTS[settings.variant].noise_scale
+
+
+def start_of(settings: Settings) -> str:
+    """How chains start: `prior` or `prior_mean`."""
+    return VARIANTS[settings.variant].start if settings.start == "variant" else settings.start
+
+
+def check(settings: Settings) -> None:
+    """Rules across fields, the user's data, and whether the prior can be had.
+
+    Raises:
+        SettingsError: settings that contradict each other.
+        DataError: the data file cannot be used, or the published prior cannot be had.
+    """
+    for name in settings.batch:
+        if name not in BATCHABLE:
+            raise SettingsError(f"batch.{name}: this study runs together only {', '.join(BATCHABLE)}")
+    if any(not step > 0.0 for step in settings.batch.get("step_size", [])):
+        raise SettingsError("batch.step_size: every step must be positive")
+    if settings.n_steps and (len(settings.n_steps) != 2 or settings.n_steps[0] > settings.n_steps[1]):
+        raise SettingsError(f"n_steps must be two whole numbers, fewest and most, got {settings.n_steps}")
+    if settings.n_inner_steps and settings.method != "constrained_hmc":
+        raise SettingsError(f"n_inner_steps: method={settings.method} has no geodesic sub-steps, leave it 0")
+    if settings.data:
+        read_joint_observations(settings.data, settings.views)
+        if "scene" in settings.batch or settings.scene != 1:
+            raise SettingsError("scene: with data=FILE there is one scene, leave scene at 1")
+    pose_prior_files(settings.prior)
+
+
+def data_files(settings: Settings) -> list[str]:
+    """Files whose content the result depends on."""
+    own = [settings.data] if settings.data else []
+    return [*own, *map(str, pose_prior_files(settings.prior))]

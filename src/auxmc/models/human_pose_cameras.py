@@ -1,0 +1,108 @@
+"""Pinhole cameras that look at a body from the front: projections of joints and their derivatives.
+
+Coordinates in the image are those of a plane at the focal length, in metres; x runs against the x of the body.
+"""
+
+import math
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+__all__ = [
+    "CAMERA_OFFSETS",
+    "FOCAL_LENGTH",
+    "N_CAMERA",
+    "VIEWS",
+    "Projection",
+    "camera_inputs",
+    "camera_place",
+    "project",
+    "project_joints",
+]
+
+FOCAL_LENGTH = math.exp(2.0)
+"""Focal length f."""
+
+CAMERA_OFFSETS = {"binocular": (0.5, -0.5), "monocular": (0.0,)}
+"""Sideways offset of each camera, in metres, by kind of observation."""
+
+VIEWS = tuple(CAMERA_OFFSETS)
+N_CAMERA = 3
+
+_SIDEWAYS_SD, _LOG_DEPTH_MEAN, _LOG_DEPTH_SD = 0.1, 1.5, 0.5
+
+
+class Projection(NamedTuple):
+    """Image coordinates and their derivatives.
+
+    Attributes:
+        images: for each view first all x, then all y [view * 2 * joint].
+        by_position: each row's derivative by the position of its own joint [view, 2, joint, 3].
+        by_camera: derivative by the camera inputs [view * 2 * joint, 3].
+    """
+
+    images: Array
+    by_position: Array
+    by_camera: Array
+
+
+def camera_place(inputs: Array) -> Array:
+    """Translation of the cameras in metres [3] of standard normal inputs [3]: sideways, up, and depth (log-normal)."""
+    depth = jnp.exp(_LOG_DEPTH_MEAN + _LOG_DEPTH_SD * inputs[2])
+    return jnp.stack([_SIDEWAYS_SD * inputs[0], _SIDEWAYS_SD * inputs[1], depth])
+
+
+def camera_inputs(place: Array) -> Array:
+    """Inputs [3] of which `camera_place` makes a translation [3]."""
+    log_depth = (jnp.log(place[2]) - _LOG_DEPTH_MEAN) / _LOG_DEPTH_SD
+    return jnp.stack([place[0] / _SIDEWAYS_SD, place[1] / _SIDEWAYS_SD, log_depth])
+
+
+def project_joints(positions: Array, place: Array, views: str) -> Array:
+    """Image coordinates of joints.
+
+    Args:
+        positions: of the joints, in metres [joint, 3].
+        place: translation of the cameras, in metres [3].
+        views: `binocular` or `monocular`.
+
+    Returns:
+        For each view all x, then all y [view * 2 * joint]; not finite where a joint is in the plane of the cameras.
+
+    Source: Graham and Storkey 2017, section 10.3; constants of the published code.
+    """
+    return _images(positions, place, views)[0].reshape(-1)
+
+
+def project(positions: Array, place: Array, views: str) -> Projection:
+    """Image coordinates and their derivatives by positions [joint, 3] and by the inputs of the camera place [3]."""
+    images, depth = _images(positions, place, views)
+    zero = jnp.zeros_like(images[:, 0])
+    scale = jnp.broadcast_to(FOCAL_LENGTH / depth, zero.shape)
+    x, y = images[:, 0], images[:, 1]
+    by_position = jnp.stack(
+        [
+            jnp.stack([-scale, zero, x / depth], axis=-1),
+            jnp.stack([zero, scale, y / depth], axis=-1),
+        ],
+        axis=1,
+    )
+    by_depth = _LOG_DEPTH_SD * place[2]
+    by_camera = jnp.stack(
+        [
+            jnp.stack([_SIDEWAYS_SD * scale, zero, -by_depth * x / depth], axis=-1),
+            jnp.stack([zero, _SIDEWAYS_SD * scale, -by_depth * y / depth], axis=-1),
+        ],
+        axis=1,
+    )
+    return Projection(images.reshape(-1), by_position, by_camera.reshape(-1, N_CAMERA))
+
+
+def _images(positions: Array, place: Array, views: str) -> tuple[Array, Array]:
+    """Image coordinates [view, 2, joint] and depths of the joints [1, joint]."""
+    offsets = jnp.asarray(CAMERA_OFFSETS[views])[:, None]
+    depth = (place[2] - positions[:, 2])[None, :]
+    x = FOCAL_LENGTH * (place[0] + offsets - positions[:, 0][None, :]) / depth
+    y = jnp.broadcast_to(FOCAL_LENGTH * (place[1] + positions[:, 1])[None, :] / depth, x.shape)
+    return jnp.stack([x, y], axis=1), depth

@@ -1,0 +1,68 @@
+"""Published files are taken from the user's folder or fetched, and held to their content."""
+
+import hashlib
+from pathlib import Path
+
+import pooch
+import pytest
+
+from auxmc.data.published import PublishedFile, local_file, published_file
+from auxmc.data.reading import DataError
+
+FILE = PublishedFile("a/b.npz", "https://example.invalid/b.npz", hashlib.sha256(b"content").hexdigest())
+
+
+def place(folder: Path, content: bytes) -> None:
+    (folder / "a").mkdir()
+    (folder / "a" / "b.npz").write_bytes(content)
+
+
+def test_a_file_in_the_users_folder_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUXMC_DATA_DIR", str(tmp_path))
+    assert local_file(FILE) is None
+    place(tmp_path, b"content")
+    assert published_file(FILE, "or not") == tmp_path / "a" / "b.npz" == local_file(FILE)
+
+
+def test_other_content_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUXMC_DATA_DIR", str(tmp_path))
+    place(tmp_path, b"other")
+    with pytest.raises(
+        DataError, match=f"has sha256 [0-9a-f]*, the published file has {FILE.sha256}; replace it"
+    ):
+        published_file(FILE, "or not")
+
+
+def test_a_folder_without_the_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUXMC_DATA_DIR", str(tmp_path))
+    with pytest.raises(
+        DataError, match=r"b.npz: cannot be read .*must name the folder that has a/b.npz.*or not"
+    ):
+        published_file(FILE, "or not")
+
+
+def test_without_network_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> str:
+        raise ConnectionError("no route\nmore lines")
+
+    monkeypatch.delenv("AUXMC_DATA_DIR", raising=False)
+    monkeypatch.setattr(pooch, "retrieve", fail)
+    assert local_file(FILE) is None
+    with pytest.raises(
+        DataError, match=r"could not be fetched \(no route\); connect .* set AUXMC_DATA_DIR .*or not$"
+    ):
+        published_file(FILE, "or not")
+
+
+def test_fetching_asks_for_the_known_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, object] = {}
+
+    def fetch(address: str, **about: object) -> str:
+        asked.update(about, address=address)
+        return str(tmp_path / "b.npz")
+
+    monkeypatch.delenv("AUXMC_DATA_DIR", raising=False)
+    monkeypatch.setattr(pooch, "retrieve", fetch)
+    assert published_file(FILE, "") == tmp_path / "b.npz"
+    assert asked["known_hash"] == f"sha256:{FILE.sha256}"
+    assert asked["address"] == FILE.address
