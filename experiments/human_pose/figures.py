@@ -408,4 +408,4 @@ def _note(summary: pd.DataFrame, cases: list[str]) -> str:
         stuck = f", {still:.0f} of them never moved" if still else ""
         parts.append(f"{readable(case)}: {chains} chains of {draws} iterations{stuck}")
     preset = summary["preset"].iloc[0] if "preset" in summary and len(summary) else "unknown"
-    return f"preset {preset}; " + "; ".join(parts)
+    return "; ".join([f"preset {preset}", *parts])
