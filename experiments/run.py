@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from auxmc.engine.config import CaseSettings, SettingsError, fingerprint
-from auxmc.engine.runtime import HardwareError, configure
+from auxmc.engine.runtime import HardwareError, configure, limit_threads
 from experiments.catalogue import ROOT, Study, identity_of, load_study, studies
 
 __all__ = ["main", "run_case"]
@@ -28,6 +28,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--settings", action="store_true", help="list the study's settings and stop")
     parser.add_argument("--show", action="store_true", help="print the composed settings and stop")
     options = parser.parse_args(arguments)
+    # Settings of a study may import NumPy.
+    limit_threads()
     try:
         words = dict(_split(word) for word in options.words)
         study = load_study(words.pop("study", ""))

@@ -50,6 +50,7 @@ DECLARED = {
     "test_levels.py": 10,
     "test_mutants.py": 6,
     "test_nuts_invariance.py": 6,
+    "test_tempering.py": 41,
 }
 """Largest number of assertions, each of level ALPHA, that each test file makes."""
 

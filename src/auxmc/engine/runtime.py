@@ -7,13 +7,22 @@ import os
 import platform
 from pathlib import Path
 
-__all__ = ["HARDWARE", "HardwareError", "configure"]
+__all__ = ["HARDWARE", "HardwareError", "configure", "limit_threads"]
 
 HARDWARE = ("cpu", "gpu", "auto")
 
 
 class HardwareError(RuntimeError):
     """The requested kind of device is not there."""
+
+
+def limit_threads() -> None:
+    """One thread a case, unless the environment says otherwise; to be called before NumPy is imported.
+
+    The number of threads changes the last bits of LAPACK results and of reductions, and cases run side by side.
+    """
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NPROC"):
+        os.environ.setdefault(name, "1")
 
 
 def configure(hardware: str = "cpu", compilation_cache: Path | None = None) -> str:
@@ -31,9 +40,7 @@ def configure(hardware: str = "cpu", compilation_cache: Path | None = None) -> s
     Raises:
         HardwareError: `hardware` is "gpu" and JAX finds no GPU.
     """
-    # One thread a case: the number of threads changes the last bits of LAPACK results and of reductions.
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NPROC"):
-        os.environ.setdefault(name, "1")
+    limit_threads()
     if hardware == "cpu":
         os.environ["JAX_PLATFORMS"] = "cpu"
     elif "JAX_PLATFORMS" in os.environ and hardware == "gpu":

@@ -36,6 +36,11 @@ METHOD_COLOURS = MappingProxyType(
         "apm_ss_mh": "#D55E00",
         "apm_mi_ss": "#56B4E9",
         "apm_ss_ss": "#CC79A7",
+        "gibbs_ct": "#0072B2",
+        "ct_hmc": "#009E73",
+        "st": "#56B4E9",
+        "ais": "#D55E00",
+        "nuts": "#CC79A7",
     }
 )
 
@@ -46,11 +51,27 @@ METHOD_LABELS = MappingProxyType(
         "apm_ss_mh": "APM SS+MH",
         "apm_mi_ss": "APM MI+SS",
         "apm_ss_ss": "APM SS+SS",
+        "gibbs_ct": "Gibbs CT",
+        "ct_hmc": "CT-HMC",
+        "st": "ST",
+        "ais": "AIS",
+        "nuts": "NUTS",
     }
 )
 
 METHOD_MARKERS = MappingProxyType(
-    {"pm_mh": "o", "apm_mi_mh": "s", "apm_ss_mh": "^", "apm_mi_ss": "D", "apm_ss_ss": "v"}
+    {
+        "pm_mh": "o",
+        "apm_mi_mh": "s",
+        "apm_ss_mh": "^",
+        "apm_mi_ss": "D",
+        "apm_ss_ss": "v",
+        "gibbs_ct": "o",
+        "ct_hmc": "s",
+        "st": "^",
+        "ais": "D",
+        "nuts": "v",
+    }
 )
 
 QUANTITY_COLOURS = MappingProxyType(
@@ -121,7 +142,7 @@ def use_style() -> Iterator[None]:
         yield
 
 
-_ACRONYMS = ("abc", "ess", "hmc", "mcmc", "pm", "psrf", "ss")
+_ACRONYMS = ("abc", "ais", "ess", "hmc", "mcmc", "nuts", "pm", "psrf", "ss")
 
 
 def readable(name: str) -> str:

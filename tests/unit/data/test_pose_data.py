@@ -189,9 +189,7 @@ def test_published_prior_without_a_network_says_what_to_do(monkeypatch: pytest.M
         raise ConnectionError("no route to host")
 
     monkeypatch.setattr("pooch.retrieve", refuse)
-    with pytest.raises(
-        DataError, match=r"https://raw.* could not be fetched .no route to host.*.*prior=own"
-    ):
+    with pytest.raises(DataError, match=r"https://raw.* could not be fetched .no route to host.*.*prior=own"):
         read_pose_prior("published")
 
 

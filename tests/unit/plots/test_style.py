@@ -33,11 +33,15 @@ def test_style_holds_inside_the_block_only() -> None:
         assert matplotlib.rcParams["font.size"] == 31.0
 
 
-def test_every_method_has_its_own_colour_label_and_marker() -> None:
-    keys = {"pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss"}
+def test_every_method_has_its_own_colour_label_and_marker_among_those_it_is_drawn_with() -> None:
+    families = (
+        {"pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss"},
+        {"gibbs_ct", "ct_hmc", "st", "ais", "nuts"},
+    )
     for table in (METHOD_COLOURS, METHOD_LABELS, METHOD_MARKERS):
-        assert set(table) == keys
-        assert len(set(table.values())) == len(keys)
+        assert set(table) == set.union(*families)
+        for family in families:
+            assert len({table[key] for key in family}) == len(family)
     assert METHOD_COLOURS["apm_ss_ss"] == "#CC79A7"
     assert len(set(CYCLE)) == len(CYCLE)
 

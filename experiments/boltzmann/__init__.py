@@ -1,0 +1,1 @@
+"""Log normaliser and moments of Boltzmann machine relaxations by tempering."""

@@ -1,0 +1,215 @@
+"""Figures of the study, drawn from its two tables alone."""
+
+from collections.abc import Callable
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatter
+
+from auxmc.engine.lookup import MissingData, rows_of
+from auxmc.plots.panels import band_curve, missing_panel, preset_note
+from auxmc.plots.style import CYCLE, METHOD_COLOURS, PAGE_WIDTH_IN
+from experiments.boltzmann.lookup import (
+    ERROR_LABELS,
+    METHOD_LABELS,
+    annealed_errors,
+    cost_per_repeat,
+    running_errors,
+)
+from experiments.boltzmann.published import FIGURE_CURVES
+
+__all__ = ["DRAW"]
+
+Draw = Callable[[pd.DataFrame, pd.DataFrame], Figure]
+
+_COLOURS = {
+    **METHOD_COLOURS,
+    "tuned": CYCLE[3],
+    "h_ais": CYCLE[1],
+    "ais_10": CYCLE[5],
+    "ais_20": CYCLE[6],
+}
+_LINES = {"st": "-.", "gibbs_ct": "-", "ct_hmc": "--", "tuned": ":"}
+_MARKERS = {"h_ais": "o", "ais_10": "s", "ais_20": "^"}
+# Points of two methods can lie beside each other: their labels go to different sides.
+_LABEL_OFFSETS = {"h_ais": (4, -10), "ais_10": (-4, -14), "ais_20": (4, 5)}
+_POOLINGS = {
+    "disjoint": ("disjoint groups", CYCLE[0], "-"),
+    "nested": ("nested groups (published)", CYCLE[1], "--"),
+    "single": ("single chains", CYCLE[2], ":"),
+}
+_COSTS = {
+    "gradients_per_repeat": "gradient evaluations a repeat",
+    "seconds_per_repeat": "run time a repeat (s)",
+}
+_CURVE_METHODS = ("st", "gibbs_ct", "ct_hmc")
+_BAND = 3.0
+
+
+def _projections(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
+    """Figure 5.1."""
+    figure = Figure(figsize=(PAGE_WIDTH_IN, 3.3), layout="constrained")
+    axes = figure.subplots(1, 2)
+    labels = {
+        "principal": ("principal component 1", "principal component 2"),
+        "published": ("eigenvector of the largest value", "eigenvector of the second largest"),
+    }
+    for axis, (view, names) in zip(axes, labels.items(), strict=True):
+        try:
+            rows = rows_of(curves, "projection", view=view)
+        except MissingData as missing:
+            missing_panel(axis, str(missing))
+            continue
+        points = rows.pivot(index="sample", columns="axis", values="value")
+        axis.plot(
+            points["x"],
+            points["y"],
+            linestyle="none",
+            marker=".",
+            markersize=1.5,
+            color=CYCLE[0],
+            alpha=0.5,
+            rasterized=True,
+        )
+        axis.set(xlabel=names[0], ylabel=names[1])
+        axis.set_aspect("equal", adjustable="datalim")
+    n_samples = summary["n_exact_samples"].iloc[0]
+    n_units = min(28, int(summary["n_units"].iloc[0]))
+    preset_note(figure, f"{_preset(summary)}; {n_samples:.0f} exact samples, {n_units} units")
+    return figure
+
+
+def _errors(error: str) -> Draw:
+    """Figure 5.2 for one of the three errors."""
+
+    def draw(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
+        figure = Figure(figsize=(PAGE_WIDTH_IN, 3.5), layout="constrained")
+        axes = figure.subplots(1, 2, sharey=True)
+        for axis, (cost, label) in zip(axes, _COSTS.items(), strict=True):
+            _error_panel(axis, summary, curves, error, cost)
+            axis.set_xlabel(label)
+        axes[0].set_ylabel(f"relative error, {ERROR_LABELS[error]}")
+        handles, names = axes[0].get_legend_handles_labels()
+        if handles:
+            figure.legend(handles, names, loc="outside upper center", ncols=3)
+        preset_note(figure, f"{_preset(summary)}; {_systems(curves)} systems, errors of the base = 1")
+        return figure
+
+    return draw
+
+
+def _error_panel(axis: Axes, summary: pd.DataFrame, curves: pd.DataFrame, error: str, cost: str) -> None:
+    drawn = False
+    for method, style in _LINES.items():
+        try:
+            found = running_errors(curves, method, error)
+            unit = cost_per_repeat(summary, "chains", method, cost)
+        except MissingData:
+            continue
+        band_curve(
+            axis,
+            found.points * unit,
+            found.mean,
+            _BAND * found.standard_error,
+            colour=_COLOURS[method],
+            label=METHOD_LABELS[method],
+            line_style=style,
+        )
+        drawn = True
+    for method, marker in _MARKERS.items():
+        try:
+            found = annealed_errors(summary, method, error)
+            places = [cost_per_repeat(summary, "annealed", method, cost, k) for k in found.points]
+        except MissingData:
+            continue
+        axis.errorbar(
+            places,
+            found.mean,
+            yerr=_BAND * found.standard_error,
+            color=_COLOURS[method],
+            marker=marker,
+            linestyle="none",
+            label=METHOD_LABELS[method],
+        )
+        for place, height, k in zip(places, found.mean, found.points, strict=True):
+            axis.annotate(
+                f"{k:.0f}",
+                (place, height),
+                xytext=_LABEL_OFFSETS[method],
+                textcoords="offset points",
+                fontsize=6.5,
+                color=_COLOURS[method],
+            )
+        drawn = True
+    if not drawn:
+        missing_panel(axis, "not run at this preset")
+        return
+    axis.axhline(1.0, color="#555555", linewidth=0.6)
+    axis.set(xscale="log", yscale="log", xmargin=0.1)
+    _plain_numbers(axis)
+
+
+def _poolings(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
+    """The same chains in three poolings, with the published values."""
+    figure = Figure(figsize=(PAGE_WIDTH_IN, 6.0), layout="constrained")
+    grid = figure.subplots(len(ERROR_LABELS), len(_CURVE_METHODS), sharex="col", sharey="row")
+    for row, error in zip(grid, ERROR_LABELS, strict=True):
+        for axis, method in zip(row, _CURVE_METHODS, strict=True):
+            _pooling_panel(axis, curves, method, error)
+        row[0].set_ylabel(f"relative error, {ERROR_LABELS[error]}")
+    for axis, method in zip(grid[0], _CURVE_METHODS, strict=True):
+        axis.set_title(METHOD_LABELS[method])
+    for axis in grid[-1]:
+        axis.set_xlabel("samples of each chain")
+    handles, names = grid[0, 0].get_legend_handles_labels()
+    if handles:
+        figure.legend(handles, names, loc="outside upper center", ncols=4)
+    preset_note(figure, f"{_preset(summary)}; {_systems(curves)} systems, published values of ten")
+    return figure
+
+
+def _pooling_panel(axis: Axes, curves: pd.DataFrame, method: str, error: str) -> None:
+    for pooling, (label, colour, style) in _POOLINGS.items():
+        try:
+            found = running_errors(curves, method, error, pooling)
+        except MissingData as missing:
+            missing_panel(axis, str(missing))
+            return
+        half = _BAND * found.standard_error
+        band_curve(axis, found.points, found.mean, half, colour=colour, label=label, line_style=style)
+    points = [(n, v) for n, v in FIGURE_CURVES[error][method] if n <= 1.2 * found.points[-1]]
+    axis.plot(*zip(*points, strict=True), "kx", markersize=5.0, label="published")
+    axis.set(xscale="log", yscale="log")
+    _plain_numbers(axis)
+
+
+class _PlainNumbers(LogFormatter):
+    """Labels such as 0.5 and 2 in place of powers of ten."""
+
+    def _num_to_string(self, x: float, vmin: float, vmax: float) -> str:
+        del vmin, vmax
+        return f"{x:g}"
+
+
+def _plain_numbers(axis: Axes) -> None:
+    axis.yaxis.set_major_formatter(_PlainNumbers())
+    axis.yaxis.set_minor_formatter(_PlainNumbers(minor_thresholds=(1.5, 0.5)))
+
+
+def _preset(summary: pd.DataFrame) -> str:
+    return f"preset {summary['preset'].iloc[0]}"
+
+
+def _systems(curves: pd.DataFrame) -> int:
+    chains = curves[curves["case"].astype(str).str.startswith("chains")] if "case" in curves else curves
+    return int(chains["system"].nunique()) if "system" in chains else 0
+
+
+DRAW: dict[str, Draw] = {
+    "fig_5_1": _projections,
+    "fig_5_2_a": _errors("log_z"),
+    "fig_5_2_b": _errors("mean"),
+    "fig_5_2_c": _errors("covariance"),
+    "fig_pooling": _poolings,
+}

@@ -1,0 +1,269 @@
+"""Errors of estimates from the summaries of chains and from annealed runs."""
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from auxmc.diagnostics.log_evidence import (
+    annealed_evidence,
+    log_evidence,
+    log_evidence_error,
+    weighted_moments,
+)
+from auxmc.diagnostics.weighted_sums import WeightedSums, pooled, running
+from auxmc.models.boltzmann import RelaxedMoments
+from experiments.boltzmann.problem import Problem
+from experiments.boltzmann.programs import WEIGHTS
+from experiments.boltzmann.settings import POOLINGS
+
+__all__ = [
+    "ERRORS",
+    "annealed_errors",
+    "base_errors",
+    "chain_curves",
+    "chain_statistics",
+    "mean_estimate",
+    "memberships",
+]
+
+Float64Array = NDArray[np.float64]
+
+ERRORS = ("log_z", "mean", "covariance")
+
+
+def base_errors(reference: RelaxedMoments, truth: RelaxedMoments) -> Float64Array:
+    """Errors of the variational base [error], the unit of relative errors."""
+    return _errors(reference, truth)
+
+
+def memberships(n_chains: int, n_repeats: int) -> dict[str, Float64Array]:
+    """Which chains the estimate of each repeat pools [repeat, chain], for each pooling.
+
+    disjoint: repeat r pools its own group of g chains. nested: repeat r pools chains r to (r + 1) g - 1, as the slice
+    in the author's notebook does. single: one chain a repeat.
+    """
+    group = n_chains // n_repeats
+    chain = np.arange(n_chains)[None]
+    repeat = np.arange(n_repeats)[:, None]
+    return {
+        "disjoint": (chain // group == repeat).astype(float),
+        "nested": ((chain >= repeat) & (chain < (repeat + 1) * group)).astype(float),
+        "single": np.eye(n_chains),
+    }
+
+
+def chain_curves(
+    draws: dict[str, NDArray[np.float64]], problem: Problem, method: str, n_repeats: int, block_size: int
+) -> xr.Dataset:
+    """Relative errors of running estimates [pooling, repeat, n_samples, error].
+
+    Those of single chains are averaged over the chains of a repeat's group.
+    """
+    assert problem.truth is not None
+    unit = base_errors(problem.reference, problem.truth)
+    n_chains = draws["total"].shape[0]
+    groups = memberships(n_chains, n_repeats)
+    targets, bases = (_blocks(draws, method, name) for name in ("target", "base"))
+    parts: list[Float64Array] = []
+    points: list[int] = []
+    for pooling in POOLINGS:
+        rows, points = [], []
+        base_runs = running(*bases, groups[pooling], block_size) if bases is not None else None
+        assert targets is not None
+        for at in running(*targets, groups[pooling], block_size):
+            log_z = np.full(len(groups[pooling]), np.nan)
+            if base_runs is not None:
+                log_z = problem.base.log_normaliser + at.sums.log_total - next(base_runs).sums.log_total
+            points.append(at.n_draws)
+            rows.append(_many_errors(log_z, at.sums, problem.truth) / unit)
+        errors = np.stack(rows, axis=1)
+        if pooling == "single":
+            errors = errors.reshape(n_repeats, -1, *errors.shape[1:]).mean(axis=1)
+        parts.append(errors)
+    return xr.Dataset(
+        {
+            "relative_error": (
+                ("pooling", "repeat", "n_samples", "coordinate"),
+                np.stack(parts),
+                {"units": "base errors"},
+            )
+        },
+        coords={
+            "pooling": list(POOLINGS),
+            "repeat": range(n_repeats),
+            "n_samples": points,
+            "coordinate": list(ERRORS),
+        },
+    )
+
+
+def chain_statistics(
+    draws: dict[str, NDArray[np.float64]], problem: Problem, method: str, n_repeats: int, block_size: int
+) -> xr.Dataset:
+    """Estimates from all chains together, errors of other weights, and what the chains did."""
+    n_chains, n_blocks = draws["n_accepted"].shape
+    n_draws = n_blocks * block_size
+    everyone = np.ones((1, n_chains))
+    target = _total(draws, method, "target", everyone)
+    assert target is not None
+    found: dict[str, xr.DataArray | float | int] = {
+        "acceptance": draws["n_accepted"].sum() / (n_chains * n_draws),
+        "n_not_finite": int(draws["n_not_finite"].sum()),
+        "n_samples_total": n_chains * n_draws,
+        "share_near_target": draws["n_near_target"].sum() / (n_chains * n_draws),
+        "pattern_change_rate": draws["n_pattern_changes"].sum() / max(1, draws["n_pairs"].sum()),
+    }
+    base = _total(draws, method, "base", everyone)
+    estimate = np.full(1, np.nan)
+    if base is not None:
+        target_logs, base_logs = (_by_block(draws, method, name) for name in ("target", "base"))
+        value = log_evidence(target_logs, base_logs, problem.base.log_normaliser)
+        found["log_z_estimate"] = value
+        found["log_z_standard_error"] = log_evidence_error(target_logs, base_logs)
+        estimate = np.full(1, value)
+        found["base_mean_z"] = _base_deviation(draws, method, problem)
+    if problem.truth is not None:
+        unit = base_errors(problem.reference, problem.truth)
+        pooled_errors = _many_errors(estimate, target, problem.truth)[0]
+        found["pooled_error"] = xr.DataArray(
+            pooled_errors / unit, {"coordinate": list(ERRORS)}, ["coordinate"]
+        )
+        found["pooled_log_z_error"] = float(pooled_errors[0])
+        by_weight = _errors_by_weight(draws, method, problem, n_repeats)
+        for weight, errors in zip(WEIGHTS[method], by_weight, strict=True):
+            found[f"error_by_{weight}_weights"] = xr.DataArray(
+                errors / unit, {"coordinate": list(ERRORS)}, ["coordinate"]
+            )
+    return xr.Dataset(found)
+
+
+def mean_estimate(draws: dict[str, NDArray[np.float64]], method: str, problem: Problem) -> xr.Dataset:
+    """Estimated mean of q_i^T x by unit, from all chains together: the same in every basis of x."""
+    target = _total(draws, method, "target", np.ones((1, draws["n_accepted"].shape[0])))
+    assert target is not None
+    values = problem.relaxation.loadings @ target.mean[0]
+    return xr.Dataset(
+        {"mean_estimate": ("unit_number", values)}, coords={"unit_number": range(1, len(values) + 1)}
+    )
+
+
+def annealed_errors(draws: dict[str, NDArray[np.float64]], problem: Problem) -> xr.Dataset:
+    """Relative errors of annealed importance sampling and what the runs did.
+
+    Args:
+        draws: recorded quantities [run, repeat, ...].
+        problem: what is estimated.
+    """
+    logs, positions = draws["log_weight"], draws["position"]
+    n_runs, n_repeats = logs.shape
+    zeta = problem.base.log_normaliser
+    found: dict[str, xr.DataArray | float | int] = {
+        "acceptance": float(draws["acceptance"].mean()),
+        "n_not_finite": int(draws["n_not_finite"].sum()),
+        "settled_share": float(draws["settled"].mean()),
+        "log_weight_sd": float(logs.std()),
+        "n_runs_total": n_runs * n_repeats,
+    }
+    everything = annealed_evidence(logs, zeta)
+    found["log_z_estimate"], found["log_z_standard_error"] = everything
+    if problem.truth is not None:
+        unit = base_errors(problem.reference, problem.truth)
+        rows = []
+        for repeat in range(n_repeats):
+            moments = weighted_moments(logs[:, repeat], positions[:, repeat])
+            evidence = annealed_evidence(logs[:, repeat], zeta)
+            rows.append(_errors(RelaxedMoments(evidence.value, *moments), problem.truth) / unit)
+        found["annealed_error"] = xr.DataArray(
+            np.stack(rows), {"repeat": range(n_repeats), "coordinate": list(ERRORS)}, ["repeat", "coordinate"]
+        )
+        everywhere = RelaxedMoments(everything.value, *weighted_moments(logs, positions))
+        found["pooled_error"] = xr.DataArray(
+            _errors(everywhere, problem.truth) / unit, {"coordinate": list(ERRORS)}, ["coordinate"]
+        )
+        found["pooled_log_z_error"] = float(abs(everything.value - problem.truth.log_normaliser))
+    return xr.Dataset(found)
+
+
+def _errors(estimate: RelaxedMoments, truth: RelaxedMoments) -> Float64Array:
+    return np.array(
+        [
+            abs(estimate.log_normaliser - truth.log_normaliser),
+            np.sqrt(np.mean((estimate.mean - truth.mean) ** 2)),
+            np.sqrt(np.mean((estimate.covariance - truth.covariance) ** 2)),
+        ]
+    )
+
+
+def _many_errors(log_z: Float64Array, sums: WeightedSums, truth: RelaxedMoments) -> Float64Array:
+    """Errors [group, error] of estimates from the sums of each group."""
+    return np.stack(
+        [
+            np.abs(log_z - truth.log_normaliser),
+            np.sqrt(np.mean((sums.mean - truth.mean) ** 2, axis=1)),
+            np.sqrt(np.mean((sums.covariance - truth.covariance) ** 2, axis=(1, 2))),
+        ],
+        axis=1,
+    )
+
+
+def _blocks(
+    draws: dict[str, NDArray[np.float64]], method: str, weight: str
+) -> tuple[WeightedSums, WeightedSums] | None:
+    """Sums of blocks and of their first draws [chain, block, ...] under a weight; None if the method has none."""
+    if weight not in WEIGHTS[method]:
+        return None
+    s = WEIGHTS[method].index(weight)
+    blocks = WeightedSums(*(draws[name][:, :, s] for name in ("log_scale", "total", "first", "second")))
+    logs, x = draws["start_log_weights"][:, :, s], draws["start_position"]
+    present = (~np.isneginf(logs)).astype(float)
+    second = x[..., :, None] * x[..., None, :] * present[..., None, None]
+    return blocks, WeightedSums(logs, present, x * present[..., None], second)
+
+
+def _total(
+    draws: dict[str, NDArray[np.float64]], method: str, weight: str, membership: Float64Array
+) -> WeightedSums | None:
+    """Sums over all draws of each group of chains."""
+    if weight not in WEIGHTS[method]:
+        return None
+    s = WEIGHTS[method].index(weight)
+    n_chains, n_blocks = draws["n_accepted"].shape
+    fields = [draws[name][:, :, s] for name in ("log_scale", "total", "first", "second")]
+    flat = WeightedSums(*(field.reshape(n_chains * n_blocks, *field.shape[2:]) for field in fields))
+    return pooled(flat, np.repeat(membership, n_blocks, axis=1))
+
+
+def _by_block(draws: dict[str, NDArray[np.float64]], method: str, weight: str) -> Float64Array:
+    """Log sums of weights [chain, block]."""
+    s = WEIGHTS[method].index(weight)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(draws["total"][:, :, s]) + draws["log_scale"][:, :, s], dtype=np.float64)
+
+
+def _base_deviation(draws: dict[str, NDArray[np.float64]], method: str, problem: Problem) -> float:
+    """Largest deviation of the mean under base weights from the known one, in standard errors over chains."""
+    n_chains = draws["n_accepted"].shape[0]
+    by_chain = _total(draws, method, "base", np.eye(n_chains))
+    assert by_chain is not None
+    share = np.exp(by_chain.log_total - by_chain.log_total.max())
+    share = n_chains * share / share.sum()
+    deviations = share[:, None] * (by_chain.mean - problem.base.mean)
+    error = deviations.std(axis=0, ddof=1) / np.sqrt(n_chains)
+    return float(np.max(np.abs(deviations.mean(axis=0)) / error))
+
+
+def _errors_by_weight(
+    draws: dict[str, NDArray[np.float64]], method: str, problem: Problem, n_repeats: int
+) -> Float64Array:
+    """Errors of mean and covariance by weight [weight, error], averaged over disjoint groups; NaN for log Z."""
+    assert problem.truth is not None
+    groups = memberships(draws["n_accepted"].shape[0], n_repeats)["disjoint"]
+    rows = []
+    for weight in WEIGHTS[method]:
+        sums = _total(draws, method, weight, groups)
+        assert sums is not None
+        truth = problem.truth
+        if weight == "base":
+            truth = problem.base
+        rows.append(_many_errors(np.full(len(groups), np.nan), sums, truth).mean(axis=0))
+    return np.stack(rows)

@@ -1,0 +1,153 @@
+"""Samplers of the study: kernel, start and what is kept of a block of iterations or of an annealed run."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from auxmc.engine.blocks import Sampler
+from auxmc.kernels.annealed_importance import AnnealedInfo, AnnealedState, annealed_importance_sampling
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.simulated_tempering import simulated_tempering
+from auxmc.kernels.summarised import summarised
+from auxmc.kernels.tempered_hmc import continuously_tempered_hmc, gibbs_continuous_tempering
+from auxmc.models.boltzmann import relaxation_energy
+from auxmc.numerics.random import standard_normal
+from auxmc.numerics.schedules import sigmoidal_schedule
+from experiments.boltzmann.problem import Problem
+from experiments.boltzmann.settings import MethodSettings, Settings
+
+__all__ = ["WEIGHTS", "annealed_sampler", "chain_sampler"]
+
+WEIGHTS: dict[str, tuple[str, ...]] = {
+    "st": ("target", "base", "visits", "naive"),
+    "gibbs_ct": ("target", "base"),
+    "ct_hmc": ("target", "base"),
+    "hmc": ("target",),
+    "tuned": ("target", "base"),
+}
+"""Weights under which the moments of a method's states are summed."""
+
+
+class _Draw(NamedTuple):
+    """What is kept of an iteration until its block is summarised."""
+
+    position: Array
+    log_weights: Array
+    inverse_temperature: Array
+    accepted: Array
+    n_not_finite: Array
+
+
+def chain_sampler(
+    settings: Settings, problem: Problem, method: str, numbers: MethodSettings, n_temperatures: int
+) -> Sampler:
+    """Sampler of a method that runs chains, which records one summary for each block of iterations."""
+    kernel, start, log_weights = _chain_kernel(settings, problem, method, numbers, n_temperatures)
+    loadings, biases = jnp.asarray(problem.relaxation.loadings), jnp.asarray(problem.relaxation.biases)
+
+    def keep(state: Any, info: Any) -> _Draw:
+        logs, inverse_temperature = log_weights(state)
+        return _Draw(state.position, jnp.stack(logs), inverse_temperature, info.accepted, info.n_not_finite)
+
+    def summarise(draws: _Draw) -> dict[str, Array]:
+        top = jnp.max(draws.log_weights, axis=0)
+        weights = jnp.where(jnp.isneginf(draws.log_weights), 0.0, jnp.exp(draws.log_weights - top[None]))
+        weighted = jnp.einsum("ds,di->sdi", weights, draws.position)
+        patterns = jnp.matmul(draws.position, loadings.T) + biases[None] > 0.0
+        near_target = draws.inverse_temperature > 0.5
+        pairs = near_target[1:] & near_target[:-1]
+        changed = jnp.any(patterns[1:] != patterns[:-1], axis=1)
+        return {
+            "log_scale": top,
+            "total": jnp.sum(weights, axis=0),
+            "first": jnp.sum(weighted, axis=1),
+            "second": jnp.matmul(jnp.swapaxes(weighted, 1, 2), draws.position),
+            "start_log_weights": draws.log_weights[0],
+            "start_position": draws.position[0],
+            "n_accepted": jnp.sum(draws.accepted, dtype=jnp.int32),
+            "n_not_finite": jnp.sum(draws.n_not_finite, dtype=jnp.int32),
+            "n_pairs": jnp.sum(pairs, dtype=jnp.int32),
+            "n_pattern_changes": jnp.sum(pairs & changed, dtype=jnp.int32),
+            "n_near_target": jnp.sum(near_target, dtype=jnp.int32),
+        }
+
+    blocks = summarised(kernel, settings.summary_size, keep, summarise)
+
+    def initial(key: Array, _: dict[str, Array]) -> Any:
+        noise = standard_normal(jax.random.fold_in(key, 0), (problem.bridge.dimension,))
+        return start(jax.random.fold_in(key, 1), problem.bridge.draw_base(noise))
+
+    return Sampler(lambda _: blocks, initial, lambda _, summary: summary)
+
+
+def annealed_sampler(
+    settings: Settings, problem: Problem, numbers: MethodSettings, n_temperatures: int
+) -> Sampler:
+    """Sampler of which each iteration is one annealed run."""
+    kernel = annealed_importance_sampling(
+        problem.bridge,
+        sigmoidal_schedule(n_temperatures),
+        numbers.step_size,
+        numbers.n_steps,
+        refreshment=numbers.refreshment,
+        integrator=settings.integrator,
+    )
+    loadings, biases = jnp.asarray(problem.relaxation.loadings), jnp.asarray(problem.relaxation.biases)
+
+    def pattern(x: Array) -> Array:
+        return jnp.matmul(x, loadings.T) + biases > 0.0
+
+    def record(state: AnnealedState, info: AnnealedInfo) -> dict[str, Array]:
+        return {
+            "position": state.position,
+            "log_weight": state.log_weight,
+            "acceptance": info.acceptance_probability,
+            "n_not_finite": info.n_not_finite,
+            "settled": jnp.all(pattern(state.position) == pattern(info.halfway)),
+        }
+
+    return Sampler(lambda _: kernel, lambda key, _: kernel.init(), record)
+
+
+def _chain_kernel(
+    settings: Settings, problem: Problem, method: str, numbers: MethodSettings, n_temperatures: int
+) -> tuple[Kernel, Callable[[Array, Array], Any], Callable[[Any], tuple[tuple[Array, ...], Array]]]:
+    """Kernel, its start from (key, position), and the log weights and inverse temperature of a state."""
+    bridge, step_size, n_steps = problem.bridge, numbers.step_size, numbers.n_steps
+    options: dict[str, Any] = {"refreshment": numbers.refreshment, "integrator": settings.integrator}
+    if method == "hmc":
+        energy = relaxation_energy(problem.relaxation)
+        direct = hamiltonian_monte_carlo(
+            lambda x: -energy(x), step_size, (n_steps, n_steps), bridge.dimension
+        )
+        return direct, lambda _, x: direct.init(x), lambda _: ((jnp.zeros(()),), jnp.ones(()))
+    if method == "st":
+        ladder = jnp.asarray(sigmoidal_schedule(n_temperatures))
+        tempering = simulated_tempering(
+            bridge, ladder, step_size, n_steps, index_update=settings.index_update, **options
+        )
+
+        def tempering_weights(state: Any) -> tuple[tuple[Array, ...], Array]:
+            b = ladder[state.index]
+            visits = jnp.where(state.index == n_temperatures, 0.0, -jnp.inf)
+            naive = -(1.0 - b) * state.delta
+            return (state.log_target_weight, state.log_base_weight, visits, naive), b
+
+        return tempering, tempering.init, tempering_weights
+
+    def continuous_weights(state: Any) -> tuple[tuple[Array, ...], Array]:
+        return (state.log_target_weight, state.log_base_weight), state.inverse_temperature
+
+    if method == "ct_hmc":
+        controlled = continuously_tempered_hmc(bridge, step_size, n_steps, settings.control_mass, **options)
+        return (
+            controlled,
+            lambda key, x: controlled.init(key, x, settings.start_control),
+            continuous_weights,
+        )
+    gibbs = gibbs_continuous_tempering(bridge, step_size, n_steps, **options)
+    return gibbs, gibbs.init, continuous_weights

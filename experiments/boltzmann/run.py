@@ -1,0 +1,161 @@
+# Question: how well do continuous tempering, simulated tempering and annealed importance sampling estimate normaliser
+# and moments of a density with thousands of modes? Source: PhD thesis, section 5.6.1, figures 5.1 and 5.2.
+# One case: python -m experiments.run study=boltzmann method=gibbs_ct system=3 out=x.nc
+# Cost per preset: notes.md.
+"""Runs the methods of a case on one system, or describes all systems."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from auxmc.engine.lanes import Chains, RunContext, run_chains
+from auxmc.engine.results import CaseResult
+from auxmc.engine.stopwatch import stopwatch
+from experiments.boltzmann.measures import (
+    ERRORS,
+    annealed_errors,
+    base_errors,
+    chain_curves,
+    chain_statistics,
+    mean_estimate,
+)
+from experiments.boltzmann.problem import Problem, build_problem
+from experiments.boltzmann.programs import annealed_sampler, chain_sampler
+from experiments.boltzmann.settings import (
+    ANNEALED_METHODS,
+    MethodSettings,
+    Settings,
+    method_settings,
+    programs,
+)
+from experiments.boltzmann.systems import describe_systems
+
+__all__ = ["run"]
+
+# Annealed runs side by side that one checkpoint may cost: about this many gradient evaluations.
+_GRADIENTS_A_BLOCK = 5_000_000
+
+
+def run(settings: Settings, context: RunContext) -> CaseResult:
+    """Runs one case.
+
+    Returns:
+        Groups `statistics` and, where chains run or systems are described, `curves`.
+
+    Raises:
+        DataError: the user's file cannot be used.
+    """
+    if settings.design == "systems":
+        with stopwatch() as times:
+            groups = describe_systems(settings, context)
+        return CaseResult(groups, times.compile_s, times.run_s, 0)
+    problems: dict[str, Problem] = {}
+    statistics, curves = [], []
+    compile_s, run_s, n_resumed = 0.0, 0.0, 0
+    for method, n_temperatures in programs(settings):
+        numbers = method_settings(settings, method)
+        with stopwatch() as preparing:
+            if numbers.variational not in problems:
+                problems[numbers.variational] = build_problem(settings, numbers.variational)
+        problem = problems[numbers.variational]
+        part, curve, chains = _run_method(settings, context, problem, method, numbers, n_temperatures)
+        about: dict[str, Any] = {"method": [method]}
+        if "n_temperatures" in settings.batch:
+            about["n_temperatures"] = [n_temperatures]
+        statistics.append(part.merge(_problem_statistics(problem)).expand_dims(about))
+        if curve is not None:
+            curves.append(curve.expand_dims(about))
+        compile_s += preparing.compile_s + chains.compile_s
+        run_s += preparing.run_s + chains.run_s
+        n_resumed += chains.n_resumed
+    groups = {"statistics": _combined(statistics)}
+    if curves:
+        groups["curves"] = _combined(curves)
+    return CaseResult(groups, compile_s, run_s, n_resumed)
+
+
+def _run_method(
+    settings: Settings,
+    context: RunContext,
+    problem: Problem,
+    method: str,
+    numbers: MethodSettings,
+    n_temperatures: int,
+) -> tuple[xr.Dataset, xr.Dataset | None, Chains]:
+    """Statistics, running estimates where there are chains and a truth, and the chains with their times."""
+    # Own data have streams of their own; n_units tells systems of other sizes apart.
+    where = "own" if settings.data else f"system-{settings.system}"
+    names: list[str | int] = [where, problem.relaxation.loadings.shape[0], method]
+    if n_temperatures:
+        names.append(f"K-{n_temperatures}")
+    repeats = settings.n_repeats
+    if method in ANNEALED_METHODS:
+        n_gradients = numbers.n_runs * (n_temperatures - 1) * numbers.n_steps
+        chains = run_chains(
+            context,
+            names,
+            annealed_sampler(settings, problem, numbers, n_temperatures),
+            n_draws=repeats,
+            n_chains=numbers.n_runs,
+            sweep={"step_size": [numbers.step_size]},
+            block_size=max(1, _GRADIENTS_A_BLOCK // max(1, n_gradients)),
+        )
+        statistics = annealed_errors(_of_one_point(chains), problem)
+        return statistics.merge(_cost(chains, n_gradients, repeats)), None, chains
+    size = settings.summary_size
+    n_blocks = numbers.length // size
+    chains = run_chains(
+        context,
+        names,
+        chain_sampler(settings, problem, method, numbers, n_temperatures),
+        n_draws=n_blocks,
+        n_chains=settings.n_chains,
+        sweep={"step_size": [numbers.step_size]},
+        block_size=max(1, settings.block_size // size),
+    )
+    draws = _of_one_point(chains)
+    n_gradients = numbers.length * numbers.n_steps * settings.n_chains // repeats
+    statistics = chain_statistics(draws, problem, method, repeats, size).merge(
+        _cost(chains, n_gradients, repeats)
+    )
+    statistics["n_samples_run"] = numbers.length
+    curves = mean_estimate(draws, method, problem)
+    if problem.truth is not None:
+        curves = curves.merge(chain_curves(draws, problem, method, repeats, size))
+    return statistics, curves, chains
+
+
+def _of_one_point(chains: Chains) -> dict[str, np.ndarray]:
+    return {name: values[0] for name, values in chains.draws.items()}
+
+
+def _cost(chains: Chains, n_gradients: int, n_repeats: int) -> xr.Dataset:
+    """Work of a repeat; all repeats of a case run side by side."""
+    return xr.Dataset(
+        {
+            "gradients_per_repeat": n_gradients,
+            "seconds_per_repeat": ((), chains.run_s / n_repeats, {"units": "s"}),
+            "seconds_total": ((), chains.run_s, {"units": "s"}),
+            "seconds_compiling": ((), chains.compile_s, {"units": "s"}),
+            "seconds_per_gradient": ((), chains.run_s / max(1, n_gradients * n_repeats), {"units": "s"}),
+        }
+    )
+
+
+def _problem_statistics(problem: Problem) -> xr.Dataset:
+    found: dict[str, Any] = {
+        "log_zeta": problem.base.log_normaliser,
+        "n_fits_distinct": problem.n_fits,
+        "fit_residual": problem.residual,
+        "dimension": problem.relaxation.dimension,
+    }
+    if problem.truth is not None:
+        found["log_z"] = problem.truth.log_normaliser
+        unit = base_errors(problem.reference, problem.truth)
+        found["base_error"] = xr.DataArray(unit, {"coordinate": list(ERRORS)}, ["coordinate"])
+    return xr.Dataset(found)
+
+
+def _combined(parts: list[xr.Dataset]) -> xr.Dataset:
+    return parts[0] if len(parts) == 1 else xr.merge(parts, join="outer", compat="no_conflicts")

@@ -1,0 +1,230 @@
+"""Settings of the Boltzmann machine study. No JAX, no pandas: the Snakefile imports this."""
+
+import dataclasses
+import os
+
+from auxmc.data.reading import DataError
+from auxmc.engine.config import CaseSettings, SettingsError, setting
+from auxmc.models.boltzmann_data import DATA_VARIABLE, N_SYSTEMS, published_shift_file, read_parameters
+
+__all__ = [
+    "ANNEALED_METHODS",
+    "BATCHABLE",
+    "CHAIN_METHODS",
+    "FIGURES",
+    "METHODS",
+    "POOLINGS",
+    "PUBLISHED",
+    "SWEEP_QUANTITIES",
+    "TITLE",
+    "MethodSettings",
+    "Settings",
+    "check",
+    "data_files",
+    "method_settings",
+    "programs",
+]
+
+TITLE = "Boltzmann machine relaxations"
+POOLINGS = ("disjoint", "nested", "single")
+
+
+@dataclasses.dataclass(frozen=True)
+class MethodSettings:
+    """Numbers of one method.
+
+    Attributes:
+        length: iterations of a chain as published.
+        n_runs: annealed runs of an estimate as published.
+        step_size: of the leapfrog integrator.
+        n_steps: leapfrog steps of an update.
+        refreshment: of the momentum.
+        variational: which mean-field fits make the base.
+    """
+
+    length: int = 0
+    n_runs: int = 0
+    step_size: float = 0.5
+    n_steps: int = 20
+    refreshment: float = 1.0
+    variational: str = "published"
+
+
+# Published settings (thesis section 5.6.1 and the author's notebooks); `hmc` has the length that section 5.6.1 speaks
+# of, and `tuned` is our own.
+PUBLISHED: dict[str, MethodSettings] = {
+    "st": MethodSettings(length=20_000),
+    "gibbs_ct": MethodSettings(length=30_000),
+    "ct_hmc": MethodSettings(length=25_000),
+    "hmc": MethodSettings(length=5_000),
+    "tuned": MethodSettings(length=24_000, variational="converged"),
+    "h_ais": MethodSettings(n_runs=500, n_steps=1, refreshment=(1.0 - 0.5**0.5) ** 0.5),
+    "ais_10": MethodSettings(n_runs=100, n_steps=10),
+    "ais_20": MethodSettings(n_runs=100),
+}
+METHODS = tuple(PUBLISHED)
+CHAIN_METHODS = ("st", "gibbs_ct", "ct_hmc", "hmc", "tuned")
+ANNEALED_METHODS = ("h_ais", "ais_10", "ais_20")
+
+# Every method is a program of its own: sweep points are better run as cases side by side.
+BATCHABLE: tuple[str, ...] = ()
+SWEEP_QUANTITIES = ("pooled_log_z_error", "log_z_standard_error", "acceptance", "seconds_per_gradient")
+
+_BATCHED = ("method", "n_temperatures")
+_CURVES = (
+    "Mean over 10 repeats of each system of the error divided by that of the variational base (below 1: better than "
+    "the base), bands and bars +- 3 standard errors of that mean. Curves: 10 disjoint groups of chains a system; "
+    "points: annealed importance sampling with the numbers of temperatures that are written beside them. Left: "
+    "against gradient evaluations of a repeat. Right: against run time of a repeat on one core, compiling excluded."
+)
+FIGURES: dict[str, str] = {
+    "fig_5_1": "Exact samples of a relaxation of 28 units, projected on to eigenvectors of its largest eigenvalues. "
+    "Left: leading two principal components of the exact covariance inside the space of the largest eigenvalue, "
+    "which has several eigenvectors. Right: eigenvectors of the two largest numerical eigenvalues, the published view.",
+    "fig_5_2_a": f"Log normaliser: relative error. {_CURVES}",
+    "fig_5_2_b": f"Mean: relative root mean squared error over coordinates. {_CURVES}",
+    "fig_5_2_c": f"Covariance: relative root mean squared error over elements. {_CURVES}",
+    "fig_pooling": "The same chains pooled in three ways: disjoint groups, the nested and overlapping groups of the "
+    "published figure, single chains. Crosses: published values. Bands +- 3 standard errors, which take the repeats of "
+    "a system as independent; nested ones are not.",
+}
+
+
+@dataclasses.dataclass
+class Settings(CaseSettings):
+    """One case: exact properties of the systems, or estimates by methods for one system."""
+
+    design: str = setting(
+        "estimates",
+        "systems: exact properties, variational fits, exact samples; estimates: chains and annealed runs",
+        choices=("systems", "estimates"),
+    )
+    method: str = setting("gibbs_ct", "how to estimate", choices=METHODS)
+    system: int = setting(0, "number of the author's file", minimum=0, maximum=N_SYSTEMS - 1)
+    n_systems: int = setting(10, "systems whose properties are found (design systems)", minimum=1, maximum=10)
+    n_units: int = setting(30, "spins of a generated system", minimum=4, maximum=30)
+    length: float = setting(
+        0.0, "chain length as a part of the published one; 0 for n_draws", minimum=0.0, maximum=100.0
+    )
+    summary_size: int = setting(
+        200, "iterations between two points of a running estimate", minimum=1, maximum=100_000
+    )
+    n_repeats: int = setting(
+        10, "estimates, each from its own group of chains or runs", minimum=2, maximum=1000
+    )
+    n_runs: int = setting(0, "annealed runs of an estimate; 0 for the published number", minimum=0)
+    n_temperatures: int = setting(
+        1000, "intervals K of the sigmoidal ladder (st, ais)", minimum=1, maximum=1_000_000
+    )
+    index_update: str = setting(
+        "independent", "update of the index (st)", choices=("independent", "random_walk")
+    )
+    step_size: float = setting(0.0, "leapfrog step; 0 for the published one", minimum=0.0, maximum=100.0)
+    n_steps: int = setting(0, "leapfrog steps; 0 for the published number", minimum=0, maximum=10_000)
+    refreshment: float = setting(
+        0.0, "part of the momentum that is drawn anew; 0 for the published one", minimum=0.0, maximum=1.0
+    )
+    integrator: str = setting(
+        "drift_kick_drift",
+        "order of the parts of a leapfrog step",
+        choices=("drift_kick_drift", "kick_drift_kick"),
+    )
+    control_mass: float = setting(1.0, "mass of the temperature control (ct_hmc)", minimum=1e-6, maximum=1e6)
+    start_control: float = setting(
+        -10.0, "temperature control at the start (ct_hmc)", minimum=-500.0, maximum=500.0
+    )
+    variational: str = setting(
+        "",
+        "mean-field fits of the base: 1000 steps as published, or converged and distinct; empty for that of the method",
+        choices=("", "published", "converged"),
+    )
+    n_fits: int = setting(100, "starts of mean-field fits", minimum=1, maximum=100_000)
+    shift: str = setting(
+        "optimal",
+        "diagonal added to the weights: of the smallest largest eigenvalue, or the author's (needs AUXMC_DATA_DIR)",
+        choices=("optimal", "published"),
+    )
+    n_exact_samples: int = setting(
+        10_000, "points of figure 5.1 (design systems)", minimum=10, maximum=10_000_000
+    )
+    n_spectra: int = setting(
+        1000, "further spectra drawn from the recipe (design systems)", minimum=10, maximum=1_000_000
+    )
+    data: str = setting("", "your own weights and biases, .npz or CSV; empty for a published system")
+
+
+def programs(settings: Settings) -> list[tuple[str, int]]:
+    """Methods and numbers of temperatures that a case runs, one compiled program each; 0 where there is no ladder."""
+    pairs = []
+    for method in settings.batch.get("method", [settings.method]):
+        if method == "st" or method in ANNEALED_METHODS:
+            pairs += [(method, k) for k in settings.batch.get("n_temperatures", [settings.n_temperatures])]
+        else:
+            pairs.append((method, 0))
+    return pairs
+
+
+def method_settings(settings: Settings, method: str) -> MethodSettings:
+    """Numbers of a method: those of the settings where they are given, else the published ones."""
+    published = PUBLISHED[method]
+    size = settings.summary_size
+    length = settings.n_draws
+    if settings.length:
+        length = max(1, round(settings.length * published.length / size)) * size
+    return MethodSettings(
+        length=length,
+        n_runs=settings.n_runs or published.n_runs,
+        step_size=settings.step_size or published.step_size,
+        n_steps=settings.n_steps or published.n_steps,
+        refreshment=settings.refreshment or published.refreshment,
+        variational=settings.variational or published.variational,
+    )
+
+
+def check(settings: Settings) -> None:
+    """Rules across fields, and the user's data.
+
+    Raises:
+        SettingsError: settings that contradict each other.
+        DataError: the data file cannot be used, or a published one is missing.
+    """
+    for name in settings.batch:
+        if name not in _BATCHED:
+            raise SettingsError(f"batch.{name}: this study runs together only {', '.join(_BATCHED)}")
+    methods = [method for method, _ in programs(settings)]
+    if settings.design == "estimates":
+        _check_lengths(settings, methods)
+    if settings.shift == "published":
+        if settings.data or settings.n_units != 30:
+            raise SettingsError(
+                "shift=published belongs to the published systems of 30 units: leave data empty and n_units at 30, "
+                "or use shift=optimal"
+            )
+        published_shift_file()
+    if settings.data:
+        if settings.design == "systems":
+            raise DataError(
+                "design=systems describes the published systems: leave data empty, or use design=estimates"
+            )
+        read_parameters(settings.data)
+
+
+def data_files(settings: Settings) -> list[str]:
+    """Files whose content the result depends on."""
+    files = [settings.data] if settings.data else []
+    if settings.shift == "published" or (settings.design == "systems" and os.environ.get(DATA_VARIABLE)):
+        files.append(str(published_shift_file()))
+    return files
+
+
+def _check_lengths(settings: Settings, methods: list[str]) -> None:
+    if set(methods) & set(CHAIN_METHODS):
+        if settings.n_chains % settings.n_repeats:
+            raise SettingsError(
+                f"n_chains must be a multiple of n_repeats={settings.n_repeats}, so that each repeat has as many "
+                f"chains, got {settings.n_chains}"
+            )
+        if not settings.length and settings.n_draws % settings.summary_size:
+            raise SettingsError(
+                f"n_draws must be a multiple of summary_size={settings.summary_size}, got {settings.n_draws}"
+            )

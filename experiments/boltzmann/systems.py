@@ -1,0 +1,197 @@
+"""Exact properties of the systems: generation, relaxation, normalisers, variational fits, samples of figure 5.1."""
+
+import math
+import os
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from auxmc.approximations.mean_field import VARIANTS, distinct_fits, fit_mean_field
+from auxmc.diagnostics.log_evidence import weighted_moments
+from auxmc.engine.lanes import RunContext
+from auxmc.engine.progress import Progress
+from auxmc.engine.seeds import generator
+from auxmc.models.boltzmann import mixture_moments, relaxed_moments, relaxed_samples
+from auxmc.models.boltzmann_data import (
+    DATA_VARIABLE,
+    BoltzmannParameters,
+    generate_parameters,
+    random_orthogonal,
+)
+from auxmc.models.boltzmann_enumeration import exact_moments, sample_exactly, sign_table
+from experiments.boltzmann.problem import mean_field_starts, relaxation_of
+from experiments.boltzmann.published import FILES
+from experiments.boltzmann.settings import Settings
+
+__all__ = ["describe_systems"]
+
+Float64Array = NDArray[np.float64]
+
+_FIGURE_UNITS = 28
+_LARGE_EIGENVALUE = 5.0
+# Eigenvalues within this part of the largest one count as the same: the solver's accuracy is far better.
+_SAME_EIGENVALUE = 1e-2
+_SMALL_UNITS = 10
+
+
+def describe_systems(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
+    """Groups `statistics` and `curves` of design systems.
+
+    Statistics that need the author's diagonals are missing where AUXMC_DATA_DIR does not lead to them.
+    """
+    progress = Progress(context.label)
+    progress.start(settings.n_systems, 0, 0.0)
+    systems = generate_parameters(settings.n_units)[: settings.n_systems]
+    published = settings.n_units == 30 and bool(os.environ.get(DATA_VARIABLE))
+    rows = []
+    for number, parameters in enumerate(systems):
+        rows.append(_describe(settings, parameters, number, published))
+        progress.advance(number + 1, 0.0)
+    by_system = {
+        name: xr.DataArray([row.get(name, math.nan) for row in rows], dims="system")
+        for name in dict.fromkeys(name for row in rows for name in row)
+    }
+    statistics = xr.Dataset(by_system, coords={"system": range(len(rows))})
+    statistics = statistics.merge(_spectrum(settings, context)).merge(_relation_of_moments(settings, context))
+    figure, curves = _figure_5_1(settings, context)
+    return {"statistics": statistics.merge(figure), "curves": curves}
+
+
+def _describe(
+    settings: Settings, parameters: BoltzmannParameters, number: int, published: bool
+) -> dict[str, float]:
+    spins = exact_moments(parameters)
+    relaxation = relaxation_of(parameters, "optimal", number)
+    truth = relaxed_moments(relaxation, spins)
+    eigenvalues = np.linalg.eigvalsh(parameters.weights)
+    row = {
+        "log_z": truth.log_normaliser,
+        "dimension": float(relaxation.dimension),
+        "largest_eigenvalue": float(np.max(np.sum(relaxation.loadings**2, axis=0))),
+        "largest_eigenvalue_plain_shift": float(eigenvalues[-1] - eigenvalues[0]),
+    }
+    starts = mean_field_starts(number, settings.n_fits, parameters.n_units)
+    for variant in VARIANTS:
+        fits = distinct_fits(fit_mean_field(parameters.weights, parameters.biases, starts, variant))
+        base = mixture_moments(relaxation, fits)
+        row[f"log_zeta_excess_{variant}"] = base.log_normaliser - truth.log_normaliser
+        row[f"n_fits_{variant}"] = float(len(fits.means))
+        row[f"fit_residual_{variant}"] = float(fits.residual.max())
+    if settings.n_units == 30:
+        file = FILES[number]
+        row["generation_difference"] = max(
+            abs(parameters.weights[0, 1] - file.weight_1_2),
+            abs(parameters.weights[12, 29] - file.weight_13_30),
+            abs(parameters.biases[0] - file.bias_1),
+        )
+    if published:
+        file = FILES[number]
+        author = relaxation_of(parameters, "published", number)
+        fits = distinct_fits(fit_mean_field(parameters.weights, parameters.biases, starts, "published"))
+        exact, base = relaxed_moments(author, spins), mixture_moments(author, fits)
+        largest = float(np.linalg.eigvalsh(exact.covariance)[-1])
+        row["published_log_z_difference"] = abs(exact.log_normaliser - file.log_z)
+        row["published_mean_norm_difference"] = abs(float(np.linalg.norm(exact.mean)) / file.mean_norm - 1.0)
+        row["published_variance_difference"] = abs(largest / file.largest_variance - 1.0)
+        row["published_log_zeta_difference"] = abs(base.log_normaliser - file.log_zeta)
+    return row
+
+
+def _spectrum(settings: Settings, context: RunContext) -> xr.Dataset:
+    """Share of eigenvalues with modulus above 5, of matrices drawn from the recipe with its diagonal kept."""
+    seed = int(generator(context.seed, context.study, "spectra").integers(2**31))
+    rng = np.random.RandomState(seed)
+    n = settings.n_units
+    n_large = 0
+    for _ in range(settings.n_spectra):
+        basis = random_orthogonal(rng, n)
+        matrix = (basis * (6.0 * np.tanh(2.0 * rng.normal(size=n)))) @ basis.T
+        n_large += int(np.sum(np.abs(np.linalg.eigvalsh(matrix)) > _LARGE_EIGENVALUE))
+    total = settings.n_spectra * n
+    exact = math.erfc(0.5 * math.atanh(_LARGE_EIGENVALUE / 6.0) / math.sqrt(2.0))
+    share = n_large / total
+    return xr.Dataset(
+        {
+            "large_eigenvalue_share": share,
+            "large_eigenvalue_probability": exact,
+            "large_eigenvalue_z": (share - exact) / math.sqrt(exact * (1.0 - exact) / total),
+        }
+    )
+
+
+def _relation_of_moments(settings: Settings, context: RunContext) -> xr.Dataset:
+    """Moments of the relaxation from those of the machine, against the mixture itself and against exact samples."""
+    small = generate_parameters(_SMALL_UNITS, 1)[0]
+    relaxation = relaxation_of(small, "optimal", 0)
+    states = sign_table(_SMALL_UNITS)
+    logs = 0.5 * np.sum((states @ small.weights) * states, axis=1) + states @ small.biases
+    mixture = weighted_moments(logs, states @ relaxation.loadings)
+    moments = relaxed_moments(relaxation, exact_moments(small))
+    covariance = mixture.covariance + np.eye(relaxation.dimension)
+    difference = max(
+        float(np.max(np.abs(moments.mean - mixture.mean))),
+        float(np.max(np.abs(moments.covariance - covariance))),
+    )
+    parameters = generate_parameters(settings.n_units)[0]
+    relaxation = relaxation_of(parameters, "optimal", 0)
+    truth = relaxed_moments(relaxation, exact_moments(parameters))
+    rng = generator(context.seed, context.study, "exact samples")
+    spins = sample_exactly(parameters, settings.n_exact_samples, rng)
+    samples = relaxed_samples(relaxation, spins, rng)
+    errors = samples.std(axis=0, ddof=1) / math.sqrt(len(samples))
+    z = float(np.max(np.abs(samples.mean(axis=0) - truth.mean) / errors))
+    return xr.Dataset({"moment_relation_difference": difference, "exact_sample_z": z})
+
+
+def _figure_5_1(settings: Settings, context: RunContext) -> tuple[xr.Dataset, xr.Dataset]:
+    """Projections of exact samples of the system of 28 units, and properties that do not depend on a rotation."""
+    n_units = min(settings.n_units, _FIGURE_UNITS)
+    parameters = generate_parameters(n_units, 1)[0]
+    relaxation = relaxation_of(parameters, "optimal", 0)
+    eigenvalues = np.sum(relaxation.loadings**2, axis=0)
+    top = np.flatnonzero(eigenvalues > (1.0 - _SAME_EIGENVALUE) * eigenvalues.max())
+    truth = relaxed_moments(relaxation, exact_moments(parameters))
+    variances, directions = np.linalg.eigh(truth.covariance[np.ix_(top, top)])
+    rng = generator(context.seed, context.study, "figure 5.1")
+    spins = sample_exactly(parameters, settings.n_exact_samples, rng)
+    samples = relaxed_samples(relaxation, spins, rng)
+    principal = samples[:, top] @ directions[:, ::-1]
+    if principal.shape[1] == 1:
+        principal = np.column_stack([principal, samples[:, np.argsort(eigenvalues)[-2]]])
+    plain = samples[:, np.argsort(eigenvalues)[::-1][:2]]
+    statistics = xr.Dataset(
+        {
+            "top_multiplicity": len(top),
+            "top_variance": float(variances[-1]),
+            "top_clusters": _n_clusters(principal[:, 0]),
+        }
+    )
+    values = np.stack([principal[:, :2], plain])
+    curves = xr.Dataset(
+        {"projection": (("view", "sample", "axis"), values)},
+        coords={"view": ["principal", "published"], "axis": ["x", "y"]},
+    )
+    return statistics, curves
+
+
+def _n_clusters(values: Float64Array) -> int:
+    """Peaks of a density estimate whose kernel is as wide as a component of the mixture (1) and twice as high as the
+    valleys beside them."""
+    grid = np.linspace(values.min() - 3.0, values.max() + 3.0, 400)
+    histogram, edges = np.histogram(values, bins=grid)
+    centres = 0.5 * (edges[1:] + edges[:-1])
+    kernel = np.exp(-0.5 * (centres[:, None] - centres[None]) ** 2)
+    density = kernel @ histogram
+    n_peaks, valley, peak = 0, 0.0, 0.0
+    rising = True
+    for value in density:
+        if rising:
+            peak = max(peak, value)
+            if value < 0.5 * peak and peak > 0.05 * density.max():
+                n_peaks, valley, rising = n_peaks + 1, value, False
+        else:
+            valley = min(valley, value)
+            if value > 2.0 * valley:
+                peak, rising = value, True
+    return n_peaks

@@ -1,0 +1,283 @@
+"""What the study measures: joint log evidence of the test images by each method, its error, and its cost.
+
+Images are independent, so the variance of a joint estimate is the sum over images of the variances of theirs.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from auxmc.diagnostics.log_evidence import (
+    annealed_evidence,
+    bidirectional_bounds,
+    log_evidence,
+    running_log_evidence,
+)
+from experiments.image_models.problem import Examples, Problem, PublishedFacts
+
+__all__ = [
+    "LAYOUTS",
+    "PARALLEL",
+    "Joint",
+    "annealed_statistics",
+    "bound_statistics",
+    "chain_curves",
+    "chain_statistics",
+    "joint_of",
+    "model_curves",
+    "packed_rows",
+    "problem_statistics",
+]
+
+Draws = dict[str, NDArray[Any]]
+Float64Array = NDArray[np.float64]
+
+LAYOUTS = (1, 2, 4, 8)
+"""Numbers of chains among which one chain's length is shared."""
+
+PARALLEL = (1, 2, 4)
+"""Numbers of chains or runs of full length that are pooled."""
+
+_N_POINTS = 100
+
+
+class Joint(NamedTuple):
+    """Joint estimate from several independent ones.
+
+    Attributes:
+        mean: over estimates, in nats.
+        sd: standard deviation of an estimate.
+        error: standard error of the mean.
+    """
+
+    mean: float
+    sd: float
+    error: float
+
+
+def joint_of(estimates: Float64Array) -> Joint:
+    """Sum over images of estimates [image, estimate], averaged over estimates; errors are NaN for a single one."""
+    n = estimates.shape[1]
+    variance = estimates.var(axis=1, ddof=1).sum() if n > 1 else math.nan
+    return Joint(float(estimates.mean(axis=1).sum()), math.sqrt(variance), math.sqrt(variance / n))
+
+
+def chain_statistics(
+    draws: Draws, log_zeta: Float64Array, n_repetitions: int, n_steps: int, run_s: float
+) -> xr.Dataset:
+    """Summary of tempered chains.
+
+    Args:
+        draws: recorded quantities [image, chain, draw]; the chains of a repetition follow each other.
+        log_zeta: of each image, in nats [image].
+        n_repetitions: estimates.
+        n_steps: gradient evaluations of an update.
+        run_s: seconds that all chains took together.
+    """
+    target, base = draws["log_target_weight"], draws["log_base_weight"]
+    n_images, n_chains, n_draws = target.shape
+    per_repetition = n_chains // n_repetitions
+    estimates = _estimates(target, base, log_zeta, per_repetition, n_draws)
+    n_gradients = n_images * per_repetition * n_draws * n_steps
+    seconds = run_s / n_repetitions
+    shared = [count for count in LAYOUTS if n_chains // count >= 2 and n_draws >= count]
+    layouts = [joint_of(_estimates(target, base, log_zeta, count, n_draws // count)) for count in shared]
+    parallel = [count for count in PARALLEL if n_chains // count >= 2]
+    pooled = [joint_of(_estimates(target, base, log_zeta, count, n_draws)) for count in parallel]
+    return xr.Dataset(
+        {
+            **_joint_variables("", joint_of(estimates)),
+            "joint_log_evidence": ("repetition", estimates.sum(axis=0), {"units": "nats"}),
+            "acceptance": ((), draws["accepted"].mean(), {"units": ""}),
+            "n_gradients": ((), n_gradients, {"units": "gradients"}),
+            "n_chain_draws": ((), n_draws, {"units": "iterations"}),
+            "seconds": ((), seconds, {"units": "s"}),
+            "seconds_per_iteration": ((), seconds / n_draws, {"units": "s"}),
+            "seconds_per_gradient": ((), seconds / n_gradients, {"units": "s"}),
+            **_grouped("layout", "n_sharing", layouts),
+            **_grouped("pooled", "n_parallel", pooled),
+        },
+        coords={"repetition": range(n_repetitions), "n_sharing": shared, "n_parallel": parallel},
+    )
+
+
+def chain_curves(
+    draws: Draws, log_zeta: Float64Array, n_repetitions: int, n_steps: int, run_s: float
+) -> xr.Dataset:
+    """Running joint estimates; arguments as `chain_statistics`."""
+    n_images, n_chains, n_draws = draws["log_target_weight"].shape
+    per_repetition = n_chains // n_repetitions
+    ends = np.unique(np.linspace(1, n_draws, min(n_draws, _N_POINTS)).round().astype(int))
+    # Sums of weights between the points take the place of single weights.
+    target, base = (
+        np.logaddexp.reduceat(draws[name].astype(float), np.append(0, ends[:-1]), axis=2)
+        for name in ("log_target_weight", "log_base_weight")
+    )
+    running = np.empty((n_images, n_repetitions, len(ends)))
+    for image in range(n_images):
+        for repetition in range(n_repetitions):
+            members = slice(repetition * per_repetition, (repetition + 1) * per_repetition)
+            running[image, repetition] = running_log_evidence(
+                target[image, members], base[image, members], log_zeta[image]
+            )
+    joints = [joint_of(running[:, :, point]) for point in range(len(ends))]
+    share = ends / n_draws
+    return xr.Dataset(
+        {
+            "running_mean": ("point", [joint.mean for joint in joints], {"units": "nats"}),
+            "running_error": ("point", [joint.error for joint in joints], {"units": "nats"}),
+            "running_draws": ("point", ends, {"units": "iterations"}),
+            "running_seconds": ("point", share * run_s / n_repetitions, {"units": "s"}),
+            "running_gradients": (
+                "point",
+                ends * float(n_images * per_repetition * n_steps),
+                {"units": "gradients"},
+            ),
+        },
+        coords={"point": range(len(ends))},
+    )
+
+
+def annealed_statistics(
+    draws: Draws, log_zeta: Float64Array, n_temperatures: int, n_steps: int, run_s: float
+) -> xr.Dataset:
+    """Summary of annealed runs with one ladder; recorded quantities are [image, repetition, run]."""
+    logs = draws["log_weight"].astype(float)
+    n_images, n_repetitions, n_runs = logs.shape
+    estimates = np.array(
+        [
+            [annealed_evidence(runs, zeta).value for runs in of_image]
+            for of_image, zeta in zip(logs, log_zeta, strict=True)
+        ]
+    )
+    n_gradients = n_images * n_runs * (n_temperatures - 1) * n_steps
+    together = logs.reshape(n_images, -1)
+    parallel = [count for count in PARALLEL if together.shape[1] // count >= 2]
+    pooled = [joint_of(_annealed_groups(together, log_zeta, count)) for count in parallel]
+    return xr.Dataset(
+        {
+            **_joint_variables("ais_", joint_of(estimates)),
+            "ais_joint_log_evidence": ("repetition", estimates.sum(axis=0), {"units": "nats"}),
+            "ais_weight_sd": ((), logs.std(axis=2, ddof=1).mean(), {"units": "nats"}),
+            "ais_acceptance": ((), draws["acceptance"].mean(), {"units": ""}),
+            "ais_n_gradients": ((), n_gradients, {"units": "gradients"}),
+            "ais_seconds": ((), run_s / n_repetitions, {"units": "s"}),
+            **_grouped("ais_pooled", "n_parallel", pooled),
+        },
+        coords={"repetition": range(n_repetitions), "n_parallel": parallel},
+    )
+
+
+def bound_statistics(forward: Draws, reverse: Draws, log_zeta: Float64Array, run_s: float) -> xr.Dataset:
+    """Bounds by annealing in both directions; recorded quantities are [image, 1, run]."""
+    logs, back = (draws["log_weight"][:, 0].astype(float) for draws in (forward, reverse))
+    bounds = bidirectional_bounds(logs, back, log_zeta)
+    variables: dict[str, Any] = {}
+    for name, values, weights in (
+        ("lower", bounds.lower, logs),
+        ("upper", bounds.upper, back),
+        ("upper_arithmetic", bounds.upper_arithmetic, -back),
+    ):
+        error = math.sqrt(sum(annealed_evidence(runs).standard_error ** 2 for runs in weights))
+        variables[f"joint_{name}"] = ((), float(np.sum(values)), {"units": "nats"})
+        variables[f"joint_{name}_error"] = ((), error, {"units": "nats"})
+    acceptance = np.mean([draws["acceptance"].mean() for draws in (forward, reverse)])
+    return xr.Dataset(
+        {
+            **variables,
+            "n_below": ((), int(np.sum(bounds.upper < bounds.lower)), {"units": "images"}),
+            "bounds_acceptance": ((), float(acceptance), {"units": ""}),
+            "bounds_seconds": ((), run_s, {"units": "s"}),
+        }
+    )
+
+
+def problem_statistics(problem: Problem, facts: Sequence[PublishedFacts]) -> xr.Dataset:
+    """What is known of the images without tempering, and facts about the published models at hand."""
+    bases = problem.bases
+    variables: dict[str, Any] = {
+        "n_images_used": ((), len(bases.log_zeta), {"units": "images"}),
+        "joint_log_zeta": ((), float(bases.log_zeta.sum()), {"units": "nats"}),
+        "joint_single_bound": ((), float(bases.single_bound.sum()), {"units": "nats"}),
+        "n_active_latents": (
+            (),
+            int(np.sum(bases.means.var(axis=0) > 0.01)),
+            {"units": "latent dimensions"},
+        ),
+    }
+    coords: dict[str, Any] = {}
+    if facts:
+        coords["published_model"] = [fact.model for fact in facts]
+        differ = {"layers": [f.n_layers_differ for f in facts], "images": [f.n_images_differ for f in facts]}
+        for name, counts in differ.items():
+            variables[f"n_{name}_differ"] = ("published_model", counts, {"units": name})
+    return xr.Dataset(variables, coords=coords)
+
+
+def model_curves(
+    problem: Problem, examples: Examples | None, training: dict[str, Float64Array]
+) -> xr.Dataset:
+    """Test images, examples and the curve of training, for figures."""
+    variables: dict[str, Any] = {"image_rows": (("image", "row"), packed_rows(problem.generated.images))}
+    if examples is not None:
+        variables["example_image"] = (("example", "pixel"), examples.images)
+        variables["example_reconstruction"] = (("example", "pixel"), examples.reconstructions)
+    for name, values in training.items():
+        variables[f"training_{name}"] = ("epoch", values, {"units": "nats"})
+    return xr.Dataset(variables)
+
+
+def packed_rows(images: NDArray[np.uint8]) -> Float64Array:
+    """Binary images [image, pixel] as one whole number a row of pixels [image, row], the first pixel counting most."""
+    side = math.isqrt(images.shape[1])
+    return images.reshape(len(images), side, side).astype(float) @ 2.0 ** np.arange(side)[::-1]
+
+
+def _estimates(
+    target: NDArray[Any], base: NDArray[Any], log_zeta: Float64Array, n_pooled: int, n_draws: int
+) -> Float64Array:
+    """Estimates [image, group] from the first draws of each `n_pooled` successive chains."""
+    n_groups = target.shape[1] // n_pooled
+
+    def group(weights: NDArray[Any], image: int, index: int) -> NDArray[Any]:
+        return weights[image, index * n_pooled : (index + 1) * n_pooled, :n_draws]
+
+    return np.array(
+        [
+            [
+                log_evidence(group(target, image, index), group(base, image, index), log_zeta[image])
+                for index in range(n_groups)
+            ]
+            for image in range(len(log_zeta))
+        ]
+    )
+
+
+def _annealed_groups(logs: Float64Array, log_zeta: Float64Array, n_pooled: int) -> Float64Array:
+    n_groups = logs.shape[1] // n_pooled
+    groups = logs[:, : n_groups * n_pooled].reshape(len(logs), n_groups, n_pooled)
+    return np.array(
+        [
+            [annealed_evidence(group, zeta).value for group in of_image]
+            for of_image, zeta in zip(groups, log_zeta, strict=True)
+        ]
+    )
+
+
+def _joint_variables(prefix: str, joint: Joint) -> dict[str, Any]:
+    return {
+        f"{prefix}joint_mean": ((), joint.mean, {"units": "nats"}),
+        f"{prefix}joint_sd": ((), joint.sd, {"units": "nats"}),
+        f"{prefix}joint_error": ((), joint.error, {"units": "nats"}),
+    }
+
+
+def _grouped(prefix: str, dim: str, joints: Sequence[Joint]) -> dict[str, Any]:
+    return {
+        f"{prefix}_{name}": (dim, [getattr(joint, name) for joint in joints], {"units": "nats"})
+        for name in ("mean", "sd", "error")
+    }

@@ -1,0 +1,167 @@
+"""Model, test images and bases of a case, and examples that show what its model has learnt."""
+
+import hashlib
+import math
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from auxmc.data.autoencoder_weights import (
+    OWN_MODELS,
+    Autoencoder,
+    own_weight_file,
+    read_autoencoder,
+    read_training_curve,
+)
+from auxmc.data.digits import read_digits
+from auxmc.data.glyphs import BLOCKS, draw_glyphs, make_skeletons
+from auxmc.engine.seeds import generator
+from auxmc.models.autoencoder import Code, encode, latent_bridge, logits, to_precision
+from auxmc.models.bridge import Bridge
+from auxmc.models.generated_images import Bases, GeneratedImages, encoder_bases, generate_images
+from experiments.image_models.settings import Settings, published_at_hand
+
+__all__ = [
+    "Examples",
+    "Problem",
+    "PublishedFacts",
+    "build_problem",
+    "model_examples",
+    "published_facts",
+    "training_curve",
+]
+
+_N_EXAMPLES = 30
+_PUBLISHED_SEED, _PUBLISHED_NUMBER = 201702, 1000
+_PUBLISHED_SHA256 = {
+    "mnist": "03b38ca3dfa486a838e07a50c2f99bb2d2f40d505b99e3897e0d1a2d278a2565",
+    "omniglot": "f98d52260a60072e07ae09e3b83b9dbe545bec4a28992b2c531ce479825a2ed0",
+}
+_PUBLISHED_LAYERS = [(50, 200), (200, 200), (200, 784), (784, 200), (200, 200), (200, 50), (200, 50)]
+# Other drawings than those that training saw.
+_EXAMPLE_SEED = 1
+
+
+class Problem(NamedTuple):
+    """What the methods of a case share.
+
+    Attributes:
+        label: name of the model, for random streams.
+        model: parameters in the precision of the chains.
+        generated: all test images; the evidence of the first `len(bases.log_zeta)` is estimated.
+        bases: their codes and log zeta, float64.
+        images: the same images in the precision of the chains [image, pixel].
+        codes: their codes in that precision, arrays [image, latent].
+        log_zeta: in that precision [image].
+        latents: latent vectors that the images were drawn from, in that precision [image, latent].
+    """
+
+    label: str
+    model: Autoencoder
+    generated: GeneratedImages
+    bases: Bases
+    images: Array
+    codes: Code
+    log_zeta: Array
+    latents: Array
+
+    def bridge(self, image: Array, *, whitened: bool = True) -> Bridge:
+        """From the code of an image, given by its number (whole), to the posterior of its latent vector."""
+        code = Code(self.codes.mean[image], self.codes.scale[image])
+        return latent_bridge(self.model, self.images[image], code, self.log_zeta[image], whitened=whitened)
+
+
+class Examples(NamedTuple):
+    """Images that a model was not trained on.
+
+    Attributes:
+        images: probability of ink [example, pixel].
+        reconstructions: what the decoder makes of the means of their codes [example, pixel].
+    """
+
+    images: NDArray[np.float64]
+    reconstructions: NDArray[np.float64]
+
+
+class PublishedFacts(NamedTuple):
+    """What is known of a published model, and whether it is so: number of layers and of images that differ."""
+
+    model: str
+    n_layers_differ: int
+    n_images_differ: int
+
+
+def build_problem(settings: Settings) -> Problem:
+    """Reads the model, draws the test images and encodes them.
+
+    Raises:
+        DataError: weights cannot be read, found or fetched.
+    """
+    dtype = jnp.dtype(settings.precision)
+    weights = read_autoencoder(settings.model, settings.weights)
+    state = np.random.RandomState(settings.image_seed)
+    generated = generate_images(weights, state, settings.n_generated)
+    kept = generated.images[: settings.n_images]
+    bases = encoder_bases(weights, kept, state, settings.n_generated, settings.n_zeta_draws)
+
+    def converted(values: NDArray[np.generic]) -> Array:
+        return jnp.asarray(values, dtype=dtype)
+
+    return Problem(
+        "own_file" if settings.weights else settings.model,
+        to_precision(weights, dtype),
+        generated,
+        bases,
+        converted(kept),
+        Code(converted(bases.means), converted(bases.scales)),
+        converted(bases.log_zeta),
+        converted(generated.latents[: settings.n_images]),
+    )
+
+
+def model_examples(settings: Settings, model: Autoencoder) -> Examples | None:
+    """Images that the model was not trained on, and their reconstructions; None where there are none at hand."""
+    if settings.weights or settings.model not in OWN_MODELS:
+        return None
+    rng = generator(_EXAMPLE_SEED, settings.model, "examples")
+    if settings.model == "own_digits":
+        images = _held_out_digits()
+    else:
+        blocks = {name: BLOCKS[name] for name in ("Greek and Coptic", "Armenian", "Georgian")}
+        images = draw_glyphs(rng, make_skeletons(blocks), 1).images
+    chosen = jnp.asarray(rng.permutation(images)[:_N_EXAMPLES] / 255.0, model.decoder[0].weights.dtype)
+    on = jax.vmap(lambda image: jax.nn.sigmoid(logits(model, encode(model, image).mean)))(chosen)
+    return Examples(np.asarray(chosen, float), np.asarray(on, float))
+
+
+def training_curve(settings: Settings) -> dict[str, NDArray[np.float64]]:
+    """Objective in training and on held-out images after each epoch; empty for weights that did not record them."""
+    if settings.weights or settings.model not in OWN_MODELS:
+        return {}
+    return read_training_curve(own_weight_file(settings.model))
+
+
+def published_facts(settings: Settings) -> list[PublishedFacts]:
+    """Compares the published models at hand with what is published of them (thesis, figure 5.3)."""
+    found = []
+    for name in published_at_hand(settings):
+        weights = read_autoencoder(name)
+        layers = [*weights.decoder, *weights.encoder, weights.code_mean, weights.code_log_scale]
+        differ = sum(
+            layer.weights.shape != shape for layer, shape in zip(layers, _PUBLISHED_LAYERS, strict=True)
+        )
+        state = np.random.RandomState(_PUBLISHED_SEED)
+        images = generate_images(weights, state, _PUBLISHED_NUMBER).images
+        same = hashlib.sha256(images.tobytes()).hexdigest() == _PUBLISHED_SHA256[name]
+        found.append(PublishedFacts(name, differ, 0 if same else _PUBLISHED_NUMBER))
+    return found
+
+
+def _held_out_digits() -> NDArray[np.uint8]:
+    """The tenth of the digits that scripts/train_image_models.py holds out, which names its streams like this."""
+    images: NDArray[np.uint8] = generator(20170717, "digits", "order").permutation(read_digits().images)
+    return images[: math.floor(len(images) / 10)]

@@ -1,0 +1,123 @@
+"""What the chains and the annealed runs of each method do."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from auxmc.engine.blocks import Sampler
+from auxmc.kernels.annealed_importance import AnnealedInfo, AnnealedState, annealed_importance_sampling
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.simulated_tempering import simulated_tempering
+from auxmc.kernels.tempered_hmc import continuously_tempered_hmc, gibbs_continuous_tempering
+from auxmc.numerics.schedules import sigmoidal_schedule
+from experiments.image_models.problem import Problem
+from experiments.image_models.settings import Settings, method_settings
+
+__all__ = ["annealed_sampler", "chain_sampler", "reverse_sampler"]
+
+
+def chain_sampler(problem: Problem, settings: Settings, method: str) -> Sampler:
+    """Chains of simulated or continuous tempering; the swept number `image` says of which image.
+
+    All start from a draw of the base, at a temperature drawn as published: an index uniform on the ladder
+    without its last, or a standard normal control.
+
+    Args:
+        problem: model and images.
+        settings: of the case.
+        method: one of the chain methods.
+    """
+    numbers, dtype = method_settings(settings, method), problem.images.dtype
+    schedule = sigmoidal_schedule(settings.st_temperatures)
+
+    def build(parameters: dict[str, Array]) -> Kernel:
+        bridge = problem.bridge(_number(parameters))
+        if method == "st":
+            return simulated_tempering(bridge, schedule, numbers.step_size, settings.n_steps, dtype=dtype)
+        if method == "gibbs_ct":
+            return gibbs_continuous_tempering(bridge, numbers.step_size, settings.n_steps, dtype=dtype)
+        return continuously_tempered_hmc(
+            bridge, numbers.step_size, settings.n_steps, numbers.control_mass, dtype=dtype
+        )
+
+    def initial(key: Array, parameters: dict[str, Array]) -> Any:
+        bridge = problem.bridge(_number(parameters))
+        normal = jax.random.normal(jax.random.fold_in(key, 0), (bridge.dimension + 1,), dtype)
+        position, control = bridge.draw_base(normal[:-1]), normal[-1]
+        start = {
+            # The distribution function makes a uniform number of the normal one.
+            "st": (settings.st_temperatures * jax.scipy.special.ndtr(control)).astype(jnp.int32),
+            "gibbs_ct": jax.nn.sigmoid(control),
+            "ct_hmc": control,
+        }[method]
+        return build(parameters).init(jax.random.fold_in(key, 1), position, start)
+
+    def record(state: Any, info: Any) -> dict[str, Array]:
+        return {
+            "log_target_weight": state.log_target_weight,
+            "log_base_weight": state.log_base_weight,
+            "accepted": info.accepted,
+            "n_not_finite": info.n_not_finite.astype(jnp.int8),
+        }
+
+    return Sampler(build, initial, record)
+
+
+def annealed_sampler(
+    problem: Problem, settings: Settings, n_temperatures: int, *, whitened: bool = True
+) -> Sampler:
+    """Annealed runs from base to target, a draw being an independent run.
+
+    Args:
+        problem: model and images.
+        settings: of the case.
+        n_temperatures: intervals of the ladder.
+        whitened: in standard deviations of the code, or in the latent vector itself, as the published bounds.
+    """
+    numbers = method_settings(settings, "ais" if whitened else "bidirectional")
+
+    def build(parameters: dict[str, Array]) -> Kernel:
+        return annealed_importance_sampling(
+            problem.bridge(_number(parameters), whitened=whitened),
+            sigmoidal_schedule(n_temperatures),
+            numbers.step_size,
+            settings.n_steps,
+            dtype=problem.images.dtype,
+        )
+
+    return _runs(build)
+
+
+def reverse_sampler(problem: Problem, settings: Settings, n_temperatures: int) -> Sampler:
+    """Annealed runs from target to base, all from the latent vector that the image was drawn from."""
+    numbers = method_settings(settings, "bidirectional")
+
+    def build(parameters: dict[str, Array]) -> Kernel:
+        image = _number(parameters)
+        return annealed_importance_sampling(
+            problem.bridge(image, whitened=False),
+            sigmoidal_schedule(n_temperatures)[::-1],
+            numbers.step_size,
+            settings.n_steps,
+            draw_start=lambda normal: problem.latents[image],
+            dtype=problem.images.dtype,
+        )
+
+    return _runs(build)
+
+
+def _runs(build: Any) -> Sampler:
+    def record(state: AnnealedState, info: AnnealedInfo) -> dict[str, Array]:
+        return {
+            "log_weight": state.log_weight,
+            "acceptance": info.acceptance_probability,
+            "n_not_finite": info.n_not_finite,
+        }
+
+    return Sampler(build, lambda key, parameters: build(parameters).init(), record)
+
+
+def _number(parameters: dict[str, Array]) -> Array:
+    return parameters["image"].astype(jnp.int32)

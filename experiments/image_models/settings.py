@@ -1,0 +1,229 @@
+"""Settings of the image model study. No JAX, no pandas: the Snakefile imports this."""
+
+import dataclasses
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+from auxmc.data.autoencoder_weights import (
+    MODELS,
+    OWN_MODELS,
+    PUBLISHED_MODELS,
+    local_published_files,
+    own_weight_file,
+    read_autoencoder,
+)
+from auxmc.data.reading import DataError
+from auxmc.engine.config import CaseSettings, SettingsError, setting
+
+__all__ = [
+    "BATCHABLE",
+    "CHAIN_METHODS",
+    "FIGURES",
+    "METHODS",
+    "SWEEP_QUANTITIES",
+    "TITLE",
+    "MethodSettings",
+    "Settings",
+    "check",
+    "data_files",
+    "ladders",
+    "method_settings",
+    "methods",
+    "published_at_hand",
+    "weight_source",
+]
+
+TITLE = "Evidence of generative image models by continuous tempering"
+
+
+class MethodSettings(NamedTuple):
+    """Numbers of one method for one model.
+
+    Attributes:
+        step_size: of the leapfrog integrator.
+        length: iterations of a chain as published; 0 where a method has no chains.
+        control_mass: of the temperature control; 0 where there is none.
+    """
+
+    step_size: float
+    length: int = 0
+    control_mass: float = 0.0
+
+
+CHAIN_METHODS = ("st", "gibbs_ct", "ct_hmc")
+METHODS = ("ais", "bidirectional", *CHAIN_METHODS)
+
+_MNIST = {
+    "ais": MethodSettings(0.3),
+    "bidirectional": MethodSettings(0.08),
+    "st": MethodSettings(0.25, 3_000),
+    "gibbs_ct": MethodSettings(0.25, 10_000),
+    "ct_hmc": MethodSettings(0.15, 7_500, 64.0),
+}
+_OMNIGLOT = {
+    "ais": MethodSettings(0.4),
+    "bidirectional": MethodSettings(0.08),
+    "st": MethodSettings(0.4, 3_000),
+    "gibbs_ct": MethodSettings(0.4, 10_000),
+    "ct_hmc": MethodSettings(0.4, 7_500, 25.0),
+}
+# Published settings (thesis section 5.6.2 and the author's notebooks); our models have those of the like data.
+_PUBLISHED = {"mnist": _MNIST, "omniglot": _OMNIGLOT, "own_digits": _MNIST, "own_glyphs": _OMNIGLOT}
+
+# Every model is a program of its own: sweep points are better run as cases side by side.
+BATCHABLE: tuple[str, ...] = ()
+SWEEP_QUANTITIES = ("joint_log_evidence", "ais_joint_log_evidence", "acceptance", "seconds_per_gradient")
+
+_BATCHED = ("method", "n_temperatures")
+# A row of pixels is kept as one whole number, which float64 holds exactly up to this width.
+_MAX_SIDE = 52
+_ESTIMATES = (
+    "Joint log evidence of the test images: mean over repetitions, bands and bars +- 3 standard errors of that "
+    "mean. Curves: running estimates of simulated tempering (ST), Gibbs continuous tempering (Gibbs CT) and "
+    "continuously tempered HMC (CT-HMC). Points: annealed importance sampling (AIS) with the numbers of "
+    "temperatures that are written beside them. Horizontal lines: bounds by annealing in both directions; the "
+    "upper one dotted in the published form, which averages inverse weights, and dashed in the tighter form. The "
+    "vertical axis leaves out early estimates that lie far below."
+)
+FIGURES: dict[str, str] = {
+    "fig_5_3": "Test images, drawn from each model: image i is in row i mod 25 and column i div 25.",
+    "fig_5_4": f"{_ESTIMATES} Against run time of a repetition, compiling excluded.",
+    "fig_gradients": f"{_ESTIMATES} Against gradient evaluations of a repetition, in all images and chains.",
+    "fig_models": "The models that ship with the package. Left: importance-weighted bound during training, on the "
+    "images trained on and on held-out ones. Right: images that were not trained on (odd rows) and, under "
+    "each, what the decoder makes of the mean of its code (even rows).",
+}
+
+
+@dataclasses.dataclass
+class Settings(CaseSettings):
+    """One case: methods that estimate the evidence of the test images of one model."""
+
+    model: str = setting(
+        "own_digits",
+        "image model: ours, of digits or of drawings of characters, or the author's, which are fetched or read from "
+        "$AUXMC_DATA_DIR",
+        choices=MODELS,
+    )
+    weights: str = setting(
+        "", "file or folder with your own weights, which then count; step sizes stay those of the model"
+    )
+    method: str = setting(
+        "gibbs_ct",
+        "annealed importance sampling, the same in both directions, simulated tempering, Gibbs continuous tempering, "
+        "continuously tempered HMC",
+        choices=METHODS,
+    )
+    n_images: int = setting(1000, "test images whose evidence is estimated", minimum=2, maximum=1_000_000)
+    n_generated: int = setting(
+        1000, "test images that are drawn; the first n_images are used", minimum=2, maximum=1_000_000
+    )
+    image_seed: int = setting(201702, "seed of the test images", minimum=0, maximum=2**32 - 1)
+    n_zeta_draws: int = setting(
+        100, "importance samples that give log zeta of an image", minimum=1, maximum=1_000_000
+    )
+    n_repetitions: int = setting(
+        10, "independent estimates (ais, st, gibbs_ct, ct_hmc)", minimum=2, maximum=1000
+    )
+    length: float = setting(
+        0.0, "chain length as a part of the published one; 0 for n_draws", minimum=0.0, maximum=100.0
+    )
+    n_runs: int = setting(
+        16, "annealed runs of an image in an estimate (ais, bidirectional)", minimum=2, maximum=100_000
+    )
+    n_temperatures: int = setting(1000, "intervals of the ladder (ais)", minimum=1, maximum=1_000_000)
+    st_temperatures: int = setting(1000, "intervals of the ladder (st)", minimum=1, maximum=1_000_000)
+    bound_temperatures: int = setting(
+        10_000, "intervals of the ladder (bidirectional)", minimum=1, maximum=1_000_000
+    )
+    step_size: float = setting(
+        0.0,
+        "leapfrog step, in standard deviations of the code (bidirectional: in units of the latent vector); 0 for the "
+        "published one of model and method",
+        minimum=0.0,
+        maximum=100.0,
+    )
+    n_steps: int = setting(10, "leapfrog steps of an update", minimum=1, maximum=10_000)
+    control_mass: float = setting(
+        0.0, "mass of the temperature control (ct_hmc); 0 for the published one", minimum=0.0, maximum=1e6
+    )
+    precision: str = setting(
+        "float32",
+        "floating type of energies and chains; sums over images are always float64",
+        choices=("float32", "float64"),
+    )
+
+
+def methods(settings: Settings) -> list[str]:
+    """Methods that a case runs."""
+    return list(settings.batch.get("method", [settings.method]))
+
+
+def ladders(settings: Settings) -> list[int]:
+    """Numbers of temperatures at which a case runs annealed importance sampling, in increasing order."""
+    return sorted(settings.batch.get("n_temperatures", [settings.n_temperatures]))
+
+
+def method_settings(settings: Settings, method: str) -> MethodSettings:
+    """Numbers of a method: those of the settings, or the published ones."""
+    published = _PUBLISHED[settings.model][method]
+    length = round(settings.length * published.length) if settings.length else settings.n_draws
+    return MethodSettings(
+        settings.step_size or published.step_size,
+        max(length, 1) if published.length else 0,
+        settings.control_mass or published.control_mass,
+    )
+
+
+def weight_source(settings: Settings) -> Path | None:
+    """Local file of weights that the result depends on; None for the published ones, whose content is fixed."""
+    if settings.weights:
+        return Path(settings.weights)
+    return own_weight_file(settings.model) if settings.model in OWN_MODELS else None
+
+
+def check(settings: Settings) -> None:
+    """Rules across fields, and the user's weights.
+
+    Raises:
+        SettingsError: settings that contradict each other.
+        DataError: the weights cannot be used.
+    """
+    for name in settings.batch:
+        if name not in _BATCHED:
+            raise SettingsError(f"batch.{name}: this study runs together only {', '.join(_BATCHED)}")
+    if settings.n_images > settings.n_generated:
+        raise SettingsError(
+            f"n_images must be at most n_generated={settings.n_generated}, got {settings.n_images}"
+        )
+    if "n_temperatures" in settings.batch and "ais" not in methods(settings):
+        raise SettingsError("batch.n_temperatures: only method=ais runs with several ladders")
+    if settings.weights:
+        pixels = read_autoencoder(settings.model, settings.weights).n_pixels
+        side = math.isqrt(pixels)
+        if side * side != pixels or side > _MAX_SIDE:
+            raise DataError(
+                f"{settings.weights}: the decoder has {pixels} outputs; images must be square, with at most "
+                f"{_MAX_SIDE} pixels a side"
+            )
+
+
+def data_files(settings: Settings) -> list[str]:
+    """Files whose content the result depends on."""
+    files: list[Path] = []
+    source = weight_source(settings)
+    if source is not None:
+        files += sorted(source.glob("*.npz")) if source.is_dir() else [source]
+    for model in published_at_hand(settings):
+        files += local_published_files(model)
+    return [str(file) for file in files]
+
+
+def published_at_hand(settings: Settings) -> list[str]:
+    """Published models that a case compares with what is published of them, without fetching anything."""
+    if settings.model in PUBLISHED_MODELS and not settings.weights:
+        return [settings.model]
+    if settings.model != "own_digits" or "bidirectional" not in methods(settings):
+        return []
+    return [model for model in PUBLISHED_MODELS if local_published_files(model)]

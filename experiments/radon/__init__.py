@@ -1,0 +1,1 @@
+"""Evidence of a hierarchical regression by continuous tempering from a variational base."""

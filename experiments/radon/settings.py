@@ -1,0 +1,181 @@
+"""Settings of the grouped regression study. No JAX, no pandas: the Snakefile imports this."""
+
+import dataclasses
+import os
+from pathlib import Path
+
+from auxmc.data.grouped import RADON_COLUMNS, GroupedColumns, read_grouped
+from auxmc.engine.config import CaseSettings, SettingsError, setting
+
+__all__ = [
+    "BATCHABLE",
+    "CHAIN_METHODS",
+    "FIGURES",
+    "METHODS",
+    "SWEEP_QUANTITIES",
+    "TITLE",
+    "Settings",
+    "check",
+    "columns",
+    "data_files",
+    "published_file",
+]
+
+TITLE = "Evidence of a hierarchical regression by continuous tempering"
+CHAIN_METHODS = ("nuts", "gibbs_ct", "ct_hmc")
+METHODS = (*CHAIN_METHODS, "ais")
+# Every method, base or parametrisation is a program of its own.
+BATCHABLE: tuple[str, ...] = ()
+SWEEP_QUANTITIES = (
+    "log_evidence",
+    "log_evidence_error",
+    "log_zeta",
+    "lower_bound",
+    "n_gradients_per_chain",
+)
+_PUBLISHED_PATH = Path("continuous_tempering") / "radon" / "radon-group.npz"
+
+FIGURES: dict[str, str] = {
+    "fig_5_5": "The hierarchical regression as a factor graph: circles are random variables (grey: observed), bare "
+    "symbols are given inputs, black squares are factors, rounded boxes repeat what is inside. Drawn in the centred "
+    "form; the non-centred form writes a and b as their mean plus their scale times standard normal variables.",
+    "fig_5_6": "Estimate of the log evidence by the no-U-turn sampler on the extended space, against run time: "
+    "mean over the chains of their running estimates, band +- 3 standard errors of that mean. Blue: objective of the "
+    "variational fit, averaged over blocks of 100 steps. Horizontal lines: log zeta, the estimate by annealed "
+    "importance sampling, and the value by quadrature.",
+    "fig_methods": "Estimates of the log evidence, all chains pooled (left), and their standard errors (right), "
+    "against evaluations of the gradients. Bands: +- 3 standard errors by the delta method over chains. Square: "
+    "annealed importance sampling, +- 3 standard errors.",
+    "fig_temperature": "Left: log density of the inverse temperature in the chains of the no-U-turn sampler, averaged "
+    "from its conditional law, relative to its value at the base; band +- 3 standard errors over chains; dashed: exact "
+    "values at both ends and the upper bound between them. Right: posterior means and standard deviations of the "
+    "effects minus those by quadrature, in exact posterior standard deviations; bars +- 3 standard errors.",
+}
+
+
+@dataclasses.dataclass
+class Settings(CaseSettings):
+    """One case: a variational base, and one method that goes from it to the posterior."""
+
+    method: str = setting(
+        "nuts",
+        "what estimates the evidence: the no-U-turn sampler or HMC with the temperature as a coordinate, HMC with "
+        "temperatures drawn by Gibbs updates, or annealed importance sampling",
+        choices=METHODS,
+    )
+    parametrisation: str = setting(
+        "non_centred",
+        "whether group intercepts and coefficients are sampled as standard normal numbers or themselves",
+        choices=("non_centred", "centred"),
+    )
+    optimiser: str = setting(
+        "published",
+        "of the variational fit: windowed Adagrad as published, or Adam with a decaying rate",
+        choices=("published", "adam"),
+    )
+    fit_rate: float = setting(1e-3, "rate of the optimiser", minimum=1e-8, maximum=10.0)
+    n_fit_steps: int = setting(30_000, "steps of the variational fit", minimum=200, maximum=10_000_000)
+    n_fit_draws: int = setting(1, "draws in a step of the variational fit", minimum=1, maximum=10_000)
+    n_bound_draws: int = setting(
+        10_000, "draws that evaluate the final lower bound", minimum=100, maximum=100_000_000
+    )
+    n_warm_up: int = setting(
+        100,
+        "first iterations in which the step size adapts (nuts); they enter the estimates all the same",
+        minimum=0,
+        maximum=100_000_000,
+    )
+    target_acceptance: float = setting(
+        0.8, "mean acceptance that the step size adapts to (nuts)", minimum=0.01, maximum=0.99
+    )
+    initial_step: float = setting(
+        0.25,
+        "first step size times the fourth root of the number of unknowns (nuts)",
+        minimum=1e-6,
+        maximum=100.0,
+    )
+    max_doublings: int = setting(
+        10, "largest number of doublings of a trajectory (nuts)", minimum=1, maximum=20
+    )
+    control_inverse_mass: float = setting(
+        25.0, "inverse mass of the temperature control (nuts, ct_hmc)", minimum=1e-6, maximum=1e6
+    )
+    step_size: float = setting(
+        0.2,
+        "step size of the integrator: in standard deviations of the base (gibbs_ct, ct_hmc), or in the units of the "
+        "parameters (ais)",
+        minimum=1e-6,
+        maximum=100.0,
+    )
+    n_steps: int = setting(
+        20, "leapfrog steps of an update (gibbs_ct, ct_hmc, ais)", minimum=1, maximum=10_000
+    )
+    n_temperatures: int = setting(
+        10_000, "intervals of the ladder of temperatures (ais)", minimum=1, maximum=10_000_000
+    )
+    data: str = setting(
+        "", "CSV file with your own rows, one of which names a group; empty for the radon data"
+    )
+    outcome: str = setting("", "column of the outcome (with data)")
+    group: str = setting("", "column that names the group of a row (with data)")
+    row_regressors: list[str] = setting([], "columns that may differ within a group (with data)")
+    group_regressors: list[str] = setting([], "columns with one value in each group (with data)")
+    prior_scale: float = setting(
+        2.5,
+        "scale of the half-Cauchy priors of the standard deviations",
+        unit="that of the outcome",
+        minimum=1e-6,
+        maximum=1e6,
+    )
+
+
+def columns(settings: Settings) -> GroupedColumns:
+    """Columns of the user's file, or of the radon data."""
+    if not settings.data:
+        return RADON_COLUMNS
+    return GroupedColumns(
+        settings.outcome, settings.group, tuple(settings.row_regressors), tuple(settings.group_regressors)
+    )
+
+
+def check(settings: Settings) -> None:
+    """Rules across fields, and the user's data.
+
+    Raises:
+        SettingsError: settings that contradict each other.
+        DataError: the data file cannot be used.
+    """
+    if settings.batch:
+        raise SettingsError(
+            f"batch.{next(iter(settings.batch))}: this study runs no settings side by side; sweep over it instead"
+        )
+    if settings.method == "nuts" and settings.n_warm_up > settings.n_draws:
+        raise SettingsError(
+            f"n_warm_up must be at most n_draws={settings.n_draws}, so that the step size stops changing, "
+            f"got {settings.n_warm_up}"
+        )
+    named = [
+        name for name in ("outcome", "group", "row_regressors", "group_regressors") if getattr(settings, name)
+    ]
+    if named and not settings.data:
+        raise SettingsError(f"{named[0]} names columns of your own data file: give data=FILE.csv too")
+    if settings.data:
+        for name in ("outcome", "group"):
+            if not getattr(settings, name):
+                raise SettingsError(f"{name} is empty: name the column of {settings.data} that holds it")
+        read_grouped(settings.data, columns(settings))
+
+
+def published_file() -> Path | None:
+    """The published data file under $AUXMC_DATA_DIR, where that is set and has it."""
+    folder = os.environ.get("AUXMC_DATA_DIR")
+    file = Path(folder) / _PUBLISHED_PATH if folder else None
+    return file if file is not None and file.is_file() else None
+
+
+def data_files(settings: Settings) -> list[str]:
+    """Files whose content the result depends on."""
+    if settings.data:
+        return [settings.data]
+    published = published_file()
+    return [str(published)] if published else []

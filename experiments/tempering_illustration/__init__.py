@@ -1,0 +1,1 @@
+"""Tempering between a base and a target on the line, where everything is known."""

@@ -1,0 +1,289 @@
+"""Chains on the target with two modes: plain and continuously tempered HMC, and annealed runs in both directions."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jax import Array
+from numpy.typing import NDArray
+
+from auxmc.diagnostics.log_evidence import bidirectional_bounds
+from auxmc.diagnostics.weighted import weighted_estimates
+from auxmc.engine.blocks import Sampler
+from auxmc.engine.lanes import Chains, RunContext, run_chains
+from auxmc.engine.results import CaseResult
+from auxmc.engine.seeds import stream
+from auxmc.engine.stopwatch import stopwatch
+from auxmc.kernels.annealed_importance import annealed_importance_sampling
+from auxmc.kernels.hmc import HMCNoise, hamiltonian_monte_carlo
+from auxmc.kernels.tempered_hmc import ControlledNoise, ControlledState, continuously_tempered_hmc
+from auxmc.models.scalar_mixture import TWO_MODES
+from auxmc.numerics.random import standard_normal
+from auxmc.numerics.schedules import sigmoidal_schedule
+from experiments.tempering_illustration.settings import Settings
+from experiments.tempering_illustration.target import base, joined, oracle
+
+__all__ = ["coding_difference", "run_bimodal"]
+
+FloatArray = NDArray[np.float64]
+
+_N_BINS = 50
+_SHOWN = 20.0
+_TRAJECTORY_STEP = 0.1
+_TRAJECTORY_UPDATES = 100
+_BACK = 100
+_RUNS_PER_CHAIN = 10
+# Chains of the two codings part exponentially once rounding differs: so few updates show whether they are the same.
+_CODING_UPDATES = 5
+_CODING_SCALE = 3.0
+
+
+def run_bimodal(settings: Settings, context: RunContext) -> CaseResult:
+    """Runs the chains and measures them.
+
+    Returns:
+        Groups `statistics` and `curves`.
+    """
+    tempered = _tempered_chains(settings, context)
+    plain = _plain_chains(settings, context)
+    annealed = [_annealed_runs(settings, context, reverse) for reverse in (False, True)]
+    with stopwatch() as times:
+        at_zero = settings.log_zetas.index(0.0)
+        draws = {name: array[at_zero] for name, array in tempered.draws.items()}
+        trajectory = _trajectory(settings, context, draws)
+        difference = coding_difference(settings.step_size, settings.n_steps)
+    statistics = _statistics(settings, draws, tempered, plain)
+    log_weights = [runs.draws["log_weight"].reshape(-1) for runs in annealed]
+    for name, bound in bidirectional_bounds(*log_weights)._asdict().items():
+        statistics[f"bound_{name}"] = ((), float(bound), {"units": "nats"})
+    # A bound of a single run is its log weight, or minus that of a reverse run.
+    for name, values in (("lower", log_weights[0]), ("upper", -log_weights[1])):
+        error = values.std(ddof=1) / np.sqrt(values.size)
+        statistics[f"single_bound_{name}"] = ((), values.mean(), {"units": "nats"})
+        statistics[f"single_bound_{name}_error"] = ((), error, {"units": "nats"})
+    statistics["coding_difference"] = ((), difference, {"units": ""})
+    parts = (tempered, plain, *annealed)
+    return CaseResult(
+        {"statistics": statistics, "curves": _curves(draws, tempered, plain, trajectory)},
+        times.compile_s + sum(part.compile_s for part in parts),
+        times.run_s + sum(part.run_s for part in parts),
+        sum(part.n_resumed for part in parts),
+    )
+
+
+def coding_difference(step_size: float, n_steps: int) -> float:
+    """Largest difference between a control with mass s^2 and one divided by s with unit mass, same random numbers.
+
+    The second coding is plain HMC on (x, s u) with the extended density.
+    """
+    bridge = joined()
+    first = continuously_tempered_hmc(
+        bridge, step_size, n_steps, _CODING_SCALE**2, integrator="kick_drift_kick"
+    )
+
+    def log_density(extended: Array) -> Array:
+        control = extended[1] / _CODING_SCALE
+        target, reference = bridge.energies(extended[:1])
+        mixed = jax.nn.sigmoid(control) * target + jax.nn.sigmoid(-control) * reference
+        return -mixed - jax.nn.softplus(control) - jax.nn.softplus(-control)
+
+    second = hamiltonian_monte_carlo(log_density, step_size, (n_steps, n_steps), 2)
+
+    def both(key: Array) -> Array:
+        start = first.init(key, jnp.array([1.0]), 0.5), second.init(jnp.array([1.0, 0.5 * _CODING_SCALE]))
+
+        def update(states: Any, index: Array) -> tuple[Any, Array]:
+            state, other = states
+            noise = first.draw(jax.random.fold_in(key, index))
+            state, _ = first.apply(noise, state)
+            normal = jnp.append(noise.normal, noise.control_normal)
+            other, _ = second.apply(HMCNoise(normal, jnp.int32(n_steps), noise.log_uniform), other)
+            here = jnp.append(state.position, state.control * _CODING_SCALE)
+            return (state, other), jnp.max(jnp.abs(here - other.position))
+
+        return jnp.max(jax.lax.scan(update, start, jnp.arange(_CODING_UPDATES))[1])
+
+    keys = jax.random.split(jax.random.key(0), 10)
+    return float(jnp.max(jax.jit(jax.vmap(both))(keys)))
+
+
+def _tempered_chains(settings: Settings, context: RunContext) -> Chains:
+    def build(parameters: Any) -> Any:
+        return continuously_tempered_hmc(joined(parameters["log_zeta"]), settings.step_size, settings.n_steps)
+
+    def initial(key: Array, parameters: Any) -> ControlledState:
+        start = standard_normal(jax.random.fold_in(key, 0), (2,))
+        return build(parameters).init(jax.random.fold_in(key, 1), start[:1], start[1])
+
+    def record(state: ControlledState, info: Any) -> dict[str, Array]:
+        return {
+            "x": state.position[0],
+            "control": state.control,
+            "log_target_weight": state.log_target_weight,
+            "log_base_weight": state.log_base_weight,
+            "accepted": info.accepted,
+            "n_not_finite": info.n_not_finite,
+        }
+
+    return run_chains(
+        context,
+        ("ct_hmc",),
+        Sampler(build, initial, record),
+        n_draws=settings.n_draws,
+        n_chains=settings.n_chains,
+        sweep={"log_zeta": settings.log_zetas},
+        block_size=settings.block_size,
+    )
+
+
+def _plain_chains(settings: Settings, context: RunContext) -> Chains:
+    kernel = hamiltonian_monte_carlo(
+        lambda x: -TWO_MODES.energy(x), settings.step_size, (settings.n_steps, settings.n_steps), 1
+    )
+    return run_chains(
+        context,
+        ("hmc",),
+        Sampler(
+            lambda parameters: kernel,
+            lambda key, parameters: kernel.init(standard_normal(key, (1,))),
+            lambda state, info: {"x": state.position[0], "accepted": info.accepted},
+        ),
+        n_draws=settings.n_draws,
+        n_chains=settings.n_hmc_chains,
+        sweep={"target": [0.0]},
+        block_size=settings.block_size,
+    )
+
+
+def _annealed_runs(settings: Settings, context: RunContext, reverse: bool) -> Chains:
+    """Ten runs for each chain, each a chain of one draw; reverse runs start from exact draws of the target."""
+    schedule = sigmoidal_schedule(settings.n_annealed_temperatures)
+    kernel = annealed_importance_sampling(
+        joined(),
+        schedule[::-1] if reverse else schedule,
+        settings.step_size,
+        settings.n_steps,
+        draw_start=TWO_MODES.from_normal if reverse else None,
+    )
+    return run_chains(
+        context,
+        ("annealed", "reverse" if reverse else "forward"),
+        Sampler(
+            lambda parameters: kernel,
+            lambda key, parameters: kernel.init(),
+            lambda state, info: {"log_weight": state.log_weight, "n_not_finite": info.n_not_finite},
+        ),
+        n_draws=1,
+        n_chains=_RUNS_PER_CHAIN * settings.n_chains,
+        sweep={"target": [0.0]},
+        block_size=1,
+    )
+
+
+def _trajectory(settings: Settings, context: RunContext, draws: dict[str, NDArray[Any]]) -> FloatArray:
+    """One long trajectory through a late state of the first chain [point, (x, control)].
+
+    A kernel of two steps that is given its own momentum back and accepts whatever comes follows one trajectory.
+    """
+    kernel = continuously_tempered_hmc(joined(), _TRAJECTORY_STEP, 2)
+    place = max(0, settings.n_draws - _BACK - 1)
+
+    def advance(state: ControlledState, _: None) -> tuple[ControlledState, Array]:
+        noise = ControlledNoise(state.move.momentum, state.control_momentum, jnp.full((), -jnp.inf))
+        new, _ = kernel.apply(noise, state)
+        return new, jnp.append(state.position, state.control)
+
+    def path(key: Array, position: Array, control: Array) -> Array:
+        start = kernel.init(key, position, control)
+        return jax.lax.scan(advance, start, length=_TRAJECTORY_UPDATES + 1)[1]
+
+    key = stream(context.seed, context.study, "trajectory")
+    points = jax.jit(path)(key, draws["x"][0, place : place + 1], draws["control"][0, place])
+    return np.asarray(points)
+
+
+def _statistics(
+    settings: Settings, draws: dict[str, NDArray[Any]], tempered: Chains, plain: Chains
+) -> xr.Dataset:
+    x, target, reference = draws["x"], draws["log_target_weight"], draws["log_base_weight"]
+    quantities = np.stack([x < 0.0, x, x**2], axis=-1).astype(float)
+    on_target = weighted_estimates(target, quantities)
+    on_base = weighted_estimates(reference, quantities[..., 1:])
+    by_chain = np.array(
+        [weighted_estimates(w[None], q[None]).mean[0] for w, q in zip(target, quantities, strict=True)]
+    )
+    inverse_temperature = 1.0 / (1.0 + np.exp(-draws["control"]))
+    shares = weighted_estimates(target, (inverse_temperature < 0.5)[..., None].astype(float))
+    second = TWO_MODES.sd**2 + TWO_MODES.mean**2
+    # Their first halves are left out: chains that hardly leave one end of the path forget their start slowly.
+    later = tempered.draws["control"][..., settings.n_draws // 2 :]
+    hot = (later < 0.0).mean(axis=-1)
+    hot_exact = [oracle(log_zeta).probability_hot(0.5) for log_zeta in settings.log_zetas]
+    sides = plain.draws["x"][0] < 0.0
+    chain, zeta = "chain", "log_zeta"
+    variables: dict[str, Any] = {
+        "mass_left_by_chain": (chain, by_chain),
+        "mass_left": ((), on_target.mean[0]),
+        "mass_left_error": ((), on_target.mean_error[0]),
+        "mass_left_exact": ((), TWO_MODES.mass_below(0.0)),
+        "target_moment_score": ("moment", on_target.scores([0.0, TWO_MODES.mean, second])[1:]),
+        "base_moment_score": ("moment", on_base.scores([TWO_MODES.mean, second])),
+        "weight_share_hot": ((), shares.mean[0]),
+        "weight_share_hot_error": ((), shares.mean_error[0]),
+        "hot_fraction": (zeta, hot.mean(axis=1)),
+        "hot_fraction_error": (zeta, hot.std(axis=1, ddof=1) / np.sqrt(hot.shape[1])),
+        "hot_fraction_exact": (zeta, hot_exact),
+        "acceptance": ((zeta, chain), tempered.draws["accepted"].mean(axis=-1)),
+        "n_not_finite": ((zeta, chain), tempered.draws["n_not_finite"].sum(axis=-1, dtype=int)),
+        "hmc_switches": ("hmc_chain", (sides[:, 1:] != sides[:, :-1]).sum(axis=1)),
+        "hmc_mass_left": ("hmc_chain", sides.mean(axis=1)),
+        "base_mean": ((), float(base().mean[0])),
+        "base_sd": ((), float(base().scale[0])),
+    }
+    coords = {
+        "moment": ["mean", "second moment"],
+        zeta: settings.log_zetas,
+        chain: np.arange(len(x)),
+        "hmc_chain": np.arange(len(sides)),
+    }
+    data = xr.Dataset(variables, coords=coords)
+    units = {"n_not_finite": "trajectories", "hmc_switches": "changes of side"}
+    for name in data.data_vars:
+        data[name].attrs["units"] = units.get(str(name), "standard errors" if "score" in str(name) else "")
+    return data
+
+
+def _curves(
+    draws: dict[str, NDArray[Any]], tempered: Chains, plain: Chains, trajectory: FloatArray
+) -> xr.Dataset:
+    """States of the chains that are drawn, and histograms of the inverse temperature."""
+    edges = np.linspace(0.0, 1.0, _N_BINS + 1)
+    values = 1.0 / (1.0 + np.exp(-tempered.draws["control"]))
+    counts = [np.histogram(at_zeta, edges, density=True)[0] for at_zeta in values]
+    log_zetas = tempered.axes["log_zeta"]
+    centres = 0.5 * (edges[1:] + edges[:-1])
+    exact = [np.exp(oracle(float(log_zeta)).log_marginal(centres)) for log_zeta in log_zetas]
+    variables: dict[str, Any] = {
+        "tempered_x": ("draw", draws["x"][0]),
+        "tempered_inverse_temperature": ("draw", 1.0 / (1.0 + np.exp(-draws["control"][0]))),
+        "tempered_weight": ("draw", np.exp(draws["log_target_weight"][0])),
+        "plain_x": ("draw", plain.draws["x"][0, 0]),
+        "trajectory_x": ("point", trajectory[:, 0]),
+        "trajectory_control": ("point", trajectory[:, 1]),
+        "temperature_density": (("log_zeta", "bin"), counts),
+        "temperature_density_exact": (("log_zeta", "bin"), exact),
+    }
+    path = oracle()
+    shown = np.abs(path.points) <= _SHOWN
+    variables["target_energy"] = ("x", path.target_energy[shown], {"units": "nats"})
+    variables["base_energy"] = ("x", path.base_energy[shown], {"units": "nats"})
+    coords = {
+        "x": path.points[shown],
+        "draw": np.arange(draws["x"].shape[1]),
+        "point": np.arange(len(trajectory)),
+        "log_zeta": log_zetas,
+        "bin": centres,
+    }
+    return xr.Dataset(variables, coords=coords)

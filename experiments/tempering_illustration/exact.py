@@ -1,0 +1,182 @@
+"""Identities of continuous tempering on the line, and the curves of figure 2.13, by quadrature."""
+
+from typing import Any
+
+import jax
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from auxmc.models.bridge_oracles import PathOracle, path_oracle
+from auxmc.numerics.truncated_exponential import log_base_weight, log_target_weight
+from experiments.tempering_illustration.target import POINTS, base, oracle
+
+__all__ = ["barrier_heights", "count_modes", "path_curves", "path_statistics", "weight_identities"]
+
+FloatArray = NDArray[np.float64]
+
+_CONTROLS = (-5.0, 0.0, 5.0)
+_SMALL_STEPS = (1e-3, 5e-4)
+_LOG_ZETAS = (-5.0, -1.0, 0.0, 2.0, 5.0)
+_CURVES = 6
+_BASE_VARIANCE_OF_FIGURE = 64.0
+
+
+def path_statistics() -> xr.Dataset:
+    """Errors of the identities, each largest over the cases that are tried."""
+    path = oracle()
+    identities = weight_identities()
+    temperatures = np.linspace(0.0, 1.0, 1001)
+    convexity = np.diff(path.log_normaliser(temperatures), 2).min()
+    slopes = _slope_errors(path)
+    ratio, bounds = _end_ratios()
+    toy_ratio, toy_slope = _elbo_toy()
+    variables: dict[str, Any] = {
+        "weight_identity_error": ("identity", list(identities.values())),
+        "evidence_identity_error": ((), _gaussian_evidence_error(), {"units": "nats"}),
+        "least_second_difference": ((), convexity, {"units": "nats"}),
+        "slope_error": (("end", "difference_step"), slopes),
+        "end_ratio_error": ((), ratio, {"units": "nats"}),
+        "bound_slack": ((), bounds, {"units": "nats"}),
+        "elbo_ratio_error": ((), toy_ratio, {"units": "nats"}),
+        "elbo_slope": ((), toy_slope, {"units": "nats"}),
+        "divergence_target_base": ((), path.divergence_target_base(), {"units": "nats"}),
+        "divergence_base_target": ((), path.divergence_base_target(), {"units": "nats"}),
+        "barrier_height": ("control", barrier_heights(path), {"units": "nats"}),
+        "n_modes": ("fifth", [count_modes(curve) for curve in _bridge_curves()], {"units": "modes"}),
+    }
+    coords = {
+        "identity": list(identities),
+        "end": ["base", "target"],
+        "difference_step": list(_SMALL_STEPS),
+        "control": list(_CONTROLS),
+        "fifth": np.arange(_CURVES),
+    }
+    return xr.Dataset(variables, coords=coords)
+
+
+def path_curves() -> xr.Dataset:
+    """Curves of figure 2.13."""
+    shown = np.abs(POINTS) <= 15.0
+    curves = np.stack(_bridge_curves())[:, shown]
+    return xr.Dataset(
+        {"bridge_density": (("fifth", "x"), curves)},
+        coords={"fifth": np.arange(_CURVES), "x": POINTS[shown]},
+    )
+
+
+def weight_identities() -> dict[str, float]:
+    """Largest errors of four identities of the weights, relative to their terms, over differences of all sizes."""
+    sizes = np.concatenate([[0.0], np.geomspace(1e-300, 600.0, 400)])
+    delta = np.concatenate([-sizes[::-1], sizes])
+    weights = jax.jit(lambda d: (log_target_weight(d), log_base_weight(d), log_target_weight(-d)))
+    target, reference, mirrored = (np.asarray(values) for values in weights(delta))
+    difference = np.exp(reference) - np.exp(target) - delta
+    return {
+        "mirror": float(np.max(np.abs(np.expm1(reference - mirrored)))),
+        "difference": float(np.max(np.abs(difference) / np.exp(np.maximum(target, reference)))),
+        "ratio": float(np.max(np.abs(reference - target - delta) / np.maximum(1.0, np.abs(delta)))),
+        "at zero": float(np.max(np.abs(np.exp([target[delta == 0.0], reference[delta == 0.0]]) - 1.0))),
+    }
+
+
+def barrier_heights(path: PathOracle) -> list[float]:
+    """Height of the potential energy between the two modes above its higher side, at fixed controls, in nats."""
+    heights = []
+    for control in _CONTROLS:
+        b = 1.0 / (1.0 + np.exp(-control))
+        potential = b * path.target_energy + (1.0 - b) * path.base_energy
+        minima = np.flatnonzero((potential[1:-1] < potential[:-2]) & (potential[1:-1] <= potential[2:])) + 1
+        if minima.size < 2:
+            heights.append(0.0)
+            continue
+        between = potential[minima[0] : minima[-1] + 1].max()
+        heights.append(float(between - max(potential[minima[0]], potential[minima[-1]])))
+    return heights
+
+
+def count_modes(density: FloatArray) -> int:
+    """Number of inner points of a curve that are higher than their neighbours, and than a millionth of the highest."""
+    inner = density[1:-1]
+    peaks = (inner > density[:-2]) & (inner >= density[2:]) & (inner > 1e-6 * density.max())
+    return int(np.sum(peaks))
+
+
+def _gaussian_evidence_error() -> float:
+    """Error of log Z - log zeta = log E[w_1] - log E[w_0] for a Gaussian target whose normaliser is known."""
+    points, sd, log_zeta = np.linspace(-40.0, 40.0, 8001), 0.7, 0.3
+    target = 0.5 * ((points - 1.0) / sd) ** 2 + log_zeta
+    reference = 0.5 * points**2 + 0.5 * np.log(2.0 * np.pi)
+    known = np.log(sd * np.sqrt(2.0 * np.pi)) - log_zeta
+    return abs(path_oracle(points, target, reference).weight_ratio() - known)
+
+
+def _slope_errors(path: PathOracle) -> FloatArray:
+    """Relative errors of slopes of the log marginal at both ends [end, step], against the divergences.
+
+    Slopes are one-sided differences of second order, of the marginal at 0, 1 and 2 steps from the end.
+    """
+    errors = []
+    for end, inward, exact in (
+        (0.0, 1.0, path.log_ratio - path.divergence_base_target()),
+        (1.0, -1.0, path.log_ratio + path.divergence_target_base()),
+    ):
+        for step in _SMALL_STEPS:
+            first, second, third = path.log_marginal(end + inward * step * np.arange(3))
+            slope = inward * (4.0 * second - 3.0 * first - third) / (2.0 * step)
+            errors.append(abs(float(slope) / exact - 1.0))
+    return np.array(errors).reshape(2, len(_SMALL_STEPS))
+
+
+def _end_ratios() -> tuple[float, float]:
+    """Largest error of the ratio of the ends, and smallest slack of the bounds on the marginal, over log zeta."""
+    temperatures = np.linspace(0.0, 1.0, 201)
+    errors, slacks = [], []
+    for log_zeta in _LOG_ZETAS:
+        path = oracle(log_zeta)
+        relative = path.log_marginal(temperatures) - path.log_marginal([0.0])
+        errors.append(abs(relative[-1] + log_zeta))
+        ratio = path.log_ratio
+        above = temperatures * ratio
+        below = np.maximum(
+            above - temperatures * path.divergence_base_target(),
+            above - (1.0 - temperatures) * path.divergence_target_base(),
+        )
+        slacks.append(min((above - relative).min(), (relative - below).min()))
+    return float(max(errors)), float(min(slacks))
+
+
+def _elbo_toy() -> tuple[float, float]:
+    """Prior N(0, 1) and an observation 1.5 with unit noise; base N(0.3, 0.8^2) and log zeta its lower bound.
+
+    Returns:
+        Error of log p(1) - log p(0) = KL(Q||P), and the slope of the log marginal at the base.
+    """
+    points, mean, sd = np.linspace(-30.0, 30.0, 6001), 0.3, 0.8
+    joint = 0.5 * points**2 + 0.5 * (1.5 - points) ** 2 + np.log(2.0 * np.pi)
+    reference = 0.5 * ((points - mean) / sd) ** 2 + np.log(sd) + 0.5 * np.log(2.0 * np.pi)
+    bound = float(np.sum(np.exp(-reference) * (reference - joint)) * (points[1] - points[0]))
+    path = path_oracle(points, joint + bound, reference)
+    ends = path.log_marginal([0.0, 1.0])
+    step = 1e-4
+    # The formula of the marginal goes on smoothly past both ends of the path.
+    around = path.log_marginal([-step, step])
+    slope = float((around[1] - around[0]) / (2.0 * step))
+    return abs(float(ends[1] - ends[0]) - path.divergence_base_target()), abs(slope)
+
+
+def _figure_path() -> PathOracle:
+    """Path of figure 2.13, whose base has variance 64."""
+    path = oracle()
+    standard = (POINTS - float(base().mean[0])) ** 2 / _BASE_VARIANCE_OF_FIGURE
+    reference = 0.5 * standard + 0.5 * np.log(2.0 * np.pi * _BASE_VARIANCE_OF_FIGURE)
+    return path_oracle(POINTS, path.target_energy, reference)
+
+
+def _bridge_curves() -> list[FloatArray]:
+    """Unnormalised densities along the path, the base's energy lowered by one nat as in the published figure."""
+    path = _figure_path()
+    return [
+        np.exp(-b * path.target_energy - (1.0 - b) * (path.base_energy - 1.0))
+        for b in np.linspace(0.0, 1.0, _CURVES)
+    ]

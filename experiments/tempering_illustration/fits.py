@@ -1,0 +1,225 @@
+"""Appendix C: Laplace approximation, Renyi divergences and bounds, and two estimates of a gradient."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jax import Array
+from numpy.typing import NDArray
+
+from auxmc.approximations.advi import MeanField, reparameterisation_gradient, score_function_gradient
+from auxmc.approximations.laplace_density import LaplaceDensity, laplace_density
+from auxmc.approximations.renyi import (
+    GaussianFit,
+    fit_gaussian,
+    gaussian_log_density,
+    renyi_bound,
+    renyi_divergence,
+)
+from auxmc.models.scalar_mixture import NARROW_AND_BROAD
+from auxmc.numerics.random import standard_normal
+
+__all__ = ["PUBLISHED_HALF", "fit_groups", "log_skew_density"]
+
+FloatArray = NDArray[np.float64]
+
+PUBLISHED_HALF = (0.193701, 2.652223)
+"""Mean and standard deviation of the Gaussian that is drawn in figure C.2b."""
+
+_SKEW = 0.4
+_GRID = np.linspace(-40.0, 40.0, 16_001)
+_STARTS = ((0.0, 3.0), (1.2, 2.0), (-4.8, 0.25))
+_ORDERS = np.round(np.arange(0.1, 0.95, 0.1), 10)
+_BOUND_ORDERS = np.round(np.arange(-1.0, 1.21, 0.1), 10)
+# Mean and standard deviation of the Gaussian whose bounds are drawn; above the order 4/3 they are infinite.
+_BOUND_FIT = (0.5, 4.0)
+_CHUNK = 1000
+
+
+def log_skew_density(x: Array) -> Array:
+    """Log of the generalised logistic density a exp(-a x) / (1 + exp(-x))^(a + 1), elementwise, a = 0.4.
+
+    Source: PhD thesis, figure C.1.
+    """
+    return jnp.log(_SKEW) - _SKEW * x - (_SKEW + 1.0) * jax.nn.softplus(-x)
+
+
+def fit_groups(n_gradient_draws: int, gradient_dim: int, key: Array) -> tuple[xr.Dataset, xr.Dataset]:
+    """Statistics and curves of the appendix.
+
+    Args:
+        n_gradient_draws: draws of each estimate of the gradient.
+        gradient_dim: dimension in which the variances of the estimates are compared.
+        key: of those draws.
+    """
+    laplace = laplace_density(lambda x: log_skew_density(x)[0], [0.0])
+    log_p = np.asarray(jax.jit(NARROW_AND_BROAD.log_density)(_GRID))
+    fits = _fits(log_p)
+    variables: dict[str, Any] = {
+        "laplace_mode": ((), float(laplace.mode[0])),
+        "laplace_hessian": ((), float(laplace.hessian[0, 0])),
+        "laplace_log_density": ((), laplace.log_density, {"units": "nats"}),
+        "laplace_normaliser": ((), np.exp(laplace.log_normaliser)),
+        "laplace_tail_error": ("tail", _tail_errors(laplace), {"units": "nats"}),
+        "fit_mean": ("fit", [fit.mean for fit in fits.values()]),
+        "fit_sd": ("fit", [fit.sd for fit in fits.values()]),
+        "fit_objective": ("fit", [fit.objective for fit in fits.values()], {"units": "nats"}),
+        "fit_n_minima": ("fit", [1 + len(fit.local) for fit in fits.values()]),
+        "published_half_objective": (
+            (),
+            renyi_divergence(_GRID, log_p, gaussian_log_density(_GRID, *PUBLISHED_HALF), 0.5),
+            {"units": "nats"},
+        ),
+        **_identity_errors(log_p),
+    }
+    statistics = xr.Dataset(variables, coords={"tail": [-8.0, 8.0], "fit": list(fits)})
+    statistics = statistics.merge(_gradients(n_gradient_draws, gradient_dim, key))
+    return statistics, _curves(laplace, log_p, fits)
+
+
+def _fits(log_p: FloatArray) -> dict[str, GaussianFit]:
+    objectives = {
+        "KL(p, q)": lambda log_q: renyi_divergence(_GRID, log_p, log_q, 1.0),
+        "Renyi 1/2": lambda log_q: renyi_divergence(_GRID, log_p, log_q, 0.5),
+        "KL(q, p)": lambda log_q: renyi_divergence(_GRID, log_q, log_p, 1.0),
+    }
+    return {name: fit_gaussian(_GRID, objective, _STARTS) for name, objective in objectives.items()}
+
+
+def _fit_of_order(log_p: FloatArray, order: float) -> GaussianFit:
+    """Gaussian with the smallest Renyi divergence from p; starts at the broad minimum, which is the lower one."""
+
+    def objective(log_q: FloatArray) -> float:
+        return renyi_divergence(_GRID, log_p, log_q, order)
+
+    return fit_gaussian(_GRID, objective, _STARTS[:1])
+
+
+def _tail_errors(laplace: LaplaceDensity) -> list[float]:
+    """Log density of the Gaussian minus that of the target, far from the mode."""
+    sd = float(np.sqrt(laplace.covariance[0, 0]))
+    return [
+        float(gaussian_log_density(x, float(laplace.mode[0]), sd)) - float(log_skew_density(jnp.asarray(x)))
+        for x in (-8.0, 8.0)
+    ]
+
+
+def _identity_errors(log_p: FloatArray) -> dict[str, Any]:
+    """Skew symmetry, symmetry at 1/2, and the bounds of a fixed Gaussian over orders."""
+    log_q = gaussian_log_density(_GRID, *_BOUND_FIT)
+    skew = [
+        abs(
+            renyi_divergence(_GRID, log_p, log_q, order)
+            - order / (1.0 - order) * renyi_divergence(_GRID, log_q, log_p, 1.0 - order)
+        )
+        for order in _ORDERS
+    ]
+    half = abs(renyi_divergence(_GRID, log_p, log_q, 0.5) - renyi_divergence(_GRID, log_q, log_p, 0.5))
+    bounds = np.array([renyi_bound(_GRID, log_p, log_q, order) for order in _BOUND_ORDERS])
+    # log Z is 0; the bound at order 0 is log Z itself.
+    below, above = bounds[_BOUND_ORDERS > 0.0].max(), bounds[_BOUND_ORDERS < 0.0].min()
+    near = renyi_bound(_GRID, log_p, log_q, 1.0 + 1e-6)
+    limit = abs(near - renyi_bound(_GRID, log_p, log_q, 1.0))
+    return {
+        "skew_symmetry_error": ((), max(skew), {"units": "nats"}),
+        "half_symmetry_error": ((), half, {"units": "nats"}),
+        "bound_positive_orders": ((), below, {"units": "nats"}),
+        "bound_negative_orders": ((), above, {"units": "nats"}),
+        "bound_largest_rise": ((), np.diff(bounds).max(), {"units": "nats"}),
+        "bound_limit_error": ((), limit, {"units": "nats"}),
+        "bound_zero_order": ((), abs(renyi_bound(_GRID, log_p, log_q, 0.0)), {"units": "nats"}),
+    }
+
+
+def _gradients(n_draws: int, dim: int, key: Array) -> xr.Dataset:
+    """Both estimates of the gradient of the lower bound against differences, and the ratio of their variances."""
+
+    def energy(position: Array) -> Array:
+        return -jnp.sum(log_skew_density(position))
+
+    def moments(fit: MeanField, key: Array) -> tuple[FloatArray, FloatArray]:
+        """Means and variances [estimate, coordinate of the gradient] over the draws."""
+        n_chunks = max(1, n_draws // _CHUNK)
+
+        def chunk(index: Array) -> Array:
+            noise = standard_normal(jax.random.fold_in(key, index), (_CHUNK, fit.mean.size))
+
+            def both(one: Array) -> Array:
+                estimates = (
+                    reparameterisation_gradient(energy, fit, one),
+                    score_function_gradient(energy, fit, one),
+                )
+                return jnp.stack([jnp.concatenate(estimate) for estimate in estimates])
+
+            return jax.vmap(both)(noise)
+
+        drawn = jax.lax.map(chunk, jnp.arange(n_chunks, dtype=jnp.uint32))
+        drawn = drawn.reshape(n_chunks * _CHUNK, 2, -1)
+        return jnp.mean(drawn, axis=0), jnp.var(drawn, axis=0, ddof=1)  # type: ignore[return-value]
+
+    program = jax.jit(moments)
+    one = MeanField(jnp.array([0.5]), jnp.log(jnp.array([1.5])))
+    mean, variance = (np.asarray(values) for values in program(one, jax.random.fold_in(key, 0)))
+    n_made = max(1, n_draws // _CHUNK) * _CHUNK
+    scores = (mean - _differences(one)) / np.sqrt(variance / n_made)
+    many = MeanField(jnp.zeros(dim), jnp.zeros(dim))
+    _, spread = (np.asarray(values) for values in program(many, jax.random.fold_in(key, 1)))
+    variables: dict[str, Any] = {
+        "gradient_score": (("estimate", "parameter"), scores, {"units": "standard errors"}),
+        "gradient_variance_ratio": ((), spread[0].sum() / spread[1].sum()),
+        "gradient_variance_ratio_one": ((), variance[0].sum() / variance[1].sum()),
+        "n_gradient_draws_made": ((), n_made, {"units": "draws"}),
+    }
+    coords = {"estimate": ["reparameterisation", "score function"], "parameter": ["mean", "log sd"]}
+    return xr.Dataset(variables, coords=coords)
+
+
+def _differences(fit: MeanField) -> FloatArray:
+    """Gradient of the lower bound by quadrature and central differences [mean, log sd]."""
+    log_p = np.asarray(log_skew_density(jnp.asarray(_GRID)))
+    mean, log_sd, step = float(fit.mean[0]), float(fit.log_sd[0]), 1e-4
+
+    def bound(m: float, s: float) -> float:
+        return renyi_bound(_GRID, log_p, gaussian_log_density(_GRID, m, float(np.exp(s))), 1.0)
+
+    return np.array(
+        [
+            (bound(mean + step, log_sd) - bound(mean - step, log_sd)) / (2.0 * step),
+            (bound(mean, log_sd + step) - bound(mean, log_sd - step)) / (2.0 * step),
+        ]
+    )
+
+
+def _curves(laplace: LaplaceDensity, log_p: FloatArray, fits: dict[str, GaussianFit]) -> xr.Dataset:
+    skew_x = np.linspace(-10.0, 10.0, 401)
+    mixture_x = np.linspace(-8.0, 8.0, 400)
+    sd = float(np.sqrt(laplace.covariance[0, 0]))
+    mixture = np.asarray(jax.jit(NARROW_AND_BROAD.log_density)(mixture_x))
+    by_order = [_fit_of_order(log_p, float(order)) for order in _ORDERS]
+    log_q = gaussian_log_density(_GRID, *_BOUND_FIT)
+    variables: dict[str, Any] = {
+        "skew_log_density": ("skew_x", np.asarray(log_skew_density(jnp.asarray(skew_x)))),
+        "laplace_log_density_curve": ("skew_x", gaussian_log_density(skew_x, float(laplace.mode[0]), sd)),
+        "mixture_density": ("mixture_x", np.exp(mixture)),
+        "fit_density": (
+            ("fit", "mixture_x"),
+            [np.exp(gaussian_log_density(mixture_x, fit.mean, fit.sd)) for fit in fits.values()],
+        ),
+        "published_half_density": ("mixture_x", np.exp(gaussian_log_density(mixture_x, *PUBLISHED_HALF))),
+        "sd_by_order": ("order", [fit.sd for fit in by_order]),
+        "mean_by_order": ("order", [fit.mean for fit in by_order]),
+        "bound_by_order": (
+            "bound_order",
+            [renyi_bound(_GRID, log_p, log_q, order) for order in _BOUND_ORDERS],
+        ),
+    }
+    coords = {
+        "skew_x": skew_x,
+        "mixture_x": mixture_x,
+        "fit": list(fits),
+        "order": _ORDERS,
+        "bound_order": _BOUND_ORDERS,
+    }
+    return xr.Dataset(variables, coords=coords)

@@ -1,0 +1,260 @@
+"""Simulated tempering on a ladder of temperatures: estimators of the normaliser, crossing times, index draws."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jax import Array
+from numpy.typing import NDArray
+from scipy import stats
+from scipy.special import logsumexp
+
+from auxmc.diagnostics.log_evidence import log_evidence, log_evidence_error
+from auxmc.engine.blocks import Sampler
+from auxmc.engine.lanes import Chains, RunContext, run_chains
+from auxmc.engine.results import CaseResult
+from auxmc.engine.seeds import stream
+from auxmc.engine.stopwatch import stopwatch
+from auxmc.kernels.simulated_tempering import (
+    INDEX_UPDATES,
+    TemperingState,
+    draw_categorical_index,
+    draw_geometric_index,
+    simulated_tempering,
+)
+from auxmc.models.bridge import bridge, gaussian_base
+from auxmc.numerics.random import standard_normal
+from auxmc.numerics.schedules import linear_schedule, sigmoidal_schedule
+from experiments.tempering_illustration.settings import Settings
+from experiments.tempering_illustration.target import base, joined
+
+__all__ = ["crossing_times", "geometric_sums", "run_ladder"]
+
+FloatArray = NDArray[np.float64]
+
+# So few updates of a chain that many have not been at the target's end of the ladder yet.
+_SHORT = 5
+_DELTAS = (-40.0, -3.0, 0.0, 3.0, 40.0)
+_SLOPE = 1.5
+_LEAST_EXPECTED = 5.0
+
+
+def run_ladder(settings: Settings, context: RunContext) -> CaseResult:
+    """Runs the chains and measures them.
+
+    Returns:
+        Groups `statistics` and `curves`.
+    """
+    chains = _chains(settings, context)
+    passages = {update: _passages(settings, context, update) for update in INDEX_UPDATES}
+    with stopwatch() as times:
+        p_values = _index_draws(settings, context)
+    statistics = _estimators(settings, chains)
+    statistics = statistics.merge(_crossings(settings, passages))
+    true_sum, printed = geometric_sums(0.5, 2)
+    statistics["geometric_sum"] = ((), true_sum, {"units": ""})
+    statistics["geometric_sum_printed"] = ((), printed, {"units": ""})
+    statistics["smallest_p_value"] = ((), min(1.0, p_values.size * p_values.min()), {"units": ""})
+    statistics["n_p_values"] = ((), p_values.size, {"units": ""})
+    parts = (chains, *passages.values())
+    return CaseResult(
+        {"statistics": statistics},
+        times.compile_s + sum(part.compile_s for part in parts),
+        times.run_s + sum(part.run_s for part in parts),
+        sum(part.n_resumed for part in parts),
+    )
+
+
+def geometric_sums(ratio: float, n_intervals: int) -> tuple[float, float]:
+    """Sum of ratio^k over k = 0 to K, and what the printed closed form of equation 2.68 gives for it.
+
+    >>> geometric_sums(0.5, 2)
+    (1.75, 1.5)
+    """
+    return sum(ratio**k for k in range(n_intervals + 1)), 1.0 + ratio**n_intervals / (1.0 - ratio)
+
+
+def crossing_times(indices: NDArray[np.integer[Any]], last: int) -> tuple[int, int]:
+    """Updates and crossings between both ends of a ladder, up to the last crossing.
+
+    Args:
+        indices: of a chain that begins at index 0 [draw].
+        last: index of the other end.
+
+    Returns:
+        Updates made until the last crossing, and crossings.
+
+    >>> crossing_times(np.array([1, 2, 1, 0, 0, 1]), 2)
+    (4, 2)
+    """
+    aim, n_crossings, n_updates = last, 0, 0
+    at_ends = np.flatnonzero((indices == 0) | (indices == last))
+    for place in at_ends:
+        if indices[place] == aim:
+            n_crossings, n_updates = n_crossings + 1, int(place) + 1
+            aim = last - aim
+    return n_updates, n_crossings
+
+
+def _chains(settings: Settings, context: RunContext) -> Chains:
+    kernel = simulated_tempering(
+        joined(), sigmoidal_schedule(settings.n_ladder), settings.step_size, settings.n_steps
+    )
+
+    def initial(key: Array, parameters: Any) -> TemperingState:
+        start = base().draw(standard_normal(jax.random.fold_in(key, 0), (1,)))
+        return kernel.init(jax.random.fold_in(key, 1), start)
+
+    def record(state: TemperingState, info: Any) -> dict[str, Array]:
+        return {
+            "index": state.index,
+            "log_target_weight": state.log_target_weight,
+            "log_base_weight": state.log_base_weight,
+            "n_not_finite": info.n_not_finite,
+        }
+
+    return run_chains(
+        context,
+        ("simulated_tempering",),
+        Sampler(lambda parameters: kernel, initial, record),
+        n_draws=settings.n_draws,
+        n_chains=settings.n_chains,
+        sweep={"target": [0.0]},
+        block_size=settings.block_size,
+    )
+
+
+def _passages(settings: Settings, context: RunContext, update: str) -> Chains:
+    """Chains on flat ladders of several lengths in one program.
+
+    Ladders share the length of the longest; the weights of indices past their own end are zero, and a proposal to go
+    there is refused, which at the end of a ladder has the same law as the only proposal being the way back.
+    """
+    longest = max(settings.passage_intervals)
+    flat = bridge(lambda x: 0.5 * jnp.sum(x**2) + 0.5 * jnp.log(2.0 * jnp.pi), _standard())
+
+    def build(parameters: Any) -> Any:
+        inside = jnp.arange(longest + 1, dtype=float) <= parameters["n_intervals"]
+        log_weights = jnp.where(inside, 0.0, -jnp.inf)
+        return simulated_tempering(
+            flat, linear_schedule(longest), 1.0, 1, index_update=update, log_weights=log_weights
+        )
+
+    def initial(key: Array, parameters: Any) -> TemperingState:
+        return build(parameters).init(key, jnp.zeros(1))
+
+    return run_chains(
+        context,
+        ("passage", update),
+        Sampler(build, initial, lambda state, info: {"index": state.index.astype(jnp.int16)}),
+        n_draws=settings.n_passage_draws,
+        n_chains=max(2, settings.n_chains // 2),
+        sweep={"n_intervals": settings.passage_intervals},
+        block_size=settings.block_size,
+    )
+
+
+def _standard() -> Any:
+    return gaussian_base(jnp.zeros(1), jnp.ones(1))
+
+
+def _estimators(settings: Settings, chains: Chains) -> xr.Dataset:
+    """Estimates of log Z = 0 of each chain, from counts of visits and from conditional probabilities."""
+    draws = {name: array[0] for name, array in chains.draws.items()}
+    index, target, reference = draws["index"], draws["log_target_weight"], draws["log_base_weight"]
+    visits = np.stack([(index == end).sum(axis=1) for end in (settings.n_ladder, 0)]).astype(float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        counts = np.where(visits.min(axis=0) > 0.0, np.log(visits[0] / visits[1]), np.nan)
+    conditional = logsumexp(target, axis=1) - logsumexp(reference, axis=1)
+    short = index[:, :_SHORT]
+    unvisited = ~((short == settings.n_ladder).any(axis=1) & (short == 0).any(axis=1))
+    early = logsumexp(target[:, :_SHORT], axis=1) - logsumexp(reference[:, :_SHORT], axis=1)
+    known = np.isfinite(counts)
+    ratio, error = _variance_ratio(conditional[known], counts[known])
+    variables: dict[str, Any] = {
+        "log_normaliser_counts": ("chain", counts, {"units": "nats"}),
+        "log_normaliser_conditional": ("chain", conditional, {"units": "nats"}),
+        "log_normaliser": ((), log_evidence(target, reference), {"units": "nats"}),
+        "log_normaliser_error": ((), log_evidence_error(target, reference), {"units": "nats"}),
+        "variance_ratio": ((), ratio, {"units": ""}),
+        "variance_ratio_error": ((), error, {"units": ""}),
+        "n_unvisited": ((), unvisited.sum(), {"units": "chains"}),
+        "finite_unvisited": ((), np.isfinite(early[unvisited]).mean() if unvisited.any() else np.nan),
+        "n_not_finite": ("chain", draws["n_not_finite"].sum(axis=1, dtype=int), {"units": "trajectories"}),
+    }
+    return xr.Dataset(variables, coords={"chain": np.arange(len(index))})
+
+
+def _variance_ratio(first: FloatArray, second: FloatArray) -> tuple[float, float]:
+    """Variance of the first over that of the second, paired, with its jackknife error."""
+    n = first.size
+    if n < 3 or not second.var() > 0.0:
+        return np.nan, np.nan
+    whole = first.var(ddof=1) / second.var(ddof=1)
+    left_out = np.array(
+        [np.delete(first, i).var(ddof=1) / np.delete(second, i).var(ddof=1) for i in range(n)]
+    )
+    return float(whole), float(np.sqrt((n - 1) / n * np.sum((left_out - left_out.mean()) ** 2)))
+
+
+def _crossings(settings: Settings, passages: dict[str, Chains]) -> xr.Dataset:
+    """Mean updates of a crossing, its error over chains, and the exponent of its growth with the ladder's length."""
+    lengths = np.array(settings.passage_intervals)
+    shape = (len(passages), lengths.size)
+    mean, error = np.full(shape, np.nan), np.full(shape, np.nan)
+    for row, chains in enumerate(passages.values()):
+        for column, last in enumerate(lengths):
+            found = np.array([crossing_times(c, int(last)) for c in chains.draws["index"][column]], float)
+            updates, crossings = found.T
+            if crossings.sum() > 0.0:
+                mean[row, column] = updates.sum() / crossings.sum()
+                residual = updates - mean[row, column] * crossings
+                error[row, column] = residual.std(ddof=1) * np.sqrt(len(found)) / crossings.sum()
+    centred = np.log(lengths) - np.log(lengths).mean()
+    slopes = np.log(mean) @ centred / np.sum(centred**2)
+    slope_errors = np.sqrt((error / mean) ** 2 @ (centred / np.sum(centred**2)) ** 2)
+    variables: dict[str, Any] = {
+        "crossing_updates": (("index_update", "n_intervals"), mean, {"units": "updates"}),
+        "crossing_updates_error": (("index_update", "n_intervals"), error, {"units": "updates"}),
+        "crossing_exponent": ("index_update", slopes, {"units": ""}),
+        "crossing_exponent_error": ("index_update", slope_errors, {"units": ""}),
+    }
+    return xr.Dataset(variables, coords={"index_update": list(passages), "n_intervals": lengths})
+
+
+def _index_draws(settings: Settings, context: RunContext) -> FloatArray:
+    """P-values of chi-squared tests of both ways to draw an index, at several energy differences."""
+    ladder = linear_schedule(settings.n_ladder)
+    key = stream(context.seed, context.study, "index draws")
+
+    def draws(key: Array, delta: Array) -> tuple[Array, Array]:
+        uniforms = jax.random.uniform(key, (2, settings.n_index_draws))
+        logits = -jnp.asarray(ladder) * (delta - _SLOPE)
+        closed = jax.vmap(lambda u: draw_geometric_index(u, delta, settings.n_ladder, _SLOPE))
+        listed = jax.vmap(lambda u: draw_categorical_index(u, logits))
+        return closed(uniforms[0]), listed(uniforms[1])
+
+    program = jax.jit(draws)
+    p_values = []
+    for i, delta in enumerate(_DELTAS):
+        logits = -ladder * (delta - _SLOPE)
+        expected = settings.n_index_draws * np.exp(logits - logsumexp(logits))
+        for indices in program(jax.random.fold_in(key, i), jnp.asarray(delta)):
+            counts = np.bincount(np.asarray(indices), minlength=expected.size)
+            p_values.append(_chi_squared(counts, expected))
+    return np.array(p_values)
+
+
+def _chi_squared(counts: NDArray[np.integer[Any]], expected: FloatArray) -> float:
+    """P-value; categories with few expected draws are put together."""
+    rare = expected < _LEAST_EXPECTED
+    observed, wanted = counts[~rare].astype(float), expected[~rare]
+    if rare.any():
+        observed, wanted = (
+            np.append(observed, counts[rare].sum()),
+            np.append(wanted, expected[rare].sum()),
+        )
+    statistic = float(np.sum((observed - wanted) ** 2 / wanted))
+    return float(stats.chi2.sf(statistic, wanted.size - 1))

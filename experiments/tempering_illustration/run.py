@@ -1,0 +1,36 @@
+# Question: how does continuous tempering move between modes, and what do variational approximations miss, where
+# everything is known? Source: PhD thesis, figure 2.13, sections 2.3.3 and 5.2 to 5.5, appendix C.
+# One case: python -m experiments.run study=tempering_illustration design=bimodal out=x.nc
+"""Dispatches a case to its design."""
+
+from auxmc.engine.lanes import RunContext
+from auxmc.engine.results import CaseResult
+from auxmc.engine.seeds import stream
+from auxmc.engine.stopwatch import stopwatch
+from experiments.tempering_illustration.bimodal import run_bimodal
+from experiments.tempering_illustration.exact import path_curves, path_statistics
+from experiments.tempering_illustration.fits import fit_groups
+from experiments.tempering_illustration.ladder import run_ladder
+from experiments.tempering_illustration.settings import Settings
+
+__all__ = ["run"]
+
+
+def run(settings: Settings, context: RunContext) -> CaseResult:
+    """Runs one case.
+
+    Returns:
+        Group `statistics`, and `curves` where there are any.
+    """
+    if settings.design == "bimodal":
+        return run_bimodal(settings, context)
+    if settings.design == "ladder":
+        return run_ladder(settings, context)
+    with stopwatch() as times:
+        key = stream(context.seed, context.study, "gradients")
+        statistics, curves = fit_groups(settings.n_gradient_draws, settings.gradient_dim, key)
+        statistics = statistics.merge(path_statistics())
+        curves = curves.merge(path_curves())
+    for name in statistics.data_vars:
+        statistics[name].attrs.setdefault("units", "")
+    return CaseResult({"statistics": statistics, "curves": curves}, times.compile_s, times.run_s, 0)

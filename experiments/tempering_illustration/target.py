@@ -1,0 +1,37 @@
+"""The target with two modes, its base, and the exact path between them."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from auxmc.models.bridge import Bridge, GaussianBase, bridge, gaussian_base
+from auxmc.models.bridge_oracles import PathOracle, path_oracle
+from auxmc.models.scalar_mixture import TWO_MODES
+
+__all__ = ["POINTS", "base", "joined", "oracle"]
+
+POINTS: NDArray[np.float64] = np.linspace(-100.0, 100.0, 4_001)
+"""Grid of the quadratures: over twelve standard deviations of the base on either side."""
+
+
+def base() -> GaussianBase:
+    """Gaussian with the mean and the variance of the target."""
+    return gaussian_base(jnp.array([TWO_MODES.mean]), jnp.array([TWO_MODES.sd]))
+
+
+def joined(log_zeta: Array | float = 0.0) -> Bridge:
+    """Target and base as kernels want them."""
+    return bridge(TWO_MODES.energy, base(), log_zeta)
+
+
+@functools.cache
+def oracle(log_zeta: float = 0.0) -> PathOracle:
+    """Exact quantities of the path."""
+    target = -np.asarray(jax.jit(TWO_MODES.log_density)(POINTS)) + log_zeta
+    standard = (POINTS - TWO_MODES.mean) / TWO_MODES.sd
+    reference = 0.5 * standard**2 + np.log(TWO_MODES.sd) + 0.5 * np.log(2.0 * np.pi)
+    return path_oracle(POINTS, target, reference)

@@ -1,0 +1,38 @@
+"""Handwritten digits that ship with the package (digits.md). NumPy and the standard library only."""
+
+import io
+import lzma
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["N_PIXELS", "Digits", "read_digits"]
+
+N_PIXELS = 784
+"""Pixels of an image: 28 rows of 28."""
+
+_FILE = Path(__file__).with_name("digits.npy.xz")
+
+
+class Digits(NamedTuple):
+    """Images and what they show.
+
+    Attributes:
+        images: grey levels, 0 for paper to 255 for ink (uint8) [image, 784], row by row.
+        labels: the digits (uint8) [image].
+    """
+
+    images: NDArray[np.uint8]
+    labels: NDArray[np.uint8]
+
+
+def read_digits() -> Digits:
+    """The 10 000 digits, sorted by label.
+
+    >>> read_digits().images.shape
+    (10000, 784)
+    """
+    table = np.load(io.BytesIO(lzma.decompress(_FILE.read_bytes())))
+    return Digits(table[:, 1:], table[:, 0])

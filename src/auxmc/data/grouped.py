@@ -1,0 +1,166 @@
+"""Reads rows that belong to groups: an outcome and regressors, some of which belong to the group as a whole.
+
+Needs the standard library and NumPy alone: the workflow imports it before it starts anything.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auxmc.data.tables import (
+    Table,
+    as_numbers,
+    check_not_missing,
+    check_rows,
+    column_names,
+    fail,
+    listed,
+    nearest_name,
+    read_table,
+)
+
+__all__ = ["RADON_COLUMNS", "RADON_FILE", "GroupedColumns", "GroupedData", "read_grouped"]
+
+RADON_FILE = Path(__file__).with_name("radon.csv")
+"""Radon in homes in Minnesota, which ships with the package; radon.md says where it comes from."""
+
+
+class GroupedColumns(NamedTuple):
+    """Which columns of a table mean what.
+
+    Attributes:
+        outcome: column of the outcome.
+        group: column that says to which group a row belongs; any text.
+        row_regressors: columns that may differ within a group.
+        group_regressors: columns with one value for all rows of a group.
+    """
+
+    outcome: str
+    group: str
+    row_regressors: tuple[str, ...]
+    group_regressors: tuple[str, ...]
+
+
+RADON_COLUMNS = GroupedColumns("log_radon", "county", ("first_floor",), ("log_uranium",))
+"""Columns of the radon data, regressors in the order of the published model."""
+
+
+class GroupedData(NamedTuple):
+    """Rows that belong to groups.
+
+    Attributes:
+        outcome: numbers as in the file [row].
+        group: number of the row's group, from 0 in the order in which groups appear [row].
+        group_names: as written in the file [group].
+        regressors: numbers as in the file, those of rows first, then those of groups [row, regressor].
+        regressor_names: column names [regressor].
+    """
+
+    outcome: NDArray[np.float64]
+    group: NDArray[np.int64]
+    group_names: tuple[str, ...]
+    regressors: NDArray[np.float64]
+    regressor_names: tuple[str, ...]
+
+
+def read_grouped(path: str | os.PathLike[str], columns: GroupedColumns, min_rows: int = 4) -> GroupedData:
+    """Reads a table with a header; columns that are not named are passed over.
+
+    Separators, quotes and encoding as for `reading.read_labelled`.
+
+    Args:
+        path: the file.
+        columns: outcome, group and regressors.
+        min_rows: smallest number of rows below the header.
+
+    Returns:
+        The data, rows in the order of the file.
+
+    Raises:
+        DataError: the file cannot be read as such a table. Rows in messages are line numbers in the file.
+    """
+    table = read_table(path)
+    names = column_names(table)
+    rows = Table(table.path, table.rows[1:], table.lines[1:])
+    check_rows(rows, names, min_rows)
+    places = _places(path, names, columns)
+    check_not_missing(rows, names, [places[columns.group]])
+    regressors = (*columns.row_regressors, *columns.group_regressors)
+    wanted = [columns.outcome, *regressors]
+    hint = f"; columns of numbers are the outcome '{columns.outcome}' and the regressors {listed(list(regressors))}"
+    numbers = as_numbers(rows, names, [places[name] for name in wanted], hint)
+    for name, values in zip(wanted, numbers.T, strict=True):
+        if np.all(values == values[0]):
+            role = (
+                "an outcome that never changes has no regression; name another column as the outcome"
+                if name == columns.outcome
+                else "it cannot be told from the intercept; remove it from the regressors"
+            )
+            fail(path, f"column '{name}': every row has the value {values[0]:g}, so {role}")
+    written = [cells[places[columns.group]] for cells in rows.rows]
+    group_names = tuple(dict.fromkeys(written))
+    _check_groups(path, columns.group, group_names, len(written))
+    number_of = {name: number for number, name in enumerate(group_names)}
+    group = np.array([number_of[name] for name in written])
+    for name in columns.group_regressors:
+        _check_constant_within_groups(rows, name, numbers[:, wanted.index(name)], group, group_names)
+    return GroupedData(numbers[:, 0], group, group_names, numbers[:, 1:], regressors)
+
+
+def _places(path: str | os.PathLike[str], names: list[str], columns: GroupedColumns) -> dict[str, int]:
+    """Index of every named column."""
+    roles = [
+        ("outcome", columns.outcome),
+        ("group", columns.group),
+        *(("row_regressors", name) for name in columns.row_regressors),
+        *(("group_regressors", name) for name in columns.group_regressors),
+    ]
+    if len(roles) == 2:
+        fail(path, "no regressor is named; name one or more columns in row_regressors or group_regressors")
+    places: dict[str, int] = {}
+    for role, name in roles:
+        if name not in names:
+            fail(
+                path, f"{role}: there is no column '{name}', only {listed(names)}{nearest_name(name, names)}"
+            )
+        if name in places:
+            first = next(other for other, known in roles if known == name)
+            fail(path, f"column '{name}' is named twice, in {first} and in {role}; name it once")
+        places[name] = names.index(name)
+    return places
+
+
+def _check_groups(path: str | os.PathLike[str], column: str, group_names: Sequence[str], n_rows: int) -> None:
+    if len(group_names) == 1:
+        fail(
+            path, f"column '{column}': every row is in the group '{group_names[0]}'; at least two are needed"
+        )
+    if len(group_names) == n_rows:
+        fail(
+            path,
+            f"column '{column}': every row is a group of its own, so that groups and noise cannot be told "
+            "apart; name a column whose values repeat",
+        )
+
+
+def _check_constant_within_groups(
+    rows: Table,
+    name: str,
+    values: NDArray[np.float64],
+    group: NDArray[np.int64],
+    group_names: Sequence[str],
+) -> None:
+    _, first = np.unique(group, return_index=True)
+    odd = np.flatnonzero(values != values[first][group])
+    if odd.size:
+        row, other = int(odd[0]), int(first[group[odd[0]]])
+        fail(
+            rows.path,
+            f"column '{name}': group '{group_names[group[row]]}' has the value {values[other]:g} in row "
+            f"{rows.lines[other]} and {values[row]:g} in row {rows.lines[row]}; a group regressor has one value in "
+            "a group: correct it or name it in row_regressors",
+        )

@@ -1,0 +1,246 @@
+"""Estimates of a log normaliser, and of target and base expectations, from weights along a tempering path.
+
+Chains are pooled by adding weighted sums before they are divided or their logs taken. All weights come as logs. Every
+estimate is of log(Z / zeta) plus `log_zeta`, which is added here and nowhere else.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+
+__all__ = [
+    "Bounds",
+    "Evidence",
+    "Moments",
+    "annealed_evidence",
+    "bidirectional_bounds",
+    "log_evidence",
+    "log_evidence_error",
+    "running_log_evidence",
+    "weighted_moments",
+]
+
+Float64Array = NDArray[np.float64]
+
+_MIN_BATCHES = 4
+
+
+class Evidence(NamedTuple):
+    """Estimate of a log normaliser.
+
+    Attributes:
+        value: in nats.
+        standard_error: by the delta method, in nats; NaN where there is nothing to estimate it from.
+    """
+
+    value: float
+    standard_error: float
+
+
+class Moments(NamedTuple):
+    """Weighted moments.
+
+    Attributes:
+        mean: [dim].
+        covariance: [dim, dim], divisor the sum of the weights.
+    """
+
+    mean: Float64Array
+    covariance: Float64Array
+
+
+class Bounds(NamedTuple):
+    """Stochastic bounds on log normalisers [item] from annealed runs in both directions.
+
+    Attributes:
+        lower: log of the mean forward weight, below the truth in expectation.
+        upper: minus the log of the mean reverse weight, above the truth in expectation.
+        upper_arithmetic: log of the mean of the inverse reverse weights: never below `upper`, and much above it where
+            the weights have heavy tails.
+    """
+
+    lower: Float64Array
+    upper: Float64Array
+    upper_arithmetic: Float64Array
+
+
+def log_evidence(log_target_weights: ArrayLike, log_base_weights: ArrayLike, log_zeta: float = 0.0) -> float:
+    """Log normaliser from states of tempered chains: log zeta + log sum w_1 - log sum w_0.
+
+    Args:
+        log_target_weights: log densities (or probabilities) of the target's end of the path given each state; any
+            shape, all chains together.
+        log_base_weights: the same of the base's end.
+        log_zeta: guess of the log normaliser that the target's energy contains, in nats. For simulated tempering with
+            weights w_k add w_0 - w_K.
+
+    Raises:
+        ValueError: shapes differ, there is no state, or a log weight is NaN or plus infinity.
+
+    Source: PhD thesis, Eqs. 5.33 to 5.36 and 2.74.
+
+    >>> round(log_evidence([0.0, 0.5], [1.0, 1.5], log_zeta=3.0), 12)
+    2.0
+    """
+    target, base = _pair(log_target_weights, log_base_weights)
+    return float(log_zeta + logsumexp(target) - logsumexp(base))
+
+
+def running_log_evidence(
+    log_target_weights: ArrayLike, log_base_weights: ArrayLike, log_zeta: float = 0.0
+) -> Float64Array:
+    """Estimates after every draw, chains pooled.
+
+    Args:
+        log_target_weights: [chain, draw].
+        log_base_weights: [chain, draw].
+        log_zeta: as in `log_evidence`.
+
+    Returns:
+        [draw]; element i uses draws 0 to i of all chains.
+    """
+    target, base = _pair(log_target_weights, log_base_weights)
+    _require_chains(target)
+
+    def running(values: Float64Array) -> Float64Array:
+        return np.logaddexp.accumulate(np.asarray(logsumexp(values, axis=0)))
+
+    return np.asarray(log_zeta + running(target) - running(base), dtype=np.float64)
+
+
+def log_evidence_error(
+    log_target_weights: ArrayLike, log_base_weights: ArrayLike, n_batches: int | None = None
+) -> float:
+    """Standard error of `log_evidence`, by the delta method.
+
+    With two chains or more they are the independent units; a single chain is cut into batches.
+
+    Args:
+        log_target_weights: [chain, draw].
+        log_base_weights: [chain, draw].
+        n_batches: batches of a single chain; by default the square root of its length. They must be long beside the
+            autocorrelation time.
+
+    Returns:
+        Standard error in nats; NaN for a single chain with fewer draws than 4 batches take.
+
+    Raises:
+        ValueError: arrays are not [chain, draw].
+    """
+    target, base = _pair(log_target_weights, log_base_weights)
+    _require_chains(target)
+    if len(target) == 1:
+        n = target.shape[1]
+        n_batches = max(_MIN_BATCHES, round(math.sqrt(n))) if n_batches is None else n_batches
+        length = n // n_batches
+        if length < 1 or n_batches < 2:
+            return math.nan
+        # The draws left over are the first ones, furthest from equilibrium.
+        target, base = (
+            values[0, n - n_batches * length :].reshape(n_batches, length) for values in (target, base)
+        )
+    log_ratios = [_relative(np.asarray(logsumexp(values, axis=1))) for values in (target, base)]
+    return _error_of_mean(log_ratios[0] - log_ratios[1])
+
+
+def weighted_moments(log_weights: ArrayLike, positions: ArrayLike) -> Moments:
+    """Expectation and covariance under the target (or base) from weighted states.
+
+    Args:
+        log_weights: of each state, in nats [...]; all chains together.
+        positions: [..., dim].
+
+    Raises:
+        ValueError: shapes do not agree, a weight is NaN or plus infinity, or all weights are zero.
+
+    Source: PhD thesis, Eqs. 5.28 and 5.30.
+    """
+    values = np.asarray(positions, dtype=np.float64)
+    logs = _log_weights(log_weights, "log_weights")
+    if values.shape[:-1] != logs.shape:
+        raise ValueError(f"positions must be log_weights' shape {logs.shape} and [dim], got {values.shape}")
+    values, logs = values.reshape(-1, values.shape[-1]), logs.ravel()
+    total = logsumexp(logs)
+    if not math.isfinite(total):
+        raise ValueError("log_weights: all weights are zero")
+    weights = np.exp(logs - total)
+    mean = weights @ values
+    centred = values - mean
+    return Moments(mean, (centred * weights[:, None]).T @ centred)
+
+
+def annealed_evidence(log_weights: ArrayLike, log_zeta: float = 0.0) -> Evidence:
+    """Log normaliser from independent annealed runs: log zeta + log of the mean weight.
+
+    Args:
+        log_weights: of each run, in nats [...]; minus infinity for a weight of zero.
+        log_zeta: guess of the log normaliser that the target's energy contains.
+
+    Returns:
+        Estimate; where the largest weights dominate its standard error is too small.
+
+    Source: PhD thesis, section 5.2.
+    """
+    logs = _log_weights(log_weights, "log_weights").ravel()
+    value = float(log_zeta + logsumexp(logs) - math.log(logs.size))
+    return Evidence(value, _error_of_mean(_relative(logs)) if math.isfinite(value) else math.nan)
+
+
+def bidirectional_bounds(forward: ArrayLike, reverse: ArrayLike, log_zeta: ArrayLike = 0.0) -> Bounds:
+    """Stochastic lower and upper bounds on log normalisers (bidirectional Monte Carlo).
+
+    Args:
+        forward: log weights of runs from base to target [..., run].
+        reverse: log weights of runs from an exact target draw to the base, along the reversed ladder [..., run].
+        log_zeta: guess that the target's energy contains, one number or [...].
+
+    Returns:
+        Bounds [...]; for independent items the bounds on the joint log normaliser are their sums.
+
+    Source: PhD thesis, section 5.2; Grosse, Ghahramani and Adams 2015.
+    """
+    logs, back = _log_weights(forward, "forward"), _log_weights(reverse, "reverse")
+    zeta = np.asarray(log_zeta, dtype=np.float64)
+
+    def log_mean(values: Float64Array) -> Float64Array:
+        return np.asarray(logsumexp(values, axis=-1) - math.log(values.shape[-1]), dtype=np.float64)
+
+    return Bounds(zeta + log_mean(logs), zeta - log_mean(back), zeta + log_mean(-back))
+
+
+def _pair(target: ArrayLike, base: ArrayLike) -> tuple[Float64Array, Float64Array]:
+    pair = _log_weights(target, "log_target_weights"), _log_weights(base, "log_base_weights")
+    if pair[0].shape != pair[1].shape:
+        raise ValueError(
+            f"log_target_weights and log_base_weights must have one shape, got {pair[0].shape} and {pair[1].shape}"
+        )
+    return pair
+
+
+def _log_weights(values: ArrayLike, name: str) -> Float64Array:
+    array = np.asarray(values, dtype=np.float64)
+    if array.size == 0:
+        raise ValueError(f"{name} is empty")
+    n_bad = int(np.sum(np.isnan(array) | (array == np.inf)))
+    if n_bad:
+        raise ValueError(f"{name}: {n_bad} of {array.size} values are NaN or plus infinity")
+    return array
+
+
+def _require_chains(array: Float64Array) -> None:
+    if array.ndim != 2:
+        raise ValueError(f"log weights must be [chain, draw], got shape {array.shape}")
+
+
+def _relative(log_values: Float64Array) -> Float64Array:
+    """Values in units of their mean."""
+    return np.asarray(np.exp(log_values - logsumexp(log_values)) * log_values.size, dtype=np.float64)
+
+
+def _error_of_mean(values: Float64Array) -> float:
+    if values.size < 2:
+        return math.nan
+    return float(np.std(values, ddof=1) / math.sqrt(values.size))

@@ -1,0 +1,299 @@
+"""Hamiltonian Monte Carlo at a given inverse temperature on the path from a base to a target, and its parts."""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from auxmc.models.bridge import Bridge
+from auxmc.numerics.random import standard_normal
+
+__all__ = [
+    "INTEGRATORS",
+    "End",
+    "TemperedInfo",
+    "TemperedMove",
+    "TemperedNoise",
+    "TemperedState",
+    "check_settings",
+    "choose",
+    "judge",
+    "kinetic_energy",
+    "normal_numbers",
+    "refreshed",
+    "state_at",
+    "tempered_hmc",
+    "trajectory",
+]
+
+INTEGRATORS = ("drift_kick_drift", "kick_drift_kick")
+"""Orders of the parts of a leapfrog step; both evaluate one gradient a step."""
+
+
+class TemperedState(NamedTuple):
+    """Position and momentum of a chain with the energies at the position.
+
+    Attributes:
+        position: current point [dim].
+        momentum: current momentum [dim], used where refreshment is partial.
+        target_energy: energy of the target plus log zeta, in nats.
+        base_energy: energy of the base, in nats.
+        gradients: of these two ([dim], [dim]) where the integrator starts with a kick, else empty.
+    """
+
+    position: Array
+    momentum: Array
+    target_energy: Array
+    base_energy: Array
+    gradients: tuple[Array, ...]
+
+    @property
+    def delta(self) -> Array:
+        """Energy of the target plus log zeta minus that of the base, in nats."""
+        return self.target_energy - self.base_energy
+
+
+class TemperedInfo(NamedTuple):
+    """What one update did.
+
+    Attributes:
+        accepted: whether the end of the trajectory was accepted (bool).
+        acceptance_probability: min(1, exp(-energy_change)), 0 where the energy is not finite.
+        energy_change: energy at the end minus at the start, in nats; infinite where it is not finite.
+        n_gradients: evaluations of the two gradients (int32).
+        n_not_finite: trajectories with an energy that is not finite, 0 or 1 (int32).
+    """
+
+    accepted: Array
+    acceptance_probability: Array
+    energy_change: Array
+    n_gradients: Array
+    n_not_finite: Array
+
+
+class TemperedNoise(NamedTuple):
+    """Random numbers of an update at a fixed temperature: normal [dim], log of the accept uniform."""
+
+    normal: Array
+    log_uniform: Array
+
+
+class TemperedMove(NamedTuple):
+    """A family of transition operators, one for each inverse temperature, as pure functions.
+
+    Attributes:
+        init: maps (key, position) to a TemperedState with a momentum drawn from its law.
+        draw: maps a key to TemperedNoise.
+        apply: maps (noise, state, inverse temperature) to (state, info).
+    """
+
+    init: Callable[[Array, Array], TemperedState]
+    draw: Callable[[Array], TemperedNoise]
+    apply: Callable[[TemperedNoise, TemperedState, Array], tuple[TemperedState, TemperedInfo]]
+
+
+def tempered_hmc(
+    bridge: Bridge,
+    step_size: Array | float,
+    n_steps: int,
+    *,
+    refreshment: float = 1.0,
+    integrator: str = "drift_kick_drift",
+    dtype: Any = jnp.float64,
+) -> TemperedMove:
+    """Hamiltonian Monte Carlo with identity mass at a given inverse temperature.
+
+    Args:
+        bridge: target and base.
+        step_size: of the leapfrog integrator, positive scalar; may be traced.
+        n_steps: leapfrog steps of an update, each with one evaluation of the gradients.
+        refreshment: c in (0, 1]: the momentum becomes c n + sqrt(1 - c^2) p, n being standard normal. After a
+            rejection the momentum is reversed, after an acceptance it is kept.
+        integrator: one of `INTEGRATORS`.
+        dtype: of the position.
+
+    Returns:
+        TemperedMove that leaves the path's density at the inverse temperature invariant, jointly with a standard
+        normal momentum. A trajectory whose end has an energy that is not finite is rejected and counted.
+
+    Raises:
+        ValueError: n_steps is not positive, refreshment is not in (0, 1], or there is no such integrator.
+
+    Source: PhD thesis, section 5.6.1; partial refreshment by Horowitz 1991.
+    """
+    check_settings(n_steps, refreshment, integrator)
+    kick_first = integrator == "kick_drift_kick"
+
+    def init(key: Array, position: Array) -> TemperedState:
+        momentum = normal_numbers(key, position.shape, position.dtype)
+        return state_at(bridge, position, momentum, kick_first)
+
+    def draw(key: Array) -> TemperedNoise:
+        return TemperedNoise(
+            normal_numbers(jax.random.fold_in(key, 0), (bridge.dimension,), dtype),
+            -jax.random.exponential(jax.random.fold_in(key, 1), dtype=dtype),
+        )
+
+    def apply(
+        noise: TemperedNoise, state: TemperedState, inverse_temperature: Array
+    ) -> tuple[TemperedState, TemperedInfo]:
+        def mix(target: Array, base: Array) -> Array:
+            return inverse_temperature * target + (1.0 - inverse_temperature) * base
+
+        def force(_: Array, energies: Any, gradients: tuple[Array, Array]) -> Array:
+            return mix(*gradients)
+
+        momentum = refreshed(state.momentum, noise.normal, refreshment)
+        end = trajectory(bridge, force, state, state.position, momentum, step_size, n_steps, kick_first)
+        change = (
+            mix(end.state.target_energy, end.state.base_energy)
+            + kinetic_energy(end.state.momentum)
+            - mix(state.target_energy, state.base_energy)
+            - kinetic_energy(momentum)
+        )
+        info = judge(change, noise.log_uniform, n_steps)
+        kept = state._replace(momentum=-momentum)
+        return choose(info.accepted, end.state, kept), info
+
+    return TemperedMove(init, draw, apply)
+
+
+class End(NamedTuple):
+    """End of a trajectory.
+
+    Attributes:
+        position: x [dim], or a tuple of x and further coordinates.
+        momentum: of the same structure.
+        state: x, its momentum and what was evaluated there.
+    """
+
+    position: Any
+    momentum: Any
+    state: TemperedState
+
+
+def trajectory(
+    bridge: Bridge,
+    force: Callable[[Any, Any, Any], Any],
+    start: TemperedState,
+    position: Any,
+    momentum: Any,
+    step_size: Array | float,
+    n_steps: int,
+    kick_first: bool,
+    inverse_mass: Any = 1.0,
+) -> End:
+    """Leapfrog steps of a position that is x, or a tuple of x and further coordinates.
+
+    Args:
+        bridge: target and base.
+        force: maps (position, energies, gradients) at a point to the derivative of the potential, of the structure of
+            the position.
+        start: x with what was evaluated there.
+        position: at the start.
+        momentum: at the start, of the structure of the position.
+        step_size: negative to go backward.
+        n_steps: number of steps, each with one evaluation of the gradients.
+        kick_first: order of the parts of a step: kick, drift, kick; otherwise drift, kick, drift.
+        inverse_mass: of each member of a tuple.
+    """
+
+    def add(factor: Any, direction: Any, to: Any) -> Any:
+        return jax.tree.map(lambda d, x: x + factor * d, direction, to)
+
+    def velocity(momentum: Any) -> Any:
+        if isinstance(momentum, tuple):
+            return tuple(m * p for m, p in zip(inverse_mass, momentum, strict=True))
+        return momentum
+
+    def drift_kick_drift(_: int, loop: tuple[Any, Any]) -> tuple[Any, Any]:
+        position, momentum = loop
+        position = add(0.5 * step_size, velocity(momentum), position)
+        evaluated = bridge.energies_and_gradients(_first(position))
+        momentum = add(-step_size, force(position, *evaluated), momentum)
+        return add(0.5 * step_size, velocity(momentum), position), momentum
+
+    def kick_drift_kick(_: int, loop: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        position, momentum, evaluated = loop
+        momentum = add(-0.5 * step_size, force(position, *evaluated), momentum)
+        position = add(step_size, velocity(momentum), position)
+        evaluated = bridge.energies_and_gradients(_first(position))
+        return position, add(-0.5 * step_size, force(position, *evaluated), momentum), evaluated
+
+    if kick_first:
+        evaluated: Any = ((start.target_energy, start.base_energy), start.gradients)
+        position, momentum, evaluated = lax.fori_loop(
+            0, n_steps, kick_drift_kick, (position, momentum, evaluated)
+        )
+        energies, gradients = evaluated
+    else:
+        position, momentum = lax.fori_loop(0, n_steps, drift_kick_drift, (position, momentum))
+        energies, gradients = bridge.energies(_first(position)), ()
+    end = TemperedState(_first(position), _first(momentum), energies[0], energies[1], gradients)
+    return End(position, momentum, end)
+
+
+def _first(position: Any) -> Any:
+    return position[0] if isinstance(position, tuple) else position
+
+
+def state_at(bridge: Bridge, position: Array, momentum: Array, with_gradients: bool) -> TemperedState:
+    """State with what a trajectory needs to know about its start."""
+    if with_gradients:
+        energies, gradients = bridge.energies_and_gradients(position)
+        return TemperedState(position, momentum, *energies, gradients)
+    return TemperedState(position, momentum, *bridge.energies(position), ())
+
+
+def refreshed(momentum: Array, normal: Array, refreshment: float) -> Array:
+    """c n + sqrt(1 - c^2) p; the normal numbers themselves where c is 1."""
+    if refreshment == 1.0:
+        return normal
+    return refreshment * normal + math.sqrt(1.0 - refreshment**2) * momentum
+
+
+def judge(change: Array, log_uniform: Array, n_steps: int) -> TemperedInfo:
+    """Accepts with probability min(1, exp(-change)); a change that is not finite is a counted rejection."""
+    finite = jnp.isfinite(change)
+    change = jnp.where(finite, change, jnp.inf)
+    return TemperedInfo(
+        accepted=log_uniform < -change,
+        acceptance_probability=jnp.exp(-jnp.maximum(change, 0.0)),
+        energy_change=change,
+        n_gradients=jnp.full((), n_steps, jnp.int32),
+        n_not_finite=(~finite).astype(jnp.int32),
+    )
+
+
+def choose(accepted: Array, proposed: Any, kept: Any) -> Any:
+    """The proposed pytree if accepted, else the one that is kept."""
+    return jax.tree.map(lambda new, old: jnp.where(accepted, new, old), proposed, kept)
+
+
+def kinetic_energy(momentum: Array) -> Array:
+    """Half the squared length of a momentum of unit mass."""
+    return 0.5 * jnp.sum(jnp.square(momentum))
+
+
+def normal_numbers(key: Array, shape: tuple[int, ...], dtype: Any) -> Array:
+    """Independent standard normal numbers of either precision."""
+    if dtype == jnp.float64:
+        return standard_normal(key, shape)
+    return jax.random.normal(key, shape, dtype)
+
+
+def check_settings(n_steps: int, refreshment: float, integrator: str) -> None:
+    """Refuses settings that make no transition operator.
+
+    Raises:
+        ValueError: n_steps is not positive, refreshment is not in (0, 1], or there is no such integrator.
+    """
+    if isinstance(n_steps, bool) or not isinstance(n_steps, int) or n_steps < 1:
+        raise ValueError(f"n_steps must be a positive whole number, got {n_steps!r}")
+    if not 0.0 < refreshment <= 1.0:
+        raise ValueError(f"refreshment must be above 0 and at most 1, got {refreshment!r}")
+    if integrator not in INTEGRATORS:
+        raise ValueError(f"integrator must be one of {', '.join(INTEGRATORS)}, got {integrator!r}")

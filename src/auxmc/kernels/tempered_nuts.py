@@ -1,0 +1,141 @@
+"""No-U-turn sampling of position and temperature control together."""
+
+from typing import NamedTuple
+
+import blackjax.mcmc.nuts as blackjax_nuts
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from auxmc.kernels.base import Kernel
+from auxmc.models.bridge import Bridge
+from auxmc.numerics.truncated_exponential import log_base_weight, log_target_weight
+
+__all__ = ["TemperedTreeInfo", "TemperedTreeState", "tempered_nuts"]
+
+
+class TemperedTreeState(NamedTuple):
+    """State of a chain.
+
+    Attributes:
+        extended: position and, last, the temperature control u [dim + 1].
+        log_density: of the extended density at that point, in nats.
+        gradient: of the log density [dim + 1].
+        delta: energy of the target plus log zeta minus that of the base, in nats.
+    """
+
+    extended: Array
+    log_density: Array
+    gradient: Array
+    delta: Array
+
+    @property
+    def position(self) -> Array:
+        """Current point [dim]."""
+        return self.extended[:-1]
+
+    @property
+    def control(self) -> Array:
+        """u, of which the inverse temperature is the logistic function."""
+        return self.extended[-1]
+
+    @property
+    def inverse_temperature(self) -> Array:
+        """Logistic function of the control, in [0, 1]."""
+        return jax.nn.sigmoid(self.control)
+
+    @property
+    def log_target_weight(self) -> Array:
+        """Log density at inverse temperature 1, given the position."""
+        return log_target_weight(self.delta)
+
+    @property
+    def log_base_weight(self) -> Array:
+        """Log density at inverse temperature 0, given the position."""
+        return log_base_weight(self.delta)
+
+
+class TemperedTreeInfo(NamedTuple):
+    """What one transition did.
+
+    Attributes:
+        acceptance_probability: mean over the points of the trajectory.
+        diverged: whether the energy error of a point exceeded 1000 nats or was not a number (bool).
+        n_doublings: times that the trajectory was doubled (int32).
+        n_gradients: leapfrog steps, each with one evaluation of both gradients (int32).
+    """
+
+    acceptance_probability: Array
+    diverged: Array
+    n_doublings: Array
+    n_gradients: Array
+
+
+def tempered_nuts(
+    bridge: Bridge, step_size: Array | float, inverse_mass: Array, max_doublings: int = 10
+) -> Kernel:
+    """No-U-turn sampler on the density of position and control.
+
+    The inverse temperature b is the logistic function of the control, and the density is proportional to
+    b (1 - b) exp(-b target - (1 - b) base). Trajectories are those of the package blackjax, which also draws their
+    random numbers; a step of this kernel therefore takes a key for its noise.
+
+    Args:
+        bridge: target and base.
+        step_size: of the leapfrog integrator, positive scalar; may be traced.
+        inverse_mass: diagonal of the inverse mass matrix, the control's last [dim + 1].
+        max_doublings: largest number of times that a trajectory is doubled.
+
+    Returns:
+        Kernel on TemperedTreeState with TemperedTreeInfo; `init(position, control=0.0)`.
+
+    Raises:
+        ValueError: the inverse mass has another length, or max_doublings is not positive.
+
+    Source: PhD thesis, sections 5.4 and 5.6.3; Hoffman and Gelman 2014; Betancourt 2017.
+
+    >>> from auxmc.models.bridge import bridge, gaussian_base
+    >>> joined = bridge(lambda x: jnp.sum(x**2), gaussian_base(jnp.zeros(2), jnp.ones(2)))
+    >>> kernel = tempered_nuts(joined, 0.5, jnp.ones(3))
+    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(2)))
+    >>> bool(info.n_gradients >= 1), bool(info.diverged)
+    (True, False)
+    """
+    if jnp.shape(inverse_mass) != (bridge.dimension + 1,):
+        raise ValueError(
+            f"inverse_mass must be [{bridge.dimension + 1}], one number for each coordinate and one for the control, "
+            f"got {list(jnp.shape(inverse_mass))}"
+        )
+    if max_doublings < 1:
+        raise ValueError(f"max_doublings must be a positive whole number, got {max_doublings}")
+
+    def log_density(extended: Array) -> Array:
+        target, base = bridge.energies(extended[:-1])
+        control = extended[-1]
+        mixed = jax.nn.sigmoid(control) * target + jax.nn.sigmoid(-control) * base
+        return -mixed - jax.nn.softplus(control) - jax.nn.softplus(-control)
+
+    transition = blackjax_nuts.build_kernel()
+
+    def delta(extended: Array) -> Array:
+        target, base = bridge.energies(extended[:-1])
+        return target - base
+
+    def init(position: Array, control: Array | float = 0.0) -> TemperedTreeState:
+        extended = jnp.append(position, jnp.asarray(control, position.dtype))
+        value, gradient = jax.value_and_grad(log_density)(extended)
+        return TemperedTreeState(extended, value, gradient, delta(extended))
+
+    def apply(noise: Array, state: TemperedTreeState) -> tuple[TemperedTreeState, TemperedTreeInfo]:
+        start = blackjax_nuts.hmc.HMCState(state.extended, state.log_density, state.gradient)
+        end, about = transition(noise, start, log_density, step_size, inverse_mass, max_doublings)
+        new = TemperedTreeState(end.position, end.logdensity, end.logdensity_grad, delta(end.position))
+        info = TemperedTreeInfo(
+            about.acceptance_rate,
+            about.is_divergent,
+            jnp.asarray(about.num_trajectory_expansions, jnp.int32),
+            jnp.asarray(about.num_integration_steps, jnp.int32),
+        )
+        return new, info
+
+    return Kernel(init, lambda key: key, apply)

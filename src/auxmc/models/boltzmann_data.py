@@ -1,0 +1,236 @@
+"""Weights and biases of Boltzmann machines: the published systems, made again from their seed, and the user's own.
+
+NumPy only: the workflow imports this.
+"""
+
+import os
+import zipfile
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from auxmc.data.reading import DataError, read_matrix
+
+__all__ = [
+    "DATA_VARIABLE",
+    "N_SYSTEMS",
+    "BoltzmannParameters",
+    "check_parameters",
+    "generate_parameters",
+    "published_shift",
+    "published_shift_file",
+    "random_orthogonal",
+    "read_parameters",
+]
+
+Float64Array = NDArray[np.float64]
+
+N_SYSTEMS = 10
+"""Published systems of 30 units."""
+
+DATA_VARIABLE = "AUXMC_DATA_DIR"
+"""Variable of the environment with the folder of the author's files."""
+
+_SEED = 201702
+_EIGENVALUE_SCALE = 6.0
+_EIGENVALUE_SLOPE = 2.0
+_BIAS_SCALE = 0.1
+_SHIFT_FILE = Path("continuous_tempering/derived/bmr_author_D.npz")
+_SYMMETRY_TOLERANCE = 1e-10
+
+
+class BoltzmannParameters(NamedTuple):
+    """Parameters of the distribution of spins s in {-1, +1}^n proportional to exp(s^T W s / 2 + s^T b).
+
+    Attributes:
+        weights: W [unit, unit], symmetric with zero diagonal.
+        biases: b [unit].
+    """
+
+    weights: Float64Array
+    biases: Float64Array
+
+    @property
+    def n_units(self) -> int:
+        """Number of spins."""
+        return len(self.biases)
+
+
+def generate_parameters(n_units: int = 30, n_systems: int = N_SYSTEMS) -> list[BoltzmannParameters]:
+    """Makes the published systems, in the order of the author's files.
+
+    W = R diag(6 tanh(2 n)) R^T without its diagonal, R a random orthogonal matrix and n standard normal; the biases are
+    normal with standard deviation 0.1. All systems come from one stream of the legacy generator of NumPy. File
+    0 holds the system that was generated last, file 1 the first.
+
+    Args:
+        n_units: spins of each system, at least 2; 30 are published.
+        n_systems: how many; 10 are published. The first n of the stream do not depend on it.
+
+    Raises:
+        ValueError: a number is too small.
+
+    Source: PhD thesis, section 5.6.1; seed and order of the author's files.
+
+    >>> float(generate_parameters()[1].biases[0].round(6))
+    -0.072102
+    """
+    if n_units < 2 or n_systems < 1:
+        raise ValueError(f"n_units must be at least 2 and n_systems 1, got {n_units} and {n_systems}")
+    rng = np.random.RandomState(_SEED)
+    generated = []
+    for _ in range(n_systems):
+        basis = random_orthogonal(rng, n_units)
+        eigenvalues = _EIGENVALUE_SCALE * np.tanh(_EIGENVALUE_SLOPE * rng.normal(size=n_units))
+        biases = _BIAS_SCALE * rng.normal(size=n_units)
+        weights = (basis * eigenvalues) @ basis.T
+        weights = 0.5 * (weights + weights.T)
+        np.fill_diagonal(weights, 0.0)
+        generated.append(BoltzmannParameters(weights, biases))
+    return generated[-1:] + generated[:-1]
+
+
+def random_orthogonal(rng: np.random.RandomState, dim: int) -> Float64Array:
+    """Draws a matrix [dim, dim] from the uniform law on orthogonal matrices, as a product of reflections.
+
+    Source: Stewart 1980.
+    """
+    matrix = np.eye(dim)
+    signs = np.empty(dim)
+    for k in range(dim - 2, -1, -1):
+        vector = rng.randn(dim - k)
+        sign = 1.0 if vector[0] >= 0.0 else -1.0
+        length = sign * np.sqrt(np.sum(vector**2))
+        signs[k] = -sign
+        vector[0] += length
+        matrix[k:] -= np.outer(vector, (vector @ matrix[k:]) / (length * vector[0]))
+    signs[-1] = 1.0 if rng.uniform() > 0.5 else -1.0
+    result: Float64Array = matrix * signs[:, None]
+    return result
+
+
+def read_parameters(path: str | os.PathLike[str]) -> BoltzmannParameters:
+    """Reads weights and biases.
+
+    Args:
+        path: NumPy archive (`.npz`) with arrays `weights` [unit, unit] and, unless they are zero, `biases` [unit]; or a
+            delimited text file with a row a unit: its weights to all units and, in a last further column unless
+            they are zero, its bias.
+
+    Raises:
+        DataError: the file is not that; the message names file, array or place, and what to do.
+    """
+    if Path(path).suffix == ".npz":
+        return _read_archive(path)
+    table = read_matrix(path)
+    n_rows, n_columns = table.shape
+    if n_columns not in (n_rows, n_rows + 1):
+        _fail(
+            path,
+            f"has {n_rows} rows and {n_columns} columns; give a row for each unit with its weights to all units, so as "
+            "many columns as rows, or one more with the biases",
+        )
+    biases = table[:, n_rows] if n_columns > n_rows else np.zeros(n_rows)
+    return check_parameters(table[:, :n_rows], biases, os.fspath(path))
+
+
+def check_parameters(weights: ArrayLike, biases: ArrayLike, where: str) -> BoltzmannParameters:
+    """The parameters themselves if they can be those of a Boltzmann machine.
+
+    Args:
+        weights: [unit, unit].
+        biases: [unit].
+        where: where they come from, for messages.
+
+    Raises:
+        DataError: shapes, values that are not finite, asymmetric weights or a diagonal that is not zero.
+    """
+    w, b = (np.asarray(values, dtype=np.float64) for values in (weights, biases))
+    if w.ndim != 2 or w.shape[0] != w.shape[1] or len(w) < 2:
+        _fail(where, f"weights must be a square matrix of 2 units or more, got shape {list(w.shape)}")
+    if b.shape != (len(w),):
+        _fail(
+            where, f"biases must be a vector of {len(w)} numbers, one a unit of weights, got {list(b.shape)}"
+        )
+    for name, values in (("weights", w), ("biases", b)):
+        bad = np.argwhere(~np.isfinite(values))
+        if len(bad):
+            place = ", ".join(str(i + 1) for i in bad[0])
+            _fail(
+                where,
+                f"{name}, element ({place}): {values[tuple(bad[0])]} is not a finite number; correct it",
+            )
+    differences = np.abs(w - w.T)
+    i, j = np.unravel_index(np.argmax(differences), w.shape)
+    if differences[i, j] > _SYMMETRY_TOLERANCE * max(1.0, float(np.max(np.abs(w)))):
+        _fail(
+            where,
+            f"weights are not symmetric: element ({i + 1}, {j + 1}) is {w[i, j]:g} and ({j + 1}, {i + 1}) is "
+            f"{w[j, i]:g}; the weight of two units must be the same both ways",
+        )
+    place_on_diagonal = int(np.argmax(np.abs(np.diag(w))))
+    if w[place_on_diagonal, place_on_diagonal] != 0.0:
+        k = place_on_diagonal + 1
+        _fail(
+            where,
+            f"weights, element ({k}, {k}) is {w[k - 1, k - 1]:g}; the diagonal must be zero: it adds the same constant "
+            "to every state",
+        )
+    return BoltzmannParameters(0.5 * (w + w.T), b)
+
+
+def published_shift_file() -> Path:
+    """File with the diagonals that the author added to the weights.
+
+    Raises:
+        DataError: the variable AUXMC_DATA_DIR is not set, or its folder does not have the file.
+    """
+    folder = os.environ.get(DATA_VARIABLE)
+    if not folder:
+        raise DataError(
+            f"shift=published needs the file {_SHIFT_FILE}: set {DATA_VARIABLE} to the folder that holds it, or use "
+            "shift=optimal"
+        )
+    path = Path(folder) / _SHIFT_FILE
+    if not path.is_file():
+        raise DataError(f"{path}: no such file; {DATA_VARIABLE} must be the folder that holds {_SHIFT_FILE}")
+    return path
+
+
+def published_shift(system: int) -> Float64Array:
+    """Diagonal [unit] that the author added to the weights of a published system, from a solver of low accuracy.
+
+    Args:
+        system: number of the author's file, 0 to 9.
+
+    Raises:
+        DataError: as `published_shift_file`.
+    """
+    with np.load(published_shift_file()) as archive:
+        shift: Float64Array = archive[f"D_{system}"]
+    return shift
+
+
+def _read_archive(path: str | os.PathLike[str]) -> BoltzmannParameters:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except FileNotFoundError:
+        _fail(path, "no such file; check the path")
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        _fail(path, f"is not a NumPy archive of plain arrays ({error}); write it with numpy.savez")
+    if "weights" not in arrays:
+        found = ", ".join(sorted(arrays)) or "none"
+        _fail(path, f"has no array 'weights' (arrays: {found}); name the matrix of weights so")
+    weights = arrays["weights"]
+    biases = arrays.get("biases", np.zeros(len(weights) if weights.ndim else 0))
+    for name, values in (("weights", weights), ("biases", biases)):
+        if values.dtype.kind not in "iuf":
+            _fail(path, f"{name} must hold real numbers, got the type {values.dtype}")
+    return check_parameters(weights, biases, os.fspath(path))
+
+
+def _fail(path: str | os.PathLike[str], message: str) -> NoReturn:
+    raise DataError(f"{os.fspath(path)}: {message}")

@@ -1,0 +1,113 @@
+"""Training follows the published stages and raises the bound of a model whose evidence is known."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from auxmc.approximations.importance_weighted_training import (
+    Stage,
+    importance_weighted_bound,
+    published_stages,
+    train,
+)
+
+KEY = jax.random.key(4)
+
+
+def log_weights(parameters: dict[str, Array], image: Array, noise: Array) -> Array:
+    """Pixels that are on independently with the same probability; the latent vector is idle, its base not the prior."""
+    on = parameters["level"]
+    likelihood = jnp.sum(image * on - jnp.logaddexp(jnp.zeros((), on.dtype), on))
+    shift = parameters["shift"]
+    return likelihood - jnp.sum(noise * shift[None] + 0.5 * jnp.square(shift)[None], axis=-1)
+
+
+def start() -> dict[str, Array]:
+    return {"level": jnp.zeros(4, jnp.float32), "shift": jnp.ones(2, jnp.float32)}
+
+
+def grey(n: int) -> np.ndarray:
+    levels = np.array([0.0, 0.25, 0.5, 1.0])
+    return np.tile(np.round(255 * levels).astype(np.uint8), (n, 1))
+
+
+def test_stages_are_the_published_ones() -> None:
+    stages = published_stages()
+    assert sum(stage.n_epochs for stage in stages) == 3280
+    np.testing.assert_allclose(
+        [stage.learning_rate for stage in stages],
+        [1e-3, 7.2e-4, 5.2e-4, 3.7e-4, 2.7e-4, 1.9e-4, 1.4e-4, 1e-4],
+        rtol=1e-12,
+    )
+
+
+def test_fewer_stages_keep_both_ends() -> None:
+    assert published_stages(2) == (Stage(1, 1e-3), Stage(3, 1e-4))
+    with pytest.raises(ValueError, match="n_stages must be at least 2, got 1"):
+        published_stages(1)
+
+
+def test_bound_is_the_log_of_the_mean() -> None:
+    logs = jnp.array([-800.0, -801.0, -799.5])
+    expected = -800.0 + np.log(np.mean(np.exp([0.0, -1.0, 0.5])))
+    assert float(importance_weighted_bound(logs)) == pytest.approx(expected, abs=1e-10)
+
+
+def run(**changes: object):
+    arguments = {
+        "key": KEY, "n_latent": 2, "stages": (Stage(6, 0.05), Stage(2, 0.005)), "n_importance": 3, "batch_size": 10,
+    }  # fmt: skip
+    return train(start(), log_weights, grey(200), grey(20), **(arguments | changes))
+
+
+@pytest.fixture(scope="module")
+def trained() -> tuple:
+    seen: list[int] = []
+    return *run(report=lambda done, _: seen.append(done)), seen
+
+
+def test_training_finds_the_levels_and_the_posterior(trained: tuple) -> None:
+    parameters, curve, seen = trained
+    assert seen == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert curve.n_not_finite == 0
+    assert curve.objective[-1] > curve.objective[0] + 1.0
+    assert curve.held_out.shape == (8,)
+    on = jax.nn.sigmoid(parameters["level"])
+    assert float(on[0]) < 0.1 < 0.15 < float(on[1]) < 0.35 < float(on[3]) > 0.9
+    assert float(jnp.max(jnp.abs(parameters["shift"]))) < 0.5
+    assert parameters["level"].dtype == jnp.float32
+
+
+def test_training_repeats_with_its_key(trained: tuple) -> None:
+    parameters, curve = run()
+    np.testing.assert_array_equal(parameters["level"], trained[0]["level"])
+    np.testing.assert_array_equal(curve.held_out, trained[1].held_out)
+
+
+def test_steps_without_finite_numbers_change_nothing_and_are_counted() -> None:
+    def broken(parameters: dict[str, Array], image: Array, noise: Array) -> Array:
+        return log_weights(parameters, image, noise) + jnp.where(noise[0, 0] > 3.0, jnp.nan, 0.0).astype(
+            jnp.float32
+        )
+
+    parameters, curve = train(
+        start(), broken, grey(4000), grey(20), key=KEY, n_latent=2, stages=(Stage(1, 0.05),), batch_size=20
+    )
+    assert 0 < curve.n_not_finite < 200
+    assert np.isfinite(curve.objective[0])
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(parameters))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"batch_size": 201}, "needs batch_size=201 images or more and a held-out one, got 200 and 20"),
+        ({"n_importance": 0}, "must be at least 1"),
+        ({"stages": ()}, "number of stages must be at least 1"),
+    ],
+)
+def test_impossible_sizes_are_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        run(**changes)

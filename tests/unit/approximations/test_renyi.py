@@ -1,0 +1,92 @@
+"""Renyi divergences of Gaussians, where closed forms exist, and fits to a mixture."""
+
+import math
+
+import numpy as np
+import pytest
+
+from auxmc.approximations.renyi import fit_gaussian, gaussian_log_density, renyi_bound, renyi_divergence
+
+POINTS = np.linspace(-60.0, 60.0, 12_001)
+LOG_P = gaussian_log_density(POINTS, 0.5, 1.0)
+LOG_Q = gaussian_log_density(POINTS, -1.0, 1.5)
+
+
+def closed_form(order: float) -> float:
+    """D_order of N(0.5, 1) from N(-1, 1.5^2)."""
+    variance = (1.0 - order) * 1.0 + order * 2.25
+    if order == 1.0:
+        return math.log(1.5) + (1.0 + 2.25) / (2.0 * 2.25) - 0.5
+    return math.log(1.5) + math.log(2.25 / variance) / (2.0 * (order - 1.0)) + 0.5 * order * 1.5**2 / variance
+
+
+@pytest.mark.parametrize("order", [0.1, 0.5, 0.9, 1.0, 1.5, 3.0])
+def test_divergences_of_gaussians_have_their_closed_form(order: float) -> None:
+    assert renyi_divergence(POINTS, LOG_P, LOG_Q, order) == pytest.approx(closed_form(order), rel=1e-10)
+
+
+@pytest.mark.parametrize("order", [0.25, 0.5, 0.75])
+def test_skew_symmetry(order: float) -> None:
+    first = renyi_divergence(POINTS, LOG_P, LOG_Q, order)
+    second = renyi_divergence(POINTS, LOG_Q, LOG_P, 1.0 - order)
+    assert first == pytest.approx(order / (1.0 - order) * second, rel=1e-12)
+
+
+def test_the_bound_is_the_log_normaliser_minus_the_divergence_and_falls_in_the_order() -> None:
+    log_z = 2.5
+    orders = [-0.5, 0.0, 0.3, 0.9, 1.0, 1.3]
+    bounds = [renyi_bound(POINTS, LOG_P + log_z, LOG_Q, order) for order in orders]
+    assert np.all(np.diff(bounds) < 0.0)
+    assert bounds[0] > log_z > bounds[2]
+    assert bounds[1] == pytest.approx(log_z, abs=1e-12)
+    for order, bound in zip(orders[2:], bounds[2:], strict=True):
+        divergence = renyi_divergence(POINTS, LOG_Q, LOG_P, order)
+        assert bound == pytest.approx(log_z - divergence, abs=1e-10)
+
+
+def test_integrals_that_diverge_are_infinite() -> None:
+    # q^a p^(1 - a) with the broader q first grows without end above the order 1.8.
+    assert renyi_divergence(POINTS, LOG_Q, LOG_P, 2.5) == math.inf
+    assert renyi_bound(POINTS, LOG_P, LOG_Q, 2.5) == -math.inf
+
+
+def test_a_grid_that_is_too_narrow_is_refused() -> None:
+    narrow = np.linspace(-2.0, 2.0, 101)
+    log_p = gaussian_log_density(narrow, 0.0, 1.0)
+    with pytest.raises(ValueError, match="take a wider grid"):
+        renyi_divergence(narrow, log_p, gaussian_log_density(narrow, 0.0, 2.0), 0.5)
+
+
+@pytest.mark.parametrize("order", [0.0, -1.0, float("nan")])
+def test_orders_of_divergences_are_positive(order: float) -> None:
+    with pytest.raises(ValueError, match="order must be positive"):
+        renyi_divergence(POINTS, LOG_P, LOG_Q, order)
+
+
+def test_a_gaussian_is_fitted_by_itself_under_every_order() -> None:
+    for order in (0.5, 1.0):
+        fit = fit_gaussian(
+            POINTS, lambda q, order=order: renyi_divergence(POINTS, LOG_P, q, order), [(2.0, 3.0)]
+        )
+        assert (fit.mean, fit.sd) == pytest.approx((0.5, 1.0), abs=1e-6)
+        assert fit.objective == pytest.approx(0.0, abs=1e-10)
+
+
+def test_several_minima_are_found_and_the_best_is_first() -> None:
+    log_p = np.logaddexp(
+        math.log(0.3) + gaussian_log_density(POINTS, -5.0, 0.3),
+        math.log(0.7) + gaussian_log_density(POINTS, 3.0, 1.0),
+    )
+    fit = fit_gaussian(
+        POINTS, lambda q: renyi_divergence(POINTS, q, log_p, 1.0), [(-5.0, 0.3), (3.0, 1.0), (2.5, 0.8)]
+    )
+    assert fit.mean == pytest.approx(3.0, abs=0.01)
+    assert fit.objective == pytest.approx(-math.log(0.7), abs=0.01)
+    assert len(fit.local) == 1
+    assert fit.local[0][0] == pytest.approx(-5.0, abs=0.01)
+    assert fit.local[0][2] == pytest.approx(-math.log(0.3), abs=0.01)
+
+
+def test_without_a_finite_minimum_it_says_so() -> None:
+    with pytest.raises(ValueError, match="no minimum with a finite divergence"):
+        fit_gaussian(POINTS, lambda q: math.inf, [(0.0, 1.0)])

@@ -1,0 +1,96 @@
+"""Grouped tables are read as they are, and every way to spoil one is named."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from auxmc.data.grouped import RADON_COLUMNS, RADON_FILE, GroupedColumns, read_grouped
+from auxmc.data.reading import DataError
+
+COLUMNS = GroupedColumns("score", "school", ("hours",), ("funding",))
+HEADER = "school,hours,funding,score"
+ROWS = ("A,1.0,0.5,2.0", "A,2.0,0.5,3.0", "B,1.5,-1.0,1.0", "B,0.5,-1.0,0.5")
+
+
+def write(folder: Path, *rows: str, header: str = HEADER) -> Path:
+    path = folder / "rows.csv"
+    path.write_text("\n".join([header, *rows]) + "\n")
+    return path
+
+
+def test_radon_has_the_published_size_and_groups_in_order() -> None:
+    data = read_grouped(RADON_FILE, RADON_COLUMNS)
+    assert data.outcome.shape == (919,)
+    assert len(data.group_names) == 85
+    assert data.group_names[:2] == ("AITKIN", "ANOKA")
+    assert data.regressor_names == ("first_floor", "log_uranium")
+    assert data.regressors[:, 0].sum() == 153
+    assert data.outcome.min() == pytest.approx(np.log(0.1), abs=1e-8)
+    np.testing.assert_array_equal(np.unique(data.group), np.arange(85))
+
+
+def test_the_example_file_is_readable() -> None:
+    example = Path(__file__).parents[3] / "docs" / "examples" / "grouped.csv"
+    data = read_grouped(example, COLUMNS)
+    assert len(data.group_names) == 8
+    assert data.regressors.shape == (len(data.outcome), 2)
+
+
+def test_rows_keep_their_order_and_other_columns_are_passed_over(tmp_path: Path) -> None:
+    rows = (f"{row},note {i}" for i, row in enumerate(ROWS))
+    data = read_grouped(write(tmp_path, *rows, header=f"{HEADER},remark"), COLUMNS)
+    np.testing.assert_array_equal(data.outcome, [2.0, 3.0, 1.0, 0.5])
+    np.testing.assert_array_equal(data.group, [0, 0, 1, 1])
+    np.testing.assert_array_equal(data.regressors[:, 1], [0.5, 0.5, -1.0, -1.0])
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (("A,1.0,0.5,2.0", "A,x,0.5,3.0", *ROWS[2:]), "row 3, column 'hours': 'x' is not a number"),
+        (("A,1.0,0.5,2.0", "A,nan,0.5,3.0", *ROWS[2:]), "row 3, column 'hours': missing value 'nan'"),
+        (("A,1.0,0.5,inf", *ROWS[1:]), "row 2, column 'score': 'inf' is not a finite number"),
+        ((*ROWS[:3], ",0.5,-1.0,0.5"), "row 5, column 'school': missing value"),
+        (tuple(row.replace("-1.0", "0.5") for row in ROWS), "column 'funding': every row has the value 0.5"),
+        (
+            ("A,1.0,0.5,2.0", "A,2.0,0.5,2.0", "B,1.5,-1.0,2.0", "B,0.5,-1.0,2.0"),
+            "column 'score': every row has the value 2, so an outcome that never changes",
+        ),
+        (
+            (*ROWS[:3], "B,0.5,-2.0,0.5"),
+            "column 'funding': group 'B' has the value -1 in row 4 and -2 in row 5; a group regressor has one value",
+        ),
+        (tuple(row.replace("B", "A") for row in ROWS), "column 'school': every row is in the group 'A'"),
+        (
+            ("A,1.0,0.5,2.0", "B,2.0,0.5,3.0", "C,1.5,-1.0,1.0", "D,0.5,-1.0,0.5"),
+            "column 'school': every row is a group of its own",
+        ),
+        (ROWS[:3], "has 3 rows of data, needs at least 4"),
+    ],
+)
+def test_what_cannot_be_used_is_named(tmp_path: Path, rows: tuple[str, ...], message: str) -> None:
+    with pytest.raises(DataError) as raised:
+        read_grouped(write(tmp_path, *rows), COLUMNS)
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (COLUMNS._replace(outcome="scor"), "outcome: there is no column 'scor', only school, hours"),
+        (COLUMNS._replace(outcome="scor"), "did you mean 'score'?"),
+        (COLUMNS._replace(group="shool"), "group: there is no column 'shool'"),
+        (
+            COLUMNS._replace(row_regressors=("score",)),
+            "column 'score' is named twice, in outcome and in row_reg",
+        ),
+        (COLUMNS._replace(row_regressors=(), group_regressors=()), "no regressor is named"),
+    ],
+)
+def test_wrong_names_are_answered_with_the_right_ones(
+    tmp_path: Path, columns: GroupedColumns, message: str
+) -> None:
+    with pytest.raises(DataError) as raised:
+        read_grouped(write(tmp_path, *ROWS), columns)
+    assert message in str(raised.value)

@@ -1,0 +1,98 @@
+"""Estimates of log normalisers: known weights, shifts, pooling, bounds, errors, messages."""
+
+import numpy as np
+import pytest
+
+from auxmc.diagnostics.log_evidence import (
+    annealed_evidence,
+    bidirectional_bounds,
+    log_evidence,
+    log_evidence_error,
+    running_log_evidence,
+    weighted_moments,
+)
+
+RNG = np.random.default_rng(8)
+TARGET, BASE = RNG.normal(size=(4, 50)), RNG.normal(size=(4, 50)) + 0.5
+
+
+def test_evidence_is_the_log_ratio_of_sums_whatever_the_scale() -> None:
+    expected = np.log(np.exp(TARGET).sum() / np.exp(BASE).sum()) + 2.0
+    assert log_evidence(TARGET, BASE, 2.0) == pytest.approx(expected, rel=1e-14)
+    assert log_evidence(TARGET - 5000.0, BASE + 3000.0, 2.0) == pytest.approx(expected - 8000.0, rel=1e-14)
+
+
+def test_running_estimates_pool_chains_and_end_at_the_whole() -> None:
+    running = running_log_evidence(TARGET, BASE, 1.0)
+    assert running.shape == (50,)
+    for n in (1, 17, 50):
+        assert running[n - 1] == pytest.approx(log_evidence(TARGET[:, :n], BASE[:, :n], 1.0), rel=1e-13)
+
+
+def test_chains_are_pooled_and_not_averaged() -> None:
+    """A chain with all the weight decides."""
+    target, base = np.array([[0.0] * 10, [-700.0] * 10]), np.zeros((2, 10))
+    assert log_evidence(target, base) == pytest.approx(-np.log(2.0))
+
+
+def test_standard_error_is_that_of_repeated_experiments() -> None:
+    """Independent log-normal weights: the spread over many experiments against the mean reported error."""
+    rng = np.random.default_rng(3)
+    draws = rng.normal(size=(2, 400, 30, 40)) * 0.5
+    values = [log_evidence(t, b) for t, b in zip(*draws, strict=True)]
+    errors = [log_evidence_error(t, b) for t, b in zip(*draws, strict=True)]
+    assert np.mean(errors) == pytest.approx(np.std(values), rel=0.15)
+
+
+def test_batches_of_a_single_chain_stand_for_chains() -> None:
+    chains = TARGET.reshape(1, -1), BASE.reshape(1, -1)
+    batched = log_evidence_error(*chains, n_batches=4)
+    assert batched == pytest.approx(log_evidence_error(TARGET, BASE), rel=1e-12)
+    assert np.isnan(log_evidence_error([[0.0, 1.0]], [[0.0, 0.0]]))
+
+
+def test_weighted_moments_are_those_of_repeated_points() -> None:
+    points = RNG.normal(size=(6, 3))
+    counts = np.array([1, 2, 3, 1, 5, 2])
+    repeated = np.repeat(points, counts, axis=0)
+    found = weighted_moments(np.log(counts) - 900.0, points)
+    np.testing.assert_allclose(found.mean, repeated.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(found.covariance, np.cov(repeated.T, bias=True), rtol=1e-11)
+
+
+def test_annealed_evidence_and_its_error() -> None:
+    logs = np.log([1.0, 2.0, 3.0, 6.0]) + 400.0
+    found = annealed_evidence(logs, -1.0)
+    assert found.value == pytest.approx(np.log(3.0) + 399.0, rel=1e-14)
+    relative = np.array([1.0, 2.0, 3.0, 6.0]) / 3.0
+    assert found.standard_error == pytest.approx(relative.std(ddof=1) / 2.0, rel=1e-12)
+    assert np.isnan(annealed_evidence([0.3]).standard_error)
+    assert annealed_evidence([-np.inf, 0.0]).value == pytest.approx(-np.log(2.0))
+
+
+def test_bounds_of_constant_weights_meet_and_others_are_in_order() -> None:
+    exact = bidirectional_bounds(np.full((3, 5), 2.0), np.full((3, 7), -2.0), np.arange(3.0))
+    for bound in exact:
+        np.testing.assert_allclose(bound, 2.0 + np.arange(3.0), rtol=1e-14)
+    forward, reverse = RNG.normal(size=(6, 20)) - 1.0, 3.0 * RNG.normal(size=(6, 20))
+    found = bidirectional_bounds(forward, reverse)
+    assert np.all(found.upper_arithmetic >= found.upper)
+    np.testing.assert_allclose(found.upper, -np.log(np.exp(reverse).mean(axis=-1)), rtol=1e-12)
+    np.testing.assert_allclose(found.upper_arithmetic, np.log(np.exp(-reverse).mean(axis=-1)), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: log_evidence([], []), "log_target_weights is empty"),
+        (lambda: log_evidence([0.0], [0.0, 1.0]), r"must have one shape, got \(1,\) and \(2,\)"),
+        (lambda: log_evidence([np.nan, 0.0], [0.0, 0.0]), "log_target_weights: 1 of 2 values are NaN"),
+        (lambda: log_evidence([0.0], [np.inf]), "log_base_weights: 1 of 1 values are NaN or plus infinity"),
+        (lambda: running_log_evidence([0.0], [0.0]), r"must be \[chain, draw\], got shape \(1,\)"),
+        (lambda: weighted_moments([0.0], np.zeros((2, 3))), r"positions must be log_weights' shape \(1,\)"),
+        (lambda: weighted_moments([-np.inf], np.zeros((1, 3))), "all weights are zero"),
+    ],
+)
+def test_weights_that_make_no_estimate_are_refused(call, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()

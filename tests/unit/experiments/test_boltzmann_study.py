@@ -1,0 +1,364 @@
+"""The Boltzmann machine study, run on systems of a few units."""
+
+import dataclasses
+import itertools
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from auxmc.data.reading import DataError
+from auxmc.diagnostics.log_evidence import log_evidence, weighted_moments
+from auxmc.engine.claims import judge, read_claims
+from auxmc.engine.config import PRESETS, SettingsError
+from auxmc.engine.lanes import RunContext
+from auxmc.engine.results import write_result
+from auxmc.engine.tables import tidy_table
+from auxmc.plots.style import use_style
+from experiments.boltzmann import claims, figures, problem, run
+from experiments.boltzmann.lookup import jackknife
+from experiments.boltzmann.measures import base_errors, chain_curves, chain_statistics, memberships
+from experiments.boltzmann.problem import build_problem, mean_field_starts
+from experiments.boltzmann.settings import FIGURES, METHODS, PUBLISHED, method_settings, programs
+from experiments.catalogue import load_study
+
+STUDY = load_study("boltzmann")
+CLAIMS = read_claims(Path(claims.__file__).parent / "claims.csv")
+EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "boltzmann.csv"
+TINY = [
+    "preset=smoke", "n_units=6", "n_chains=4", "n_repeats=2", "n_draws=20", "summary_size=5", "n_runs=6",
+    "n_temperatures=4", "n_fits=5", "n_systems=2", "n_exact_samples=50", "n_spectra=10",
+]  # fmt: skip
+
+
+def _context(folder: Path) -> RunContext:
+    return RunContext("boltzmann", 1, folder, "identity", "tiny")
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("checkpoints")
+    cases = {
+        "systems": ["design=systems"],
+        "chains__system-0": ["+batch.method=[st,gibbs_ct,ct_hmc,hmc,tuned]"],
+        "annealed__system-0": ["method=h_ais", "+batch.n_temperatures=[3,4]"],
+    }
+    found = {}
+    for name, overrides in cases.items():
+        settings = _settings(overrides)
+        found[name] = (settings, run.run(settings, _context(folder / name)))
+    return found
+
+
+def _settings(overrides):
+    """Settings of a case; batches are put in afterwards, as a grid does."""
+    plain = [word for word in overrides if not word.startswith("+")]
+    batch = {}
+    for word in overrides:
+        if word.startswith("+batch."):
+            key, values = word.removeprefix("+batch.").split("=")
+            batch[key] = [int(v) if v.isdigit() else v for v in values.strip("[]").split(",")]
+    return dataclasses.replace(STUDY.settings([*TINY, *plain]), batch=batch)
+
+
+@pytest.fixture(scope="module")
+def tables(results, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("results")
+    for name, (settings, result) in results.items():
+        plain = {k: v for k, v in vars(settings).items() if isinstance(v, str | int | float)}
+        provenance = {"settings": plain | {"batch": settings.batch}, "numbers": "digest"}
+        write_result(folder / f"{name}.nc", result.groups, provenance)
+    files = sorted(folder.glob("*.nc"))
+    return [tidy_table(files, group) for group in ("statistics", "curves")]
+
+
+# Settings.
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_composes_and_the_published_sizes_are_those_of_the_thesis(preset) -> None:
+    cases = STUDY.cases(preset)
+    assert len({case.name for case in cases}) == len(cases)
+    if preset == "paper":
+        chains = [case.settings for case in cases if case.name.startswith("chains")]
+        assert len(chains) == 10
+        lengths = {
+            method: method_settings(chains[0], method).length for method in ("st", "gibbs_ct", "ct_hmc")
+        }
+        assert lengths == {"st": 20_000, "gibbs_ct": 30_000, "ct_hmc": 25_000}
+        assert chains[0].n_chains == 100
+        annealed = next(case.settings for case in cases if case.name.startswith("annealed"))
+        assert programs(annealed) == list(
+            itertools.product(["h_ais", "ais_10", "ais_20"], [1000, 5000, 10_000])
+        )
+        assert [method_settings(annealed, m).n_runs for m in ("h_ais", "ais_10", "ais_20")] == [500, 100, 100]
+
+
+def test_numbers_of_methods_are_the_published_ones_unless_given() -> None:
+    settings = STUDY.settings([*TINY, "length=0.001"])
+    for method in METHODS:
+        numbers = method_settings(settings, method)
+        assert numbers.step_size == 0.5
+        assert numbers.n_steps == PUBLISHED[method].n_steps
+    assert method_settings(settings, "st").length == 20
+    assert method_settings(settings, "h_ais").refreshment == pytest.approx(0.5412, abs=1e-4)
+    given = STUDY.settings([*TINY, "n_steps=3", "step_size=0.2", "refreshment=0.9", "variational=converged"])
+    numbers = method_settings(given, "gibbs_ct")
+    assert (numbers.n_steps, numbers.step_size, numbers.refreshment) == (3, 0.2, 0.9)
+    assert (numbers.variational, numbers.length) == ("converged", 20)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (
+            ["n_chains=5"],
+            "n_chains must be a multiple of n_repeats=2, so that each repeat has as many chains, got 5",
+        ),
+        (["n_draws=21"], "n_draws must be a multiple of summary_size=5, got 21"),
+        (["shift=published"], "shift=published belongs to the published systems of 30 units"),
+        (["design=systems", f"data={EXAMPLE}"], "design=systems describes the published systems"),
+        (["data=nowhere.npz"], "nowhere.npz: no such file"),
+        (["method=nuts"], "method"),
+    ],
+)
+def test_contradictions_are_named(overrides, message) -> None:
+    with pytest.raises(SettingsError, match=message):
+        STUDY.settings([*TINY, *overrides])
+
+
+def test_settings_that_cannot_run_together_are_named() -> None:
+    settings = dataclasses.replace(STUDY.settings(TINY), batch={"step_size": [0.1]})
+    with pytest.raises(SettingsError, match=r"batch.step_size: this study runs together only method"):
+        STUDY._check(settings)
+
+
+# Problem.
+
+
+def test_starts_of_all_systems_come_from_one_stream() -> None:
+    stream = np.random.RandomState(201702)
+    first, second = stream.normal(size=(7, 4)), stream.normal(size=(7, 4))
+    np.testing.assert_array_equal(mean_field_starts(0, 7, 4), first)
+    np.testing.assert_array_equal(mean_field_starts(1, 7, 4), second)
+
+
+def test_base_and_reference_are_told_apart() -> None:
+    settings = STUDY.settings([*TINY, "n_fits=30"])
+    published, converged = (build_problem(settings, variant) for variant in ("published", "converged"))
+    assert published.reference.log_normaliser == published.base.log_normaliser
+    assert converged.reference.log_normaliser == published.base.log_normaliser
+    assert converged.truth is not None
+    assert converged.truth.log_normaliser == published.truth.log_normaliser
+    assert converged.n_fits <= published.n_fits
+    # Errors are norms: the basis in which they are taken does not matter.
+    errors = [base_errors(p.reference, p.truth) for p in (published, converged)]
+    np.testing.assert_allclose(errors[0], errors[1], rtol=1e-8)
+
+
+# Pooling and errors.
+
+
+def test_nested_groups_are_those_of_the_published_slice() -> None:
+    found = memberships(100, 10)
+    assert found["nested"].sum(axis=1).tolist() == [10, 19, 28, 37, 46, 55, 64, 73, 82, 91]
+    for r in range(10):
+        np.testing.assert_array_equal(np.flatnonzero(found["nested"][r]), np.arange(100)[r : (r + 1) * 10])
+        np.testing.assert_array_equal(np.flatnonzero(found["disjoint"][r]), np.arange(10 * r, 10 * r + 10))
+    np.testing.assert_array_equal(found["single"], np.eye(100))
+
+
+def _made_up_draws(dim: int, n_chains: int = 4, n_blocks: int = 3, size: int = 5):
+    rng = np.random.default_rng(0)
+    logs = 3.0 * rng.normal(size=(n_chains, n_blocks, size, 2))
+    x = rng.normal(size=(n_chains, n_blocks, size, dim))
+    top = logs.max(axis=2)
+    w = np.exp(logs - top[:, :, None])
+    draws = {
+        "log_scale": top,
+        "total": w.sum(axis=2),
+        "first": np.einsum("cbds,cbdi->cbsi", w, x),
+        "second": np.einsum("cbds,cbdi,cbdj->cbsij", w, x, x),
+        "start_log_weights": logs[:, :, 0],
+        "start_position": x[:, :, 0],
+        "n_accepted": np.full((n_chains, n_blocks), size - 1),
+        **{
+            name: np.full((n_chains, n_blocks), 1)
+            for name in ("n_not_finite", "n_pairs", "n_pattern_changes", "n_near_target")
+        },
+    }
+    return draws, logs.reshape(n_chains, -1, 2), x.reshape(n_chains, -1, dim)
+
+
+def test_curves_and_statistics_agree_with_estimates_from_all_states() -> None:
+    where = build_problem(STUDY.settings(TINY), "published")
+    truth, unit = where.truth, base_errors(where.reference, where.truth)
+    draws, logs, x = _made_up_draws(where.relaxation.dimension)
+
+    def expected(chains: list[int], n: int) -> np.ndarray:
+        target, base = logs[chains, :n, 0], logs[chains, :n, 1]
+        moments = weighted_moments(target, x[chains, :n])
+        value = log_evidence(target, base, where.base.log_normaliser)
+        return (
+            np.array(
+                [
+                    abs(value - truth.log_normaliser),
+                    np.sqrt(np.mean((moments.mean - truth.mean) ** 2)),
+                    np.sqrt(np.mean((moments.covariance - truth.covariance) ** 2)),
+                ]
+            )
+            / unit
+        )
+
+    curves = chain_curves(draws, where, "gibbs_ct", 2, 5)["relative_error"]
+    assert curves["n_samples"].values.tolist() == [1, 6, 11, 15]
+    for n in (1, 6, 11, 15):
+        at = curves.sel(n_samples=n)
+        np.testing.assert_allclose(at.sel(pooling="disjoint", repeat=1), expected([2, 3], n), rtol=1e-9)
+        np.testing.assert_allclose(at.sel(pooling="nested", repeat=1), expected([1, 2, 3], n), rtol=1e-9)
+        single = np.mean([expected([c], n) for c in (0, 1)], axis=0)
+        np.testing.assert_allclose(at.sel(pooling="single", repeat=0), single, rtol=1e-9)
+    found = chain_statistics(draws, where, "gibbs_ct", 2, 5)
+    np.testing.assert_allclose(found["pooled_error"], expected([0, 1, 2, 3], 15), rtol=1e-9)
+    assert float(found["acceptance"]) == pytest.approx(0.8)
+    assert int(found["n_not_finite"]) == 12
+    by_group = np.mean([expected([0, 1], 15), expected([2, 3], 15)], axis=0)
+    np.testing.assert_allclose(found["error_by_target_weights"][1:], by_group[1:], rtol=1e-9)
+
+
+# Runs.
+
+
+def test_cases_report_what_they_did(results) -> None:
+    statistics = results["chains__system-0"][1].groups["statistics"]
+    assert list(statistics["method"].values) == sorted(["st", "gibbs_ct", "ct_hmc", "hmc", "tuned"])
+    for name in ("n_not_finite", "acceptance", "pooled_error", "gradients_per_repeat", "seconds_per_repeat"):
+        assert name in statistics
+    # `method` is an argument of `sel` itself.
+    tempered = statistics.sel({"method": ["st", "gibbs_ct", "ct_hmc", "tuned"]})
+    assert np.all(np.isfinite(tempered["log_z_estimate"]))
+    assert float(tempered["gradients_per_repeat"].sel({"method": "gibbs_ct"})) == 20 * 20 * 2
+    curves = results["chains__system-0"][1].groups["curves"]["relative_error"]
+    assert curves["n_samples"].values.tolist() == [1, 6, 11, 16, 20]
+    annealed = results["annealed__system-0"][1].groups["statistics"]
+    assert annealed["annealed_error"].sel({"method": "h_ais"}).shape == (2, 2, 3)
+    assert annealed["gradients_per_repeat"].values.tolist() == [[6 * 2, 6 * 3]]
+
+
+def test_systems_are_described(results) -> None:
+    groups = results["systems"][1].groups
+    assert groups["statistics"].sizes["system"] == 2
+    assert float(groups["statistics"]["moment_relation_difference"]) < 1e-10
+    assert groups["curves"]["projection"].shape == (2, 50, 2)
+
+
+def test_own_weights_are_estimated_with_and_without_a_truth(tmp_path, monkeypatch) -> None:
+    settings = STUDY.settings([*TINY, f"data={EXAMPLE}", "method=gibbs_ct"])
+    found = run.run(settings, _context(tmp_path / "a")).groups
+    assert np.isfinite(found["statistics"]["log_z_standard_error"].item())
+    assert "pooled_error" in found["statistics"]
+    monkeypatch.setattr(problem, "MAX_UNITS", 4)
+    beyond = run.run(settings, _context(tmp_path / "b")).groups
+    assert "pooled_error" not in beyond["statistics"]
+    assert set(beyond["curves"].data_vars) == {"mean_estimate"}
+    assert beyond["statistics"]["log_z_estimate"].item() == pytest.approx(
+        found["statistics"]["log_z_estimate"].item(), rel=1e-12
+    )
+
+
+def test_own_weights_that_are_no_machine_are_refused_by_name(tmp_path) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text("0,1\n2,0\n")
+    with pytest.raises(SettingsError, match=r"bad.csv: weights are not symmetric: element \(1, 2\) is 1"):
+        STUDY.settings([*TINY, f"data={path}"])
+    with pytest.raises(DataError, match="not symmetric"):
+        problem.read_parameters(path)
+
+
+# Figures and claims.
+
+
+def test_every_figure_is_drawn_from_the_tables_and_from_empty_ones(tables) -> None:
+    assert set(figures.DRAW) == set(FIGURES)
+    summary, curves = tables
+    with use_style():
+        for draw in figures.DRAW.values():
+            for table in (curves, curves.iloc[:0]):
+                assert isinstance(draw(summary, table), Figure)
+
+
+def test_claims_about_thirty_units_are_not_judged_on_smaller_systems(tables) -> None:
+    verdicts = judge(CLAIMS, claims.MEASURE, *tables)
+    assert set(verdicts["verdict"]) <= {"inconclusive", "timing"}
+    assert verdicts["note"].str.contains("6 units; the claims are about 30").all()
+
+
+def test_claims_are_measured_on_systems_of_thirty_units(tables) -> None:
+    """The tables of six units stand for thirty, and one system for itself: what is not there is said."""
+    summary, curves = (table.assign(n_units=30) for table in tables)
+    verdicts = judge(CLAIMS, claims.MEASURE, summary, curves).set_index(["claim_id", "setting"])
+    assert math.isfinite(verdicts.loc[("CT-B05", "mixture of 1024"), "measured"])
+    assert "of the 10 published systems" in verdicts.loc[("CT-B21", "nested nearest"), "note"]
+    assert "too few" in verdicts.loc[("CT-B10", "error of the mean"), "note"]
+    for setting in ("all errors",):
+        share = verdicts.loc[("CT-B12", setting), "measured"]
+        assert 0.0 <= share <= 1.0
+
+
+def _curves(levels: dict[str, float], n_systems: int = 10) -> pd.DataFrame:
+    """Tables in which each method's relative error is its level times 1 + 0.1 repeat, at every point."""
+    rows = [
+        ("chains__system", system, repeat, n, error, method, pooling, level * (1.0 + 0.1 * repeat))
+        for method, level in levels.items()
+        for system in range(n_systems)
+        for repeat in range(10)
+        for n in (1, 2001, 9801, 19_801, 24_801, 29_801)
+        for error in ("log_z", "mean", "covariance")
+        for pooling in ("disjoint", "nested", "single")
+    ]
+    names = ["case", "system", "repeat", "n_samples", "coordinate", "method", "pooling", "value"]
+    return pd.DataFrame(rows, columns=names).assign(quantity="relative_error", n_units=30)
+
+
+def test_orderings_of_curves_become_shares() -> None:
+    summary = pd.DataFrame({"n_units": [30], "case": ["chains__system-0"], "quantity": ["none"]})
+    curves = _curves({"st": 0.5, "gibbs_ct": 0.4, "ct_hmc": 0.45})
+    assert claims.MEASURE["CT-B12"](summary, curves)["all errors"][:2] == (1.0, 0.0)
+    assert claims.MEASURE["CT-B13"](summary, curves)["all errors"][:2] == (1.0, 0.0)
+    assert claims.MEASURE["CT-B15"](summary, curves)["mean"].value == 0.0
+    end = claims.MEASURE["CT-B18"](summary, curves)["end, chains"]
+    assert end.value == pytest.approx(0.5 * 1.45)
+    value = claims.MEASURE["CT-B16"](summary, curves)["mean, Gibbs CT, 2001 samples"]
+    assert value.value == pytest.approx(0.4 * 1.45)
+    assert value.error == pytest.approx(0.4 * np.std(np.tile(0.1 * np.arange(10), 10), ddof=1) / 10.0)
+
+
+def test_fewer_systems_add_the_error_of_systems() -> None:
+    summary = pd.DataFrame({"n_units": [30], "case": ["chains__system-0"], "quantity": ["none"]})
+    curves = _curves({"st": 0.5, "gibbs_ct": 0.4}, 4)
+    # In one system of four the order is the other way round.
+    other = (curves["system"] == 3) & (curves["method"] == "gibbs_ct")
+    curves.loc[other, "value"] *= 1.5
+    found = claims.MEASURE["CT-B12"](summary, curves)["all errors"]
+    assert found.value == 1.0
+    assert found.error == 0.0
+    curves.loc[other, "value"] *= 2.0
+    found = claims.MEASURE["CT-B12"](summary, curves)["all errors"]
+    assert found.value == 0.0
+    assert found.error > 0.0
+
+
+def test_jackknife_of_a_mean_is_its_standard_error() -> None:
+    values = np.array([1.0, 4.0, 2.0, 7.0, 3.0])
+    value, error = jackknife(lambda repeats: float(values[repeats].mean()), 5)
+    assert value == pytest.approx(values.mean())
+    assert error == pytest.approx(values.std(ddof=1) / np.sqrt(5.0))
+
+
+def test_every_claim_has_a_statement_and_the_published_ids() -> None:
+    ids = set(CLAIMS["claim_id"])
+    assert {f"CT-B{i:02d}" for i in range(1, 24)} - ids == {"CT-B06"}
+    assert {"CT-T06", "CT-T17", "CT-T23", "CT-T24"} <= ids

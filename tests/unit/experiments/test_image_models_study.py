@@ -1,0 +1,320 @@
+"""Joint estimates add up, settings that contradict each other are refused, and tables become claims and figures."""
+
+import dataclasses
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from scipy.special import logsumexp
+
+from auxmc.data.reading import DataError
+from auxmc.engine.claims import judge, read_claims
+from auxmc.engine.config import SettingsError
+from auxmc.engine.lanes import RunContext
+from experiments.catalogue import load_study
+from experiments.image_models.claims import MEASURE
+from experiments.image_models.figures import DRAW, unpacked
+from experiments.image_models.lookup import reference, running_estimate
+from experiments.image_models.measures import (
+    annealed_statistics,
+    bound_statistics,
+    chain_curves,
+    chain_statistics,
+    joint_of,
+    packed_rows,
+)
+from experiments.image_models.run import run
+from experiments.image_models.settings import Settings, check, data_files, ladders, method_settings
+
+N_IMAGES, N_CHAINS, N_DRAWS = 3, 4, 7
+
+
+def weights_file(path: Path, side: int = 3) -> str:
+    rng = np.random.default_rng(0)
+    shapes = {
+        "decoder_W0": (2, 5), "decoder_W2": (5, 4), "decoder_W4": (4, side * side), "encoder_h_W0": (side * side, 6),
+        "encoder_h_W2": (6, 3), "encoder_mean_W0": (3, 2), "encoder_std_W0": (3, 2),
+    }  # fmt: skip
+    arrays = {name: rng.normal(size=shape) for name, shape in shapes.items()}
+    arrays |= {name.replace("W", "b"): rng.normal(size=shape[1]) for name, shape in shapes.items()}
+    np.savez(path / "weights.npz", **arrays)
+    return str(path / "weights.npz")
+
+
+def chain_draws() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(1)
+    shape = (N_IMAGES, N_CHAINS, N_DRAWS)
+    return {
+        "log_target_weight": rng.normal(size=shape).astype(np.float32),
+        "log_base_weight": rng.normal(size=shape).astype(np.float32),
+        "accepted": rng.uniform(size=shape) < 0.8,
+        "n_not_finite": np.zeros(shape, np.int8),
+    }
+
+
+def annealed_draws(n_repetitions: int, seed: int = 2) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    shape = (N_IMAGES, n_repetitions, 5)
+    return {
+        "log_weight": rng.normal(size=shape),
+        "acceptance": np.full(shape, 0.9),
+        "n_not_finite": np.zeros(shape, int),
+    }
+
+
+ZETA = np.array([-10.0, -20.0, -30.0])
+
+
+def test_variances_of_images_add_up() -> None:
+    estimates = np.array([[1.0, 3.0], [10.0, 10.0], [5.0, 8.0]])
+    joint = joint_of(estimates)
+    assert joint.mean == pytest.approx(2.0 + 10.0 + 6.5)
+    assert joint.sd == pytest.approx(math.sqrt(2.0 + 0.0 + 4.5))
+    assert joint.error == pytest.approx(joint.sd / math.sqrt(2.0))
+    assert math.isnan(joint_of(estimates[:, :1]).error)
+
+
+def test_estimates_pool_the_chains_of_a_repetition() -> None:
+    draws = chain_draws()
+    found = chain_statistics(draws, ZETA, 2, 10, 3.0)
+    target, base = draws["log_target_weight"].astype(float), draws["log_base_weight"].astype(float)
+    second = sum(
+        ZETA[i] + logsumexp(target[i, 2:].ravel()) - logsumexp(base[i, 2:].ravel()) for i in range(N_IMAGES)
+    )
+    assert float(found["joint_log_evidence"][1]) == pytest.approx(second, abs=1e-9)
+    assert float(found["n_gradients"]) == N_IMAGES * 2 * N_DRAWS * 10
+    assert float(found["seconds"]) == 1.5
+    # One chain of the whole length, and two sharing it.
+    one = np.mean(
+        [
+            sum(ZETA[i] + logsumexp(target[i, c]) - logsumexp(base[i, c]) for i in range(N_IMAGES))
+            for c in range(N_CHAINS)
+        ]
+    )
+    assert float(found["layout_mean"].sel(n_sharing=1)) == pytest.approx(one, abs=1e-9)
+    half = logsumexp(target[0, :2, :3].ravel()) - logsumexp(base[0, :2, :3].ravel())
+    alone = {name: values[:1, :2] for name, values in draws.items()}
+    shared = chain_statistics(
+        {n: np.concatenate([v, v], axis=1) for n, v in alone.items()}, ZETA[:1], 2, 10, 3.0
+    )
+    assert float(shared["layout_mean"].sel(n_sharing=2)) == pytest.approx(ZETA[0] + half, abs=1e-9)
+
+
+def test_the_last_running_estimate_is_the_final_one() -> None:
+    draws = chain_draws()
+    final, running = (function(draws, ZETA, 2, 10, 3.0) for function in (chain_statistics, chain_curves))
+    assert float(running["running_mean"][-1]) == pytest.approx(float(final["joint_mean"]), abs=1e-9)
+    assert float(running["running_error"][-1]) == pytest.approx(float(final["joint_error"]), abs=1e-9)
+    np.testing.assert_array_equal(running["running_draws"], np.arange(1, N_DRAWS + 1))
+    assert float(running["running_gradients"][0]) == N_IMAGES * 2 * 10
+    first = draws["log_target_weight"][:, :, 0].astype(float), draws["log_base_weight"][:, :, 0].astype(float)
+    expected = np.mean(
+        [
+            sum(ZETA[i] + logsumexp(first[0][i, m]) - logsumexp(first[1][i, m]) for i in range(N_IMAGES))
+            for m in (slice(0, 2), slice(2, 4))
+        ]
+    )
+    assert float(running["running_mean"][0]) == pytest.approx(expected, abs=1e-9)
+
+
+def test_annealed_runs_are_averaged_before_the_log() -> None:
+    draws = annealed_draws(2)
+    found = annealed_statistics(draws, ZETA, 50, 10, 4.0)
+    expected = (ZETA[:, None] + logsumexp(draws["log_weight"], axis=2) - np.log(5)).sum(axis=0)
+    np.testing.assert_allclose(found["ais_joint_log_evidence"], expected, rtol=1e-12)
+    assert float(found["ais_n_gradients"]) == N_IMAGES * 5 * 49 * 10
+
+
+def test_bounds_are_sums_over_images() -> None:
+    forward, reverse = annealed_draws(1, 3), annealed_draws(1, 4)
+    found = bound_statistics(forward, reverse, ZETA, 1.0)
+    back = reverse["log_weight"][:, 0]
+    assert float(found["joint_upper"]) == pytest.approx(np.sum(ZETA - logsumexp(back, axis=1) + np.log(5)))
+    assert float(found["joint_upper_arithmetic"]) == pytest.approx(
+        np.sum(ZETA + logsumexp(-back, axis=1) - np.log(5))
+    )
+    assert float(found["joint_upper_arithmetic"]) > float(found["joint_upper"])
+
+
+def test_rows_of_pixels_survive_packing() -> None:
+    images = (np.random.default_rng(5).uniform(size=(4, 52 * 52)) < 0.5).astype(np.uint8)
+    np.testing.assert_array_equal(unpacked(packed_rows(images)), images)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["n_images=11", "n_generated=10"], "n_images must be at most n_generated=10, got 11"),
+        (["+batch.n_runs=[4,8]"], "batch.n_runs: this study runs together only method, n_temperatures"),
+        (["+batch.n_temperatures=[4,8]"], "only method=ais runs with several ladders"),
+        (["model=own_digit"], "model must be one of .*Did you mean 'own_digits'"),
+        (["weights=none.npz"], "none.npz: cannot be read"),
+        (["n_repetitions=1"], "n_repetitions must be between 2 and 1000, got 1"),
+    ],
+)
+def test_wrong_settings_are_refused(overrides: list[str], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        load_study("image_models").settings(overrides)
+
+
+def test_images_must_be_square(tmp_path: Path) -> None:
+    path = weights_file(tmp_path)
+    assert data_files(Settings(weights=path)) == [path]
+    arrays = dict(np.load(path))
+    arrays |= {"decoder_W4": np.ones((4, 10)), "decoder_b4": np.ones(10), "encoder_h_W0": np.ones((10, 6))}
+    np.savez(tmp_path / "oblong.npz", **arrays)
+    with pytest.raises(DataError, match="the decoder has 10 outputs; images must be square"):
+        check(Settings(weights=str(tmp_path / "oblong.npz")))
+
+
+def test_published_numbers_belong_to_model_and_method() -> None:
+    paper = load_study("image_models").settings(["preset=paper", "model=mnist"])
+    assert isinstance(paper, Settings)
+    assert method_settings(paper, "ct_hmc") == (0.15, 7500, 64.0)
+    assert method_settings(paper, "bidirectional") == (0.08, 0, 0.0)
+    own = dataclasses.replace(paper, step_size=0.5, control_mass=2.0, length=0.0, n_draws=70)
+    assert method_settings(own, "ct_hmc") == (0.5, 70, 2.0)
+    assert ladders(dataclasses.replace(paper, batch={"n_temperatures": [200, 50]})) == [50, 200]
+
+
+def made_up_tables() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Tables of the published MNIST model at published sizes, with known values."""
+    one = {"case": "x", "model": "mnist", "preset": "paper", "n_repetitions": 10, "n_chains": 2, "n_runs": 16}
+    scalars = {
+        "n_images_used": 1000.0, "joint_lower": -95403.0, "joint_lower_error": 0.5, "joint_upper": -95399.0,
+        "joint_upper_error": 0.5, "joint_upper_arithmetic": -95350.0, "joint_upper_arithmetic_error": 9.0,
+        "joint_log_zeta": -99000.0, "joint_single_bound": -106000.0,
+    }  # fmt: skip
+    rows = [{**one, "quantity": name, "value": value} for name, value in scalars.items()]
+    for count, value in ((50, -95460.0), (2000, -95402.0)):
+        about = {"n_temperatures": float(count), "ais_joint_error": 1.0, "ais_seconds": count / 5.0}
+        for name in ("ais_joint_mean", "ais_joint_error", "ais_seconds", "ais_n_gradients"):
+            number = value if name == "ais_joint_mean" else about.get(name, 1e4)
+            rows.append({**one, "n_temperatures": float(count), "quantity": name, "value": number})
+        for n_parallel, sd in ((1, 4.0), (2, 2.0)):
+            for name, number in (("mean", -95401.0), ("sd", sd), ("error", sd / 4.0)):
+                where = {"n_temperatures": float(count), "n_parallel": n_parallel}
+                rows.append({**one, **where, "quantity": f"ais_pooled_{name}", "value": number})
+    curves = []
+    for method, end, cost in (
+        ("st", -95450.0, 0.03),
+        ("gibbs_ct", -95406.0, 0.01),
+        ("ct_hmc", -95410.0, 0.013),
+    ):
+        quantities = {
+            "joint_mean": end, "joint_error": 1.0, "seconds_per_iteration": cost, "seconds_per_gradient": cost / 10,
+            "n_chain_draws": {"st": 3000, "gibbs_ct": 10000, "ct_hmc": 7500}[method],
+        }  # fmt: skip
+        rows += [{**one, "method": method, "quantity": name, "value": v} for name, v in quantities.items()]
+        for prefix, dim in (("layout", "n_sharing"), ("pooled", "n_parallel")):
+            for count, sd in ((1, 3.0), (2, 6.0)):
+                for name, number in (("mean", -95401.0), ("sd", sd), ("error", sd / 4.0)):
+                    where = {"method": method, dim: count, "quantity": f"{prefix}_{name}", "value": number}
+                    rows.append({**one, **where})
+        slowness = {"st": 8.0, "gibbs_ct": 1.0, "ct_hmc": 3.0}[method]
+        for point in range(5):
+            below = 100.0 * slowness * 0.1**point
+            for name, number in (
+                ("mean", -95401.0 - below), ("error", 0.5), ("seconds", cost * (point + 1)),
+                ("gradients", 1000.0 * (point + 1)), ("draws", point + 1),
+            ):  # fmt: skip
+                curves.append(
+                    {**one, "method": method, "point": point, "quantity": f"running_{name}", "value": number}
+                )
+    return pd.DataFrame(rows), pd.DataFrame(curves)
+
+
+def test_claims_measure_what_the_tables_hold() -> None:
+    tables = made_up_tables()
+    found = {claim: function(*tables) for claim, function in MEASURE.items()}
+    assert found["CT-C03"]["mnist: upper"].value == -95350.0
+    assert found["CT-C05"]["mnist: upper - lower"].value == pytest.approx(4.0)
+    assert found["CT-C05"]["mnist: published form - upper"].error == 0.0
+    assert found["CT-C06"]["mnist: K = 50"].value == -95460.0
+    assert found["CT-C07"]["mnist: rise"].value == pytest.approx(58.0)
+    assert found["CT-C07"]["mnist: left at K = 2000"].value == pytest.approx(-1.0)
+    assert found["CT-C10"]["mnist: final"].value == -95450.0
+    assert found["CT-C10"]["mnist: Gibbs CT - ST"].value == pytest.approx(44.0)
+    # Gibbs comes within 20 nats of the lower bound at its second point, CT-HMC at its third.
+    assert found["CT-C12"]["mnist: gradients"].value == pytest.approx(3.0 / 2.0)
+    assert found["CT-C11"]["mnist: time"].value == pytest.approx(400.0 / 0.02)
+    assert found["CT-C13"]["mnist: share of the index"].value == pytest.approx(2.0 / 3.0)
+    assert found["CT-C14"]["mnist: time of a gradient"].value == pytest.approx(1.3)
+    assert found["CT-C15"]["mnist: 2 chains"].value == pytest.approx(2.0)
+    assert found["CT-C16"]["mnist: gain"].value == pytest.approx(4.0)
+    assert found["CT-C17"]["mnist: log zeta - single bound"].value == pytest.approx(7.0)
+    assert found["CT-C18"]["mnist: Gibbs CT"].value > 1.0 > 1.0 / found["CT-C18"]["mnist: CT-HMC"].value
+
+
+def test_every_claim_has_a_measure_and_says_what_is_missing() -> None:
+    claims = read_claims(Path("experiments/image_models/claims.csv"))
+    table = judge(claims, MEASURE, *made_up_tables()).set_index(["claim_id", "setting"])
+    assert table.loc[("CT-C08", "mnist: final"), "verdict"] == "reproduced"
+    assert table.loc[("CT-C02", "mnist: images that differ"), "note"].startswith(
+        "cannot be compared: set AUXMC_DATA_DIR"
+    )
+    assert table.loc[("CT-C08", "omniglot: final"), "note"].endswith("not run at this preset")
+
+
+def test_an_estimate_that_never_comes_near_gives_a_bound() -> None:
+    summary, curves = made_up_tables()
+    slow = (curves["method"] == "ct_hmc") & (curves["quantity"] == "running_mean")
+    curves.loc[slow, "value"] -= 1000.0
+    found = MEASURE["CT-C12"](summary, curves)["mnist: gradients"]
+    assert found.value == pytest.approx(5.0 / 2.0)
+    assert found.note == "CT-HMC did not come near within its run: the ratio is a bound"
+
+
+def test_reference_is_the_middle_of_the_tighter_bounds() -> None:
+    summary, curves = made_up_tables()
+    about = reference(summary, "mnist")
+    assert (about.value, about.lower) == (-95401.0, -95403.0)
+    assert about.error == pytest.approx(0.5 * math.hypot(0.5, 0.5))
+    np.testing.assert_allclose(running_estimate(curves, "mnist", "st").gradients, 1000.0 * np.arange(1, 6))
+
+
+@pytest.mark.parametrize("name", sorted(DRAW))
+def test_figures_draw_from_tables_and_say_what_is_missing(name: str) -> None:
+    full = DRAW[name](*made_up_tables())
+    empty = DRAW[name](pd.DataFrame(), pd.DataFrame())
+    texts = [" ".join(text.get_text().split()) for axis in empty.axes for text in axis.texts]
+    assert any("not run" in text for text in texts)
+    if name in ("fig_5_4", "fig_gradients"):
+        (axis,) = full.axes
+        assert {"ST", "Gibbs CT", "CT-HMC", "AIS"} <= set(axis.get_legend_handles_labels()[1])
+        low, high = axis.get_ylim()
+        assert low < -95460.0
+        assert high > -95350.0
+
+
+def test_published_weights_that_cannot_be_had_stop_the_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AUXMC_DATA_DIR", str(tmp_path))
+    context = RunContext("image_models", 1, tmp_path / "checkpoints", "x", "test")
+    with pytest.raises(
+        SettingsError, match=r"omni-iwae/decoder_params.npz: cannot be read .* or use model=own_digits"
+    ):
+        run(Settings(model="omniglot"), context)
+
+
+def test_a_case_of_ones_own_weights_gives_finite_estimates(tmp_path: Path) -> None:
+    settings = Settings(
+        weights=weights_file(tmp_path), n_images=3, n_generated=5, n_repetitions=2, n_chains=2, n_draws=12, n_runs=4,
+        st_temperatures=10, bound_temperatures=40, n_steps=3, precision="float64",
+        batch={"method": ["bidirectional", "st", "ct_hmc"]},
+    )  # fmt: skip
+    context = RunContext("image_models", settings.seed, tmp_path / "checkpoints", "x", "test")
+    result = run(settings, context)
+    statistics = result.groups["statistics"]
+    assert isinstance(statistics, xr.Dataset)
+    assert all(np.isfinite(statistics[name]).all() for name in statistics.data_vars)
+    assert list(statistics["method"].values) == ["st", "ct_hmc"]
+    assert list(statistics["run"].values) == ["forward", "reverse", "st", "ct_hmc"]
+    assert int(statistics["n_not_finite"].sum()) == 0
+    # Probabilities of three images of nine pixels, none of them next to impossible.
+    assert -100.0 < float(statistics["joint_lower"]) < 0.0
+    assert result.groups["curves"]["image_rows"].shape == (5, 3)

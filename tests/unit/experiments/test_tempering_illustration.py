@@ -1,0 +1,169 @@
+"""The tempering illustrations: tiny real runs, exact parts in full, figures, claims and settings."""
+
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from auxmc.engine.claims import judge, read_claims
+from auxmc.engine.config import PRESETS, SettingsError
+from auxmc.engine.lanes import RunContext
+from auxmc.engine.results import CaseResult, write_result
+from auxmc.engine.tables import tidy_table
+from auxmc.plots.style import use_style
+from experiments.catalogue import load_study
+from experiments.tempering_illustration import settings as declared
+from experiments.tempering_illustration.claims import MEASURE
+from experiments.tempering_illustration.exact import (
+    barrier_heights,
+    count_modes,
+    path_statistics,
+    weight_identities,
+)
+from experiments.tempering_illustration.figures import DRAW
+from experiments.tempering_illustration.ladder import crossing_times, geometric_sums
+from experiments.tempering_illustration.run import run
+from experiments.tempering_illustration.target import oracle
+
+STUDY = load_study("tempering_illustration")
+CLAIMS = Path(declared.__file__).with_name("claims.csv")
+TINY = ["preset=smoke", "n_draws=60", "n_chains=8", "n_hmc_chains=4", "n_annealed_temperatures=4"]
+DESIGNS = ("bimodal", "ladder", "exact")
+DETERMINISTIC = [f"CT-{name}" for name in ("T03", "T04", "T07", "T08", "T09", "T10", "A05", "A06")]
+DETERMINISTIC += [f"CT-V0{number}" for number in (1, 2, 3, 4, 6, 7, 8, 9)]
+
+
+@cache
+def run_tiny(design: str) -> CaseResult:
+    sizes = ["n_passage_draws=400", "passage_intervals=[3,6]", "n_index_draws=1000", "n_gradient_draws=1000"]
+    settings = STUDY.settings([*TINY, *sizes, f"design={design}"])
+    assert isinstance(settings, declared.Settings)
+    return run(settings, RunContext("tempering_illustration", 5, Path(mkdtemp()), "identity", "test"))
+
+
+@cache
+def tables(designs: tuple[str, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    folder = Path(mkdtemp())
+    about = {"preset": "smoke", "n_chains": 8, "n_draws": 60, "gradient_dim": 20, "n_passage_draws": 400}
+    paths = []
+    for design in designs:
+        paths.append(folder / f"{design}.nc")
+        settings = {**about, "design": design}
+        write_result(paths[-1], run_tiny(design).groups, {"settings": settings, "numbers": "n"})
+    return tidy_table(paths, "statistics"), tidy_table(paths, "curves")
+
+
+def judged(designs: tuple[str, ...]) -> pd.DataFrame:
+    return judge(read_claims(CLAIMS), MEASURE, *tables(designs)).set_index(["claim_id", "setting"])
+
+
+def test_claims_without_chance_hold_but_for_the_known_errors_of_the_source() -> None:
+    found = judged(("exact",))
+    exact = found.loc[DETERMINISTIC]
+    assert (exact["verdict"] == "reproduced").all(), exact[exact["verdict"] != "reproduced"]
+    assert found.loc[("CT-V05", "between the two"), "verdict"] == "reproduced"
+    assert found.loc[("CT-V05", "mean"), "verdict"] == "not reproduced"
+    assert found.loc[("CT-V05", "excess of the published fit"), "measured"] == pytest.approx(0.0078, abs=1e-4)
+    assert found.loc[("CT-V11", "ratio of variances"), "measured"] < 0.1
+    assert np.isnan(found.loc[("CT-T05", "mean"), "measured"])
+    assert "not run" in found.loc[("CT-T05", "mean"), "note"]
+
+
+@pytest.mark.parametrize("name", list(declared.FIGURES))
+def test_every_figure_draws_or_says_that_there_is_nothing(name: str) -> None:
+    with use_style():
+        for summary, curves in (tables(("exact",)), (pd.DataFrame(), pd.DataFrame())):
+            figure = DRAW[name](summary, curves)
+            assert isinstance(figure, Figure)
+            texts = [text.get_text() for axis in figure.axes for text in axis.texts]
+            known = name in ("fig_2_13", "fig_c_1", "fig_c_2", "fig_orders") and len(summary) > 0
+            assert known != any("not run" in text for text in texts)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["fig_bimodal", "fig_temperature", "fig_ladder"])
+def test_figures_of_chains_draw(name: str) -> None:
+    with use_style():
+        figure = DRAW[name](*tables(DESIGNS))
+    assert not any("not run" in text.get_text() for axis in figure.axes for text in axis.texts)
+
+
+@pytest.mark.slow
+def test_every_claim_is_measured_when_everything_has_run() -> None:
+    found = judged(DESIGNS)
+    assert found["measured"].notna().all(), found[found["measured"].isna()]
+    assert found.loc[("CT-T22", "true minus printed sum"), "verdict"] == "not reproduced"
+    assert found.loc[("CT-T18", "arithmetic minus harmonic"), "measured"] >= 0.0
+    assert found.loc[("CT-T14", "largest difference"), "measured"] < 1e-10
+
+
+@pytest.mark.slow
+def test_the_trajectory_is_smooth_and_no_energy_is_lost() -> None:
+    result = run_tiny("bimodal")
+    curves = result.groups["curves"]
+    x, control = curves["trajectory_x"].values, curves["trajectory_control"].values
+    assert x.shape == (101,)
+    assert max(np.abs(np.diff(x)).max(), np.abs(np.diff(control)).max()) < 2.0
+    assert np.ptp(x) > 0.1
+    assert int(result.groups["statistics"]["n_not_finite"].sum()) == 0
+
+
+@pytest.mark.slow
+def test_the_ladder_gives_estimates_where_counts_do_not() -> None:
+    found = run_tiny("ladder").groups["statistics"]
+    assert np.isfinite(found["log_normaliser_conditional"].values).all()
+    assert float(found["finite_unvisited"]) == 1.0
+    random_walk = found["crossing_updates"].sel(index_update="random_walk").values
+    assert np.all(np.diff(random_walk) > 0.0)
+
+
+def test_crossings_are_counted_from_end_to_end() -> None:
+    indices = np.array([1, 0, 1, 2, 3, 3, 2, 3, 1, 0, 0, 1, 2])
+    assert crossing_times(indices, 3) == (10, 2)
+    assert crossing_times(np.array([1, 2, 1]), 3) == (0, 0)
+
+
+def test_the_printed_sum_is_right_only_in_the_limit_of_small_ratios() -> None:
+    true_sum, printed = geometric_sums(0.5, 2)
+    assert (true_sum, printed) == (1.75, 1.5)
+    assert geometric_sums(1e-9, 1)[0] == pytest.approx(geometric_sums(1e-9, 1)[1])
+
+
+def test_modes_and_barriers() -> None:
+    x = np.linspace(-10.0, 10.0, 401)
+    assert count_modes(np.exp(-0.5 * x**2)) == 1
+    assert count_modes(np.exp(-0.5 * (x - 4.0) ** 2) + np.exp(-0.5 * (x + 4.0) ** 2)) == 2
+    heights = barrier_heights(oracle())
+    assert heights[0] < heights[1] < heights[2]
+    assert heights[2] > 10.0
+
+
+def test_identities_hold_to_rounding() -> None:
+    assert max(weight_identities().values()) < 1e-14
+    found = path_statistics()
+    assert float(found["slope_error"].max()) < 0.01
+    assert float(found["end_ratio_error"]) < 1e-10
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_presets_compose(preset: str) -> None:
+    assert [case.name for case in STUDY.cases(preset)] == list(DESIGNS)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["log_zetas=[-1.0,1.0]"], "log_zetas must hold 0"),
+        (["log_zetas=[0.0,1.0,1.0]"], "log_zetas must be different values"),
+        (["passage_intervals=[5,5]"], "passage_intervals must be at least two different values"),
+        (["++batch.step_size=[0.1,0.2]"], "batch.step_size: this study sweeps over cases only"),
+    ],
+)
+def test_wrong_settings_are_named(words: list[str], message: str) -> None:
+    with pytest.raises(SettingsError) as raised:
+        STUDY.settings(words)
+    assert message in str(raised.value)
