@@ -18,6 +18,7 @@ Then the time of a leapfrog step of a chain. Writes boltzmann.csv and boltzmann.
 import argparse
 import csv
 import os
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +27,7 @@ from typing import Any, NamedTuple
 from auxmc.engine.runtime import configure
 
 configure("cpu")  # before JAX is imported, as a run of a study does
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for the studies' own code
 
 import blackjax
 import jax
