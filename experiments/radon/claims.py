@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from auxmc.engine.claims import Measurement, measure_settings
+from auxmc.engine.claims import Measurement, measure_settings, standard_error
 from auxmc.engine.lookup import MissingData, find, scalar
 from experiments.radon.lookup import AIS_CASE, CENTRED_CASE, NUTS_CASE, value_of
 
@@ -69,7 +69,7 @@ def final_estimate(summary: pd.DataFrame) -> Measurement:
     exact = value_of(summary, NUTS_CASE, "exact_log_evidence")
     pooled = value_of(summary, NUTS_CASE, "log_evidence") - exact
     note = f"{by_chain.size} chains; their pooled estimate differs by {pooled:.3f}"
-    return Measurement(float(by_chain.mean()) - exact, _error(by_chain), note)
+    return Measurement(float(by_chain.mean()) - exact, standard_error(by_chain), note)
 
 
 def final_score(summary: pd.DataFrame) -> Measurement:
@@ -132,7 +132,7 @@ def acceptance(summary: pd.DataFrame) -> Measurement:
     rates = find(summary, NUTS_CASE, "acceptance", "chain")
     if rates is None:
         raise MissingData("not run at this preset")
-    return Measurement(float(rates.mean()), _error(rates.values), "after the step size has adapted")
+    return Measurement(float(rates.mean()), standard_error(rates.values), "after the step size has adapted")
 
 
 def divergences(summary: pd.DataFrame) -> Measurement:
@@ -144,7 +144,9 @@ def divergences(summary: pd.DataFrame) -> Measurement:
     per_chain = 1000.0 * counts.values / float(rows["n_draws"].iloc[0])
     centred = find(summary, CENTRED_CASE, "n_failures", "chain")
     note = "" if centred is None else f"; centred form: {int(centred.sum())}"
-    return Measurement(float(per_chain.mean()), _error(per_chain), f"{int(counts.sum())} in all{note}")
+    return Measurement(
+        float(per_chain.mean()), standard_error(per_chain), f"{int(counts.sum())} in all{note}"
+    )
 
 
 def base_moments(summary: pd.DataFrame) -> Measurement:
@@ -162,7 +164,7 @@ def parametrisations(summary: pd.DataFrame) -> Measurement:
     """CT-D12."""
     first, second = _by_chain(summary, NUTS_CASE), _by_chain(summary, CENTRED_CASE)
     difference = float(second.mean() - first.mean())
-    error = math.hypot(_error(first), _error(second))
+    error = math.hypot(standard_error(first), standard_error(second))
     return Measurement(
         difference / error, 0.0, f"centred minus non-centred: {difference:.3f} +- {error:.3f} nats"
     )
@@ -228,7 +230,3 @@ def _by_chain(summary: pd.DataFrame, case: str) -> np.ndarray:
     if found is None:
         raise MissingData(f"log_evidence_by_chain of the case {case}: not run at this preset")
     return np.asarray(found.values, float)
-
-
-def _error(values: np.ndarray) -> float:
-    return float(np.std(values, ddof=1) / math.sqrt(values.size)) if values.size > 1 else math.nan
