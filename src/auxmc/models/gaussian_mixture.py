@@ -84,27 +84,37 @@ def gaussian_mixture(
             means = _MEAN_SPREAD * jnp.exp(0.5 * log_variances) * means
         return weights.log_weights(own), means, log_variances
 
-    def log_terms(arrays: tuple[Array, Array, Array], rows: Array) -> tuple[Array, Array]:
-        """Log of each component's share [row, component], and standardised squares [row, component, column]."""
-        log_weights, means, log_variances = arrays
+    # Components come first in all arrays, rows last: long loops over rows are vectorised, short ones not.
+
+    def deviations(means: Array, rows: Array) -> list[Array]:
+        """Distance from each component's mean [component, row], column by column."""
+        return [rows[None, :, column] - means[:, column, None] for column in range(n_columns)]
+
+    def log_terms(arrays: tuple[Array, Array, Array], deviation: list[Array]) -> Array:
+        """Log of each component's share [component, row]."""
+        log_weights, _, log_variances = arrays
         precisions = jnp.exp(-log_variances)
-        squares = jnp.square(rows[:, None, :] - means[None]) * precisions[None]
         constants = log_weights - 0.5 * jnp.sum(log_variances + _LOG_TWO_PI, axis=1)
-        return constants[None, :] - 0.5 * jnp.sum(squares, axis=2), squares
+        squares = (jnp.square(d) * precisions[:, c, None] for c, d in enumerate(deviation))
+        return constants[:, None] - 0.5 * sum(squares)
 
     def log_likelihood(parameters: Array, rows: Array) -> Array:
-        terms, _ = log_terms(natural_arrays(parameters), rows)
-        return jax.nn.logsumexp(terms, axis=1)
+        arrays = natural_arrays(parameters)
+        return jax.nn.logsumexp(log_terms(arrays, deviations(arrays[1], rows)), axis=0)
 
     def weighted_gradient(parameters: Array, rows: Array, row_weights: Array) -> Array:
         arrays, pull_back = jax.vjp(natural_arrays, parameters)
         _, means, log_variances = arrays
-        terms, squares = log_terms(arrays, rows)
-        shares = row_weights[:, None] * jax.nn.softmax(terms, axis=1)
-        totals = jnp.sum(shares, axis=0)
-        by_component = jnp.matmul(shares.T, rows) - totals[:, None] * means
-        in_variance = 0.5 * (jnp.einsum("rk,rkc->kc", shares, squares) - totals[:, None])
-        return pull_back((totals, by_component * jnp.exp(-log_variances), in_variance))[0]
+        deviation = deviations(means, rows)
+        shares = row_weights[None, :] * jax.nn.softmax(log_terms(arrays, deviation), axis=0)
+        # Products with ones, which are vectorised, as sums in the order of the rows are not.
+        ones = jnp.ones(rows.shape[0], rows.dtype)
+        totals = jnp.matmul(shares, ones)
+        firsts = jnp.stack([jnp.matmul(shares * d, ones) for d in deviation], axis=1)
+        seconds = jnp.stack([jnp.matmul(shares * jnp.square(d), ones) for d in deviation], axis=1)
+        precisions = jnp.exp(-log_variances)
+        in_variance = 0.5 * (seconds * precisions - totals[:, None])
+        return pull_back((totals, firsts * precisions, in_variance))[0]
 
     def log_prior(parameters: Array) -> Array:
         own, means, log_variances = split(parameters)

@@ -35,21 +35,25 @@ def softmax_regression(n_features: int, n_classes: int) -> RowModel:
     shape = (n_classes, n_features + 1)
     dim = n_classes * (n_features + 1)
 
+    # Classes come first in all arrays, rows last: long loops over rows are vectorised, short ones over classes not.
+
     def logits(parameters: Array, rows: Array) -> Array:
         coefficients = parameters.reshape(shape)
-        return jnp.matmul(rows[:, :-1], coefficients[:, :-1].T) + coefficients[:, -1][None, :]
+        return jnp.einsum("kd,rd->kr", coefficients[:, :-1], rows[:, :-1]) + coefficients[:, -1:]
 
     def one_hot(rows: Array) -> Array:
-        return (rows[:, -1:] == jnp.arange(n_classes, dtype=rows.dtype)[None, :]).astype(rows.dtype)
+        return (rows[None, :, -1] == jnp.arange(n_classes, dtype=rows.dtype)[:, None]).astype(rows.dtype)
 
     def log_likelihood(parameters: Array, rows: Array) -> Array:
         scores = logits(parameters, rows)
-        return jnp.sum(scores * one_hot(rows), axis=1) - jax.nn.logsumexp(scores, axis=1)
+        return jnp.sum(scores * one_hot(rows), axis=0) - jax.nn.logsumexp(scores, axis=0)
 
     def weighted_gradient(parameters: Array, rows: Array, weights: Array) -> Array:
-        error = weights[:, None] * (one_hot(rows) - jax.nn.softmax(logits(parameters, rows), axis=1))
-        slopes = jnp.matmul(error.T, rows[:, :-1])
-        return jnp.concatenate([slopes, jnp.sum(error, axis=0)[:, None]], axis=1).ravel()
+        error = weights[None, :] * (one_hot(rows) - jax.nn.softmax(logits(parameters, rows), axis=0))
+        slopes = jnp.matmul(error, rows[:, :-1])
+        # A product with ones, which is vectorised, as a sum in the order of the rows is not.
+        intercepts = jnp.matmul(error, jnp.ones((rows.shape[0], 1), rows.dtype))
+        return jnp.concatenate([slopes, intercepts], axis=1).ravel()
 
     def log_prior(parameters: Array) -> Array:
         return -0.5 * dim * math.log(2.0 * math.pi) - 0.5 * jnp.sum(jnp.square(parameters))

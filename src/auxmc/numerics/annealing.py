@@ -22,8 +22,13 @@ def log_effective_size(log_weights: Array) -> Array:
     return jnp.where(jnp.any(jnp.isfinite(log_weights)), size, -jnp.inf)
 
 
-def annealing_increment(log_likelihoods: Array, remaining: Array, log_target_size: Array | float) -> Array:
-    """The largest step along a path whose incremental weights keep an effective sample size.
+def annealing_increment(
+    log_likelihoods: Array,
+    remaining: Array,
+    log_target_size: Array | float,
+    log_weights: Array | float = 0.0,
+) -> Array:
+    """The largest step along a path whose weights keep an effective sample size.
 
     The weights of a step d are exp(d log_likelihood); their effective size falls with d, from the number of particles.
 
@@ -32,6 +37,8 @@ def annealing_increment(log_likelihoods: Array, remaining: Array, log_target_siz
             particles that have failed.
         remaining: what is left of the path, in (0, 1].
         log_target_size: log of the size to keep; 0 or less takes all that remains at once.
+        log_weights: of the particles before the step [particle]; only where particles are drawn anew in proportion to
+            their weights, since one of large weight makes every step look safe.
 
     Returns:
         Step in (0, remaining], exactly `remaining` where that keeps the size. It is at least 1e-12 of what remains, so
@@ -41,7 +48,7 @@ def annealing_increment(log_likelihoods: Array, remaining: Array, log_target_siz
     """
 
     def keeps(step: Array) -> Array:
-        return log_effective_size(step * log_likelihoods) >= log_target_size
+        return log_effective_size(log_weights + step * log_likelihoods) >= log_target_size
 
     def halve(_: int, interval: tuple[Array, Array]) -> tuple[Array, Array]:
         low, high = interval

@@ -1,7 +1,7 @@
-"""Exact and fast random numbers: normal by Box and Muller, chi-squared by Marsaglia and Tsang.
+"""Exact and fast random numbers: normal by Box and Muller, chi-squared by Marsaglia and Tsang, row numbers by hashing.
 
-The generators are those of `jax.random`; only the maps from random bits to numbers differ. They are laid out so
-that a compiler can vectorise them when many small draws are made side by side with `vmap`.
+The generators of normal and chi-squared numbers are those of `jax.random`; only the maps from random bits to numbers
+differ. They are laid out so that a compiler can vectorise them when many small draws are made side by side with `vmap`.
 """
 
 import math
@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-__all__ = ["chi_square", "standard_normal"]
+__all__ = ["chi_square", "row_numbers", "standard_normal"]
 
 # A draw is rounded up to a multiple of this many pairs of numbers, which fill vector registers: 16 numbers of
 # which 6 are thrown away take less time than exactly 10.
@@ -111,6 +111,40 @@ def chi_square(key: Array, degrees: int, shape: tuple[int, ...]) -> Array:
     start = (jnp.uint32(0), jnp.zeros((n,)), jnp.zeros((n,), bool))
     _, cube, _ = lax.while_loop(lambda loop: ~jnp.all(loop[2]), repeat, start)
     return (2.0 * centre * cube).reshape(shape)
+
+
+def row_numbers(key: Array, shape: tuple[int, ...], n_rows: Array) -> Array:
+    """Draws row numbers 0, 1, ..., n_rows - 1 with replacement, for stochastic gradients.
+
+    A counter is hashed twice with the words of the key, by multiplications that a compiler can vectorise: a tenth of
+    the time of `jax.random.randint`, most of a step of a cheap model otherwise. Made for choosing rows, not for
+    numbers of which tails matter. A row's probability differs from 1 / n_rows by less than one part in 2^32 / n_rows.
+
+    Args:
+        key: typed key, scalar.
+        shape: shape of the draw, fewer than 2^32 numbers.
+        n_rows: at least 1, below 2^31 (int32).
+
+    Returns:
+        Array of the given shape, int32.
+
+    Source: the mixing function is Wellons's `lowbias32` in its form of 2023 with the smaller bias.
+
+    >>> drawn = row_numbers(jax.random.key(0), (1000,), jnp.int32(3))
+    >>> sorted(set(drawn.tolist()))
+    [0, 1, 2]
+    """
+    words = jax.random.key_data(key).astype(jnp.uint32)
+    counter = lax.iota(jnp.uint32, math.prod(shape))
+    hashed = _mix(_mix(counter + words[0]) ^ words[-1])
+    scaled = (hashed.astype(jnp.uint64) * n_rows.astype(jnp.uint64)) >> 32
+    return scaled.astype(jnp.int32).reshape(shape)
+
+
+def _mix(x: Array) -> Array:
+    x = (x ^ (x >> 16)) * jnp.uint32(0x21F0AAAD)
+    x = (x ^ (x >> 15)) * jnp.uint32(0xD35A2D97)
+    return x ^ (x >> 15)
 
 
 def _require_double_precision() -> None:

@@ -114,3 +114,40 @@ def test_single_precision_is_refused():
         for draw in (random.standard_normal, lambda key, shape: random.chi_square(key, 3, shape)):
             with pytest.raises(RuntimeError, match="jax_enable_x64"):
                 draw(jax.random.key(0), (2,))
+
+
+@pytest.mark.parametrize("n_rows", [7, 500, 100_003])
+def test_row_numbers_are_uniform_and_neighbours_unrelated(n_rows):
+    drawn = np.asarray(random.row_numbers(jax.random.key(5), (400, 500), jnp.int32(n_rows))).ravel()
+    assert drawn.min() == 0 or n_rows > 1000
+    assert 0 <= drawn.min() <= drawn.max() < n_rows
+    cells = np.minimum(n_rows, 50)
+    firsts = drawn * cells // n_rows
+    # Cells of whole row numbers: their probabilities are exact.
+    expected = np.bincount(np.arange(n_rows) * cells // n_rows, minlength=cells) / n_rows
+    counts = np.bincount(firsts, minlength=cells)
+    assert stats.chisquare(counts, expected * len(drawn)).pvalue > 2e-7
+    for lag in (1, 2, 500):
+        pairs = firsts[:-lag] * cells + firsts[lag:]
+        both = np.bincount(pairs, minlength=cells**2)
+        law = np.outer(expected, expected).ravel() * len(pairs)
+        assert stats.chisquare(both, law).pvalue > 2e-7, lag
+
+
+def test_row_numbers_of_other_keys_are_unrelated():
+    """Keys that differ in one bit only, as folded ones may, must not give sequences that go together."""
+    shape, n_rows = (100_000,), jnp.int32(40)
+    base = np.asarray(
+        random.row_numbers(jax.random.wrap_key_data(jnp.array([3, 9], jnp.uint32)), shape, n_rows)
+    )
+    for words in ([2, 9], [3, 8], [3, 9 ^ (1 << 31)], [3 ^ (1 << 31), 9]):
+        key = jax.random.wrap_key_data(jnp.array(words, jnp.uint32))
+        other = np.asarray(random.row_numbers(key, shape, n_rows))
+        both = np.bincount(base * 40 + other, minlength=1600)
+        assert stats.chisquare(both).pvalue > 2e-7, words
+
+
+def test_numbers_that_repeat_are_found_out():
+    drawn = np.asarray(random._mix(jnp.arange(100_000, dtype=jnp.uint32) >> 4)) % 40
+    pairs = np.bincount(drawn[:-1] * 40 + drawn[1:], minlength=1600)
+    assert stats.chisquare(pairs).pvalue < 1e-12

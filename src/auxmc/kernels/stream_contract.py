@@ -1,0 +1,185 @@
+"""What estimators of a stream's evidence take and give: settings, rows, state, record."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+__all__ = [
+    "ESTIMATORS",
+    "RESAMPLING",
+    "Anchors",
+    "Chunk",
+    "ChunkRecord",
+    "Fetch",
+    "Mover",
+    "PastRows",
+    "Stream",
+    "StreamSettings",
+    "StreamState",
+    "Target",
+    "counted_rows",
+]
+
+ESTIMATORS = ("annealed", "sequential")
+"""Importance weights along an annealing path for each chunk, or the mean likelihood of each chunk as it comes."""
+
+RESAMPLING = ("none", "always", "effective_size", "chunk")
+"""When particles are drawn anew in proportion to their weights; the published estimator never does."""
+
+
+class StreamSettings(NamedTuple):
+    """How a stream is absorbed.
+
+    Attributes:
+        estimator: one of ESTIMATORS.
+        n_particles: at least 2.
+        n_moves: stochastic-gradient steps after each change of the target.
+        batch_size: past rows drawn for each step and particle, independently and with replacement.
+        learning_rate: eta times the rows in the target.
+        friction: alpha, in (0, 1].
+        gradient_noise: see `stochastic_gradient.injected_noise`.
+        target_size: effective sample size that an annealing step keeps; 1 or less brings in a chunk at once.
+        resampling: one of RESAMPLING (annealed estimator).
+        max_annealing_steps: after which a chunk is given up as it is, and counted.
+        control_variates: whether gradients of past rows are taken relative to those at an anchor of each particle,
+            where the sum over all of them is known. Anchors are renewed, by a pass over the stored rows, when the rows
+            have doubled.
+        cooling_rows: rows from which on the learning rate falls in inverse proportion to the rows; None for never.
+    """
+
+    estimator: str = "annealed"
+    n_particles: int = 10
+    n_moves: int = 20
+    batch_size: int = 500
+    learning_rate: float = 0.1
+    friction: float = 0.2
+    gradient_noise: float = 0.0
+    target_size: float = 5.0
+    resampling: str = "none"
+    max_annealing_steps: int = 1000
+    control_variates: bool = False
+    cooling_rows: int | None = None
+
+
+class PastRows(NamedTuple):
+    """Where rows that have been absorbed are drawn from.
+
+    Attributes:
+        rows: [capacity, column]; only the first `n_stored` are meaningful.
+        n_stored: rows to draw from (int32).
+    """
+
+    rows: Array
+    n_stored: Array
+
+
+class Chunk(NamedTuple):
+    """Rows that come in together.
+
+    Attributes:
+        rows: [row, column]; those from `n_valid` on only fill up the array.
+        n_valid: rows that count (int32), at least 1.
+    """
+
+    rows: Array
+    n_valid: Array
+
+
+class Anchors(NamedTuple):
+    """Points at which the gradient of all rows absorbed is known: one for each particle.
+
+    Attributes:
+        points: [particle, dim], in the precision of the rows.
+        gradients: sum over rows absorbed of the log likelihood's gradients there [particle, dim], float64.
+        next_refresh: rows at which the particles themselves become the anchors (int64).
+    """
+
+    points: Array
+    gradients: Array
+    next_refresh: Array
+
+
+class StreamState(NamedTuple):
+    """State between chunks.
+
+    Attributes:
+        particles: parameters [particle, dim], in the precision of the rows.
+        log_weights: annealed estimator: log importance weights [particle]; sequential estimator: all equal to the
+            log evidence. Float64 in nats.
+        n_rows: rows absorbed (int64).
+        anchors: where gradients of the past are known exactly, with `control_variates`; else None.
+    """
+
+    particles: Array
+    log_weights: Array
+    n_rows: Array
+    anchors: Anchors | None = None
+
+
+class ChunkRecord(NamedTuple):
+    """What became of a chunk.
+
+    Attributes:
+        n_rows: rows absorbed, this chunk included (int64).
+        log_evidence: of all rows absorbed, float64 in nats.
+        n_annealing_steps: changes of the target (int32).
+        smallest_size: least effective size of the incremental weights of a step, in particles.
+        weight_size: effective size of the accumulated weights at the end of the chunk, in particles.
+        first_increment: of the annealing path.
+        n_unfinished: 1 if the path was given up before its end, else 0 (int32).
+        n_not_finite: particles that have been lost, from the beginning (int32).
+    """
+
+    n_rows: Array
+    log_evidence: Array
+    n_annealing_steps: Array
+    smallest_size: Array
+    weight_size: Array
+    first_increment: Array
+    n_unfinished: Array
+    n_not_finite: Array
+
+
+class Stream(NamedTuple):
+    """An estimator as pure functions.
+
+    Attributes:
+        init: maps (key, dtype) to the state before the first row, with prior draws as particles. A state has at least
+            the fields `particles`, `log_weights` and `n_rows` of StreamState.
+        absorb: maps (key, state, Chunk, PastRows) to (state, ChunkRecord). Numbers depend on the key alone, so
+            that a stream that is stopped and goes on gives the same record as one that was not.
+    """
+
+    init: Callable[[Array, Any], Any]
+    absorb: Callable[[Array, Any, Chunk, PastRows], tuple[Any, ChunkRecord]]
+
+
+class Target(NamedTuple):
+    """What particles are moved towards: prior, rows of the past, and a power of the chunk's likelihood.
+
+    Attributes:
+        chunk: rows that come in.
+        power: of the chunk's likelihood, in (0, 1] (float64).
+        past: where past rows are drawn from.
+        n_past: rows before the chunk (int64).
+        anchors: with `control_variates`; else None.
+    """
+
+    chunk: Chunk
+    power: Array
+    past: PastRows
+    n_past: Array
+    anchors: Anchors | None = None
+
+
+Mover = Callable[[Array, Array, Target], Array]
+
+Fetch = Callable[[PastRows, Array], Array]
+"""Maps past rows and row numbers below `n_stored` [...] to those rows [..., column]."""
+
+
+def counted_rows(chunk: Chunk) -> Array:
+    """Which rows of a chunk count [row] (bool)."""
+    return jnp.arange(chunk.rows.shape[0], dtype=jnp.int32) < chunk.n_valid
