@@ -27,6 +27,9 @@ class NestedSettings(NamedTuple):
         n_moves: moves of a replacement.
         step: eta of the moves, which follow the prior.
         friction: alpha, in (0, 1].
+        metropolis: whether moves are accepted or rejected so that they leave the constrained prior invariant. Published
+            ones are not so: with steps that are not small they favour the prior's tails, and the evidence comes out
+            too large.
         adapt: whether eta is multiplied by exp(share of moves made - 1/2) after each replacement, up to 1.
         stopping_rule: one of STOPPING_RULES.
         max_iterations: dead points after which the run is given up, and says so.
@@ -36,6 +39,7 @@ class NestedSettings(NamedTuple):
     n_moves: int = 30
     step: float = 1e-3
     friction: float = 0.1
+    metropolis: bool = True
     adapt: bool = True
     stopping_rule: str = "remaining_mass"
     max_iterations: int = 20_000
@@ -76,7 +80,9 @@ def nested_sampling(
 
     A replacement starts at a live point drawn at random and makes stochastic-gradient Hamiltonian moves under the
     prior. A move that leaves the contour is reflected at the likelihood's gradient there; if that does not
-    lead back inside, the point stays and its velocity is reversed.
+    lead back inside, the point stays and its velocity is reversed. With `metropolis` the moves are those of generalised
+    Hamiltonian Monte Carlo: the velocity is partly renewed, half a kick comes before and after, and a move is made
+    with the probability of the change of energy.
 
     Args:
         log_likelihood: maps parameters [dim] to a float64 scalar, in nats; minus infinity where the data cannot be.
@@ -89,7 +95,8 @@ def nested_sampling(
     Raises:
         ValueError: a setting is outside its range.
 
-    Source: MSc thesis, Algorithm 5 and section 5.1.2; reflection by Skilling 2012 (Galilean Monte Carlo).
+    Source: MSc thesis, Algorithm 5 and section 5.1.2; reflection by Skilling 2012 (Galilean Monte Carlo);
+        acceptance as in Horowitz 1991.
     """
     if settings.n_live < 2 or settings.n_moves < 1 or settings.max_iterations < 1:
         raise ValueError(
@@ -109,43 +116,56 @@ def nested_sampling(
         return jnp.where(jnp.isfinite(value), value, -jnp.inf)
 
     def replace(key: Array, start: Array, value: Array, threshold: Array, step: Array) -> tuple[Array, ...]:
-        first, second = jax.random.split(key)
+        first, second, third = (jax.random.fold_in(key, i) for i in range(3))
+        log_uniforms = -jax.random.exponential(third, (settings.n_moves,), start.dtype)
         normals = jax.random.normal(first, (settings.n_moves, *start.shape), start.dtype)
         velocity = jnp.sqrt(step) * jax.random.normal(second, start.shape, start.dtype)
 
-        def move(state: Any, normal: Array) -> tuple[Any, None]:
+        def move(state: Any, given: tuple[Array, Array]) -> tuple[Any, None]:
             point, value, velocity, n_made, n_evaluated = state
-            noise = injected_noise(settings.friction, step, 0.0) * normal
-            velocity = (1.0 - settings.friction) * velocity + step * jax.grad(log_prior)(point) + noise
-            ahead = point + velocity
+            normal, log_uniform = given
+            slope = jax.grad(log_prior)(point)
+            if settings.metropolis:
+                kept = 1.0 - settings.friction
+                velocity = kept * velocity + jnp.sqrt(step * (1.0 - kept**2)) * normal
+                kicked = velocity + 0.5 * step * slope
+            else:
+                noise = injected_noise(settings.friction, step, 0.0) * normal
+                velocity = (1.0 - settings.friction) * velocity + step * slope + noise
+                kicked = velocity
+            ahead = point + kicked
             ahead_value = value_of(ahead)
 
             def straight() -> tuple[Array, Array, Array, Array, Array]:
-                return ahead, ahead_value, velocity, jnp.ones((), jnp.int32), jnp.ones((), jnp.int64)
+                return ahead, ahead_value, kicked, jnp.ones((), bool), jnp.ones((), jnp.int64)
 
             def reflected() -> tuple[Array, Array, Array, Array, Array]:
-                slope = jax.grad(log_likelihood)(ahead)
-                length = jnp.sum(jnp.square(slope))
+                normal_there = jax.grad(log_likelihood)(ahead)
+                length = jnp.sum(jnp.square(normal_there))
                 usable = jnp.isfinite(length) & (length > 0.0)
-                slope = jnp.where(usable, slope, 0.0)
-                turned = velocity - 2.0 * slope * jnp.sum(slope * velocity) / jnp.where(usable, length, 1.0)
+                normal_there = jnp.where(usable, normal_there, 0.0)
+                share = jnp.sum(normal_there * kicked) / jnp.where(usable, length, 1.0)
+                turned = kicked - 2.0 * normal_there * share
                 back = ahead + turned
                 back_value = value_of(back)
-                inside = usable & (back_value > threshold)
-                return (
-                    jnp.where(inside, back, point),
-                    jnp.where(inside, back_value, value),
-                    jnp.where(inside, turned, -velocity),
-                    inside.astype(jnp.int32),
-                    jnp.full((), 3, jnp.int64),
-                )
+                return back, back_value, turned, usable & (back_value > threshold), jnp.full((), 3, jnp.int64)
 
-            point, value, velocity, made, evaluated = lax.cond(ahead_value > threshold, straight, reflected)
-            return (point, value, velocity, n_made + made, n_evaluated + evaluated), None
+            end, end_value, after, made, evaluated = lax.cond(ahead_value > threshold, straight, reflected)
+            if settings.metropolis:
+                after = after + 0.5 * step * jax.grad(log_prior)(end)
+                kinetic = 0.5 * (jnp.sum(jnp.square(velocity)) - jnp.sum(jnp.square(after))) / step
+                made = made & (log_uniform < log_prior(end) - log_prior(point) + kinetic)
+            return (
+                jnp.where(made, end, point),
+                jnp.where(made, end_value, value),
+                jnp.where(made, after, -velocity),
+                n_made + made.astype(jnp.int32),
+                n_evaluated + evaluated,
+            ), None
 
         zero = jnp.zeros((), jnp.int32)
         begin = (start, value, velocity, zero, jnp.zeros((), jnp.int64))
-        (point, value, _, n_made, n_evaluated), _ = lax.scan(move, begin, normals)
+        (point, value, _, n_made, n_evaluated), _ = lax.scan(move, begin, (normals, log_uniforms))
         return point, value, n_made, n_evaluated
 
     def run(key: Array, draws: Array) -> NestedRun:
