@@ -1,13 +1,14 @@
-"""Rows of numbers from files larger than memory, block by block: Parquet, CSV and NumPy arrays.
+"""Rows of numbers, block by block: from Parquet, CSV and NumPy files larger than memory, or from an array.
 
 A file that cannot be used is refused with its row and column; the good rows before the bad one are handed over first,
 so that whatever is computed from them can be kept.
 """
 
+import csv
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,12 +18,16 @@ from numpy.typing import NDArray
 
 from auxmc.data.reading import DataError
 
-__all__ = ["ROW_FILES", "RowFile", "open_rows", "read_blocks"]
+__all__ = ["ROW_FILES", "RowFile", "array_blocks", "bad_cell", "open_rows", "read_blocks"]
 
 ROW_FILES = (".parquet", ".csv", ".npy")
 """Endings of files that can be read."""
 
-_CSV_BLOCK_BYTES = 1 << 24
+_BLOCK_BYTES = 1 << 24
+_BATCH_ROWS = 65_536
+_BUFFER_BYTES = 1 << 20
+# Number that the CSV reader gives to the line after the header.
+_CSV_FIRST_LINE = 2
 
 Float64Array = NDArray[np.float64]
 
@@ -75,22 +80,73 @@ def read_blocks(source: RowFile, block_rows: int, first_row: int = 0) -> Iterato
         block_rows: rows of a block, however the file is laid out.
         first_row: rows to leave out at the beginning.
 
-    Yields:
-        [row, column], float64.
+    Returns:
+        Blocks [row, column], float64.
 
     Raises:
-        DataError: a cell is missing, not a number or not finite, the file is damaged, or its columns have changed.
-            Raised after the rows before it. Rows in messages are counted from 1, the header not included.
+        DataError: a cell is missing, not a number or not finite, the file is damaged, its columns have changed, or it
+            has fewer rows than are to be left out. Raised after the rows before the fault. Rows in messages are
+            counted from 1, the header not included.
         ValueError: block_rows is not positive, or first_row is negative.
     """
+    _check_sizes(block_rows, first_row)
+    parts = _PARTS[source.path.suffix](source, first_row)
+    return _whole_blocks(parts, str(source.path), source.columns, block_rows, first_row)
+
+
+def array_blocks(rows: NDArray[Any], block_rows: int = 65_536, first_row: int = 0) -> Iterator[Float64Array]:
+    """Rows of an array in blocks of equal size, with the checks of `read_blocks`; columns are called 0, 1, ...
+
+    Args:
+        rows: [row, column]; may be mapped into memory.
+        block_rows: rows of a block.
+        first_row: rows to leave out at the beginning.
+
+    Raises:
+        DataError: a number is not finite, or there are fewer rows than are to be left out.
+        ValueError: rows is not a matrix of numbers, or a size is out of range.
+    """
+    if rows.ndim != 2 or rows.dtype.kind not in "fiu":
+        raise ValueError(f"rows must be numbers [row, column], got {rows.dtype} {list(rows.shape)}")
+    _check_sizes(block_rows, first_row)
+    if first_row > len(rows):
+        raise _too_few("array", len(rows), first_row)
+    parts = (
+        np.asarray(rows[begin : begin + block_rows], dtype=np.float64)
+        for begin in range(first_row, len(rows), block_rows)
+    )
+    names = tuple(str(column) for column in range(rows.shape[1]))
+    return _whole_blocks(parts, "array", names, block_rows, first_row)
+
+
+def bad_cell(source: str, row: int, column: str, reason: str) -> DataError:
+    """The error that names a cell.
+
+    Args:
+        source: where the row is from.
+        row: its number, counted from 0.
+        column: name of the column.
+        reason: what is wrong, to be read after "is".
+    """
+    return DataError(
+        f"{source}: row {row + 1}, column {column!r} is {reason}; mend it and go on: rows before it are kept"
+    )
+
+
+def _check_sizes(block_rows: int, first_row: int) -> None:
     if block_rows < 1 or first_row < 0:
         raise ValueError(
             f"block_rows must be positive and first_row not negative, got {block_rows} and {first_row}"
         )
+
+
+def _whole_blocks(
+    parts: Iterator[Float64Array], source: str, columns: Sequence[str], block_rows: int, first_row: int
+) -> Iterator[Float64Array]:
+    """Cuts parts of any length into blocks; a fault is raised after all rows before it have been handed over."""
     waiting: list[Float64Array] = []
     n_waiting, n_done = 0, first_row
     fault: DataError | None = None
-    parts = _PARTS[source.path.suffix](source, first_row)
     while fault is None:
         try:
             part = next(parts, None)
@@ -98,18 +154,27 @@ def read_blocks(source: RowFile, block_rows: int, first_row: int = 0) -> Iterato
             fault, part = error, None
         if part is None:
             break
-        bad = np.argwhere(~np.isfinite(part))
-        if len(bad):
-            fault = _bad_cell(source, n_done + n_waiting + int(bad[0, 0]), int(bad[0, 1]))
-            part = part[: bad[0, 0]]
+        finite = np.isfinite(part)
+        if not finite.all():
+            row, column = np.argwhere(~finite)[0]
+            fault = bad_cell(
+                source, n_done + n_waiting + int(row), columns[column], "missing or not a finite number"
+            )
+            part = part[:row]
         waiting.append(part)
         n_waiting += len(part)
-        while n_waiting >= block_rows:
-            joined = np.concatenate(waiting)
-            yield joined[:block_rows]
-            waiting = [joined[block_rows:]]
-            n_waiting -= block_rows
-            n_done += block_rows
+        if n_waiting < block_rows:
+            continue
+        joined = np.concatenate(waiting)
+        for begin in range(0, n_waiting - block_rows + 1, block_rows):
+            yield joined[begin : begin + block_rows]
+        n_left = n_waiting % block_rows
+        # A copy, so that the whole part is not kept for the sake of its last rows.
+        waiting, n_done, n_waiting = (
+            [joined[n_waiting - n_left :].copy()],
+            n_done + n_waiting - n_left,
+            n_left,
+        )
     if n_waiting:
         yield np.concatenate(waiting)
     if fault is not None:
@@ -130,19 +195,28 @@ def _parquet_parts(source: RowFile, first_row: int) -> Iterator[Float64Array]:
         for group in range(file.num_row_groups):
             n_rows = file.metadata.row_group(group).num_rows
             if begin + n_rows > first_row:
+                done = begin
                 try:
-                    table = file.read_row_group(group, columns=list(source.columns))
+                    # In batches: a row group may itself be larger than memory.
+                    for batch in file.iter_batches(_BATCH_ROWS, [group], list(source.columns)):
+                        skipped = max(0, first_row - done)
+                        if skipped < batch.num_rows:
+                            table = pa.Table.from_batches([batch.slice(skipped)])
+                            yield _numbers(source, table, done + skipped)
+                        done += batch.num_rows
                 except (pa.ArrowException, OSError) as error:
                     raise DataError(
                         f"{source.path}: damaged in row group {group} (rows {begin + 1} to {begin + n_rows}): {error}"
                     ) from error
-                yield _numbers(source, table, begin)[max(0, first_row - begin) :]
             begin += n_rows
+        if begin < first_row:
+            raise _too_few(str(source.path), begin, first_row)
 
 
 def _parquet(path: Path) -> pa_parquet.ParquetFile:
     try:
-        return pa_parquet.ParquetFile(path, memory_map=True)
+        # Not mapped: pages of a file read once would count as memory of this process.
+        return pa_parquet.ParquetFile(path, buffer_size=_BUFFER_BYTES)
     except (pa.ArrowException, OSError) as error:
         raise DataError(
             f"{path}: not a complete Parquet file ({error}); was it still being written?"
@@ -151,34 +225,62 @@ def _parquet(path: Path) -> pa_parquet.ParquetFile:
 
 def _csv_names(path: Path) -> tuple[tuple[str, ...], int | None]:
     with path.open(encoding="utf-8-sig") as file:
-        header = file.readline().rstrip("\r\n")
+        names = tuple(name.strip() for name in next(csv.reader([file.readline()]), []))
         has_rows = bool(file.readline().strip())
-    names = tuple(name.strip().strip('"') for name in header.split(","))
     if len(set(names)) < len(names):
         raise DataError(f"{path}: column names must differ, got {', '.join(names)}")
     return names, None if has_rows else 0
 
 
 def _csv_parts(source: RowFile, first_row: int) -> Iterator[Float64Array]:
+    names, _ = _csv_names(source.path)
+    missing = [name for name in source.columns if name not in names]
+    if missing:
+        raise DataError(f"{source.path}: column {missing[0]!r} is no longer there")
+    wrong: list[pa_csv.InvalidRow] = []
+
+    def leave_out(row: pa_csv.InvalidRow) -> str:
+        wrong.append(row)
+        return "skip"
+
     done = 0
     try:
         # As texts: a conversion by the reader would not say which row is wrong.
         reader = pa_csv.open_csv(
             source.path,
-            read_options=pa_csv.ReadOptions(block_size=_CSV_BLOCK_BYTES),
+            read_options=pa_csv.ReadOptions(
+                block_size=_BLOCK_BYTES, column_names=list(names), skip_rows=1, use_threads=False
+            ),
+            parse_options=pa_csv.ParseOptions(
+                # In a file of one column an empty line is a missing value.
+                ignore_empty_lines=len(names) > 1,
+                invalid_row_handler=leave_out,
+            ),
             convert_options=pa_csv.ConvertOptions(
                 include_columns=list(source.columns),
                 column_types={name: pa.string() for name in source.columns},
             ),
         )
         for batch in reader:
-            n_rows = batch.num_rows
-            if done + n_rows > first_row:
-                skipped = max(0, first_row - done)
-                yield _numbers(source, pa.Table.from_batches([batch.slice(skipped)]), done + skipped)
+            # Lines of a wrong length are left out of batches, and known ahead of them; rows before the first are good.
+            n_good = wrong[0].number - _CSV_FIRST_LINE if wrong else done + batch.num_rows
+            n_rows = min(batch.num_rows, n_good - done)
+            skipped = max(0, first_row - done)
+            if skipped < n_rows:
+                good = batch.slice(skipped, n_rows - skipped)
+                yield _numbers(source, pa.Table.from_batches([good]), done + skipped)
             done += n_rows
-    except (pa.ArrowException, OSError, KeyError) as error:
+            if done == n_good and wrong:
+                break
+    except (pa.ArrowException, OSError) as error:
         raise DataError(f"{source.path}: cannot be read after row {done}: {error}") from error
+    if wrong:
+        raise DataError(
+            f"{source.path}: row {done + 1} has {wrong[0].actual_columns} cells instead of "
+            f"{wrong[0].expected_columns} ({wrong[0].text!r}); mend it and go on: rows before it are kept"
+        )
+    if done < first_row:
+        raise _too_few(str(source.path), done, first_row)
 
 
 def _numpy_names(path: Path) -> tuple[tuple[str, ...], int | None]:
@@ -187,15 +289,16 @@ def _numpy_names(path: Path) -> tuple[tuple[str, ...], int | None]:
 
 
 def _numpy_parts(source: RowFile, first_row: int) -> Iterator[Float64Array]:
-    array = _numpy(source.path)
-    if any(int(name) >= array.shape[1] for name in source.columns):
-        raise DataError(
-            f"{source.path}: has {array.shape[1]} columns, column {source.columns[-1]} is no longer there"
-        )
+    n_rows, n_columns = _numpy(source.path).shape
     chosen = [int(name) for name in source.columns]
-    step = max(1, _CSV_BLOCK_BYTES // (8 * array.shape[1]))
-    for begin in range(first_row, len(array), step):
-        yield np.asarray(array[begin : begin + step, chosen], dtype=np.float64)
+    if max(chosen) >= n_columns:
+        raise DataError(f"{source.path}: has {n_columns} columns, column {max(chosen)} is no longer there")
+    if n_rows < first_row:
+        raise _too_few(str(source.path), n_rows, first_row)
+    step = max(1, _BLOCK_BYTES // (8 * n_columns))
+    for begin in range(first_row, n_rows, step):
+        # Mapped anew each time: pages that stay mapped would count as memory of this process.
+        yield np.asarray(_numpy(source.path)[begin : begin + step, chosen], dtype=np.float64)
 
 
 def _numpy(path: Path) -> NDArray[np.float64]:
@@ -240,10 +343,9 @@ def _number(text: str | None) -> float:
         return float("nan")
 
 
-def _bad_cell(source: RowFile, row: int, column: int) -> DataError:
+def _too_few(source: str, n_rows: int, first_row: int) -> DataError:
     return DataError(
-        f"{source.path}: row {row + 1}, column {source.columns[column]!r} is missing or not a finite number; mend it "
-        "and go on: rows before it are kept"
+        f"{source}: has {n_rows} rows, but {first_row} have been read before: rows were taken away"
     )
 
 

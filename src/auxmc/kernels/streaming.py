@@ -71,11 +71,15 @@ def stream_evidence(
         fetch: where the default mover takes past rows from; from `PastRows.rows` unless given.
 
     Raises:
-        ValueError: a setting is outside its range.
+        ValueError: a setting is outside its range, or control variates are to be used with `fetch`.
 
     Source: MSc thesis, Algorithm 8 (annealed) and section 4.1 (sequential).
     """
     _check(settings)
+    if settings.control_variates and fetch is not None:
+        raise ValueError(
+            "control_variates need all past rows in PastRows.rows when anchors are renewed: they cannot be used with fetch"
+        )
     move = mover or stochastic_gradient_moves(model, settings, fetch)
     log_n = math.log(settings.n_particles)
     log_target = math.log(settings.target_size) if settings.target_size > 1.0 else 0.0

@@ -9,7 +9,7 @@ import pyarrow.parquet as pa_parquet
 import pytest
 
 from auxmc.data.reading import DataError
-from auxmc.data.row_files import open_rows, read_blocks
+from auxmc.data.row_files import array_blocks, open_rows, read_blocks
 
 DATA = np.random.default_rng(3).normal(size=(1000, 3))
 NAMES = ("a", "b", "c")
@@ -78,8 +78,55 @@ def test_text_in_a_csv_is_named(tmp_path: Path) -> None:
 def test_a_line_with_another_number_of_cells_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("a,b\n1,2\n3,4,5\n")
-    with pytest.raises(DataError, match="cannot be read after row 0: CSV parse error"):
+    read = []
+    with pytest.raises(DataError, match=r"row 2 has 3 cells instead of 2 \('3,4,5'\); mend it and go on"):
+        read.extend(read_blocks(open_rows(path), 64))
+    assert np.concatenate(read).tolist() == [[1.0, 2.0]]
+
+
+def test_an_empty_line_in_a_file_of_one_column_is_a_missing_value(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("a\n1\n\n3\n")
+    with pytest.raises(DataError, match="row 2, column 'a' is missing"):
         list(read_blocks(open_rows(path), 64))
+
+
+def test_column_names_may_be_quoted_and_spaced(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text('\ufeff"load, kN", b\n1,2\n')
+    source = open_rows(path)
+    assert source.columns == ("load, kN", "b")
+    assert np.concatenate(list(read_blocks(source, 4))).tolist() == [[1.0, 2.0]]
+
+
+def test_rows_that_were_taken_away_are_missed(file: Path) -> None:
+    with pytest.raises(
+        DataError, match=r"has 1000 rows, but 1001 have been read before: rows were taken away"
+    ):
+        list(read_blocks(open_rows(file), 64, 1001))
+    assert list(read_blocks(open_rows(file), 64, 1000)) == []
+
+
+def test_arrays_are_read_like_files() -> None:
+    np.testing.assert_array_equal(np.concatenate(list(array_blocks(DATA, 64, 130))), DATA[130:])
+    broken = DATA.copy()
+    broken[500, 2] = np.inf
+    read = []
+    with pytest.raises(DataError, match="array: row 501, column '2' is missing or not a finite number"):
+        read.extend(array_blocks(broken, 64))
+    assert sum(len(block) for block in read) == 500
+    with pytest.raises(DataError, match="array: has 1000 rows, but 1001"):
+        array_blocks(DATA, 64, 1001)
+    with pytest.raises(ValueError, match=r"rows must be numbers \[row, column\], got float64 \[1000\]"):
+        array_blocks(DATA[:, 0])
+
+
+def test_a_row_group_larger_than_a_batch_is_read_whole(tmp_path: Path) -> None:
+    data = np.random.default_rng(4).normal(size=(150_000, 3))
+    table = pa.table({name: data[:, i] for i, name in enumerate(NAMES)})
+    pa_parquet.write_table(table, tmp_path / "rows.parquet", row_group_size=140_000)
+    source = open_rows(tmp_path / "rows.parquet")
+    np.testing.assert_array_equal(np.concatenate(list(read_blocks(source, 1000, 70_001))), data[70_001:])
 
 
 def test_a_truncated_parquet_file_is_refused(tmp_path: Path) -> None:

@@ -303,6 +303,13 @@ def test_anchors_add_up_the_gradients_of_chunks_and_follow_the_particles_when_ro
         np.testing.assert_allclose(anchors.gradients, expected, rtol=1e-11)
 
 
+def test_control_variates_do_not_go_with_rows_from_elsewhere() -> None:
+    with pytest.raises(ValueError, match="control_variates need all past rows in PastRows"):
+        stream_evidence(
+            MODEL, StreamSettings(control_variates=True), fetch=lambda past, numbers: past.rows[numbers]
+        )
+
+
 def test_control_variates_lower_the_loss_of_later_chunks() -> None:
     """On the linear model the error grows by more than 5 nats from row 2000 to 5000 with plain gradients."""
 

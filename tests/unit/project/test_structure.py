@@ -21,6 +21,7 @@ ALLOWED = {
     "kernels": {"numerics", "models"},
     "engine": {"kernels"},
     "plots": set(),
+    "command_line": {"engine", "kernels", "models", "diagnostics", "data", "numerics"},
 }
 
 

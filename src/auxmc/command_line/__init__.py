@@ -1,0 +1,42 @@
+"""The command `auxmc`: one subcommand a module, each with `register`."""
+
+import argparse
+import importlib.metadata
+import os
+import sys
+from collections.abc import Sequence
+
+from auxmc.command_line import results, stream
+from auxmc.command_line.errors import CommandError
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a subcommand.
+
+    Args:
+        arguments: words of the command line after `auxmc`; those of the process by default.
+
+    Returns:
+        Exit status: 0 if all went well, 1 or 2 after an error that has been printed, 130 after Ctrl-C.
+    """
+    parser = argparse.ArgumentParser(
+        prog="auxmc",
+        description="Auxiliary-variable Monte Carlo and evidence estimation.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"auxmc {importlib.metadata.version('auxmc')}")
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    results.register(subparsers)
+    stream.register(subparsers)
+    options = parser.parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except CommandError as error:
+        print(f"auxmc: error: {error}", file=sys.stderr)
+        return error.code
+    except BrokenPipeError:
+        # Whoever read the output has gone; nothing more can be written, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1

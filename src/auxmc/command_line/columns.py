@@ -1,0 +1,40 @@
+"""Plain tables for a terminal or a pipe."""
+
+import math
+from collections.abc import Sequence
+
+__all__ = ["columns", "value_with_error"]
+
+
+def columns(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
+    """Lines with the cells of each column below one another, two blanks between columns.
+
+    Args:
+        rows: cells; every row has as many.
+        right: numbers of the columns that are aligned to the right.
+
+    >>> print(columns([("a", "10"), ("long", "2")], right=[1]))
+    a     10
+    long   2
+    """
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))] if rows else []
+    lines = []
+    for row in rows:
+        cells = [
+            cell.rjust(w) if i in right else cell.ljust(w)
+            for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def value_with_error(value: float, error: float) -> str:
+    """A value with its standard error, cut to two digits of the error; without one where it is unknown or zero.
+
+    >>> value_with_error(-1081.0312, 0.123), value_with_error(54000.0, 5700.0), value_with_error(2.0, 0.0)
+    ('-1081.03 +- 0.12', '54000 +- 5700', '2')
+    """
+    if not (math.isfinite(error) and error > 0.0):
+        return f"{value:.5g}"
+    decimals = max(0, 1 - math.floor(math.log10(error)))
+    return f"{value:.{decimals}f} +- {error:.{decimals}f}" if decimals <= 6 else f"{value:.5g} +- {error:.2g}"

@@ -1,0 +1,122 @@
+"""Reads the rows of `auxmc stream`, and reports those that a model has no probability for."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auxmc.command_line.errors import CommandError
+from auxmc.command_line.stream_models import BadRow, NamedModel
+from auxmc.data.reading import DataError
+from auxmc.data.row_files import RowFile, bad_cell, open_rows, read_blocks
+
+__all__ = ["first_rows", "open_source", "read_checked"]
+
+_BLOCK_ROWS = 32_768
+
+Float64Array = NDArray[np.float64]
+
+
+def open_source(path: Path, columns: str, response: str) -> RowFile:
+    """Looks at a file and puts its columns in order, the response last.
+
+    Args:
+        path: the file.
+        columns: names separated by commas; empty for all.
+        response: name of the response; empty for the last column.
+
+    Raises:
+        CommandError: the file cannot be read, or lacks a column.
+    """
+    asked = [name.strip() for name in columns.split(",") if name.strip()]
+    try:
+        names = open_rows(path, asked).columns
+        last = response or names[-1]
+        if last not in names:
+            raise DataError(f"--response {last!r}: there is no such column; columns are {', '.join(names)}")
+        return open_rows(path, [*(name for name in names if name != last), last])
+    except DataError as error:
+        raise CommandError(str(error)) from error
+
+
+def first_rows(
+    source: RowFile, models: Sequence[NamedModel], dtype: Any, n_rows: int, least: int
+) -> Float64Array:
+    """The first rows of a file, as many as are asked for, or fewer where they end or one is bad.
+
+    Args:
+        source: the file.
+        models: the models.
+        dtype: that the rows must fit into.
+        n_rows: rows to read.
+        least: rows among which none may be bad.
+
+    Returns:
+        [row, column], at least one row.
+
+    Raises:
+        CommandError: one of the first `least` rows cannot be used.
+    """
+    found: list[Float64Array] = []
+    try:
+        found.extend(read_checked(source, models, dtype, n_rows, 0))
+    except DataError as error:
+        if sum(len(block) for block in found) < least:
+            raise CommandError(str(error)) from error
+    return np.concatenate(found)
+
+
+def read_checked(
+    source: RowFile, models: Sequence[NamedModel], dtype: Any, n_rows: int | None, first_row: int
+) -> Iterator[Float64Array]:
+    """Rows that all models have a probability for.
+
+    Args:
+        source: the file.
+        models: the models.
+        dtype: that the rows must fit into.
+        n_rows: rows of the file to read; None for all.
+        first_row: rows to leave out at the beginning.
+
+    Yields:
+        Blocks [row, column].
+
+    Raises:
+        DataError: a row cannot be used; after the rows before it.
+    """
+    done = first_row
+    for block in read_blocks(source, _BLOCK_ROWS, first_row):
+        if n_rows is not None:
+            block = block[: max(0, n_rows - done)]
+        fault: DataError | None = None
+        checks = [(lambda rows: _too_large(rows, dtype), "")]
+        checks += [(model.first_bad_row, f" (model {model.name})") for model in models]
+        for first_bad_row, whose in checks:
+            bad = first_bad_row(block)
+            if bad is not None:
+                fault = _fault(source, done + bad.row, bad.column, bad.reason + whose)
+                # A later check can only find an earlier row.
+                block = block[: bad.row]
+        if len(block):
+            yield block
+        if fault is not None:
+            raise fault
+        done += len(block)
+        if n_rows is not None and done >= n_rows:
+            return
+
+
+def _too_large(rows: Float64Array, dtype: Any) -> BadRow | None:
+    large = np.abs(rows) > np.finfo(dtype).max
+    if not large.any():
+        return None
+    row, column = (int(place) for place in np.argwhere(large)[0])
+    return BadRow(row, column, f"{rows[row, column]:g}, too large for {dtype}")
+
+
+def _fault(source: RowFile, row: int, column: int | None, reason: str) -> DataError:
+    if column is not None:
+        return bad_cell(str(source.path), row, source.columns[column], reason)
+    return DataError(f"{source.path}: row {row + 1} is {reason}; mend it and go on: rows before it are kept")

@@ -1,0 +1,118 @@
+"""Rows in a binary file that grows, mapped into memory for random draws."""
+
+import mmap
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+__all__ = ["RowStore"]
+
+
+class RowStore:
+    """Rows one after the other in a file, without a header; its length says how many there are.
+
+    Only the pages that are drawn from are in memory, and they belong to the operating system's cache: it takes them
+    back when memory runs short. A draw from a file that is larger than the memory waits for the disk.
+
+    Args:
+        path: the file; made, with its folder, where there is none.
+        n_columns: numbers in a row.
+        dtype: of the numbers in the file.
+
+    Raises:
+        ValueError: n_columns is not positive.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = RowStore(Path(folder) / "rows", 2)
+    ...     store.append(np.arange(6.0).reshape(3, 2))
+    ...     drawn = store.draw(np.array([2, 0]))
+    ...     store.close()
+    >>> drawn.tolist()
+    [[4.0, 5.0], [0.0, 1.0]]
+    """
+
+    def __init__(self, path: str | os.PathLike[str], n_columns: int, dtype: DTypeLike = np.float32) -> None:
+        if n_columns < 1:
+            raise ValueError(f"n_columns must be at least 1, got {n_columns}")
+        self.path = Path(path)
+        self.n_columns = n_columns
+        self.dtype = np.dtype(dtype)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = self.path.open("r+b" if self.path.exists() else "w+b")
+        self._rows = self._mapped()
+
+    @property
+    def n_rows(self) -> int:
+        """Whole rows in the file."""
+        return len(self._rows)
+
+    def append(self, rows: NDArray[Any]) -> None:
+        """Writes rows behind the last one.
+
+        Raises:
+            ValueError: rows are not [row, n_columns].
+        """
+        if rows.ndim != 2 or rows.shape[1] != self.n_columns:
+            raise ValueError(f"rows must be [row, {self.n_columns}], got {list(rows.shape)}")
+        # Not at the end of the file, which an earlier interruption may have left in the middle of a row.
+        self._file.seek(self.n_rows * self._row_bytes)
+        self._file.write(np.ascontiguousarray(rows, self.dtype).data)
+        self._file.flush()
+        self._rows = self._mapped()
+
+    def truncate(self, n_rows: int) -> None:
+        """Forgets all rows but the first.
+
+        Raises:
+            ValueError: there are fewer.
+        """
+        if not 0 <= n_rows <= self.n_rows:
+            raise ValueError(f"{self.path} holds {self.n_rows} rows, fewer than the {n_rows} that are needed")
+        # The map must not reach beyond the end of its file.
+        self._rows = self._empty()
+        self._file.truncate(n_rows * self._row_bytes)
+        self._rows = self._mapped()
+
+    def draw(self, indices: NDArray[Any]) -> NDArray[Any]:
+        """Copies rows.
+
+        Args:
+            indices: numbers of rows, counted from 0 [...].
+
+        Returns:
+            [..., column], in the type of the file.
+
+        Raises:
+            IndexError: an index is not below `n_rows`.
+        """
+        return np.take(self._rows, indices, axis=0)
+
+    def save(self) -> None:
+        """Waits until all rows are on disk."""
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Lets go of the file, which stays."""
+        self._rows = self._empty()
+        self._file.close()
+
+    @property
+    def _row_bytes(self) -> int:
+        return self.n_columns * self.dtype.itemsize
+
+    def _empty(self) -> NDArray[Any]:
+        return np.zeros((0, self.n_columns), self.dtype)
+
+    def _mapped(self) -> NDArray[Any]:
+        n_rows = os.fstat(self._file.fileno()).st_size // self._row_bytes
+        if n_rows == 0:
+            return self._empty()
+        mapped = mmap.mmap(self._file.fileno(), n_rows * self._row_bytes, access=mmap.ACCESS_READ)
+        if hasattr(mapped, "madvise"):
+            # Neighbours of a row that is drawn are not needed.
+            mapped.madvise(mmap.MADV_RANDOM)
+        return np.frombuffer(mapped, self.dtype).reshape(n_rows, self.n_columns)

@@ -1,0 +1,282 @@
+"""Models of rows from a user's own Python file, checked before they are used."""
+
+import importlib.util
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from auxmc.models.row_model import RowModel, row_model
+
+__all__ = ["ModelError", "PriorMass", "ValidRows", "check_model", "load_model", "prior_mass"]
+
+ValidRows = Callable[[NDArray[np.float64]], NDArray[np.bool_]]
+"""Maps rows [row, column] to whether the model has a probability for each of them [row]."""
+
+_DEFAULT_NAME = "model"
+_REQUIRED = ("log_likelihood", "log_prior", "draw_prior")
+_OPTIONAL = ("weighted_gradient", "natural")
+_N_CHECKED_DRAWS = 32
+# Spread of the law that is integrated, relative to the prior's: below 1, so that the prior covers its tails.
+_NARROWER = 0.8
+# Distance between the quartiles of a normal law, in standard deviations.
+_QUARTILES = 1.349
+
+
+class ModelError(ValueError):
+    """A model file cannot be used; the message names the file and the function."""
+
+
+class PriorMass(NamedTuple):
+    """Estimate of the integral of exp(log_prior).
+
+    Attributes:
+        log_value: its log, 0 for a normalised prior.
+        error: standard error of the integral's inverse, relative.
+    """
+
+    log_value: float
+    error: float
+
+
+def load_model(
+    path: Path, n_columns: int, name: str = "", settings: Mapping[str, Any] | None = None
+) -> tuple[RowModel, ValidRows | None]:
+    """Reads a model from a file.
+
+    The file has either a function that is given the number of columns and settings and returns a RowModel (made by
+    `auxmc.models.row_model.row_model`), or at its top level the functions `log_likelihood(parameters, rows)`,
+    `log_prior(parameters)` and `draw_prior(key)`, with optional `weighted_gradient(parameters, rows, weights)` and
+    `natural(parameters)`, all as in `RowModel`. An optional function `valid_rows(rows)` says which rows the model has
+    a probability for.
+
+    Args:
+        path: the file; it is run.
+        n_columns: numbers in a row of the data.
+        name: of the function; by default `model`, or the functions at the top level where there is no `model`.
+        settings: passed to the function by name.
+
+    Returns:
+        The model, whose functions keep the precision of their parameters whatever the file does, and `valid_rows`.
+
+    Raises:
+        ModelError: the file cannot be run, lacks a function, or makes a model of other columns.
+    """
+    module = _run_file(path)
+    settings = dict(settings or {})
+    if name and not hasattr(module, name):
+        raise ModelError(f"{path}: there is no function {name!r}{_functions_of(module)}")
+    if name or hasattr(module, _DEFAULT_NAME):
+        model = _made(
+            path, name or _DEFAULT_NAME, getattr(module, name or _DEFAULT_NAME), n_columns, settings
+        )
+    else:
+        if settings:
+            raise ModelError(
+                f"{path}: {', '.join(settings)} cannot be set, for the file has no function 'model' to be given them"
+            )
+        model = _from_functions(path, module, n_columns)
+    if model.n_columns != n_columns:
+        raise ModelError(
+            f"{path}: the model is one of rows of {model.n_columns} numbers, the data have {n_columns} columns"
+        )
+    return _in_one_precision(model), getattr(module, "valid_rows", None)
+
+
+def check_model(model: RowModel, rows: Array, key: Array, source: str) -> list[str]:
+    """Tries all functions of a model on draws from its prior and some rows.
+
+    Args:
+        model: the model.
+        rows: the first rows of the data [row, column].
+        key: of the draws.
+        source: named in messages.
+
+    Returns:
+        Warnings: a prior that does not seem to integrate to 1, draws at which something is not finite.
+
+    Raises:
+        ModelError: a function fails, returns another shape than it should, or is not finite at most of the draws.
+    """
+    draws = _tried(
+        source, "draw_prior", lambda: jax.vmap(model.draw_prior)(jax.random.split(key, _N_CHECKED_DRAWS))
+    )
+    _expect(source, "draw_prior", draws, (_N_CHECKED_DRAWS, model.dim), "parameters [dim]")
+    if not bool(jnp.isfinite(draws).all()):
+        raise ModelError(f"{source}: draw_prior gives parameters that are not finite")
+    one, weights = draws[0], jnp.ones(rows.shape[0], rows.dtype)
+    n_rows = rows.shape[0]
+    _expect(source, "log_prior", _tried(source, "log_prior", lambda: model.log_prior(one)), (), "a number")
+    by_row = _tried(source, "log_likelihood", lambda: model.log_likelihood(one, rows))
+    _expect(source, "log_likelihood", by_row, (n_rows,), "a number for each row [row]")
+    slope = _tried(source, "weighted_gradient", lambda: model.weighted_gradient(one, rows, weights))
+    _expect(source, "weighted_gradient", slope, (model.dim,), "a derivative for each parameter [dim]")
+    named = _tried(source, "natural", lambda: model.natural(one))
+    if not isinstance(named, dict):
+        raise ModelError(
+            f"{source}: natural must return a dictionary of named arrays, got {type(named).__name__}"
+        )
+
+    @jax.jit
+    def at_draws(draws: Array) -> dict[str, Array]:
+        return {
+            "log_prior": jax.vmap(model.log_prior)(draws),
+            "gradient of log_prior": jax.vmap(jax.grad(model.log_prior))(draws),
+            "log_likelihood": jax.vmap(model.log_likelihood, (0, None))(draws, rows),
+            "weighted_gradient": jax.vmap(model.weighted_gradient, (0, None, None))(draws, rows, weights),
+        }
+
+    n_bad = {name: _n_not_finite(values) for name, values in at_draws(draws).items()}
+    warnings = []
+    for name, number in n_bad.items():
+        if 2 * number > _N_CHECKED_DRAWS:
+            raise ModelError(
+                f"{source}: {name} is not finite at {number} of {_N_CHECKED_DRAWS} draws from the prior "
+                f"(with the first {n_rows} rows)"
+            )
+        if number:
+            warnings.append(
+                f"{source}: {name} is not finite at {number} of {_N_CHECKED_DRAWS} draws from the prior"
+            )
+    mass = prior_mass(model, jax.random.fold_in(key, 1))
+    if mass.error < 0.1 and abs(mass.log_value) > 0.5:
+        warnings.append(
+            f"{source}: log_prior does not seem to be normalised: it integrates to about exp({mass.log_value:.2f}); "
+            "every log evidence is wrong by that much (a constant, or the Jacobian of a transform, is missing)"
+        )
+    return warnings
+
+
+def prior_mass(model: RowModel, key: Array, n_draws: int = 5000) -> PriorMass:
+    """Integrates the prior density by means of its own draws.
+
+    The mean of q / exp(log_prior) over draws from the prior is the inverse of what exp(log_prior) integrates to, for
+    any normalised q within the prior; q is a Gaussian somewhat narrower than the draws. With many parameters, or tails
+    lighter than a Gaussian's, the error is large and says so.
+
+    Args:
+        model: its log_prior and draw_prior are compared.
+        key: of the draws.
+        n_draws: draws from the prior.
+    """
+
+    @jax.jit
+    def drawn(key: Array) -> tuple[Array, Array]:
+        draws = jax.vmap(model.draw_prior)(jax.random.split(key, n_draws))
+        return draws, jax.vmap(model.log_prior)(draws)
+
+    draws, log_prior = (np.asarray(values) for values in drawn(key))
+    # Quartiles, since the draws of a prior may have no variance.
+    low, centre, high = np.quantile(draws, [0.25, 0.5, 0.75], axis=0)
+    scale = _NARROWER * (high - low) / _QUARTILES
+    log_q = np.sum(-0.5 * ((draws - centre) / scale) ** 2 - np.log(scale), axis=1)
+    log_ratio = log_q - 0.5 * model.dim * math.log(2.0 * math.pi) - log_prior
+    top = log_ratio.max()
+    mean = np.mean(np.exp(log_ratio - top))
+    error = np.std(np.exp(log_ratio - top)) / mean / math.sqrt(n_draws)
+    return PriorMass(-float(np.log(mean) + top), float(error))
+
+
+def _run_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise ModelError(f"{path}: there is no such model file")
+    specification = importlib.util.spec_from_file_location(f"user_model_{path.stem}", path)
+    if specification is None or specification.loader is None:
+        raise ModelError(f"{path}: a model file must be a Python file, ending in .py")
+    module = importlib.util.module_from_spec(specification)
+    loader = specification.loader
+    _tried(str(path), "the file", lambda: loader.exec_module(module))
+    return module
+
+
+def _functions_of(module: ModuleType) -> str:
+    names = [
+        name
+        for name, value in vars(module).items()
+        if inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")
+    ]
+    return f"; it has {', '.join(names)}" if names else ""
+
+
+def _made(path: Path, name: str, make: Any, n_columns: int, settings: dict[str, Any]) -> RowModel:
+    if not callable(make):
+        raise ModelError(f"{path}: {name} must be a function of n_columns, got {type(make).__name__}")
+    known = list(inspect.signature(make).parameters)[1:]
+    for setting in settings:
+        if setting not in known:
+            raise ModelError(
+                f"{path}: {name} has no setting {setting!r}; it has {', '.join(known) or 'none'}"
+            )
+    model = _tried(str(path), name, lambda: make(n_columns, **settings))
+    if not isinstance(model, RowModel):
+        raise ModelError(
+            f"{path}: {name} must return what auxmc.models.row_model.row_model makes, got {type(model).__name__}"
+        )
+    return model
+
+
+def _from_functions(path: Path, module: ModuleType, n_columns: int) -> RowModel:
+    for name in _REQUIRED:
+        if not callable(getattr(module, name, None)):
+            raise ModelError(
+                f"{path}: there is neither a function 'model' nor a function {name!r} at the top level"
+                f"{_functions_of(module)}"
+            )
+    draw = _tried(str(path), "draw_prior", lambda: module.draw_prior(jax.random.key(0)))
+    if getattr(draw, "ndim", None) != 1:
+        raise ModelError(
+            f"{path}: draw_prior must return parameters [dim], got {getattr(draw, 'shape', type(draw).__name__)}"
+        )
+    given = {name: getattr(module, name) for name in _OPTIONAL if hasattr(module, name)}
+    return row_model(
+        len(draw), n_columns, module.log_likelihood, module.log_prior, module.draw_prior, **given
+    )
+
+
+def _in_one_precision(model: RowModel) -> RowModel:
+    """Results in the precision of the parameters: float64 constants in a file would otherwise spread."""
+
+    def log_likelihood(parameters: Array, rows: Array) -> Array:
+        return jnp.asarray(model.log_likelihood(parameters, rows)).astype(parameters.dtype)
+
+    def weighted_gradient(parameters: Array, rows: Array, weights: Array) -> Array:
+        return jnp.asarray(model.weighted_gradient(parameters, rows, weights)).astype(parameters.dtype)
+
+    def log_prior(parameters: Array) -> Array:
+        return jnp.asarray(model.log_prior(parameters)).astype(parameters.dtype)
+
+    return model._replace(
+        log_likelihood=log_likelihood, weighted_gradient=weighted_gradient, log_prior=log_prior
+    )
+
+
+def _tried(source: str, name: str, call: Callable[[], Any]) -> Any:
+    try:
+        return call()
+    except ModelError:
+        raise
+    except Exception as error:
+        reason = str(error).strip().splitlines()
+        raise ModelError(
+            f"{source}: {name} fails: {type(error).__name__}: {reason[0] if reason else ''}"
+        ) from error
+
+
+def _expect(source: str, name: str, value: Any, shape: tuple[int, ...], what: str) -> None:
+    got = getattr(value, "shape", None)
+    if got != shape:
+        shown = type(value).__name__ if got is None else f"shape {list(got)}"
+        raise ModelError(f"{source}: {name} must return {what}, shape {list(shape)}; got {shown}")
+
+
+def _n_not_finite(values: Array) -> int:
+    by_draw = np.isfinite(np.asarray(values).reshape(len(values), -1)).all(axis=1)
+    return int(np.sum(~by_draw))

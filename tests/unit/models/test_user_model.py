@@ -1,0 +1,158 @@
+"""A user's model file gives the model that it says, or an error that names the function."""
+
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from auxmc.models.gaussian_mixture import gaussian_mixture
+from auxmc.models.linear_regression import linear_regression
+from auxmc.models.row_model import RowModel
+from auxmc.models.user_model import ModelError, check_model, load_model, prior_mass
+
+EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "student_regression.py"
+ROWS = jnp.asarray(np.random.default_rng(1).normal(size=(40, 3)))
+KEY = jax.random.key(3)
+
+FUNCTIONS = """
+import jax, jax.numpy as jnp
+def log_likelihood(parameters, rows):
+    return -0.5 * (rows[:, 0] - parameters[0]) ** 2
+def log_prior(parameters):
+    return -0.5 * parameters[0] ** 2 - 0.5 * jnp.log(2 * jnp.pi)
+def draw_prior(key):
+    return jax.random.normal(key, (1,))
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "mine.py"
+    path.write_text(text)
+    return path
+
+
+def test_the_example_is_the_model_that_it_says() -> None:
+    model, valid_rows = load_model(EXAMPLE, 3, settings={"degrees": 1e6})
+    assert valid_rows is None
+    assert (model.dim, model.n_columns) == (4, 3)
+    assert check_model(model, ROWS, KEY, "example") == []
+    # With so many degrees of freedom and scale 1 it is linear regression with normal noise.
+    parameters = jnp.array([0.3, -0.2, 0.5, 0.0])
+    expected = linear_regression(2).log_likelihood(parameters[:3], ROWS)
+    np.testing.assert_allclose(model.log_likelihood(parameters, ROWS), expected, atol=1e-4)
+    assert float(model.natural(parameters)["scale"]) == 1.0
+
+
+def test_functions_at_the_top_level_make_a_model(tmp_path: Path) -> None:
+    path = write(tmp_path, FUNCTIONS + "def valid_rows(rows):\n    return rows[:, 0] > 0\n")
+    model, valid_rows = load_model(path, 3)
+    assert (model.dim, model.n_columns) == (1, 3)
+    assert check_model(model, ROWS, KEY, "mine") == []
+    weights = jnp.arange(40.0)
+    expected = jnp.sum(weights * (ROWS[:, 0] - 0.5))
+    np.testing.assert_allclose(model.weighted_gradient(jnp.full(1, 0.5), ROWS, weights)[0], expected)
+    assert valid_rows is not None
+    assert valid_rows(np.array([[1.0], [-1.0]])).tolist() == [True, False]
+
+
+def test_constants_of_a_file_do_not_change_the_precision(tmp_path: Path) -> None:
+    text = FUNCTIONS.replace("rows[:, 0] -", "rows[:, 0].astype(jnp.float64) -").replace(
+        "parameters[0])", "parameters[0].astype(jnp.float64))"
+    )
+    model, _ = load_model(write(tmp_path, text), 3)
+    single = jnp.zeros(1, jnp.float32)
+    assert model.log_likelihood(single, ROWS.astype(jnp.float32)).dtype == jnp.float32
+    with jax.numpy_dtype_promotion("standard"):
+        slope = model.weighted_gradient(single, ROWS.astype(jnp.float32), jnp.ones(40, jnp.float32))
+    assert slope.dtype == jnp.float32
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = (", "mine.py: the file fails: SyntaxError"),
+        (
+            "import absent_library",
+            "mine.py: the file fails: ModuleNotFoundError: No module named 'absent_library'",
+        ),
+        ("def other(): pass", "neither a function 'model' nor a function 'log_likelihood'.*; it has other"),
+        ("model = 3", "model must be a function of n_columns, got int"),
+        ("def model(n_columns): return 3", "model must return what .*row_model makes, got int"),
+        ("def model(n_columns): return 1 / 0", "model fails: ZeroDivisionError"),
+        (FUNCTIONS.replace("(1,))", "(1, 1))"), r"draw_prior must return parameters \[dim\], got \(1, 1\)"),
+    ],
+)
+def test_a_file_that_makes_no_model_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        load_model(write(tmp_path, text), 3)
+
+
+def test_names_and_settings_that_are_not_there_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="there is no such model file"):
+        load_model(tmp_path / "absent.py", 3)
+    with pytest.raises(ModelError, match="there is no function 'modell'; it has model"):
+        load_model(EXAMPLE, 3, "modell")
+    with pytest.raises(ModelError, match="model has no setting 'degree'; it has degrees"):
+        load_model(EXAMPLE, 3, settings={"degree": 3})
+    with pytest.raises(ModelError, match="scale cannot be set, for the file has no function 'model'"):
+        load_model(write(tmp_path, FUNCTIONS), 3, settings={"scale": 3})
+    text = (
+        "from auxmc.models.linear_regression import linear_regression\n"
+        "def model(n_columns): return linear_regression(5)"
+    )
+    with pytest.raises(ModelError, match="the model is one of rows of 6 numbers, the data have 3 columns"):
+        load_model(write(tmp_path, text), 3)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "-0.5 * (rows[:, 0] - parameters[0]) ** 2",
+            "-jnp.ones((2, 40)) * parameters[0]",
+            r"log_likelihood must return a number for each row \[row\], shape \[40\]; got shape \[2, 40\]",
+        ),
+        (
+            "parameters[0] ** 2 -",
+            "parameters ** 2 -",
+            r"log_prior must return a number, shape \[\]; got shape \[1\]",
+        ),
+        (
+            "rows[:, 0] - parameters[0]",
+            "rows[:, 0] - parameters[0] / 0.0",
+            "log_likelihood is not finite at 32 of 32",
+        ),
+        ("-0.5 * parameters[0] ** 2", "jnp.log(parameters[0])", "log_prior is not finite at .* of 32 draws"),
+        ("rows[:, 0] - p", "rows[:, 7:8].sum() - jnp.nan * p", "log_likelihood must return a number"),
+        ("rows[:, 0]", "missing", "log_likelihood fails: NameError: name 'missing' is not defined"),
+        (
+            "random.normal(key, (1,))",
+            "random.normal(key, (1,)) * jnp.inf",
+            "draw_prior gives parameters that are not finite",
+        ),
+    ],
+)
+def test_a_function_that_is_wrong_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in FUNCTIONS
+    model, _ = load_model(write(tmp_path, FUNCTIONS.replace(old, new)), 3)
+    with pytest.raises(ModelError, match=f"mine: {message}"):
+        check_model(model, ROWS, KEY, "mine")
+
+
+def test_a_prior_that_is_not_normalised_is_noticed(tmp_path: Path) -> None:
+    model, _ = load_model(write(tmp_path, FUNCTIONS.replace(" - 0.5 * jnp.log(2 * jnp.pi)", "")), 3)
+    warnings = check_model(model, ROWS, KEY, "mine")
+    assert len(warnings) == 1
+    # log sqrt(2 pi) = 0.919
+    assert "does not seem to be normalised: it integrates to about exp(0.9" in warnings[0]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [linear_regression(5), gaussian_mixture(2), gaussian_mixture(2, mean_coordinates="non_centred")],
+)
+def test_normalised_priors_pass(model: RowModel) -> None:
+    mass = prior_mass(model, KEY)
+    assert abs(mass.log_value) < 0.5 or mass.error > 0.1
