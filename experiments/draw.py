@@ -6,6 +6,7 @@ from pathlib import Path
 
 from auxmc.engine.config import SettingsError, nearest
 from auxmc.plots.style import save_figure, use_style
+from auxmc.plots.vector import save_svg
 from experiments.catalogue import load_study
 from experiments.tables import read_tables
 
@@ -16,7 +17,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m experiments.draw",
-        description="Draw figures of a study from its tables, each as PDF and PNG; no sampler runs.",
+        description="Draw figures of a study from its tables, each as PDF, PNG and SVG; no sampler runs.",
     )
     parser.add_argument("study")
     parser.add_argument("preset")
@@ -39,7 +40,9 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     with use_style():
         for name in options.figures or draw:
-            save_figure(draw[name](summary, curves), options.out / name)
+            figure = draw[name](summary, curves)
+            save_figure(figure, options.out / name)
+            save_svg(figure, options.out / f"{name}.svg")
             print(options.out / f"{name}.pdf")
     return 0
 

@@ -37,7 +37,7 @@ def test_everything_declared_is_made(smoke: Project) -> None:
         for case in study.cases("smoke"):
             assert (results / f"{case.name}.nc").is_file()
         for figure in study.figures:
-            for suffix in ("pdf", "png"):
+            for suffix in ("pdf", "png", "svg"):
                 assert (smoke.folder / f"paper_figures/smoke/{name}/{figure}.{suffix}").stat().st_size > 3000
         verdicts = pd.read_csv(results / "claims.csv")["verdict"]
         assert set(verdicts) <= {"reproduced", "not reproduced", "inconclusive", "timing"}
@@ -52,8 +52,9 @@ def test_the_report_is_one_page_with_every_figure_and_claim(smoke: Project) -> N
         for figure in study.figures:
             assert f'id="{name}-{figure}"' in page
         for claim in pd.read_csv(smoke.folder / f"results/smoke/{name}/claims.csv")["claim_id"]:
-            assert f"<td>{claim}</td>" in page
+            assert f'id="{name}-{claim}"' in page
     assert not re.search(r'(src|href)="https?:', page)
+    assert page.count("data:image/svg+xml") > page.count("data:image/png")
 
 
 def test_a_result_says_what_produced_it(smoke: Project) -> None:

@@ -20,6 +20,8 @@ rule check_claims:
         ),
     log:
         "logs/{preset}/{study}/claims.log",
+    benchmark:
+        "logs/{preset}/{study}/claims.benchmark.tsv"
     params:
         code=lambda w: code_of(f"experiments.{w.study}.claims"),
         numbers=lambda w: numbers_of_cases(w.study, w.preset),

@@ -16,7 +16,11 @@ for _study in STUDIES:
         input:
             tables=[f"results/{{preset}}/{_study}/{table}.parquet" for table in TABLES],
         output:
-            [f"paper_figures/{{preset}}/{_study}/{figure}.pdf" for figure in load_study(_study).figures],
+            [
+                f"paper_figures/{{preset}}/{_study}/{figure}.{suffix}"
+                for figure in load_study(_study).figures
+                for suffix in ("pdf", "svg")
+            ],
             [
                 report(
                     f"paper_figures/{{preset}}/{_study}/{figure}.png",
@@ -28,6 +32,8 @@ for _study in STUDIES:
             ],
         log:
             f"logs/{{preset}}/{_study}/figures.log",
+        benchmark:
+            f"logs/{{preset}}/{_study}/figures.benchmark.tsv"
         params:
             study=_study,
             code=code_of(f"experiments.{_study}.figures"),

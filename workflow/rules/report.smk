@@ -1,4 +1,17 @@
-# One self-contained page with every figure, table and claim.
+# One self-contained page with every figure, table and claim, and the tables that a paper can take.
+
+# What the page says beyond results: templates, findings, notes of the studies.
+REPORT_TEXTS = [
+    *sorted(Path(f"{workflow.basedir}/workflow/report").glob("report.*")),
+    *sorted(Path(f"{workflow.basedir}/workflow/report").glob("*.html.j2")),
+    Path(f"{workflow.basedir}/workflow/report/front.toml"),
+    Path(f"{workflow.basedir}/docs/findings.md"),
+    *(Path(f"{workflow.basedir}/experiments/{study}/notes.md") for study in STUDIES),
+]
+
+PAPER_TABLES = [
+    f"results/{{preset}}/tables/{name}.{suffix}" for name in (*STUDIES, "verdicts") for suffix in ("csv", "tex")
+]
 
 
 rule report:
@@ -7,18 +20,45 @@ rule report:
     localrule: True
 
 
+rule tables:
+    input:
+        expand(PAPER_TABLES, preset=PRESET),
+    localrule: True
+
+
+rule write_tables:
+    input:
+        claims=[f"results/{{preset}}/{study}/claims.csv" for study in STUDIES],
+    output:
+        PAPER_TABLES,
+    log:
+        "logs/{preset}/tables.log",
+    params:
+        code=code_of("experiments.paper_tables"),
+        documents=fingerprint(Path(f"{workflow.basedir}/workflow/report/front.toml").read_text()),
+        python=PYTHON,
+        modules=MODULES,
+    conda:
+        "../envs/auxmc.yaml"
+    localrule: True
+    shell:
+        "PYTHONPATH={params.modules} {params.python} -m experiments.paper_tables {wildcards.preset}"
+        " --out results/{wildcards.preset}/tables > {log} 2>&1"
+
+
 rule write_report:
     input:
         claims=lambda w: [claims_file(study, w.preset) for study in STUDIES],
         figures=lambda w: [f for s in STUDIES for f in figure_files(s, w.preset) if f.endswith(".png")],
         summaries=lambda w: [tables_of(study, w.preset)[0] for study in STUDIES],
+        tables=PAPER_TABLES,
     output:
         "results/{preset}/report.html",
     log:
         "logs/{preset}/report.log",
     params:
-        code=code_of("experiments.report"),
-        template=fingerprint(Path(f"{workflow.basedir}/workflow/report/report.html.j2").read_text()),
+        code=code_of("experiments.report.__main__"),
+        texts=fingerprint([path.read_text() for path in REPORT_TEXTS if path.is_file()]),
         python=PYTHON,
         modules=MODULES,
     conda:

@@ -34,6 +34,8 @@ rule summarise:
         curves="results/{preset}/{study}/curves.parquet",
     log:
         "logs/{preset}/{study}/summarise.log",
+    benchmark:
+        "logs/{preset}/{study}/summarise.benchmark.tsv"
     params:
         code=code_of("experiments.summarise"),
         python=PYTHON,

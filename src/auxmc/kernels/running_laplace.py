@@ -96,9 +96,8 @@ def running_laplace(
     Each time the rows have doubled, a Gaussian is fitted to the posterior of all of them at its mode. If importance
     draws from it have a good effective size, or if soon not all rows will be kept any more, it takes the place of the
     particles. From then on a chunk moves the mean by two Newton steps and adds its curvature; the chunk's probability
-    is the mean of likelihood times old Gaussian over new one under draws from the new one. Later chunks are expanded at
-    the mean of their time, whose distance from the last mean shifts that by a share of order log(rows) / sqrt(rows) of
-    a standard deviation. As long as importance draws do not fit well, the Gaussian is fitted
+    is the mean of likelihood times old Gaussian over new one under draws from the new one, and the weights of these
+    draws correct mean and covariance. As long as importance draws do not fit well, the Gaussian is fitted
     anew whenever the rows have grown by a tenth.
 
     One mode, or several that differ by names of components only, must hold the mass once the Gaussian is there; a
@@ -263,13 +262,18 @@ def _absorb_by_gaussian(
     log_weights = jax.vmap(log_density)(draws) + 0.5 * jnp.sum(jnp.square(normals), axis=1) + determinants
     log_evidence = state.log_weights[0] + jax.nn.logsumexp(log_weights) - math.log(n_draws)
     size = jnp.exp(log_effective_size(log_weights))
+    # Without this correction the mean would drift: an expansion at today's mean leaves out what the third derivative
+    # makes of the distance to the last one, always to the same side.
+    shift, spread = _moments(log_weights, normals, 1.0)
+    new_mean = new_mean + jax.scipy.linalg.solve_triangular(factor, shift, lower=True, trans=1)
+    new_precision = factor @ jnp.linalg.inv(spread) @ factor.T
     n_rows = state.n_rows + chunk.n_valid.astype(jnp.int64)
     end = state._replace(
         particles=draws,
         log_weights=jnp.full_like(state.log_weights, log_evidence),
         n_rows=n_rows,
         mean=new_mean,
-        precision=new_precision,
+        precision=0.5 * (new_precision + new_precision.T),
     )
     record = ChunkRecord(
         n_rows,
@@ -341,14 +345,22 @@ def _corrected(
     of_target = lax.map(log_density, draws, batch_size=100)
     log_weights = of_target + 0.5 * jnp.sum(jnp.square(normals), axis=1)
     size = jnp.exp(log_effective_size(log_weights))
-    excess = jnp.exp(log_weights - jax.nn.logsumexp(log_weights)) - 1.0 / n_draws
-    share = size / (size + dim)
-    shift = share * jnp.matmul(excess, normals)
-    spread = jnp.eye(dim) + share * jnp.matmul(normals.T * excess[None, :], normals) - jnp.outer(shift, shift)
-    spread, _ = _definite(0.5 * (spread + spread.T), jnp.eye(dim))
+    shift, spread = _moments(log_weights, normals, size / (size + dim))
     mean = mode + jax.scipy.linalg.solve_triangular(factor, shift, lower=True, trans=1)
     corrected = factor @ jnp.linalg.inv(spread) @ factor.T
     return mean, 0.5 * (corrected + corrected.T), size * (n_particles / n_draws)
+
+
+def _moments(log_weights: Array, normals: Array, share: Array | float) -> tuple[Array, Array]:
+    """Mean [dim] and covariance [dim, dim] that weights give standard normal draws.
+
+    Only the excess of the weights over equal ones enters, a share of it: equal weights give exactly zero and one.
+    """
+    n_draws, dim = normals.shape
+    excess = share * (jnp.exp(log_weights - jax.nn.logsumexp(log_weights)) - 1.0 / n_draws)
+    shift = jnp.matmul(excess, normals)
+    spread = jnp.eye(dim) + jnp.matmul(normals.T * excess[None, :], normals) - jnp.outer(shift, shift)
+    return shift, _definite(0.5 * (spread + spread.T), jnp.eye(dim))[0]
 
 
 def _draws(key: Array, mean: Array, factor: Array, n_draws: int) -> tuple[Array, Array]:

@@ -78,7 +78,8 @@ def stream_evidence(
     _check(settings)
     if settings.control_variates and fetch is not None:
         raise ValueError(
-            "control_variates need all past rows in PastRows.rows when anchors are renewed: they cannot be used with fetch"
+            "control_variates need all past rows in PastRows.rows, where anchors are renewed: they cannot be used with "
+            "fetch"
         )
     move = mover or stochastic_gradient_moves(model, settings, fetch)
     log_n = math.log(settings.n_particles)

@@ -1,0 +1,313 @@
+"""Chains of stochastic-gradient dynamics: figure 2.2, stationary variances, and mini-batches of more and more rows."""
+
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jax import Array
+from numpy.typing import NDArray
+
+from auxmc.engine.blocks import Sampler
+from auxmc.engine.lanes import Chains, RunContext, run_chains
+from auxmc.engine.results import CaseResult
+from auxmc.engine.seeds import generator
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.stochastic_gradient_chain import stochastic_gradient_chain
+from auxmc.numerics.random import standard_normal
+from experiments.estimator_illustrations.moves import autocorrelation_time, slow_direction
+from experiments.estimator_illustrations.settings import Settings
+from experiments.estimator_illustrations.trajectories import correlated
+
+__all__ = ["Configuration", "configurations", "run_dynamics", "stationary_variance"]
+
+FloatArray = NDArray[np.float64]
+
+_FRICTION = 0.2
+_STEPS = (0.01, 0.1, 0.5, 1.5, 3.0)
+_NOISY_STEP, _NOISE = 0.01, 10.0
+_FIGURE_START = (-3.0, 3.0)
+_FORGOTTEN = 0.1
+_FAR = 100
+# Coordinates of a chain: the first two are drawn, the others are further copies of a standard normal target.
+_N_COORDINATES = 16
+# Published settings of the streaming estimators, which the claim about mini-batches is about.
+_BATCH, _LEARNING_RATE = 500, 0.1
+_TRUE_MEAN = 2.0
+_BATCH_BURN_IN = 0.2
+_CURVE_POINTS = 100
+
+
+class Configuration(NamedTuple):
+    """One set of chains.
+
+    Attributes:
+        step: eta.
+        friction: alpha.
+        correction: beta, half the variance of gradient noise that is to be made up for.
+        variance: of the noise that is added to the gradient.
+        correlated: whether the target is that of figure 2.2 rather than a standard normal one.
+    """
+
+    step: float
+    friction: float
+    correction: float
+    variance: float
+    correlated: bool = False
+
+
+def configurations(settings: Settings) -> dict[str, Configuration]:
+    """All sets of chains, by name."""
+    exact = {f"step {step:g}": Configuration(step, _FRICTION, 0.0, 0.0) for step in _STEPS}
+    corrections = {"uncorrected": 0.0, "corrected": 0.5 * _NOISE, "overcorrected": _NOISE}
+    noisy = {name: Configuration(_NOISY_STEP, _FRICTION, c, _NOISE) for name, c in corrections.items()}
+    figure = {
+        name: Configuration(settings.gradient_step, friction, 0.0, settings.gradient_variance, True)
+        for name, friction in (("sgld", 1.0), ("sghmc", settings.friction))
+    }
+    return {**exact, **noisy, "frictionless": Configuration(_NOISY_STEP, 0.0, 0.0, _NOISE), **figure}
+
+
+def stationary_variance(
+    step: FloatArray | float,
+    friction: float,
+    curvature: FloatArray | float,
+    variance: FloatArray | float = 0.0,
+    correction: float = 0.0,
+) -> FloatArray:
+    """Variance of the position on U = curvature x^2 / 2 with gradient noise of the given variance.
+
+    Solves the fixed point of the step's second moments (our derivation; the source states the limit for small steps
+    alone).
+
+    Raises:
+        ValueError: the dynamics are not stable: step times curvature must be below 2 (2 - friction).
+    """
+    product = np.asarray(step * np.asarray(curvature), dtype=np.float64)
+    if np.any(product >= 2.0 * (2.0 - friction)):
+        raise ValueError(
+            f"step times curvature must be below 2 (2 - friction) = {2.0 * (2.0 - friction):g}, "
+            f"got {product.max():g}"
+        )
+    noise = 2.0 * (friction - correction * step) * step + np.square(step) * variance
+    return np.asarray(
+        noise * (2.0 - friction) / (friction * product * (2.0 * (2.0 - friction) - product)), np.float64
+    )
+
+
+def run_dynamics(settings: Settings, context: RunContext) -> CaseResult:
+    """Runs all chains.
+
+    Returns:
+        Groups `statistics` and `curves`.
+    """
+    chains, batches = _chains(settings, context), _batch_chains(settings, context)
+    parts = [_variances(settings, chains), _growth(settings, chains), _figure_measures(settings, chains)]
+    parts.append(_inflation(settings, context, batches))
+    lost = [part.draws["n_not_finite"].sum(dtype=int) for part in (chains, batches)]
+    parts.append(
+        xr.Dataset({"n_not_finite": ("part", lost)}, coords={"part": ["noisy gradients", "mini-batches"]})
+    )
+    first = list(configurations(settings)).index("sgld")
+    shown = chains.draws["x"][first : first + 2, 0, : settings.n_steps_shown]
+    starts = np.broadcast_to(_FIGURE_START, (2, 1, 2))
+    sizes = np.geomspace(min(settings.batch_rows), max(settings.batch_rows), _CURVE_POINTS)
+    steps = np.geomspace(_STEPS[0], _STEPS[-1], _CURVE_POINTS)
+    curves = xr.Dataset(
+        {
+            "gradient_path": (
+                ("dynamics", "step_number", "axis"),
+                np.concatenate([starts, shown], axis=1),
+            ),
+            "variance_curve": ("eta", stationary_variance(steps, _FRICTION, 1.0)),
+            "inflation_curve": ("n", _inflation_formula(sizes, np.square(sizes) / _BATCH)),
+        },
+        coords={
+            "dynamics": ["sgld", "sghmc"],
+            "step_number": np.arange(shown.shape[1] + 1),
+            "axis": ["x1", "x2"],
+            "eta": steps,
+            "n": sizes,
+        },
+    )
+    return CaseResult(
+        {"statistics": xr.merge(parts), "curves": curves},
+        chains.compile_s + batches.compile_s,
+        chains.run_s + batches.run_s,
+        chains.n_resumed + batches.n_resumed,
+    )
+
+
+def _chains(settings: Settings, context: RunContext) -> Chains:
+    """All configurations in one program, Langevin dynamics as those with friction 1."""
+    named = configurations(settings)
+    table = jnp.asarray([[*c[:4], c.correlated] for c in named.values()], dtype=jnp.float64)
+    figure = jnp.asarray(correlated(settings.correlation).precision)
+
+    def build(parameters: dict[str, Array]) -> Kernel:
+        step, friction, correction, variance, on_figure = table[parameters["configuration"].astype(jnp.int32)]
+        precision = jnp.where(on_figure > 0.0, figure, jnp.eye(2))
+
+        def gradient(x: Array, noise: Array) -> Array:
+            exact = jnp.concatenate([jnp.matmul(precision, x[:2]), x[2:]])
+            return exact + jnp.sqrt(variance) * noise
+
+        def draw(key: Array) -> Array:
+            return standard_normal(key, (_N_COORDINATES,))
+
+        return stochastic_gradient_chain(gradient, draw, step, friction, _N_COORDINATES, correction)
+
+    def initial(key: Array, parameters: dict[str, Array]) -> Any:
+        on_figure = table[parameters["configuration"].astype(jnp.int32), 4]
+        # Elsewhere one standard deviation from the mean, whose square is that of the target on average.
+        start = jnp.where(on_figure > 0.0, jnp.array(_FIGURE_START), 1.0)
+        return build(parameters).init(key, jnp.concatenate([start, jnp.ones(_N_COORDINATES - 2)]))
+
+    return run_chains(
+        context,
+        ("gradient noise",),
+        Sampler(
+            build,
+            initial,
+            lambda state, info: {
+                "x": state.position[:2],
+                "square": jnp.mean(jnp.square(state.position)),
+                "n_not_finite": info.n_not_finite,
+            },
+        ),
+        n_draws=settings.n_draws,
+        n_chains=settings.n_chains,
+        sweep={"configuration": list(range(len(named)))},
+        block_size=settings.block_size,
+    )
+
+
+def _variances(settings: Settings, chains: Chains) -> xr.Dataset:
+    """Mean square of all coordinates of each chain, whose target has mean 0, and the closed form."""
+    named = {name: c for name, c in configurations(settings).items() if not c.correlated and c.friction > 0.0}
+    index = [list(configurations(settings)).index(name) for name in named]
+    kept = chains.draws["square"][index][:, :, int(_FORGOTTEN * settings.n_draws) :]
+    expected = [
+        stationary_variance(c.step, c.friction, 1.0, c.variance, c.correction) for c in named.values()
+    ]
+    return xr.Dataset(
+        {
+            "variance": (("configuration", "chain"), kept.mean(axis=2)),
+            "variance_expected": ("configuration", np.array(expected)),
+            "gradient_step_of": ("configuration", [c.step for c in named.values()]),
+        },
+        coords={"configuration": list(named), "chain": np.arange(settings.n_chains)},
+    )
+
+
+def _growth(settings: Settings, chains: Chains) -> xr.Dataset:
+    """Mean square in tenths of the chains with noisy gradients, without friction and with it."""
+    names = ("frictionless", "uncorrected")
+    index = [list(configurations(settings)).index(name) for name in names]
+    n = settings.n_draws // 10
+    tenths = chains.draws["square"][index][:, :, : 10 * n].reshape(2, settings.n_chains, 10, n)
+    return xr.Dataset(
+        {
+            "variance_by_time": (
+                ("friction_used", "chain", "tenth"),
+                tenths.mean(axis=3),
+            ),
+            # Each step adds eta^2 g to the mean square of the velocity, which the quadratic shares with the position.
+            "variance_rate_expected": ((), 0.5 * _NOISY_STEP * _NOISE * n, {"units": "per tenth"}),
+        },
+        coords={
+            "friction_used": list(names),
+            "tenth": np.arange(10),
+            "chain": np.arange(settings.n_chains),
+        },
+    )
+
+
+def _figure_measures(settings: Settings, chains: Chains) -> xr.Dataset:
+    """How smooth and how far both dynamics of figure 2.2 go."""
+    first = list(configurations(settings)).index("sgld")
+    found: dict[str, list[FloatArray]] = {}
+    for positions in chains.draws["x"][first : first + 2]:
+        kept = positions[:, int(_FORGOTTEN * settings.n_draws) :]
+        steps = np.diff(kept, axis=1)
+        lengths = np.linalg.norm(steps, axis=-1)
+        cosines = np.sum(steps[:, 1:] * steps[:, :-1], axis=-1) / (lengths[:, 1:] * lengths[:, :-1])
+        far = np.linalg.norm(kept[:, _FAR:] - kept[:, :-_FAR], axis=-1)
+        values = {
+            "gradient_autocorrelation_time": autocorrelation_time(slow_direction(kept)),
+            "turning_cosine": cosines.mean(axis=1),
+            "travelled_length": lengths.mean(axis=1) * settings.n_steps_shown,
+            "displacement": far.mean(axis=1),
+        }
+        for name, value in values.items():
+            found.setdefault(name, []).append(value)
+    data = xr.Dataset(
+        {name: (("dynamics", "chain"), np.stack(values)) for name, values in found.items()},
+        coords={"dynamics": ["sgld", "sghmc"], "chain": np.arange(settings.n_chains)},
+    )
+    data["gradient_autocorrelation_time"].attrs["units"] = "gradients"
+    return data
+
+
+@functools.cache
+def _batch_data(seed: int, study: str, n_rows: int) -> FloatArray:
+    return generator(seed, study, "rows").normal(_TRUE_MEAN, 1.0, n_rows)
+
+
+def _batch_chains(settings: Settings, context: RunContext) -> Chains:
+    """Posterior of a Gaussian mean given the first rows, with gradients from mini-batches of them."""
+    data = jnp.asarray(_batch_data(context.seed, context.study, max(settings.batch_rows)))
+
+    def build(parameters: dict[str, Array]) -> Kernel:
+        n = parameters["n_rows"]
+
+        def gradient(position: Array, batch: Array) -> Array:
+            return position + n * (position - jnp.mean(data[batch]))
+
+        def draw(key: Array) -> Array:
+            # A product of real numbers compiles in a third of the time of integers with a traced bound.
+            return jnp.floor(n * jax.random.uniform(key, (_BATCH,))).astype(jnp.int32)
+
+        return stochastic_gradient_chain(gradient, draw, _LEARNING_RATE / n, _FRICTION, 1)
+
+    def initial(key: Array, parameters: dict[str, Array]) -> Any:
+        return build(parameters).init(key, jnp.full(1, _TRUE_MEAN))
+
+    return run_chains(
+        context,
+        ("mini-batches",),
+        Sampler(
+            build,
+            initial,
+            lambda state, info: {"x": state.position[0], "n_not_finite": info.n_not_finite},
+        ),
+        n_draws=settings.n_batch_draws,
+        n_chains=settings.n_chains,
+        sweep={"n_rows": settings.batch_rows},
+        block_size=settings.block_size,
+    )
+
+
+def _inflation(settings: Settings, context: RunContext, chains: Chains) -> xr.Dataset:
+    """Mean squared distance from the posterior mean, over the posterior variance."""
+    sizes = np.array(settings.batch_rows, dtype=float)
+    data = _batch_data(context.seed, context.study, max(settings.batch_rows))
+    means = np.array([data[:n].sum() / (n + 1.0) for n in settings.batch_rows])
+    kept = chains.draws["x"][:, :, int(_BATCH_BURN_IN * settings.n_batch_draws) :]
+    squares = np.square(kept - means[:, None, None]).mean(axis=2)
+    noise = np.array([data[:n].var() for n in settings.batch_rows]) * np.square(sizes) / _BATCH
+    return xr.Dataset(
+        {
+            "inflation": (("n_rows", "chain"), squares * (sizes + 1.0)[:, None]),
+            "inflation_expected": ("n_rows", _inflation_formula(sizes, noise)),
+            "inflation_leading": ("n_rows", 1.0 + sizes * _LEARNING_RATE / (2.0 * _FRICTION * _BATCH)),
+        },
+        coords={"n_rows": settings.batch_rows, "chain": np.arange(settings.n_chains)},
+    )
+
+
+def _inflation_formula(sizes: FloatArray, noise: FloatArray) -> FloatArray:
+    """Stationary variance over the posterior's for numbers of rows and variances of the gradient's noise [size]."""
+    return stationary_variance(_LEARNING_RATE / sizes, _FRICTION, sizes + 1.0, noise) * (sizes + 1.0)

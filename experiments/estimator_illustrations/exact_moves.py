@@ -1,0 +1,262 @@
+"""Estimators of the evidence whose moves draw from their target exactly: their expectations are the evidence.
+
+The streaming kernel is given rows with a power each: annealing along a fixed schedule is a stream in which the same
+rows come in again and again, a part of their likelihood at a time.
+"""
+
+import itertools
+import math
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jax import Array
+from numpy.typing import NDArray
+from scipy import linalg
+
+from auxmc.data.simulated_streams import rows
+from auxmc.engine.lanes import RunContext
+from auxmc.engine.progress import Progress
+from auxmc.engine.results import CaseResult
+from auxmc.engine.seeds import stream
+from auxmc.engine.stopwatch import stopwatch
+from auxmc.kernels.streaming import (
+    Chunk,
+    Mover,
+    PastRows,
+    StreamSettings,
+    StreamState,
+    Target,
+    stream_evidence,
+)
+from auxmc.models.linear_regression import PrefixEvidence, extend_evidence, linear_regression
+from auxmc.models.row_model import RowModel, row_model
+from auxmc.numerics.random import standard_normal
+from experiments.estimator_illustrations.settings import Settings
+from experiments.estimator_illustrations.simple import excess_probabilities
+
+__all__ = [
+    "ConjugateLaw",
+    "Stage",
+    "annealed_stages",
+    "conjugate_law",
+    "conjugate_mover",
+    "powered_regression",
+    "run_exact_moves",
+    "whole_stages",
+]
+
+FloatArray = NDArray[np.float64]
+
+_N_FEATURES = 5
+_N_COLUMNS = _N_FEATURES + 2
+_N_PARTICLES = 10
+_N_ROWS, _N_STREAM_ROWS, _CHUNK = 20, 60, 10
+_PREFIXES = tuple(range(_CHUNK, _N_STREAM_ROWS + 1, _CHUNK))
+_N_POWERS, _N_CHUNK_POWERS = 20, 8
+# Early powers are small, where the likelihood of prior draws differs most.
+_POWER_EXPONENT = 3.0
+_TARGET_SIZE, _LARGE_TARGET_SIZE = 5.0, 8.0
+
+
+class ConjugateLaw(NamedTuple):
+    """Gaussian targets of all powers of a chunk, in the basis V in which their precisions are diagonal.
+
+    Attributes:
+        basis: V [dim, dim]; V^T (I + precision of the past) V = I.
+        curvatures: diagonal of V^T (precision of the chunk) V [dim].
+        past_linear: V^T times the linear coefficients of the past's log likelihood [dim].
+        linear: the same for the chunk [dim].
+    """
+
+    basis: FloatArray
+    curvatures: FloatArray
+    past_linear: FloatArray
+    linear: FloatArray
+
+
+class Stage(NamedTuple):
+    """Rows that come in together, on top of those that have.
+
+    Attributes:
+        chunk: rows with their powers in the last column [_N_ROWS, column]; only the first n_valid count.
+        n_valid: of the chunk.
+        law: targets of the stage.
+        prefix: number of rows that are in wholly after the stage; 0 where a chunk is still on its way.
+    """
+
+    chunk: FloatArray
+    n_valid: int
+    law: ConjugateLaw
+    prefix: int
+
+
+def run_exact_moves(settings: Settings, context: RunContext) -> CaseResult:
+    """Runs every estimator many times.
+
+    Returns:
+        Group `statistics`.
+    """
+    data = rows("linear", _N_STREAM_ROWS)
+    plans = _plans(data)
+    found: dict[str, dict[int, FloatArray]] = {}
+    lost = unfinished = 0
+    with stopwatch() as times:
+        starts = jax.jit(_starts)
+        programs: dict[StreamSettings, Any] = {}
+        for name in settings.exact_estimators:
+            chosen, stages = plans[name]
+            if chosen not in programs:
+                programs[chosen] = _program(chosen)
+            found[name], n_lost, n_unfinished = _run(
+                settings, context, name, (starts, programs[chosen]), stages
+            )
+            lost, unfinished = lost + n_lost, unfinished + n_unfinished
+    variables: dict[str, Any] = {
+        "n_not_finite": ("part", [lost], {"units": "particles"}),
+        "n_failures": ("part", [unfinished], {"units": "chunks"}),
+    }
+    for name, by_prefix in found.items():
+        mean, error = _mean_ratios(data, by_prefix)
+        variables[f"{name}_mean_ratio"], variables[f"{name}_mean_ratio_error"] = (
+            ("prefix", mean),
+            ("prefix", error),
+        )
+    if "ais" in found:
+        shares, errors = excess_probabilities(found["ais"][_N_ROWS] - _log_evidence(data[:_N_ROWS]))
+        variables["ais_excess"], variables["ais_excess_error"] = ("excess", shares), ("excess", errors)
+    coords = {"prefix": list(_PREFIXES), "excess": [1.0, 2.0, 3.0], "part": ["exact moves"]}
+    return CaseResult({"statistics": xr.Dataset(variables, coords=coords)}, times.compile_s, times.run_s, 0)
+
+
+def _plans(data: FloatArray) -> dict[str, tuple[StreamSettings, list[Stage]]]:
+    """Settings and stages of each estimator."""
+    fixed = StreamSettings(n_particles=_N_PARTICLES, target_size=1.0)
+    chunks = [_CHUNK] * len(_PREFIXES)
+    whole = whole_stages(data, chunks)
+    return {
+        "ais": (fixed, annealed_stages(data[:_N_ROWS], [_N_ROWS], _N_POWERS)),
+        "stream": (fixed, annealed_stages(data, chunks, _N_CHUNK_POWERS)),
+        "sir": (fixed._replace(resampling="always"), whole_stages(data[:_N_ROWS], [1] * _N_ROWS)),
+        "adaptive": (fixed._replace(target_size=_TARGET_SIZE), whole),
+        "finely_adaptive": (fixed._replace(target_size=_LARGE_TARGET_SIZE), whole),
+    }
+
+
+def _log_evidence(data: FloatArray) -> float:
+    return extend_evidence(PrefixEvidence.empty(_N_FEATURES), data, 1.0).log_evidence(1.0)
+
+
+def _mean_ratios(data: FloatArray, by_prefix: dict[int, FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """Mean of estimate over evidence and its standard error [prefix]; NaN at prefixes that were not recorded."""
+    mean, error = np.full((2, len(_PREFIXES)), np.nan)
+    for place, n in enumerate(_PREFIXES):
+        if n in by_prefix:
+            ratios = np.exp(by_prefix[n] - _log_evidence(data[:n]))
+            mean[place], error[place] = ratios.mean(), ratios.std(ddof=1) / math.sqrt(ratios.size)
+    return mean, error
+
+
+def powered_regression() -> RowModel:
+    """Linear regression whose rows carry the power of their likelihood in a last column."""
+    model = linear_regression(_N_FEATURES)
+    return row_model(
+        model.dim,
+        _N_COLUMNS,
+        lambda parameters, block: block[:, -1] * model.log_likelihood(parameters, block[:, :-1]),
+        model.log_prior,
+        model.draw_prior,
+    )
+
+
+def conjugate_law(past: FloatArray, chunk: FloatArray) -> ConjugateLaw:
+    """Posterior given rows of the past and those of a chunk at any power, powers of rows in the last column."""
+    (past_precision, past_linear), (precision, linear) = _moments(past), _moments(chunk)
+    prior = np.eye(past_precision.shape[0])
+    # One basis in which the precisions of past and chunk are both diagonal serves all powers.
+    curvatures, basis = linalg.eigh(precision, prior + past_precision)
+    return ConjugateLaw(basis, curvatures, basis.T @ past_linear, basis.T @ linear)
+
+
+def conjugate_mover(law: ConjugateLaw) -> Mover:
+    """Draws each particle anew from the Gaussian that is the target."""
+
+    def move(key: Array, particles: Array, target: Target) -> Array:
+        variances = 1.0 / (1.0 + target.power * law.curvatures)
+        mean = variances * (law.past_linear + target.power * law.linear)
+        normals = standard_normal(key, particles.shape)
+        return jnp.matmul(mean[None, :] + jnp.sqrt(variances)[None, :] * normals, law.basis.T)
+
+    return move
+
+
+def _moments(block: FloatArray) -> tuple[FloatArray, FloatArray]:
+    design = np.column_stack([block[:, :_N_FEATURES], np.ones(len(block))])
+    weighted = design * block[:, -1:]
+    return weighted.T @ design, weighted.T @ block[:, _N_FEATURES]
+
+
+def annealed_stages(data: FloatArray, sizes: list[int], n_powers: int) -> list[Stage]:
+    """Chunks of the given sizes, each along the same powers (j / n_powers)^3."""
+    powers = (np.arange(n_powers + 1) / n_powers) ** _POWER_EXPONENT
+    stages, begin = [], 0
+    for size in sizes:
+        end = begin + size
+        for low, high in itertools.pairwise(powers):
+            stages.append(_stage(data, begin, end, float(low), float(high), end if high == 1.0 else 0))
+        begin = end
+    return stages
+
+
+def whole_stages(data: FloatArray, sizes: list[int]) -> list[Stage]:
+    """Chunks of the given sizes, each at once."""
+    ends = np.cumsum(sizes).tolist()
+    return [_stage(data, end - size, end, 0.0, 1.0, end) for size, end in zip(sizes, ends, strict=True)]
+
+
+def _stage(data: FloatArray, begin: int, end: int, low: float, high: float, prefix: int) -> Stage:
+    chunk = np.zeros((_N_ROWS, _N_COLUMNS))
+    chunk[: end - begin, :-1], chunk[: end - begin, -1] = data[begin:end], high - low
+    past = np.column_stack([data[:end], np.where(np.arange(end) < begin, 1.0, low)])
+    return Stage(chunk, end - begin, conjugate_law(past, chunk), prefix)
+
+
+def _starts(keys: Array) -> StreamState:
+    """Prior draws of all runs, the same function for all estimators."""
+    kernel = stream_evidence(powered_regression(), StreamSettings(n_particles=_N_PARTICLES))
+    return jax.vmap(lambda key: kernel.init(key, jnp.float64))(keys)
+
+
+def _program(settings: StreamSettings) -> Any:
+    def absorb(keys: Array, states: StreamState, chunk: Chunk, law: ConjugateLaw) -> Any:
+        kernel = stream_evidence(powered_regression(), settings, conjugate_mover(law))
+        # The targets know the past: no row of it is drawn.
+        past = PastRows(jnp.zeros((1, _N_COLUMNS)), jnp.zeros((), jnp.int32))
+        return jax.vmap(kernel.absorb, (0, 0, None, None))(keys, states, chunk, past)
+
+    return jax.jit(absorb)
+
+
+def _run(
+    settings: Settings, context: RunContext, name: str, programs: tuple[Any, Any], stages: list[Stage]
+) -> tuple[dict[int, FloatArray], int, int]:
+    """Log evidences of all runs [run] at each prefix, particles that were lost, and chunks given up."""
+    starts, absorb = programs
+    key = stream(context.seed, context.study, "exact moves", name)
+    states = starts(jax.random.split(jax.random.fold_in(key, 0), settings.n_runs))
+    progress = Progress(f"{context.label} [{name}]")
+    progress.say(f"{len(stages)} stages of {settings.n_runs} runs")
+    found: dict[int, FloatArray] = {}
+    lost = unfinished = 0
+    for number, stage in enumerate(stages):
+        keys = jax.random.split(jax.random.fold_in(key, number + 1), settings.n_runs)
+        chunk = Chunk(jnp.asarray(stage.chunk), jnp.asarray(stage.n_valid, jnp.int32))
+        states, record = absorb(keys, states, chunk, stage.law)
+        # Lost particles are counted from the beginning, chunks that were given up one by one.
+        lost = int(np.asarray(record.n_not_finite).sum())
+        unfinished += int(np.asarray(record.n_unfinished).sum())
+        if stage.prefix:
+            found[stage.prefix] = np.asarray(record.log_evidence)
+    return found, lost, unfinished

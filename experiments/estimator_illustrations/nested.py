@@ -1,0 +1,223 @@
+"""Nested sampling: shrinkage of the prior mass, the three sums, and the spread of its estimates."""
+
+import decimal
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jax import Array
+from numpy.typing import NDArray
+from scipy import stats
+
+from auxmc.data.simulated_streams import rows
+from auxmc.diagnostics.nested_evidence import nested_evidence
+from auxmc.engine.lanes import RunContext
+from auxmc.engine.progress import Progress
+from auxmc.engine.results import CaseResult
+from auxmc.engine.seeds import generator, stream
+from auxmc.engine.stopwatch import stopwatch
+from auxmc.kernels.nested_sampling import NestedSettings, nested_sampling
+from auxmc.models.linear_regression import (
+    PrefixEvidence,
+    extend_evidence,
+    linear_regression,
+)
+from experiments.estimator_illustrations.settings import Settings
+
+__all__ = ["compressed_log_likelihood", "exact_masses", "run_nested", "shrinkage_ratios", "sum_errors"]
+
+FloatArray = NDArray[np.float64]
+
+_N_FEATURES = 5
+_N_ROWS = 1000
+_N_MOVES = 30
+_STEP = 1e-3
+# Dead points for each live point after which a run is given up: twice as many as are needed.
+_ITERATIONS = 80
+_SHRINKAGE_LIVE = (2, 10, 100)
+_SHRINKAGE_STEPS, _SHRINKAGE_RUNS = 5, 10_000
+_RATIO_LIVE = (2, 5, 10, 100, 1000, 10_000)
+_DIGITS = 50
+
+
+def run_nested(settings: Settings, context: RunContext) -> CaseResult:
+    """Runs nested sampling many times for each number of live points, and checks what needs no sampler.
+
+    Returns:
+        Group `statistics`.
+    """
+    with stopwatch() as times:
+        spread = _spread(settings, context)
+        rng = generator(context.seed, context.study, "shrinkage")
+        p_values, scores = zip(*(_shrinkage(rng, n) for n in _SHRINKAGE_LIVE), strict=True)
+        errors = sum_errors(generator(context.seed, context.study, "sums"))
+    statistics = xr.Dataset(
+        {
+            "shrinkage_p_value": ("n_exact_live", np.array(p_values)),
+            "shrinkage_mean_score": ("n_exact_live", np.array(scores), {"units": "standard errors"}),
+            "sum_error": ("sum", list(errors.values()), {"units": "nats"}),
+            "shrinkage_ratio": ("n_ratio_live", shrinkage_ratios(np.array(_RATIO_LIVE, dtype=float))),
+        },
+        coords={
+            "n_exact_live": list(_SHRINKAGE_LIVE),
+            "sum": list(errors),
+            "n_ratio_live": list(_RATIO_LIVE),
+        },
+    )
+    return CaseResult({"statistics": xr.merge([statistics, spread])}, times.compile_s, times.run_s, 0)
+
+
+def shrinkage_ratios(n_live: FloatArray) -> FloatArray:
+    """M/(M+1) - exp(-1/M) over its leading term 1/(2 M^2), for each number of live points M."""
+    # Both terms less 1, which they have in common.
+    difference = -1.0 / (n_live + 1.0) - np.expm1(-1.0 / n_live)
+    return np.asarray(difference * 2.0 * np.square(n_live), dtype=np.float64)
+
+
+def exact_masses(rng: np.random.Generator, n_runs: int, n_live: int, n_steps: int) -> FloatArray:
+    """Prior mass inside the contour of each dead point [run, step], with points drawn exactly under the constraint.
+
+    The prior is a standard normal law in the plane and the likelihood falls with the radius, whose square s has
+    P(s < t) = 1 - exp(-t/2).
+    """
+    live = -2.0 * np.log1p(-rng.random((n_runs, n_live)))
+    masses = np.empty((n_runs, n_steps))
+    every = np.arange(n_runs)
+    for step in range(n_steps):
+        worst = np.argmax(live, axis=1)
+        masses[:, step] = -np.expm1(-0.5 * live[every, worst])
+        live[every, worst] = -2.0 * np.log1p(-rng.random(n_runs) * masses[:, step])
+    return masses
+
+
+def sum_errors(rng: np.random.Generator) -> dict[str, float]:
+    """Largest errors, in nats, of the three sums and of what the source says about them, against long arithmetic."""
+    found = {"lower": 0.0, "level": 0.0, "upper": 0.0, "listing": 0.0, "difference": 0.0}
+    for n_live in (2, 10, 200):
+        values = np.sort(rng.normal(0.0, 30.0, 15 * n_live)) - 200.0
+        exact = _long_sums(values, n_live)
+        lower, upper = (nested_evidence(values, n_live, estimator=name).value for name in ("lower", "upper"))
+        level = nested_evidence(values, n_live, estimator="lebesgue").value
+        listing = nested_evidence(values, n_live, estimator="upper", shrinkage="mean").value
+        errors = {
+            "lower": lower - exact["lower"],
+            "level": level - exact["level"],
+            "upper": upper - exact["upper"],
+            "listing": listing - exact["listing"],
+            # The upper sum is the lower one with all masses shifted by a step.
+            "difference": upper - lower - 1.0 / n_live,
+        }
+        found = {name: max(found[name], abs(error)) for name, error in errors.items()}
+    return found
+
+
+def _long_sums(log_likelihoods: FloatArray, n_live: int) -> dict[str, float]:
+    """Sums as the source writes them, in decimal numbers of many digits."""
+    with decimal.localcontext() as arithmetic:
+        arithmetic.prec = _DIGITS
+        shrink = (decimal.Decimal(-1) / n_live).exp()
+        likelihoods = [decimal.Decimal(0), *(decimal.Decimal(float(v)).exp() for v in log_likelihoods)]
+        masses = [shrink**k for k in range(len(likelihoods) + 1)]
+        steps = range(1, len(likelihoods))
+        sums = {
+            "level": sum((likelihoods[k] - likelihoods[k - 1]) * masses[k] for k in steps),
+            "lower": sum(likelihoods[k] * (masses[k] - masses[k + 1]) for k in steps),
+            "upper": sum(likelihoods[k] * (masses[k - 1] - masses[k]) for k in steps),
+        }
+        # The published listing: a weight of 1 - M/(M+1), times M/(M+1) after each point.
+        factor = decimal.Decimal(n_live) / (n_live + 1)
+        weight, sums["listing"] = 1 - factor, decimal.Decimal(0)
+        for likelihood in likelihoods[1:]:
+            sums["listing"] += weight * likelihood
+            weight *= factor
+        return {name: float(decimal.Decimal(value).ln()) for name, value in sums.items()}
+
+
+def compressed_log_likelihood(data: FloatArray) -> Callable[[Array], Array]:
+    """Log likelihood of all rows of the linear model as a function of its parameters [dim], from their QR factor.
+
+    It is the sum over rows to rounding, at a cost that does not grow with them.
+    """
+    design = np.concatenate([data[:, :-1], np.ones((len(data), 1)), data[:, -1:]], axis=1)
+    factor = jnp.asarray(np.linalg.qr(design, mode="r"))
+    dim = design.shape[1] - 1
+    constant = -0.5 * len(data) * math.log(2.0 * math.pi)
+
+    def log_likelihood(parameters: Array) -> Array:
+        residual = factor[:, dim] - jnp.matmul(factor[:, :dim], parameters)
+        return constant - 0.5 * jnp.sum(jnp.square(residual))
+
+    return log_likelihood
+
+
+def _spread(settings: Settings, context: RunContext) -> xr.Dataset:
+    model, data = linear_regression(_N_FEATURES), rows("linear", _N_ROWS)
+    exact = extend_evidence(PrefixEvidence.empty(_N_FEATURES), data, 1.0).log_evidence(1.0)
+    log_likelihood = compressed_log_likelihood(data)
+    progress = Progress(f"{context.label} [nested]")
+    columns: dict[str, list[Any]] = {
+        "nested_error": [],
+        "nested_information": [],
+        "n_stuck": [],
+    }
+    failures = lost = 0
+    for n_live in settings.n_live:
+        chosen = NestedSettings(
+            n_live,
+            _N_MOVES,
+            step=_STEP,
+            friction=0.1,
+            metropolis=settings.nested_metropolis,
+            max_iterations=_ITERATIONS * n_live,
+        )
+        sampler = nested_sampling(log_likelihood, model.log_prior, chosen)
+
+        def one(key: Array, sampler: Any = sampler, n_live: int = n_live) -> Any:
+            draws = jax.vmap(model.draw_prior)(jax.random.split(jax.random.fold_in(key, 0), n_live))
+            return sampler(jax.random.fold_in(key, 1), draws)
+
+        keys = jax.random.split(stream(context.seed, context.study, "nested", n_live), settings.n_nested_runs)
+        runs = jax.tree.map(np.asarray, _one_after_the_other(one, keys))
+        found = [
+            nested_evidence(
+                runs.log_likelihoods[i][: runs.n_iterations[i]], n_live, runs.live_log_likelihoods[i]
+            )
+            for i in range(settings.n_nested_runs)
+        ]
+        columns["nested_error"].append([f.value - exact for f in found])
+        columns["nested_information"].append([f.information for f in found])
+        columns["n_stuck"].append(runs.n_stuck)
+        failures += int((~runs.finished).sum())
+        lost += int((~np.isfinite([f.value for f in found])).sum())
+        progress.say(f"{n_live} live points, {int(runs.n_iterations.mean())} dead ones in a run")
+    counts = {"n_failures": ("part", [failures], {"units": "runs"}), "n_not_finite": ("part", [lost])}
+    if not settings.n_live:
+        return xr.Dataset(counts, coords={"part": ["nested"]})
+    dims = ("n_live_points", "run")
+    statistics = xr.Dataset(
+        {name: (dims, np.array(values, dtype=float)) for name, values in columns.items()},
+        coords={"n_live_points": settings.n_live, "run": np.arange(settings.n_nested_runs)},
+    )
+    for name in ("nested_error", "nested_information"):
+        statistics[name].attrs["units"] = "nats"
+    statistics["n_stuck"].attrs["units"] = "replacements"
+    return statistics.assign_coords(part=["nested"]).assign(counts)
+
+
+def _one_after_the_other(function: Callable[[Array], Any], keys: Array) -> Any:
+    # Side by side, the longest run would hold up all and every step would copy the dead points of all.
+    return jax.jit(lambda all_keys: jax.lax.map(function, all_keys))(keys)
+
+
+def _shrinkage(rng: np.random.Generator, n_live: int) -> tuple[float, float]:
+    """P-value of the Beta(M, 1) law of the steps' ratios, and distance of the last mass's mean in standard errors."""
+    masses = exact_masses(rng, _SHRINKAGE_RUNS, n_live, _SHRINKAGE_STEPS)
+    before = np.concatenate([np.ones((_SHRINKAGE_RUNS, 1)), masses[:, :-1]], axis=1)
+    p_value = stats.kstest((masses / before).ravel(), stats.beta(n_live, 1).cdf).pvalue
+    last = masses[:, -1]
+    expected = (n_live / (n_live + 1.0)) ** _SHRINKAGE_STEPS
+    return float(p_value), float((last.mean() - expected) / (last.std(ddof=1) / math.sqrt(last.size)))

@@ -1,0 +1,55 @@
+# Question: what do the kernels and the simple estimators behind streaming evidence do where everything is known?
+# Source: MSc thesis, figures 2.1, 2.2 and 3.1 to 3.3, chapters 2 and 3.
+# One case: python -m experiments.run study=estimator_illustrations design=kernels out=x.nc
+"""Puts a case together from its parts."""
+
+from collections.abc import Callable, Sequence
+
+import xarray as xr
+
+from auxmc.engine.lanes import RunContext
+from auxmc.engine.results import CaseResult
+from experiments.estimator_illustrations.dynamics import run_dynamics
+from experiments.estimator_illustrations.exact_moves import run_exact_moves
+from experiments.estimator_illustrations.identities import run_identities
+from experiments.estimator_illustrations.moves import run_moves
+from experiments.estimator_illustrations.nested import run_nested
+from experiments.estimator_illustrations.settings import Settings
+from experiments.estimator_illustrations.simple import run_simple
+
+__all__ = ["run", "together"]
+
+
+_DESIGNS: dict[str, tuple[Callable[[Settings, RunContext], CaseResult], ...]] = {
+    "kernels": (run_identities, run_moves, run_dynamics),
+    "evidence": (run_simple, run_exact_moves, run_nested),
+}
+
+
+def run(settings: Settings, context: RunContext) -> CaseResult:
+    """Runs one case.
+
+    Returns:
+        Groups `statistics` and `curves`, the parts of the design together.
+    """
+    return together([part(settings, context) for part in _DESIGNS[settings.design]])
+
+
+def together(results: Sequence[CaseResult]) -> CaseResult:
+    """Puts the results of several parts into one; counts of failures have one entry for each part."""
+    groups = {}
+    for name in ("statistics", "curves"):
+        merged = xr.merge(
+            [result.groups[name] for result in results if name in result.groups],
+            join="outer",
+            compat="no_conflicts",
+        )
+        for quantity in merged.data_vars:
+            merged[quantity].attrs.setdefault("units", "")
+        groups[name] = merged
+    return CaseResult(
+        groups,
+        sum(result.compile_s for result in results),
+        sum(result.run_s for result in results),
+        sum(result.n_resumed for result in results),
+    )

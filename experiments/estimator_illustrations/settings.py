@@ -1,0 +1,146 @@
+"""Settings of the estimator illustrations. No JAX, no pandas: the Snakefile imports this."""
+
+import dataclasses
+
+from auxmc.engine.config import CaseSettings, SettingsError, setting
+
+__all__ = ["BATCHABLE", "FIGURES", "SWEEP_QUANTITIES", "TITLE", "Settings", "check", "data_files"]
+
+TITLE = "Markov kernels and simple estimators of the evidence"
+BATCHABLE: tuple[str, ...] = ()
+SWEEP_QUANTITIES = (
+    "squared_jump_per_evaluation",
+    "autocorrelation_time",
+    "prior_mean_ratio",
+    "harmonic_median_decades",
+)
+FIGURES: dict[str, str] = {
+    "fig_2_1": "A correlated Gaussian in two dimensions (contours at one, two and three standard deviations) and one "
+    "chain of random-walk Metropolis (left) and of Hamiltonian Monte Carlo (right; thin: the leapfrog steps) with the "
+    "same number of evaluations of the density or its gradient. Below the panels: means over all chains, in longer "
+    "runs. The source does not name the target, the start, the steps or their number: they are ours (decision D16). "
+    "Its second argument of the normal proposal is taken for a variance (D1); the standard deviation is a setting. One "
+    "chain each: no bands.",
+    "fig_2_2": "The target of figure 2.1 with Gaussian noise added to its gradients: one chain of stochastic-gradient "
+    "Langevin dynamics (left) and of stochastic-gradient Hamiltonian Monte Carlo (right), as many steps of the same "
+    "eta. Below the panels: means over all chains; autocorrelation times are those of the slow direction. "
+    "Target, start, eta, friction and noise are ours (decision D16); gradient noise is not corrected for. One chain "
+    "each: no bands.",
+    "fig_3_1": "Gaussian observations with a Gaussian mean: density of the prior (left axis), likelihood of all "
+    "observations over its largest value (right axis), and their product over the prior (shaded), whose area is the "
+    "evidence over the largest likelihood. 100 observations around 2; the source prints neither them nor a seed: ours "
+    "are the simulated stream `normal`. Closed forms: no bands.",
+    "fig_3_2": "Estimates of the evidence from the mean likelihood of a few prior draws: normalised histograms of the "
+    "estimate (left) and of its logarithm (right), 1000 bins between the smallest and the largest; dashed: the exact "
+    "value. The source does not give the number of estimates: it is ours (decision D17). No bands.",
+    "fig_3_3": "As figure 3.2, for the harmonic mean of the likelihoods of a few exact posterior draws. The number of "
+    "estimates is ours (decision D17). Dotted: the largest value that the estimate can take, the largest likelihood. "
+    "No bands.",
+    "fig_inflation": "Stationary variance of stochastic-gradient Hamiltonian Monte Carlo. Left: on a quadratic "
+    "potential with exact gradients, against eta times the curvature. Right: on the posterior of a Gaussian mean with "
+    "gradients from mini-batches of 500 rows and eta in inverse proportion to the rows. Dashed: closed forms. Bars "
+    "+- 2 standard errors over chains. Not in the source.",
+}
+
+
+@dataclasses.dataclass
+class Settings(CaseSettings):
+    """One case: Markov kernels on Gaussian targets, or estimators of an evidence that is known."""
+
+    design: str = setting("kernels", "what is run", choices=("kernels", "evidence"))
+    correlation: float = setting(
+        0.9, "of the target of figures 2.1 and 2.2 (design kernels)", minimum=-0.999, maximum=0.999
+    )
+    n_evaluations_shown: int = setting(
+        200, "evaluations of a chain drawn in figure 2.1 (design kernels)", minimum=10, maximum=10_000
+    )
+    random_walk_scale: float = setting(
+        0.2, "standard deviation of the random walk's proposal (design kernels)", minimum=1e-6, maximum=100.0
+    )
+    leapfrog_step: float = setting(0.15, "leapfrog step (design kernels)", minimum=1e-6, maximum=100.0)
+    n_leapfrog: int = setting(10, "leapfrog steps of an update (design kernels)", minimum=1, maximum=1000)
+    n_steps_shown: int = setting(
+        500, "steps of a chain drawn in figure 2.2 (design kernels)", minimum=10, maximum=100_000
+    )
+    gradient_step: float = setting(
+        0.01, "eta of the chains of figure 2.2 (design kernels)", minimum=1e-9, maximum=0.3
+    )
+    friction: float = setting(
+        0.1, "alpha of the Hamiltonian chain of figure 2.2 (design kernels)", minimum=1e-6, maximum=1.0
+    )
+    gradient_variance: float = setting(
+        1.0, "variance of the gradient's noise in figure 2.2 (design kernels)", minimum=0.0, maximum=1e6
+    )
+    batch_rows: list[int] = setting(
+        [200, 2000, 20_000, 200_000],
+        "numbers of rows of which mini-batches are drawn (design kernels)",
+        minimum=10,
+        maximum=10_000_000,
+    )
+    n_batch_draws: int = setting(
+        2000, "steps of a chain with mini-batches (design kernels)", minimum=100, maximum=100_000_000
+    )
+    n_samples: int = setting(
+        10, "prior or posterior draws of one estimate (design evidence)", minimum=1, maximum=1000
+    )
+    n_replicates: int = setting(
+        1_000_000,
+        "estimates by prior averaging and by harmonic means (design evidence)",
+        minimum=2000,
+        maximum=100_000_000,
+    )
+    n_bins: int = setting(1000, "bins of the histograms (design evidence)", minimum=10, maximum=100_000)
+    n_runs: int = setting(
+        10_000, "runs of estimators with exact moves (design evidence)", minimum=100, maximum=1_000_000
+    )
+    exact_estimators: list[str] = setting(
+        ["ais", "stream", "sir", "adaptive", "finely_adaptive"],
+        "estimators that are run with exact moves: annealed importance sampling, a stream with fixed steps, SIR, and "
+        "streams with steps adapted to effective sizes of 5 and of 8 particles out of 10 (design evidence)",
+        choices=("ais", "stream", "sir", "adaptive", "finely_adaptive"),
+    )
+    n_live: list[int] = setting(
+        [2, 10, 50, 200],
+        "live points of nested sampling, none to leave it out (design evidence)",
+        minimum=2,
+        maximum=10_000,
+    )
+    nested_metropolis: bool = setting(
+        True, "whether moves of nested sampling are accepted or rejected (design evidence)"
+    )
+    n_nested_runs: int = setting(
+        64, "runs of nested sampling for each number of live points (design evidence)", minimum=5
+    )
+
+
+def check(settings: Settings) -> None:
+    """Rules across fields.
+
+    Raises:
+        SettingsError: settings that contradict each other.
+    """
+    if settings.batch:
+        raise SettingsError(f"batch.{next(iter(settings.batch))}: this study sweeps over cases only")
+    for name in ("batch_rows", "exact_estimators", "n_live"):
+        values = getattr(settings, name)
+        if len(set(values)) < len(values):
+            raise SettingsError(f"{name} must hold different values, got {values}")
+        if not values and name != "n_live":
+            raise SettingsError(f"{name} must hold one value at least")
+    if settings.n_evaluations_shown < 2 * settings.n_leapfrog:
+        raise SettingsError(
+            "n_evaluations_shown must be at least two updates, 2 n_leapfrog = "
+            f"{2 * settings.n_leapfrog}, got {settings.n_evaluations_shown}"
+        )
+    least = max(settings.n_steps_shown, settings.n_evaluations_shown, 100 * settings.n_leapfrog)
+    if settings.n_draws < least:
+        raise SettingsError(
+            f"n_draws must be at least {least}, the largest of n_steps_shown, n_evaluations_shown and "
+            f"100 n_leapfrog, got {settings.n_draws}"
+        )
+
+
+def data_files(settings: Settings) -> list[str]:
+    """Files whose content the result depends on: none."""
+    del settings
+    return []

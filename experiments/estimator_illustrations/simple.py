@@ -1,0 +1,192 @@
+"""Prior averaging and the harmonic mean on Gaussian observations with a Gaussian mean: figures 3.1 to 3.3."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from auxmc.data.simulated_streams import rows
+from auxmc.diagnostics.simple_evidence import harmonic_mean, log_reciprocal, prior_average
+from auxmc.engine.claims import standard_error
+from auxmc.engine.lanes import RunContext
+from auxmc.engine.results import CaseResult
+from auxmc.engine.seeds import generator
+from auxmc.engine.stopwatch import stopwatch
+from experiments.estimator_illustrations.settings import Settings
+from experiments.estimator_illustrations.toy import Toy, make_toy
+
+__all__ = ["ESTIMATES", "excess_probabilities", "run_simple"]
+
+FloatArray = NDArray[np.float64]
+
+ESTIMATES = ("prior", "harmonic")
+"""Prior averaging and the harmonic mean."""
+
+_N_ROWS = 100
+_TRUE_MEAN = 2.0
+_N_DATA_SETS = 2000
+# Replicates are made in this many batches, over which errors are taken.
+_N_BATCHES = 20
+_TOP_SHARE = 1e-3
+_BLOCK = 1000
+_AXIS = np.linspace(-3.0, 4.0, 701)
+_EXCESSES = (1.0, 2.0, 3.0)
+
+
+class _Batch(NamedTuple):
+    """Log ratios of estimates to the evidence [replicate], and log ratios of likelihoods to it [replicate, sample]."""
+
+    estimates: FloatArray
+    likelihoods: FloatArray
+
+
+def run_simple(settings: Settings, context: RunContext) -> CaseResult:
+    """Makes all estimates.
+
+    Returns:
+        Groups `statistics` and `curves`.
+    """
+    with stopwatch() as times:
+        toy = make_toy(rows("normal", _N_ROWS)[:, 0])
+        data_rng = generator(context.seed, context.study, "data sets")
+        others = [make_toy(data_rng.normal(_TRUE_MEAN, 1.0, _N_ROWS)) for _ in range(_N_DATA_SETS)]
+        decades = np.array([other.log_evidence for other in others]) / np.log(10.0)
+        variables: dict[str, Any] = {
+            "log_evidence": ((), toy.log_evidence, {"units": "nats"}),
+            "log10_evidence": ((), toy.log_evidence / np.log(10.0), {"units": "decades"}),
+            "log10_evidence_median": ((), np.median(decades), {"units": "decades"}),
+            "log10_evidence_median_error": ((), _median_error(decades), {"units": "decades"}),
+            "log_largest_likelihood": ((), toy.log_largest_likelihood, {"units": "nats"}),
+            "n_not_finite": ("part", np.zeros(len(ESTIMATES), int)),
+        }
+        curves = {}
+        for place, (name, measure) in enumerate(_MEASURES.items()):
+            estimates, found = measure(settings, context, toy)
+            variables |= found
+            variables["n_not_finite"][1][place] = (~np.isfinite(estimates)).sum()
+            curves[name] = _histograms(estimates, settings.n_bins)
+        curve = xr.concat(list(curves.values()), "estimate")
+    statistics = xr.Dataset(variables, coords={"part": list(ESTIMATES), "excess": list(_EXCESSES)})
+    prior = np.exp(-0.5 * np.square(_AXIS)) / np.sqrt(2.0 * np.pi)
+    likelihood = np.exp(toy.log_likelihood(_AXIS) - toy.log_largest_likelihood)
+    curve = curve.assign_coords(estimate=list(ESTIMATES), mu=_AXIS)
+    curve["prior_density"], curve["scaled_likelihood"] = ("mu", prior), ("mu", likelihood)
+    return CaseResult({"statistics": statistics, "curves": curve}, times.compile_s, times.run_s, 0)
+
+
+def excess_probabilities(log_ratios: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Shares of estimates that exceed the evidence by 1, 2 and 3 nats or more, and their standard errors [excess]."""
+    shares = np.array([np.mean(log_ratios >= excess) for excess in _EXCESSES])
+    return shares, np.sqrt(shares * (1.0 - shares) / log_ratios.size)
+
+
+def _prior_batches(settings: Settings, context: RunContext, toy: Toy) -> Iterator[_Batch]:
+    for rng, shape in _generators(settings, context, "prior"):
+        values = toy.log_likelihood(rng.standard_normal(shape))
+        yield _Batch(prior_average(values) - toy.log_evidence, values - toy.log_evidence)
+
+
+def _harmonic_batches(settings: Settings, context: RunContext, toy: Toy) -> Iterator[_Batch]:
+    for rng, shape in _generators(settings, context, "harmonic"):
+        values = toy.log_likelihood(toy.draw_posterior(rng, shape))
+        yield _Batch(harmonic_mean(values) - toy.log_evidence, values - toy.log_evidence)
+
+
+def _generators(
+    settings: Settings, context: RunContext, name: str
+) -> Iterator[tuple[np.random.Generator, tuple[int, int]]]:
+    shape = (settings.n_replicates // _N_BATCHES, settings.n_samples)
+    for batch in range(_N_BATCHES):
+        yield generator(context.seed, context.study, name, batch), shape
+
+
+def _prior_measures(
+    settings: Settings, context: RunContext, toy: Toy
+) -> tuple[FloatArray, dict[str, tuple[Any, ...]]]:
+    batches = [batch.estimates for batch in _prior_batches(settings, context, toy)]
+    everything = np.concatenate(batches)
+    functions: dict[str, Callable[[FloatArray], Any]] = {
+        "prior_mean_ratio": lambda b: np.exp(b).mean(),
+        "prior_below": lambda b: np.mean(b < 0.0),
+        "prior_far_below": lambda b: np.mean(b < -np.log(100.0)),
+        "prior_median_decades": lambda b: np.median(b) / np.log(10.0),
+    }
+    found = _over_batches(batches, functions)
+    shares, errors = excess_probabilities(everything)
+    found["prior_excess"], found["prior_excess_error"] = ("excess", shares), ("excess", errors)
+    return everything, found
+
+
+def _harmonic_measures(
+    settings: Settings, context: RunContext, toy: Toy
+) -> tuple[FloatArray, dict[str, tuple[Any, ...]]]:
+    batches = list(_harmonic_batches(settings, context, toy))
+    found = _over_batches(
+        [batch.estimates for batch in batches],
+        {
+            "harmonic_median_decades": lambda b: np.median(b) / np.log(10.0),
+            "harmonic_over_hundred": lambda b: np.mean(b >= np.log(100.0)),
+        },
+    )
+    everything = np.concatenate([batch.estimates for batch in batches])
+    likelihoods = np.concatenate([batch.likelihoods.reshape(-1) for batch in batches])
+    # Reciprocals times the evidence: their mean would be 1 if there were draws enough.
+    reciprocals = np.exp(-likelihoods)
+    n_top = max(1, int(_TOP_SHARE * reciprocals.size))
+    top = np.partition(reciprocals, reciprocals.size - n_top)[-n_top:]
+    n_blocks = reciprocals.size // _BLOCK
+    blocks = np.exp(log_reciprocal(likelihoods[: n_blocks * _BLOCK].reshape(n_blocks, _BLOCK)))
+    found |= {
+        "harmonic_largest_decades": ((), everything.max() / np.log(10.0), {"units": "decades"}),
+        "harmonic_bound_decades": (
+            (),
+            (toy.log_largest_likelihood - toy.log_evidence) / np.log(10.0),
+            {"units": "decades"},
+        ),
+        "reciprocal_top_share": ((), top.sum() / reciprocals.sum()),
+        "reciprocal_mean": ((), reciprocals.mean()),
+        "reciprocal_mean_few": ((), np.median(blocks)),
+        "n_reciprocals": ((), reciprocals.size, {"units": "draws"}),
+    }
+    return everything, found
+
+
+_MEASURES = {"prior": _prior_measures, "harmonic": _harmonic_measures}
+
+
+def _over_batches(
+    batches: list[FloatArray], functions: dict[str, Callable[[FloatArray], Any]]
+) -> dict[str, tuple[Any, ...]]:
+    found: dict[str, tuple[Any, ...]] = {}
+    for name, function in functions.items():
+        values = np.array([function(batch) for batch in batches])
+        units = {"units": "decades"} if name.endswith("decades") else {}
+        found[name] = ((), values.mean(), units)
+        found[f"{name}_error"] = ((), standard_error(values), units)
+    return found
+
+
+def _median_error(values: FloatArray) -> float:
+    """Standard error of a median: a third of the distance of the order statistics three binomial errors apart."""
+    ordered = np.sort(values)
+    half_width = int(np.ceil(1.5 * np.sqrt(values.size) / 2.0))
+    middle = values.size // 2
+    return float(ordered[middle + half_width] - ordered[middle - half_width]) / 3.0
+
+
+def _histograms(log_ratios: FloatArray, n_bins: int) -> xr.Dataset:
+    """Counts of estimates, in units of the evidence, and of their logs, in nats above that of the evidence."""
+    finite = log_ratios[np.isfinite(log_ratios)]
+    counts, edges = np.histogram(np.exp(finite), n_bins, (0.0, float(np.exp(finite.max()))))
+    log_counts, log_edges = np.histogram(finite, n_bins)
+    return xr.Dataset(
+        {
+            "ratio_count": ("bin", counts),
+            "log_ratio_count": ("bin", log_counts),
+            "ratio_edges": ("end", edges[[0, -1]]),
+            "log_ratio_edges": ("end", log_edges[[0, -1]], {"units": "nats"}),
+        },
+        coords={"bin": np.arange(n_bins), "end": ["low", "high"]},
+    )

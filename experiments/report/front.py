@@ -1,0 +1,79 @@
+"""What the report says first: documents, and which findings matter most; from `workflow/report/front.toml`."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+
+__all__ = ["Document", "Front", "Highlight", "document_of", "read_front"]
+
+
+class Document(NamedTuple):
+    """A document that claims come from.
+
+    Attributes:
+        key: short name for addresses.
+        name: short name for readers.
+        title: author, title and year.
+        sources: regular expression that finds its claims by their source; empty for any.
+        studies: studies that it is looked for in; empty for all.
+    """
+
+    key: str
+    name: str
+    title: str
+    sources: str
+    studies: tuple[str, ...] = ()
+
+
+class Highlight(NamedTuple):
+    """A finding that matters most.
+
+    Attributes:
+        section: beginning of the heading of its section.
+        finding: beginning of its lead.
+        headline: what the front page says in place of the lead; empty for the lead itself.
+        figure: `study/figure` that carries it; empty for none.
+    """
+
+    section: str
+    finding: str
+    headline: str = ""
+    figure: str = ""
+
+
+class Front(NamedTuple):
+    """Documents in the order in which sources are matched, findings in order of importance."""
+
+    documents: tuple[Document, ...]
+    highlights: tuple[Highlight, ...]
+
+
+def read_front(path: Path) -> Front:
+    """Reads the file that names documents and highlights.
+
+    Raises:
+        ValueError: the file is no TOML, or a table has an unknown or a missing key.
+    """
+    with open(path, "rb") as file:
+        try:
+            tables = tomllib.load(file)
+            documents = [
+                Document(**{**t, "studies": tuple(t.get("studies", ()))}) for t in tables["documents"]
+            ]
+            highlights = [Highlight(**table) for table in tables["highlights"]]
+        except (tomllib.TOMLDecodeError, TypeError, KeyError) as error:
+            raise ValueError(f"{path}: {error}") from error
+    return Front(tuple(documents), tuple(highlights))
+
+
+def document_of(documents: tuple[Document, ...], study: str, source: str) -> Document:
+    """The document that a claim comes from: the first whose pattern is found in the claim's source.
+
+    Args:
+        documents: of `read_front`; the last one matches anything.
+        study: the claim's study.
+        source: place of the claim, as its table has it.
+    """
+    fitting = (d for d in documents if not d.studies or study in d.studies)
+    return next(d for d in fitting if re.search(d.sources, source))

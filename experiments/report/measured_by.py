@@ -1,0 +1,53 @@
+"""Which function measured a claim, and where it stands."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+__all__ = ["CodePlace", "measured_by"]
+
+
+class CodePlace(NamedTuple):
+    """Where a function stands: file in the study's folder, its name, the line on which it begins."""
+
+    file: str
+    name: str
+    line: int
+
+
+def measured_by(module: ModuleType, claim: str, setting: str) -> CodePlace:
+    """The function of a study that measures one line of a claim.
+
+    A claim with several settings is often a wrapper around a mapping from settings to functions. Wrappers are
+    followed inwards; the innermost function counts that stands in a file `claims*.py` of the study.
+
+    Args:
+        module: the study's module, with `MEASURE`.
+        claim: id of the claim.
+        setting: setting of the line.
+    """
+    home, entry = Path(str(module.__file__)), f'MEASURE["{claim}"]'
+    place = None
+    function: Callable[..., Any] | None = module.MEASURE[claim]
+    seen: set[int] = set()
+    while inspect.isfunction(function) and id(function) not in seen:
+        seen.add(id(function))
+        code, name = function.__code__, function.__qualname__.partition(".")[0]
+        path = Path(code.co_filename)
+        if path.parent == home.parent and path.name.startswith(home.stem):
+            place = CodePlace(path.name, entry if name == "<lambda>" else f"{name}()", code.co_firstlineno)
+        function = _inside(function, setting)
+    return place or CodePlace(home.name, entry, 1)
+
+
+def _inside(function: Callable[..., Any], setting: str) -> Callable[..., Any] | None:
+    variables = inspect.getclosurevars(function).nonlocals.values()
+    for value in variables:
+        if isinstance(value, Mapping):
+            # Where a measure is applied to several models, the setting carries the model's name in front.
+            for key in (setting, setting.rpartition(": ")[2]):
+                if inspect.isfunction(value.get(key)):
+                    return value[key]  # type: ignore[no-any-return]
+    return next((value for value in variables if inspect.isfunction(value)), None)

@@ -1,0 +1,135 @@
+"""What produced the results: machine, versions, code, seeds, time and memory."""
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import xarray as xr
+
+__all__ = ["CaseRecord", "Machine", "RuleCost", "case_record", "machines", "rule_costs"]
+
+# Rules beside the one that runs cases, by the name of their benchmark file.
+_RULES = {"summarise": "summarise", "figures": "draw", "claims": "check_claims", "report": "write_report"}
+_MACHINE = ("processor", "platform", "device", "python", "threads", "jax_settings", "packages")
+
+
+class CaseRecord(NamedTuple):
+    """Provenance of a result file.
+
+    Attributes:
+        study: study of the case.
+        case: name of the case.
+        path: result file, relative to the root of the project.
+        attributes: attributes of the file, containers unpacked; empty where there is no file.
+        cpu_s: CPU time of its job, seconds; NaN where it was not recorded.
+        peak_mib: largest memory of its job, MiB; NaN where it was not recorded.
+    """
+
+    study: str
+    case: str
+    path: str
+    attributes: dict[str, Any]
+    cpu_s: float
+    peak_mib: float
+
+    def seconds(self, name: str) -> float:
+        """An attribute that is a time or a size; NaN where it is missing."""
+        return float(self.attributes.get(name, "nan"))
+
+
+class Machine(NamedTuple):
+    """An environment that results came from: what it is, and how many cases it ran."""
+
+    about: dict[str, Any]
+    n_cases: int
+
+
+class RuleCost(NamedTuple):
+    """Jobs of a rule in a study: number, total run time and CPU time in seconds, largest memory in MiB."""
+
+    study: str
+    rule: str
+    n_jobs: int
+    wall_s: float
+    cpu_s: float
+    peak_mib: float
+
+
+def case_record(study: str, case: str, preset: str, root: Path = Path()) -> CaseRecord:
+    """Reads the provenance of a case from its result file and from the record of its job.
+
+    Args:
+        study: name of the study.
+        case: name of the case.
+        preset: preset of the case.
+        root: folder that holds `results/` and `logs/`.
+    """
+    path = Path("results") / preset / study / f"{case}.nc"
+    attributes: dict[str, Any] = {}
+    if (root / path).is_file():
+        with xr.open_dataset(root / path, engine="h5netcdf") as top:
+            attributes = {str(k): _plain(v) for k, v in top.attrs.items()}
+    job = _benchmark(root / "logs" / preset / study / f"{case}.benchmark.tsv")
+    return CaseRecord(
+        study,
+        case,
+        str(path),
+        attributes,
+        job.get("cpu_time", float("nan")),
+        job.get("max_rss", float("nan")),
+    )
+
+
+def machines(records: Sequence[CaseRecord]) -> list[Machine]:
+    """The different environments of results, the one with the most cases first."""
+    counts = Counter(
+        json.dumps({name: record.attributes.get(name, "") for name in _MACHINE})
+        for record in records
+        if record.attributes
+    )
+    return [Machine(json.loads(text), count) for text, count in counts.most_common()]
+
+
+def rule_costs(preset: str, studies: Sequence[str], root: Path = Path()) -> list[RuleCost]:
+    """Time and memory of the jobs of every rule, from the records that Snakemake keeps.
+
+    Args:
+        preset: preset of the jobs.
+        studies: names of the studies.
+        root: folder that holds `logs/`.
+    """
+    out = []
+    for study in studies:
+        jobs: dict[str, list[dict[str, float]]] = {}
+        for path in sorted((root / "logs" / preset / study).glob("*.benchmark.tsv")):
+            rule = _RULES.get(path.name.removesuffix(".benchmark.tsv"), "run_case")
+            jobs.setdefault(rule, []).append(_benchmark(path))
+        for rule, found in sorted(jobs.items(), key=lambda item: item[0] != "run_case"):
+            wall, cpu, memory = ([job.get(key, 0.0) for job in found] for key in ("s", "cpu_time", "max_rss"))
+            out.append(RuleCost(study, rule, len(found), sum(wall), sum(cpu), max(memory)))
+    return out
+
+
+def _benchmark(path: Path) -> dict[str, float]:
+    if not path.is_file():
+        return {}
+    with open(path, newline="") as file:
+        row = next(csv.DictReader(file, delimiter="\t"), {})
+    return {key: float(value) for key, value in row.items() if _is_number(value)}
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith(("{", "[")):
+        return json.loads(value)
+    return value.item() if hasattr(value, "item") else value

@@ -1,0 +1,91 @@
+"""Evidence from plain averages of likelihoods, over draws of the prior or of the posterior."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["harmonic_mean", "log_reciprocal", "prior_average"]
+
+Float64Array = NDArray[np.float64]
+
+
+def prior_average(log_likelihoods: ArrayLike) -> Float64Array:
+    """Log of the mean likelihood over prior draws.
+
+    The mean is unbiased; its law is so skewed that nearly all estimates are far below the evidence.
+
+    Args:
+        log_likelihoods: [..., draw], in nats; minus infinity where the data cannot be.
+
+    Returns:
+        Log evidence of each replicate [...], in nats; minus infinity where no draw has a likelihood.
+
+    Raises:
+        ValueError: there is no draw, or a log likelihood is NaN or plus infinity.
+
+    Source: MSc thesis, section 3.1.
+
+    >>> float(prior_average([-1.0, -1.0]))
+    -1.0
+    """
+    return _log_mean(_checked(log_likelihoods))
+
+
+def log_reciprocal(log_likelihoods: ArrayLike) -> Float64Array:
+    """Log of the mean reciprocal likelihood over posterior draws: an estimate of minus the log evidence.
+
+    The mean is unbiased for the reciprocal of the evidence, with a variance that is huge or does not exist.
+
+    Args:
+        log_likelihoods: [..., draw], in nats.
+
+    Returns:
+        [...], in nats; plus infinity where a draw has no likelihood.
+
+    Raises:
+        ValueError: there is no draw, or a log likelihood is NaN or plus infinity.
+
+    Source: MSc thesis, Eq. 3.8.
+    """
+    return _log_mean(-_checked(log_likelihoods))
+
+
+def harmonic_mean(log_likelihoods: ArrayLike) -> Float64Array:
+    """Log of the harmonic mean of likelihoods over posterior draws.
+
+    It overestimates the evidence in expectation, and never exceeds the largest likelihood.
+
+    Args:
+        log_likelihoods: [..., draw], in nats.
+
+    Returns:
+        Log evidence of each replicate [...], in nats; minus infinity where a draw has no likelihood.
+
+    Raises:
+        ValueError: there is no draw, or a log likelihood is NaN or plus infinity.
+
+    Source: MSc thesis, section 3.1; Newton and Raftery 1994.
+    """
+    return -log_reciprocal(log_likelihoods)
+
+
+def _checked(log_likelihoods: ArrayLike) -> Float64Array:
+    values = np.asarray(log_likelihoods, dtype=np.float64)
+    if values.ndim < 1 or values.shape[-1] < 1:
+        raise ValueError(
+            f"log_likelihoods must be [..., draw] with a draw at least, got {list(values.shape)}"
+        )
+    wrong = np.isnan(values) | (values == np.inf)
+    if wrong.any():
+        raise ValueError(
+            f"log_likelihoods must be numbers or minus infinity, got {int(wrong.sum())} that are NaN or plus infinity"
+        )
+    return values
+
+
+def _log_mean(values: Float64Array) -> Float64Array:
+    """Log of the mean of exp(values) over the last axis; infinite values give what their limits give."""
+    largest = values.max(axis=-1, keepdims=True)
+    shift = np.where(np.isfinite(largest), largest, 0.0)
+    with np.errstate(divide="ignore", over="ignore"):
+        means = np.log(np.mean(np.exp(values - shift), axis=-1))
+    return np.asarray(means + shift[..., 0], dtype=np.float64)
