@@ -36,7 +36,7 @@ def _of_gradients(value: Any) -> dict[str, Any]:
 
 # Repeated from the kernels, so that the help needs none of their libraries; a test holds them equal.
 SETTINGS = {
-    "--particles": Setting("n_particles", int, "particles", {**_of_gradients(10), "running_laplace": 200}),
+    "--particles": Setting("n_particles", int, "particles", {**_of_gradients(10), "running_laplace": 100}),
     "--moves": Setting(
         "n_moves",
         int,
@@ -95,6 +95,9 @@ SETTINGS = {
     "--leapfrog": Setting(
         "n_leapfrog", int, "mean number of leapfrog steps of a move", {"running_laplace": 6}
     ),
+    "--draws": Setting(
+        "n_draws", int, "importance draws of a chunk once the Gaussian is there", {"running_laplace": 400}
+    ),
     "--first-fit": Setting(
         "first_fit", int, "rows at which a Gaussian is first tried", {"running_laplace": 2000}
     ),
@@ -105,7 +108,7 @@ SETTINGS = {
         {"running_laplace": 0.3},
     ),
     "--exact-rows": Setting(
-        "exact_rows", int, "rows at which the Gaussian is taken in any case", {"running_laplace": 10_000}
+        "exact_rows", int, "rows at which the Gaussian is taken in any case", {"running_laplace": 30_000}
     ),
 }
 """Options that are settings of estimators."""

@@ -40,7 +40,8 @@ class RunningLaplaceSettings(NamedTuple):
     """How a stream is absorbed.
 
     Attributes:
-        n_particles: particles of the first rows, and importance draws of later chunks; even, at least 4.
+        n_particles: particles of the first rows; even, at least 4.
+        n_draws: importance draws of a chunk once the Gaussian is there, even, not fewer than the particles.
         n_moves: Hamiltonian moves whenever the particles are drawn anew, among the first rows.
         n_leapfrog: mean number of leapfrog steps of a move.
         first_fit: rows at which a Gaussian is first tried in place of the particles. They must all be kept among the
@@ -51,12 +52,13 @@ class RunningLaplaceSettings(NamedTuple):
         max_annealing_steps: of a chunk of the first rows, after which it is given up as it is, and counted.
     """
 
-    n_particles: int = 200
+    n_particles: int = 100
+    n_draws: int = 400
     n_moves: int = 3
     n_leapfrog: int = 6
     first_fit: int = 2000
     least_fit: float = 0.3
-    exact_rows: int = 10_000
+    exact_rows: int = 30_000
     max_annealing_steps: int = 1000
 
 
@@ -111,8 +113,8 @@ def running_laplace(
     Returns:
         Estimator with state RunningLaplaceState. In the record, `n_annealing_steps` is 1 for a chunk that comes in at
         once, `smallest_size` and `weight_size` are effective sizes of the accumulated weights (particles) or of the
-        chunk's importance weights (Gaussian), and `n_unfinished` counts annealing paths that were given up and fits
-        that did not end at a maximum.
+        chunk's importance weights (Gaussian), as if as many had been drawn as there are particles, and `n_unfinished`
+        counts annealing paths that were given up and fits that did not end at a maximum.
 
     Raises:
         ValueError: a setting is outside its range.
@@ -139,7 +141,7 @@ def running_laplace(
         absorb_key, fit_key = jax.random.split(key)
         end, record = lax.cond(
             state.gaussian,
-            lambda: _absorb_by_gaussian(model, absorb_key, state, chunk),
+            lambda: _absorb_by_gaussian(model, settings.n_draws, absorb_key, state, chunk),
             lambda: _absorb_by_particles(model, settings, moves, absorb_key, state, chunk, past),
         )
         # All rows before the chunk are kept as long as none had to make room for another.
@@ -229,10 +231,10 @@ def _absorb_by_particles(
 
 
 def _absorb_by_gaussian(
-    model: RowModel, key: Array, state: RunningLaplaceState, chunk: Chunk
+    model: RowModel, n_draws: int, key: Array, state: RunningLaplaceState, chunk: Chunk
 ) -> tuple[RunningLaplaceState, ChunkRecord]:
     """Brings a chunk into the Gaussian and scores it by importance sampling."""
-    rows, n_draws = chunk.rows.astype(jnp.float64), state.particles.shape[0]
+    rows, n_particles = chunk.rows.astype(jnp.float64), state.particles.shape[0]
     weights = (jnp.arange(rows.shape[0], dtype=jnp.int32) < chunk.n_valid).astype(jnp.float64)
 
     def gradient(point: Array) -> Array:
@@ -261,7 +263,7 @@ def _absorb_by_gaussian(
     determinants = jnp.sum(jnp.log(jnp.diagonal(old_factor)) - jnp.log(jnp.diagonal(factor)))
     log_weights = jax.vmap(log_density)(draws) + 0.5 * jnp.sum(jnp.square(normals), axis=1) + determinants
     log_evidence = state.log_weights[0] + jax.nn.logsumexp(log_weights) - math.log(n_draws)
-    size = jnp.exp(log_effective_size(log_weights))
+    size = jnp.exp(log_effective_size(log_weights)) * (n_particles / n_draws)
     # Without this correction the mean would drift: an expansion at today's mean leaves out what the third derivative
     # makes of the distance to the last one, always to the same side.
     shift, spread = _moments(log_weights, normals, 1.0)
@@ -269,7 +271,7 @@ def _absorb_by_gaussian(
     new_precision = factor @ jnp.linalg.inv(spread) @ factor.T
     n_rows = state.n_rows + chunk.n_valid.astype(jnp.int64)
     end = state._replace(
-        particles=draws,
+        particles=draws[:n_particles],
         log_weights=jnp.full_like(state.log_weights, log_evidence),
         n_rows=n_rows,
         mean=new_mean,
@@ -453,5 +455,9 @@ def _check(settings: RunningLaplaceSettings) -> None:
             raise ValueError(f"{name} must be at least 1, got {getattr(settings, name)}")
     if settings.n_particles < 4 or settings.n_particles % 2:
         raise ValueError(f"n_particles must be even and at least 4, got {settings.n_particles}")
+    if settings.n_draws < settings.n_particles or settings.n_draws % 2:
+        raise ValueError(
+            f"n_draws must be even and at least n_particles={settings.n_particles}, got {settings.n_draws}"
+        )
     if not 0.0 <= settings.least_fit < 1.0:
         raise ValueError(f"least_fit must be in [0, 1), got {settings.least_fit}")
