@@ -181,8 +181,9 @@ def remember(key: Array, past: PastRows, chunk: Chunk, n_rows: Array) -> PastRow
     # Slots outside the array are dropped.
     slots = jnp.where(counted_rows(chunk), slots, capacity)
     # Of several rows for one slot the last one counts, as if they had come one after the other.
-    later = jnp.triu(slots[:, None] == slots[None, :], 1).any(axis=1)
-    slots = jnp.where(later, capacity, slots)
+    places = jnp.arange(1, slots.shape[0] + 1, dtype=jnp.int32)
+    last = jnp.zeros(capacity + 1, jnp.int32).at[slots].max(places)
+    slots = jnp.where(last[slots] == places, slots, capacity)
     rows = past.rows.at[slots].set(chunk.rows, mode="drop")
     stored = jnp.minimum(n_rows + chunk.n_valid.astype(jnp.int64), capacity)
     return PastRows(rows, stored.astype(jnp.int32))

@@ -56,6 +56,9 @@ def annealing_increment(
         inside = keeps(middle)
         return jnp.where(inside, middle, low), jnp.where(inside, high, middle)
 
-    low, _ = lax.fori_loop(0, _HALVINGS, halve, (jnp.zeros_like(remaining), remaining))
-    bisected = jnp.maximum(low, _LEAST_SHARE * remaining)
-    return jnp.where(keeps(remaining), remaining, bisected)
+    def bisected() -> Array:
+        low, _ = lax.fori_loop(0, _HALVINGS, halve, (jnp.zeros_like(remaining), remaining))
+        return jnp.maximum(low, _LEAST_SHARE * remaining)
+
+    # Most chunks of a long stream come in whole: they shall not pay for the search.
+    return lax.cond(keeps(remaining), lambda: remaining, bisected)
