@@ -108,7 +108,7 @@ SETTINGS = {
         {"running_laplace": 0.3},
     ),
     "--exact-rows": Setting(
-        "exact_rows", int, "rows at which the Gaussian is taken in any case", {"running_laplace": 30_000}
+        "exact_rows", int, "rows at which the Gaussian is taken in any case", {"running_laplace": 12_000}
     ),
 }
 """Options that are settings of estimators."""

@@ -58,7 +58,7 @@ class RunningLaplaceSettings(NamedTuple):
     n_leapfrog: int = 6
     first_fit: int = 2000
     least_fit: float = 0.3
-    exact_rows: int = 30_000
+    exact_rows: int = 12_000
     max_annealing_steps: int = 1000
 
 
@@ -100,7 +100,7 @@ def running_laplace(
     particles. From then on a chunk moves the mean by two Newton steps and adds its curvature; the chunk's probability
     is the mean of likelihood times old Gaussian over new one under draws from the new one, and the weights of these
     draws correct mean and covariance. As long as importance draws do not fit well, the Gaussian is fitted
-    anew whenever the rows have grown by a tenth.
+    anew whenever the rows have grown by a tenth; the last time when no more rows can be kept.
 
     One mode, or several that differ by names of components only, must hold the mass once the Gaussian is there; a
     stream whose law changes may leave the mode that is followed behind. `ChunkRecord.weight_size` falls where the
@@ -146,9 +146,12 @@ def running_laplace(
         )
         # All rows before the chunk are kept as long as none had to make room for another.
         kept = past.n_stored.astype(jnp.int64) == state.n_rows
-        last = end.n_rows + chunk.rows.shape[0] > min(settings.exact_rows, past.rows.shape[0])
+        size, capacity = chunk.rows.shape[0], past.rows.shape[0]
+        last = end.n_rows + size > min(settings.exact_rows, capacity)
+        # The fit that later chunks build on should have seen all rows that can be seen at once.
+        full = end.n_rows + size > capacity
         return lax.cond(
-            kept & ((end.n_rows >= state.next_fit) | (last & ~state.gaussian)),
+            kept & ((end.n_rows >= state.next_fit) | (last & ~state.gaussian) | full),
             lambda: _try_gaussian(model, settings, fit_key, end, record, chunk, past, last),
             lambda: (end, record),
         )
