@@ -1,0 +1,1 @@
+"""Evidence of streams by stochastic-gradient annealed importance sampling, and its rivals."""

@@ -1,0 +1,85 @@
+"""The streaming estimator that the settings of a case ask for, and what is recorded of its state."""
+
+from typing import Any
+
+import jax.numpy as jnp
+from jax import Array
+
+from auxmc.engine.config import SettingsError
+from auxmc.kernels.nested_updating import UpdatingSettings, nested_updating
+from auxmc.kernels.running_laplace import running_laplace
+from auxmc.kernels.streaming import PastRows, Stream, StreamSettings, stream_evidence
+from auxmc.models.row_model import RowModel
+from experiments.streaming_evidence.drive import Extras, no_extras
+from experiments.streaming_evidence.settings import METHODS, Settings
+
+__all__ = ["build_stream", "extras_of", "particle_extras", "stream_settings"]
+
+
+def stream_settings(settings: Settings) -> StreamSettings:
+    """Numbers of an estimator with particles."""
+    method = METHODS[settings.method]
+    return StreamSettings(
+        estimator=method.estimator,
+        n_particles=settings.n_particles,
+        n_moves=settings.n_moves,
+        batch_size=settings.batch_size,
+        learning_rate=settings.learning_rate,
+        friction=settings.friction,
+        target_size=settings.target_share * settings.n_particles,
+        resampling=settings.resampling or method.resampling,
+        cooling_rows=settings.cooling_rows or method.cooling_rows or None,
+        control_variates=method.control_variates,
+    )
+
+
+def build_stream(model: RowModel, settings: Settings) -> Stream:
+    """The estimator of a case.
+
+    Raises:
+        SettingsError: a setting is outside its range.
+    """
+    method = METHODS[settings.method]
+    if method.estimator == "running_laplace":
+        return running_laplace(model)
+    if method.estimator == "nested_updating":
+        numbers = UpdatingSettings(
+            n_live=settings.n_particles,
+            n_moves=settings.n_moves,
+            n_free_moves=settings.n_moves,
+            batch_size=settings.batch_size,
+            learning_rate=settings.learning_rate,
+        )
+        return nested_updating(model, numbers)
+    try:
+        return stream_evidence(
+            model, stream_settings(settings), fetch=_fetch_shared if method.share_rows else None
+        )
+    except ValueError as error:
+        raise SettingsError(str(error)) from error
+
+
+def extras_of(settings: Settings) -> Extras:
+    """What to record of the states of a case."""
+    weighted = METHODS[settings.method].estimator in ("annealed", "sequential")
+    return particle_extras if weighted else no_extras
+
+
+def particle_extras(state: Any) -> dict[str, Array]:
+    """Mean log weight, and the variance of the particles times the rows absorbed, mean over coordinates.
+
+    Where a row's information is the identity matrix, as in the linear stream, the latter is the variance in units of
+    the posterior's.
+    """
+    n = state.particles.shape[0]
+    weights = state.log_weights
+    particles = state.particles.astype(jnp.float64)
+    return {
+        "mean_log_weight": jnp.mean(weights),
+        "variance_ratio": jnp.mean(jnp.var(particles, axis=0)) * n / (n - 1) * state.n_rows.astype(float),
+    }
+
+
+def _fetch_shared(past: PastRows, numbers: Array) -> Array:
+    """Gives all particles the rows of the first; numbers are [move, particle, row]."""
+    return past.rows[jnp.broadcast_to(numbers[:, :1], numbers.shape)]

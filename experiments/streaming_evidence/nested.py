@@ -1,0 +1,88 @@
+"""Nested sampling of the first rows of a stream, with the published settings and with safer ones."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from auxmc.diagnostics.nested_evidence import NestedEvidence, nested_evidence
+from auxmc.kernels.nested_sampling import NestedRun, NestedSettings, nested_sampling
+from auxmc.models.row_model import RowModel
+from auxmc.numerics.row_blocks import row_total
+
+__all__ = ["PUBLISHED", "NestedValue", "evidence_of", "nested_runs", "robust"]
+
+# MSc thesis, section 5.1.2.
+PUBLISHED = NestedSettings(
+    n_live=2,
+    n_moves=20,
+    step=1e-3,
+    friction=0.1,
+    metropolis=False,
+    adapt=False,
+    stopping_rule="additive_term",
+    max_iterations=4000,
+)
+
+_N_LIVE = 100
+_MOVES_PER_DIM = 5
+
+
+class NestedValue(NamedTuple):
+    """One run in numbers.
+
+    Attributes:
+        evidence: log evidence with its error and information, in nats.
+        n_iterations: dead points.
+        n_passes: evaluations of the likelihood of all rows; a gradient counts as one more.
+        n_stuck: replacements in which no move was made.
+        finished: whether the stopping rule was met.
+    """
+
+    evidence: NestedEvidence
+    n_iterations: int
+    n_passes: int
+    n_stuck: int
+    finished: bool
+
+
+def robust(dim: int) -> NestedSettings:
+    """Many live points, long adapted moves, and a stopping rule that looks at what is left."""
+    return NestedSettings(n_live=_N_LIVE, n_moves=_MOVES_PER_DIM * dim)
+
+
+def nested_runs(
+    model: RowModel, rows: NDArray[np.float64], settings: NestedSettings
+) -> Callable[[Array, int], NestedRun]:
+    """Makes one compiled program for any number of the first rows.
+
+    Returns:
+        Function of a key and of the number of rows that count.
+    """
+    total = row_total(model.log_likelihood, model.weighted_gradient)
+    data = jnp.asarray(rows)
+
+    @jax.jit
+    def program(key: Array, n_rows: Array, data: Array) -> NestedRun:
+        run = nested_sampling(lambda point: total(point, data, n_rows), model.log_prior, settings)
+        draw_key, run_key = jax.random.split(key)
+        draws = jax.vmap(model.draw_prior)(jax.random.split(draw_key, settings.n_live))
+        return run(run_key, draws.astype(jnp.float64))
+
+    def run(key: Array, n_rows: int) -> NestedRun:
+        found: NestedRun = jax.block_until_ready(program(key, jnp.int32(n_rows), data))
+        return found
+
+    return run
+
+
+def evidence_of(run: NestedRun, settings: NestedSettings) -> NestedValue:
+    """The published estimate leaves out the points that are still alive; the other counts them."""
+    n = int(run.n_iterations)
+    live = None if settings.stopping_rule == "additive_term" else np.asarray(run.live_log_likelihoods)
+    value = nested_evidence(np.asarray(run.log_likelihoods)[:n], settings.n_live, live)
+    return NestedValue(value, n, int(run.n_evaluations), int(run.n_stuck), bool(run.finished))

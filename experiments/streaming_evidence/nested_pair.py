@@ -1,0 +1,89 @@
+"""Bayes factors of two linear models, one of which has an input more, as streaming estimates give them."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from auxmc.engine.lanes import RunContext
+from auxmc.engine.results import CaseResult
+from auxmc.engine.seeds import generator, stream
+from auxmc.models.linear_regression import linear_regression
+from experiments.streaming_evidence.drive import run_repeats
+from experiments.streaming_evidence.estimators import build_stream
+from experiments.streaming_evidence.problem import NOISE_SCALE, ends_of, exact_linear, rows_of_stream
+from experiments.streaming_evidence.settings import Settings
+
+__all__ = ["INPUTS", "PAIR_METHODS", "run_nested_pair", "with_input"]
+
+INPUTS = ("irrelevant", "weak")
+"""What the additional input does: nothing, or just enough to be worth its prior."""
+
+PAIR_METHODS = ("annealed", "corrected")
+
+# Log Bayes factor in favour of the weak input that its coefficient is chosen for, in nats.
+_EXPECTED_GAIN = 5.0
+
+Float64Array = NDArray[np.float64]
+
+
+def run_nested_pair(settings: Settings, context: RunContext) -> CaseResult:
+    """Estimates log Bayes factors of a linear model with one input more than the stream has.
+
+    Returns:
+        Group `statistics`: exact log Bayes factors [input], and estimates [method, input, repeat], in favour of the
+        larger model and in nats.
+    """
+    rows = rows_of_stream(settings)
+    extra = generator(context.seed, context.study, "input").standard_normal(len(rows))
+    data = [with_input(rows, extra, name) for name in INPUTS]
+    exact = [float(exact_linear(d, [len(rows)])[0] - exact_linear(d[:, 1:], [len(rows)])[0]) for d in data]
+    shape = (len(PAIR_METHODS), len(INPUTS), settings.n_repeats)
+    found, lost = np.zeros(shape), np.zeros(shape)
+    compile_s, run_s, n_resumed = 0.0, 0.0, 0
+    for place, method in enumerate(PAIR_METHODS):
+        own = dataclasses.replace(settings, method=method)
+        for sign, n_features in ((1.0, 6), (-1.0, 5)):
+            where = (method, n_features, "pair")
+            keys = [
+                stream(context.seed, context.study, *where, name, repeat)
+                for name in INPUTS
+                for repeat in range(settings.n_repeats)
+            ]
+            # The larger model has the additional input as its first column.
+            given = [d[:, 6 - n_features :] for d in data for _ in range(settings.n_repeats)]
+            estimator = build_stream(linear_regression(n_features, NOISE_SCALE), own)
+            names = "-".join(map(str, where))
+            runs = run_repeats(estimator, given, ends_of(own), keys, context, names)
+            last = runs.record["log_evidence"][:, -1].reshape(shape[1:])
+            found[place] += sign * last
+            lost[place] += runs.record["n_not_finite"][:, -1].reshape(shape[1:])
+            compile_s, run_s = compile_s + runs.compile_s, run_s + runs.run_s
+            n_resumed += runs.n_resumed
+    nats = {"units": "nats"}
+    variables: dict[str, Any] = {
+        "exact_factor": ("input", exact, nats),
+        "factor": (("method", "input", "repeat"), found, nats),
+        "n_not_finite": (("method", "input", "repeat"), lost, {"units": "particles"}),
+    }
+    coords = {"method": list(PAIR_METHODS), "input": list(INPUTS), "repeat": np.arange(settings.n_repeats)}
+    return CaseResult({"statistics": xr.Dataset(variables, coords)}, compile_s, run_s, n_resumed)
+
+
+def with_input(rows: Float64Array, extra: Float64Array, name: str) -> Float64Array:
+    """Rows with the additional input before the others, and what it does to the response.
+
+    Args:
+        rows: features and response [row, feature + 1].
+        extra: values of the input [row].
+        name: one of INPUTS.
+    """
+    coefficient = 0.0
+    if name == "weak":
+        # Its likelihood ratio is worth the gain and half the log of the rows, the price of a coefficient.
+        n = len(rows)
+        coefficient = float(np.sqrt((2.0 * _EXPECTED_GAIN + np.log(n)) / n))
+    response = rows[:, -1] + coefficient * extra
+    return np.column_stack([extra, rows[:, :-1], response])

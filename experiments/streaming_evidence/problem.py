@@ -1,0 +1,117 @@
+"""Rows, model and exact evidence of a stream, and how it is cut into chunks."""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auxmc.data.simulated_streams import rows as simulated_rows
+from auxmc.engine.streaming import growing_chunks
+from auxmc.models.gaussian_mixture import gaussian_mixture
+from auxmc.models.linear_regression import PrefixEvidence, extend_evidence, linear_regression
+from auxmc.models.row_model import RowModel
+from auxmc.models.softmax_regression import softmax_regression
+from experiments.streaming_evidence.settings import METHODS, MODELS, Settings
+
+__all__ = [
+    "CUTS",
+    "HYBRID_ROWS",
+    "NOISE_SCALE",
+    "chunk_ends",
+    "ends_of",
+    "exact_linear",
+    "model_of",
+    "rows_of_stream",
+    "shown_ends",
+]
+
+CUTS = (500, 1000, 3000, 5000, 10_000, 20_000, 30_000, 100_000, 200_000, 300_000, 1_000_000)
+"""Rows at which a chunk always ends, so that estimates of all methods can be compared there."""
+
+HYBRID_ROWS = 100
+"""Rows whose terms the hybrid estimate takes from nested sampling."""
+
+NOISE_SCALE = 1.0
+"""Standard deviation of the responses of the linear stream, known to its model."""
+
+_STEP = 20
+_N_FEATURES, _N_CLASSES = 10, 4
+_N_DENSE, _N_SPARSE = 250, 60
+
+Float64Array = NDArray[np.float64]
+
+
+def rows_of_stream(settings: Settings) -> Float64Array:
+    """The rows of a case [row, column]."""
+    return simulated_rows(settings.stream, settings.n_rows)
+
+
+def model_of(settings: Settings) -> RowModel:
+    """The model of the rows of a case."""
+    kind = MODELS[settings.stream]
+    if kind == "linear":
+        return linear_regression(5, NOISE_SCALE)
+    if kind == "softmax":
+        return softmax_regression(_N_FEATURES, _N_CLASSES)
+    return gaussian_mixture(settings.n_components)
+
+
+def chunk_ends(n_rows: int, size: int, first: Iterable[int] = (), cuts: Iterable[int] = CUTS) -> list[int]:
+    """Rows absorbed at the end of each chunk.
+
+    Args:
+        n_rows: rows of the stream; the last chunk ends there.
+        size: rows of a chunk.
+        first: sizes of the first chunks.
+        cuts: where a chunk ends early; the next one has its whole size.
+
+    >>> chunk_ends(13, 5, (2, 3), (12,))
+    [2, 5, 10, 12, 13]
+    """
+    waiting = sorted({cut for cut in cuts if cut < n_rows} | {n_rows})
+    sizes, ends, end = iter(first), [], 0
+    while end < n_rows:
+        goal = end + next(sizes, size)
+        while waiting[0] <= end:
+            waiting.pop(0)
+        end = min(goal, waiting[0])
+        ends.append(end)
+    return ends
+
+
+def ends_of(settings: Settings) -> list[int]:
+    """Rows absorbed at the end of each chunk of a case."""
+    size = settings.chunk_size or settings.batch_size
+    schedule = settings.schedule or METHODS[settings.method].schedule
+    first: tuple[int, ...] = ()
+    if schedule != "constant":
+        first = growing_chunks(_STEP, size).first
+    if schedule == "split":
+        # The third chunk of 60 rows ends at 100, and one of 60 follows.
+        first = (*first[:2], HYBRID_ROWS - sum(first[:2]), *first[2:])
+    return chunk_ends(settings.n_rows, size, first)
+
+
+def shown_ends(ends: list[int]) -> NDArray[np.int64]:
+    """Chunks whose record is kept, from 0: all of a short stream, else ever fewer, and always those at CUTS."""
+    n = len(ends)
+    if n <= _N_DENSE:
+        return np.arange(n)
+    numbers = np.concatenate([np.arange(_N_SPARSE), np.geomspace(_N_SPARSE, n, _N_SPARSE).round() - 1])
+    cuts = np.flatnonzero(np.isin(ends, CUTS))
+    return np.unique(np.concatenate([numbers, cuts, [n - 1]])).astype(np.int64)
+
+
+def exact_linear(rows: Float64Array, ends: Iterable[int]) -> Float64Array:
+    """Log evidence of prefixes of linear regression [end], in nats.
+
+    Args:
+        rows: features and response [row, feature + 1].
+        ends: lengths of the prefixes, increasing.
+    """
+    evidence, begin, found = PrefixEvidence.empty(rows.shape[1] - 1), 0, []
+    for end in ends:
+        evidence = extend_evidence(evidence, rows[begin:end], NOISE_SCALE)
+        found.append(evidence.log_evidence(NOISE_SCALE))
+        begin = end
+    return np.asarray(found)

@@ -1,0 +1,73 @@
+"""Near-exact log evidences where there is no closed form: importance sampling at the posterior's mode."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auxmc.approximations.laplace_evidence import laplace_evidence, prior_starts
+from auxmc.engine.lanes import RunContext
+from auxmc.engine.progress import Progress
+from auxmc.engine.seeds import stream
+from experiments.streaming_evidence.problem import model_of, rows_of_stream
+from experiments.streaming_evidence.settings import MODELS, Settings
+
+__all__ = ["NearExact", "near_exact"]
+
+_N_STARTS = 25
+# Modes are looked for among so many rows; searches with more rows begin at the best ones found.
+_SEARCH_ROWS = 10_000
+_N_BEST = 3
+# Likelihoods of rows that importance draws may cost, and the least and most draws.
+_ROW_BUDGET, _FEWEST_DRAWS, _MOST_DRAWS = 40_000_000, 200, 4000
+
+Float64Array = NDArray[np.float64]
+
+
+class NearExact(NamedTuple):
+    """Log evidences of prefixes.
+
+    Attributes:
+        n_rows: lengths of the prefixes [size].
+        log_evidence: in nats [size].
+        standard_error: in nats, too small where the relative size is [size].
+        relative_size: effective size of the importance weights as a share of the draws [size].
+    """
+
+    n_rows: NDArray[np.int64]
+    log_evidence: Float64Array
+    standard_error: Float64Array
+    relative_size: Float64Array
+
+
+def near_exact(settings: Settings, sizes: list[int], context: RunContext) -> NearExact:
+    """Log evidences of the first rows of a stream, for the given numbers of rows.
+
+    A mixture's components may be relabelled: its posterior has as many copies as there are orders of them. Prefixes
+    too short for the posterior to have a peak are left out.
+    """
+    model, rows = model_of(settings), rows_of_stream(settings)
+    mixture = MODELS[settings.stream] == "mixture"
+    n_copies = math.factorial(settings.n_components) if mixture else 1
+    names = (context.study, settings.stream, settings.n_components, "reference")
+    starts = np.zeros((1, model.dim))
+    if mixture:
+        some = rows[:: max(1, len(rows) // _SEARCH_ROWS)]
+        first = prior_starts(model, some, stream(context.seed, *names, "starts"), _N_STARTS)
+        found = laplace_evidence(model, some, first, 2, stream(context.seed, *names, "search"))
+        starts = found.optima[:_N_BEST]
+    progress = Progress(f"{context.label} [reference]")
+    kept = []
+    for n_rows in sizes:
+        n_draws = int(np.clip(_ROW_BUDGET // n_rows, _FEWEST_DRAWS, _MOST_DRAWS))
+        key = stream(context.seed, *names, n_rows)
+        try:
+            found = laplace_evidence(model, rows[:n_rows], starts, n_draws, key, n_copies)
+        except ValueError as error:
+            progress.say(f"{n_rows} rows have no reference: {error}")
+            continue
+        kept.append((n_rows, found.log_evidence, found.standard_error, found.relative_size))
+        progress.say(f"{n_rows} rows: {found.log_evidence:.2f} +- {found.standard_error:.2f} nats")
+    table = np.array(kept).reshape(-1, 4)
+    return NearExact(table[:, 0].astype(np.int64), table[:, 1], table[:, 2], table[:, 3])

@@ -1,0 +1,339 @@
+"""Settings of the streaming evidence study. No JAX, no pandas: the Snakefile imports this."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from auxmc.engine.config import CaseSettings, SettingsError, setting
+
+__all__ = [
+    "BATCHABLE",
+    "DESIGNS",
+    "FIGURES",
+    "METHODS",
+    "MODELS",
+    "SWEEP_QUANTITIES",
+    "TITLE",
+    "MethodSettings",
+    "Point",
+    "Settings",
+    "check",
+    "data_files",
+    "points",
+]
+
+TITLE = "Evidence of streams of rows by annealed importance sampling with stochastic gradients"
+DESIGNS = ("stream", "full_data", "stopping", "starts", "nested_pair")
+MODELS = {
+    "linear": "linear",
+    "softmax": "softmax",
+    "softmax_sharp": "softmax",
+    "mixture": "mixture",
+    "mixture_intermediate": "mixture",
+    "mixture_separated": "mixture",
+    "mixture_from_prior": "mixture",
+    "non_stationary": "mixture",
+    "shuffled": "mixture",
+}
+"""Simulated streams, and the model of each."""
+
+
+class MethodSettings(NamedTuple):
+    """What sets a method apart from the published annealed estimator.
+
+    Attributes:
+        estimator: annealed or sequential; the last two methods are kernels of their own.
+        resampling: when particles are drawn anew.
+        cooling_rows: rows from which on the learning rate falls; 0 for never.
+        control_variates: whether gradients of past rows are taken relative to an anchor.
+        share_rows: whether all particles see the same past rows in a step.
+        schedule: how the sizes of chunks begin.
+    """
+
+    estimator: str = "annealed"
+    resampling: str = "none"
+    cooling_rows: int = 0
+    control_variates: bool = False
+    share_rows: bool = False
+    schedule: str = "constant"
+
+
+METHODS = {
+    "annealed": MethodSettings(),
+    "sequential": MethodSettings(estimator="sequential", schedule="split"),
+    "resampled": MethodSettings(resampling="always"),
+    "cooled": MethodSettings(cooling_rows=2000),
+    "control_variates": MethodSettings(control_variates=True),
+    "corrected": MethodSettings(control_variates=True, resampling="always"),
+    "annealed_shared": MethodSettings(share_rows=True),
+    "sequential_shared": MethodSettings(estimator="sequential", share_rows=True, schedule="split"),
+    "running_laplace": MethodSettings(estimator="running_laplace"),
+    "nested_updating": MethodSettings(estimator="nested_updating"),
+}
+
+# Every one of them is a program of its own, but they share a process and the data.
+BATCHABLE = (
+    "stream",
+    "method",
+    "n_particles",
+    "n_moves",
+    "batch_size",
+    "learning_rate",
+    "friction",
+    "target_share",
+    "cooling_rows",
+)
+SWEEP_QUANTITIES = (
+    "final_log_evidence_per_row",
+    "final_error_per_row",
+    "final_error",
+    "steps_per_chunk",
+    "seconds_total",
+)
+
+_BAND = "Lines: median over runs; bands: their whole range."
+_TIMES = (
+    "Processor time on one core, compiling excluded: one run of a streaming method gives all numbers of rows, the "
+    "others are run anew for each (dotted: what they need for all numbers of rows up to there)."
+)
+_SENSITIVITY = (
+    "the annealed estimator on the mixture stream. (a) Log evidence per row; grey: near-exact value at the largest "
+    f"number of rows. (b) Processor time. (c) Annealing steps of a chunk. {_BAND}"
+)
+FIGURES: dict[str, str] = {
+    "fig_5_1": "The non-stationary stream: two-dimensional histograms of its rows in the three phases, which have "
+    "three, five and seven clusters, and of all rows. Colours: rows in a cell, as a part of the fullest cell.",
+    "fig_5_2": f"Linear regression: (a) log evidence per row; (b) processor time. {_BAND} {_TIMES}",
+    "fig_5_3": f"Softmax regression: (a) log evidence per row; (b) processor time. {_BAND} {_TIMES}",
+    "fig_5_4": f"Gaussian mixture: (a) log evidence per row; (b) processor time. {_BAND} {_TIMES}",
+    "fig_5_5": f"Linear regression: (a) log evidence per row; (b) processor time. {_BAND} {_TIMES}",
+    "fig_5_6": f"Softmax regression: (a) log evidence per row; (b) processor time. {_BAND} {_TIMES}",
+    "fig_5_7": f"Gaussian mixture: (a) log evidence per row; (b) processor time. {_BAND} {_TIMES}",
+    "fig_5_8": "The non-stationary stream. (a) Log evidence per row of mixtures of 3, 5 and 7 components, rows in "
+    "order (solid) and shuffled (dashed). (b) Annealing steps of a chunk, rows in order. Vertical lines: changes of "
+    f"the data. {_BAND}",
+    "fig_5_9": f"Number of particles (target size half of it): {_SENSITIVITY}",
+    "fig_5_10": f"Moves after each annealing step: {_SENSITIVITY}",
+    "fig_5_11": f"Rows of a mini-batch and of a chunk: {_SENSITIVITY}",
+    "fig_5_12": f"Target size, of 10 particles: {_SENSITIVITY}",
+    "fig_5_13": f"Learning rate per row, 20 moves: {_SENSITIVITY}",
+    "fig_5_14": f"Learning rate per row, learning rate times moves kept: {_SENSITIVITY}",
+    "fig_errors": "Absolute error in nats of all methods against rows absorbed, with lines at one nat and at a "
+    f"thousandth of the log evidence. Exact values for linear regression, Laplace importance sampling else. {_BAND}",
+    "fig_floor": "Linear regression, where everything is known. Left: error per row of the annealed estimator against "
+    "the learning rate, with the prediction as a dashed line. Middle: variance of the particles over the "
+    "posterior variance, with the prediction. Right: errors with the published settings and with what lowers them. "
+    f"{_BAND}",
+}
+
+
+@dataclasses.dataclass
+class Settings(CaseSettings):
+    """One case: streaming runs with one or several settings, or what they are compared with."""
+
+    design: str = setting(
+        "stream",
+        "stream: estimators that see rows as they come; full_data: nested sampling and annealed importance sampling "
+        "of all rows; stopping: rules for ending nested sampling; starts: particles that reach good modes; "
+        "nested_pair: Bayes factors of two nested linear models",
+        choices=DESIGNS,
+    )
+    stream: str = setting("linear", "simulated stream of rows", choices=tuple(MODELS))
+    n_components: int = setting(5, "components of a mixture model", minimum=2, maximum=100)
+    n_rows: int = setting(20_000, "rows of the stream", unit="rows", minimum=100, maximum=10_000_000)
+    method: str = setting("annealed", "streaming estimator", choices=tuple(METHODS))
+    n_repeats: int = setting(3, "independent runs", minimum=1, maximum=1000)
+    n_particles: int = setting(10, "particles M", minimum=2, maximum=100_000)
+    n_moves: int = setting(20, "stochastic-gradient steps after each change of the target", minimum=1)
+    rate_times_moves: float = setting(
+        0.0,
+        "learning rate times moves, which then gives the number of moves; 0 for n_moves",
+        minimum=0.0,
+        maximum=1e6,
+    )
+    batch_size: int = setting(500, "past rows in a stochastic gradient", unit="rows", minimum=1)
+    chunk_size: int = setting(0, "rows of a chunk; 0 for batch_size", unit="rows", minimum=0)
+    schedule: str = setting(
+        "",
+        "sizes of the first chunks: as later ones, growing by 20 rows from 20, or growing with an end at 100 rows; "
+        "empty for that of the method",
+        choices=("", "constant", "growing", "split"),
+    )
+    learning_rate: float = setting(
+        0.1, "step size eta times the rows in the target", minimum=1e-9, maximum=1e3
+    )
+    friction: float = setting(0.2, "alpha", minimum=1e-6, maximum=1.0)
+    target_share: float = setting(
+        0.5,
+        "effective size that an annealing step keeps, as a part of the particles; of one particle or less: a chunk "
+        "comes in at once",
+        minimum=0.0,
+        maximum=0.999,
+    )
+    resampling: str = setting(
+        "",
+        "when particles are drawn anew; empty for that of the method",
+        choices=("", "none", "always", "effective_size", "chunk"),
+    )
+    cooling_rows: int = setting(
+        0, "rows from which on the learning rate falls; 0 for that of the method", unit="rows", minimum=0
+    )
+    variations: list[str] = setting(
+        [],
+        "settings that change from run to run: each element changes some of them, as in 'learning_rate=1 n_moves=2' "
+        "(design stream)",
+    )
+    n_hybrid_runs: int = setting(
+        0,
+        "runs of nested sampling on the first 100 rows that replace the beginning of the sequential estimate",
+        minimum=0,
+        maximum=1000,
+    )
+    running_laplace_repeats: int = setting(
+        0,
+        "runs of the running Laplace estimator, which takes long with many parameters; 0 for n_repeats",
+        minimum=0,
+        maximum=1000,
+    )
+    reference: str = setting(
+        "auto",
+        "near-exact log evidence of softmax and mixture streams: Laplace importance sampling, or none (linear "
+        "regression is always exact)",
+        choices=("auto", "none"),
+    )
+    sizes: list[int] = setting(
+        [100, 1000, 10_000], "numbers of rows (design full_data)", unit="rows", minimum=1, maximum=10_000_000
+    )
+    annealed_rows: int = setting(
+        10_000, "most rows for annealed importance sampling (design full_data)", unit="rows", minimum=0
+    )
+    few_runs_above: int = setting(
+        100_000, "rows above which there is one run instead of n_repeats (design full_data)", unit="rows"
+    )
+    n_start_moves: int = setting(
+        2000, "moves of particles that see all rows at once (design starts)", minimum=1
+    )
+
+
+class Point(NamedTuple):
+    """One combination of settings.
+
+    Attributes:
+        settings: with the combination put in.
+        axes: names and values of the batched settings, and the variation as it is written.
+    """
+
+    settings: Settings
+    axes: dict[str, str | int | float]
+
+
+def points(settings: Settings) -> list[Point]:
+    """All combinations of the batched settings and the variations of a case.
+
+    Raises:
+        SettingsError: a variation cannot be read.
+    """
+    found = [Point(dataclasses.replace(settings, batch={}, variations=[]), {})]
+    for name, values in settings.batch.items():
+        found = [
+            Point(_replaced(p.settings, {name: value}), {**p.axes, name: value})
+            for p in found
+            for value in values
+        ]
+    if settings.variations:
+        found = [
+            Point(_replaced(p.settings, _changes(text)), {**p.axes, "variation": text})
+            for p in found
+            for text in settings.variations
+        ]
+    return [Point(_with_repeats(_with_moves(p.settings)), p.axes) for p in found]
+
+
+def check(settings: Settings) -> None:
+    """Rules across fields.
+
+    Raises:
+        SettingsError: settings that contradict each other.
+    """
+    for name in settings.batch:
+        if name not in BATCHABLE:
+            raise SettingsError(f"batch.{name}: this study runs together only {', '.join(BATCHABLE)}")
+    if (settings.batch or settings.variations) and settings.design != "stream":
+        raise SettingsError(
+            f"design={settings.design} runs with one setting: leave batch and variations empty"
+        )
+    for point in points(settings):
+        _check_point(point.settings)
+
+
+def data_files(settings: Settings) -> list[str]:
+    """Files whose content the result depends on: none, streams are simulated."""
+    del settings
+    return []
+
+
+def _replaced(settings: Settings, changes: Mapping[str, Any]) -> Settings:
+    return dataclasses.replace(settings, **changes)
+
+
+def _changes(text: str) -> dict[str, str | int | float]:
+    """Settings that a variation changes."""
+    metadata = {field.name: field.metadata for field in dataclasses.fields(Settings)}
+    found: dict[str, str | int | float] = {}
+    for word in text.split():
+        name, _, value = word.partition("=")
+        if name not in (*BATCHABLE, "n_rows", "chunk_size", "rate_times_moves"):
+            raise SettingsError(
+                f"variations: {word!r} of {text!r} is not NAME=VALUE with one of {', '.join(BATCHABLE)}, n_rows, "
+                "chunk_size, rate_times_moves"
+            )
+        kind: type[str] | type[int] | type[float] = type(getattr(Settings, name))
+        try:
+            found[name] = kind(value)
+        except ValueError as error:
+            raise SettingsError(f"variations: {name} must be {kind.__name__}, got {value!r}") from error
+        about = metadata[name]
+        low, high = about["minimum"], about["maximum"]
+        wrong = about["choices"] and found[name] not in about["choices"]
+        if kind is not str:
+            number = float(found[name])
+            wrong = (low is not None and number < low) or (high is not None and number > high)
+        if wrong:
+            allowed = ", ".join(about["choices"]) or f"{low} to {'any number' if high is None else high}"
+            raise SettingsError(f"variations: {name} must be {allowed}, got {value!r}")
+    if not found:
+        raise SettingsError("variations: an element is empty")
+    return found
+
+
+def _with_moves(settings: Settings) -> Settings:
+    if not settings.rate_times_moves:
+        return settings
+    n_moves = max(1, round(settings.rate_times_moves / settings.learning_rate))
+    return dataclasses.replace(settings, n_moves=n_moves, rate_times_moves=0.0)
+
+
+def _with_repeats(settings: Settings) -> Settings:
+    if settings.method != "running_laplace" or not settings.running_laplace_repeats:
+        return settings
+    return dataclasses.replace(settings, n_repeats=settings.running_laplace_repeats)
+
+
+def _check_point(settings: Settings) -> None:
+    if settings.stream in ("non_stationary", "shuffled") and settings.n_rows > 100_000:
+        raise SettingsError(
+            f"n_rows must be at most 100000 for stream={settings.stream}, which has no more rows, "
+            f"got {settings.n_rows}"
+        )
+    if MODELS[settings.stream] != "linear" and settings.design in ("nested_pair", "stopping"):
+        raise SettingsError(f"design={settings.design} is about stream=linear, got {settings.stream}")
+    if MODELS[settings.stream] != "mixture" and settings.design == "starts":
+        raise SettingsError(f"design=starts is about streams of mixtures, got {settings.stream}")
+    if settings.design == "full_data" and settings.sizes != sorted(set(settings.sizes)):
+        raise SettingsError(f"sizes must be different and increase, got {settings.sizes}")
+    smallest = 20 if settings.schedule or METHODS[settings.method].schedule != "constant" else 1
+    if (settings.chunk_size or settings.batch_size) < smallest:
+        raise SettingsError(
+            f"chunk_size must be at least {smallest} rows, where growing chunks begin, "
+            f"got {settings.chunk_size or settings.batch_size}"
+        )

@@ -1,0 +1,87 @@
+"""Do particles that meet the rows chunk by chunk end in better modes than particles that meet all rows at once?"""
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from auxmc.engine.lanes import RunContext
+from auxmc.engine.results import CaseResult
+from auxmc.engine.seeds import stream
+from auxmc.models.row_model import RowModel
+from experiments.streaming_evidence.drive import Runs, run_repeats
+from experiments.streaming_evidence.estimators import build_stream
+from experiments.streaming_evidence.problem import chunk_ends, ends_of, model_of, rows_of_stream
+from experiments.streaming_evidence.settings import Settings
+
+__all__ = ["STARTS", "run_starts"]
+
+STARTS = ("growing", "chunks", "at_once")
+"""Chunks that grow from 20 rows, chunks of 500 rows from the beginning, all rows in one chunk."""
+
+# Nats for each row within which a particle counts as in the best mode.
+_NEAR = 0.05
+
+Float64Array = NDArray[np.float64]
+
+
+def run_starts(settings: Settings, context: RunContext) -> CaseResult:
+    """Follows a mixture's posterior in three ways and scores where the particles end.
+
+    Particles that see all rows at once make `n_start_moves` moves with the whole gradient from the prior.
+
+    Returns:
+        Group `statistics`: log likelihoods for each row [start, repeat, particle], and shares of particles near the
+        best of all [start, repeat].
+    """
+    rows = rows_of_stream(settings)
+    model = model_of(settings)
+    scores, lost = [], []
+    compile_s, run_s, n_resumed = 0.0, 0.0, 0
+    for start in STARTS:
+        runs = _run(settings, context, model, rows, start)
+        scores.append(_scores(model, runs, rows) / len(rows))
+        lost.append(runs.record["n_not_finite"][:, -1])
+        compile_s, run_s = compile_s + runs.compile_s, run_s + runs.run_s
+        n_resumed += runs.n_resumed
+    found = np.stack(scores)
+    near = np.mean(found > np.nanmax(found) - _NEAR, axis=2)
+    variables: dict[str, Any] = {
+        "log_likelihood_per_row": (("start", "repeat", "particle"), found, {"units": "nats"}),
+        "near_best": (("start", "repeat"), near, {"units": "share of particles"}),
+        "n_not_finite": (("start", "repeat"), np.stack(lost), {"units": "particles"}),
+    }
+    coords = {
+        "start": list(STARTS),
+        "repeat": np.arange(settings.n_repeats),
+        "particle": np.arange(settings.n_particles),
+    }
+    return CaseResult({"statistics": xr.Dataset(variables, coords)}, compile_s, run_s, n_resumed)
+
+
+def _run(settings: Settings, context: RunContext, model: RowModel, rows: Float64Array, start: str) -> Runs:
+    schedule = "growing" if start == "growing" else "constant"
+    own = dataclasses.replace(settings, method="sequential", schedule=schedule)
+    ends = ends_of(own)
+    if start == "at_once":
+        own = dataclasses.replace(own, n_moves=settings.n_start_moves, batch_size=1)
+        ends = chunk_ends(len(rows), len(rows), cuts=())
+    keys = [
+        stream(context.seed, context.study, settings.stream, "starts", start, repeat)
+        for repeat in range(settings.n_repeats)
+    ]
+    return run_repeats(build_stream(model, own), [rows] * len(keys), ends, keys, context, start)
+
+
+def _scores(model: RowModel, runs: Runs, rows: Float64Array) -> Float64Array:
+    """Log likelihoods of all rows at the last particles [repeat, particle]."""
+
+    def total(particle: jax.Array) -> jax.Array:
+        return jnp.sum(model.log_likelihood(particle, jnp.asarray(rows)))
+
+    scores = jax.jit(jax.vmap(jax.vmap(total)))(runs.last.particles.astype(np.float64))
+    return np.asarray(scores)

@@ -1,0 +1,77 @@
+"""Where two rules end nested sampling, on the same dead points."""
+
+from typing import Any
+
+import jax
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from auxmc.diagnostics.nested_evidence import nested_evidence
+from auxmc.engine.lanes import RunContext
+from auxmc.engine.results import CaseResult
+from auxmc.engine.seeds import stream
+from auxmc.engine.stopwatch import stopwatch
+from auxmc.kernels.nested_sampling import NestedSettings
+from experiments.streaming_evidence.nested import nested_runs
+from experiments.streaming_evidence.problem import HYBRID_ROWS, exact_linear, model_of, rows_of_stream
+from experiments.streaming_evidence.settings import Settings
+
+__all__ = ["LIVE_POINTS", "additive_stop", "run_stopping"]
+
+LIVE_POINTS = (2, 200)
+"""The published number, and one with which runs are accurate."""
+
+_SHARE = 0.01
+
+
+def run_stopping(settings: Settings, context: RunContext) -> CaseResult:
+    """Runs nested sampling on the first rows until what is left does not matter.
+
+    Returns:
+        Group `statistics`, quantities [live points, repeat]: errors of the log evidence had the run ended by the
+        additive rule, and at its own end, both without the points still alive.
+    """
+    rows = rows_of_stream(settings)[:HYBRID_ROWS]
+    model = model_of(settings)
+    exact = float(exact_linear(rows, [HYBRID_ROWS])[0])
+    shape = (len(LIVE_POINTS), settings.n_repeats)
+    errors = {name: np.full(shape, np.nan) for name in ("additive_error", "remaining_error", "spread")}
+    unfinished = 0
+    with stopwatch() as times:
+        for place, n_live in enumerate(LIVE_POINTS):
+            program = nested_runs(model, rows, NestedSettings(n_live=n_live, n_moves=5 * model.dim))
+            for repeat in range(settings.n_repeats):
+                key = stream(context.seed, context.study, settings.stream, "stopping", n_live, repeat)
+                run = program(key, HYBRID_ROWS)
+                dead = np.asarray(run.log_likelihoods)[: int(run.n_iterations)]
+                unfinished += int(not run.finished)
+                early = nested_evidence(dead[: additive_stop(dead, n_live)], n_live)
+                late = nested_evidence(dead, n_live)
+                errors["additive_error"][place, repeat] = early.value - exact
+                errors["remaining_error"][place, repeat] = late.value - exact
+                errors["spread"][place, repeat] = late.standard_error
+    jax.clear_caches()
+    variables: dict[str, Any] = {
+        name: (("live_points", "repeat"), values, {"units": "nats"}) for name, values in errors.items()
+    }
+    variables["n_failures"] = ((), unfinished, {"units": "runs"})
+    coords = {"live_points": list(LIVE_POINTS), "repeat": np.arange(settings.n_repeats)}
+    return CaseResult({"statistics": xr.Dataset(variables, coords)}, times.compile_s, times.run_s, 0)
+
+
+def additive_stop(log_likelihoods: NDArray[np.float64], n_live: int) -> int:
+    """Dead points after which a term of the sum is first below a hundredth of it, all if it never is.
+
+    Args:
+        log_likelihoods: of the dead points in the order of their death.
+        n_live: live points.
+
+    >>> additive_stop(np.array([0.0, 0.0, -9.0, 5.0]), 1)
+    3
+    """
+    numbers = np.arange(1, log_likelihoods.size + 1)
+    terms = log_likelihoods - numbers / n_live
+    sums = np.logaddexp.accumulate(terms)
+    below = np.flatnonzero((terms < sums + np.log(_SHARE)) & (numbers > 1))
+    return int(below[0]) + 1 if below.size else int(log_likelihoods.size)

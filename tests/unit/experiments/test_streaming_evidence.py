@@ -1,0 +1,351 @@
+"""The streaming evidence study, run on a few hundred rows, and its measures on made-up tables."""
+
+import dataclasses
+import math
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from scipy import stats
+
+from auxmc.data.simulated_streams import rows as simulated_rows
+from auxmc.engine.claims import judge, read_claims
+from auxmc.engine.config import PRESETS, SettingsError
+from auxmc.engine.lanes import RunContext
+from auxmc.engine.results import write_result
+from auxmc.engine.streaming import ChunkSizes, run_stream
+from auxmc.engine.tables import tidy_table
+from auxmc.kernels.streaming import StreamSettings, stream_evidence
+from auxmc.models.linear_regression import linear_regression
+from auxmc.plots.style import use_style
+from experiments.catalogue import load_study
+from experiments.streaming_evidence import claims, figures, nested_pair, starts, stopping
+from experiments.streaming_evidence.claims_annealed import predicted_floor
+from experiments.streaming_evidence.claims_sensitivity import SWEEPS
+from experiments.streaming_evidence.drive import run_repeats
+from experiments.streaming_evidence.estimators import particle_extras
+from experiments.streaming_evidence.lookup import Tables, annealing_steps, at, errors, main, slope
+from experiments.streaming_evidence.nested_pair import run_nested_pair, with_input
+from experiments.streaming_evidence.problem import CUTS, chunk_ends, ends_of, exact_linear, shown_ends
+from experiments.streaming_evidence.run import run
+from experiments.streaming_evidence.settings import FIGURES, METHODS, points
+from experiments.streaming_evidence.starts import run_starts
+from experiments.streaming_evidence.stopping import additive_stop, run_stopping
+
+STUDY = load_study("streaming_evidence")
+CLAIMS = read_claims(Path(claims.__file__).parent / "claims.csv")
+TINY = ["preset=smoke", "n_repeats=2", "n_moves=3", "batch_size=60", "n_particles=4"]
+
+
+def _context(folder: Path) -> RunContext:
+    return RunContext("streaming_evidence", 1, folder, "identity", "tiny")
+
+
+def _settings(*overrides, **changes):
+    return dataclasses.replace(STUDY.settings([*TINY, *overrides]), **changes)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("checkpoints")
+    cases = {
+        "linear": _settings("n_rows=300", "n_hybrid_runs=1", batch={"method": ["annealed", "sequential"]}),
+        "linear_full": _settings("design=full_data", "sizes=[100,200]", "annealed_rows=100"),
+        "sensitivity": _settings("n_rows=300", variations=["n_moves=2"]),
+    }
+    return {name: (settings, run(settings, _context(folder / name))) for name, settings in cases.items()}
+
+
+@pytest.fixture(scope="module")
+def tables(results, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("results")
+    for name, (settings, result) in results.items():
+        provenance = {
+            "settings": dataclasses.asdict(settings) | {"presets": {}, "grids": {}},
+            "numbers": "digest",
+        }
+        write_result(folder / f"{name}.nc", result.groups, provenance)
+    files = sorted(folder.glob("*.nc"))
+    return [tidy_table(files, group) for group in ("statistics", "curves")]
+
+
+# Settings.
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_composes_and_the_published_sizes_are_those_of_the_thesis(preset) -> None:
+    cases = {case.name: case.settings for case in STUDY.cases(preset)}
+    if preset == "paper":
+        assert {cases[name].n_rows for name in ("linear", "softmax", "mixture", "sensitivity")} == {1_000_000}
+        assert min(settings.n_repeats for settings in cases.values()) == 5
+        swept = {variation for sweep in SWEEPS.values() for variation in sweep.values()} - {"default"}
+        assert swept <= set(cases["sensitivity"].variations)
+        assert cases["linear_full"].annealed_rows == 1_000_000
+
+
+def test_published_settings_are_the_defaults() -> None:
+    own = STUDY.settings(["preset=paper"])
+    assert (own.n_particles, own.n_moves, own.batch_size, own.learning_rate) == (10, 20, 500, 0.1)
+    assert own.target_share * own.n_particles == 5.0
+    assert METHODS["annealed"].resampling == "none"
+
+
+def test_variations_and_batches_become_points() -> None:
+    settings = _settings(
+        variations=["learning_rate=1 rate_times_moves=2", "n_moves=7"], batch={"n_particles": [5, 6]}
+    )
+    found = points(settings)
+    assert [(p.settings.n_particles, p.settings.n_moves) for p in found] == [(5, 2), (5, 7), (6, 2), (6, 7)]
+    assert found[0].axes == {"n_particles": 5, "variation": "learning_rate=1 rate_times_moves=2"}
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["stream=shuffled", "n_rows=200000"], "n_rows must be at most 100000 for stream=shuffled"),
+        (["variations=['n_movs=2']"], "variations: 'n_movs=2' of 'n_movs=2' is not NAME=VALUE with one of"),
+        (["variations=['n_moves=two']"], "variations: n_moves must be int, got 'two'"),
+        (["variations=['n_moves=0']"], "variations: n_moves must be 1 to any number, got '0'"),
+        (["variations=['method=none']"], "variations: method must be annealed, sequential"),
+        (["variations=['']"], "variations: an element is empty"),
+        (["design=starts"], "design=starts is about streams of mixtures, got linear"),
+        (["design=full_data", "sizes=[200,100]"], "sizes must be different and increase"),
+        (["method=sequential", "chunk_size=10"], "chunk_size must be at least 20 rows"),
+        (["design=stopping", "variations=['n_moves=2']"], "design=stopping runs with one setting"),
+    ],
+)
+def test_wrong_settings_are_refused_by_name(overrides, message) -> None:
+    with pytest.raises(SettingsError) as caught:
+        STUDY.settings([*TINY, *overrides])
+    assert message in str(caught.value)
+
+
+# Data and chunks.
+
+
+def test_sequential_chunks_grow_with_an_end_at_a_hundred_rows() -> None:
+    ends = ends_of(STUDY.settings(["preset=smoke", "method=sequential", "n_rows=20000"]))
+    sizes = np.diff([0, *ends])
+    assert sizes[:6].tolist() == [20, 40, 40, 60, 80, 100]
+    assert ends[2] == 100
+    assert set(CUTS) & set(range(20_000)) <= set(ends)
+    assert ends[-1] == 20_000
+    assert max(sizes) == 500
+    growing = ends_of(STUDY.settings(["preset=smoke", "method=sequential", "schedule=growing"]))
+    assert growing[:4] == [20, 60, 120, 200]
+
+
+def test_chunk_ends_cover_every_row_once() -> None:
+    ends = chunk_ends(1234, 100, (30, 60), (500, 1000))
+    assert ends[:3] == [30, 90, 190]
+    assert {500, 1000, 1234} <= set(ends)
+    assert np.all(np.diff([0, *ends]) > 0)
+    assert max(np.diff([0, *ends])) == 100
+
+
+def test_shown_chunks_hold_the_cuts_and_both_ends() -> None:
+    ends = chunk_ends(1_000_000, 500)
+    shown = np.asarray(ends)[shown_ends(ends)]
+    assert set(CUTS) <= set(shown.tolist())
+    assert shown[0] == 500
+    assert len(shown) < 200
+
+
+def test_exact_evidence_is_that_of_a_joint_normal_law() -> None:
+    rows = simulated_rows("linear", 9)
+    design = np.column_stack([rows[:, :-1], np.ones(9)])
+    expected = [
+        stats.multivariate_normal(np.zeros(n), np.eye(n) + design[:n] @ design[:n].T).logpdf(rows[:n, -1])
+        for n in (4, 9)
+    ]
+    np.testing.assert_allclose(exact_linear(rows, [4, 9]), expected, rtol=1e-11)
+
+
+def test_additional_inputs_are_worth_what_they_should_be() -> None:
+    rows = simulated_rows("linear", 50_000)
+    extra = np.random.default_rng(3).standard_normal(len(rows))
+    factors = []
+    for name in nested_pair.INPUTS:
+        data = with_input(rows, extra, name)
+        np.testing.assert_array_equal(data[:, 1:-1], rows[:, :-1])
+        factors.append(exact_linear(data, [len(rows)])[0] - exact_linear(data[:, 1:], [len(rows)])[0])
+    # The weak input is worth 5 nats give or take the noise of a coefficient, 4.6 nats; the other at most its chance.
+    assert factors[0] < 10.0
+    assert factors[1] - factors[0] > 0.0
+
+
+# Runs.
+
+
+def test_repeats_give_the_record_of_a_stream_that_is_read_once(tmp_path) -> None:
+    rows = simulated_rows("linear", 230)
+    estimator = stream_evidence(linear_regression(5), _SMALL)
+    key = jax.random.key(7)
+    once = run_stream(
+        estimator, lambda skip: iter([rows[skip:]]), key, 6, chunk_sizes=ChunkSizes((), 50), capacity=230
+    )
+    ends = chunk_ends(230, 50, cuts=())
+    arguments = (estimator, [rows, rows], ends, [key, jax.random.key(8)], _context(tmp_path), "test")
+    found = run_repeats(*arguments, extras=particle_extras)
+    np.testing.assert_allclose(found.record["log_evidence"][0], once.record["log_evidence"], rtol=1e-12)
+    assert found.record["n_rows"][0].tolist() == ends
+    assert not np.allclose(found.record["log_evidence"][1], found.record["log_evidence"][0])
+    assert np.all(np.diff(found.record["seconds"], axis=1) >= 0.0)
+    again = run_repeats(*arguments, extras=particle_extras)
+    assert again.n_resumed == 2 * len(ends)
+    np.testing.assert_array_equal(again.record["log_evidence"], found.record["log_evidence"])
+    np.testing.assert_array_equal(again.last.particles, found.last.particles)
+    spread = found.last.particles.astype(float).var(axis=1, ddof=1).mean(axis=1) * 230
+    np.testing.assert_allclose(found.record["variance_ratio"][:, -1], spread, rtol=1e-5)
+
+
+_SMALL = StreamSettings(n_particles=4, n_moves=2, batch_size=20, target_size=2.0)
+
+
+def test_cases_report_what_they_did(results) -> None:
+    statistics = results["linear"][1].groups["statistics"]
+    for name in ("n_not_finite", "n_failures", "final_error", "operations_total", "seconds_total"):
+        assert statistics[name].sel({"method": "sequential"}).notnull().all()
+    curves = results["linear"][1].groups["curves"]
+    sequential = curves.sel({"method": "sequential"})
+    difference = sequential["log_evidence"] - sequential["exact"] - sequential["error"]
+    assert float(np.abs(difference).max()) < 1e-9
+    # A chunk of n rows costs 4 particles their likelihoods and, 3 times, gradients of as many rows and a batch.
+    first = 4 * 20 * (1 + 3)
+    assert float(sequential["operations"].sel(absorbed=20)[0]) == first
+    assert float(sequential["operations"].sel(absorbed=60)[0]) == first + 4 * (40 + 3 * (40 + 60))
+
+
+def test_the_hybrid_estimate_differs_by_a_constant_and_begins_at_a_hundred_rows(results) -> None:
+    curves = results["linear"][1].groups["curves"].sel({"method": "sequential", "repeat": 0})
+    shift = (curves["log_evidence_hybrid"] - curves["log_evidence"]).dropna("absorbed")
+    assert int(shift["absorbed"][0]) == 100
+    assert float(np.ptp(shift.values)) < 1e-9
+    assert abs(float(curves["error_hybrid"].sel(absorbed=100))) < 10.0
+
+
+def test_estimators_with_all_rows_are_run_for_the_sizes_they_can(results) -> None:
+    found = results["linear_full"][1].groups["statistics"]
+    assert found["annealed_log_evidence"].notnull().values.tolist() == [[True, True], [False, False]]
+    assert found["nested_log_evidence"].notnull().all()
+    error = np.abs(found["nested_log_evidence"] - found["exact"]).max()
+    assert float(error) < 60.0
+
+
+def test_rules_that_end_nested_sampling() -> None:
+    values = -0.5 * np.arange(30.0)[::-1] ** 2
+    assert additive_stop(values, 1) == 30
+    flat = np.concatenate([values, np.zeros(40)])
+    place = additive_stop(flat, 1)
+    terms = flat - np.arange(1, 71)
+    assert terms[place - 1] < np.logaddexp.reduce(terms[:place]) + math.log(0.01)
+    assert not np.any(terms[1 : place - 1] < np.logaddexp.accumulate(terms)[1 : place - 1] + math.log(0.01))
+
+
+def test_small_designs_run(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(nested_pair, "PAIR_METHODS", ("annealed",))
+    pair = run_nested_pair(_settings("design=nested_pair", "n_rows=200"), _context(tmp_path / "a"))
+    assert np.all(np.isfinite(pair.groups["statistics"]["factor"]))
+    monkeypatch.setattr(starts, "STARTS", ("at_once",))
+    where = ["design=starts", "stream=mixture_separated", "n_rows=200", "n_start_moves=5"]
+    began = run_starts(_settings(*where), _context(tmp_path / "b")).groups["statistics"]
+    assert began["near_best"].max() > 0.0
+    assert began["log_likelihood_per_row"].shape == (1, 2, 4)
+
+
+def test_the_additive_rule_ends_early(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(stopping, "LIVE_POINTS", (50,))
+    found = run_stopping(_settings("design=stopping", n_repeats=1), _context(tmp_path)).groups["statistics"]
+    # Both sums are of the same points, one of fewer of them.
+    assert float(found["additive_error"].item()) < float(found["remaining_error"].item()) < 30.0
+    assert int(found["n_failures"]) == 0
+
+
+# Figures and claims.
+
+
+def test_every_figure_is_drawn_from_the_tables_and_from_empty_ones(tables) -> None:
+    assert set(figures.DRAW) == set(FIGURES)
+    summary, curves = tables
+    with use_style():
+        for draw in figures.DRAW.values():
+            assert isinstance(draw(summary, curves), Figure)
+            assert isinstance(draw(summary.iloc[:0], curves.iloc[:0]), Figure)
+
+
+def test_claims_about_many_rows_are_not_judged_on_few(tables) -> None:
+    verdicts = judge(CLAIMS, claims.MEASURE, *tables).set_index(["claim_id", "setting"])
+    assert not set(verdicts.loc["SE-50", "verdict"]) & {"reproduced", "not reproduced"}
+    assert "needs 1000000 rows, this preset has 300" in verdicts.loc[("SE-50", "relative"), "note"]
+    assert "needs 5000 rows" in verdicts.loc[("SE-51", "operations"), "note"]
+
+
+def test_every_claim_of_the_study_has_a_line() -> None:
+    numbers = {19, 20, 24, 25, 30, *range(32, 43), *range(50, 67), *range(70, 76), *range(80, 95)}
+    assert set(CLAIMS["claim_id"]) == {f"SE-{n}" for n in numbers}
+    assert CLAIMS["statement"].str.len().min() > 20
+
+
+def test_predicted_loss_is_a_thousandth_of_the_log_evidence() -> None:
+    assert predicted_floor(0.1, 500, 0.2) == pytest.approx(-1.5e-3 / (1.0 - 0.1 / 3.6))
+    assert predicted_floor(1.0, 500, 0.2) == pytest.approx(-0.0208, rel=2e-3)
+
+
+def _curves(quantities: dict[str, dict[float, list[float]]], case="linear", **about) -> pd.DataFrame:
+    """Curves by quantity and rows, one value a run."""
+    rows = [
+        (case, quantity, n, repeat, value)
+        for quantity, by_rows in quantities.items()
+        for n, values in by_rows.items()
+        for repeat, value in enumerate(values)
+    ]
+    return pd.DataFrame(rows, columns=["case", "quantity", "absorbed", "repeat", "value"]).assign(**about)
+
+
+def test_curves_become_slopes_steps_and_errors() -> None:
+    curves = pd.concat(
+        [
+            _curves(
+                {
+                    "error": {500: [-1.0, -2.0], 1000: [-2.0, -2.5], 2000: [-4.0, -4.5]},
+                    "n_steps_so_far": {500: [8.0, 9.0], 1000: [10.0, 11.0], 2000: [14.0, 19.0]},
+                    "n_chunks_so_far": {500: [1.0], 1000: [2.0], 2000: [4.0]},
+                },
+                method="annealed",
+            )
+        ]
+    )
+    tables = Tables(pd.DataFrame(), curves)
+    found = errors(tables, main("linear"))
+    np.testing.assert_allclose(slope(found, 1000, 2000), [-0.002, -0.002])
+    np.testing.assert_allclose(at(found, 500), [-1.0, -2.0])
+    steps = annealing_steps(tables, main("linear")).to_numpy()
+    np.testing.assert_allclose(steps, [[8.0, 2.0, 2.0], [9.0, 2.0, 4.0]])
+
+
+def test_a_drop_of_the_score_is_found_where_the_data_change() -> None:
+    """Scores of -3 for each row up to 1000 rows and -4 in the chunk after, in all runs of three models."""
+    ends = np.arange(500, 60_001, 500)
+    scores = np.where(ends == 1500, -4.0, -3.0) + np.where(ends == 10_500, -0.9, 0.0)
+    totals = np.cumsum(500 * scores)
+    parts = [
+        _curves(
+            {"log_evidence": {float(n): [v, v + 1.0] for n, v in zip(ends, totals, strict=True)}},
+            case=f"change__n_components-{k}",
+            stream=stream,
+        )
+        for k in (3, 5, 7)
+        for stream in ("non_stationary", "shuffled")
+    ]
+    curves = pd.concat(parts)
+    found = claims.MEASURE["SE-70"](pd.DataFrame(), curves)
+    assert found["K = 5, at 1000"].value == pytest.approx(1.0)
+    assert found["K = 7, at 10000"].value == pytest.approx(0.9)
+    seen = claims.MEASURE["SE-72"](pd.DataFrame(), curves)
+    assert seen["changes found"].value == 1.0
+    assert seen["false alarms, in order"].value == 0.0
+    assert jnp.isfinite(seen["false alarms, shuffled"].value)
