@@ -51,7 +51,7 @@ class Project:
 
     def run(self, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            command, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=600
+            command, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=2400
         )
         if check:
             assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
