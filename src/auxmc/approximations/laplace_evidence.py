@@ -1,5 +1,6 @@
 """Evidence of a model of rows, nearly exact: importance sampling around the mode of its posterior."""
 
+import contextlib
 import functools
 import math
 from collections.abc import Callable
@@ -304,10 +305,8 @@ def _t_constant(dim: int) -> float:
 
 def _cholesky(precision: Float64Array, mode: Float64Array) -> Float64Array:
     if np.all(np.isfinite(precision)):
-        try:
+        with contextlib.suppress(np.linalg.LinAlgError):
             return np.asarray(np.linalg.cholesky(precision))
-        except np.linalg.LinAlgError:
-            pass
     raise ValueError(
         "the negative Hessian at the best optimum is not positive definite: the density has no peak there. Give other "
         f"starts, or more rows; the optimum is {np.array2string(mode, precision=3, threshold=8)}"

@@ -37,6 +37,8 @@ def curvature_moves(model: RowModel, n_moves: int, n_leapfrog: int) -> Mover:
     Returns:
         Mover for `stream_evidence`. Rows are worked on in their own precision and summed in float64; past rows are
         those of `PastRows.rows`, all of which must still be there.
+
+    Source: Hamiltonian Monte Carlo as in `hmc`; the scales are this project's.
     """
     total = row_total(model.log_likelihood, model.weighted_gradient)
 

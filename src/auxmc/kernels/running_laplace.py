@@ -118,6 +118,9 @@ def running_laplace(
 
     Raises:
         ValueError: a setting is outside its range.
+
+    Source: this project's. Its parts: sequential Monte Carlo over growing data (Chopin 2002), a Gaussian that takes in
+        chunks by their moments (assumed-density filtering).
     """
     _check(settings)
     moves = curvature_moves(model, settings.n_moves, settings.n_leapfrog)

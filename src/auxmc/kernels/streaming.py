@@ -47,7 +47,6 @@ __all__ = [
     "StreamSettings",
     "StreamState",
     "Target",
-    "chunk_scores",
     "remember",
     "stream_evidence",
     "systematic_draw",
@@ -104,7 +103,7 @@ def stream_evidence(
             return (loop.power < 1.0) & (loop.n_steps < settings.max_annealing_steps)
 
         def advance(loop: _Loop) -> _Loop:
-            scores = chunk_scores(model, loop.particles, chunk)
+            scores = _scores(model, loop.particles, chunk)
             if anneal:
                 increment = annealing_increment(scores, 1.0 - loop.power, log_target)
                 last = increment >= 1.0 - loop.power
@@ -207,7 +206,7 @@ def systematic_draw(key: Array, log_weights: Array) -> Array:
     return jnp.minimum(jnp.searchsorted(jnp.cumsum(shares), heights), n - 1).astype(jnp.int32)
 
 
-def chunk_scores(model: RowModel, particles: Array, chunk: Chunk) -> Array:
+def _scores(model: RowModel, particles: Array, chunk: Chunk) -> Array:
     """Log likelihood of a chunk at each of the particles [particle, dim].
 
     Returns:

@@ -26,6 +26,7 @@ from auxmc.kernels.streaming import (
     stream_evidence,
 )
 from auxmc.models.linear_regression import PrefixEvidence, extend_evidence, linear_regression
+from tests.unit.kernels.linear_moves import exact_linear_moves
 
 MODEL = linear_regression(5)
 DATA = rows("linear", 5000)
@@ -140,28 +141,6 @@ def test_the_sequential_estimator_scores_chunks_before_it_sees_them() -> None:
     assert int(record.n_annealing_steps) == 1
 
 
-def exact_mover(noise_scale: float) -> Any:
-    """Draws from the target itself, for models whose past rows are few enough to be used whole."""
-
-    def move(key: Array, particles: Array, target: Target) -> Array:
-        def design(block: Array) -> Array:
-            return jnp.concatenate([block[:, :-1], jnp.ones((block.shape[0], 1))], axis=1)
-
-        seen = jnp.arange(target.past.rows.shape[0]) < target.n_past
-        old, new = design(target.past.rows) * seen.astype(jnp.float64)[:, None], design(target.chunk.rows)
-        precision = jnp.eye(particles.shape[1]) + (old.T @ old + target.power * new.T @ new) / noise_scale**2
-        linear = (
-            old.T @ target.past.rows[:, -1] + target.power * new.T @ target.chunk.rows[:, -1]
-        ) / noise_scale**2
-        factor = jnp.linalg.cholesky(precision)
-        mean = jax.scipy.linalg.cho_solve((factor, True), linear)
-        normal = jax.random.normal(key, particles.shape, dtype=jnp.float64)
-        spread = jax.scipy.linalg.solve_triangular(factor.T, normal.T, lower=False).T
-        return mean[None, :] + spread
-
-    return move
-
-
 @pytest.mark.parametrize("resampling", ["none", "always"])
 def test_with_exact_moves_and_a_fixed_schedule_the_estimate_is_unbiased_at_every_prefix(
     resampling: str,
@@ -169,7 +148,7 @@ def test_with_exact_moves_and_a_fixed_schedule_the_estimate_is_unbiased_at_every
     model = linear_regression(1, 1.0)
     data = np.random.default_rng(5).normal(size=(12, 2)) + np.array([0.0, 0.5])
     settings = StreamSettings(n_particles=10, target_size=1.0, resampling=resampling)
-    stream = stream_evidence(model, settings, exact_mover(1.0))
+    stream = stream_evidence(model, settings, exact_linear_moves(1.0))
     everything = jnp.asarray(data)
 
     def run(key: Array) -> Array:
