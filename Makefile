@@ -8,11 +8,14 @@ STAMP := $(VENV)/.installed
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce test check format clean
+.PHONY: help setup reproduce test test-statistical mutation-check docs check format clean
 
 help:
 	@echo "make reproduce   figures, tables, claims and report of all studies (PRESET=smoke|quick|paper, CORES=all)"
 	@echo "make test        style checks and tests"
+	@echo "make test-statistical   the deeper statistical tests, with fresh random numbers and a table of what passed"
+	@echo "make mutation-check     whether the tests notice programs that are broken on purpose"
+	@echo "make docs        the documentation as a site, in docs/_build/html"
 	@echo "make check       style and type checks only"
 	@echo "make setup       the isolated environment only, in $(VENV)"
 	@echo "make clean       remove results, figures and caches, keep the environment"
@@ -32,6 +35,16 @@ reproduce: $(STAMP)
 test: check
 	$(RUN)/python -m pytest
 
+test-statistical: $(STAMP)
+	$(RUN)/python scripts/statistical_suite.py
+
+mutation-check: $(STAMP)
+	$(RUN)/python -m tests.mutants
+
+docs: $(STAMP)
+	$(RUN)/python -m sphinx -W --keep-going -q docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
 check: $(STAMP)
 	$(RUN)/ruff check .
 	$(RUN)/ruff format --check .
@@ -42,4 +55,4 @@ format: $(STAMP)
 	$(RUN)/ruff format .
 
 clean:
-	rm -rf results/*/ paper_figures/*/ logs .snakemake .checkpoints .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf results/*/ paper_figures/*/ docs/_build docs/api logs .snakemake .checkpoints .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

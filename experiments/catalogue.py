@@ -41,6 +41,7 @@ class Study(NamedTuple):
     Attributes:
         name: folder in `experiments/` and file in `conf/study/`.
         title: a few words for headings.
+        document: whose figures it draws: `fig_4_11` is figure 4.11 of this document.
         schema: its settings dataclass.
         batchable: settings whose values run inside one compiled program.
         figures: caption of each figure, by name.
@@ -49,6 +50,7 @@ class Study(NamedTuple):
 
     name: str
     title: str
+    document: str
     schema: type[CaseSettings]
     batchable: Sequence[str]
     figures: Mapping[str, str]
@@ -121,6 +123,7 @@ def load_study(name: str) -> Study:
     return Study(
         name,
         declared.TITLE,
+        declared.DOCUMENT,
         declared.Settings,
         declared.BATCHABLE,
         declared.FIGURES,

@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 
 from auxmc.data.body_proportions import log_length_law
 from auxmc.data.motion_clips import HEADING_SPREAD, SPREADS, Clips, mirrored, read_clips, with_heading
-from auxmc.data.reading import DataError
 from auxmc.data.skeleton import N_ANGLES
+from auxmc.data.tables import DataError
 from auxmc.engine.runtime import configure
 from auxmc.models.human_pose_kinematics import joint_positions
 from auxmc.models.human_pose_prior import decode

@@ -7,6 +7,13 @@ configure("cpu")  # before JAX is imported
 import jax
 import pytest
 
+from tests.statistical.layer_hooks import (  # noqa: F401  hooks are found by their names
+    pytest_addoption,
+    pytest_collection_modifyitems,
+    pytest_runtest_logreport,
+    pytest_runtest_setup,
+)
+
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 

@@ -3,7 +3,7 @@
 import dataclasses
 import os
 
-from auxmc.data.reading import DataError
+from auxmc.data.tables import DataError
 from auxmc.engine.config import CaseSettings, SettingsError, setting
 from auxmc.models.boltzmann_data import DATA_VARIABLE, N_SYSTEMS, published_shift_file, read_parameters
 
@@ -11,6 +11,7 @@ __all__ = [
     "ANNEALED_METHODS",
     "BATCHABLE",
     "CHAIN_METHODS",
+    "DOCUMENT",
     "FIGURES",
     "METHODS",
     "POOLINGS",
@@ -26,6 +27,7 @@ __all__ = [
 ]
 
 TITLE = "Boltzmann machine relaxations"
+DOCUMENT = "PhD thesis"
 POOLINGS = ("disjoint", "nested", "single")
 
 

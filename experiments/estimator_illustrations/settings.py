@@ -4,9 +4,10 @@ import dataclasses
 
 from auxmc.engine.config import CaseSettings, SettingsError, setting
 
-__all__ = ["BATCHABLE", "FIGURES", "SWEEP_QUANTITIES", "TITLE", "Settings", "check", "data_files"]
+__all__ = ["BATCHABLE", "DOCUMENT", "FIGURES", "SWEEP_QUANTITIES", "TITLE", "Settings", "check", "data_files"]
 
 TITLE = "Markov kernels and simple estimators of the evidence"
+DOCUMENT = "MSc thesis"
 BATCHABLE: tuple[str, ...] = ()
 SWEEP_QUANTITIES = (
     "squared_jump_per_evaluation",

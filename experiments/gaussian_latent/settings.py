@@ -7,6 +7,7 @@ from auxmc.engine.config import CaseSettings, SettingsError, setting
 
 __all__ = [
     "BATCHABLE",
+    "DOCUMENT",
     "FIGURES",
     "METHODS",
     "SWEEP_QUANTITIES",
@@ -19,6 +20,7 @@ __all__ = [
 ]
 
 TITLE = "Gaussian latent variable model"
+DOCUMENT = "PhD thesis"
 METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss")
 BATCHABLE = ("step_size", "bracket_width")
 SWEEP_QUANTITIES = ("ess_per_evaluation", "ess_per_second", "acceptance_position", "acceptance_auxiliary")

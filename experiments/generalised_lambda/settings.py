@@ -2,11 +2,13 @@
 
 import dataclasses
 
-from auxmc.data.reading import DataError, read_matrix
+from auxmc.data.reading import read_matrix
+from auxmc.data.tables import DataError
 from auxmc.engine.config import CaseSettings, SettingsError, setting
 
 __all__ = [
     "BATCHABLE",
+    "DOCUMENT",
     "FIGURES",
     "METHODS",
     "ROWS",
@@ -20,6 +22,7 @@ __all__ = [
 ]
 
 TITLE = "Generalised lambda distribution"
+DOCUMENT = "PhD thesis"
 METHODS = ("modified_abc", "constrained_hmc", "abc_hmc")
 BATCHABLE = ("step_size", "tolerance", "n_bisections", "prior")
 SWEEP_QUANTITIES = ("ess_per_second", "acceptance", "posterior_mean", "posterior_sd", "psrf")

@@ -5,9 +5,20 @@ import dataclasses
 from auxmc.data.reading import read_labelled
 from auxmc.engine.config import CaseSettings, SettingsError, setting
 
-__all__ = ["BATCHABLE", "FIGURES", "METHODS", "SWEEP_QUANTITIES", "TITLE", "Settings", "check", "data_files"]
+__all__ = [
+    "BATCHABLE",
+    "DOCUMENT",
+    "FIGURES",
+    "METHODS",
+    "SWEEP_QUANTITIES",
+    "TITLE",
+    "Settings",
+    "check",
+    "data_files",
+]
 
 TITLE = "Gaussian process probit regression"
+DOCUMENT = "PhD thesis"
 METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss")
 # Every chain costs minutes: sweep points are better run as cases side by side than one after the other.
 BATCHABLE: tuple[str, ...] = ()

@@ -9,6 +9,7 @@ from auxmc.engine.config import CaseSettings, SettingsError, setting
 
 __all__ = [
     "BATCHABLE",
+    "DOCUMENT",
     "FIGURES",
     "METHODS",
     "SWEEP_QUANTITIES",
@@ -25,6 +26,7 @@ __all__ = [
 ]
 
 TITLE = "Human pose and camera"
+DOCUMENT = "PhD thesis"
 METHODS = ("constrained_hmc", "hmc", "hierarchical_hmc")
 BATCHABLE = ("scene", "step_size")
 SWEEP_QUANTITIES = ("rmse", "misfit", "acceptance", "seconds_per_chain")

@@ -5,7 +5,7 @@
 
 import xarray as xr
 
-from auxmc.data.reading import DataError
+from auxmc.data.tables import DataError
 from auxmc.engine.blocks import Sampler
 from auxmc.engine.config import SettingsError
 from auxmc.engine.lanes import Chains, RunContext, run_chains

@@ -13,12 +13,13 @@ from auxmc.data.autoencoder_weights import (
     own_weight_file,
     read_autoencoder,
 )
-from auxmc.data.reading import DataError
+from auxmc.data.tables import DataError
 from auxmc.engine.config import CaseSettings, SettingsError, setting
 
 __all__ = [
     "BATCHABLE",
     "CHAIN_METHODS",
+    "DOCUMENT",
     "FIGURES",
     "METHODS",
     "SWEEP_QUANTITIES",
@@ -35,6 +36,7 @@ __all__ = [
 ]
 
 TITLE = "Evidence of generative image models by continuous tempering"
+DOCUMENT = "PhD thesis"
 
 
 class MethodSettings(NamedTuple):

@@ -2,12 +2,13 @@
 
 import dataclasses
 
-from auxmc.data.reading import DataError
+from auxmc.data.tables import DataError
 from auxmc.engine.config import CaseSettings, SettingsError, setting
 from auxmc.models.lotka_volterra_data import MIN_STEPS, read_populations
 
 __all__ = [
     "BATCHABLE",
+    "DOCUMENT",
     "EXACT_METHODS",
     "FAILING_METHODS",
     "FIGURES",
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 TITLE = "Stochastic Lotka-Volterra model"
+DOCUMENT = "PhD thesis"
 
 # Published tolerances of each method (thesis section 4.10.2); 0 stands for exact conditioning.
 TOLERANCES: dict[str, tuple[float, ...]] = {

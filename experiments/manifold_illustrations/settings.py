@@ -4,9 +4,10 @@ import dataclasses
 
 from auxmc.engine.config import CaseSettings, SettingsError, setting
 
-__all__ = ["BATCHABLE", "FIGURES", "SWEEP_QUANTITIES", "TITLE", "Settings", "check", "data_files"]
+__all__ = ["BATCHABLE", "DOCUMENT", "FIGURES", "SWEEP_QUANTITIES", "TITLE", "Settings", "check", "data_files"]
 
 TITLE = "Illustrations of manifolds of inputs"
+DOCUMENT = "PhD thesis"
 BATCHABLE: tuple[str, ...] = ()
 SWEEP_QUANTITIES = ("branch_changes_per_iteration", "acceptance", "crossings", "net_over_path")
 FIGURES: dict[str, str] = {

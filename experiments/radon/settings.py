@@ -10,6 +10,7 @@ from auxmc.engine.config import CaseSettings, SettingsError, setting
 __all__ = [
     "BATCHABLE",
     "CHAIN_METHODS",
+    "DOCUMENT",
     "FIGURES",
     "METHODS",
     "SWEEP_QUANTITIES",
@@ -22,6 +23,7 @@ __all__ = [
 ]
 
 TITLE = "Evidence of a hierarchical regression by continuous tempering"
+DOCUMENT = "PhD thesis"
 CHAIN_METHODS = ("nuts", "gibbs_ct", "ct_hmc")
 METHODS = (*CHAIN_METHODS, "ais")
 # Every method, base or parametrisation is a program of its own.

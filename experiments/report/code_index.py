@@ -1,16 +1,25 @@
-"""Where the code is: public functions and classes, what each does, which studies use them, numbered algorithms."""
+"""Where the code is: public functions and classes, what each does, which studies use them."""
 
 import ast
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from auxmc.engine.code import imported_files
 
-__all__ = ["LAYERS", "CodeModule", "CodeName", "NumberedAlgorithm", "code_index", "numbered_algorithms"]
+__all__ = ["LAYERS", "CodeModule", "CodeName", "code_index"]
 
-LAYERS = ("kernels", "models", "approximations", "diagnostics", "numerics", "engine", "data", "plots")
+LAYERS = (
+    "kernels",
+    "sampling",
+    "models",
+    "approximations",
+    "diagnostics",
+    "numerics",
+    "engine",
+    "data",
+    "plots",
+)
 """Folders of the package, those with the algorithms first."""
 
 
@@ -30,17 +39,6 @@ class CodeModule(NamedTuple):
     about: str
     names: tuple[CodeName, ...]
     studies: tuple[str, ...]
-
-
-class NumberedAlgorithm(NamedTuple):
-    """A numbered algorithm of a document, and a function that carries it out."""
-
-    document: str
-    number: int
-    path: str
-    name: str
-    line: int
-    about: str
 
 
 def code_index(root: Path, studies: Sequence[str]) -> list[CodeModule]:
@@ -64,34 +62,6 @@ def code_index(root: Path, studies: Sequence[str]) -> list[CodeModule]:
             if names:
                 users = tuple(study for study in studies if path in uses[study])
                 out.append(CodeModule(layer, str(path.relative_to(root)), _first_line(tree), names, users))
-    return out
-
-
-def numbered_algorithms(root: Path) -> list[NumberedAlgorithm]:
-    """Algorithms of the documents with the functions that carry them out, by document and number.
-
-    They are read from docstrings, whose sources have the form `Source: DOCUMENT, Algorithm NUMBER ...; DOCUMENT, ...`.
-
-    Args:
-        root: root of the project.
-    """
-    found = []
-    for path in sorted((root / "src" / "auxmc").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                for document, number in _cited(ast.get_docstring(node) or ""):
-                    place = (str(path.relative_to(root)), node.name, node.lineno)
-                    found.append(NumberedAlgorithm(document, number, *place, _first_line(node)))
-    return sorted(found)
-
-
-def _cited(docstring: str) -> list[tuple[str, int]]:
-    source = " ".join(docstring.partition("Source: ")[2].partition("\n\n")[0].split())
-    out = []
-    for part in source.split(";"):
-        document = part.partition(",")[0].strip()
-        for first, second in re.findall(r"Algorithms? (\d+)(?: and (\d+))?(?!\.?\d)", part):
-            out += [(document, int(number)) for number in (first, second) if number]
     return out
 
 

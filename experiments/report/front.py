@@ -15,15 +15,13 @@ class Document(NamedTuple):
         key: short name for addresses.
         name: short name for readers.
         title: author, title and year.
-        sources: regular expression that finds its claims by their source; empty for any.
-        studies: studies that it is looked for in; empty for all.
+        sources: regular expression that is searched for in "study: source" of a claim; empty for any.
     """
 
     key: str
     name: str
     title: str
     sources: str
-    studies: tuple[str, ...] = ()
 
 
 class Highlight(NamedTuple):
@@ -58,9 +56,7 @@ def read_front(path: Path) -> Front:
     with open(path, "rb") as file:
         try:
             tables = tomllib.load(file)
-            documents = [
-                Document(**{**t, "studies": tuple(t.get("studies", ()))}) for t in tables["documents"]
-            ]
+            documents = [Document(**table) for table in tables["documents"]]
             highlights = [Highlight(**table) for table in tables["highlights"]]
         except (tomllib.TOMLDecodeError, TypeError, KeyError) as error:
             raise ValueError(f"{path}: {error}") from error
@@ -75,5 +71,4 @@ def document_of(documents: tuple[Document, ...], study: str, source: str) -> Doc
         study: the claim's study.
         source: place of the claim, as its table has it.
     """
-    fitting = (d for d in documents if not d.studies or study in d.studies)
-    return next(d for d in fitting if re.search(d.sources, source))
+    return next(d for d in documents if re.search(d.sources, f"{study}: {source}"))

@@ -20,8 +20,10 @@ class CodePlace(NamedTuple):
 def measured_by(module: ModuleType, claim: str, setting: str) -> CodePlace:
     """The function of a study that measures one line of a claim.
 
-    A claim with several settings is often a wrapper around a mapping from settings to functions. Wrappers are
-    followed inwards; the innermost function counts that stands in a file `claims*.py` of the study.
+    Where a claim is computed by the study's run, its measure only reads a table and names, as its attribute
+    `computed_by`, the function that computed it. A claim with several settings is often a wrapper around a mapping from
+    settings to functions. Wrappers are followed inwards; the innermost function counts that stands in a file
+    `claims*.py` of the study.
 
     Args:
         module: the study's module, with `MEASURE`.
@@ -30,6 +32,9 @@ def measured_by(module: ModuleType, claim: str, setting: str) -> CodePlace:
     """
     home, entry = Path(str(module.__file__)), f'MEASURE["{claim}"]'
     place = None
+    if hasattr(module.MEASURE[claim], "computed_by"):
+        code = module.MEASURE[claim].computed_by.__code__
+        return CodePlace(Path(code.co_filename).name, f"{code.co_name}()", code.co_firstlineno)
     function: Callable[..., Any] | None = module.MEASURE[claim]
     seen: set[int] = set()
     while inspect.isfunction(function) and id(function) not in seen:

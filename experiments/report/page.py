@@ -15,6 +15,7 @@ from markupsafe import Markup
 from auxmc.engine.claims import VERDICTS
 from auxmc.engine.results import read_table
 from experiments.catalogue import ROOT, Study, load_study, studies
+from experiments.coverage import coverage
 from experiments.report.claim_lines import (
     ClaimGroup,
     claim_groups,
@@ -22,7 +23,7 @@ from experiments.report.claim_lines import (
     read_verdicts,
     unexplained,
 )
-from experiments.report.code_index import LAYERS, code_index, numbered_algorithms
+from experiments.report.code_index import LAYERS, code_index
 from experiments.report.figures import LARGEST_VECTOR_BYTES, PageFigure, page_figures
 from experiments.report.findings import Finding, Section, read_findings
 from experiments.report.front import Document, Front, Highlight, read_front
@@ -164,7 +165,7 @@ def render(page: Page, out: Path, root: Path = Path()) -> str:
         rules=rule_costs(page.preset, names),
         code=code_index(ROOT, names),
         layers=LAYERS,
-        algorithms=numbered_algorithms(ROOT),
+        coverage=coverage(),
         vector_limit_kb=LARGEST_VECTOR_BYTES // 1000,
     )
 

@@ -9,6 +9,7 @@ from auxmc.engine.config import CaseSettings, SettingsError, setting
 __all__ = [
     "BATCHABLE",
     "DESIGNS",
+    "DOCUMENT",
     "FIGURES",
     "METHODS",
     "MODELS",
@@ -23,6 +24,7 @@ __all__ = [
 ]
 
 TITLE = "Evidence of streams of rows by annealed importance sampling with stochastic gradients"
+DOCUMENT = "MSc thesis"
 DESIGNS = ("stream", "full_data", "stopping", "starts", "nested_pair")
 MODELS = {
     "linear": "linear",

@@ -4,9 +4,10 @@ import dataclasses
 
 from auxmc.engine.config import CaseSettings, SettingsError, setting
 
-__all__ = ["BATCHABLE", "FIGURES", "SWEEP_QUANTITIES", "TITLE", "Settings", "check", "data_files"]
+__all__ = ["BATCHABLE", "DOCUMENT", "FIGURES", "SWEEP_QUANTITIES", "TITLE", "Settings", "check", "data_files"]
 
 TITLE = "Tempering on the line, and variational approximations"
+DOCUMENT = "PhD thesis"
 BATCHABLE: tuple[str, ...] = ()
 SWEEP_QUANTITIES = ("mass_left", "mass_left_error", "acceptance", "base_to_target_share")
 FIGURES: dict[str, str] = {

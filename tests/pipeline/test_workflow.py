@@ -2,14 +2,17 @@
 
 import json
 import re
+import shlex
 import shutil
 from pathlib import Path
 
+import jax
 import pandas as pd
 import pytest
 import xarray as xr
 
 from experiments.catalogue import load_study, studies
+from tests.pipeline import documentation
 from tests.pipeline.conftest import Project
 
 SMOKE = ("--config", "preset=smoke")
@@ -241,3 +244,37 @@ def test_a_matrix_of_observations_runs(smoke: Project) -> None:
     )
     tree = xr.open_datatree(smoke.folder / "own/matrix.nc", engine="h5netcdf")
     assert tree["statistics"].sizes["coordinate"] == 2
+
+
+# What cannot run inside a test, each with the reason.
+NOT_RUN = {
+    "source .venv/bin/activate": "the copy runs in the environment of the tests",
+    "snakemake --workflow-profile profiles/slurm --config preset=paper": "needs a cluster: test_slurm runs one",
+}
+
+
+@pytest.mark.parametrize(
+    "shown", documentation.commands(), ids=lambda shown: f"{shown.page}: {shown.command[:60]}"
+)
+def test_a_command_of_the_documentation_runs(smoke: Project, shown: documentation.Shown) -> None:
+    if shown.command in NOT_RUN:
+        pytest.skip(NOT_RUN[shown.command])
+    words = shlex.split(shown.command)
+    if words[0] == "make":
+        # Reproducing and testing from inside a test would not end: make says that the target exists and what it runs.
+        shutil.copy(documentation.ROOT / "Makefile", smoke.folder)
+        assert smoke.run("make", "-n", *words[1:]).stdout.strip()
+        return
+    if "preset=paper" in words:  # days: what is planned, with all settings checked
+        words.append("-n")
+    done = smoke.run(*words, check=False)
+    if "hardware=gpu" in shown.command and jax.default_backend() == "cpu":
+        assert done.returncode != 0
+        assert "hardware=gpu" in done.stdout + done.stderr
+        return
+    assert done.returncode == 0, f"{shown.command}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+
+
+@pytest.mark.parametrize("shown", documentation.snippets(), ids=lambda shown: shown.page)
+def test_a_python_snippet_of_the_documentation_runs(smoke: Project, shown: documentation.Shown) -> None:
+    assert smoke.python("-c", shown.command).stdout.strip()

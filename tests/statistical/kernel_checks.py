@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax import Array, lax
 from jax.scipy.special import ndtr
 from scipy import stats
 
@@ -25,6 +25,14 @@ OBSERVED = 1.5
 BuildKernel = Callable[[Callable[[Array], Array]], Kernel]
 
 TARGETS = ("bimodal", "logistic")
+"""Targets on the line by index; `ALL_TARGETS` has one more, of three modes, for large samples."""
+
+ALL_TARGETS = (*TARGETS, "three modes")
+
+
+_SHARES = jnp.array([0.2, 0.5, 0.3])
+_MEANS = jnp.array([-1.5, 0.0, 2.0])
+_SDS = jnp.array([0.1, 0.3, 0.15])
 
 
 class Runs(NamedTuple):
@@ -49,23 +57,43 @@ class Runs(NamedTuple):
 
 
 def log_target(index: Array, position: Array) -> Array:
-    """Log density [1] of 0.3 N(-1, 0.1^2) + 0.7 N(1.2, 0.4^2) (index 0) or of the logistic law (index 1)."""
+    """Log density [1] of a target by its index.
+
+    0: 0.3 N(-1, 0.1^2) + 0.7 N(1.2, 0.4^2); 1: the logistic law;
+    2: 0.2 N(-1.5, 0.1^2) + 0.5 N(0, 0.3^2) + 0.3 N(2, 0.15^2).
+    """
     x = position[0]
-    left = jnp.log(0.3 / 0.1) - 0.5 * ((x + 1.0) / 0.1) ** 2
-    right = jnp.log(0.7 / 0.4) - 0.5 * ((x - 1.2) / 0.4) ** 2
-    return jnp.where(index == 0, jnp.logaddexp(left, right), -x - 2.0 * jnp.logaddexp(0.0, -x))
+
+    def bimodal() -> Array:
+        left = jnp.log(0.3 / 0.1) - 0.5 * ((x + 1.0) / 0.1) ** 2
+        right = jnp.log(0.7 / 0.4) - 0.5 * ((x - 1.2) / 0.4) ** 2
+        return jnp.logaddexp(left, right)
+
+    def logistic() -> Array:
+        return -x - 2.0 * jnp.logaddexp(0.0, -x)
+
+    def three_modes() -> Array:
+        return jax.nn.logsumexp(jnp.log(_SHARES / _SDS) - 0.5 * jnp.square((x - _MEANS) / _SDS))
+
+    return lax.switch(index, [bimodal, logistic, three_modes])
 
 
-def _target_cdf(index: Array, x: Array) -> Array:
+def target_cdf(index: Array, x: Array) -> Array:
+    """Distribution function of a target at a scalar."""
     bimodal = 0.3 * ndtr((x + 1.0) / 0.1) + 0.7 * ndtr((x - 1.2) / 0.4)
-    return jnp.where(index == 0, bimodal, jax.nn.sigmoid(x))
+    three = jnp.sum(_SHARES * ndtr((x - _MEANS) / _SDS))
+    return jnp.stack([bimodal, jax.nn.sigmoid(x), three])[index]
 
 
-def _target_draw(index: Array, key: Array) -> Array:
+def draw_target(index: Array, key: Array) -> Array:
+    """Exact draw of a target [1]."""
     key_side, key_normal, key_uniform = jax.random.split(key, 3)
     normal = jax.random.normal(key_normal)
-    bimodal = jnp.where(jax.random.uniform(key_side) < 0.3, -1.0 + 0.1 * normal, 1.2 + 0.4 * normal)
-    return jnp.where(index == 0, bimodal, jax.random.logistic(key_uniform))[None]
+    side = jax.random.uniform(key_side)
+    bimodal = jnp.where(side < 0.3, -1.0 + 0.1 * normal, 1.2 + 0.4 * normal)
+    mode = (side > 0.2).astype(jnp.int32) + (side > 0.7).astype(jnp.int32)
+    three = _MEANS[mode] + _SDS[mode] * normal
+    return jnp.stack([bimodal, jax.random.logistic(key_uniform), three])[index][None]
 
 
 def line_driver(build: Callable[[Array], Kernel]) -> Callable[[int, str], Runs]:
@@ -74,13 +102,13 @@ def line_driver(build: Callable[[Array], Kernel]) -> Callable[[int, str], Runs]:
     def replica(index: Array, key: Array) -> Any:
         kernel = build(index)
         key_start, key_steps = jax.random.split(key)
-        state = kernel.init(_target_draw(index, key_start))
-        transform = lambda state: _target_cdf(index, state.position[0])[None]
-        return _replica(
+        state = kernel.init(draw_target(index, key_start))
+        transform = lambda state: target_cdf(index, state.position[0])[None]
+        return follow(
             kernel, state, key_steps, transform, lambda state: kernel.init(state.position).log_density
         )
 
-    return _driver(replica)
+    return many_replicas(replica)
 
 
 # --- the unit square -----------------------------------------------------------------------------------
@@ -107,11 +135,11 @@ def square_driver(kernel: Kernel) -> Callable[[int, str], Runs]:
         first = jnp.min(jax.random.uniform(key_first, (6, 2)), axis=0)
         second = jnp.sort(jax.random.uniform(key_second, (6, 2)), axis=0)[4]
         state = kernel.init(jnp.where(side, first, second))
-        return _replica(
+        return follow(
             kernel, state, key_steps, transform, lambda state: kernel.init(state.position).log_density
         )
 
-    return _driver(replica)
+    return many_replicas(replica)
 
 
 # --- a latent Gaussian with an estimated likelihood ----------------------------------------------------
@@ -160,18 +188,20 @@ def latent_driver(build: Callable[[Estimator], Kernel], n_importance: int) -> Ca
         cache = estimator.prepare(x)
         state = state._replace(auxiliary=u, log_estimate=estimator.log_estimate(cache, u))
         recompute = lambda state: estimator.log_estimate(estimator.prepare(state.position), state.auxiliary)
-        return _replica(kernel, state, key_steps, transform, recompute)
+        return follow(kernel, state, key_steps, transform, recompute)
 
-    return _driver(replica)
+    return many_replicas(replica)
 
 
-def _replica(
+def follow(
     kernel: Kernel,
     state: Any,
     key: Array,
     transform: Callable[[Any], Array],
     recompute: Callable[[Any], Array],
 ) -> Any:
+    """One replica: transforms at the start, after one and five steps, error of the carried value, collapses."""
+
     def step(state: Any, key: Array) -> Any:
         state, info = kernel.step(key, state)
         return state, (transform(state), getattr(info, "n_collapsed", jnp.zeros((), jnp.int32)))
@@ -188,7 +218,9 @@ def _replica(
     )
 
 
-def _driver(replica: Callable[[Array, Array], Any]) -> Callable[[int, str], Runs]:
+def many_replicas(replica: Callable[[Array, Array], Any]) -> Callable[[int, str], Runs]:
+    """Compiles N replicas; `replica` maps (target index, key) to what `follow` returns."""
+
     @jax.jit
     def many(index: Array, key: Array) -> Any:
         start, once, last, error, collapsed = jax.vmap(replica, in_axes=(None, 0))(
@@ -260,9 +292,9 @@ def slice_internals(kernel: Kernel, name: str, n: int = 20_000) -> Internals:
 
     def replica(key: Array) -> Any:
         key_start, key_step = jax.random.split(key)
-        state = kernel.init(_target_draw(index, key_start))
+        state = kernel.init(draw_target(index, key_start))
         new, info = kernel.step(key_step, state)
-        return _target_cdf(index, state.position[0]), state.log_density, new.log_density, info
+        return target_cdf(index, state.position[0]), state.log_density, new.log_density, info
 
     results = jax.jit(jax.vmap(replica))(jax.random.split(key_for(name), n))
     return Internals(*jax.tree.map(np.asarray, results))

@@ -1,66 +1,55 @@
 """Stochastic assertions with a stated false-alarm level, a stated power, and a ledger of both.
 
 A correct program fails an assertion with probability at most `alpha`. Every assertion also says which
-discrepancy it must find, and checks, without chance, that its sample is large enough to find it with
-probability 0.999. The number of assertions of each test file is declared below; an assertion made outside
-its file's allowance is an error, so the sum of all levels is known: at most `TOTAL_LEVEL` a run.
+discrepancy it must find, and checks that its sample is large enough to find it with probability 0.999. The
+number of assertions of each test file is declared in `ledger.py`; an assertion made outside its file's
+allowance is an error, so the sum of all levels is known: at most `TOTAL_LEVEL` a run.
+
+Seeds belong to names, so that a run gives the same numbers everywhere; the environment variable
+AUXMC_STATISTICAL_SEED (any text) enters every name and so makes a run with fresh numbers.
 """
 
-import csv
 import hashlib
-import os
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from typing import NamedTuple
 
 import jax
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from auxmc.diagnostics.confidence_sequence import confidence_sequence
+from tests.statistical import ledger
+from tests.statistical.ledger import ALPHA, DECLARED, TOTAL_LEVEL
+
 __all__ = [
     "ALPHA",
     "DECLARED",
     "TOTAL_LEVEL",
+    "Sequence",
     "assert_at_least",
+    "assert_bounded_mean",
+    "assert_sequential",
     "assert_standard_mean",
     "assert_uniform",
     "dkw_half_width",
     "expecting_failure",
     "key_for",
     "legendre",
+    "mean_p_value",
     "seed_for",
+    "uniform_p_value",
 ]
-
-ALPHA = 2e-7
-"""False-alarm level of one assertion."""
-
-TOTAL_LEVEL = 1e-4
-"""False-alarm level of a whole run."""
 
 MISS = 1e-3
 """Probability of not finding the declared discrepancy."""
 
-DECLARED = {
-    "test_abc_posteriors.py": 22,
-    "test_constrained_invariance.py": 29,
-    "test_input_space_kernels.py": 22,
-    "test_kernel_invariance.py": 320,
-    "test_levels.py": 10,
-    "test_mutants.py": 6,
-    "test_nuts_invariance.py": 6,
-    "test_tempering.py": 41,
-}
-"""Largest number of assertions, each of level ALPHA, that each test file makes."""
-
-_charged: Counter[str] = Counter()
-_uncharged = False
-
 
 def seed_for(name: str) -> int:
-    """Seed that belongs to a name, the same in every run and on every machine."""
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big")
+    """Seed that belongs to a name, the same in every run and on every machine unless a run asks for fresh ones."""
+    fresh = ledger.seed_of_the_run()
+    return int.from_bytes(hashlib.sha256(f"{fresh}{name}".encode()).digest()[:4], "big")
 
 
 def key_for(name: str) -> jax.Array:
@@ -82,15 +71,10 @@ def assert_uniform(values: ArrayLike, alpha: float = ALPHA, detects: float = 0.0
         detects: difference of distribution functions that is found with probability 0.999.
         label: what is tested, for the report and the message.
     """
-    ordered = np.sort(np.asarray(values, float))
-    n = len(ordered)
+    n = len(np.asarray(values))
     threshold = dkw_half_width(n, alpha)
     _assert_power(threshold + dkw_half_width(n, MISS), detects, n)
-    ranks = np.arange(n + 1) / n
-    distance = float(max(np.max(ranks[1:] - ordered), np.max(ordered - ranks[:-1])))
-    if not np.all((ordered >= 0.0) & (ordered <= 1.0)):
-        distance = 1.0
-    _judge("uniform", label, n, distance, threshold, alpha, detects)
+    _judge("uniform", label, n, _distance_from_uniform(values), threshold, alpha, detects)
 
 
 def assert_standard_mean(
@@ -104,15 +88,9 @@ def assert_standard_mean(
         detects: mean, in standard deviations, that is found with probability 0.999.
         label: what is tested, for the report and the message.
     """
-    table = np.asarray(values, float)
-    table = table.reshape(len(table), -1)
-    n, n_functions = table.shape
-    if n < 10_000:
-        raise ValueError(f"a z test at five standard errors needs 10000 draws for its normal tail, got {n}")
+    statistic, n, n_functions = _largest_z(values)
     threshold = float(stats.norm.isf(alpha / (2.0 * n_functions)))
     _assert_power((threshold + float(stats.norm.isf(MISS))) / np.sqrt(n), detects, n)
-    statistics = np.abs(table.mean(axis=0)) * np.sqrt(n)
-    statistic = float(np.max(np.where(np.isfinite(statistics), statistics, np.inf)))
     _judge("mean", label, n, statistic, threshold, alpha, detects)
 
 
@@ -127,6 +105,135 @@ def assert_at_least(
     _judge("floor", label, n, floor - float(sample.mean()), threshold, alpha, detects)
 
 
+def assert_bounded_mean(
+    values: ArrayLike,
+    low: float,
+    high: float,
+    expected: float,
+    alpha: float = ALPHA,
+    *,
+    detects: float,
+    label: str = "",
+) -> None:
+    """Asserts that independent values with proved bounds have a known mean, by a confidence sequence.
+
+    Args:
+        values: draws [draw], each in [low, high]: a value outside is an error, as the bound is then not one.
+        low: proved lower bound.
+        high: proved upper bound.
+        expected: mean of a correct program.
+        alpha: false-alarm probability.
+        detects: difference of the mean, in the unit of the values, that is found: the interval must not be
+            wider, so that a mean this far away is missed only if the interval does not cover it.
+        label: what is tested, for the report and the message.
+    """
+    sample = np.asarray(values, float)
+    n = len(sample)
+    if not np.all((sample >= low) & (sample <= high)):
+        raise AssertionError(f"{label}: a value is outside of its bounds [{low}, {high}]")
+    interval = confidence_sequence(sample, low, high, alpha)
+    lower, upper = interval.lower.item(), interval.upper.item()
+    _assert_power(upper - lower, detects, n)
+    half_width = 0.5 * (upper - lower)
+    _judge("bounded mean", label, n, abs(expected - 0.5 * (upper + lower)), half_width, alpha, detects)
+
+
+# --- sequential tests ----------------------------------------------------------------------------------
+
+
+class Sequence(NamedTuple):
+    """Stages of a sequential test whose false-alarm probability is at most `alpha` in total.
+
+    A stage draws anew. With p-value q it fails if q <= beta, passes if q > gamma + beta, and otherwise the
+    next stage has `factor` times as many draws and beta / gamma in the place of beta; the last one passes. A
+    correct program reaches stage i with probability gamma^(i - 1) and fails there with beta / gamma^(i - 1),
+    beta = alpha / n_stages in all of them together: alpha.
+
+    Attributes:
+        alpha: false-alarm probability of all stages together.
+        n_stages: at most so many.
+        factor: growth of the number of draws from stage to stage.
+
+    Source: A. Gandy and J. Scott (2020), Unit testing for MCMC and other Monte Carlo methods, algorithm 1.
+    """
+
+    alpha: float = ALPHA
+    n_stages: int = 4
+    factor: int = 4
+
+    @property
+    def gamma(self) -> float:
+        """Probability with which a correct program goes on to the next stage."""
+        return float((self.alpha / self.n_stages) ** (1.0 / self.n_stages))
+
+    def betas(self) -> list[float]:
+        """Levels of the stages."""
+        return [self.alpha / self.n_stages / self.gamma**stage for stage in range(self.n_stages)]
+
+    def run(self, p_value: Callable[[int, int], float], n: int) -> tuple[bool, list[int], float, float]:
+        """Runs the stages; returns whether it passed, draws of each stage, the last p-value and its level."""
+        sizes = []
+        for stage, beta in enumerate(self.betas()):
+            sizes.append(n * self.factor**stage)
+            q = float(p_value(sizes[-1], stage))
+            if not q > beta:
+                return False, sizes, q, beta
+            if q > self.gamma + beta:
+                break
+        return True, sizes, q, beta
+
+    def found(self, n: int, n_statistics: int = 1) -> float:
+        """Difference of distribution functions found with probability 0.999 by the band of each stage."""
+        last = self.n_stages - 1
+        widths = []
+        for stage, beta in enumerate(self.betas()):
+            size = n * self.factor**stage
+            level = (beta if stage == last else self.gamma + beta) / n_statistics
+            widths.append(dkw_half_width(size, level) + dkw_half_width(size, MISS / self.n_stages))
+        return max(widths)
+
+
+def assert_sequential(
+    p_value: Callable[[int, int], float],
+    n: int,
+    *,
+    detects: float,
+    n_statistics: int = 1,
+    sequence: Sequence | None = None,
+    label: str = "",
+) -> None:
+    """Asserts a hypothesis by a sequential test: small samples first, larger ones only in doubt.
+
+    Args:
+        p_value: maps (number of draws, stage from 0) to a p-value of fresh draws, independent of those of
+            other stages; of several statistics, the smallest p-value times their number.
+        n: draws of the first stage.
+        detects: difference of distribution functions that is found with probability 0.999.
+        n_statistics: number of statistics of which `p_value` takes the smallest.
+        sequence: stages and levels.
+        label: what is tested, for the report and the message.
+    """
+    stages = sequence or Sequence()
+    _assert_power(stages.found(n, n_statistics), detects, n)
+    _, sizes, q, beta = stages.run(p_value, n)
+    evidence = abs(np.log10(max(q, 1e-300))) if q == q else np.inf
+    _judge("sequential", label, sizes, evidence, -np.log10(beta), stages.alpha, detects)
+
+
+def uniform_p_value(values: ArrayLike) -> float:
+    """Bound of the p-value of independent values being uniform on (0, 1), from the same band as `assert_uniform`."""
+    return min(1.0, float(2.0 * np.exp(-2.0 * len(np.asarray(values)) * _distance_from_uniform(values) ** 2)))
+
+
+def mean_p_value(values: ArrayLike) -> float:
+    """Smallest p-value of columns [draw, function] of variance 1 having mean 0, times the number of columns."""
+    statistic, _, n_functions = _largest_z(values)
+    return min(1.0, float(2.0 * n_functions * stats.norm.sf(statistic)))
+
+
+# --- shared --------------------------------------------------------------------------------------------
+
+
 def legendre(uniforms: ArrayLike, n_degrees: int = 4) -> np.ndarray:
     """Legendre polynomials of degree 1, ..., n_degrees, orthonormal under the uniform law [draw, degree]."""
     argument = 2.0 * np.asarray(uniforms, float) - 1.0
@@ -139,55 +246,49 @@ def legendre(uniforms: ArrayLike, n_degrees: int = 4) -> np.ndarray:
 @contextmanager
 def expecting_failure() -> Iterator[None]:
     """Marks assertions on a program known to be wrong, which must fail and cost no false alarm."""
-    global _uncharged
-    _uncharged = True
+    ledger.charging = False
     try:
         yield
     finally:
-        _uncharged = False
+        ledger.charging = True
+
+
+def _distance_from_uniform(values: ArrayLike) -> float:
+    ordered = np.sort(np.asarray(values, float))
+    if not np.all((ordered >= 0.0) & (ordered <= 1.0)):
+        return 1.0
+    ranks = np.arange(len(ordered) + 1) / len(ordered)
+    return float(max(np.max(ranks[1:] - ordered), np.max(ordered - ranks[:-1])))
+
+
+def _largest_z(values: ArrayLike) -> tuple[float, int, int]:
+    table = np.asarray(values, float)
+    table = table.reshape(len(table), -1)
+    n, n_functions = table.shape
+    if n < 10_000:
+        raise ValueError(f"a z test at five standard errors needs 10000 draws for its normal tail, got {n}")
+    statistics = np.abs(table.mean(axis=0)) * np.sqrt(n)
+    return float(np.max(np.where(np.isfinite(statistics), statistics, np.inf))), n, n_functions
 
 
 def _assert_power(found: float, detects: float, n: int) -> None:
     if found > detects:
         raise ValueError(
-            f"{n} draws find a discrepancy of {found:.4f}, not the declared {detects}: draw more"
+            f"{n} draws find a discrepancy of {found:.4g}, not the declared {detects}: draw more"
         )
 
 
 def _judge(
-    rule: str, label: str, n: int, statistic: float, threshold: float, alpha: float, detects: float
+    rule: str,
+    label: str,
+    n: int | list[int],
+    statistic: float,
+    threshold: float,
+    alpha: float,
+    detects: float,
 ) -> None:
-    test = os.environ.get("PYTEST_CURRENT_TEST", "").split(" ")[0]
-    if not _uncharged:
-        _charge(test, alpha)
-        _report([test, label, rule, n, f"{statistic:.6g}", f"{threshold:.6g}", alpha, detects])
+    ledger.record(label, rule, n, statistic, threshold, alpha, detects)
     assert statistic <= threshold, (
-        f"{label or test}: {rule} statistic {statistic:.5g} exceeds {threshold:.5g} "
+        f"{label or ledger.current_test()}: {rule} statistic {statistic:.5g} exceeds {threshold:.5g} "
         f"(n = {n}, false-alarm probability {alpha:g})"
     )
-
-
-def _charge(test: str, alpha: float) -> None:
-    name = Path(test.split("::")[0]).name
-    if name not in DECLARED:
-        raise ValueError(
-            f"{name or 'this file'} has no allowance of stochastic assertions: declare it in levels.py"
-        )
-    _charged[name] += 1
-    if alpha > ALPHA:
-        raise ValueError(f"level {alpha:g} exceeds the declared {ALPHA:g} of one assertion")
-    if _charged[name] > DECLARED[name]:
-        raise ValueError(f"{name} makes more than its {DECLARED[name]} declared stochastic assertions")
-
-
-def _report(row: list[object]) -> None:
-    target = os.environ.get("AUXMC_STATISTICAL_REPORT")
-    if target is None:
-        return
-    path = Path(target)
-    is_new = not path.exists()
-    with path.open("a", newline="") as file:
-        writer = csv.writer(file)
-        if is_new:
-            writer.writerow(["test", "label", "rule", "n", "statistic", "threshold", "alpha", "detects"])
-        writer.writerow(row)

@@ -1,19 +1,31 @@
 """The statistical assertions themselves, and the sum of their levels."""
 
+import csv
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from tests.statistical import ledger
+from tests.statistical.ledger import DEEP
 from tests.statistical.levels import (
     ALPHA,
     DECLARED,
     TOTAL_LEVEL,
+    Sequence,
     assert_at_least,
+    assert_bounded_mean,
+    assert_sequential,
     assert_standard_mean,
     assert_uniform,
     dkw_half_width,
     expecting_failure,
     legendre,
+    mean_p_value,
     seed_for,
+    uniform_p_value,
 )
 
 N = 100_000
@@ -23,8 +35,16 @@ def _rng(name: str) -> np.random.Generator:
     return np.random.default_rng(seed_for(name))
 
 
-def test_the_sum_of_all_levels_is_within_the_allowance_of_a_run() -> None:
-    assert sum(DECLARED.values()) * ALPHA <= TOTAL_LEVEL
+@pytest.mark.parametrize("part", [DECLARED, DEEP])
+def test_the_sum_of_all_levels_is_within_the_allowance_of_a_run(part: dict[str, int]) -> None:
+    assert math.fsum(number * ALPHA for number in part.values()) <= TOTAL_LEVEL
+
+
+def test_every_file_with_an_allowance_exists_and_no_file_is_in_both_parts() -> None:
+    folder = Path(__file__).parent
+    assert not set(DECLARED) & set(DEEP)
+    assert [name for name in DECLARED if not (folder / name).exists()] == []
+    assert [name for name in DEEP if not (folder / "deep" / name).exists()] == []
 
 
 def test_half_widths_are_those_of_the_specification() -> None:
@@ -75,3 +95,110 @@ def test_legendre_functions_are_orthonormal() -> None:
     values = legendre(midpoints, 7)
     np.testing.assert_allclose(values.T @ values / 20_000, np.eye(7), atol=1e-6)
     np.testing.assert_allclose(values.mean(axis=0), 0.0, atol=1e-6)
+
+
+def test_means_of_bounded_values_pass_and_the_declared_difference_fails() -> None:
+    rare = _rng("levels/bounded").uniform(size=N) < 0.01
+    assert_bounded_mean(rare, 0.0, 1.0, 0.01, detects=0.006)
+    with expecting_failure(), pytest.raises(AssertionError, match="exceeds"):
+        assert_bounded_mean(rare, 0.0, 1.0, 0.016, detects=0.006)
+    with expecting_failure(), pytest.raises(AssertionError, match="outside of its bounds"):
+        assert_bounded_mean(rare, 0.0, 0.5, 0.01, detects=0.006)
+    with pytest.raises(ValueError, match="draw more"):
+        assert_bounded_mean(rare[:1000], 0.0, 1.0, 0.01, detects=0.001)
+
+
+# --- sequential tests ----------------------------------------------------------------------------------
+
+
+def _uniform_p_values(rng: np.random.Generator) -> Iterator[float]:
+    while True:
+        yield from rng.uniform(size=100_000)
+
+
+@pytest.mark.parametrize("n_stages", [2, 4, 7])
+def test_a_sequential_test_keeps_its_level(n_stages: int) -> None:
+    """With exactly uniform p-values the level is met with equality: one in a hundred fails."""
+    p_values = _uniform_p_values(_rng(f"levels/sequence/{n_stages}"))
+    sequence = Sequence(alpha=0.01, n_stages=n_stages)
+    failed = [not sequence.run(lambda n, stage: next(p_values), 1)[0] for _ in range(N)]
+    assert_bounded_mean(failed, 0.0, 1.0, 0.01, detects=0.006)
+
+
+def test_stages_of_the_specification() -> None:
+    sequence = Sequence(alpha=2e-7, n_stages=4)
+    assert sequence.betas()[0] == pytest.approx(5e-8)
+    assert sequence.gamma == pytest.approx(0.015, abs=5e-4)
+    asked = []
+
+    def doubtful(n: int, stage: int) -> float:
+        asked.append((n, stage))
+        return 0.5 * sequence.gamma
+
+    assert sequence.run(doubtful, 1000)[1] == [1000, 4000, 16_000, 64_000]
+    assert asked == [(1000, 0), (4000, 1), (16_000, 2), (64_000, 3)]
+
+
+def test_sequential_tests_find_what_they_promise_and_refuse_to_promise_more() -> None:
+    rng = _rng("levels/sequential")
+    assert_sequential(lambda n, stage: uniform_p_value(rng.uniform(size=n)), 50_000, detects=0.02)
+    with expecting_failure(), pytest.raises(AssertionError, match="exceeds"):
+        assert_sequential(
+            lambda n, stage: uniform_p_value(np.maximum(rng.uniform(size=n), 0.02)), 50_000, detects=0.02
+        )
+    with expecting_failure(), pytest.raises(AssertionError, match="exceeds"):
+        assert_sequential(lambda n, stage: np.nan, 50_000, detects=0.02)
+    with pytest.raises(ValueError, match="draw more"):
+        assert_sequential(lambda n, stage: 1.0, 1000, detects=0.02)
+
+
+def test_p_values_agree_with_the_thresholds_of_the_assertions() -> None:
+    n = 20_000
+    shift = dkw_half_width(n, 1e-4)
+    spaced = (np.arange(n) + 0.5) / n
+    assert uniform_p_value(np.maximum(spaced, shift)) == pytest.approx(1e-4, rel=0.05)
+    signs = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    assert mean_p_value(signs + 3.0 / np.sqrt(n)) == pytest.approx(0.0027, rel=0.01)
+    assert uniform_p_value(np.append(spaced, np.nan)) < 1e-300
+
+
+# --- the ledger ----------------------------------------------------------------------------------------
+
+
+def test_fresh_seeds_differ_and_are_those_of_their_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AUXMC_STATISTICAL_SEED", raising=False)
+    usual = seed_for("name")
+    monkeypatch.setenv("AUXMC_STATISTICAL_SEED", "first")
+    first = seed_for("name")
+    assert first != usual
+    assert seed_for("name") == first
+    monkeypatch.setenv("AUXMC_STATISTICAL_SEED", "second")
+    assert seed_for("name") not in (usual, first)
+
+
+def test_assertions_leave_a_row_each_with_seed_and_level(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("AUXMC_STATISTICAL_REPORT", str(tmp_path / "report.csv"))
+    monkeypatch.setenv("AUXMC_STATISTICAL_SEED", "a seed")
+    assert_uniform((np.arange(N) + 0.5) / N, label="evenly spaced")
+    with expecting_failure(), pytest.raises(AssertionError):
+        assert_uniform(np.zeros(N))
+    with (tmp_path / "report.csv").open() as file:
+        (row,) = csv.DictReader(file)
+    assert list(row) == ledger.COLUMNS
+    assert (row["seed"], row["label"], row["n"]) == ("a seed", "evenly spaced", str(N))
+    assert float(row["alpha"]) == ALPHA
+    assert "test_assertions_leave_a_row" in row["test"]
+
+
+def test_assertions_outside_of_an_allowance_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    evenly = (np.arange(N) + 0.5) / N
+    with pytest.raises(ValueError, match="exceeds the declared"):
+        assert_uniform(evenly, alpha=1e-3)
+    monkeypatch.setitem(ledger.DECLARED, "test_levels.py", 0)
+    with pytest.raises(ValueError, match="makes more than its 0"):
+        assert_uniform(evenly)
+    monkeypatch.delitem(ledger.DECLARED, "test_levels.py")
+    with pytest.raises(ValueError, match="no allowance"):
+        assert_uniform(evenly)

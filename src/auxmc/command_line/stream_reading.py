@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from auxmc.command_line.errors import CommandError
 from auxmc.command_line.stream_models import BadRow, NamedModel
-from auxmc.data.reading import DataError
 from auxmc.data.row_files import RowFile, bad_cell, open_rows, read_blocks
+from auxmc.data.tables import DataError
 
 __all__ = ["first_rows", "open_source", "read_checked"]
 

@@ -19,8 +19,8 @@ from auxmc.command_line.stream_display import ModelStatus, Status, describe_chan
 from auxmc.command_line.stream_folder import RunFolder
 from auxmc.command_line.stream_reading import read_checked
 from auxmc.command_line.stream_setup import StreamSetup, make_estimators, prepare
-from auxmc.data.reading import DataError
 from auxmc.data.row_store import RowStore
+from auxmc.data.tables import DataError
 from auxmc.diagnostics.change_points import DropDetector, change_points, chunk_scores
 from auxmc.engine.stream_files import Record
 from auxmc.engine.streaming import StreamRun, fetch_from, run_streams

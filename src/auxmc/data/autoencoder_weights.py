@@ -2,12 +2,10 @@
 
 A file of weights is an .npz with, for a layer, a matrix W [inputs, outputs] and a vector b [outputs] or [1, outputs]:
 
-| arrays | from, to |
-|---|---|
-| `decoder_W0`, `decoder_b0`; `decoder_W2`, `decoder_b2`; `decoder_W4`, `decoder_b4` | latent, hidden, hidden, pixels |
-| `encoder_h_W0`, `encoder_h_b0`; `encoder_h_W2`, `encoder_h_b2` | pixels, hidden, hidden |
-| `encoder_mean_W0`, `encoder_mean_b0` | hidden, latent |
-| `encoder_std_W0`, `encoder_std_b0` | hidden, latent: the log of the standard deviation |
+* `decoder_W0`, `decoder_b0`; `decoder_W2`, `decoder_b2`; `decoder_W4`, `decoder_b4`: latent to hidden, hidden, pixels;
+* `encoder_h_W0`, `encoder_h_b0`; `encoder_h_W2`, `encoder_h_b2`: pixels to hidden, hidden;
+* `encoder_mean_W0`, `encoder_mean_b0`: hidden to latent;
+* `encoder_std_W0`, `encoder_std_b0`: hidden to latent, the log of the standard deviation.
 
 Numbers count non-linearities too, hence 0, 2, 4. The published weights are four files, `decoder_params.npz` and so on,
 with arrays W0, b0, ...; a folder of four such files is understood as well.
@@ -25,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auxmc.data.published import PublishedFile, local_file, published_file
-from auxmc.data.reading import DataError
+from auxmc.data.tables import DataError
 
 __all__ = [
     "MODELS",

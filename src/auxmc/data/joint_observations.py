@@ -9,8 +9,8 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from auxmc.data.reading import DataError
 from auxmc.data.skeleton import JOINT_NAMES
+from auxmc.data.tables import DataError
 
 __all__ = ["COLUMNS", "N_VIEWS", "read_joint_observations"]
 

@@ -7,16 +7,10 @@ In the frame of the clips x points forward, y up and z to the right of the body,
 
 How clip joints feed our nodes:
 
-| clip | node | channels |
-|---|---|---|
-| root, its heading removed | hips | x y z |
-| chest | spine | x y z |
-| neck | head | x y z |
-| shoulders, turned from hanging to sideways arms | arms | x y z |
-| elbows | forearms | y |
-| hips | up-legs | x y z |
-| knees | legs | x |
-| ankles | feet | x y z |
+* root, its heading removed: hips, channels x, y, z;
+* chest: spine, x, y, z; neck: head, x, y, z;
+* shoulders, turned from hanging to sideways arms: arms, x, y, z; elbows: forearms, y;
+* hips: up-legs, x, y, z; knees: legs, x; ankles: feet, x, y, z.
 
 Shoulders (collar bones), twists of forearms (x), hands and toe bases have no counterpart: their angles are zero
 here, and `SPREADS` says how much a prior should let them vary. Heading, the turn about the vertical, is removed
@@ -31,8 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from auxmc.data.reading import DataError
 from auxmc.data.skeleton import N_ANGLES, NODES, channel_index
+from auxmc.data.tables import DataError
 
 __all__ = [
     "HEADING_SPREAD",

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from auxmc.data.body_proportions import log_length_law
 from auxmc.data.published import PublishedFile, published_file
-from auxmc.data.reading import DataError
 from auxmc.data.skeleton import N_ANGLES, N_BONES
+from auxmc.data.tables import DataError
 
 __all__ = ["N_LAYERS", "PRIORS", "PosePrior", "pose_prior_files", "read_pose_prior"]
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auxmc.data.tables import (
-    DataError,
     Table,
     as_number,
     as_numbers,
@@ -24,7 +23,7 @@ from auxmc.data.tables import (
     read_table,
 )
 
-__all__ = ["DataError", "LabelledData", "read_labelled", "read_matrix"]
+__all__ = ["LabelledData", "read_labelled", "read_matrix"]
 
 
 class LabelledData(NamedTuple):

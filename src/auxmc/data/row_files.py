@@ -16,7 +16,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pa_parquet
 from numpy.typing import NDArray
 
-from auxmc.data.reading import DataError
+from auxmc.data.tables import DataError
 
 __all__ = ["ROW_FILES", "RowFile", "array_blocks", "bad_cell", "open_rows", "read_blocks"]
 

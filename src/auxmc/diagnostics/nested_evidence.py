@@ -7,13 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-__all__ = ["ESTIMATORS", "SHRINKAGE", "NestedEvidence", "log_masses", "nested_evidence"]
+__all__ = ["ESTIMATORS", "SHRINKAGE", "NestedEvidence", "log_masses", "log_terms", "nested_evidence"]
 
-ESTIMATORS = ("lower", "lebesgue", "upper")
-"""Riemann sums from below and above, and the sum over likelihood levels."""
+ESTIMATORS = ("lower", "lebesgue", "upper", "trapezoid")
+"""Riemann sums from below and above, the sum over likelihood levels, and the mean of the first and the third."""
 
-SHRINKAGE = ("exponential", "mean")
-"""Prior mass after k steps with M live points: exp(-k / M), or its expectation (M / (M + 1))^k."""
+SHRINKAGE = ("exponential", "mean", "unbiased")
+"""Prior mass after k steps with M live points: exp(-k / M), its expectation (M / (M + 1))^k, or (1 - 1 / M)^k, with
+which the upper sum with the live points' share is an unbiased estimate under exact constrained draws."""
 
 Float64Array = NDArray[np.float64]
 
@@ -47,7 +48,13 @@ def log_masses(n_dead: int, n_live: int, shrinkage: str = "exponential") -> Floa
         raise ValueError(f"shrinkage must be one of {', '.join(SHRINKAGE)}, got {shrinkage!r}")
     if n_live < 1:
         raise ValueError(f"n_live must be at least 1, got {n_live}")
-    rate = 1.0 / n_live if shrinkage == "exponential" else math.log1p(1.0 / n_live)
+    if shrinkage == "unbiased" and n_live < 2:
+        raise ValueError(f"n_live must be at least 2 for unbiased masses, which vanish with {n_live}")
+    rate = {
+        "exponential": 1.0 / n_live,
+        "mean": math.log1p(1.0 / n_live),
+        "unbiased": -math.log1p(-1.0 / max(n_live, 2)),
+    }[shrinkage]
     return -rate * np.arange(n_dead + 1, dtype=np.float64)
 
 
@@ -85,29 +92,68 @@ def nested_evidence(
         raise ValueError(
             "log_likelihoods must not decrease: they are of dead points in the order of their death"
         )
-    if estimator not in ESTIMATORS:
-        raise ValueError(f"estimator must be one of {', '.join(ESTIMATORS)}, got {estimator!r}")
-    masses = log_masses(dead.size + 1, n_live, shrinkage)
-    widths = {
-        "lower": _log_difference(masses[1:-1], masses[2:]),
-        "upper": _log_difference(masses[:-2], masses[1:-1]),
-    }
-    # By parts the sum over levels is the lower sum with the last point's whole mass.
-    widths["lebesgue"] = widths["lower"].copy()
-    widths["lebesgue"][-1] = masses[-2]
-    terms = dead + widths[estimator]
-    values = dead
-    if live_log_likelihoods is not None:
-        live = np.asarray(live_log_likelihoods, dtype=np.float64)
-        left = masses[-1] if estimator == "lower" else masses[-2]
-        terms = np.concatenate([terms, live + left - math.log(live.size)])
-        values = np.concatenate([dead, live])
+    live = None if live_log_likelihoods is None else np.asarray(live_log_likelihoods, dtype=np.float64)
+    terms = log_terms(dead, n_live, live, estimator=estimator, shrinkage=shrinkage)
+    values = dead if live is None else np.concatenate([dead, live])
     total = float(logsumexp(terms))
     log_weights = terms - total
     weights = np.exp(log_weights)
     information = float(np.sum(weights[weights > 0.0] * values[weights > 0.0]) - total)
     information = max(information, 0.0)
     return NestedEvidence(total, math.sqrt(information / n_live), information, log_weights)
+
+
+def log_terms(
+    log_likelihoods: ArrayLike,
+    n_live: int,
+    live_log_likelihoods: ArrayLike | None = None,
+    *,
+    estimator: str = "lower",
+    shrinkage: str = "exponential",
+) -> Float64Array:
+    """Logs of the terms whose sum is the evidence, for many runs at once.
+
+    Args:
+        log_likelihoods: as in `nested_evidence` [..., dead point].
+        n_live: as there.
+        live_log_likelihoods: of the points alive at the end of each run [..., live point].
+        estimator: one of ESTIMATORS.
+        shrinkage: one of SHRINKAGE.
+
+    Returns:
+        Likelihood times mass [..., dead point], live points after them where they count, in nats.
+
+    Raises:
+        ValueError: there is no such estimator or shrinkage, or no live point.
+
+    Must hold: with ideal constrained draws the terms of "upper" and "unbiased", live points included, add up to the
+    evidence in expectation, after any number of dead points.
+
+    Tested in tests/unit/diagnostics/test_nested_evidence.py and tests/statistical/test_evidence_estimators.py.
+    """
+    if estimator not in ESTIMATORS:
+        raise ValueError(f"estimator must be one of {', '.join(ESTIMATORS)}, got {estimator!r}")
+    dead = np.asarray(log_likelihoods, dtype=np.float64)
+    masses = log_masses(dead.shape[-1] + 1, n_live, shrinkage)
+    lower = _log_difference(masses[1:-1], masses[2:])
+    upper = _log_difference(masses[:-2], masses[1:-1])
+    # By parts the sum over levels is the lower sum with the last point's whole mass.
+    levels = np.append(lower[:-1], masses[-2])
+    widths, left = {
+        "lower": (lower, masses[-1]),
+        "upper": (upper, masses[-2]),
+        "lebesgue": (levels, masses[-2]),
+        "trapezoid": (_log_middle(lower, upper), _log_middle(masses[-1], masses[-2])),
+    }[estimator]
+    terms = np.asarray(dead + widths, dtype=np.float64)
+    if live_log_likelihoods is None:
+        return terms
+    live = np.asarray(live_log_likelihoods, dtype=np.float64)
+    return np.concatenate([terms, live + left - math.log(live.shape[-1])], axis=-1)
+
+
+def _log_middle(first: ArrayLike, second: ArrayLike) -> Float64Array:
+    return np.asarray(np.logaddexp(first, second) - math.log(2.0), dtype=np.float64)
 
 
 def _log_difference(larger: Float64Array, smaller: Float64Array) -> Float64Array:

@@ -24,13 +24,15 @@ class Progress:
         self._begin = 0.0
         self._total = 0
         self._resumed = 0
+        self._what = "iterations"
 
-    def start(self, total: int, done: int, compile_s: float) -> None:
-        """Announces a run of `total` iterations of which `done` were taken from a checkpoint."""
-        self._total, self._resumed, self._begin = total, done, time.monotonic()
+    def start(self, total: int, done: int, compile_s: float, what: str = "iterations") -> None:
+        """Announces a run of `total` iterations, or of `what` else, of which `done` were taken from a checkpoint."""
+        self._total, self._resumed, self._begin, self._what = total, done, time.monotonic(), what
         self._last = -float("inf")
+        compiled = f", compiled in {compile_s:.1f} s" if compile_s else ""
         resumed = f", resumed at {done}" if done else ""
-        self._print(f"{total} iterations, compiled in {compile_s:.1f} s{resumed}")
+        self._print(f"{total} {what}{compiled}{resumed}")
 
     def advance(self, done: int, run_s: float) -> None:
         """Reports `done` finished iterations after `run_s` seconds of running."""
@@ -41,7 +43,7 @@ class Progress:
         fraction = (done - self._resumed) / max(1, self._total - self._resumed)
         left_s = (now - self._begin) * (1 - fraction) / max(fraction, 1e-9)
         left = f", about {left_s:.0f} s left" if done < self._total else f", done in {run_s:.1f} s"
-        self._print(f"{done} of {self._total} iterations ({100 * done / self._total:.0f} %){left}")
+        self._print(f"{done} of {self._total} {self._what} ({100 * done / self._total:.0f} %){left}")
 
     def say(self, text: str) -> None:
         """Prints one line about something that is not an iteration."""

@@ -155,7 +155,13 @@ def run_streams(
     Raises:
         ValueError: there is no estimator or no row at all, a size is not positive, or the store has fewer rows than
             the checkpoint.
+        RuntimeError: JAX has 32-bit floats, in which a log evidence of many rows has no nats left.
     """
+    if not jax.config.read("jax_enable_x64"):
+        raise RuntimeError(
+            "evidences are summed in float64: call auxmc.engine.runtime.configure('cpu'), or "
+            "jax.config.update('jax_enable_x64', True), before the first array is made"
+        )
     if not streams:
         raise ValueError("there is no estimator to run")
     if capacity < 1 or min((*chunk_sizes.first, chunk_sizes.later)) < 1:

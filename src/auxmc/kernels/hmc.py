@@ -75,7 +75,7 @@ def hamiltonian_monte_carlo(
     Raises:
         ValueError: dim or a number of steps is not positive, or these are out of order.
 
-    Source: PhD thesis, section 4.6 (potential energy of the inputs) and Algorithm 3 of its chapter 2.
+    Source: PhD thesis, Algorithm 6, and section 4.6 for the potential energy of inputs; MSc thesis, Algorithm 2.
 
     >>> kernel = hamiltonian_monte_carlo(lambda x: -0.5 * jnp.sum(x**2), 0.1, (5, 10), dim=2)
     >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(2)))

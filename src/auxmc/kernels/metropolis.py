@@ -91,7 +91,7 @@ def random_walk_metropolis(log_density: Callable[[Array], Array], scale: Array |
     Raises:
         ValueError: dim is not positive.
 
-    Source: PhD thesis, Algorithm 1 with a symmetric proposal.
+    Source: PhD thesis, Algorithm 2, and MSc thesis, Algorithm 1, with a symmetric proposal.
 
     >>> kernel = random_walk_metropolis(lambda x: -0.5 * jnp.sum(x**2), 0.5, dim=2)
     >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(2)))
@@ -126,7 +126,7 @@ def metropolis_independence(
     Returns:
         Kernel on MetropolisState, whose `log_density` is the log weight, with MetropolisInfo.
 
-    Source: PhD thesis, Algorithm 1 with q(x'|x) = q(x').
+    Source: PhD thesis, Algorithm 2 with q(x'|x) = q(x').
     """
 
     def init(position: Array) -> MetropolisState:

@@ -90,8 +90,8 @@ def nested_updating(
         settings: see `UpdatingSettings`.
 
     Returns:
-        Stream with `UpdatingRecord`s; the log weights of its state are all the log evidence. The estimate is
-        consistent as live points and moves become many.
+        Stream whose records are of type `UpdatingRecord`; the log weights of its state are all the log evidence. The
+        estimate is consistent as live points and moves become many.
 
     Raises:
         ValueError: a setting is outside its range.

@@ -115,7 +115,7 @@ def pseudo_marginal_metropolis(estimator: Estimator, scale: Array | float, dim: 
     Raises:
         ValueError: dim is not positive.
 
-    Source: PhD thesis, Algorithm 6 and Eq. 3.11.
+    Source: PhD thesis, Algorithm 8 and Eq. 3.11.
     """
     _check_dim(dim)
 
@@ -158,7 +158,7 @@ def auxiliary_pseudo_marginal(
     Returns:
         Kernel on PseudoMarginalState with `init(key, position)`; the info adds up both updates.
 
-    Source: PhD thesis, section 3.5.
+    Source: PhD thesis, Algorithm 9 and section 3.5.
     """
 
     def draw(key: Array) -> tuple[Any, Any]:
@@ -181,7 +181,7 @@ def auxiliary_pseudo_marginal(
 def independence_auxiliary(estimator: Estimator) -> Update:
     """Metropolis independence update of u: fresh u ~ rho, one density estimate, x and its cache fixed.
 
-    Source: PhD thesis, section 3.5 (APM MI).
+    Source: PhD thesis, Algorithm 10 and section 3.5 (APM MI).
     """
 
     def draw(key: Array) -> _AuxiliaryProposal:

@@ -11,7 +11,8 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from auxmc.data.reading import DataError, read_matrix
+from auxmc.data.reading import read_matrix
+from auxmc.data.tables import DataError
 
 __all__ = [
     "DATA_VARIABLE",

@@ -107,7 +107,7 @@ def positions(model: PoseModel, inputs: Array) -> Array:
 def generate(model: PoseModel, inputs: Array) -> Array:
     """Image coordinates without noise [constraint]: for each view all x, then all y.
 
-    Source: PhD thesis, Algorithm 12; Graham and Storkey 2017, section 10.3.
+    Source: PhD thesis, Algorithm 12; Graham and Storkey 2017, Algorithm 2 and section 10.3.
     """
     place = camera_place(split_inputs(model, inputs).camera)
     return project_joints(positions(model, inputs), place, model.views)

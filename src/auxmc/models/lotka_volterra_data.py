@@ -5,7 +5,8 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-from auxmc.data.reading import DataError, read_matrix
+from auxmc.data.reading import read_matrix
+from auxmc.data.tables import DataError
 
 __all__ = ["GENERATING_RATES", "MIN_STEPS", "POPULATIONS", "published_data", "read_populations"]
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.scipy.special import ndtr, ndtri
 
-__all__ = ["NARROW_AND_BROAD", "TWO_MODES", "ScalarMixture"]
+__all__ = ["NARROW_AND_BROAD", "NARROW_LEFT", "OVERLAPPING", "TWO_MODES", "ScalarMixture"]
 
 
 class ScalarMixture(NamedTuple):
@@ -80,4 +80,16 @@ NARROW_AND_BROAD = ScalarMixture((0.2, 0.8), (-4.8, 1.2), (0.25, 2.0))
 """A narrow mode beside a broad one, the target of figure C.2.
 
 Source: PhD thesis, figure C.2; parameters recovered from its curve.
+"""
+
+OVERLAPPING = ScalarMixture((0.6, 0.4), (0.5, -0.5), (0.5, 0.25))
+"""Two overlapping modes, the target of figures 2.3, 2.5 (times 0.75) and 2.10.
+
+Source: PhD thesis, section 2.1; parameters recovered from its curves.
+"""
+
+NARROW_LEFT = ScalarMixture((0.5, 0.5), (0.5, -0.5), (0.4, 0.2))
+"""Two modes of equal mass, the left one narrow: the target of figure 2.7.
+
+Source: PhD thesis, figure 2.7; parameters recovered from its curve.
 """

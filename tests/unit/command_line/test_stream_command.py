@@ -19,7 +19,7 @@ from auxmc.command_line import main, stream_session
 from auxmc.command_line.stream import SETTINGS
 from auxmc.command_line.stream_models import named_model
 from auxmc.command_line.stream_reading import open_source, read_checked
-from auxmc.data.reading import DataError
+from auxmc.data.tables import DataError
 from auxmc.kernels.running_laplace import RunningLaplaceSettings
 from auxmc.kernels.streaming import StreamSettings
 

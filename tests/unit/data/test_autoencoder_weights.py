@@ -14,7 +14,7 @@ from auxmc.data.autoencoder_weights import (
     read_training_curve,
     write_autoencoder,
 )
-from auxmc.data.reading import DataError
+from auxmc.data.tables import DataError
 
 SHAPES = {
     "decoder_W0": (2, 5), "decoder_b0": (5,), "decoder_W2": (5, 4), "decoder_b2": (4,),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from auxmc.data.grouped import RADON_COLUMNS, RADON_FILE, GroupedColumns, read_grouped
-from auxmc.data.reading import DataError
+from auxmc.data.tables import DataError
 
 COLUMNS = GroupedColumns("score", "school", ("hours",), ("funding",))
 HEADER = "school,hours,funding,score"

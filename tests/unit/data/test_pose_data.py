@@ -23,7 +23,6 @@ from auxmc.data.motion_clips import (
     with_heading,
 )
 from auxmc.data.pose_priors import read_pose_prior
-from auxmc.data.reading import DataError
 from auxmc.data.skeleton import (
     BONE_NAMES,
     DRAWN_BONES,
@@ -34,6 +33,7 @@ from auxmc.data.skeleton import (
     NODES,
     channel_index,
 )
+from auxmc.data.tables import DataError
 
 DATA = Path(pose_priors.__file__).parent
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "joints.csv"

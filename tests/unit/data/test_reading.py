@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from auxmc.data.reading import DataError, read_labelled, read_matrix
+from auxmc.data.reading import read_labelled, read_matrix
+from auxmc.data.tables import DataError
 
 GOOD = "a,b,class\n1,2,yes\n2,3.5,no\n3,-1e3,yes\n4,0,no\n"
 

@@ -6,22 +6,23 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from auxmc.diagnostics.nested_evidence import log_masses, nested_evidence
+from auxmc.diagnostics.nested_evidence import log_masses, log_terms, nested_evidence
 
 LEVELS = np.sort(np.random.default_rng(1).normal(scale=3.0, size=12))
 N_LIVE = 4
 
 
-@pytest.mark.parametrize("shrinkage", ["exponential", "mean"])
+@pytest.mark.parametrize("shrinkage", ["exponential", "mean", "unbiased"])
 def test_the_three_sums_are_those_of_their_definitions(shrinkage: str) -> None:
     likelihoods = np.exp(LEVELS)
-    ratio = math.exp(-0.25) if shrinkage == "exponential" else 0.8
+    ratio = {"exponential": math.exp(-0.25), "mean": 0.8, "unbiased": 0.75}[shrinkage]
     mass = ratio ** np.arange(14)
     np.testing.assert_allclose(np.exp(log_masses(13, N_LIVE, shrinkage)), mass)
     expected = {
         "lower": np.sum(likelihoods * (mass[1:13] - mass[2:14])),
         "upper": np.sum(likelihoods * (mass[:12] - mass[1:13])),
         "lebesgue": np.sum(np.diff(likelihoods, prepend=0.0) * mass[1:13]),
+        "trapezoid": np.sum(likelihoods * 0.5 * (mass[:12] - mass[2:14])),
     }
     found = {
         name: nested_evidence(LEVELS, N_LIVE, estimator=name, shrinkage=shrinkage).value for name in expected
@@ -41,6 +42,32 @@ def test_live_points_share_the_mass_that_is_left() -> None:
     assert found.value == pytest.approx(expected, rel=1e-12)
     assert len(found.log_weights) == 16
     assert logsumexp(found.log_weights) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_flat_likelihood_is_summed_to_the_whole_mass() -> None:
+    for shrinkage in ("exponential", "mean", "unbiased"):
+        ratio = math.exp(log_masses(1, N_LIVE, shrinkage)[1])
+        for estimator, whole in (("upper", 1.0), ("lower", ratio), ("trapezoid", 0.5 * (1.0 + ratio))):
+            found = nested_evidence(
+                np.zeros(7), N_LIVE, np.zeros(N_LIVE), estimator=estimator, shrinkage=shrinkage
+            )
+            assert found.value == pytest.approx(math.log(whole), abs=1e-13)
+
+
+def test_runs_side_by_side_are_those_one_by_one() -> None:
+    rng = np.random.default_rng(2)
+    dead, live = np.sort(rng.normal(size=(3, 9)), axis=1), 4.0 + rng.random((3, N_LIVE))
+    terms = log_terms(dead, N_LIVE, live, estimator="trapezoid", shrinkage="unbiased")
+    for row in range(3):
+        alone = nested_evidence(dead[row], N_LIVE, live[row], estimator="trapezoid", shrinkage="unbiased")
+        assert logsumexp(terms[row]) == pytest.approx(alone.value, abs=1e-13)
+
+
+def test_unbiased_masses_need_two_live_points() -> None:
+    with pytest.raises(
+        ValueError, match="n_live must be at least 2 for unbiased masses, which vanish with 1"
+    ):
+        log_masses(3, 1, "unbiased")
 
 
 def test_information_of_a_flat_likelihood_is_nothing() -> None:
@@ -66,5 +93,7 @@ def test_huge_likelihoods_do_not_overflow() -> None:
 def test_what_cannot_be_summed_is_refused(arguments: tuple[list[float], int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         nested_evidence(*arguments)
-    with pytest.raises(ValueError, match="estimator must be one of lower, lebesgue, upper, got 'middle'"):
+    with pytest.raises(
+        ValueError, match="estimator must be one of lower, lebesgue, upper, trapezoid, got 'middle'"
+    ):
         nested_evidence([1.0], 4, estimator="middle")

@@ -220,3 +220,8 @@ def test_what_cannot_be_run_is_refused() -> None:
         start(lambda first: iter([np.zeros((3, 5))]))
     with pytest.raises(ValueError, match="must not be larger than the later ones"):
         start(lambda first: iter(()), ChunkSizes((9,), 5))
+
+
+def test_single_precision_is_refused() -> None:
+    with jax.enable_x64(False), pytest.raises(RuntimeError, match="before the first array is made"):
+        run_stream(toy(), lambda first: iter(()), jax.random.key(0), n_columns=1)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from auxmc.data.reading import DataError
+from auxmc.data.tables import DataError
 from auxmc.diagnostics.log_evidence import log_evidence, weighted_moments
 from auxmc.engine.claims import judge, read_claims
 from auxmc.engine.config import PRESETS, SettingsError

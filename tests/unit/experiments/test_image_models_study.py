@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 from scipy.special import logsumexp
 
-from auxmc.data.reading import DataError
+from auxmc.data.tables import DataError
 from auxmc.engine.claims import judge, read_claims
 from auxmc.engine.config import SettingsError
 from auxmc.engine.lanes import RunContext

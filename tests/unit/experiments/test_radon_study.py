@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 from matplotlib.figure import Figure
 
-from auxmc.data.reading import DataError
+from auxmc.data.tables import DataError
 from auxmc.engine.claims import judge, read_claims
 from auxmc.engine.config import PRESETS, SettingsError
 from auxmc.engine.lanes import RunContext

@@ -12,7 +12,7 @@ from experiments.catalogue import ROOT, load_study, studies
 from experiments.report import figures as figures_module
 from experiments.report import numbers as numbers_module
 from experiments.report.claim_lines import claim_groups, explanation, strip, unexplained
-from experiments.report.code_index import code_index, numbered_algorithms
+from experiments.report.code_index import code_index
 from experiments.report.findings import Section, read_findings
 from experiments.report.front import document_of, read_front
 from experiments.report.markdown import ClaimNames
@@ -208,6 +208,9 @@ def test_the_same_words_mean_another_thesis_in_another_study() -> None:
     assert document_of(documents, "radon", "thesis fig 5.6").key == "phd-thesis"
     assert document_of(documents, "streaming_evidence", "thesis sec 5.3.1").key == "msc-thesis"
     assert document_of(documents, "lotka_volterra", "paper sec. 10.2").key == "implicit-models-paper"
+    assert document_of(documents, "foundations", "MSc thesis sec 3.2").key == "msc-thesis"
+    assert document_of(documents, "foundations", "PhD thesis fig 2.3").key == "phd-thesis"
+    assert document_of(documents, "foundations", "lecture slides").key == "lecture-slides"
     assert document_of(documents, "radon", "ours").key == "own"
 
 
@@ -258,14 +261,6 @@ def test_the_code_index_leads_to_an_algorithm_and_its_studies() -> None:
     assert module.studies == ("radon",)
     line = next(name.line for name in module.names if name.name == "gibbs_continuous_tempering")
     assert "def gibbs_continuous_tempering" in (ROOT / module.path).read_text().splitlines()[line - 1]
-
-
-def test_numbered_algorithms_are_read_from_docstrings() -> None:
-    found = numbered_algorithms(ROOT)
-    assert {a.number for a in found if a.document == "PhD thesis"} >= {1, 4, 5, 6, 7, 11, 12, 13, 14, 15}
-    gibbs = [a.name for a in found if (a.document, a.number) == ("PhD thesis", 14)]
-    assert gibbs == ["gibbs_continuous_tempering"]
-    assert {a.document for a in found} <= {"PhD thesis", "MSc thesis", "Graham and Storkey 2017"}
 
 
 def test_costs_are_summed_by_rule_and_missing_records_are_gaps(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from auxmc.approximations.mean_field import MeanFieldFits
-from auxmc.data.reading import DataError
+from auxmc.data.tables import DataError
 from auxmc.models.boltzmann import (
     in_diagonal_basis,
     mixture_moments,

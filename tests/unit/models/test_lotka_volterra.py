@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import integrate, optimize
 
-from auxmc.data.reading import DataError
+from auxmc.data.tables import DataError
 from auxmc.models.conditioned import ConditionedModel
 from auxmc.models.lotka_volterra import (
     LotkaVolterraModel,

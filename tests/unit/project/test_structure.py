@@ -14,11 +14,12 @@ SOURCE = ROOT / "src" / "auxmc"
 # What each layer may import, besides itself.
 ALLOWED = {
     "numerics": set(),
+    "sampling": {"numerics"},
     "diagnostics": {"numerics"},
     "data": set(),
     "approximations": {"numerics"},
     "models": {"numerics", "approximations", "data"},
-    "kernels": {"numerics", "models"},
+    "kernels": {"numerics", "models", "sampling"},
     "engine": {"kernels"},
     "plots": set(),
     "command_line": {"engine", "kernels", "models", "diagnostics", "data", "numerics"},

@@ -1,0 +1,45 @@
+"""Settings of the documentation: `make docs` builds it, and a warning is an error."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+project = "auxmc"
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon"]
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+html_theme = "furo"
+html_title = "auxmc"
+html_show_copyright = False
+html_show_sphinx = False
+myst_heading_anchors = 3
+
+autosummary_generate = True
+autosummary_ignore_module_all = False
+autodoc_typehints = "none"  # the signature has them
+napoleon_numpy_docstring = False
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+
+
+def _skip(app: Any, what: str, name: str, obj: Any, skip: bool, options: Sequence[str]) -> bool | None:
+    """Leaves out the automatic texts of named tuples' fields, which the class describes itself."""
+    del app, what, name, skip, options
+    return True if (getattr(obj, "__doc__", None) or "").startswith("Alias for field number") else None
+
+
+def _escape(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Lets docstrings write |x| and x* in mathematics, which are markup otherwise; code in backticks stays as it is."""
+    del app, what, name, obj, options
+    for place, line in enumerate(lines):
+        if not line.lstrip().startswith((">>>", "...", ":", "..")):
+            bullet, rest = re.match(r"(\s*(?:\* )?)(.*)", line).groups()
+            parts = rest.split("`")
+            parts[::2] = [re.sub(r"([|*])", r"\\\1", part) for part in parts[::2]]
+            lines[place] = bullet + "`".join(parts)
+
+
+def setup(app: Any) -> None:
+    """Connects the hooks above."""
+    app.connect("autodoc-skip-member", _skip)
+    app.connect("autodoc-process-docstring", _escape, priority=400)  # before napoleon adds markup of its own

@@ -1,0 +1,1 @@
+"""Study: the algorithms, worked examples and illustrations of the background chapters."""

@@ -1,0 +1,109 @@
+"""Random inputs of unit variance on the whole line, and maps that give them other laws.
+
+A generator whose inputs all have unit variance and no bounds is easy to step in: no move can leave the support, and one
+step size fits all. Source: PhD thesis, Table D.1 of appendix D.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.scipy.special import ndtr
+
+__all__ = ["INPUTS", "INPUT_MAPS", "InputDensity", "InputMap"]
+
+_LOGISTIC_RATE = math.pi / math.sqrt(3.0)
+_SECANT_RATE = 0.5 * math.pi
+
+
+class InputDensity(NamedTuple):
+    """Law of one input, with mean 0 and variance 1.
+
+    Attributes:
+        shorthand: as the thesis writes it.
+        log_density: elementwise, in nats.
+        cdf: distribution function, elementwise.
+    """
+
+    shorthand: str
+    log_density: Callable[[Array], Array]
+    cdf: Callable[[Array], Array]
+
+
+class InputMap(NamedTuple):
+    """Map of an input to a value of another law.
+
+    Attributes:
+        source: name of the input's law in `INPUTS`.
+        formula: the map, in plain text.
+        forward: maps inputs and the parameters of the law, in the order of `parameters`, to values, elementwise.
+        parameters: their names.
+        increasing: whether values rise with the input.
+    """
+
+    source: str
+    formula: str
+    forward: Callable[..., Array]
+    parameters: tuple[str, ...]
+    increasing: bool
+
+
+def _log_cosh(z: Array) -> Array:
+    return jnp.logaddexp(z, -z) - math.log(2.0)
+
+
+INPUTS: Mapping[str, InputDensity] = {
+    "normal": InputDensity(
+        "N(0, 1)", lambda u: -0.5 * jnp.square(u) - 0.5 * math.log(2.0 * math.pi), lambda u: ndtr(u)
+    ),
+    "logistic": InputDensity(
+        "Logistic(0, sqrt(3) / pi)",
+        lambda u: math.log(0.25 * _LOGISTIC_RATE) - 2.0 * _log_cosh(0.5 * _LOGISTIC_RATE * u),
+        lambda u: jax.nn.sigmoid(_LOGISTIC_RATE * u),
+    ),
+    "inverse cosh": InputDensity(
+        "InvCosh(0, 1)",
+        lambda u: -math.log(2.0) - _log_cosh(_SECANT_RATE * u),
+        lambda u: jnp.arctan(jnp.exp(_SECANT_RATE * u)) / _SECANT_RATE,
+    ),
+}
+"""Laws of inputs by name.
+
+Must hold: each integrates to 1 and has variance 1. Tested in tests/unit/models/test_input_maps.py.
+"""
+
+INPUT_MAPS: Mapping[str, InputMap] = {
+    "normal": InputMap("normal", "mu + sigma u", lambda u, mu, sigma: mu + sigma * u, ("mu", "sigma"), True),
+    "log-normal": InputMap(
+        "normal", "exp(mu + sigma u)", lambda u, mu, sigma: jnp.exp(mu + sigma * u), ("mu", "sigma"), True
+    ),
+    "exponential": InputMap(
+        "logistic",
+        "log(1 + exp(pi u / sqrt(3))) / rate",
+        lambda u, rate: jax.nn.softplus(_LOGISTIC_RATE * u) / rate,
+        ("rate",),
+        True,
+    ),
+    "uniform": InputMap(
+        "logistic",
+        "a + (b - a) / (1 + exp(pi u / sqrt(3)))",
+        lambda u, a, b: a + (b - a) * jax.nn.sigmoid(-_LOGISTIC_RATE * u),
+        ("a", "b"),
+        False,
+    ),
+    "half-Cauchy": InputMap(
+        "inverse cosh",
+        "gamma exp(pi u / 2)",
+        lambda u, gamma: gamma * jnp.exp(_SECANT_RATE * u),
+        ("gamma",),
+        True,
+    ),
+}
+"""Maps by the name of the law that they give, which is a name in `density_registry.DENSITIES`.
+
+Must hold: the distribution function of a value is that of its input, or 1 minus it where the map falls.
+Tested in tests/unit/models/test_input_maps.py.
+"""

@@ -1,0 +1,1 @@
+"""Draws without a Markov chain: transforms, rejection, weights, resampling."""

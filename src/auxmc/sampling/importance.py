@@ -1,0 +1,201 @@
+"""Importance sampling: averages over draws from another density, weighted by the ratio of the two.
+
+The proposal must be positive wherever the target is; where its tails are lighter, weights have no variance and nothing
+in a small sample shows it but the index of their tail.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from arviz_stats.base.array import array_stats
+from jax import Array
+from numpy.typing import ArrayLike, NDArray
+
+from auxmc.numerics.annealing import log_effective_size
+
+__all__ = [
+    "WeightSummary",
+    "WeightedDraws",
+    "effective_size",
+    "importance_draws",
+    "log_mean_weight",
+    "pareto_index",
+    "self_normalised_mean",
+    "summarise_weights",
+]
+
+# arviz_stats has no annotations.
+_arviz: Any = array_stats
+
+
+class WeightedDraws(NamedTuple):
+    """Draws from a proposal.
+
+    Attributes:
+        positions: [draw, ...].
+        log_weights: log target minus log proposal density there [draw], in nats.
+    """
+
+    positions: Array
+    log_weights: Array
+
+
+class WeightSummary(NamedTuple):
+    """What weights say about themselves.
+
+    Attributes:
+        log_normaliser: log of their mean, in nats; the mean is an unbiased estimate of the target's normaliser.
+        shares: the weights over their sum [draw].
+        effective_size: (sum w)^2 / sum w^2, in draws; between 1 and the number of draws. A large one is necessary and
+            not sufficient: mass that no draw has visited leaves no trace.
+        pareto_index: of the tail of the weights; above 0.7 averages are not to be trusted.
+    """
+
+    log_normaliser: float
+    shares: NDArray[np.float64]
+    effective_size: float
+    pareto_index: float
+
+
+def importance_draws(
+    key: Array,
+    log_target: Callable[[Array], Array],
+    draw: Callable[[Array], Array],
+    log_proposal: Callable[[Array], Array],
+    n: int,
+) -> WeightedDraws:
+    """Draws n times from a proposal and weighs the draws.
+
+    Args:
+        key: typed key, scalar.
+        log_target: maps a position [...] to a scalar in nats; need not be normalised.
+        draw: maps a key to a position drawn from the proposal.
+        log_proposal: normalised log density of the proposal, in nats.
+        n: number of draws, static.
+
+    Raises:
+        ValueError: n is not positive.
+
+    Must hold: the mean weight is the target's normaliser on average. Tested in
+    tests/unit/sampling/test_importance.py and tests/statistical/test_direct_sampling.py.
+
+    Source: PhD thesis, section 2.1.5.
+    """
+    if n < 1:
+        raise ValueError(f"n must be a positive whole number, got {n}")
+    positions = jax.vmap(draw)(jax.random.split(key, n))
+    return WeightedDraws(positions, jax.vmap(log_target)(positions) - jax.vmap(log_proposal)(positions))
+
+
+def log_mean_weight(log_weights: Array) -> Array:
+    """Log of the mean weight [...] of weights given by their logs [..., draw], in nats.
+
+    The mean itself is an unbiased estimate of the target's normaliser; its log is too low on average.
+
+    Must hold: adding a constant to the log weights adds it to the result. Tested in
+    tests/unit/sampling/test_importance.py.
+
+    Source: PhD thesis, section 2.1.5.
+    """
+    return jax.nn.logsumexp(log_weights, axis=-1) - math.log(log_weights.shape[-1])
+
+
+def self_normalised_mean(log_weights: Array, values: Array) -> Array:
+    """Weighted mean [...] of values [..., draw]: sum w f / sum w.
+
+    Args:
+        log_weights: [..., draw], in nats, up to any constant.
+        values: f at the draws [..., draw].
+
+    Returns:
+        Means [...]; NaN where all weights are zero. Consistent, with a bias in proportion to 1 / draws.
+
+    Must hold: a constant has itself for its mean; constants added to the log weights change nothing. Tested in
+    tests/unit/sampling/test_importance.py.
+
+    Source: PhD thesis, Eq. 2.15 with the factor 1 / N in the numerator (FN-IS-06).
+    """
+    return jnp.sum(jax.nn.softmax(log_weights, axis=-1) * values, axis=-1)
+
+
+def effective_size(log_weights: Array) -> Array:
+    """(sum w)^2 / sum w^2 [...] of weights given by their logs [..., draw], in draws.
+
+    Over the number of draws it is 1 / (1 + Var(w / mean w)); the slides leave out that number.
+
+    Must hold: between 1 and the number of draws, which it is where weights are equal; 0 where all are zero; constants
+    added to the log weights change nothing. Tested in tests/unit/sampling/test_importance.py.
+
+    Source: MSc thesis, Eq. 3.41; computed by `numerics.annealing.log_effective_size`.
+
+    >>> float(effective_size(jnp.zeros(4)))
+    4.0
+    """
+    rows = log_weights.reshape(-1, log_weights.shape[-1])
+    return jnp.exp(jax.vmap(log_effective_size)(rows)).reshape(log_weights.shape[:-1])
+
+
+def pareto_index(log_weights: ArrayLike) -> NDArray[np.float64]:
+    """Index of the generalised Pareto law fitted to the largest weights: they have moments of order below 1 / k.
+
+    Args:
+        log_weights: [..., draw], in nats, finite, at least 25 draws.
+
+    Returns:
+        k [...]; above 0.7 averages with these weights converge too slowly to be of use. Minus infinity where all of the
+        largest weights are equal; where they take a few values only it says nothing.
+
+    Raises:
+        ValueError: fewer than 25 draws, or a log weight is not finite.
+
+    Must hold: weights with a Pareto tail of index k give k. Tested in tests/unit/sampling/test_importance.py.
+
+    Source: Vehtari, Simpson, Gelman, Yao and Gabry 2024; computed by arviz_stats.
+    """
+    logs = np.asarray(log_weights, np.float64)
+    if logs.ndim == 0 or logs.shape[-1] < 25:
+        raise ValueError(
+            f"log_weights must have at least 25 draws on their last axis, got shape {logs.shape}"
+        )
+    if not np.all(np.isfinite(logs)):
+        raise ValueError("log_weights must be finite")
+    n = logs.shape[-1]
+    shifted = logs - logs.max(axis=-1, keepdims=True)
+    n_tail = int(min(0.2 * n, 3.0 * math.sqrt(n)))
+    level = np.all(np.partition(shifted, -n_tail, axis=-1)[..., -n_tail:] == 0.0, axis=-1)
+    # arviz_stats takes log likelihoods, minus the log weights, and refuses a tail of equal weights: any other has its
+    # place here.
+    usable = np.where(level[..., None], np.linspace(-1.0, 0.0, n), shifted)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.asarray(_arviz.psislw(-usable)[1], np.float64)
+    return np.where(level, -np.inf, found)
+
+
+def summarise_weights(log_weights: ArrayLike) -> WeightSummary:
+    """Normaliser, shares, effective size and tail index of one set of weights [draw].
+
+    Raises:
+        ValueError: not one axis of at least one draw; a log weight is NaN or plus infinity; or all weights are zero.
+
+    Must hold: shares sum to 1. Tested in tests/unit/sampling/test_importance.py.
+    """
+    logs = np.asarray(log_weights, np.float64)
+    if logs.ndim != 1 or logs.size == 0:
+        raise ValueError(f"log_weights must have one axis of at least one draw, got shape {logs.shape}")
+    if np.any(np.isnan(logs) | np.isposinf(logs)):
+        raise ValueError("log_weights must be below infinity and not NaN")
+    present = logs[np.isfinite(logs)]
+    if present.size == 0:
+        raise ValueError("all weights are zero: no draw of the proposal lies where the target is positive")
+    # Weights of zero are not in the tail: the index is that of the others, where there are enough.
+    index = float(pareto_index(present)) if present.size >= 25 else math.nan
+    return WeightSummary(
+        float(log_mean_weight(jnp.asarray(logs))),
+        np.asarray(jax.nn.softmax(jnp.asarray(logs))),
+        float(effective_size(jnp.asarray(logs))),
+        index,
+    )

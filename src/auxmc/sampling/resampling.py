@@ -1,0 +1,218 @@
+"""Resampling: particle numbers drawn in proportion to weights, by four schemes that differ in their spread.
+
+In every scheme the expected number of times that a particle is drawn is n times its share of the weights, which is all
+that unbiased estimates of an evidence need. Weights are given by their logs. Those that are not finite count as
+absent; where all are, nothing can be drawn in proportion and all particles count alike (the evidence of such particles
+is zero whatever is drawn).
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+__all__ = [
+    "SCHEMES",
+    "Resampled",
+    "multinomial_indices",
+    "residual_indices",
+    "sampling_importance_resampling",
+    "stratified_indices",
+    "systematic_indices",
+]
+
+
+# Relative rounding of weights: without an allowance for it an expected count of 1 would be 0.99999 and left to chance.
+_ROUNDING = 1e-10
+
+
+class Resampled(NamedTuple):
+    """Points drawn from weighted points.
+
+    Attributes:
+        positions: [draw, ...].
+        indices: which of the weighted points each is [draw], int32.
+    """
+
+    positions: Array
+    indices: Array
+
+
+def multinomial_indices(key: Array, log_weights: Array, n: int) -> Array:
+    """Draws n particle numbers independently of each other.
+
+    Args:
+        key: typed key, scalar.
+        log_weights: [particle], in nats.
+        n: number of draws, static.
+
+    Returns:
+        Particle numbers [n], int32.
+
+    Raises:
+        ValueError: log_weights is not one axis of at least one particle, or n is not positive.
+
+    Must hold: expected counts are n times the shares; counts sum to n; an absent particle is never drawn; adding a
+    constant to the log weights changes nothing. Tested in tests/unit/sampling/test_resampling.py and
+    tests/statistical/test_direct_sampling.py.
+
+    Source: Gordon, Salmond and Smith 1993; MSc thesis, section 3.4.
+
+    >>> multinomial_indices(jax.random.key(0), jnp.array([-jnp.inf, 0.0]), 3).tolist()
+    [1, 1, 1]
+    """
+    _check(log_weights, n)
+    return _invert(_shares(log_weights), jax.random.uniform(key, (n,), dtype=jnp.float64))
+
+
+def stratified_indices(key: Array, log_weights: Array, n: int) -> Array:
+    """Draws one number from each n-th part of the weights; counts vary less than those of independent draws.
+
+    Args:
+        key: typed key, scalar.
+        log_weights: [particle], in nats.
+        n: number of draws, static.
+
+    Returns:
+        Particle numbers [n] in rising order, int32.
+
+    Raises:
+        ValueError: log_weights is not one axis of at least one particle, or n is not positive.
+
+    Must hold: as `multinomial_indices`; besides, a count differs from its expectation by less than 2. Tested in the
+    same files.
+
+    Source: Kitagawa 1996.
+    """
+    _check(log_weights, n)
+    return _invert(_shares(log_weights), _strata(jax.random.uniform(key, (n,), dtype=jnp.float64)))
+
+
+def systematic_indices(key: Array, log_weights: Array, n: int) -> Array:
+    """As `stratified_indices`, with one uniform number for all parts.
+
+    Args:
+        key: typed key, scalar.
+        log_weights: [particle], in nats.
+        n: number of draws, static.
+
+    Returns:
+        Particle numbers [n] in rising order, int32.
+
+    Raises:
+        ValueError: log_weights is not one axis of at least one particle, or n is not positive.
+
+    Must hold: as `multinomial_indices`; besides, a count differs from its expectation by less than 1. Tested in the
+    same files.
+
+    Source: Kitagawa 1996.
+    """
+    _check(log_weights, n)
+    uniform = jax.random.uniform(key, (1,), dtype=jnp.float64)
+    return _invert(_shares(log_weights), _strata(jnp.broadcast_to(uniform, (n,))))
+
+
+def residual_indices(key: Array, log_weights: Array, n: int) -> Array:
+    """Takes the whole part of each expected count for certain, and draws what is left independently.
+
+    Args:
+        key: typed key, scalar.
+        log_weights: [particle], in nats.
+        n: number of draws, static.
+
+    Returns:
+        Particle numbers [n], int32: first those that are certain, in rising order.
+
+    Raises:
+        ValueError: log_weights is not one axis of at least one particle, or n is not positive.
+
+    Must hold: as `multinomial_indices`, expected counts to a relative 1e-10; besides, no count is below the whole part
+    of its expectation. Tested in the same files.
+
+    Source: Liu and Chen 1998.
+    """
+    _check(log_weights, n)
+    expected = n * _shares(log_weights)
+    certain = jnp.floor(expected * (1.0 + _ROUNDING))
+    ends = jnp.cumsum(certain)
+    slots = jnp.arange(n, dtype=jnp.float64)
+    taken = jnp.minimum(jnp.searchsorted(ends, slots, side="right"), log_weights.shape[0] - 1)
+    drawn = _invert(jnp.maximum(expected - certain, 0.0), jax.random.uniform(key, (n,), dtype=jnp.float64))
+    return jnp.where(slots < ends[-1], taken.astype(jnp.int32), drawn)
+
+
+SCHEMES: dict[str, Callable[[Array, Array, int], Array]] = {
+    "multinomial": multinomial_indices,
+    "stratified": stratified_indices,
+    "systematic": systematic_indices,
+    "residual": residual_indices,
+}
+"""All schemes by name, each a function of (key, log_weights, n)."""
+
+
+def sampling_importance_resampling(
+    key: Array,
+    positions: Array,
+    log_weights: Array,
+    n: int,
+    scheme: Callable[[Array, Array, int], Array] = multinomial_indices,
+) -> Resampled:
+    """Turns weighted points into points of equal weight.
+
+    Args:
+        key: typed key, scalar.
+        positions: draws from the proposal [particle, ...].
+        log_weights: log target minus log proposal density there [particle], in nats.
+        n: points to draw, with replacement; static.
+        scheme: one of `SCHEMES`.
+
+    Raises:
+        ValueError: positions and log_weights differ in length; or as in `multinomial_indices`.
+
+    Must hold: given the weighted points, the mean of a resampled point is their self-normalised mean; its law tends to
+    the target as their number grows, and is biased for any finite number. Tested in
+    tests/unit/sampling/test_resampling.py and tests/statistical/test_direct_sampling.py.
+
+    Source: Rubin 1988; lecture slides on Monte Carlo methods.
+    """
+    if positions.shape[:1] != log_weights.shape:
+        raise ValueError(
+            f"positions must have one row for each of the log_weights {log_weights.shape}, got {positions.shape}"
+        )
+    indices = scheme(key, log_weights, n)
+    return Resampled(positions[indices], indices)
+
+
+def _check(log_weights: Array, n: int) -> None:
+    if log_weights.ndim != 1 or log_weights.shape[0] == 0:
+        raise ValueError(
+            f"log_weights must have one axis of at least one particle, got shape {log_weights.shape}"
+        )
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise ValueError(f"n must be a positive whole number, got {n!r}")
+
+
+def _shares(log_weights: Array) -> Array:
+    logs = log_weights.astype(jnp.float64)
+    present = jnp.isfinite(logs)
+    logs = jnp.where(jnp.any(present), jnp.where(present, logs, -jnp.inf), 0.0)
+    return jax.nn.softmax(logs)
+
+
+def _strata(uniforms: Array) -> Array:
+    n = uniforms.shape[0]
+    heights = (jnp.arange(n, dtype=jnp.float64) + uniforms) / n
+    # Rounding can carry the last height to 1, above which there is no particle.
+    return jnp.minimum(heights, 1.0 - 2.0**-53)
+
+
+def _invert(masses: Array, heights: Array) -> Array:
+    """For each height in [0, 1) the first particle up to which the share of the masses exceeds it."""
+    cumulated = jnp.cumsum(masses)
+    total = cumulated[-1]
+    # Divided by its last entry, the sum ends at 1 exactly: no height is beyond the last particle that has a mass.
+    ends = cumulated / jnp.where(total > 0.0, total, 1.0)
+    found = jnp.searchsorted(ends, heights, side="right")
+    return jnp.minimum(found, masses.shape[0] - 1).astype(jnp.int32)

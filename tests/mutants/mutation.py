@@ -1,0 +1,71 @@
+"""What a mutation is: a kernel that is wrapped to be wrong, or a line of the source that is changed."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+__all__ = ["LAYERS", "SourceMutation", "WrappedMutation", "text_errors"]
+
+LAYERS = {
+    "L1": "structural facts of one update",
+    "L2": "exact transition matrices on few states",
+    "L3": "geometry of integrators",
+    "L4": "laws of the random numbers inside an update",
+    "L5": "invariance from exact draws",
+    "L9": "comparison with closed forms",
+    "L10": "estimates of the evidence",
+    "L11": "samplers that are biased by design",
+    "L15": "handling of failures",
+}
+"""Layers of checks that mutations are tagged with."""
+
+
+class WrappedMutation(NamedTuple):
+    """A kernel that is built right and then wrapped so that it is wrong.
+
+    Attributes:
+        component: what is broken.
+        what: what is wrong with it.
+        layer: layer that must fail.
+        check: runs that layer; its argument names the random numbers. Raises AssertionError if the layer notices.
+    """
+
+    component: str
+    what: str
+    layer: str
+    check: Callable[[str], None]
+
+
+class SourceMutation(NamedTuple):
+    """A change of the text of a module, and the tests that must fail then.
+
+    Attributes:
+        component: what is broken.
+        what: what is wrong with it.
+        module: path of the module inside the package, such as "kernels/hmc.py".
+        edits: pairs of a text that occurs exactly once in the module and what takes its place.
+        tests: the test, as a node id, that must notice in each layer. Without brackets an id stands for all cases
+            of the test, of which one at least must fail.
+        harmless: whether the change is right, so that all its tests must pass: one that fails asks for more than a
+            right law.
+        error: name of an exception, besides AssertionError, that counts as noticing.
+    """
+
+    component: str
+    what: str
+    module: str
+    edits: tuple[tuple[str, str], ...]
+    tests: Mapping[str, str]
+    harmless: bool = False
+    error: str = ""
+
+
+def text_errors(mutation: SourceMutation, text: str) -> list[str]:
+    """Why a mutation does not fit the text of its module, a sentence for each edit that does not."""
+    errors = []
+    for old, new in mutation.edits:
+        n = text.count(old)
+        if n != 1:
+            errors.append(f"{mutation.module}: the text occurs {n} times, not once: {old!r}")
+        elif old == new:
+            errors.append(f"{mutation.module}: the text is replaced by itself: {old!r}")
+    return errors

@@ -1,0 +1,223 @@
+"""Slice samplers that are wrapped to be wrong, and one that is unusual but right."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.elliptical_slice import elliptical_slice
+from auxmc.kernels.linear_slice import linear_slice, shrink_line
+from auxmc.kernels.reflective_slice import reflective_slice
+from auxmc.kernels.slice_core import Candidate, SliceInfo, SliceState, shrink_bracket
+from tests.mutants.layers import (
+    BuildKernel,
+    LogDensity,
+    bracket,
+    ellipse_cut,
+    height,
+    line,
+    square,
+    structure,
+)
+from tests.statistical.kernel_checks import log_square
+
+__all__ = ["SLICES", "unshrunk_slice"]
+
+
+def _line_with(max_step_outs: int, **changes: Any) -> BuildKernel:
+    def build(log_density: LogDensity) -> Kernel:
+        kernel = linear_slice(log_density, 0.8, 1, max_step_outs)
+        changed = {name: jnp.asarray(value) for name, value in changes.items()}
+        return kernel._replace(apply=lambda noise, state: kernel.apply(noise._replace(**changed), state))
+
+    return build
+
+
+def fixed_direction_one_sided(log_density: LogDensity) -> Kernel:
+    """Direction fixed and the whole bracket on its far side."""
+    kernel = linear_slice(log_density, 0.8, 1)
+
+    def apply(noise: Any, state: Any) -> Any:
+        changed = noise._replace(direction=jnp.ones(1), bracket_uniform=jnp.zeros(()))
+        return kernel.apply(changed, state)
+
+    return kernel._replace(apply=apply)
+
+
+def _own_slice(
+    log_density: LogDensity,
+    width: float,
+    shrink: Callable[[Array, Array, Array], tuple[Array, Array]],
+    n_passes: int,
+) -> Kernel:
+    """Slice sampler on the line with its own loop and shrinking rule."""
+    kernel = linear_slice(log_density, width, 1)
+
+    def apply(noise: Any, state: Any) -> Any:
+        height = state.log_density + noise.log_uniform
+        lower = -width * noise.bracket_uniform
+
+        def body(loop: Any) -> Any:
+            n, lower, upper, offset, _ = loop
+            uniform = jax.random.uniform(jax.random.fold_in(noise.key, n))
+            offset = lower + (upper - lower) * uniform
+            found = log_density(state.position + offset) > height
+            new_lower, new_upper = shrink(offset, lower, upper)
+            keep = lambda new, old: jnp.where(found, old, new)
+            return n + 1, keep(new_lower, lower), keep(new_upper, upper), offset, found
+
+        start = (jnp.zeros((), jnp.int32), lower, lower + width, jnp.zeros(()), jnp.zeros((), bool))
+        n, lower, upper, offset, _ = jax.lax.while_loop(
+            lambda loop: ~loop[4] & (loop[0] < n_passes), body, start
+        )
+        position = state.position + offset
+        info = SliceInfo(n, jnp.zeros((), jnp.int32), offset, lower, upper, height)
+        return SliceState(position, log_density(position)), info
+
+    return kernel._replace(apply=apply)
+
+
+def midpoint_shrinking(log_density: LogDensity) -> Kernel:
+    """Shrinks towards the middle of the bracket rather than the current point."""
+
+    def shrink(offset: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
+        middle = 0.5 * (lower + upper)
+        return jnp.where(offset < middle, offset, lower), jnp.where(offset < middle, upper, offset)
+
+    return _own_slice(log_density, 1.5, shrink, 200)
+
+
+def gives_up_off_the_slice(log_density: LogDensity) -> Kernel:
+    """Takes the third proposal whether or not it is on the slice."""
+
+    def shrink(offset: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
+        return jnp.where(offset < 0.0, offset, lower), jnp.where(offset < 0.0, upper, offset)
+
+    return _own_slice(log_density, 1.5, shrink, 3)
+
+
+def unshrunk_slice(log_density: LogDensity) -> Kernel:
+    """Plain rejection in the bracket, never shrunk: slower, but valid. The positive control."""
+    return _own_slice(log_density, 0.7, lambda offset, lower, upper: (lower, upper), 5000)
+
+
+def _ellipse_with(
+    offset: Callable[[Array], Array], lower: Callable[[Array], Array], upper: Callable[[Array], Array]
+) -> BuildKernel:
+    """Elliptical slice of target over standard normal with its own first angle and bracket."""
+
+    def build(log_density: LogDensity) -> Kernel:
+        kernel = elliptical_slice(log_density, dim=1)
+
+        def apply(noise: Any, state: SliceState) -> Any:
+            def evaluate(angle: Array) -> Candidate:
+                point = state.position * jnp.cos(angle) + noise.direction * jnp.sin(angle)
+                return Candidate(point, log_density(point))
+
+            current = Candidate(state.position, state.log_density)
+            height = state.log_density + noise.log_uniform
+            angle = noise.angle
+            shrunk = shrink_bracket(
+                noise.key, evaluate, current, height, offset(angle), lower(angle), upper(angle)
+            )
+            return SliceState(shrunk.candidate.point, shrunk.candidate.log_density), shrunk.info
+
+        return kernel._replace(apply=apply)
+
+    return build
+
+
+fixed_bracket_ellipse = _ellipse_with(
+    lambda angle: angle, jnp.zeros_like, lambda angle: jnp.full_like(angle, 2.0 * jnp.pi)
+)
+fixed_cut_ellipse = _ellipse_with(
+    lambda angle: angle - jnp.pi,
+    lambda angle: jnp.full_like(angle, -jnp.pi),
+    lambda angle: jnp.full_like(angle, jnp.pi),
+)
+
+
+def _over_normal(build: BuildKernel) -> BuildKernel:
+    return lambda log_density: build(lambda x: log_density(x) + 0.5 * x[0] ** 2)
+
+
+def prior_counted_twice(log_density: LogDensity) -> Kernel:
+    """Elliptical slice with the whole target as likelihood."""
+    return elliptical_slice(log_density, dim=1)
+
+
+def wide_ellipse(log_density: LogDensity) -> Kernel:
+    """Elliptical slice with an auxiliary draw whose standard deviation is 1.1."""
+    kernel = elliptical_slice(log_density, dim=1)
+
+    def apply(noise: Any, state: Any) -> Any:
+        return kernel.apply(noise._replace(direction=1.1 * noise.direction), state)
+
+    return kernel._replace(apply=apply)
+
+
+def clipping_instead_of_reflecting() -> Kernel:
+    """Proposals beyond a face of the square are moved onto it."""
+    kernel = reflective_slice(log_square, 2)
+
+    def evaluate(point: Array) -> Candidate:
+        clipped = jnp.clip(point, 1e-12, 1.0 - 1e-12)
+        return Candidate(clipped, log_square(clipped))
+
+    def apply(noise: Any, state: SliceState) -> Any:
+        shrunk = shrink_line(noise, 1.0, Candidate(state.position, state.log_density), evaluate)
+        return SliceState(shrunk.candidate.point, shrunk.candidate.log_density), shrunk.info
+
+    return kernel._replace(apply=apply)
+
+
+def one_sided_reflection() -> Kernel:
+    """The bracket lies ahead of the current point only, in a direction that is always positive."""
+    kernel = reflective_slice(log_square, 2)
+
+    def apply(noise: Any, state: Any) -> Any:
+        changed = noise._replace(direction=jnp.abs(noise.direction), bracket_uniform=jnp.zeros(()))
+        return kernel.apply(changed, state)
+
+    return kernel._replace(apply=apply)
+
+
+_line = partial(line, "slice")
+_bracket = partial(bracket, "slice")
+_square = partial(square, "slice")
+_structure = partial(structure, "slice")
+
+SLICES = {
+    "centred_bracket": _line("bracket centred on the current point", _line_with(0, bracket_uniform=0.5)),
+    "centred_bracket_inside": _bracket(
+        "bracket centred on the current point", _line_with(0, bracket_uniform=0.5)
+    ),
+    "one_sided_bracket": _line("bracket on one side, in a fixed direction", fixed_direction_one_sided),
+    "step_outs_all_below": _bracket("all step-outs at the lower end", _line_with(3, n_lower=jnp.int32(3)), 3),
+    "step_outs_split_equally": _bracket(
+        "step-outs split equally between the ends", _line_with(3, n_lower=jnp.int32(1)), 3
+    ),
+    "fixed_height": _line("height of the slice at half the density", _line_with(0, log_uniform=-0.7)),
+    "fixed_height_inside": height(
+        "slice", "height of the slice at half the density", _line_with(0, log_uniform=-0.7)
+    ),
+    "first_offset_at_the_middle": _bracket(
+        "first proposal in the middle of the bracket", _line_with(0, offset_uniform=0.5)
+    ),
+    "midpoint_shrinking": _structure("shrinks relative to the middle of the bracket", midpoint_shrinking),
+    "gives_up_off_the_slice": _structure("takes the third proposal wherever it is", gives_up_off_the_slice),
+    "fixed_bracket_ellipse": _line(
+        "bracket of the ellipse fixed at [0, 2 pi]", _over_normal(fixed_bracket_ellipse)
+    ),
+    "fixed_cut_ellipse": ellipse_cut("slice", "bracket of the ellipse cut at +-pi", fixed_cut_ellipse),
+    "prior_counted_twice": _line("Gaussian factor counted twice", prior_counted_twice),
+    "wide_ellipse": _line("second point of the ellipse with sd 1.1", _over_normal(wide_ellipse)),
+    "clipping_instead_of_reflecting": _square(
+        "proposals beyond a face are moved onto it", clipping_instead_of_reflecting
+    ),
+    "one_sided_reflection": _square("bracket ahead of the current point only", one_sided_reflection),
+}

@@ -1,0 +1,276 @@
+"""Draws without a chain against their laws: transforms, inversion, rejection, hulls, weights, resampling.
+
+Layers: L4 laws of what happens inside, L5 the law of the draws (there is no chain: they are exact or they are not),
+L9 and L10 averages and normalisers against closed forms, L11 the known bias of self-normalised weights. Mutants at
+the end must fail.
+"""
+
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from auxmc.models.scalar_mixture import OVERLAPPING
+from auxmc.sampling.adaptive_rejection import adaptive_rejection_sample
+from auxmc.sampling.gaussian import multivariate_normal
+from auxmc.sampling.importance import importance_draws, self_normalised_mean
+from auxmc.sampling.inverse_cdf import draw_by_inversion, generalised_logistic, normal
+from auxmc.sampling.rejection import (
+    Envelope,
+    Proposal,
+    condition_by_rejection,
+    rejection_proposal,
+    rejection_sample,
+)
+from auxmc.sampling.resampling import SCHEMES, sampling_importance_resampling
+from auxmc.sampling.transforms import box_muller
+from auxmc.sampling.uniforms import avoiding_zero, uniform_from_bits
+from tests.statistical.levels import (
+    assert_standard_mean,
+    assert_uniform,
+    expecting_failure,
+    key_for,
+    legendre,
+    seed_for,
+)
+
+N = 100_000
+PROPOSAL = normal(0.1, 0.6)
+BOUND = 1.9
+
+
+def mixture_cdf(x: np.ndarray) -> np.ndarray:
+    return np.sum([w * stats.norm.cdf(x, m, s) for w, m, s in zip(*OVERLAPPING, strict=True)], axis=0)
+
+
+def mixture_density(x: np.ndarray) -> np.ndarray:
+    return np.sum([w * stats.norm.pdf(x, m, s) for w, m, s in zip(*OVERLAPPING, strict=True)], axis=0)
+
+
+def envelope(log_bound: float) -> Envelope:
+    return Envelope(
+        OVERLAPPING.log_density,
+        lambda key: draw_by_inversion(key, PROPOSAL, ()),
+        PROPOSAL.log_density,
+        log_bound,
+    )
+
+
+ENVELOPE = envelope(float(np.log(BOUND)))
+
+
+@cache
+def proposals() -> Proposal:
+    made = jax.jit(jax.vmap(lambda key: rejection_proposal(key, ENVELOPE)))(
+        jax.random.split(key_for("rejection/proposals"), N)
+    )
+    return jax.tree.map(np.asarray, made)
+
+
+@pytest.mark.layer("direct_sampling", "L5")
+def test_box_muller_draws_are_independent_normal_numbers() -> None:
+    bits = jax.random.bits(key_for("box_muller"), (N, 2), jnp.uint64)
+    uniforms = uniform_from_bits(bits)
+    guarded = jnp.stack([avoiding_zero(uniforms[:, 0]), uniforms[:, 1]], axis=1)
+    first, second = stats.norm.cdf(np.asarray(box_muller(guarded))).T
+    assert_uniform(first, label="first number")
+    assert_uniform(second, label="second number")
+    products = legendre(first, 3)[:, :, None] * legendre(second, 3)[:, None, :]
+    assert_standard_mean(products.reshape(N, -1), label="independence")
+
+
+@pytest.mark.layer("direct_sampling", "L5")
+def test_inverted_draws_have_their_law() -> None:
+    draws = np.asarray(draw_by_inversion(key_for("inversion"), generalised_logistic(0.4), (N,)))
+    assert_uniform(1.0 - (1.0 + np.exp(draws)) ** -0.4, label="skewed law")
+
+
+@pytest.mark.layer("direct_sampling", "L5")
+def test_correlated_normal_vectors_have_their_covariance() -> None:
+    x = np.asarray(multivariate_normal(key_for("gaussian"), [1.0, -2.0], [[4.0, 1.2], [1.2, 1.0]], N))
+    first = (x[:, 0] - 1.0) / 2.0
+    # What is left of the second coordinate given the first is standard normal and independent of it.
+    second = (x[:, 1] + 2.0 - 0.6 * first) / 0.8
+    a, b = stats.norm.cdf(first), stats.norm.cdf(second)
+    products = legendre(a, 2)[:, :, None] * legendre(b, 2)[:, None, :]
+    assert_standard_mean(np.hstack([legendre(a), legendre(b), products.reshape(N, -1)]), label="joint law")
+
+
+@pytest.mark.layer("direct_sampling", "L4")
+def test_proposals_decisions_and_heights_have_their_joint_law() -> None:
+    made = proposals()
+    assert_uniform(stats.norm.cdf(made.position, 0.1, 0.6), label="proposals")
+    # Given x a decision is Bernoulli with the ratio as its probability: standardised, and times functions of x.
+    ratio = np.exp(made.log_ratio)
+    decisions = np.where(ratio > 0.05, (made.accepted - ratio) / np.sqrt(ratio * (1.0 - ratio)), 0.0)
+    functions = legendre(stats.norm.cdf(made.position, 0.1, 0.6), 3)
+    assert_standard_mean(
+        decisions[:, None] * np.hstack([np.ones((N, 1)), functions]), label="decisions given x"
+    )
+    x = made.position[made.accepted]
+    share = np.exp(made.log_height[made.accepted]) / mixture_density(x)
+    assert_uniform(share, detects=0.03, label="height over target")
+
+
+@pytest.mark.layer("direct_sampling", "L5")
+def test_rejection_draws_are_exact_and_do_not_depend_on_the_number_of_proposals() -> None:
+    drawn = rejection_sample(key_for("rejection"), ENVELOPE, N)
+    assert np.all(drawn.accepted)
+    transform = mixture_cdf(np.asarray(drawn.position))
+    assert_uniform(transform, label="draws")
+    # The number of proposals is geometric with success probability 1 / 1.9.
+    excess = (np.asarray(drawn.n_proposals) - BOUND) / np.sqrt(BOUND * (BOUND - 1.0))
+    capped = np.clip(excess, -20.0, 20.0)
+    assert_standard_mean(
+        capped[:, None] * np.hstack([np.ones((N, 1)), legendre(transform, 3)]), label="tries"
+    )
+
+
+@pytest.mark.layer("direct_sampling", "L5")
+def test_conditioning_by_rejection_gives_the_enumerated_law() -> None:
+    # a -> b <- c with binary nodes; b = 1 is known.
+    p_a, p_c = 0.3, 0.6
+    p_b = np.array([[0.1, 0.5], [0.7, 0.9]])
+
+    def draw(key: jax.Array) -> jax.Array:
+        u = jax.random.uniform(key, (3,))
+        a, c = (u[0] < p_a).astype(jnp.int32), (u[2] < p_c).astype(jnp.int32)
+        return jnp.stack([a, (u[1] < jnp.asarray(p_b)[a, c]).astype(jnp.int32), c])
+
+    found = condition_by_rejection(key_for("conditioning"), draw, lambda x: x[1] == 1, N)
+    weights = np.outer([1.0 - p_a, p_a], [1.0 - p_c, p_c]) * p_b
+    known = weights.sum()
+    hits = np.arange(N) < len(found.draws)
+    assert_standard_mean(
+        (hits - known) / np.sqrt(known * (1.0 - known)), label="probability of what is known"
+    )
+    law = weights / known
+    cells = found.draws[:, 0] * 2 + found.draws[:, 2]
+    indicators = cells[:, None] == np.arange(4)
+    assert_standard_mean(
+        (indicators - law.ravel()) / np.sqrt(law.ravel() * (1.0 - law.ravel())),
+        detects=0.04,
+        label="conditional law",
+    )
+
+
+def skewed(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return -0.4 * x - 1.4 * np.logaddexp(0.0, -x), -0.4 + 1.4 * special.expit(-x)
+
+
+ADAPTIVE = {
+    "skewed": (skewed, [-2.0, 4.0], -np.inf, lambda x: 1.0 - (1.0 + np.exp(x)) ** -0.4),
+    "normal": (lambda x: (-0.5 * x**2, -x), [-1.0, 1.0], -np.inf, stats.norm.cdf),
+    "gamma": (lambda x: (2.0 * np.log(x) - x, 2.0 / x - 1.0), [1.0, 5.0], 0.0, stats.gamma(3.0).cdf),
+}
+
+
+@pytest.mark.layer("direct_sampling", "L5")
+@pytest.mark.parametrize("name", ADAPTIVE)
+def test_adaptive_rejection_draws_are_exact(name: str) -> None:
+    density, start, lower, cdf = ADAPTIVE[name]
+    rng = np.random.default_rng(seed_for(f"adaptive/{name}"))
+    # Few tangents: many proposals are rejected, so that a wrong decision would show.
+    drawn = adaptive_rejection_sample(density, start, N, rng, lower, max_tangents=4)
+    assert drawn.n_proposals > 1.05 * N
+    assert_uniform(cdf(drawn.positions), label="draws")
+
+
+@pytest.mark.layer("importance_sampling", "L10")
+@pytest.mark.layer("importance_sampling", "L9")
+def test_mean_weights_estimate_the_normaliser_and_products_the_unnormalised_mean() -> None:
+    # Weights of 0.75 times the mixture under N(0.1, 0.8^2) are below 1.42; their variances are from quadrature.
+    proposal = normal(0.1, 0.8)
+    drawn = importance_draws(
+        key_for("importance"),
+        lambda x: jnp.log(0.75) + OVERLAPPING.log_density(x),
+        lambda key: draw_by_inversion(key, proposal, ()),
+        proposal.log_density,
+        N,
+    )
+    x, w = np.asarray(drawn.positions), np.exp(np.asarray(drawn.log_weights))
+    grid = np.linspace(-8.0, 8.0, 16_001)
+    q = stats.norm.pdf(grid, 0.1, 0.8)
+    weight = 0.75 * mixture_density(grid) / q
+    step = grid[1] - grid[0]
+    columns = []
+    for at_grid, at_draws in ((weight, w), (weight * grid, w * x)):
+        mean = np.sum(q * at_grid) * step
+        columns.append((at_draws - mean) / np.sqrt(np.sum(q * (at_grid - mean) ** 2) * step))
+    assert_standard_mean(np.stack(columns, axis=1), label="mean weight and weighted mean")
+
+
+@pytest.mark.layer("importance_sampling", "L11")
+def test_self_normalised_means_of_few_draws_have_their_known_bias() -> None:
+    # Two draws of a fair coin with weights 1 and 3: four equally likely pairs, expectation by enumeration.
+    values, weights = np.array([0.0, 1.0]), np.array([1.0, 3.0])
+    pairs = np.array([(i, j) for i in (0, 1) for j in (0, 1)])
+    estimates = (weights[pairs] * values[pairs]).sum(axis=1) / weights[pairs].sum(axis=1)
+    assert estimates.mean() != pytest.approx(0.75, abs=0.05)
+    chosen = np.random.default_rng(seed_for("bias")).integers(0, 2, (N, 2))
+    found = np.asarray(
+        self_normalised_mean(jnp.asarray(np.log(weights)[chosen]), jnp.asarray(values[chosen]))
+    )
+    assert_standard_mean((found - estimates.mean()) / estimates.std(), label="mean of estimates")
+
+
+@pytest.mark.layer("importance_sampling", "L5")
+def test_a_resampled_point_has_the_self_normalised_mean() -> None:
+    x = jnp.asarray([-1.0, 0.5, 2.0, 4.0])
+    logs = jnp.log(jnp.asarray([0.5, 1.5, 1.0, 0.2]))
+    drawn = np.asarray(sampling_importance_resampling(key_for("sir"), x, logs, N).positions)
+    mean = float(self_normalised_mean(logs, x))
+    sd = np.sqrt(float(self_normalised_mean(logs, x**2)) - mean**2)
+    assert_standard_mean((drawn - mean) / sd, label="resampled points")
+
+
+@pytest.mark.layer("sequential_monte_carlo", "L4")
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_expected_counts_are_proportional_to_the_weights(scheme: str) -> None:
+    shares = np.array([0.07, 0.28, 0.41, 0.24])
+    n, n_runs = 5, 20_000
+    counts = resampled_counts(scheme, shares, n, n_runs)
+    assert_counts(counts, shares, n)
+
+
+def resampled_counts(scheme: str, shares: np.ndarray, n: int, n_runs: int) -> np.ndarray:
+    draw = jax.jit(jax.vmap(lambda key: SCHEMES[scheme](key, jnp.log(jnp.asarray(shares)), n)))
+    indices = np.asarray(draw(jax.random.split(key_for(f"resampling/{scheme}"), n_runs)))
+    return np.stack([(indices == i).sum(axis=1) for i in range(len(shares))], axis=1)
+
+
+def assert_counts(counts: np.ndarray, shares: np.ndarray, n: int) -> None:
+    # No scheme's counts vary more than independent ones: their standard deviation is at least the true one.
+    sds = np.sqrt(n * shares * (1.0 - shares))
+    assert_standard_mean((counts - n * shares) / sds, detects=0.07, label="counts")
+
+
+# --- mutants -----------------------------------------------------------------------------------------------
+
+
+def test_an_envelope_that_is_too_low_changes_the_law() -> None:
+    made = jax.jit(jax.vmap(lambda key: rejection_proposal(key, envelope(float(np.log(1.6))))))(
+        jax.random.split(key_for("mutant/bound"), 2 * N)
+    )
+    x = np.asarray(made.position)[np.asarray(made.accepted)]
+    assert float(made.log_ratio.max()) > 0.1
+    with expecting_failure(), pytest.raises(AssertionError, match="draws"):
+        assert_uniform(mixture_cdf(x), label="draws")
+
+
+def test_the_angle_printed_in_the_draft_makes_no_normal_numbers() -> None:
+    u = np.random.default_rng(seed_for("mutant/angle")).random((N, 2))
+    first = np.sqrt(-2.0 * np.log1p(-u[:, 0])) * np.cos(2.0 * np.pi * u[:, 0])
+    with expecting_failure(), pytest.raises(AssertionError, match="printed angle"):
+        assert_uniform(stats.norm.cdf(first), label="printed angle")
+
+
+def test_resampling_in_proportion_to_flattened_weights_is_found() -> None:
+    shares = np.array([0.07, 0.28, 0.41, 0.24])
+    wrong = shares**0.9 / np.sum(shares**0.9)
+    counts = resampled_counts("systematic", wrong, 5, 20_000)
+    with expecting_failure(), pytest.raises(AssertionError, match="counts"):
+        assert_counts(counts, shares, 5)

@@ -1,0 +1,374 @@
+"""Estimators of the evidence on models of which it is known: unbiased where that is claimed, with proved bounds; known
+biases elsewhere; laws of what happens inside."""
+
+import math
+from collections.abc import Callable
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+from scipy import stats
+from scipy.special import logsumexp, ndtr, ndtri
+
+from auxmc.diagnostics.nested_evidence import log_terms
+from auxmc.diagnostics.simple_evidence import log_reciprocal, prior_average
+from auxmc.kernels.annealed_importance import annealed_importance_sampling
+from auxmc.kernels.particle_filter import (
+    SequentialRun,
+    bootstrap_particle_filter,
+    sequential_importance_resampling,
+)
+from auxmc.models.bridge import Bridge, bridge, gaussian_base
+from auxmc.models.gaussian_mean import FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS
+from auxmc.models.linear_gaussian_states import SINE_OBSERVATIONS, TWENTY_STEPS, kalman_filter
+from auxmc.models.nested_oracles import expected_nested_ratio
+from auxmc.numerics.random import standard_normal
+from auxmc.numerics.schedules import linear_schedule
+from auxmc.sampling.ideal_nested_sampling import IdealNestedRuns, ideal_nested_sampling
+from auxmc.sampling.importance import importance_draws
+from auxmc.sampling.resampling import SCHEMES
+from tests.statistical.levels import (
+    assert_at_least,
+    assert_bounded_mean,
+    assert_standard_mean,
+    assert_uniform,
+    expecting_failure,
+    key_for,
+    seed_for,
+)
+
+Resampling = Callable[[Array, Array, int], Array]
+
+MODEL = FOUR_OBSERVATIONS
+# No average of likelihoods of all rows exceeds the largest one.
+BOUND = math.exp(MODEL.log_largest_likelihood - MODEL.log_evidence)
+# Particles that are drawn anew between rows may meet each row at the row itself.
+ROW_BOUND = math.exp(-0.5 * MODEL.n_rows * math.log(2.0 * math.pi) - MODEL.log_evidence)
+N_STATES = 3
+STATES_LIKELIHOOD = kalman_filter(TWENTY_STEPS, SINE_OBSERVATIONS[:N_STATES]).log_likelihood
+STATES_BOUND = math.exp(TWENTY_STEPS.log_largest_likelihood(N_STATES) - STATES_LIKELIHOOD)
+N_LIVE = 5
+
+
+def rng_for(name: str) -> np.random.Generator:
+    return np.random.default_rng(seed_for(name))
+
+
+# --- averages of likelihoods ---------------------------------------------------------------------------
+
+
+@pytest.mark.layer("importance_sampling", "L10")
+def test_prior_averages_are_unbiased() -> None:
+    draws = rng_for("evidence/prior").standard_normal((150_000, 2))
+    ratios = np.exp(prior_average(MODEL.log_likelihood(draws)) - MODEL.log_evidence)
+    assert_bounded_mean(ratios, 0.0, BOUND, 1.0, detects=0.03, label="prior averages")
+
+
+@pytest.mark.layer("importance_sampling", "L10")
+@pytest.mark.layer("importance_sampling", "L9")
+def test_importance_weights_are_unbiased_for_the_evidence_and_for_integrals() -> None:
+    mean, variance = (float(part) for part in MODEL.posterior())
+    sd = math.sqrt(2.0 * variance)
+
+    def log_normal(x: Array, middle: float, spread: float) -> Array:
+        return -0.5 * jnp.square((x - middle) / spread) - math.log(spread) - 0.5 * math.log(2.0 * math.pi)
+
+    def log_joint(x: Array) -> Array:
+        log_likelihood = MODEL.log_largest_likelihood - 0.5 * MODEL.n_rows * jnp.square(x - MODEL.sample_mean)
+        return log_likelihood + log_normal(x, 0.0, 1.0) - MODEL.log_evidence
+
+    draws = jax.jit(
+        lambda key: importance_draws(
+            key,
+            log_joint,
+            lambda key: mean + sd * jax.random.normal(key),
+            lambda x: log_normal(x, mean, sd),
+            100_000,
+        )
+    )(key_for("evidence/importance"))
+    weights = np.exp(np.asarray(draws.log_weights))
+    # Target over a proposal of the same mean and twice its variance: largest at the mean.
+    bound = math.sqrt(2.0) * (1.0 + 1e-12)
+    assert_bounded_mean(weights, 0.0, bound, 1.0, detects=0.02, label="importance weights")
+    above = np.asarray(draws.positions) > 0.5
+    exact = stats.norm.sf(0.5, mean, math.sqrt(variance))
+    assert_bounded_mean(weights * above, 0.0, bound, exact, detects=0.03, label="weighted share")
+
+
+@pytest.mark.layer("importance_sampling", "L10")
+def test_reciprocal_likelihoods_of_posterior_draws_are_unbiased_for_the_reciprocal_evidence() -> None:
+    """One observation 0.5 and a uniform prior on [-1.5, 1.5], so that reciprocals are bounded."""
+    low, high = ndtr(-2.0), ndtr(1.0)
+    evidence = (high - low) / 3.0
+    draws = 0.5 + ndtri(low + (high - low) * rng_for("evidence/reciprocal").random(40_000))
+    logs = stats.norm.logpdf(np.clip(draws, -1.5, 1.5), 0.5, 1.0)
+    ratios = evidence * np.exp(log_reciprocal(logs[:, None]))
+    ends = evidence / stats.norm.pdf([0.0, 2.0])
+    assert_bounded_mean(
+        ratios, 0.0, ends[1] * (1.0 + 1e-9), 1.0, detects=0.08, label="reciprocal likelihoods"
+    )
+    assert ratios.min() >= ends[0] * (1.0 - 1e-9)
+
+
+@pytest.mark.layer("importance_sampling", "L10")
+def test_unbiased_estimates_keep_markovs_bound() -> None:
+    draws = rng_for("evidence/markov").standard_normal((100_000, 10))
+    logs = prior_average(HUNDRED_OBSERVATIONS.log_likelihood(draws)) - HUNDRED_OBSERVATIONS.log_evidence
+    for excess in (1.0, 2.0, 3.0):
+        assert_at_least(logs <= excess, 1.0 - math.exp(-excess), label=f"excess of {excess} nats")
+
+
+# --- annealed importance sampling ----------------------------------------------------------------------
+
+
+def posterior_bridge() -> Bridge:
+    """From the prior to prior times likelihood of the four observations."""
+
+    def energy(x: Array) -> Array:
+        log_likelihood = MODEL.log_largest_likelihood - 0.5 * MODEL.n_rows * jnp.square(
+            x[0] - MODEL.sample_mean
+        )
+        return 0.5 * jnp.square(x[0]) + 0.5 * math.log(2.0 * math.pi) - log_likelihood
+
+    return bridge(energy, gaussian_base(jnp.zeros(1), jnp.ones(1)))
+
+
+@pytest.mark.layer("annealed_importance", "L10")
+def test_annealed_weights_with_a_fixed_ladder_are_unbiased() -> None:
+    """Short trajectories, so that transitions are far from draws of their targets."""
+    kernel = annealed_importance_sampling(posterior_bridge(), linear_schedule(4), 0.3, 2)
+    run = jax.jit(jax.vmap(lambda key: kernel.step(key, kernel.init())[0].log_weight))
+    logs = np.asarray(run(jax.random.split(key_for("evidence/annealed"), 60_000)))
+    assert_bounded_mean(
+        np.exp(logs - MODEL.log_evidence), 0.0, BOUND, 1.0, detects=0.04, label="annealed weights"
+    )
+
+
+@pytest.mark.layer("annealed_importance", "L1")
+def test_annealing_in_one_step_is_importance_sampling() -> None:
+    path = posterior_bridge()
+    kernel = annealed_importance_sampling(path, [0.0, 1.0], 0.3, 2)
+    keys = jax.random.split(key_for("evidence/one step"), 50)
+    state, info = jax.jit(jax.vmap(lambda key: kernel.step(key, kernel.init())))(keys)
+    target, base = jax.jit(jax.vmap(path.energies))(info.start)
+    np.testing.assert_allclose(state.log_weight, base - target, rtol=1e-14)
+    np.testing.assert_array_equal(state.position, info.start)
+
+
+@pytest.mark.layer("annealed_importance", "L10")
+@pytest.mark.parametrize("reverse", [False, True])
+def test_log_weights_of_perfect_annealing_have_the_moments_that_bound_the_evidence(reverse: bool) -> None:
+    ladder = linear_schedule(12)
+    moments = MODEL.annealed_moments(ladder)
+    assert moments.forward_mean < MODEL.log_evidence < -moments.reverse_mean
+    mean, variance = moments[2:] if reverse else moments[:2]
+    rng = rng_for(f"evidence/perfect/{reverse}")
+    logs = MODEL.annealed_log_weights(rng, ladder, 200_000, reverse=reverse)
+    assert_standard_mean((logs - mean) / math.sqrt(variance), label="log weights of perfect annealing")
+
+
+@pytest.mark.layer("annealed_importance", "L10")
+def test_weights_of_perfect_annealing_are_unbiased() -> None:
+    logs = MODEL.annealed_log_weights(rng_for("evidence/perfect"), linear_schedule(12), 60_000)
+    assert_bounded_mean(
+        np.exp(logs - MODEL.log_evidence), 0.0, BOUND, 1.0, detects=0.02, label="perfect annealing"
+    )
+
+
+@pytest.mark.layer("annealed_importance", "L4")
+@pytest.mark.parametrize("b", [0.0, 0.3, 1.0])
+def test_draws_at_an_inverse_temperature_have_their_law(b: float) -> None:
+    mean, variance = MODEL.posterior(b)
+    draws = MODEL.draw(rng_for(f"evidence/tempered/{b}"), (60_000,), b)
+    assert_uniform(stats.norm.cdf(draws, float(mean), math.sqrt(float(variance))), label="tempered draws")
+
+
+# --- sequential importance resampling ------------------------------------------------------------------
+
+
+def greedy(key: Array, log_weights: Array, n: int) -> Array:
+    """What resampling must not be: the heaviest particle alone."""
+    return jnp.full(n, jnp.argmax(log_weights), jnp.int32)
+
+
+def tempered_by_rows(resampling: Resampling) -> np.ndarray:
+    """Ratios of estimates to the evidence [threshold, run]: four rows one by one, eight particles.
+
+    Moves leave the posterior of the rows so far invariant, and keep most of where a particle was: with exact draws
+    it would not matter which particles go on.
+    """
+    rows = jnp.asarray(MODEL.rows())
+    totals = jnp.cumsum(rows)
+    kept = 0.9
+
+    def log_weight(step: Array, particles: Array) -> Array:
+        return -0.5 * (jnp.square(particles - rows[step]) + math.log(2.0 * math.pi))
+
+    def move(key: Array, step: Array, particles: Array) -> Array:
+        variance = 1.0 / (2.0 + step.astype(jnp.float64))
+        mean = variance * totals[step]
+        noise = jnp.sqrt(variance * (1.0 - kept**2)) * standard_normal(key, particles.shape)
+        return mean + kept * (particles - mean) + noise
+
+    def run(key: Array, threshold: Array) -> Array:
+        program = sequential_importance_resampling(
+            lambda key, n: standard_normal(key, (n,)),
+            log_weight,
+            move,
+            n_steps=MODEL.n_rows,
+            n_particles=8,
+            resampling=resampling,
+            threshold=threshold,
+        )
+        return program(key).log_evidence[-1]
+
+    keys = jax.random.split(key_for(f"evidence/rows/{resampling.__name__}"), (2, 20_000))
+    logs = jax.jit(jax.vmap(jax.vmap(run, (0, None))))(keys, jnp.array([1.0, 0.7]))
+    return np.exp(np.asarray(logs) - MODEL.log_evidence)
+
+
+@pytest.mark.layer("sequential_monte_carlo", "L10")
+@pytest.mark.parametrize("scheme", sorted(SCHEMES))
+def test_data_tempered_evidence_is_unbiased(scheme: str) -> None:
+    for ratios, when in zip(tempered_by_rows(SCHEMES[scheme]), ("always", "triggered"), strict=True):
+        assert_bounded_mean(ratios, 0.0, ROW_BOUND, 1.0, detects=0.06, label=f"{scheme}, {when}")
+
+
+@pytest.mark.layer("sequential_monte_carlo", "L10")
+def test_resampling_that_favours_the_heaviest_particle_is_found() -> None:
+    ratios = tempered_by_rows(greedy)[0]
+    with expecting_failure(), pytest.raises(AssertionError, match="bounded mean"):
+        assert_bounded_mean(ratios, 0.0, ROW_BOUND, 1.0, detects=0.06, label="heaviest particle")
+
+
+@pytest.mark.layer("sequential_monte_carlo", "L10")
+def test_the_largest_likelihood_does_not_bound_estimates_that_resample() -> None:
+    """Two rows far apart: each is met by particles that sit on it."""
+    program = sequential_importance_resampling(
+        lambda key, n: jnp.full(n, -3.0),
+        lambda step, particles: -0.5 * jnp.square(particles - jnp.where(step == 0, -3.0, 3.0)),
+        lambda key, step, particles: -particles,
+        n_steps=2,
+        n_particles=4,
+    )
+    log_evidence = float(jax.jit(program)(jax.random.key(0)).log_evidence[-1])
+    # The best single mean, 0, gives both rows -4.5 nats.
+    assert log_evidence == pytest.approx(0.0)
+    assert log_evidence > 2.0 * -4.5
+
+
+@cache
+def filtered() -> SequentialRun:
+    program = bootstrap_particle_filter(
+        TWENTY_STEPS.draw_initial,
+        TWENTY_STEPS.draw_next,
+        TWENTY_STEPS.log_emission,
+        jnp.asarray(SINE_OBSERVATIONS[:N_STATES]),
+        8,
+        resampling=SCHEMES["multinomial"],
+    )
+    keys = jax.random.split(key_for("evidence/filter"), 30_000)
+    return jax.tree.map(np.asarray, jax.jit(jax.vmap(program))(keys))
+
+
+@pytest.mark.layer("sequential_monte_carlo", "L10")
+def test_particle_filters_are_unbiased_for_the_likelihood() -> None:
+    ratios = np.exp(filtered().log_evidence[:, -1] - STATES_LIKELIHOOD)
+    assert_bounded_mean(ratios, 0.0, STATES_BOUND, 1.0, detects=0.03, label="filter")
+
+
+@pytest.mark.layer("sequential_monte_carlo", "L9")
+def test_weighted_shares_of_states_are_those_of_the_kalman_filter() -> None:
+    """Times the estimated likelihood, the weighted share of particles above a value is unbiased too."""
+    run = filtered()
+    weights = np.exp(run.log_weights[:, -1] - logsumexp(run.log_weights[:, -1], axis=1, keepdims=True))
+    above = np.sum(weights * (run.particles[:, -1] > 0.3), axis=1)
+    exact = kalman_filter(TWENTY_STEPS, SINE_OBSERVATIONS[:N_STATES])
+    share = stats.norm.sf(0.3, exact.mean[-1], math.sqrt(exact.variance[-1]))
+    products = above * np.exp(run.log_evidence[:, -1] - STATES_LIKELIHOOD)
+    assert_bounded_mean(products, 0.0, STATES_BOUND, share, detects=0.03, label="states")
+
+
+@pytest.mark.layer("sequential_monte_carlo", "L4")
+def test_draws_of_states_have_their_laws() -> None:
+    key = key_for("evidence/states")
+
+    def draws(key: Array) -> tuple[Array, Array]:
+        first = TWENTY_STEPS.draw_initial(jax.random.fold_in(key, 0), 60_000)
+        return first, TWENTY_STEPS.draw_next(jax.random.fold_in(key, 1), first)
+
+    first, after = (np.asarray(states) for states in jax.jit(draws)(key))
+    assert_uniform(ndtr(first), label="first states")
+    assert_uniform(ndtr((after - 0.9 * first) / 0.5), label="successors")
+
+
+# --- nested sampling with exact draws under the constraint ---------------------------------------------
+
+
+@cache
+def nested_runs(n_dead: int) -> IdealNestedRuns:
+    return ideal_nested_sampling(
+        rng_for(f"evidence/nested/{n_dead}"),
+        ndtr,
+        ndtri,
+        MODEL.sample_mean,
+        n_live=N_LIVE,
+        n_dead=n_dead,
+        n_runs=40_000,
+    )
+
+
+def nested_ratios(n_dead: int, estimator: str, shrinkage: str) -> np.ndarray:
+    """Ratios of estimates to the evidence [run], live points included."""
+    found = nested_runs(n_dead)
+    dead, live = MODEL.log_likelihood(found.dead), MODEL.log_likelihood(found.live)
+    terms = log_terms(dead, N_LIVE, live, estimator=estimator, shrinkage=shrinkage)
+    return np.exp(logsumexp(terms, axis=1) - MODEL.log_evidence)
+
+
+@pytest.mark.layer("nested_sampling", "L10")
+@pytest.mark.parametrize("n_dead", [1, 8, 80])
+def test_sums_with_the_unbiased_factor_are_unbiased_after_any_number_of_points(n_dead: int) -> None:
+    ratios = nested_ratios(n_dead, "upper", "unbiased")
+    assert_bounded_mean(ratios, 0.0, BOUND, 1.0, detects=0.04, label=f"nested sampling, {n_dead} dead points")
+
+
+@pytest.mark.layer("nested_sampling", "L11")
+@pytest.mark.parametrize("estimator", ["lower", "upper", "trapezoid"])
+@pytest.mark.parametrize("shrinkage", ["mean", "exponential", "unbiased"])
+def test_sums_have_their_known_biases(estimator: str, shrinkage: str) -> None:
+    factor = {
+        "mean": N_LIVE / (N_LIVE + 1.0),
+        "exponential": math.exp(-1.0 / N_LIVE),
+        "unbiased": 1 - 1 / N_LIVE,
+    }
+    part = {"lower": factor[shrinkage], "upper": 1.0, "trapezoid": 0.5 * (1.0 + factor[shrinkage])}[estimator]
+    expected = part * expected_nested_ratio(MODEL, N_LIVE, factor[shrinkage])
+    ratios = nested_ratios(80, estimator, shrinkage)
+    assert_bounded_mean(ratios, 0.0, BOUND, expected, detects=0.05, label=f"{estimator}, {shrinkage}")
+    if shrinkage == "mean" and estimator == "upper":
+        with expecting_failure(), pytest.raises(AssertionError, match="bounded mean"):
+            assert_bounded_mean(ratios, 0.0, BOUND, 1.0, detects=0.05, label="the published factor")
+
+
+@pytest.mark.layer("nested_sampling", "L4")
+def test_masses_shrink_by_independent_beta_factors() -> None:
+    masses = nested_runs(8).masses[:20_000]
+    ratios = np.concatenate([masses[:, :1], masses[:, 1:] / masses[:, :-1]], axis=1)
+    transforms = ratios**N_LIVE
+    assert_uniform(transforms[:, 0], label="first shrinkage", detects=0.04)
+    assert_uniform(transforms[:, 7], label="eighth shrinkage", detects=0.04)
+    products = 12.0 * (transforms[:, 3] - 0.5) * (transforms[:, 4] - 0.5)
+    assert_standard_mean(products, detects=0.07, label="successive shrinkages")
+
+
+@pytest.mark.layer("nested_sampling", "L4")
+def test_live_points_have_the_law_of_the_prior_inside_the_last_mass() -> None:
+    found = nested_runs(8)
+    distance = np.abs(found.dead[:, -1] - MODEL.sample_mean)
+    below = ndtr(MODEL.sample_mean - distance)
+    transforms = (ndtr(found.live[:, 2]) - below) / found.masses[:, -1]
+    assert_uniform(np.clip(transforms, 0.0, 1.0), label="live points", detects=0.03)

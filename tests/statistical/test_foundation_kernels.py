@@ -1,0 +1,302 @@
+"""Kernels of the background chapters leave their targets invariant: involution, Gibbs, Langevin, persistent momentum.
+
+Also slices along chosen directions, coupling from the past, and simulated annealing.
+"""
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+from jax.scipy.special import ndtr
+
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.coupling_from_the_past import coupling_from_the_past
+from auxmc.kernels.directed_slice import along_axes, along_gaussian, along_unit_vectors, directed_slice
+from auxmc.kernels.gibbs import (
+    gaussian_blocks,
+    gibbs,
+    permuted_scan,
+    spin_blocks,
+    systematic_scan,
+)
+from auxmc.kernels.involution import involution_metropolis
+from auxmc.kernels.langevin import metropolis_langevin, unadjusted_langevin
+from auxmc.kernels.persistent_hmc import persistent_hmc
+from auxmc.kernels.simulated_annealing import simulated_annealing
+from auxmc.models.boltzmann_data import BoltzmannParameters
+from auxmc.models.boltzmann_enumeration import exact_moments
+from auxmc.models.small_machines import five_units
+from tests.statistical.kernel_checks import (
+    N_STEPS,
+    N,
+    Runs,
+    check_invariance,
+    check_reversibility,
+    draw_target,
+    line_driver,
+    log_square,
+    log_target,
+    normal_transform,
+    square_driver,
+    target_cdf,
+)
+from tests.statistical.levels import (
+    assert_at_least,
+    assert_standard_mean,
+    assert_uniform,
+    key_for,
+    legendre,
+)
+
+RHO = 0.7
+BIMODAL = jnp.asarray(0, jnp.int32)
+
+
+def partner(x: Array) -> Array:
+    """An involution of the line with a Jacobian: 3 / u, u being log(1 + exp(x)), taken back by log(exp(u) - 1)."""
+    image = 3.0 / jax.nn.softplus(x)
+    return image + jnp.log(-jnp.expm1(-image))
+
+
+def involution(index: Array) -> Kernel:
+    return involution_metropolis(lambda x: log_target(index, x), partner)
+
+
+def langevin(index: Array) -> Kernel:
+    return metropolis_langevin(lambda x: log_target(index, x), 1.1, 1)
+
+
+@pytest.mark.layer("metropolis", "L5")
+@pytest.mark.layer("metropolis", "L6")
+def test_the_involution_kernel_is_invariant_and_reversible() -> None:
+    runs = line_driver(involution)(1, "invariance/involution")
+    check_invariance(runs, floor=0.2)
+    check_reversibility(runs)
+
+
+@pytest.mark.layer("hmc", "L5")
+@pytest.mark.layer("hmc", "L6")
+def test_adjusted_langevin_is_invariant_and_reversible() -> None:
+    runs = line_driver(langevin)(1, "invariance/langevin")
+    check_invariance(runs, floor=0.5)
+    check_reversibility(runs)
+
+
+@pytest.mark.layer("slice", "L5")
+@pytest.mark.layer("slice", "L6")
+def test_slices_along_chosen_directions_are_invariant_and_reversible() -> None:
+    """Directions of a correlated Gaussian, of which any law that does not know the point would do as well."""
+    factor = jnp.array([[0.5, 0.0], [0.3, 0.2]])
+    kernel = directed_slice(log_square, along_gaussian(factor), 0.6, 2, 2)
+    runs = square_driver(kernel)(0, "invariance/directed")
+    check_invariance(runs, floor=0.5)
+    check_reversibility(runs)
+
+
+@pytest.mark.layer("slice", "L4")
+def test_directions_have_their_laws() -> None:
+    """A coordinate of a uniform direction in three dimensions is uniform (Archimedes); the others are by definition."""
+    factor = np.array([[2.0, 0.0, 0.0], [0.5, 1.0, 0.0], [-1.0, 0.3, 0.2]])
+    keys = jax.random.split(key_for("directions of slices"), 20_000)
+    laws = along_axes(3), along_unit_vectors(3), along_gaussian(jnp.asarray(factor))
+    draws = jax.jit(jax.vmap(lambda key: [law(key) for law in laws]))(keys)
+    axes, sphere, gaussian = (np.asarray(values) for values in draws)
+    assert_standard_mean((axes[:, :2] - 1.0 / 3.0) / np.sqrt(2.0 / 9.0), detects=0.07, label="axes")
+    oblique = np.array([2.0, -1.0, 2.0]) / 3.0
+    assert_uniform(0.5 * (sphere @ oblique + 1.0), detects=0.04, label="sphere")
+    spread = np.linalg.norm(factor.T @ oblique)
+    assert_uniform(normal_transform(gaussian @ oblique / spread), detects=0.04, label="Gaussian")
+
+
+def _follow(
+    start: Callable[[Array], Any],
+    step: Callable[[Array, Any], Any],
+    transform: Callable[[Any], Array],
+    name: str,
+) -> Runs:
+    """Transforms [draw, coordinate] of replicas at exact draws and after one and five steps."""
+
+    def replica(key: Array) -> tuple[Array, Array, Array]:
+        key_start, key_steps = jax.random.split(key)
+        state = start(key_start)
+
+        def advance(state: Any, key: Array) -> tuple[Any, Array]:
+            state = step(key, state)
+            return state, transform(state)
+
+        _, path = jax.lax.scan(advance, state, jax.random.split(key_steps, N_STEPS))
+        return transform(state), path[0], path[-1]
+
+    found = jax.jit(jax.vmap(replica))(jax.random.split(key_for(name), N))
+    return Runs(*(np.clip(np.asarray(values), 0.0, 1.0) for values in found), 0.0, 0)
+
+
+SCANS = {"systematic": systematic_scan((0, 1)), "permuted": permuted_scan(2)}
+
+
+@pytest.mark.layer("gibbs", "L5")
+@pytest.mark.layer("gibbs", "L6")
+@pytest.mark.parametrize("name", SCANS)
+def test_gaussian_gibbs_is_invariant_and_reversible_where_its_scan_is(name: str) -> None:
+    covariance = np.array([[1.0, RHO], [RHO, 1.0]])
+    kernel = gibbs(gaussian_blocks(np.zeros(2), covariance), SCANS[name])
+    factor = jnp.asarray(np.linalg.cholesky(covariance))
+
+    def transform(state: Any) -> Array:
+        x, y = state.position
+        return ndtr(jnp.stack([x, (y - RHO * x) / jnp.sqrt(1.0 - RHO**2)]))
+
+    runs = _follow(
+        lambda key: kernel.init(factor @ jax.random.normal(key, (2,))),
+        lambda key, state: kernel.step(key, state)[0],
+        transform,
+        f"invariance/gibbs/{name}",
+    )
+    check_invariance(runs, floor=0.5)
+    if name != "systematic":
+        check_reversibility(runs)
+
+
+@pytest.mark.layer("gibbs", "L7")
+def test_joint_law_of_parameters_and_data_is_unchanged_by_gibbs() -> None:
+    """theta ~ N(0, I_2), y | theta ~ N(theta_1 + theta_2, 1): ten cycles of a sweep and new data."""
+    kernel = gibbs(
+        gaussian_blocks(np.zeros(2), np.linalg.inv(np.eye(2) + np.ones((2, 2)))), systematic_scan((0, 1))
+    )
+
+    def replica(key: Array) -> tuple[Array, Array]:
+        key_start, key_cycles = jax.random.split(key)
+        normals = jax.random.normal(key_start, (3,))
+
+        def cycle(theta_y: tuple[Array, Array], key: Array) -> Any:
+            theta, y = theta_y
+            key_step, key_data = jax.random.split(key)
+            # The posterior mean of both coordinates is y / 3.
+            theta = kernel.step(key_step, kernel.init(theta - y / 3.0))[0].position + y / 3.0
+            return (theta, jnp.sum(theta) + jax.random.normal(key_data)), None
+
+        start = (normals[:2], jnp.sum(normals))
+        (theta, y), _ = jax.lax.scan(cycle, start, jax.random.split(key_cycles, 10))
+        return theta, y
+
+    theta, y = (
+        np.asarray(v) for v in jax.jit(jax.vmap(replica))(jax.random.split(key_for("geweke/gibbs"), N))
+    )
+    first, residual = normal_transform(theta[:, 0]), normal_transform(y - theta.sum(axis=1))
+    assert_uniform(first, label="theta")
+    assert_uniform(normal_transform(y / np.sqrt(3.0)), label="data")
+    products = legendre(first, 3)[:, :, None] * legendre(residual, 3)[:, None, :]
+    assert_standard_mean(products.reshape(N, -1), label="theta and residual")
+
+
+@pytest.mark.layer("gibbs", "L9")
+def test_spins_reach_the_law_found_by_enumeration() -> None:
+    """Twenty sweeps from one state: what is left of the start, 0.4^20 at most, is far below what is tested."""
+    machine = five_units()
+    machine = BoltzmannParameters(0.4 * machine.weights, machine.biases)
+    weights, biases = (jnp.asarray(values) for values in machine)
+    kernel = gibbs(spin_blocks(lambda s: 2.0 * (weights @ s + biases), 5), systematic_scan(range(5)))
+
+    def replica(key: Array) -> Array:
+        step = lambda i, state: kernel.step(jax.random.fold_in(key, i), state)[0]
+        return jax.lax.fori_loop(0, 20, step, kernel.init(jnp.ones(5))).position
+
+    spins = np.asarray(jax.jit(jax.vmap(replica))(jax.random.split(key_for("five spins"), 20_000)))
+    assert_standard_mean(_standardised(spins, machine), detects=0.08, label="moments of spins")
+
+
+@pytest.mark.layer("hmc", "L5")
+@pytest.mark.layer("hmc", "L6")
+def test_persistent_momentum_keeps_the_joint_law_and_trajectories_are_reversible() -> None:
+    share = 0.7
+    kernel = persistent_hmc(lambda x: log_target(BIMODAL, x), 0.17, 4, share, 1)
+
+    def start(key: Array) -> Any:
+        key_position, key_momentum = jax.random.split(key)
+        return kernel.init(key_momentum, draw_target(BIMODAL, key_position))
+
+    def transform(state: Any) -> Array:
+        return jnp.stack([target_cdf(BIMODAL, state.position[0]), ndtr(state.momentum[0])])
+
+    runs = _follow(start, lambda key, state: kernel.step(key, state)[0], transform, "invariance/persistent")
+    check_invariance(runs, floor=0.5)
+
+    def trajectory(key: Array, state: Any) -> Any:
+        """A step whose refreshment gives the momentum back as it is, and then turns it round."""
+        kept = state.momentum * (1.0 - share) / jnp.sqrt(1.0 - share**2)
+        new = kernel.apply(kernel.draw(key)._replace(normal=kept), state)[0]
+        return new._replace(momentum=-new.momentum)
+
+    check_reversibility(_follow(start, trajectory, transform, "reversibility/persistent"))
+
+
+@pytest.mark.layer("hmc", "L11")
+def test_unadjusted_langevin_keeps_its_biased_law() -> None:
+    size = 0.9
+    sd = 1.0 / np.sqrt(1.0 - size**2 / 4.0)
+    kernel = unadjusted_langevin(lambda x: -0.5 * jnp.sum(x**2), size, 1)
+    runs = _follow(
+        lambda key: kernel.init(sd * jax.random.normal(key, (1,))),
+        lambda key, state: kernel.step(key, state)[0],
+        lambda state: ndtr(state.position / sd),
+        "invariance/unadjusted",
+    )
+    check_invariance(runs, floor=0.5)
+
+
+@pytest.mark.layer("perfect_sampling", "L5")
+@pytest.mark.layer("perfect_sampling", "L9")
+def test_draws_from_the_past_have_the_law_found_by_enumeration() -> None:
+    machine = five_units()
+    machine = BoltzmannParameters(0.6 * np.abs(machine.weights), machine.biases)
+    weights, biases = (jnp.asarray(values) for values in machine)
+    update = spin_blocks(lambda s: 2.0 * (weights @ s + biases), 5)
+
+    def sweep(uniforms: Array, spins: Array) -> Array:
+        one = lambda i, spins: update.redraw(uniforms, i, spins)
+        return jax.lax.fori_loop(0, 5, one, spins)
+
+    sampler = coupling_from_the_past(
+        lambda key: jax.random.uniform(key, (5,)), sweep, jnp.stack([-jnp.ones(5), jnp.ones(5)])
+    )
+    drawn = jax.jit(jax.vmap(sampler))(jax.random.split(key_for("from the past"), 20_000))
+    assert np.all(np.asarray(drawn.coalesced))
+    assert_standard_mean(_standardised(np.asarray(drawn.position), machine), detects=0.08, label="moments")
+
+
+def _standardised(spins: np.ndarray, machine: BoltzmannParameters) -> np.ndarray:
+    """Spins and products of two [draw, function], with mean 0 and variance 1 under the exact law."""
+    exact = exact_moments(machine)
+    first, second = np.triu_indices(5, 1)
+    values = np.concatenate([spins, spins[:, first] * spins[:, second]], axis=1)
+    means = np.concatenate([exact.mean, exact.second[first, second]])
+    return (values - means) / np.sqrt(1.0 - means**2)
+
+
+@pytest.mark.layer("metropolis", "L9")
+def test_slow_annealing_finds_the_state_of_lowest_energy() -> None:
+    """In at least 95 % of runs, on the frustrated machine of five spins, from the worst of all states."""
+    machine = five_units()
+    weights, biases = (jnp.asarray(values) for values in machine)
+    energy = lambda s: -0.5 * s @ weights @ s - biases @ s
+    states = jnp.asarray(list(product([-1.0, 1.0], repeat=5)))
+    energies = np.asarray(jax.vmap(energy)(states))
+    kernel = simulated_annealing(
+        energy,
+        lambda key: jax.random.randint(key, (), 0, 5),
+        lambda unit, s: jnp.where(jnp.arange(5) == unit, -s, s),
+        np.linspace(0.1, 5.0, 2000),
+    )
+    start = kernel.init(states[int(np.argmax(energies))])
+
+    def run(key: Array) -> Array:
+        step = lambda i, state: kernel.step(jax.random.fold_in(key, i), state)[0]
+        return jax.lax.fori_loop(0, 2000, step, start).best_energy
+
+    best = np.asarray(jax.jit(jax.vmap(run))(jax.random.split(key_for("annealing"), 5000)))
+    assert_at_least(best <= energies.min() + 1e-9, 0.95, detects=0.07, label="global minimum")

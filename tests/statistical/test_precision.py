@@ -1,0 +1,141 @@
+"""Single precision: kernels that can work in it keep its type and their law, others refuse it; nothing is demoted."""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from auxmc.approximations.advi import MeanField
+from auxmc.diagnostics.summary import bulk_ess, mcse_mean, rank_r_hat, summarise_chains
+from auxmc.diagnostics.weighted import weighted_estimates
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.constrained_hmc import constrained_hmc
+from auxmc.kernels.elliptical_slice import elliptical_slice
+from auxmc.kernels.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.linear_slice import linear_slice
+from auxmc.kernels.metropolis import random_walk_metropolis
+from auxmc.kernels.nested_sampling import NestedSettings, nested_sampling
+from auxmc.kernels.pseudo_marginal import method_kernel
+from auxmc.models.conditioned import condition_generator
+from tests.statistical.kernel_checks import OBSERVED, draw_auxiliary_given, latent_estimator, normal_transform
+from tests.statistical.levels import assert_uniform, key_for, seed_for
+
+N = 20_000
+N_STEPS = 3
+
+
+def log_normal(x: Array) -> Array:
+    return -0.5 * jnp.sum(jnp.square(x))
+
+
+SINGLE: dict[str, Callable[[], Kernel]] = {
+    "random_walk": lambda: random_walk_metropolis(log_normal, 1.5, 1),
+    "linear": lambda: linear_slice(log_normal, 2.0, 1, 2),
+    "elliptical": lambda: elliptical_slice(lambda x: jnp.zeros((), x.dtype), dim=1),
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("random_walk", marks=pytest.mark.layer("metropolis", "L14")),
+        pytest.param("linear", marks=pytest.mark.layer("slice", "L14")),
+        pytest.param("elliptical", marks=pytest.mark.layer("slice", "L14")),
+    ],
+)
+def test_kernels_in_single_precision_keep_type_and_law(name: str) -> None:
+    with jax.enable_x64(False):
+        kernel = SINGLE[name]()
+
+        def replica(key: Array) -> Array:
+            state = kernel.init(jax.random.normal(jax.random.fold_in(key, 0), (1,)))
+            for i in range(N_STEPS):
+                state, _ = kernel.step(jax.random.fold_in(key, i + 1), state)
+            return state.position[0]
+
+        keys = jax.random.split(jax.random.key(seed_for(f"single/{name}")), N)
+        found = jax.jit(jax.vmap(replica))(keys)
+    assert found.dtype == jnp.float32
+    assert_uniform(normal_transform(np.asarray(found, float)), detects=0.04, label=name)
+
+
+@pytest.mark.layer("pseudo_marginal", "L14")
+def test_estimates_in_single_precision_lead_to_the_same_decisions() -> None:
+    """With the same random numbers two precisions agree until a decision falls within the rounding of the other."""
+    kernel = method_kernel("apm_mi_mh", latent_estimator(4), 1.5, 1)
+
+    def chain(key: Array, single: bool) -> Array:
+        x = jnp.full(1, 0.3)
+        u = draw_auxiliary_given(key, 4, x[0], OBSERVED)
+        value = latent_estimator(4).log_estimate(x, u)
+        state = kernel.init(key, x)._replace(auxiliary=u, log_estimate=value)
+        for i in range(N_STEPS):
+            noise = kernel.draw(jax.random.fold_in(key, i))
+            if single:
+                state, noise = (_as_single(tree) for tree in (state, noise))
+            state, _ = kernel.apply(noise, state)
+        return state.position[0]
+
+    keys = jax.random.split(key_for("single/estimates"), 2000)
+    double, single = (np.asarray(jax.jit(jax.vmap(lambda k, s=s: chain(k, s)))(keys)) for s in (False, True))
+    assert (double.dtype, single.dtype) == (np.float64, np.float32)
+    assert np.mean(np.abs(double - single) < 1e-5) > 0.99
+
+
+@pytest.mark.layer("hmc", "L14")
+@pytest.mark.layer("constrained_hmc", "L14")
+def test_trajectories_refuse_single_precision() -> None:
+    with jax.enable_x64(False):
+        plain = hamiltonian_monte_carlo(log_normal, 0.1, (2, 6), 2)
+        model = condition_generator(lambda u: jnp.sum(jnp.square(u))[None], log_normal, jnp.ones(1))
+        for kernel in (plain, constrained_hmc(model, 0.1, (1, 3), 2)):
+            with pytest.raises(RuntimeError, match="jax_enable_x64"):
+                kernel.draw(jax.random.key(0))
+
+
+@pytest.mark.layer("nested_sampling", "L14")
+def test_nested_sampling_keeps_points_single_and_sums_double() -> None:
+    sampler = nested_sampling(
+        lambda x: -2.0 * jnp.sum(jnp.square(x)), log_normal, NestedSettings(n_live=20, max_iterations=200)
+    )
+    draws = jax.random.normal(jax.random.key(0), (20, 2), jnp.float32)
+    found = jax.jit(sampler)(jax.random.key(1), draws)
+    assert found.dead.dtype == found.live.dtype == jnp.float32
+    assert found.log_likelihoods.dtype == found.live_log_likelihoods.dtype == jnp.float64
+    assert bool(found.finished)
+
+
+@pytest.mark.layer("approximations", "L14")
+def test_the_log_density_of_a_fit_has_the_precision_of_its_arguments() -> None:
+    mean, log_sd, x = np.array([0.5, -1.0]), np.array([0.3, -0.9]), np.array([0.1, 0.2])
+    values = {
+        dtype: MeanField(jnp.asarray(mean, dtype), jnp.asarray(log_sd, dtype)).log_density(
+            jnp.asarray(x, dtype)
+        )
+        for dtype in (jnp.float32, jnp.float64)
+    }
+    for dtype, value in values.items():
+        assert value.dtype == dtype
+    np.testing.assert_allclose(values[jnp.float32], values[jnp.float64], rtol=1e-6)
+
+
+@pytest.mark.layer("diagnostics", "L14")
+def test_diagnostics_of_single_precision_chains_are_double() -> None:
+    chains = np.random.default_rng(1).normal(size=(4, 500)).astype(np.float32)
+    for function in (bulk_ess, rank_r_hat, mcse_mean):
+        found = function(chains)
+        assert np.asarray(found).dtype == np.float64
+        np.testing.assert_allclose(found, function(chains.astype(float)), rtol=1e-12)
+    for value in summarise_chains(chains):
+        assert np.asarray(value).dtype == np.float64
+    # Weights as small as exp(-148) of a double are not lost by a step through single precision.
+    log_weights = np.array([[-148.0, -149.0, -150.0]])
+    values = np.array([[[1.0], [2.0], [4.0]]])
+    assert np.all(np.isfinite(weighted_estimates(log_weights, values).mean))
+
+
+def _as_single(tree: object) -> object:
+    return jax.tree.map(lambda a: a.astype(jnp.float32) if a.dtype == jnp.float64 else a, tree)

@@ -1,0 +1,38 @@
+"""Rows that are stored of a stream longer than the store: each row of it with the same probability."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from auxmc.kernels.streaming import Chunk, PastRows, remember
+from tests.statistical.levels import assert_standard_mean, key_for
+
+N_ROWS, CAPACITY, SIZE = 60, 10, 6
+
+
+@pytest.mark.layer("sequential_monte_carlo", "L4")
+def test_the_first_rows_are_kept_as_often_as_any_others() -> None:
+    """Of the rows that fill the store at first, the number that is kept is hypergeometric."""
+
+    def kept(key: Array) -> Array:
+        past = PastRows(jnp.full((CAPACITY, 1), -1.0), jnp.zeros((), jnp.int32))
+
+        def one(past: PastRows, number: Array) -> tuple[PastRows, None]:
+            begin = number * SIZE
+            rows = (begin + jnp.arange(SIZE)).astype(jnp.float64)[:, None]
+            chunk = Chunk(rows, jnp.full((), SIZE, jnp.int32))
+            return remember(jax.random.fold_in(key, number), past, chunk, begin.astype(jnp.int64)), None
+
+        past, _ = jax.lax.scan(one, past, jnp.arange(N_ROWS // SIZE))
+        return past.rows[:, 0]
+
+    rows = np.asarray(jax.jit(jax.vmap(kept))(jax.random.split(key_for("reservoir"), 40_000)))
+    share = CAPACITY / N_ROWS
+    variance = CAPACITY * share * (1.0 - share) * (N_ROWS - CAPACITY) / (N_ROWS - 1)
+    for first, last in ((0, CAPACITY), (N_ROWS - CAPACITY, N_ROWS)):
+        counts = np.sum((rows >= first) & (rows < last), axis=1)
+        assert_standard_mean(
+            (counts - CAPACITY * share) / np.sqrt(variance), detects=0.05, label=f"rows from {first}"
+        )

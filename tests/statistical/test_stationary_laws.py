@@ -1,0 +1,152 @@
+"""Dynamics that are biased by design keep the law that they are known to have; momenta and step counts have theirs."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+from scipy import linalg, stats
+
+from auxmc.kernels.constrained_hmc import project_momentum
+from auxmc.kernels.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.stochastic_gradient import injected_noise
+from auxmc.kernels.stochastic_gradient_chain import stochastic_gradient_chain
+from auxmc.numerics.jacobians import dense_jacobian
+from tests.statistical.levels import (
+    assert_standard_mean,
+    assert_uniform,
+    expecting_failure,
+    key_for,
+    legendre,
+)
+
+N = 100_000
+N_STEPS = 3
+CURVATURE = np.array([[2.0, 0.6], [0.6, 0.7]])
+GRADIENT_SD = 0.8
+STEP = 0.3
+
+
+def stationary_covariance(friction: float, gradient_noise: float) -> np.ndarray:
+    """Covariance of position and velocity of the linear recursion, from its discrete Lyapunov equation [4, 4]."""
+    identity = np.eye(2)
+    velocity = np.hstack([-STEP * CURVATURE, (1.0 - friction) * identity])
+    recursion = np.vstack([np.hstack([identity, 0.0 * identity]) + velocity, velocity])
+    variance = float(injected_noise(friction, STEP, gradient_noise)) ** 2 + (STEP * GRADIENT_SD) ** 2
+    return np.asarray(
+        linalg.solve_discrete_lyapunov(recursion, variance * np.kron(np.ones((2, 2)), identity))
+    )
+
+
+def standardised(
+    covariance: np.ndarray, friction: float, gradient_noise: float, name: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Standard normal coordinates after one and after three steps from exact draws [draw, 4]."""
+    kernel = stochastic_gradient_chain(
+        lambda x, noise: jnp.asarray(CURVATURE) @ x + GRADIENT_SD * noise,
+        lambda key: jax.random.normal(key, (2,)),
+        STEP,
+        friction,
+        2,
+        gradient_noise,
+    )
+    factor = jnp.asarray(np.linalg.cholesky(covariance))
+
+    def replica(key: Array) -> Array:
+        key_start, key_init, key_steps = jax.random.split(key, 3)
+        start = factor @ jax.random.normal(key_start, (4,))
+        state = kernel.init(key_init, start[:2])._replace(velocity=start[2:])
+
+        def step(state: Any, key: Array) -> Any:
+            state, _ = kernel.step(key, state)
+            return state, jnp.concatenate([state.position, state.velocity])
+
+        _, path = jax.lax.scan(step, state, jax.random.split(key_steps, N_STEPS))
+        return jax.scipy.linalg.solve_triangular(factor, path.T, lower=True).T
+
+    path = np.asarray(jax.jit(jax.vmap(replica))(jax.random.split(key_for(f"stationary/{name}"), N)))
+    return path[:, 0], path[:, -1]
+
+
+def check_standard_normal(points: np.ndarray, label: str) -> None:
+    transforms = stats.norm.cdf(points)
+    for i in range(points.shape[1]):
+        assert_uniform(transforms[:, i], label=f"{label}, coordinate {i}")
+    functions = [legendre(transforms[:, i]) for i in range(points.shape[1])]
+    assert_standard_mean(np.concatenate(functions, axis=1), label=f"{label}, Legendre")
+    pairs = [functions[i][:, :1] * functions[j][:, :1] for i in range(4) for j in range(i)]
+    assert_standard_mean(np.concatenate(pairs, axis=1), label=f"{label}, pairs")
+
+
+@pytest.mark.layer("stochastic_gradient", "L5")
+@pytest.mark.layer("stochastic_gradient", "L11")
+@pytest.mark.parametrize(("friction", "gradient_noise"), [(1.0, 0.0), (0.3, 0.0), (0.3, 0.32)])
+def test_noisy_gradients_keep_their_own_gaussian_law(friction: float, gradient_noise: float) -> None:
+    """On a quadratic potential the law is Gaussian, with step size and gradient noise in its covariance."""
+    covariance = stationary_covariance(friction, gradient_noise)
+    for points, label in zip(
+        standardised(covariance, friction, gradient_noise, f"{friction}/{gradient_noise}"),
+        ("one step", "three steps"),
+        strict=True,
+    ):
+        check_standard_normal(points, label)
+
+
+@pytest.mark.layer("stochastic_gradient", "L11")
+def test_the_bias_is_of_first_order_in_the_step() -> None:
+    """Without gradient noise the position's covariance misses the posterior's by a multiple of the step."""
+    errors = []
+    for step in (0.1, 0.05):
+        recursion = np.block(
+            [[np.eye(2) - step * CURVATURE, 0.0 * np.eye(2)], [-step * CURVATURE, 0.0 * np.eye(2)]]
+        )
+        variance = float(injected_noise(1.0, step, 0.0)) ** 2
+        covariance = linalg.solve_discrete_lyapunov(recursion, variance * np.kron(np.ones((2, 2)), np.eye(2)))
+        errors.append(np.abs(covariance[:2, :2] - np.linalg.inv(CURVATURE)).max())
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(1.0, abs=0.1)
+
+
+@pytest.mark.layer("stochastic_gradient", "L5")
+def test_the_law_without_gradient_noise_is_another_one() -> None:
+    covariance = stationary_covariance(0.3, 0.32)
+    points, _ = standardised(covariance, 0.3, 0.0, "another")
+    with expecting_failure(), pytest.raises(AssertionError, match="exceeds"):
+        check_standard_normal(points, "another")
+
+
+@pytest.mark.layer("hmc", "L4")
+def test_random_numbers_of_a_trajectory_have_their_laws_and_are_independent() -> None:
+    kernel = hamiltonian_monte_carlo(lambda x: -0.5 * jnp.sum(x**2), 0.1, (2, 6), 2)
+    noise = jax.vmap(kernel.draw)(jax.random.split(key_for("trajectory"), N))
+    fresh = np.random.default_rng(7).uniform(size=N)
+    transforms = [
+        *stats.norm.cdf(np.asarray(noise.normal)).T,
+        np.exp(np.asarray(noise.log_uniform)),
+        (np.asarray(noise.n_steps) - 2 + fresh) / 5.0,
+    ]
+    for values, label in zip(transforms, ("momentum", "momentum", "accept", "steps"), strict=True):
+        assert_uniform(values, label=label)
+    products = [
+        (legendre(transforms[i], 2)[:, :, None] * legendre(transforms[j], 2)[:, None, :]).reshape(N, -1)
+        for i in range(4)
+        for j in range(i)
+    ]
+    assert_standard_mean(np.concatenate(products, axis=1), label="independence")
+
+
+@pytest.mark.layer("constrained_hmc", "L4")
+def test_momenta_are_standard_normal_in_the_tangent_space() -> None:
+    """Along two orthonormal tangents the projected momentum is normal; along the gradient there is nothing left."""
+    gradient = np.array([[1.0, -2.0, 0.5]])
+    basis = linalg.null_space(gradient)
+    jacobian = dense_jacobian(jnp.asarray(gradient))
+    normals = jax.random.normal(key_for("tangent"), (N, 3))
+    momenta = np.asarray(jax.vmap(lambda normal: project_momentum(jacobian, normal))(normals))
+    np.testing.assert_allclose(momenta @ gradient[0], 0.0, atol=1e-12)
+    along = stats.norm.cdf(momenta @ basis)
+    for i in range(2):
+        assert_uniform(along[:, i], label=f"tangent {i}")
+    products = legendre(along[:, 0], 3)[:, :, None] * legendre(along[:, 1], 3)[:, None, :]
+    assert_standard_mean(products.reshape(N, -1), label="independence")

@@ -1,0 +1,93 @@
+"""Confidence sequences: exact coverage by enumeration, width beside closed forms, power, refusals."""
+
+import math
+
+import numpy as np
+import pytest
+
+from auxmc.diagnostics.confidence_sequence import confidence_sequence
+
+pytestmark = pytest.mark.layer("diagnostics", "L1")
+
+
+def binary_paths(n: int) -> np.ndarray:
+    """All sequences of n zeros and ones [sequence, draw]."""
+    return ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(float)
+
+
+def empirical_bernstein(values: np.ndarray, bound: float, alpha: float) -> float:
+    """Half-width of Maurer and Pontil's two-sided bound for a fixed number of values."""
+    n, log_term = len(values), math.log(4.0 / alpha)
+    return values.std(ddof=1) * math.sqrt(2.0 * log_term / n) + 7.0 * bound * log_term / (3.0 * (n - 1))
+
+
+@pytest.mark.parametrize("probability", [0.05, 0.3, 0.5, 0.9])
+@pytest.mark.parametrize("alpha", [0.05, 0.3, 0.6])
+def test_it_ever_misses_the_mean_with_at_most_its_level(probability: float, alpha: float) -> None:
+    n = 11
+    paths = binary_paths(n)
+    chances = np.prod(np.where(paths == 1.0, probability, 1.0 - probability), axis=1)
+    found = confidence_sequence(3.0 * paths - 1.0, -1.0, 2.0, alpha, times=range(1, n + 1))
+    mean = 3.0 * probability - 1.0
+    missed = np.any((found.lower > mean) | (found.upper < mean), axis=1)
+    assert chances[missed].sum() <= alpha
+    if alpha == 0.6 and probability == 0.5:
+        assert chances[missed].sum() > 0.05, "intervals that never miss would make this test empty"
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.45, 0.55)])
+def test_its_width_is_the_leading_term_of_the_empirical_bernstein_bound(low: float, high: float) -> None:
+    values, alpha = np.random.default_rng(3).uniform(low, high, 100_000), 2e-7
+    found = confidence_sequence(values, 0.0, 1.0, alpha)
+    half = 0.5 * float(found.upper[0] - found.lower[0])
+    leading = values.std() * math.sqrt(2.0 * math.log(2.0 / alpha) / len(values))
+    assert 0.98 * leading < half < 1.15 * leading
+    assert half < empirical_bernstein(values, 1.0, alpha)
+    assert found.lower < 0.5 < found.upper
+
+
+def test_a_shift_of_more_than_twice_the_half_width_is_found() -> None:
+    values, alpha = np.random.default_rng(4).random(40_000), 2e-7
+    shift = 2.2 * values.std() * math.sqrt(2.0 * math.log(2.0 / alpha) / len(values))
+    found = confidence_sequence(values, 0.0, 1.0, alpha)
+    assert found.upper < 0.5 + shift
+    assert found.lower > 0.5 - shift
+
+
+def test_values_and_ends_scale_the_interval_and_sequences_are_separate() -> None:
+    values = np.random.default_rng(5).beta(0.5, 2.0, (3, 200))
+    together = confidence_sequence(7.0 * values - 2.0, -2.0, 5.0, 0.01, times=(100, 200))
+    assert together.lower.shape == (3, 2)
+    for row in range(3):
+        alone = confidence_sequence(values[row], 0.0, 1.0, 0.01, times=(100, 200))
+        np.testing.assert_allclose(together.lower[row], 7.0 * alone.lower - 2.0, atol=1e-12)
+        np.testing.assert_allclose(together.upper[row], 7.0 * alone.upper - 2.0, atol=1e-12)
+
+
+def test_what_comes_later_changes_no_earlier_interval() -> None:
+    values = np.random.default_rng(6).random(60)
+    changed = np.concatenate([values[:40], 1.0 - values[40:]])
+    early = [confidence_sequence(v, 0.0, 1.0, 0.1, times=(20, 40)) for v in (values, changed)]
+    np.testing.assert_array_equal(early[0].lower, early[1].lower)
+    np.testing.assert_array_equal(early[0].upper, early[1].upper)
+
+
+def test_it_is_inside_the_range_and_constant_values_keep_it_open() -> None:
+    for constant in (0.0, 0.2, 1.0):
+        found = confidence_sequence(np.full(50, constant), 0.0, 1.0, 0.1)
+        assert 0.0 <= found.lower[0] <= constant <= found.upper[0] <= 1.0
+    few = confidence_sequence([0.4], 0.0, 1.0, 1e-6)
+    assert (few.lower[0], few.upper[0]) == (0.0, 1.0)
+
+
+def test_what_is_no_bounded_sample_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"values must be in \[0, 2\], got 2 that are not, such as 3.0"):
+        confidence_sequence([1.0, 3.0, math.nan], 0.0, 2.0, 0.1)
+    with pytest.raises(ValueError, match=r"with a draw at least, got \[0\]"):
+        confidence_sequence([], 0.0, 1.0, 0.1)
+    with pytest.raises(ValueError, match=r"low must be below high and both finite, got 0\.0 and 0\.0"):
+        confidence_sequence([0.0], 0.0, 0.0, 0.1)
+    with pytest.raises(ValueError, match=r"alpha must be above 0 and below 1, got 1\.0"):
+        confidence_sequence([0.0], 0.0, 1.0, 1.0)
+    with pytest.raises(ValueError, match=r"times must be numbers of values from 1 to 1, got \[2\]"):
+        confidence_sequence([0.0], 0.0, 1.0, 0.1, times=[2])

@@ -1,0 +1,81 @@
+"""Exact transition matrices: residuals, eigenvalues and stationary laws of chains known in closed form."""
+
+import numpy as np
+import pytest
+
+from auxmc.diagnostics.finite_chains import (
+    detailed_balance_residual,
+    invariance_residual,
+    second_eigenvalue,
+    stationary_law,
+    total_variation_path,
+    transition_matrix,
+    uniform_cells,
+)
+
+LAW = np.array([0.1, 0.2, 0.3, 0.4])
+
+
+def metropolis_matrix(law: np.ndarray) -> np.ndarray:
+    """Metropolis with a uniform proposal over all states."""
+    n = len(law)
+    matrix = np.minimum(1.0, law[None, :] / law[:, None]) / n
+    np.fill_diagonal(matrix, 0.0)
+    return matrix + np.diag(1.0 - matrix.sum(axis=1))
+
+
+@pytest.mark.layer("diagnostics", "L1")
+def test_a_metropolis_matrix_is_invariant_and_reversible() -> None:
+    matrix = metropolis_matrix(LAW)
+    assert invariance_residual(matrix, LAW) < 1e-15
+    assert detailed_balance_residual(matrix, LAW) < 1e-15
+    assert invariance_residual(matrix, LAW[::-1]) > 0.01
+    np.testing.assert_allclose(stationary_law(matrix), LAW, atol=1e-14)
+
+
+def test_a_rotation_is_invariant_but_not_reversible() -> None:
+    matrix = np.roll(np.eye(3), 1, axis=1)
+    law = np.full(3, 1.0 / 3.0)
+    assert invariance_residual(matrix, law) == 0.0
+    assert detailed_balance_residual(matrix, law) == pytest.approx(1.0 / 3.0)
+    assert second_eigenvalue(matrix) == pytest.approx(1.0)
+
+
+def test_the_second_eigenvalue_is_the_rate_of_the_distance() -> None:
+    matrix = np.array([[0.9, 0.1], [0.3, 0.7]])
+    distances = total_variation_path(matrix, stationary_law(matrix), 20)
+    np.testing.assert_allclose(distances[1:] / distances[:-1], second_eigenvalue(matrix), rtol=1e-9)
+    assert distances[0] == pytest.approx(0.75)
+
+
+def test_boxes_of_uniform_numbers_integrate_comparisons_exactly() -> None:
+    points, volumes = uniform_cells([[0.2, 0.7, 0.7], [0.5], []])
+    assert points.shape == (6, 3)
+    assert volumes.sum() == pytest.approx(1.0, abs=1e-15)
+    below = (points[:, 0] < 0.7) & (points[:, 1] >= 0.5)
+    assert volumes[below].sum() == pytest.approx(0.35, abs=1e-15)
+    assert not set(points[:, 0]) & {0.0, 0.2, 0.7, 1.0}
+
+
+def test_maps_of_states_give_their_matrix() -> None:
+    matrix = transition_matrix([[0, 0], [1, 1], [1, 0]], [0.2, 0.3, 0.5])
+    np.testing.assert_allclose(matrix, [[0.2, 0.8], [0.7, 0.3]])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: invariance_residual(np.ones((2, 3)), [0.5, 0.5]), r"must be square.*\(2, 3\)"),
+        (lambda: invariance_residual(np.ones((2, 2)), [0.5, 0.5]), "rows that sum to 1"),
+        (lambda: second_eigenvalue([[1.5, -0.5], [0.0, 1.0]]), "must hold probabilities"),
+        (lambda: detailed_balance_residual(np.eye(2), [1.0]), r"one probability a state \[2\], got \(1,\)"),
+        (lambda: stationary_law(np.eye(2)), "several stationary laws"),
+        (lambda: total_variation_path(np.eye(2), [0.5, 0.5], -1), "n_steps must not be negative, got -1"),
+        (lambda: uniform_cells([[1.5]]), r"thresholds must be in \[0, 1\], got \[1.5\]"),
+        (lambda: transition_matrix([[0, 2]], [1.0]), "numbers of states from 0 to 1"),
+        (lambda: transition_matrix([0, 1], [1.0]), r"ends must be \[map, state\]"),
+    ],
+)
+def test_wrong_arguments_are_named(call, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()

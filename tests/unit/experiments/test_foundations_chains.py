@@ -1,0 +1,137 @@
+"""The group `chains` of the foundations: what its claims return, its curves and figures, at a small effort."""
+
+import csv
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from matplotlib.figure import Figure
+
+from auxmc.engine.results import write_result
+from auxmc.engine.tables import tidy_table
+from auxmc.plots.style import use_style
+from experiments.foundations import dynamics, markov_kernels, perfect_sampling, slices, stochastic_gradients
+from experiments.foundations.captions_chains import CAPTIONS
+from experiments.foundations.chain_measures import mixture_density
+from experiments.foundations.figures_chains import DRAW
+from experiments.foundations.topic import Measured, Topic, Work
+
+TOPICS: tuple[Topic, ...] = tuple(
+    module.TOPIC for module in (markov_kernels, slices, dynamics, stochastic_gradients, perfect_sampling)
+)
+CLAIMS = Path(slices.__file__).with_name("claims.csv")
+
+
+@cache
+def work() -> Work:
+    return Work(5, "foundations", 0.02)
+
+
+@cache
+def measured() -> dict[str, dict[str, Measured]]:
+    return {claim: dict(f(work())) for topic in TOPICS for claim, f in topic.claims.items()}
+
+
+@cache
+def curves() -> dict[str, dict[str, xr.DataArray]]:
+    return {name: dict(f(work())) for topic in TOPICS for name, f in topic.curves.items()}
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
+    arrays = {name: array for group in curves().values() for name, array in group.items()}
+    for array in arrays.values():
+        array.attrs.setdefault("units", "")
+    path = tmp_path_factory.mktemp("chains") / "chains.nc"
+    about = {"settings": {"preset": "smoke", "design": "chains"}, "numbers": "n"}
+    write_result(path, {"curves": xr.Dataset(arrays)}, about)
+    return tidy_table([path], "curves")
+
+
+def value(claim: str, setting: str) -> float:
+    return measured()[claim][setting].value
+
+
+def test_every_line_of_the_claims_has_a_measurement_and_none_is_left_over() -> None:
+    with CLAIMS.open(newline="") as file:
+        lines = {
+            (row["claim_id"], row["setting"]) for row in csv.DictReader(file) if row["claim_id"] in measured()
+        }
+    returned = {(claim, setting) for claim, settings in measured().items() for setting in settings}
+    assert lines == returned
+    assert all(
+        np.isfinite(m.value) and m.error >= 0.0 for group in measured().values() for m in group.values()
+    )
+
+
+def test_exact_claims_are_those_of_closed_forms() -> None:
+    assert value("FN-MK-02", "systematic order 1, 2, 3, detailed balance") == pytest.approx(
+        0.0502152, abs=1e-6
+    )
+    assert value("FN-MK-03", "random scan") == pytest.approx(0.8666051, abs=1e-6)
+    assert value("FN-GB-02", "random update, sum of coordinates") == pytest.approx(399.0, rel=1e-9)
+    assert value("FN-HM-01", "first trajectory, position") == pytest.approx(5.46937781983363, abs=1e-12)
+    assert value("FN-HM-08", "step 1") == pytest.approx(4.0 / 3.0, rel=1e-12)
+    assert value("FN-HM-11", "step 0.5") == pytest.approx(2.0 / np.pi * np.arctan(0.5**3 / 8.0), rel=1e-6)
+    eta, decay = 0.01, 0.1
+    spread = 2.0 * decay * eta * (2.0 - decay) / (decay * eta * (4.0 - 2.0 * decay - eta))
+    assert value("FN-SG-02", "position, step 0.01, gradient noise 0") == pytest.approx(spread, rel=1e-10)
+
+
+def test_what_the_sources_print_wrongly_is_measured_as_wrong() -> None:
+    assert value("FN-SL-09", "corrected") == 1.0
+    assert value("FN-SL-09", "as printed") == 0.0
+    assert value("FN-HM-06", "D = 100, as printed") == pytest.approx(np.sqrt(50.0))
+    assert value("FN-SG-06", "noise divided by eta") < 1e-14 < value("FN-SG-06", "noise as printed")
+    assert value("FN-EX-01", "state 0 at the first meeting forward in time") == 1.0
+
+
+def test_mutants_of_persistent_momentum_are_seen() -> None:
+    found = {setting: m.value for setting, m in measured()["FN-HM-09"].items()}
+    assert found["momentum not reversed"] > 10.0
+    assert found["noise with the root of 1 - a"] > 10.0
+
+
+def test_curves_are_named_after_their_figure_and_finite() -> None:
+    assert set(curves()) == set(CAPTIONS) == set(DRAW)
+    for name, arrays in curves().items():
+        for variable, array in arrays.items():
+            assert variable.startswith(name)
+            assert all(str(dim).startswith(name) for dim in array.dims)
+            assert np.isfinite(array.values).all()
+
+
+def test_the_build_up_of_a_slice_update_ends_in_the_other_mode() -> None:
+    brackets, marks = (
+        curves()["slides_slice"]["slides_slice_bracket"],
+        curves()["slides_slice"]["slides_slice_mark"],
+    )
+    first, grown, once, twice = brackets.values
+    assert grown[0] < -0.2 < first[0]
+    lengths = [np.ptp(ends) for ends in (grown, once, twice)]
+    assert lengths[0] > lengths[1] > lengths[2]
+    start, height, new, _ = marks.values
+    assert twice[0] < new < 0.0 < start < twice[1]
+    assert mixture_density(slices.OVERLAPPING, new) > height
+
+
+def test_the_cost_of_a_draw_grows_faster_for_random_walks() -> None:
+    cost = curves()["fig_hmc_cost"]["fig_hmc_cost_operations"]
+    dims = np.log(cost["fig_hmc_cost_dimension"].values)
+    walk, hamiltonian = (np.polyfit(dims[2:], np.log(row[2:]), 1)[0] for row in cost.values)
+    # Powers 2 and 5/4 of the source, from a few dozen replicates.
+    assert walk == pytest.approx(2.0, abs=0.2)
+    assert hamiltonian == pytest.approx(1.25, abs=0.15)
+
+
+@pytest.mark.parametrize("name", list(CAPTIONS))
+def test_every_figure_draws_or_says_that_there_is_nothing(name: str, table: pd.DataFrame) -> None:
+    with use_style():
+        for found in (table, pd.DataFrame()):
+            figure = DRAW[name](pd.DataFrame(), found)
+            assert isinstance(figure, Figure)
+            texts = [text.get_text() for axis in figure.axes for text in axis.texts]
+            assert any("not run" in text for text in texts) == found.empty

@@ -1,0 +1,157 @@
+"""The group `models` of the foundations: what its claims return, its curves and figures, at a small effort."""
+
+import csv
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from matplotlib.figure import Figure
+
+from auxmc.engine.results import write_result
+from auxmc.engine.tables import tidy_table
+from auxmc.models.boltzmann import relax
+from auxmc.models.small_machines import five_units
+from auxmc.numerics.counted_operations import Arithmetic
+from auxmc.numerics.reverse_mode import evaluate, jacobian_by_rows
+from auxmc.plots.style import use_style
+from experiments.foundations import differentiation, generators, spins, variational
+from experiments.foundations.captions_models import CAPTIONS
+from experiments.foundations.differentiation import random_graph
+from experiments.foundations.figures_models import DRAW
+from experiments.foundations.spins import relaxation_by_quadrature
+from experiments.foundations.topic import Measured, Topic, Work
+
+TOPICS: tuple[Topic, ...] = tuple(
+    module.TOPIC for module in (spins, variational, differentiation, generators)
+)
+CLAIMS = Path(spins.__file__).with_name("claims.csv")
+# Claims whose numbers come from simulation in part.
+RANDOM = {"FN-VI-06", "FN-AD-02", "FN-AD-03", "FN-GM-01"}
+
+
+@cache
+def work() -> Work:
+    return Work(5, "foundations", 0.02)
+
+
+@cache
+def measured() -> dict[str, dict[str, Measured]]:
+    return {claim: dict(f(work())) for topic in TOPICS for claim, f in topic.claims.items()}
+
+
+@cache
+def curves() -> dict[str, dict[str, xr.DataArray]]:
+    return {name: dict(f(work())) for topic in TOPICS for name, f in topic.curves.items()}
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[pd.DataFrame, pd.DataFrame]:
+    arrays = {name: array for group in curves().values() for name, array in group.items()}
+    for array in arrays.values():
+        array.attrs.setdefault("units", "")
+    path = tmp_path_factory.mktemp("models") / "models.nc"
+    statistics = xr.Dataset({"measured": ((), 0.0, {"units": ""})})
+    about = {"settings": {"preset": "smoke", "design": "models"}, "numbers": "n"}
+    write_result(path, {"statistics": statistics, "curves": xr.Dataset(arrays)}, about)
+    return tidy_table([path], "statistics"), tidy_table([path], "curves")
+
+
+def test_every_line_of_the_claims_is_measured_and_no_other() -> None:
+    with CLAIMS.open(newline="") as file:
+        lines = [(row["claim_id"], row["setting"]) for row in csv.DictReader(file)]
+    expected = {line for line in lines if line[0] in measured()}
+    assert {(claim, setting) for claim, settings in measured().items() for setting in settings} == expected
+
+
+def test_values_are_finite_and_only_simulations_have_errors() -> None:
+    for claim, settings in measured().items():
+        for setting, value in settings.items():
+            assert np.isfinite(value.value), f"{claim} {setting}"
+            assert value.error >= 0.0
+            assert claim in RANDOM or value.error == 0.0
+
+
+@pytest.mark.parametrize(
+    ("claim", "setting", "expected", "tolerance"),
+    [
+        ("FN-EB-02", "5 sweeps", 4.520323e-5, 1e-10),
+        ("FN-EB-03", "local maxima", 2.0, 0.0),
+        ("FN-EB-04", "log normaliser by quadrature", 10.474986686, 1e-9),
+        ("FN-VI-02", "Renyi 1/2, mean", 0.657313, 1e-5),
+        ("FN-VI-05", "correlation 0.99, variance", 0.0199, 1e-9),
+        ("FN-VI-06", "mean, variance by the score", 7.323282, 1e-6),
+        ("FN-AD-01", "derivative in s", -0.43731778425656, 1e-13),
+        ("FN-GM-02", "diagonal point", -1.278465, 1e-6),
+        ("FN-GM-05", "density with noise 0.5", 0.176030, 1e-6),
+    ],
+)
+def test_known_numbers(claim: str, setting: str, expected: float, tolerance: float) -> None:
+    assert measured()[claim][setting].value == pytest.approx(expected, abs=tolerance)
+
+
+def test_errors_of_the_sources_show() -> None:
+    found = measured()
+    assert found["FN-AD-04"]["derivative in x as drawn"].value == pytest.approx(
+        1.0 / 0.7 * 0.8 / 0.7, abs=1e-8
+    )
+    assert found["FN-AD-04"]["accumulator of x by the drawn rule"].value == pytest.approx(0.8 / 0.7)
+    assert found["FN-VI-03"]["limit as printed"].value == pytest.approx(np.log(2.0), abs=1e-8)
+    assert found["FN-VI-02"]["Renyi 1/2, excess of the published fit"].value == pytest.approx(
+        0.00778, abs=1e-5
+    )
+
+
+def test_slopes_of_the_simulators_lie_within_five_errors_of_their_orders() -> None:
+    # Finite steps bend the slopes by less than 0.03.
+    for name, order in (("Milstein", 1.0), ("Euler-Maruyama", 0.5)):
+        slope = measured()["FN-GM-01"][name]
+        assert 0.0 < slope.error < 0.05
+        assert abs(slope.value - order) < 0.03 + 5.0 * slope.error
+
+
+def test_the_quadrature_of_the_relaxation_has_settled() -> None:
+    machine = five_units()
+    shift = np.full(5, -np.linalg.eigvalsh(machine.weights)[0])
+    relaxed = relax(machine, shift)
+    first, second = (relaxation_by_quadrature(relaxed, n) for n in (20, 24))
+    assert first[0] == pytest.approx(second[0], abs=1e-5)
+    np.testing.assert_allclose(first[2], second[2], atol=1e-4)
+
+
+def test_derivatives_of_random_graphs_are_those_of_differences() -> None:
+    rng = np.random.default_rng(8)
+    graph, point = random_graph(rng, 4, 40, n_outputs=2), rng.uniform(0.3, 1.0, 4)
+    found = jacobian_by_rows(graph, point, Arithmetic())
+    for i in range(4):
+        high, low = (
+            np.array(evaluate(graph, point + side * 1e-6 * np.eye(4)[i], Arithmetic()))
+            for side in (1.0, -1.0)
+        )
+        slopes = (high - low)[list(graph.outputs)] / 2e-6
+        np.testing.assert_allclose(found[:, i], slopes, rtol=1e-5, atol=1e-7)
+
+
+def test_names_of_curves_and_their_dimensions_begin_with_the_figure() -> None:
+    assert set(curves()) == set(DRAW) == set(CAPTIONS)
+    for figure, arrays in curves().items():
+        for name, array in arrays.items():
+            assert all(part.startswith(f"{figure}_") for part in (name, *map(str, array.dims)))
+
+
+@pytest.mark.parametrize("name", sorted(DRAW))
+def test_figures_draw(name: str, tables: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    with use_style():
+        figure = DRAW[name](*tables)
+        figure.draw_without_rendering()
+    assert isinstance(figure, Figure)
+    assert not any("not run" in text.get_text() for axis in figure.axes for text in axis.texts)
+
+
+@pytest.mark.parametrize("name", sorted(DRAW))
+def test_figures_say_what_is_missing(name: str, tables: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    with use_style():
+        figure = DRAW[name](tables[0], tables[1].iloc[:0])
+    assert any("not run" in text.get_text() for axis in figure.axes for text in axis.texts)

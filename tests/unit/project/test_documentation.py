@@ -1,0 +1,27 @@
+"""The documentation builds, and a warning is an error."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+    source = tmp_path / "docs"
+    shutil.copytree(ROOT / "docs", source, ignore=shutil.ignore_patterns("_build", "api"))
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", str(source), str(tmp_path / "site")],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "JAX_PLATFORMS": "cpu"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-6000:]
+    page = (tmp_path / "site" / "api" / "auxmc.kernels.tempered_hmc.html").read_text()
+    assert "gibbs_continuous_tempering" in page
+    assert "Algorithm 14" in page

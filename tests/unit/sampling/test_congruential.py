@@ -1,0 +1,69 @@
+"""The linear congruential generator: published states, the theorem on periods against counting, errors."""
+
+import numpy as np
+import pytest
+
+from auxmc.sampling.congruential import bit_rows, congruential_states, has_full_period, smallest_period
+
+pytestmark = pytest.mark.layer("direct_sampling", "L1")
+
+
+def test_states_of_the_published_example() -> None:
+    states = congruential_states(37, 61, 128, 37, 129)
+    assert states[:8].tolist() == [37, 22, 107, 52, 65, 34, 39, 96]
+    assert sorted(states[:128].tolist()) == list(range(128))
+    assert states[128] == states[0]
+
+
+def test_generators_side_by_side_are_those_run_alone() -> None:
+    together = congruential_states([[5], [9]], [1, 3, 7], 64, 2, 20)
+    assert together.shape == (20, 2, 3)
+    np.testing.assert_array_equal(together[:, 1, 2], congruential_states(9, 7, 64, 2, 20))
+
+
+@pytest.mark.parametrize("modulus", [1, 2, 4, 8, 9, 12, 15, 36])
+def test_the_theorem_agrees_with_counting(modulus: int) -> None:
+    for a in range(1, modulus):
+        for c in range(modulus):
+            visited = np.unique(congruential_states(a, c, modulus, 0, modulus)).size
+            assert has_full_period(a, c, modulus) == (visited == modulus), (a, c)
+
+
+def test_products_near_the_largest_modulus_do_not_overflow() -> None:
+    m = 2**31 - 1
+    assert congruential_states(m - 1, m - 1, m, m - 1, 2)[1] == ((m - 1) * (m - 1) + m - 1) % m
+
+
+def test_bits_make_up_their_state() -> None:
+    states = np.arange(128)
+    rows = bit_rows(states, 7)
+    assert set(np.unique(rows)) == {0, 1}
+    np.testing.assert_array_equal(2 ** np.arange(7) @ rows, states)
+
+
+@pytest.mark.parametrize(
+    ("sequence", "period"),
+    [([7], 1), ([1, 1, 1], 1), ([1, 2, 3], 3), ([1, 2, 1, 2, 1], 2), ([0, 0, 1, 0, 0], 3)],
+)
+def test_periods_of_short_sequences(sequence: list[int], period: int) -> None:
+    assert smallest_period(sequence) == period
+
+
+@pytest.mark.layer("direct_sampling", "L15")
+def test_arguments_out_of_range_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"multiplier must be in \[1, modulus = 8\), got 8"):
+        congruential_states(8, 1, 8, 0, 3)
+    with pytest.raises(ValueError, match=r"increment must be in \[0, modulus = 8\), got -1"):
+        congruential_states(5, -1, 8, 0, 3)
+    with pytest.raises(ValueError, match=r"seed must be in \[0, modulus = 8\), got 9"):
+        congruential_states(5, 1, 8, 9, 3)
+    with pytest.raises(ValueError, match=r"modulus must be in \[1, 2\^31\)"):
+        congruential_states(5, 1, 2**31, 0, 3)
+    with pytest.raises(ValueError, match="n must be a positive whole number, got 0"):
+        congruential_states(5, 1, 8, 0, 0)
+    with pytest.raises(ValueError, match="modulus must be a positive whole number, got 0"):
+        has_full_period(5, 1, 0)
+    with pytest.raises(ValueError, match=r"states must be in \[0, 2\^n_bits\)"):
+        bit_rows([8], 3)
+    with pytest.raises(ValueError, match=r"one axis and at least one entry, got shape \(0,\)"):
+        smallest_period([])
