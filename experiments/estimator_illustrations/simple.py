@@ -14,8 +14,8 @@ from auxmc.engine.lanes import RunContext
 from auxmc.engine.results import CaseResult
 from auxmc.engine.seeds import generator
 from auxmc.engine.stopwatch import stopwatch
+from auxmc.models.gaussian_mean import GaussianMean, from_observations
 from experiments.estimator_illustrations.settings import Settings
-from experiments.estimator_illustrations.toy import Toy, make_toy
 
 __all__ = ["ESTIMATES", "excess_probabilities", "run_simple"]
 
@@ -49,28 +49,28 @@ def run_simple(settings: Settings, context: RunContext) -> CaseResult:
         Groups `statistics` and `curves`.
     """
     with stopwatch() as times:
-        toy = make_toy(rows("normal", _N_ROWS)[:, 0])
+        model = from_observations(rows("normal", _N_ROWS)[:, 0])
         data_rng = generator(context.seed, context.study, "data sets")
-        others = [make_toy(data_rng.normal(_TRUE_MEAN, 1.0, _N_ROWS)) for _ in range(_N_DATA_SETS)]
+        others = [from_observations(data_rng.normal(_TRUE_MEAN, 1.0, _N_ROWS)) for _ in range(_N_DATA_SETS)]
         decades = np.array([other.log_evidence for other in others]) / np.log(10.0)
         variables: dict[str, Any] = {
-            "log_evidence": ((), toy.log_evidence, {"units": "nats"}),
-            "log10_evidence": ((), toy.log_evidence / np.log(10.0), {"units": "decades"}),
+            "log_evidence": ((), model.log_evidence, {"units": "nats"}),
+            "log10_evidence": ((), model.log_evidence / np.log(10.0), {"units": "decades"}),
             "log10_evidence_median": ((), np.median(decades), {"units": "decades"}),
             "log10_evidence_median_error": ((), _median_error(decades), {"units": "decades"}),
-            "log_largest_likelihood": ((), toy.log_largest_likelihood, {"units": "nats"}),
+            "log_largest_likelihood": ((), model.log_largest_likelihood, {"units": "nats"}),
             "n_not_finite": ("part", np.zeros(len(ESTIMATES), int)),
         }
         curves = {}
         for place, (name, measure) in enumerate(_MEASURES.items()):
-            estimates, found = measure(settings, context, toy)
+            estimates, found = measure(settings, context, model)
             variables |= found
             variables["n_not_finite"][1][place] = (~np.isfinite(estimates)).sum()
             curves[name] = _histograms(estimates, settings.n_bins)
         curve = xr.concat(list(curves.values()), "estimate")
     statistics = xr.Dataset(variables, coords={"part": list(ESTIMATES), "excess": list(_EXCESSES)})
     prior = np.exp(-0.5 * np.square(_AXIS)) / np.sqrt(2.0 * np.pi)
-    likelihood = np.exp(toy.log_likelihood(_AXIS) - toy.log_largest_likelihood)
+    likelihood = np.exp(model.log_likelihood(_AXIS) - model.log_largest_likelihood)
     curve = curve.assign_coords(estimate=list(ESTIMATES), mu=_AXIS)
     curve["prior_density"], curve["scaled_likelihood"] = ("mu", prior), ("mu", likelihood)
     return CaseResult({"statistics": statistics, "curves": curve}, times.compile_s, times.run_s, 0)
@@ -82,16 +82,16 @@ def excess_probabilities(log_ratios: FloatArray) -> tuple[FloatArray, FloatArray
     return shares, np.sqrt(shares * (1.0 - shares) / log_ratios.size)
 
 
-def _prior_batches(settings: Settings, context: RunContext, toy: Toy) -> Iterator[_Batch]:
+def _prior_batches(settings: Settings, context: RunContext, model: GaussianMean) -> Iterator[_Batch]:
     for rng, shape in _generators(settings, context, "prior"):
-        values = toy.log_likelihood(rng.standard_normal(shape))
-        yield _Batch(prior_average(values) - toy.log_evidence, values - toy.log_evidence)
+        values = model.log_likelihood(rng.standard_normal(shape))
+        yield _Batch(prior_average(values) - model.log_evidence, values - model.log_evidence)
 
 
-def _harmonic_batches(settings: Settings, context: RunContext, toy: Toy) -> Iterator[_Batch]:
+def _harmonic_batches(settings: Settings, context: RunContext, model: GaussianMean) -> Iterator[_Batch]:
     for rng, shape in _generators(settings, context, "harmonic"):
-        values = toy.log_likelihood(toy.draw_posterior(rng, shape))
-        yield _Batch(harmonic_mean(values) - toy.log_evidence, values - toy.log_evidence)
+        values = model.log_likelihood(model.draw(rng, shape))
+        yield _Batch(harmonic_mean(values) - model.log_evidence, values - model.log_evidence)
 
 
 def _generators(
@@ -103,9 +103,9 @@ def _generators(
 
 
 def _prior_measures(
-    settings: Settings, context: RunContext, toy: Toy
+    settings: Settings, context: RunContext, model: GaussianMean
 ) -> tuple[FloatArray, dict[str, tuple[Any, ...]]]:
-    batches = [batch.estimates for batch in _prior_batches(settings, context, toy)]
+    batches = [batch.estimates for batch in _prior_batches(settings, context, model)]
     everything = np.concatenate(batches)
     functions: dict[str, Callable[[FloatArray], Any]] = {
         "prior_mean_ratio": lambda b: np.exp(b).mean(),
@@ -120,9 +120,9 @@ def _prior_measures(
 
 
 def _harmonic_measures(
-    settings: Settings, context: RunContext, toy: Toy
+    settings: Settings, context: RunContext, model: GaussianMean
 ) -> tuple[FloatArray, dict[str, tuple[Any, ...]]]:
-    batches = list(_harmonic_batches(settings, context, toy))
+    batches = list(_harmonic_batches(settings, context, model))
     found = _over_batches(
         [batch.estimates for batch in batches],
         {
@@ -142,7 +142,7 @@ def _harmonic_measures(
         "harmonic_largest_decades": ((), everything.max() / np.log(10.0), {"units": "decades"}),
         "harmonic_bound_decades": (
             (),
-            (toy.log_largest_likelihood - toy.log_evidence) / np.log(10.0),
+            (model.log_largest_likelihood - model.log_evidence) / np.log(10.0),
             {"units": "decades"},
         ),
         "reciprocal_top_share": ((), top.sum() / reciprocals.sum()),

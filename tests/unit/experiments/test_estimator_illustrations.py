@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
-from scipy import linalg, stats
+from scipy import linalg
 
 from auxmc.data.simulated_streams import rows
 from auxmc.engine.claims import judge, read_claims
@@ -47,7 +47,6 @@ from experiments.estimator_illustrations.nested import (
 )
 from experiments.estimator_illustrations.run import run, together
 from experiments.estimator_illustrations.simple import excess_probabilities, run_simple
-from experiments.estimator_illustrations.toy import make_toy
 from experiments.estimator_illustrations.trajectories import Bent, correlated, trajectories
 
 STUDY = load_study("estimator_illustrations")
@@ -160,22 +159,6 @@ def test_chains_of_the_figures_begin_where_they_are_said_to_and_paths_join_their
     moved = np.any(states[1:] != states[:-1], axis=1)
     assert moved.sum() > 5
     np.testing.assert_allclose(paths[moved, -1], states[1:][moved], rtol=1e-12)
-
-
-def test_closed_forms_of_the_gaussian_example() -> None:
-    observations = np.random.default_rng(1).normal(2.0, 1.0, 7)
-    toy = make_toy(observations)
-    joint = stats.multivariate_normal(np.zeros(7), np.eye(7) + np.ones((7, 7)))
-    assert toy.log_evidence == pytest.approx(joint.logpdf(observations), rel=1e-12)
-    mu = np.array([-1.0, 0.5])
-    expected = stats.norm.logpdf(observations[:, None], mu).sum(axis=0)
-    np.testing.assert_allclose(toy.log_likelihood(mu), expected, rtol=1e-12)
-    posterior = toy.log_likelihood(mu) + stats.norm.logpdf(mu) - toy.log_evidence
-    law = stats.norm(observations.sum() / 8.0, 1.0 / math.sqrt(8.0))
-    np.testing.assert_allclose(posterior, law.logpdf(mu), rtol=1e-11)
-    draws = toy.draw_posterior(np.random.default_rng(2), (40_000,))
-    # Six and a half standard errors of a mean, a false alarm below 1e-10.
-    assert abs(draws.mean() - law.mean()) < 6.5 * law.std() / 200.0
 
 
 def test_the_stationary_variance_is_that_of_the_step() -> None:
