@@ -16,7 +16,7 @@ myst_heading_anchors = 3
 
 autosummary_generate = True
 autosummary_ignore_module_all = False
-autodoc_typehints = "none"  # the signature has them
+autodoc_typehints = "signature"
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False

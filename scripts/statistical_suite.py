@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.statistical.matrix import TESTS, definitions, tests_of_cells  # noqa: E402
+from tests.statistical.matrix import TESTS, cells_with_tests, definitions  # noqa: E402
 from tests.statistical.summary import Run, page, read_run, text  # noqa: E402
 
 PAGE = ROOT / "docs" / "correctness.md"
@@ -86,7 +86,7 @@ def _repeat(arguments: argparse.Namespace) -> int:
 
 def _files() -> list[str]:
     """Files of the matrix, without those of the deep part."""
-    tested = {test.partition("::")[0] for tests in tests_of_cells().values() for test in tests}
+    tested = {test.partition("::")[0] for tests in cells_with_tests().values() for test in tests}
     known = {definition.path for definition in definitions()}
     paths = [TESTS / path for path in tested & known if "/deep/" not in path]
     return sorted(str(path.relative_to(ROOT)) for path in paths)

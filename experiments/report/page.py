@@ -166,6 +166,7 @@ def render(page: Page, out: Path, root: Path = Path()) -> str:
         code=code_index(ROOT, names),
         layers=LAYERS,
         coverage=coverage(),
+        figure_anchors={figure.anchor for study in page.studies for figure in study.figures},
         vector_limit_kb=LARGEST_VECTOR_BYTES // 1000,
     )
 

@@ -20,10 +20,10 @@ __all__ = [
     "Cell",
     "Definition",
     "cells_of",
+    "cells_with_tests",
     "definitions",
     "markdown",
     "requirement",
-    "tests_of_cells",
 ]
 
 TESTS = Path(__file__).parents[1]
@@ -135,7 +135,7 @@ def definitions() -> list[Definition]:
     return [definition for path in sorted(files) for definition in _definitions(path)]
 
 
-def tests_of_cells() -> dict[Cell, list[str]]:
+def cells_with_tests() -> dict[Cell, list[str]]:
     """Addresses of the tests of each cell, without parameters."""
     found: dict[Cell, list[str]] = {cell: [] for cell in _requirements()}
     for definition in definitions():
@@ -171,7 +171,7 @@ def markdown(marks: dict[Cell, str] | None = None) -> str:
 
 def _existing() -> dict[Cell, str]:
     return {
-        cell: "●" if requirement(*cell) == "R" else "○" for cell, tests in tests_of_cells().items() if tests
+        cell: "●" if requirement(*cell) == "R" else "○" for cell, tests in cells_with_tests().items() if tests
     }
 
 

@@ -12,10 +12,10 @@ from tests.statistical.matrix import (
     EXCEPTIONS,
     LAYERS,
     cells_of,
+    cells_with_tests,
     definitions,
     markdown,
     requirement,
-    tests_of_cells,
 )
 from tests.statistical.summary import marks_of, page, read_run, text
 from tests.statistical.tests_by_pattern import PATTERNS
@@ -26,13 +26,13 @@ REQUIRED = [cell for cell in CELLS if requirement(*cell) == "R"]
 
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_required_layers_have_a_test_or_a_reason(component: str) -> None:
-    tested = tests_of_cells()
+    tested = cells_with_tests()
     missing = [cell for cell in REQUIRED if cell[0] == component and not tested[cell]]
     assert [cell for cell in missing if cell not in EXCEPTIONS] == []
 
 
 def test_exceptions_are_few_and_needed() -> None:
-    tested = tests_of_cells()
+    tested = cells_with_tests()
     assert len(EXCEPTIONS) <= 0.05 * len(REQUIRED)
     for cell, reason in EXCEPTIONS.items():
         assert cell in REQUIRED
@@ -50,7 +50,7 @@ def test_every_pattern_fits_a_test() -> None:
 
 
 def test_cells_of_marks_and_patterns_make_sense() -> None:
-    for cell, tests in tests_of_cells().items():
+    for cell, tests in cells_with_tests().items():
         if tests:
             assert cell in CELLS, f"{cell} of {tests} is not a cell"
             assert requirement(*cell) != "-", f"{tests} test {cell}, which makes no sense"

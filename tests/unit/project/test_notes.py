@@ -14,7 +14,7 @@ OWN_DATA = {
 }
 
 
-@pytest.mark.parametrize("shown", note_commands(), ids=lambda shown: shown.command[:70])
+@pytest.mark.parametrize("shown", list(note_commands()), ids=lambda shown: shown.command[:70])
 def test_a_command_of_the_notes_has_valid_settings(shown: Shown) -> None:
     words = shlex.split(shown.command)
     if words[:2] == ["snakemake", "sweep"]:
