@@ -36,7 +36,7 @@ DECLARED = {
     "test_density_registry.py": 20,
     "test_direct_sampling.py": 22,
     "test_evidence_estimators.py": 42,
-    "test_foundation_kernels.py": 73,
+    "test_foundation_kernels.py": 74,
     "test_input_space_kernels.py": 22,
     "test_irreversible_steps.py": 11,
     "test_joint_laws.py": 32,

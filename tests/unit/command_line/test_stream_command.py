@@ -4,16 +4,13 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import jax
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pa_parquet
 import pytest
-from jax.experimental.compilation_cache import compilation_cache
 
 from auxmc.command_line import main, stream_session
 from auxmc.command_line.stream import SETTINGS
@@ -53,16 +50,6 @@ def run(data: Path, *options: str) -> int:
 
 def same_record(one: pd.DataFrame, other: pd.DataFrame) -> None:
     pd.testing.assert_frame_equal(one.drop(columns="seconds"), other.drop(columns="seconds"))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Runs of this file have the same program."""
-    compilation_cache.reset_cache()
-    jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("programs")))
-    yield
-    jax.config.update("jax_compilation_cache_dir", None)
-    compilation_cache.reset_cache()
 
 
 @pytest.fixture(scope="module")
