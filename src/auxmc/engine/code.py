@@ -29,18 +29,16 @@ def code_digest(module: str, roots: Sequence[Path]) -> str:
 
 def imported_files(module: str, roots: Sequence[Path]) -> list[Path]:
     """Files of the project that a module needs, itself included, sorted."""
-    if _find(module, roots) is None:
+    first = _find(module, roots)
+    if first is None:
         raise ModuleNotFoundError(f"no module {module!r} in {', '.join(map(str, roots))}")
     seen: dict[str, Path] = {}
-    queue = [module]
+    queue = [(module, first)]
     while queue:
-        name = queue.pop()
-        if name in seen or (path := _find(name, roots)) is None:
-            continue
-        seen[name] = path
-        if "." in name:
-            queue.append(name.rpartition(".")[0])
-        queue += _imports(path, name, path.stat().st_mtime_ns)
+        name, path = queue.pop()
+        if name not in seen:
+            seen[name] = path
+            queue += _needed(path, name, path.stat().st_mtime_ns, tuple(roots))
     return sorted(set(seen.values()))
 
 
@@ -53,8 +51,13 @@ def _find(module: str, roots: Sequence[Path]) -> Path | None:
     return None
 
 
-@functools.lru_cache(maxsize=1024)
-def _imports(path: Path, module: str, modified: int) -> tuple[str, ...]:
+@functools.lru_cache(maxsize=4096)
+def _needed(path: Path, module: str, modified: int, roots: tuple[Path, ...]) -> list[tuple[str, Path]]:
+    names = [module.rpartition(".")[0], *_imports(path, module)] if "." in module else _imports(path, module)
+    return [(name, found) for name in names if (found := _find(name, roots)) is not None]
+
+
+def _imports(path: Path, module: str) -> list[str]:
     names: list[str] = []
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     for node in ast.walk(ast.parse(path.read_text())):
@@ -66,7 +69,7 @@ def _imports(path: Path, module: str, modified: int) -> tuple[str, ...]:
                 anchor = package.split(".")[: len(package.split(".")) - node.level + 1]
                 base = ".".join([*anchor, *([node.module] if node.module else [])])
             names += [base, *(f"{base}.{alias.name}" for alias in node.names)]
-    return tuple(names)
+    return names
 
 
 @functools.lru_cache(maxsize=1024)

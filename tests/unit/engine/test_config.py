@@ -4,6 +4,8 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+from hydra import compose, initialize_config_dir
+from omegaconf import OmegaConf
 
 from auxmc.engine.cases import study_cases, sweep_cases
 from auxmc.engine.config import (
@@ -77,6 +79,8 @@ def test_presets_give_sizes_and_an_override_wins(conf: Path) -> None:
         ("preset=smok", r"unknown preset: 'smok'\. Did you mean 'smoke'\? Allowed: smoke, quick, paper"),
         ("size=1,2", r"setting size: one value is allowed here, got a sweep: size=1,2"),
         ("size", r"cannot read 'size'"),
+        ("~size", r"setting size: allowed is KEY=VALUE, got ~size"),
+        ("presets.smok.n_draws=3", r"setting presets.smok of study toy: .*'smok'"),
         ("++batch.step=[]", r"batch.step must be a list of one or more values"),
         ("++batch.step=[0.1,-1]", r"step must be at least 0.0, got -1"),
         ("++batch.size=[0.5]", r"batch.size: each value must be int, got 0.5"),
@@ -89,6 +93,20 @@ def test_a_wrong_setting_is_refused_with_its_name_value_and_what_is_allowed(
     with pytest.raises(SettingsError, match=message) as refused:
         compose_settings(conf, "toy", Toy, [override])
     assert "\n" not in str(refused.value)
+
+
+def test_overrides_do_what_they_do_in_hydra(conf: Path) -> None:
+    overrides = [
+        "preset=paper",
+        "n_draws=${presets.smoke.n_draws}",
+        "++batch.step=[0.1,0.2]",
+        "+resources.gpu=1",
+        "grids.main.fixed=['kind=fancy']",
+        "kind='fancy'",
+    ]
+    with initialize_config_dir(str(conf.resolve()), version_base="1.3"):
+        composed = compose("config", ["study=toy", *overrides])
+    assert compose_settings(conf, "toy", Toy, overrides) == OmegaConf.to_object(composed)
 
 
 def test_grids_span_cases_and_batches(conf: Path) -> None:
