@@ -61,7 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
         )
         _write(options.out / name, claims_table(table), caption, "lp{0.4\\linewidth}p{0.14\\linewidth}lll")
     caption = f"Verdicts by document and study, preset {options.preset}."
-    _write(options.out / "verdicts", verdicts_table(judged), caption, "llrrrrr")
+    _write(options.out / "verdicts", verdicts_table(judged), caption, "ll" + "r" * (len(VERDICTS) + 1))
     return 0
 
 

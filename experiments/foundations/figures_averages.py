@@ -2,11 +2,10 @@
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from auxmc.engine.lookup import find
-from auxmc.plots.panels import missing_panel
+from auxmc.plots.panels import missing_figure
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 
 __all__ = ["diverging_weights", "grid_against_draws", "importance_weights", "integration"]
@@ -26,7 +25,7 @@ def importance_weights(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     weights = find(curves, _CASE, "fig_2_5_weight", "fig_2_5_sd", "fig_2_5_x")
     shares = find(curves, _CASE, "fig_2_5_effective_share", "fig_2_5_sd")
     if target is None or proposals is None or weights is None or shares is None:
-        return _nothing(figure, *axes)
+        return missing_figure(figure, _NOT_RUN)
     x = target["fig_2_5_x"].values
     for i, (axis, sd) in enumerate(zip(axes, proposals["fig_2_5_sd"].values, strict=True)):
         axis.fill_between(x, target.values, color=_TARGET, alpha=0.3, linewidth=0.0)
@@ -50,7 +49,7 @@ def integration(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     densities = find(curves, _CASE, "slides_integration_density", *dims)
     means = find(curves, _CASE, "slides_integration_mean", dims[0])
     if functions is None or densities is None or means is None:
-        return _nothing(figure, *axes.ravel())
+        return missing_figure(figure, _NOT_RUN)
     x = functions[dims[1]].values
     names = ("$f(x) = \\sin(8x)\\,e^{-x^2/8}$, $p$ normal", "$f(x) = x^2$, $p$ a mixture")
     for column, name in enumerate(names):
@@ -85,7 +84,7 @@ def diverging_weights(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
         curves, _CASE, "slides_importance_running_mean", "slides_importance_run", "slides_importance_n_draws"
     )
     if any(values is None for values in parts.values()) or running is None:
-        return _nothing(figure, left, right)
+        return missing_figure(figure, _NOT_RUN)
     lines = (
         ("target", _TARGET, "-", "target $p$"),
         ("proposal", _PROPOSAL, "--", "proposal $q$"),
@@ -119,7 +118,7 @@ def grid_against_draws(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     sampled = find(curves, _CASE, "quadrature_sampled_error", "quadrature_dim", "quadrature_n_draws")
     sds = find(curves, _CASE, "quadrature_sd", "quadrature_dim")
     if n_points is None or errors is None or sampled is None or sds is None:
-        return _nothing(figure, figure.subplots())
+        return missing_figure(figure, _NOT_RUN)
     dims = errors["quadrature_dim"].values
     axes = figure.subplots(1, len(dims), sharey=True)
     line = np.geomspace(3.0, 1e6, 2)
@@ -139,10 +138,4 @@ def grid_against_draws(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     axes[0].set_ylabel("relative error")
     figure.supxlabel("evaluations of the integrand", fontsize=8.5)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
-    return figure
-
-
-def _nothing(figure: Figure, *axes: Axes) -> Figure:
-    for axis in axes:
-        missing_panel(axis, _NOT_RUN)
     return figure

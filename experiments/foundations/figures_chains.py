@@ -5,12 +5,10 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
-import xarray as xr
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from auxmc.engine.lookup import find
-from auxmc.plots.panels import missing_panel
+from auxmc.plots.panels import missing_figure
 from auxmc.plots.style import COLUMN_WIDTH_IN, CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from experiments.foundations import figures_chains_paths, figures_chains_slices
 
@@ -28,11 +26,11 @@ def proposals(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     del summary
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.6), layout="constrained")
     axes = figure.subplots(1, 2, sharey=True)
-    target = _find(curves, "fig_2_7_target", "fig_2_7_x")
-    proposal = _find(curves, "fig_2_7_proposal", "fig_2_7_sd", "fig_2_7_x")
-    accepted = _find(curves, "fig_2_7_accepted", "fig_2_7_sd", "fig_2_7_x")
+    target = find(curves, _CASE, "fig_2_7_target", "fig_2_7_x")
+    proposal = find(curves, _CASE, "fig_2_7_proposal", "fig_2_7_sd", "fig_2_7_x")
+    accepted = find(curves, _CASE, "fig_2_7_accepted", "fig_2_7_sd", "fig_2_7_x")
     if target is None or proposal is None or accepted is None:
-        return _nothing(figure, *axes)
+        return missing_figure(figure, _NOT_RUN)
     x, start, scale = target["fig_2_7_x"].values, -0.75, 0.75
     for axis, sd in zip(axes, proposal["fig_2_7_sd"].values, strict=True):
         axis.plot(x, target.values, color=_BLUE, label="target")
@@ -62,9 +60,12 @@ def shells(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.4), layout="constrained")
     axis = figure.subplots()
     names = ("fig_2_8_dimension", "fig_2_8_point")
-    radius, density = _find(curves, "fig_2_8_radius", *names), _find(curves, "fig_2_8_density", *names)
+    radius, density = (
+        find(curves, _CASE, "fig_2_8_radius", *names),
+        find(curves, _CASE, "fig_2_8_density", *names),
+    )
     if radius is None or density is None:
-        return _nothing(figure, axis)
+        return missing_figure(figure, _NOT_RUN)
     for row, dim in enumerate(radius["fig_2_8_dimension"].values):
         r, height = radius.values[row], density.values[row]
         axis.plot(r, height, color=CYCLE[row], linestyle=_LINES[row])
@@ -88,12 +89,12 @@ def conditionals(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     del summary
     figure = Figure(figsize=(COLUMN_WIDTH_IN, 3.3), layout="constrained")
     axis = figure.subplots()
-    path = _find(curves, "fig_2_9_path", "fig_2_9_corner", "fig_2_9_axis")
-    ellipses = _find(curves, "fig_2_9_ellipse", "fig_2_9_level", "fig_2_9_axis", "fig_2_9_angle")
-    along = _find(curves, "fig_2_9_along", "fig_2_9_update", "fig_2_9_place")
-    density = _find(curves, "fig_2_9_density", "fig_2_9_update", "fig_2_9_place")
+    path = find(curves, _CASE, "fig_2_9_path", "fig_2_9_corner", "fig_2_9_axis")
+    ellipses = find(curves, _CASE, "fig_2_9_ellipse", "fig_2_9_level", "fig_2_9_axis", "fig_2_9_angle")
+    along = find(curves, _CASE, "fig_2_9_along", "fig_2_9_update", "fig_2_9_place")
+    density = find(curves, _CASE, "fig_2_9_density", "fig_2_9_update", "fig_2_9_place")
     if path is None or ellipses is None or along is None or density is None:
-        return _nothing(figure, axis)
+        return missing_figure(figure, _NOT_RUN)
     for ellipse in ellipses.values:
         axis.plot(*ellipse, color=_BLUE)
     corners = path.values
@@ -126,11 +127,11 @@ def energy_plane(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     del summary
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     left, right = figure.subplots(1, 2)
-    energy = _find(curves, "fig_2_12_energy", "fig_2_12_momentum", "fig_2_12_position")
+    energy = find(curves, _CASE, "fig_2_12_energy", "fig_2_12_momentum", "fig_2_12_position")
     names = ("fig_2_12_trajectory", "fig_2_12_step")
-    x, p, potential = (_find(curves, f"fig_2_12_{name}", *names) for name in ("x", "p", "potential"))
+    x, p, potential = (find(curves, _CASE, f"fig_2_12_{name}", *names) for name in ("x", "p", "potential"))
     if energy is None or x is None or p is None or potential is None:
-        return _nothing(figure, left, right)
+        return missing_figure(figure, _NOT_RUN)
     kinetic = 0.5 * np.square(p.values)
     total = potential.values + kinetic
     left.contour(
@@ -170,9 +171,11 @@ def cost_against_dimension(summary: pd.DataFrame, curves: pd.DataFrame) -> Figur
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.7), layout="constrained")
     left, right = figure.subplots(1, 2)
     names = ("fig_hmc_cost_method", "fig_hmc_cost_dimension")
-    cost, accepted = (_find(curves, f"fig_hmc_cost_{name}", *names) for name in ("operations", "acceptance"))
+    cost, accepted = (
+        find(curves, _CASE, f"fig_hmc_cost_{name}", *names) for name in ("operations", "acceptance")
+    )
     if cost is None or accepted is None:
-        return _nothing(figure, left, right)
+        return missing_figure(figure, _NOT_RUN)
     dims = cost["fig_hmc_cost_dimension"].values.astype(float)
     for row, (name, power, words, colour, marker) in enumerate(
         (("random walk", 2.0, "$D^2$", _RED, "s"), ("HMC", 1.25, "$D^{5/4}$", _BLUE, "o"))
@@ -185,16 +188,6 @@ def cost_against_dimension(summary: pd.DataFrame, curves: pd.DataFrame) -> Figur
     left.set(xscale="log", yscale="log", xlabel="dimension $D$", ylabel="operations")
     left.legend(loc="upper left")
     right.set(xscale="log", ylim=(0.0, 1.0), xlabel="dimension $D$", ylabel="mean acceptance probability")
-    return figure
-
-
-def _find(curves: pd.DataFrame, name: str, *dims: str) -> xr.DataArray | None:
-    return find(curves, _CASE, name, *dims)
-
-
-def _nothing(figure: Figure, *axes: Axes) -> Figure:
-    for axis in axes:
-        missing_panel(axis, _NOT_RUN)
     return figure
 
 

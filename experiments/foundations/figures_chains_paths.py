@@ -4,13 +4,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from auxmc.engine.lookup import find
-from auxmc.plots.panels import missing_panel
+from auxmc.plots.panels import missing_figure
 from auxmc.plots.style import COLUMN_WIDTH_IN, CYCLE, QUANTITY_COLOURS
 
 __all__ = ["DRAW"]
@@ -28,9 +27,9 @@ def gibbs_path(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     del summary
     figure = Figure(figsize=(COLUMN_WIDTH_IN, 3.2), layout="constrained")
     axis = figure.subplots()
-    path = _find(curves, "slides_gibbs_path", "slides_gibbs_update", "slides_gibbs_axis")
+    path = find(curves, _CASE, "slides_gibbs_path", "slides_gibbs_update", "slides_gibbs_axis")
     if path is None:
-        return _nothing(figure, axis)
+        return missing_figure(figure, _NOT_RUN)
     _plane(axis, path.values)
     axis.plot(*path.values.T, color=_RED, linewidth=0.9, marker=".", markersize=4.0)
     _start(axis, path.values[0])
@@ -43,13 +42,15 @@ def metropolis_path(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     del summary
     figure = Figure(figsize=(COLUMN_WIDTH_IN, 3.2), layout="constrained")
     axis = figure.subplots()
-    states = _find(
-        curves, "slides_metropolis_state", "slides_metropolis_state_number", "slides_metropolis_axis"
+    states = find(
+        curves, _CASE, "slides_metropolis_state", "slides_metropolis_state_number", "slides_metropolis_axis"
     )
-    tried = _find(curves, "slides_metropolis_proposal", "slides_metropolis_step", "slides_metropolis_axis")
-    accepted = _find(curves, "slides_metropolis_accepted", "slides_metropolis_step")
+    tried = find(
+        curves, _CASE, "slides_metropolis_proposal", "slides_metropolis_step", "slides_metropolis_axis"
+    )
+    accepted = find(curves, _CASE, "slides_metropolis_accepted", "slides_metropolis_step")
     if states is None or tried is None or accepted is None:
-        return _nothing(figure, axis)
+        return missing_figure(figure, _NOT_RUN)
     _plane(axis, states.values, tried.values)
     label: str | None = "rejected proposal"
     for start, end, kept in zip(states.values[:-1], tried.values, accepted.values, strict=True):
@@ -70,11 +71,11 @@ def hmc_path(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     axis = figure.subplots()
     names = ("slides_hmc_step", "slides_hmc_axis")
     position, momentum = (
-        _find(curves, "slides_hmc_position", *names),
-        _find(curves, "slides_hmc_momentum", *names),
+        find(curves, _CASE, "slides_hmc_position", *names),
+        find(curves, _CASE, "slides_hmc_momentum", *names),
     )
     if position is None or momentum is None:
-        return _nothing(figure, axis)
+        return missing_figure(figure, _NOT_RUN)
     points = position.values
     _plane(axis, points, points + momentum.values / 3.0)
     axis.plot(*points.T, color=_RED, linewidth=0.9, marker=".", markersize=4.0)
@@ -109,16 +110,6 @@ def _plane(axis: Axes, *points: FloatArray) -> None:
 
 def _start(axis: Axes, point: FloatArray) -> None:
     axis.plot(*point, color="black", marker="s", markersize=4.5, linestyle="none", label="start")
-
-
-def _find(curves: pd.DataFrame, name: str, *dims: str) -> xr.DataArray | None:
-    return find(curves, _CASE, name, *dims)
-
-
-def _nothing(figure: Figure, *axes: Axes) -> Figure:
-    for axis in axes:
-        missing_panel(axis, _NOT_RUN)
-    return figure
 
 
 DRAW: dict[str, Callable[[pd.DataFrame, pd.DataFrame], Figure]] = {

@@ -10,7 +10,7 @@ from matplotlib.patches import Polygon
 from numpy.typing import NDArray
 
 from auxmc.engine.lookup import find
-from auxmc.plots.panels import missing_panel
+from auxmc.plots.panels import missing_figure
 from auxmc.plots.style import COLUMN_WIDTH_IN, CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 
 __all__ = ["DRAW"]
@@ -31,7 +31,7 @@ def slice_and_line(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     height, tilt = (find(curves, _CASE, f"fig_2_10_{name}") for name in ("height", "tilt"))
     marks = find(curves, _CASE, "fig_2_10_mark", "fig_2_10_role")
     if density is None or plane is None or height is None or tilt is None or marks is None:
-        return _nothing(figure, left, right)
+        return missing_figure(figure, _NOT_RUN)
     h, angle = float(height), float(tilt)
     along, across = np.meshgrid(plane["fig_2_10_along"].values, plane["fig_2_10_across"].values)
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
@@ -82,7 +82,7 @@ def directions(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     points = find(curves, _CASE, "fig_2_11_point", law, "fig_2_11_draw", "fig_2_11_axis")
     jumps = find(curves, _CASE, "fig_2_11_jump", law, "fig_2_11_repeat")
     if points is None or jumps is None:
-        return _nothing(figure, *axes)
+        return missing_figure(figure, _NOT_RUN)
     angle = np.linspace(0.0, 2.0 * np.pi, 181)
     size = np.sqrt(-2.0 * np.log(0.01))
     long, short = size * np.sqrt(1.99) * np.cos(angle), size * np.sqrt(0.01) * np.sin(angle)
@@ -118,7 +118,7 @@ def reflections(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     outline = find(curves, _CASE, "fig_3_2_outline", "fig_3_2_point", "fig_3_2_axis")
     places = find(curves, _CASE, "fig_3_2_place", "fig_3_2_role", "fig_3_2_axis")
     if outline is None or places is None:
-        return _nothing(figure, axis)
+        return missing_figure(figure, _NOT_RUN)
     at = {str(role): places.values[row] for row, role in enumerate(places["fig_3_2_role"].values)}
     axis.add_patch(Polygon(outline.values, facecolor=_BLUE, alpha=0.25))
     axis.plot(*outline.values.T, color=_BLUE)
@@ -152,7 +152,7 @@ def update_in_frames(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     brackets = find(curves, _CASE, "slides_slice_bracket", "slides_slice_stage", "slides_slice_end")
     marks = find(curves, _CASE, "slides_slice_mark", "slides_slice_role")
     if density is None or brackets is None or marks is None:
-        return _nothing(figure, *axes.flat)
+        return missing_figure(figure, _NOT_RUN)
     start, height, new, _ = (float(value) for value in marks.values)
     x, y = density["slides_slice_x"].values, density.values
     initial, grown, once, twice = brackets.values
@@ -189,12 +189,6 @@ def update_in_frames(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
 def _bracket(axis: Axes, ends: NDArray[np.float64], height: float) -> None:
     axis.plot(ends, [height, height], color="black", linewidth=1.6)
     axis.plot(ends, [height, height], color="black", marker="|", markersize=9.0, linestyle="none")
-
-
-def _nothing(figure: Figure, *axes: Axes) -> Figure:
-    for axis in axes:
-        missing_panel(axis, _NOT_RUN)
-    return figure
 
 
 DRAW: dict[str, Callable[[pd.DataFrame, pd.DataFrame], Figure]] = {

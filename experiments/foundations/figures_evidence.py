@@ -11,7 +11,7 @@ from matplotlib.ticker import NullLocator
 from numpy.typing import NDArray
 
 from auxmc.engine.lookup import find
-from auxmc.plots.panels import band_curve, missing_panel
+from auxmc.plots.panels import band_curve, missing_figure
 from auxmc.plots.style import COLUMN_WIDTH_IN, CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 
 __all__ = ["DRAW"]
@@ -37,7 +37,7 @@ def bounds(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     limit = find(curves, _CASE, "bounds_ladder_limit", *dims)
     particles = find(curves, _CASE, "bounds_ladder_particles", *dims)
     if exact is None or simulated is None or limit is None or particles is None:
-        return _nothing(figure, left, right)
+        return missing_figure(figure, _NOT_RUN)
     labels = {"upper": "reversed runs", "lower": "forward runs"}
     for side, colour in (("upper", _RED), ("lower", _BLUE)):
         line, points = exact.sel(bounds_side=side), simulated.sel(bounds_side=side)
@@ -79,7 +79,7 @@ def nested_bias(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     dims = ("nested_bias_factor", "nested_bias_live", "nested_bias_part")
     simulated = find(curves, _CASE, "nested_bias_simulated", *dims)
     if exact is None or simulated is None:
-        return _nothing(figure, axis)
+        return missing_figure(figure, _NOT_RUN)
     labels = {"M/(M+1)": "$M/(M+1)$", "exp(-1/M)": r"$\exp(-1/M)$", "1-1/M": "$1-1/M$"}
     for factor, colour, marker in zip(labels, (_RED, _GREEN, _BLUE), ("s", "^", "o"), strict=True):
         line, points = exact.sel(nested_bias_factor=factor), simulated.sel(nested_bias_factor=factor)
@@ -111,7 +111,7 @@ def harmonic(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     found = find(curves, _CASE, "harmonic_quantile", "harmonic_level", "harmonic_size")
     cap = find(curves, _CASE, "harmonic_cap")
     if found is None or cap is None:
-        return _nothing(figure, axis)
+        return missing_figure(figure, _NOT_RUN)
     sizes = found["harmonic_size"].values
     low, middle, high = found.values
     axis.fill_between(
@@ -147,7 +147,7 @@ def particle_filter(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     states, ancestors = (find(curves, _CASE, f"{name}_{what}", *dims) for what in ("state", "ancestor"))
     weights = find(curves, _CASE, f"{name}_last_weight", f"{name}_tree", f"{name}_particle")
     if moments is None or observed is None or states is None or ancestors is None or weights is None:
-        return _nothing(figure, top, first, second)
+        return missing_figure(figure, _NOT_RUN)
     steps = observed[f"{name}_step"].values.astype(float)
     for which, colour, style, label in (
         ("exact", _REFERENCE, "--", "Kalman filter (± 2 sd)"),
@@ -202,12 +202,6 @@ def _paths(
             LineCollection(segments, colors=colour, alpha=opacities or None, linewidths=0.9 if alive else 0.5)
         )
     axis.autoscale_view()
-
-
-def _nothing(figure: Figure, *axes: Axes) -> Figure:
-    for axis in axes:
-        missing_panel(axis, _NOT_RUN)
-    return figure
 
 
 DRAW: dict[str, Callable[[pd.DataFrame, pd.DataFrame], Figure]] = {

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Ellipse, Rectangle
 
 from auxmc.engine.lookup import find
-from auxmc.plots.panels import missing_panel, preset_note
+from auxmc.plots.panels import missing_figure, preset_note
 from auxmc.plots.style import COLUMN_WIDTH_IN, CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 
 __all__ = ["DRAW"]
@@ -51,7 +51,7 @@ def simulators(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     path = find(curves, _CASE, "fig_1_5_path", "fig_1_5_scheme", "fig_1_5_time")
     exact = find(curves, _CASE, "fig_1_5_exact_path", "fig_1_5_fine_time")
     if error is None or spread is None or path is None or exact is None:
-        return _nothing(figure, left, right)
+        return missing_figure(figure, _NOT_RUN)
     left.plot(exact["fig_1_5_fine_time"], exact, color="black", linewidth=0.7, label="exact")
     steps = error["fig_1_5_step"].values
     for scheme, (label, colour, marker) in _SCHEMES.items():
@@ -87,7 +87,7 @@ def implicit_curve(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     axis = figure.subplots()
     found = find(curves, _CASE, "fig_1_6_x2", "fig_1_6_x1")
     if found is None:
-        return _nothing(figure, axis)
+        return missing_figure(figure, _NOT_RUN)
     for mass in _MASSES:
         radius = float(np.sqrt(-2.0 * np.log1p(-mass)))
         axis.add_patch(Circle((0.0, 0.0), radius, fill=False, edgecolor=_BLUE, linewidth=0.8))
@@ -113,7 +113,7 @@ def computation_graph(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
         for name in ("value", "accumulator", "as_drawn")
     )
     if value is None or bar is None or drawn is None:
-        return _nothing(figure, axis)
+        return missing_figure(figure, _NOT_RUN)
     for start, end in _EDGES:
         _arrow(axis, start, end)
     for name, (column, height, formula) in _GRAPH.items():
@@ -149,7 +149,7 @@ def divergence_bias(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     rate = find(curves, _CASE, f"{name}_rate")
     n_copies = find(curves, _CASE, f"{name}_n_copies")
     if bias is None or simulated is None or rate is None or n_copies is None:
-        return _nothing(figure, axis)
+        return missing_figure(figure, _NOT_RUN)
     sweeps = bias[f"{name}_sweeps"].values
     axis.plot(sweeps, bias, color=_BLUE, marker="o", label="exact bias")
     line = 2.0 * float(bias[0]) * float(rate) ** (sweeps - sweeps[0])
@@ -180,7 +180,7 @@ def mean_field(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     )
     variance = find(curves, _CASE, "mean_field_variance", "mean_field_correlation")
     if path is None or variance is None:
-        return _nothing(figure, left, right)
+        return missing_figure(figure, _NOT_RUN)
     scale = 2.0 * float(np.sqrt(-2.0 * np.log1p(-_SHOWN_MASS)))
     for axis, rho in zip((left, right), path["mean_field_correlation"].values, strict=True):
         width, height = (scale * float(np.sqrt(1.0 + sign * rho)) for sign in (1.0, -1.0))
@@ -240,12 +240,6 @@ def _number(value: float) -> str:
 def _noted(figure: Figure, summary: pd.DataFrame) -> Figure:
     if "preset" in summary:
         preset_note(figure, f"preset {summary['preset'].iloc[0]}")
-    return figure
-
-
-def _nothing(figure: Figure, *axes: Axes) -> Figure:
-    for axis in axes:
-        missing_panel(axis, _NOT_RUN)
     return figure
 
 

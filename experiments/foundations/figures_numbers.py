@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from auxmc.engine.lookup import find
-from auxmc.plots.panels import missing_panel
+from auxmc.plots.panels import missing_figure
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from experiments.foundations.figures_averages import (
     diverging_weights,
@@ -36,7 +36,7 @@ def bits(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     axis = figure.subplots()
     found = find(curves, _CASE, "fig_2_1_bits", "fig_2_1_bit", "fig_2_1_state")
     if found is None:
-        return _nothing(figure, axis)
+        return missing_figure(figure, _NOT_RUN)
     n_bits, n_states = found.shape
     # Edges of cells at whole numbers and a half; bit 0 is at the bottom.
     axis.pcolormesh(
@@ -68,7 +68,7 @@ def box_muller_grid(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     uniform = find(curves, _CASE, "fig_2_2_uniform", *dims)
     normal = find(curves, _CASE, "fig_2_2_normal", *dims)
     if uniform is None or normal is None:
-        return _nothing(figure, left, right)
+        return missing_figure(figure, _NOT_RUN)
     for axis, found, ends, symbol in ((left, uniform, (0, 1), "u"), (right, normal, (-3, 3), "x")):
         points = found.values
         for i in range(points.shape[0]):
@@ -102,7 +102,7 @@ def rejection(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     envelope = find(curves, _CASE, "fig_2_3_envelope", "fig_2_3_x")
     marked = find(curves, _CASE, "fig_2_3_marked", "fig_2_3_point", "fig_2_3_part")
     if target is None or envelope is None or marked is None:
-        return _nothing(figure, axis)
+        return missing_figure(figure, _NOT_RUN)
     _envelope_panel(axis, target, envelope, "fig_2_3_x")
     for name, marker, colour in (("rejected", "X", _PROPOSAL), ("accepted", "D", _TARGET)):
         x, height, _, top = (
@@ -136,7 +136,7 @@ def inversion(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     density = find(curves, _CASE, "slides_inverse_cdf_density", "slides_inverse_cdf_x")
     quantiles = find(curves, _CASE, "slides_inverse_cdf_quantile", "slides_inverse_cdf_level")
     if function is None or density is None or quantiles is None:
-        return _nothing(figure, axis)
+        return missing_figure(figure, _NOT_RUN)
     x = function["slides_inverse_cdf_x"].values
     twin = axis.twinx()
     twin.spines["right"].set_visible(True)
@@ -171,7 +171,7 @@ def rejection_and_weights(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure
     points = find(curves, _CASE, "slides_rejection_points", "slides_rejection_draw", "slides_rejection_part")
     bound = find(curves, _CASE, "slides_rejection_bound")
     if target is None or envelope is None or weight is None or points is None or bound is None:
-        return _nothing(figure, left, right)
+        return missing_figure(figure, _NOT_RUN)
     _envelope_panel(left, target, envelope, dim)
     x, height, accepted = points.sel(slides_rejection_part=["x", "height", "accepted"]).values.T
     taken = accepted > 0.5
@@ -191,12 +191,6 @@ def rejection_and_weights(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure
     # As many lines of legend on both sides, so that the panels are of one height.
     for axis, columns in ((left, 2), (right, 1)):
         axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns)
-    return figure
-
-
-def _nothing(figure: Figure, *axes: Axes) -> Figure:
-    for axis in axes:
-        missing_panel(axis, _NOT_RUN)
     return figure
 
 

@@ -28,7 +28,7 @@ __all__ = [
     "unexplained",
 ]
 
-_NEEDS_EXPLANATION = ("not reproduced", "inconclusive")
+_NEEDS_EXPLANATION = ("not reproduced", "inconclusive", "not measured")
 _SMOKE = (
     "Preset smoke tries every step with runs far shorter than the claim speaks of: its verdicts say that the "
     "pipeline works, not whether the claim holds. Preset quick judges it."
@@ -62,6 +62,7 @@ class ClaimLine(NamedTuple):
         setting: what it is measured for.
         place: where it stands in the document.
         document: the document.
+        nature: one of `engine.claims.NATURES`, or "ours" for a statement that no document makes.
         published: published value, as text.
         band: values that count as agreement, in words.
         measured: our value with its standard error.
@@ -76,6 +77,7 @@ class ClaimLine(NamedTuple):
     setting: str
     place: str
     document: Document
+    nature: str
     published: str
     band: str
     measured: str
@@ -109,8 +111,9 @@ def read_verdicts(path: Path) -> pd.DataFrame:
     """
     if not path.is_file():
         raise FileNotFoundError(f"no claims {path}: make them with `snakemake {path}`")
-    texts = ("claim_id", "setting", "statement", "source", "published", "verdict", "note")
+    texts = ("claim_id", "setting", "statement", "source", "published", "nature", "verdict", "note")
     table = pd.read_csv(path, dtype={"claim_id": str, "setting": str, "published": str, "note": str})
+    table["nature"] = table.get("nature", "conclusion")
     return table.fillna(dict.fromkeys(texts, ""))
 
 
@@ -134,10 +137,12 @@ def claim_groups(
     groups: dict[tuple[str, str], list[ClaimLine]] = {}
     for row in table.to_dict("records"):
         about = _about(findings, study.name, row["claim_id"])
+        document = document_of(documents, study.name, row["source"])
         line = ClaimLine(
             setting=row["setting"],
             place=re.sub(r"^(thesis|paper) ", "", row["source"]),
-            document=document_of(documents, study.name, row["source"]),
+            document=document,
+            nature=row["nature"] if document.sources else "ours",
             published=row["published"] or "–",
             band=band(row["low"], row["high"]),
             measured=with_error(row["measured"], row["monte_carlo_error"]),
@@ -187,9 +192,8 @@ def unexplained(groups: Sequence[ClaimGroup], preset: str) -> list[str]:
     for group in groups:
         for line in group.lines:
             said = bool(line.findings) or preset == "smoke"
-            if (line.verdict == "inconclusive" and not (said or line.why)) or (
-                line.verdict == "not reproduced" and not said
-            ):
+            undecided = line.verdict in ("inconclusive", "not measured")
+            if (undecided and not (said or line.why)) or (line.verdict == "not reproduced" and not said):
                 out.append(f"{group.claim_id}: {line.setting}")
     return out
 

@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
-from auxmc.engine.claims import Measurement
+from auxmc.engine.claims import Measurement, rank_correlation
 from auxmc.engine.lookup import MissingData
 from experiments.streaming_evidence.claims_evidence import ratio_of_means, time_slope
 from experiments.streaming_evidence.lookup import (
@@ -82,10 +81,8 @@ def error_trend(name: str, least_rows: int = 0) -> Measure:
         words = ", ".join(f"{number:g}: {np.median(np.abs(values)):.0f}" for number, values in found.items())
         if n_rows < least_rows:
             raise MissingData(f"needs {least_rows} rows; nats at {n_rows:.0f} rows: {words}")
-        medians = [float(np.median(np.abs(values))) for values in found.values()]
-        return Measurement(
-            _rank_correlation(list(found), medians), 0.0, f"nats at {n_rows:.0f} rows: {words}"
-        )
+        sizes = {number: np.abs(values) for number, values in found.items()}
+        return rank_correlation(sizes, f"nats at {n_rows:.0f} rows: {words}")
 
     return measure
 
@@ -96,8 +93,7 @@ def steps_trend(name: str) -> Measure:
     def measure(tables: Tables) -> Measurement:
         found = {number: _steps(tables, series) for number, series in sweep(tables, name).items()}
         words = ", ".join(f"{number:g}: {values.mean():.2f}" for number, values in found.items())
-        medians = [float(np.median(values)) for values in found.values()]
-        return Measurement(_rank_correlation(list(found), medians), 0.0, f"steps a chunk: {words}")
+        return rank_correlation(found, f"steps a chunk: {words}")
 
     return measure
 
@@ -108,8 +104,7 @@ def time_trend(name: str) -> Measure:
     def measure(tables: Tables) -> Measurement:
         found = {number: _seconds(tables, series) for number, series in sweep(tables, name).items()}
         words = ", ".join(f"{number:g}: {values.mean():.3g}" for number, values in found.items())
-        medians = [float(np.median(values)) for values in found.values()]
-        return Measurement(_rank_correlation(list(found), medians), math.nan, f"seconds: {words}")
+        return rank_correlation(found, f"seconds: {words}")
 
     return measure
 
@@ -303,10 +298,6 @@ def _errors(tables: Tables, series: Series) -> FloatArray:
 
 def _seconds(tables: Tables, series: Series) -> FloatArray:
     return at(curve(tables, series, "seconds"), final_rows(tables, _CASE))
-
-
-def _rank_correlation(numbers: list[float], found: list[float]) -> float:
-    return float(stats.spearmanr(numbers, found).statistic) if len(set(found)) > 1 else 0.0
 
 
 _FAST = "learning_rate=1 rate_times_moves=2"

@@ -13,18 +13,26 @@ from scipy import stats
 from auxmc.engine.lookup import MissingData
 
 __all__ = [
+    "NATURES",
     "VERDICTS",
     "Measurement",
     "few_replicates",
     "judge",
     "mean_over_replicates",
     "measure_settings",
+    "rank_correlation",
     "read_claims",
     "standard_error",
     "verdict",
 ]
 
-VERDICTS = ("reproduced", "not reproduced", "inconclusive", "timing")
+VERDICTS = ("reproduced", "not reproduced", "inconclusive", "not measured", "timing")
+
+NATURES = ("conclusion", "printed", "reading")
+"""What a claim is: something that its document concludes or reports; a formula, number or drawing as it stands there,
+which a misprint can spoil; or one of several readings of an unclear statement."""
+
+_RESAMPLES = 400
 
 
 class Measurement(NamedTuple):
@@ -69,6 +77,35 @@ def mean_over_replicates(values: ArrayLike, note: str = "") -> Measurement:
     return Measurement(float(np.mean(np.asarray(values))), standard_error(values), note)
 
 
+def rank_correlation(replicates: Mapping[float, ArrayLike], note: str = "") -> Measurement:
+    """Spearman's rank correlation of what is varied with the median of what is measured.
+
+    Args:
+        replicates: independent values [replicate] for each value of what is varied.
+        note: as in Measurement.
+
+    Returns:
+        0 where all medians are equal. The error is the spread of bootstrap resamples of the replicates, widened for
+        few; NaN where a value has one replicate alone.
+
+    >>> rank_correlation({1: [3.0, 3.1], 2: [2.0, 2.1], 3: [1.0, 1.1]})[:2]
+    (-1.0, 0.0)
+    """
+    arrays = [np.asarray(values, dtype=np.float64) for values in replicates.values()]
+    least = min(array.size for array in arrays)
+    rng = np.random.default_rng(0)
+    resampled = [
+        _correlation(list(replicates), [float(np.median(rng.choice(array, array.size))) for array in arrays])
+        for _ in range(_RESAMPLES)
+    ]
+    error = float(np.std(resampled)) * few_replicates(least) if least > 1 else math.nan
+    return Measurement(_correlation(list(replicates), [float(np.median(a)) for a in arrays]), error, note)
+
+
+def _correlation(numbers: list[float], medians: list[float]) -> float:
+    return float(stats.spearmanr(numbers, medians).statistic) if len(set(medians)) > 1 else 0.0
+
+
 def measure_settings(
     settings: Mapping[str, Callable[[pd.DataFrame], Measurement]],
 ) -> Callable[[pd.DataFrame, pd.DataFrame], dict[str, Measurement]]:
@@ -98,10 +135,11 @@ def read_claims(path: Path) -> pd.DataFrame:
     Args:
         path: CSV with columns claim_id, setting, statement, source, published, low, high, kind; low and high
             bound the values that count as agreement (empty: unbounded); kind is I (independent of the
-            implementation), W (wall-clock) or Q (qualitative, random event).
+            implementation), W (wall-clock) or Q (qualitative, random event). A column nature, one of NATURES, may be
+            left out or empty: the claim is a conclusion.
 
     Raises:
-        ValueError: a column is missing, a kind is unknown, or a line appears twice.
+        ValueError: a column is missing, a kind or a nature is unknown, or a line appears twice.
     """
     table = pd.read_csv(path, dtype={"claim_id": str, "setting": str, "published": str}, keep_default_na=True)
     missing = {"claim_id", "setting", "statement", "source", "published", "low", "high", "kind"} - set(table)
@@ -111,6 +149,10 @@ def read_claims(path: Path) -> pd.DataFrame:
         raise ValueError(
             f"{path}: kind must be I, W or Q, got {sorted(set(table['kind']) - {'I', 'W', 'Q'})}"
         )
+    table["nature"] = table.get("nature", pd.Series(index=table.index, dtype=str)).fillna("conclusion")
+    if not set(table["nature"]) <= set(NATURES):
+        unknown = sorted(set(table["nature"]) - set(NATURES))
+        raise ValueError(f"{path}: nature must be one of {', '.join(NATURES)}, got {unknown}")
     if table.duplicated(["claim_id", "setting"]).any():
         raise ValueError(f"{path}: a claim and setting appears twice")
     return table
@@ -121,8 +163,8 @@ def verdict(measurement: Measurement, low: float, high: float, kind: str) -> str
 
     A value within the band is "reproduced" and one outside is "not reproduced" only if the edge of the band is
     more than two Monte Carlo standard errors away; nearer than that, more draws could change the verdict, and it
-    is "inconclusive". An unknown error counts as zero. Claims about time are "timing": they describe
-    a machine.
+    is "inconclusive". An unknown error counts as zero. What has no value is "not measured": the preset does not run
+    what it needs, or data or draws are missing. Claims about time are "timing": they describe a machine.
 
     Args:
         measurement: measured value and error.
@@ -130,10 +172,10 @@ def verdict(measurement: Measurement, low: float, high: float, kind: str) -> str
         high: upper end of the band; NaN for none.
         kind: "I", "W" or "Q".
     """
+    if math.isnan(measurement.value):
+        return "not measured"
     if kind == "W":
         return "timing"
-    if not math.isfinite(measurement.value):
-        return "inconclusive"
     low = -math.inf if math.isnan(low) else low
     high = math.inf if math.isnan(high) else high
     margin = 2 * (measurement.error if math.isfinite(measurement.error) else 0.0)

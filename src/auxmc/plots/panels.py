@@ -22,6 +22,7 @@ __all__ = [
     "efficiency_panel",
     "grouped_bars",
     "histogram_panel",
+    "missing_figure",
     "missing_panel",
     "preset_note",
     "trace_panel",
@@ -276,6 +277,13 @@ def grouped_bars(
         axis.set_xlabel(group_label)
     if title:
         axis.set_title(title)
+
+
+def missing_figure(figure: Figure, message: str) -> Figure:
+    """The same figure with all its panels as `missing_panel` makes them; without panels it gets one."""
+    for axis in figure.axes or [figure.subplots()]:
+        missing_panel(axis, message)
+    return figure
 
 
 def missing_panel(axis: Axes, message: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from auxmc.engine.claims import (
     Measurement,
     judge,
-    mean_over_replicates,
+    rank_correlation,
     read_claims,
     standard_error,
     verdict,
@@ -30,7 +30,9 @@ NAN = float("nan")
         (1.5, NAN, 0.5, 1.5, "Q", "reproduced"),
         (9.0, 0.1, 5.0, NAN, "I", "reproduced"),
         (9.0, 0.1, NAN, 5.0, "I", "not reproduced"),
-        (NAN, NAN, 0.0, 1.0, "I", "inconclusive"),
+        (NAN, NAN, 0.0, 1.0, "I", "not measured"),
+        (NAN, NAN, 0.0, 1.0, "W", "not measured"),
+        (math.inf, NAN, NAN, 1.0, "I", "not reproduced"),
         (99.0, 0.0, 0.0, 1.0, "W", "timing"),
     ],
 )
@@ -53,6 +55,15 @@ def _claims(tmp_path: Path, **changes: object) -> pd.DataFrame:
     return read_claims(tmp_path / "c.csv")
 
 
+def test_a_claim_is_a_conclusion_unless_its_table_says_otherwise(tmp_path: Path) -> None:
+    assert _claims(tmp_path)["nature"].tolist() == ["conclusion"]
+    assert _claims(tmp_path, nature="printed")["nature"].tolist() == ["printed"]
+    with pytest.raises(
+        ValueError, match=r"nature must be one of conclusion, printed, reading, got \['misprint'\]"
+    ):
+        _claims(tmp_path, nature="misprint")
+
+
 def test_judge_measures_each_setting(tmp_path: Path) -> None:
     empty = pd.DataFrame()
     table = judge(_claims(tmp_path), {"X-1": lambda s, c: {"N=1": Measurement(1.0, 0.1)}}, empty, empty)
@@ -72,12 +83,16 @@ def test_an_unknown_kind_is_refused(tmp_path: Path) -> None:
         _claims(tmp_path, kind="Z")
 
 
-def test_errors_from_few_replicates_cover_what_a_normal_law_would() -> None:
-    generator = np.random.default_rng(7)
-    samples = generator.standard_normal((10_000, 3))
-    covered = np.mean([abs(m.value) < 2.0 * m.error for m in map(mean_over_replicates, samples)])
-    # P(|normal| < 2) = 0.9545; binomial standard error 0.0021.
-    assert covered == pytest.approx(0.9545, abs=0.0125)
-    plain = samples.std(axis=1, ddof=1) / np.sqrt(3.0)
-    assert np.mean(np.abs(samples.mean(axis=1)) < 2.0 * plain) < 0.85
+def test_a_single_replicate_has_no_error() -> None:
     assert math.isnan(standard_error([1.0]))
+
+
+def test_a_rank_correlation_has_the_error_of_its_replicates() -> None:
+    sure = rank_correlation({n: 10.0 * n + np.arange(5.0) for n in (1, 2, 3)})
+    assert sure[:2] == (1.0, 0.0)
+    # Two of the three hardly differ: their order, and with it a correlation of 1 or 1/2, is left to chance.
+    unsure = rank_correlation({1: [0.0, 1.0, 2.0, 3.0], 2: [9.0, 10.0, 11.0, 12.0], 3: [9.1, 10.1, 11.1, 12.1]})
+    assert unsure.value == 1.0
+    assert 0.2 < unsure.error < 0.6
+    assert math.isnan(rank_correlation({1: [0.0], 2: [1.0], 3: [2.0]}).error)
+    assert rank_correlation({1: [0.0, 0.0], 2: [0.0, 0.0]}).value == 0.0

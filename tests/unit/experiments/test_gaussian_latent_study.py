@@ -19,6 +19,7 @@ from auxmc.engine.tables import tidy_table
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.linear_slice import linear_slice
 from auxmc.kernels.slice_core import SliceState
+from auxmc.models import gaussian_latent_oracles as oracles
 from auxmc.models.gaussian_latent import gaussian_latent_model, simulate_data
 from auxmc.models.gaussian_latent_oracles import ExactPosterior, exact_posterior
 from auxmc.plots.style import use_style
@@ -69,13 +70,18 @@ def test_sweep_has_named_dimensions_and_units(sweep: CaseResult) -> None:
     assert np.isfinite(data["ess_per_evaluation"]).all()
 
 
-def test_sweep_reproduces_exact_accept_rates(sweep: CaseResult) -> None:
+def test_sweep_has_accept_rates_beside_their_exact_values(sweep: CaseResult) -> None:
+    """That the rates are these is tested in tests/statistical/test_latent_estimates.py."""
     data = sweep.groups["statistics"]
+    model = gaussian_latent_model(sweep.groups["observed_data"]["y"].values)
+    auxiliary = oracles.mean_independence_acceptance(model)
+    position = oracles.metropolis_acceptance(np.array([0.3, 0.9]), oracles.conditional_precision(model), 2)
+    np.testing.assert_allclose(data["exact_acceptance_auxiliary"].values.ravel(), auxiliary, rtol=1e-12)
+    np.testing.assert_allclose(data["exact_acceptance_position"].values.ravel(), position, rtol=1e-12)
     for part in ("position", "auxiliary"):
-        rates = data[f"acceptance_{part}"].squeeze(("method", "n_importance"))
-        error = rates.std("chain", ddof=1) / np.sqrt(8)
-        # 6 standard errors of t with 7 degrees of freedom: probability 5e-4 a comparison; the seed is fixed.
-        assert (abs(rates.mean("chain") - data[f"exact_acceptance_{part}"].squeeze()) < 6 * error).all()
+        rates = data[f"acceptance_{part}"]
+        assert rates.dims == ("method", "n_importance", "step_size", "chain")
+        assert ((rates > 0.0) & (rates < 1.0)).all()
 
 
 def test_sweep_reproduces_the_exact_posterior(sweep: CaseResult) -> None:
@@ -410,9 +416,9 @@ def test_every_claim_is_measured(judged: pd.DataFrame) -> None:
     assert missing.empty, missing[["claim_id", "setting", "note"]].to_string()
 
 
-def test_claims_without_data_are_inconclusive_and_say_why() -> None:
+def test_claims_without_data_are_not_measured_and_say_why() -> None:
     judged = judge(read_claims(CLAIMS), MEASURE, pd.DataFrame(), pd.DataFrame())
-    assert set(judged["verdict"]) == {"inconclusive", "timing"}
+    assert set(judged["verdict"]) == {"not measured"}
     assert judged["measured"].isna().all()
     assert judged["note"].str.contains("not run at this preset").all()
 

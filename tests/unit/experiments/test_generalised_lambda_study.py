@@ -431,11 +431,11 @@ def test_every_claim_is_measured_and_made_up_tables_give_known_numbers(tables) -
     assert by_name["IM-GL-16", "smallest at twice the step"] == pytest.approx(0.6)
 
 
-def test_claims_without_their_cases_are_inconclusive(tables) -> None:
+def test_claims_without_their_cases_are_not_measured(tables) -> None:
     summary, curves = tables
     measured = judge(CLAIMS, claims.MEASURE, summary.iloc[:0], curves.iloc[:0])
     assert measured["measured"].isna().all()
-    assert set(measured["verdict"]) <= {"inconclusive", "timing"}
+    assert set(measured["verdict"]) == {"not measured"}
     assert (measured["note"] != "").all()
 
 
@@ -443,7 +443,7 @@ def test_short_chains_settle_nothing_about_mixing(tables) -> None:
     summary, curves = tables
     measured = judge(CLAIMS, claims.MEASURE, summary.assign(n_draws=50), curves)
     by_name = measured.set_index(["claim_id", "setting"])
-    assert by_name.loc[("IM-GL-05", "ABC HMC 0.05"), "verdict"] == "inconclusive"
+    assert by_name.loc[("IM-GL-05", "ABC HMC 0.05"), "verdict"] == "not measured"
     assert "too short to tell" in by_name.loc[("IM-GL-21", "largest error of a mean"), "note"]
 
 

@@ -188,18 +188,18 @@ def test_noise_of_the_estimate_falls_with_the_number_of_importance_samples(estim
 
 @pytest.mark.parametrize("sd", [0.5, 1.5])
 def test_expected_acceptance_is_that_of_log_normal_noise(sd):
-    rng = np.random.default_rng(1)
-    noise = sd * rng.normal(size=40_000)
+    # Quantiles in place of draws: no chance in the test.
+    normal = stats.norm.ppf((np.arange(40_000) + 0.5) / 40_000)
+    noise = sd * normal
     exact = 2 * stats.norm.cdf(-sd / math.sqrt(2))
-    assert expected_acceptance(noise, noise) == pytest.approx(exact, abs=0.01)
+    assert expected_acceptance(noise, noise) == pytest.approx(exact, abs=1e-3)
     # A proposal whose density is higher by a factor is accepted more often, by the same law.
     shift = 0.7
     spread = math.sqrt(2) * sd
     mean = shift - sd**2
     gain = math.exp(mean + sd**2) * stats.norm.cdf(-(mean + spread**2) / spread)
     higher = gain + stats.norm.cdf(mean / spread)
-    proposed = shift + sd * rng.normal(size=40_000)
-    assert expected_acceptance(noise, proposed) == pytest.approx(higher, abs=0.015)
+    assert expected_acceptance(noise, shift + noise) == pytest.approx(higher, abs=1e-3)
 
 
 def test_expected_acceptance_agrees_with_all_pairs():
@@ -266,11 +266,11 @@ def test_short_chains_settle_nothing_but_the_size_of_the_data(tables):
     assert measured["note"].str.contains("too short to tell").any()
 
 
-def test_claims_without_their_cases_are_inconclusive(tables):
+def test_claims_without_their_cases_are_not_measured(tables):
     summary, curves = tables
     measured = judge(CLAIMS, claims.MEASURE, summary.iloc[:0], curves.iloc[:0])
     assert measured["measured"].isna().all()
-    assert set(measured["verdict"]) <= {"inconclusive", "timing"}
+    assert set(measured["verdict"]) == {"not measured"}
     assert (measured["note"] != "").all()
 
 

@@ -289,11 +289,11 @@ def test_every_claim_is_measured_and_made_up_tables_give_known_numbers(tables) -
     assert by_name["IM-ALG-09", "PO"] == pytest.approx(1.0)
 
 
-def test_claims_without_their_cases_are_inconclusive(tables) -> None:
+def test_claims_without_their_cases_are_not_measured(tables) -> None:
     summary, curves = tables
     measured = judge(CLAIMS, claims.MEASURE, summary.iloc[:0], curves.iloc[:0])
     assert measured["measured"].isna().all()
-    assert set(measured["verdict"]) <= {"inconclusive", "timing"}
+    assert set(measured["verdict"]) == {"not measured"}
     assert (measured["note"] != "").all()
 
 
@@ -305,7 +305,7 @@ def test_short_chains_settle_nothing_about_their_end_or_their_modes(tables) -> N
         ["claim_id", "setting"]
     )
     for line in (("IM-PO-03", "HMC scene 1"), ("IM-PO-05", "HMC"), ("IM-PO-03", "scenes won at the end")):
-        assert measured.loc[line, "verdict"] == "inconclusive"
+        assert measured.loc[line, "verdict"] == "not measured"
         assert "too short to tell" in measured.loc[line, "note"]
 
 

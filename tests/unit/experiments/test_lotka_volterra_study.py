@@ -296,9 +296,9 @@ def test_every_claim_is_measured(judged: pd.DataFrame) -> None:
     assert missing.empty, missing["note"].to_string()
 
 
-def test_claims_without_data_are_inconclusive_and_say_why() -> None:
+def test_claims_without_data_are_not_measured_and_say_why() -> None:
     judged = judge(read_claims(CLAIMS), MEASURE, pd.DataFrame(), pd.DataFrame())
-    assert set(judged["verdict"]) == {"inconclusive", "timing"}
+    assert set(judged["verdict"]) == {"not measured"}
     assert judged["measured"].isna().all()
     assert judged["note"].str.contains("not run at this preset").all()
 

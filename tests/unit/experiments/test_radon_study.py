@@ -194,7 +194,7 @@ def test_every_claim_is_measured_and_none_without_tables() -> None:
     assert "AUXMC_DATA_DIR" in judged.loc[("CT-D01", "largest difference"), "note"]
     assert "fewer than 250 iterations" in judged.loc[("CT-D07", "250 iterations"), "note"]
     short = judged.loc[("CT-D03", "log evidence")]
-    assert short["verdict"] == "inconclusive"
+    assert short["verdict"] == "not measured"
     assert "needs n_temperatures of at least 1000, this preset has 30" in short["note"]
     assert judged.loc[("CT-D12", "distance in standard errors"), "measured"] == 0.0
     difference = judged.loc[("CT-D06", "last estimate minus quadrature"), "measured"]

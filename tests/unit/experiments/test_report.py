@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from auxmc.engine.claims import read_claims
 from experiments.catalogue import ROOT, load_study, studies
 from experiments.report import figures as figures_module
 from experiments.report import numbers as numbers_module
@@ -156,9 +157,7 @@ def test_claims_that_agree_need_no_explanation_and_smoke_says_what_it_is() -> No
 
 def test_a_failed_claim_without_a_finding_is_reported() -> None:
     study = load_study("radon")
-    lines = pd.read_csv(ROOT / "experiments/radon/claims.csv", dtype={"published": str}).fillna(
-        {"published": ""}
-    )
+    lines = read_claims(ROOT / "experiments/radon/claims.csv").fillna({"published": ""})
     table = lines[lines["claim_id"] == "CT-D02"].assign(
         verdict="not reproduced", measured=1.0, monte_carlo_error=0.0, note="a note is no explanation"
     )
