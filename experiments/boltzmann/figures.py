@@ -140,13 +140,14 @@ def _error_panel(axis: Axes, summary: pd.DataFrame, curves: pd.DataFrame, error:
                 textcoords="offset points",
                 fontsize=6.5,
                 color=_COLOURS[method],
+                bbox={"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.5},
             )
         drawn = True
     if not drawn:
         missing_panel(axis, "not run at this preset")
         return
     axis.axhline(1.0, color="#555555", linewidth=0.6)
-    axis.set(xscale="log", yscale="log", xmargin=0.1)
+    axis.set(xscale="log", yscale="log", xmargin=0.16)
     _plain_numbers(axis)
 
 

@@ -222,7 +222,7 @@ def _histograms(summary: pd.DataFrame, curves: pd.DataFrame, name: str) -> Figur
     # In units of the power of ten below the evidence: of order 1e-62, a number that axes do not label well.
     power = int(np.floor(exact / _DECADE))
     unit = np.exp(exact - power * _DECADE)
-    _histogram(left, _values(counts[0]), _values(edges[0]) * unit)
+    _histogram(left, _values(counts[0]), _values(edges[0]) * unit, log_density=name == "prior")
     left.axvline(unit, color=_ORANGE, linestyle="--")
     left.set(xlabel=rf"estimate [$10^{{{power}}}$]", ylabel=rf"density [$10^{{{-power}}}$]")
     _histogram(right, _values(counts[1]), _values(edges[1]) + exact)
@@ -252,14 +252,18 @@ def _values(found: xr.DataArray | None) -> FloatArray:
     return np.asarray(found.values, dtype=np.float64)
 
 
-def _histogram(axis: Axes, counts: FloatArray, ends: FloatArray) -> None:
+def _histogram(axis: Axes, counts: FloatArray, ends: FloatArray, log_density: bool = False) -> None:
     edges = np.linspace(ends[0], ends[1], counts.size + 1)
     density = counts / (counts.sum() * (edges[1] - edges[0]))
     # With an outline a single high bin is wide enough to be seen, and with margins it is not on the frame.
     axis.stairs(density, edges, fill=True, color=_BLUE, linewidth=0.8)
     margin = 0.03 * (edges[-1] - edges[0])
     axis.set_xlim(edges[0] - margin, edges[-1] + margin)
-    axis.set_ylim(bottom=0.0)
+    if log_density:
+        # Nearly all values are in the lowest bins: on a linear scale the others cannot be seen.
+        axis.set(yscale="log", ylim=(0.5 * density[density > 0.0].min(), 3.0 * density.max()))
+    else:
+        axis.set_ylim(bottom=0.0)
 
 
 def _measured(axis: Axes, x: FloatArray, values: FloatArray) -> None:
