@@ -35,8 +35,8 @@ FIGURES: dict[str, str] = {
     "estimate (left, with a logarithmic density) and of its logarithm (right), 1000 bins between the smallest and the "
     "largest; dashed: the exact value. The source does not give the number of estimates: it is ours. No bands.",
     "fig_3_3": "As figure 3.2 with a linear density, for the harmonic mean of the likelihoods of a few exact posterior "
-    "draws. The number of estimates is ours. Dotted: the largest value that the estimate can take, the largest likelihood. "
-    "No bands.",
+    "draws. The number of estimates is ours. Dotted: the largest value that the estimate can take, the largest "
+    "likelihood. No bands.",
     "fig_inflation": "Stationary variance of stochastic-gradient Hamiltonian Monte Carlo. Left: on a quadratic "
     "potential with exact gradients, against eta times the curvature. Right: on the posterior of a Gaussian mean with "
     "gradients from mini-batches of 500 rows and eta in inverse proportion to the rows. Dashed: closed forms. Bars "

@@ -8,6 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import Array
+from jax.scipy.special import ndtr
+from scipy import linalg
 
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.constrained_hmc import ConstrainedState, constrained_hmc
@@ -123,6 +125,24 @@ def test_the_area_of_the_torus_is_unchanged_by_steps_so_large_that_many_fail() -
 def test_trajectories_that_end_by_themselves_leave_the_law_unchanged() -> None:
     kernel = constrained_nuts(HYPERBOLA, 0.3, 2, max_depth=4, projection=NEWTON)
     check_invariance(run(kernel, draw_branch, branch_transform, "no-U-turn"), floor=0.7)
+
+
+@pytest.mark.layer("constrained_hmc", "L9")
+def test_linear_constraints_give_the_exact_conditional_law() -> None:
+    """Normal inputs on a plane: standard normal along it, and nothing across."""
+    normal, value = np.array([[1.0, 2.0, -1.0]]), 0.7
+    plane = condition_generator(
+        lambda u: jnp.asarray(normal) @ u, lambda u: -0.5 * jnp.sum(jnp.square(u)), jnp.array([value])
+    )
+    mean, basis = jnp.asarray(value * normal[0] / np.sum(normal**2)), jnp.asarray(linalg.null_space(normal))
+    kernel = constrained_hmc(plane, 0.4, (2, 5), 3)
+    runs = run(
+        kernel,
+        lambda key: mean + basis @ jax.random.normal(key, (2,)),
+        lambda u: ndtr(basis.T @ u),
+        "plane",
+    )
+    check_invariance(runs, floor=0.8)
 
 
 def _without_log_determinant() -> Kernel:

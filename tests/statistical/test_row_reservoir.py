@@ -7,7 +7,7 @@ import pytest
 from jax import Array
 
 from auxmc.kernels.streaming import Chunk, PastRows, remember
-from tests.statistical.levels import assert_standard_mean, key_for
+from tests.statistical.levels import assert_standard_mean, key_for, legendre, seed_for
 
 N_ROWS, CAPACITY, SIZE = 60, 10, 6
 
@@ -36,3 +36,32 @@ def test_the_first_rows_are_kept_as_often_as_any_others() -> None:
         assert_standard_mean(
             (counts - CAPACITY * share) / np.sqrt(variance), detects=0.05, label=f"rows from {first}"
         )
+
+
+@pytest.mark.layer("sequential_monte_carlo", "L4")
+def test_a_last_chunk_that_is_not_full_changes_no_share() -> None:
+    """Nine chunks of seven places for sixty rows: the row in each slot is uniform, though the last chunk has four."""
+    size = 7
+
+    def kept(key: Array) -> Array:
+        past = PastRows(jnp.full((CAPACITY, 1), -1.0), jnp.zeros((), jnp.int32))
+
+        def one(past: PastRows, number: Array) -> tuple[PastRows, None]:
+            begin = number * size
+            rows = (begin + jnp.arange(size)).astype(jnp.float64)[:, None]
+            chunk = Chunk(rows, jnp.minimum(size, N_ROWS - begin).astype(jnp.int32))
+            return remember(jax.random.fold_in(key, number), past, chunk, begin.astype(jnp.int64)), None
+
+        past, _ = jax.lax.scan(one, past, jnp.arange(9))
+        return past.rows[:, 0]
+
+    rows = np.asarray(jax.jit(jax.vmap(kept))(jax.random.split(key_for("reservoir/last"), 40_000)))
+    # One stored row a run: those of a run exclude each other.
+    chosen = np.random.default_rng(seed_for("reservoir/chosen"))
+    uniforms = rows[np.arange(len(rows)), chosen.integers(0, CAPACITY, len(rows))] + chosen.random(len(rows))
+    counts = np.stack([np.sum(rows == row, axis=1) for row in range(N_ROWS)], axis=1)
+    share = CAPACITY / N_ROWS
+    assert_standard_mean(legendre(uniforms / N_ROWS, 8), detects=0.05, label="rows of a stream")
+    assert_standard_mean(
+        (counts - share) / np.sqrt(share * (1.0 - share)), detects=0.05, label="each row of a stream"
+    )

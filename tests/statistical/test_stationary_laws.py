@@ -11,7 +11,7 @@ from scipy import linalg, stats
 
 from auxmc.kernels.constrained_hmc import project_momentum
 from auxmc.kernels.hmc import hamiltonian_monte_carlo
-from auxmc.kernels.stochastic_gradient import injected_noise
+from auxmc.kernels.stochastic_gradient import injected_noise, sghmc_step
 from auxmc.kernels.stochastic_gradient_chain import stochastic_gradient_chain
 from auxmc.numerics.jacobians import dense_jacobian
 from tests.statistical.levels import (
@@ -20,6 +20,7 @@ from tests.statistical.levels import (
     expecting_failure,
     key_for,
     legendre,
+    seed_for,
 )
 
 N = 100_000
@@ -95,6 +96,54 @@ def test_noisy_gradients_keep_their_own_gaussian_law(friction: float, gradient_n
 
 
 @pytest.mark.layer("stochastic_gradient", "L11")
+@pytest.mark.parametrize(
+    ("step", "gradient_noise", "gradient_variance"),
+    [(0.05, 0.0, 0.0), (1.0, 0.0, 0.0), (3.0, 0.0, 0.0), (0.05, 0.0, 2.0), (0.05, 1.0, 2.0)],
+)
+def test_variance_on_a_quadratic_is_the_known_one(
+    step: float, gradient_noise: float, gradient_variance: float
+) -> None:
+    """Thirty steps from exact draws of the law in closed form; its noise is written out here."""
+    friction = 0.2
+    noise = 2.0 * (friction - gradient_noise * step) * step + step**2 * gradient_variance
+    variance = noise * (2.0 - friction) / (friction * step * (2.0 * (2.0 - friction) - step))
+    if gradient_noise:
+        # Half the variance of the gradient cancels its noise.
+        assert variance == pytest.approx(1.0 / (1.0 - step / 3.6), rel=1e-12)
+    recursion = np.array([[1.0 - step, 1.0 - friction], [-step, 1.0 - friction]])
+    covariance = linalg.solve_discrete_lyapunov(recursion, noise * np.ones((2, 2)))
+    assert covariance[0, 0] == pytest.approx(variance, rel=1e-9)
+    factor = np.linalg.cholesky(covariance)
+
+    def one(state: tuple[Array, Array], key: Array) -> tuple[tuple[Array, Array], None]:
+        position, velocity = state
+        own, injected = jax.random.normal(key, (2, N))
+        gradient = position + np.sqrt(gradient_variance) * own
+        return sghmc_step(position, velocity, gradient, injected, step, friction, gradient_noise), None
+
+    key_start, key_steps = jax.random.split(key_for(f"quadratic/{step}/{gradient_noise}/{gradient_variance}"))
+    start = jnp.asarray(factor) @ jax.random.normal(key_start, (2, N))
+    run = jax.jit(lambda keys: jax.lax.scan(one, (start[0], start[1]), keys)[0])
+    end = np.stack(run(jax.random.split(key_steps, 30)))
+    first, second = stats.norm.cdf(linalg.solve_triangular(factor, end, lower=True))
+    products = legendre(first, 3)[:, :, None] * legendre(second, 3)[:, None, :]
+    assert_uniform(first, label="position")
+    functions = [legendre(first), legendre(second), products.reshape(N, -1)]
+    assert_standard_mean(np.concatenate(functions, axis=1), label="position and velocity")
+
+
+@pytest.mark.layer("stochastic_gradient", "L4")
+def test_the_velocity_begins_with_the_variance_of_the_step() -> None:
+    kernel = stochastic_gradient_chain(lambda x, noise: x, lambda key: jnp.zeros(2), STEP, 0.2, 2)
+    keys = jax.random.split(key_for("first velocity"), N)
+    velocities = np.asarray(jax.jit(jax.vmap(lambda key: kernel.init(key, jnp.zeros(2)).velocity))(keys))
+    first, second = stats.norm.cdf(velocities / np.sqrt(STEP)).T
+    products = legendre(first, 3)[:, :, None] * legendre(second, 3)[:, None, :]
+    functions = [legendre(first), legendre(second), products.reshape(N, -1)]
+    assert_standard_mean(np.concatenate(functions, axis=1), label="first velocity")
+
+
+@pytest.mark.layer("stochastic_gradient", "L11")
 def test_the_bias_is_of_first_order_in_the_step() -> None:
     """Without gradient noise the position's covariance misses the posterior's by a multiple of the step."""
     errors = []
@@ -120,7 +169,7 @@ def test_the_law_without_gradient_noise_is_another_one() -> None:
 def test_random_numbers_of_a_trajectory_have_their_laws_and_are_independent() -> None:
     kernel = hamiltonian_monte_carlo(lambda x: -0.5 * jnp.sum(x**2), 0.1, (2, 6), 2)
     noise = jax.vmap(kernel.draw)(jax.random.split(key_for("trajectory"), N))
-    fresh = np.random.default_rng(7).uniform(size=N)
+    fresh = np.random.default_rng(seed_for("trajectory/fresh")).uniform(size=N)
     transforms = [
         *stats.norm.cdf(np.asarray(noise.normal)).T,
         np.exp(np.asarray(noise.log_uniform)),

@@ -26,7 +26,6 @@ PATTERNS: dict[tuple[str, str], tuple[str, ...]] = {
     ("metropolis", "L5"): (_LINE + "[random_walk-*]", _LINE + "[independence-*]"),
     ("metropolis", "L6"): (_LINE + "[random_walk-*]", _LINE + "[independence-*]"),
     ("metropolis", "L7"): (_INVARIANCE + "test_joint_law_of_parameter_and_data_is_unchanged[random_walk]",),
-    ("metropolis", "L9"): ("unit/models/test_reference_posterior.py::test_*",),
     ("metropolis", "L15"): (
         "unit/kernels/test_metropolis.py::test_a_proposal_without_finite_density_is_rejected",
         "unit/kernels/test_metropolis.py::test_a_start_outside_the_support_is_left_at_once",
@@ -107,7 +106,6 @@ PATTERNS: dict[tuple[str, str], tuple[str, ...]] = {
     ),
     ("pseudo_marginal", "L7"): (_INVARIANCE + "test_joint_law_is_unchanged_with_an_estimated_likelihood",),
     ("pseudo_marginal", "L10"): (
-        "unit/models/test_gaussian_latent.py::test_estimate_is_unbiased",
         "unit/models/test_gp_probit.py::test_estimator_is_unbiased",
         "unit/models/test_gp_probit.py::test_many_samples_estimate_the_mean_of_single_ones",
     ),
@@ -136,9 +134,6 @@ PATTERNS: dict[tuple[str, str], tuple[str, ...]] = {
     ("constrained_hmc", "L6"): (
         _CONSTRAINED + "test_the_law_on_a_branch_*",
         _CONSTRAINED + "test_the_area_of_the_torus_*",
-    ),
-    ("constrained_hmc", "L9"): (
-        "unit/kernels/test_constrained_hmc.py::test_linear_constraints_give_the_exact_conditional_law",
     ),
     ("constrained_hmc", "L15"): (
         "unit/kernels/test_constrained_hmc.py::test_failures_are_counted_*",
@@ -193,18 +188,13 @@ PATTERNS: dict[tuple[str, str], tuple[str, ...]] = {
         "unit/kernels/test_annealed_importance.py::test_the_reversed_ladder_*",
         "unit/kernels/test_annealed_importance.py::test_a_constant_in_the_target_*",
     ),
-    ("annealed_importance", "L5"): (
-        "unit/kernels/test_full_data_evidence.py::test_with_a_fixed_schedule_the_estimate_is_unbiased",
-    ),
     ("annealed_importance", "L9"): (
         "unit/kernels/test_full_data_evidence.py::test_published_settings_*",
         "unit/kernels/test_full_data_evidence.py::test_hamiltonian_moves_*",
-        "unit/kernels/test_full_data_evidence.py::test_a_mixture_of_few_rows_*",
     ),
     ("annealed_importance", "L10"): (
         _TEMPERING + "test_annealed_weights_are_unbiased",
         _TEMPERING + "test_reverse_annealed_weights_*",
-        "unit/kernels/test_full_data_evidence.py::test_with_a_fixed_schedule_*",
         "unit/diagnostics/test_log_evidence.py::test_annealed_evidence_and_its_error",
         "unit/diagnostics/test_log_evidence.py::test_bounds_of_constant_weights_*",
     ),
@@ -230,10 +220,6 @@ PATTERNS: dict[tuple[str, str], tuple[str, ...]] = {
     ("sequential_monte_carlo", "L9"): (
         "unit/kernels/test_data_tempering.py::test_the_evidence_of_every_prefix_is_met",
         "unit/kernels/test_data_tempering.py::test_particles_follow_the_posterior",
-    ),
-    ("sequential_monte_carlo", "L10"): (
-        "unit/kernels/test_data_tempering.py::test_with_exact_moves_the_estimate_is_unbiased_*",
-        "unit/kernels/test_streaming.py::test_with_exact_moves_*",
     ),
     ("sequential_monte_carlo", "L14"): ("unit/kernels/test_data_tempering.py::test_particles_may_rest_*",),
     ("sequential_monte_carlo", "L15"): (
@@ -272,12 +258,6 @@ PATTERNS: dict[tuple[str, str], tuple[str, ...]] = {
         "unit/kernels/test_streaming.py::test_full_friction_*",
         "unit/kernels/test_streaming.py::test_more_gradient_noise_*",
     ),
-    ("stochastic_gradient", "L4"): (
-        "unit/numerics/test_random.py::test_row_numbers_*",
-        "unit/kernels/test_streaming.py::test_control_variates_are_the_full_gradient_*",
-        "unit/kernels/test_stochastic_gradient_chain.py::test_the_velocity_begins_*",
-    ),
-    ("stochastic_gradient", "L11"): ("unit/kernels/test_streaming.py::test_variance_on_a_quadratic_*",),
     ("stochastic_gradient", "L14"): (
         "unit/models/test_user_model.py::test_constants_of_a_file_do_not_change_the_precision",
         "unit/kernels/test_streaming.py::test_published_settings_come_near_*",

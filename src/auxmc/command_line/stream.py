@@ -58,7 +58,7 @@ SETTINGS = {
     "--gradient-noise": Setting(
         "gradient_noise",
         float,
-        "half the variance of the gradient's noise, where it is known",
+        "half the variance of the gradient's noise, where it is known; at most friction times rows over learning rate",
         _of_gradients(0.0),
     ),
     "--control-variates": Setting(

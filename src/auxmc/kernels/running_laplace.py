@@ -22,12 +22,12 @@ from auxmc.kernels.streaming import (
     PastRows,
     Stream,
     Target,
-    systematic_draw,
 )
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.annealing import annealing_increment, log_effective_size
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.row_blocks import row_total, sum_over_rows
+from auxmc.sampling.resampling import systematic_indices
 
 __all__ = ["RunningLaplaceSettings", "RunningLaplaceState", "running_laplace"]
 
@@ -199,7 +199,7 @@ def _absorb_by_particles(
         draw_key, move_key = jax.random.split(jax.random.fold_in(key, loop.n_steps))
 
         def renewed() -> tuple[Array, Array]:
-            drawn = loop.particles[systematic_draw(draw_key, log_weights)]
+            drawn = loop.particles[systematic_indices(draw_key, log_weights, log_weights.shape[0])]
             level = jnp.full_like(log_weights, jax.nn.logsumexp(log_weights) - log_n)
             return moves(move_key, drawn, Target(chunk, power, past, state.n_rows)), level
 

@@ -16,12 +16,13 @@ def injected_noise(friction: Array | float, step: Array | float, gradient_noise:
             the variance itself, as the sources' words have it, twice too much is taken away.
 
     Returns:
-        sqrt(2 (alpha - beta eta) eta), 0 where the gradient's own noise is more than the friction can balance.
+        sqrt(2 (alpha - beta eta) eta); not a number where the gradient's own noise is more than the friction can
+        balance, so that no noise to add makes the law right: chains and particles that meet it are counted as lost.
 
     Source: MSc thesis, Algorithms 3 and 4.
     """
     spare = friction - jnp.asarray(gradient_noise) * step
-    return jnp.sqrt(2.0 * jnp.maximum(spare, 0.0) * step)
+    return jnp.sqrt(2.0 * spare * step)
 
 
 def sgld_step(

@@ -34,6 +34,7 @@ from auxmc.kernels.stream_contract import (
 )
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.annealing import annealing_increment, log_effective_size
+from auxmc.sampling.resampling import systematic_indices
 
 __all__ = [
     "ESTIMATORS",
@@ -49,7 +50,6 @@ __all__ = [
     "Target",
     "remember",
     "stream_evidence",
-    "systematic_draw",
 ]
 
 
@@ -188,24 +188,6 @@ def remember(key: Array, past: PastRows, chunk: Chunk, n_rows: Array) -> PastRow
     return PastRows(rows, stored.astype(jnp.int32))
 
 
-def systematic_draw(key: Array, log_weights: Array) -> Array:
-    """Numbers of particles drawn in proportion to their weights, with one uniform number for all.
-
-    Args:
-        key: of the draw.
-        log_weights: [particle], at least one of them finite.
-
-    Returns:
-        Particle numbers [particle], int32.
-
-    Source: Kitagawa 1996.
-    """
-    n = log_weights.shape[0]
-    heights = (jnp.arange(n, dtype=jnp.float64) + jax.random.uniform(key, dtype=jnp.float64)) / n
-    shares = jnp.exp(log_weights - jax.nn.logsumexp(log_weights))
-    return jnp.minimum(jnp.searchsorted(jnp.cumsum(shares), heights), n - 1).astype(jnp.int32)
-
-
 def _scores(model: RowModel, particles: Array, chunk: Chunk) -> Array:
     """Log likelihood of a chunk at each of the particles [particle, dim].
 
@@ -242,7 +224,7 @@ def _resample(
         wanted = last
     else:
         wanted = log_effective_size(log_weights) < math.log(0.5 * n)
-    chosen = jnp.where(wanted, systematic_draw(key, log_weights), jnp.arange(n, dtype=jnp.int32))
+    chosen = jnp.where(wanted, systematic_indices(key, log_weights, n), jnp.arange(n, dtype=jnp.int32))
     if anchors is not None:
         anchors = anchors._replace(points=anchors.points[chosen], gradients=anchors.gradients[chosen])
     level = jnp.full_like(log_weights, jax.nn.logsumexp(log_weights) - math.log(n))

@@ -35,15 +35,6 @@ def test_chains_are_pooled_and_not_averaged() -> None:
     assert log_evidence(target, base) == pytest.approx(-np.log(2.0))
 
 
-def test_standard_error_is_that_of_repeated_experiments() -> None:
-    """Independent log-normal weights: the spread over many experiments against the mean reported error."""
-    rng = np.random.default_rng(3)
-    draws = rng.normal(size=(2, 400, 30, 40)) * 0.5
-    values = [log_evidence(t, b) for t, b in zip(*draws, strict=True)]
-    errors = [log_evidence_error(t, b) for t, b in zip(*draws, strict=True)]
-    assert np.mean(errors) == pytest.approx(np.std(values), rel=0.15)
-
-
 def test_batches_of_a_single_chain_stand_for_chains() -> None:
     chains = TARGET.reshape(1, -1), BASE.reshape(1, -1)
     batched = log_evidence_error(*chains, n_batches=4)

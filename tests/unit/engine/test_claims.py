@@ -91,7 +91,9 @@ def test_a_rank_correlation_has_the_error_of_its_replicates() -> None:
     sure = rank_correlation({n: 10.0 * n + np.arange(5.0) for n in (1, 2, 3)})
     assert sure[:2] == (1.0, 0.0)
     # Two of the three hardly differ: their order, and with it a correlation of 1 or 1/2, is left to chance.
-    unsure = rank_correlation({1: [0.0, 1.0, 2.0, 3.0], 2: [9.0, 10.0, 11.0, 12.0], 3: [9.1, 10.1, 11.1, 12.1]})
+    unsure = rank_correlation(
+        {1: [0.0, 1.0, 2.0, 3.0], 2: [9.0, 10.0, 11.0, 12.0], 3: [9.1, 10.1, 11.1, 12.1]}
+    )
     assert unsure.value == 1.0
     assert 0.2 < unsure.error < 0.6
     assert math.isnan(rank_correlation({1: [0.0], 2: [1.0], 3: [2.0]}).error)

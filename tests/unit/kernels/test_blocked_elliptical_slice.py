@@ -7,7 +7,6 @@ import pytest
 from jax import Array
 
 from auxmc.kernels.blocked_elliptical_slice import blocked_elliptical_slice
-from auxmc.kernels.elliptical_slice import elliptical_slice
 
 DIM = 5
 BLOCKS = [(2, 5), (0, 2)]
@@ -34,19 +33,6 @@ def test_state_carries_the_log_likelihood_at_its_position() -> None:
     assert not np.any(infos.n_collapsed)
 
 
-def test_every_block_moves_and_each_turns_by_an_angle_of_its_own() -> None:
-    # A flat likelihood accepts the first point of each ellipse: v cos(a) + nu sin(a) with independent angles.
-    _, states, infos = _runs(lambda position: jnp.zeros(()), 4000)
-    assert np.all(infos.n_evaluations == 1)
-    # Angles are uniform, so that the mean of a moved input is zero and its second moment (0.25 + 1)/2.
-    moments = np.square(np.asarray(states.position)).mean(axis=0)
-    np.testing.assert_allclose(moments, 0.625, atol=0.08)
-    correlation = np.corrcoef(np.asarray(states.position), rowvar=False)
-    # Inputs of one block share cos(a) = 0.5 cos(a) common part: covariance 0.25/2, of two blocks none.
-    assert abs(correlation[0, 1] - 0.125 / 0.625) < 0.08
-    assert abs(correlation[0, 3]) < 0.08
-
-
 def test_blocks_are_updated_in_their_order_given_the_new_values_of_those_before() -> None:
     seen: list[tuple[float, ...]] = []
 
@@ -63,22 +49,6 @@ def test_blocks_are_updated_in_their_order_given_the_new_values_of_those_before(
     assert np.all(first[2:] != 0.5)
     np.testing.assert_array_equal(second[2:], first[2:])
     np.testing.assert_array_equal(second, state.position)
-
-
-def test_one_block_of_everything_has_the_law_of_the_plain_kernel() -> None:
-    n = 4000
-    plain = elliptical_slice(log_likelihood, dim=DIM)
-    blocked = blocked_elliptical_slice(log_likelihood, [(0, DIM)])
-    keys = jax.random.split(jax.random.key(5), (2, n))
-    start = jnp.full(DIM, 0.5)
-    means, errors = [], []
-    for kernel, kernel_keys in zip((plain, blocked), keys, strict=True):
-        positions = np.asarray(
-            jax.jit(jax.vmap(lambda key, k=kernel: k.step(key, k.init(start))[0].position))(kernel_keys)
-        )
-        means.append(positions.mean(axis=0))
-        errors.append(positions.var(axis=0) / n)
-    assert np.max(np.abs(means[0] - means[1]) / np.sqrt(errors[0] + errors[1])) < 5.0
 
 
 def test_update_without_a_point_on_the_slice_keeps_its_block_and_is_counted() -> None:

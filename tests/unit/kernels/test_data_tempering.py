@@ -1,6 +1,5 @@
 """Sequential Monte Carlo over growing data, on linear models of which the evidence of every prefix is known."""
 
-import math
 from typing import Any
 
 import jax
@@ -11,7 +10,6 @@ import pytest
 from auxmc.data.simulated_streams import rows
 from auxmc.kernels.data_tempering import TemperedRun, TemperedSettings, chunk_boundaries, tempered_by_data
 from auxmc.models.linear_regression import PrefixEvidence, extend_evidence, linear_regression
-from tests.unit.kernels.linear_moves import exact_linear_moves
 
 MODEL = linear_regression(5)
 DATA = rows("linear", 600)
@@ -81,28 +79,6 @@ def test_particles_may_rest_while_their_weights_are_even(default_run: TemperedRu
     assert int(record.n_gradient_rows.sum()) < int(default_run.record.n_gradient_rows.sum())
     assert (np.asarray(record.n_gradient_rows)[~moved] == 0).all()
     assert abs(float(record.log_evidence[-1]) - exact(DATA, (600,))[0]) < 3.0
-
-
-@pytest.mark.parametrize("resampling", ["effective_size", "always"])
-def test_with_exact_moves_the_estimate_is_unbiased_at_every_prefix(resampling: str) -> None:
-    data = np.random.default_rng(5).normal(size=(12, 2)) + np.array([0.0, 0.5])
-    settings = TemperedSettings(
-        n_particles=6, first_chunk=3, growth=9.0, largest_chunk=4, resampling=resampling
-    )
-    tempered = tempered_by_data(linear_regression(1), settings, exact_linear_moves(1.0))
-    keys = jax.random.split(jax.random.key(7), 10_000)
-    found = jax.jit(
-        lambda keys: jax.lax.map(
-            lambda key: tempered(key, jnp.asarray(data)).record.log_evidence, keys, batch_size=500
-        )
-    )(keys)
-    boundaries = chunk_boundaries(12, settings)
-    assert boundaries == (3, 7, 11, 12)
-    ratios = np.exp(np.asarray(found) - exact(data, boundaries))
-    errors = ratios.std(axis=0) / math.sqrt(len(ratios))
-    assert (errors < 0.03).all()
-    # Six standard errors: a false alarm has a probability below 1e-8 at each prefix.
-    assert (np.abs(ratios.mean(axis=0) - 1.0) < 6.0 * errors).all()
 
 
 def test_chunks_cover_all_rows_once() -> None:

@@ -11,11 +11,9 @@ from jax import Array
 
 from auxmc.data.simulated_streams import rows
 from auxmc.kernels.full_data_evidence import AnnealedRun, AnnealedSettings, annealed_evidence
-from auxmc.models.gaussian_mixture import gaussian_mixture
 from auxmc.models.linear_regression import PrefixEvidence, extend_evidence, linear_regression
 from auxmc.models.row_model import row_model
 from tests.unit.kernels.linear_moves import exact_linear_moves
-from tests.unit.models.test_row_models import exact_mixture_evidence
 
 MODEL = linear_regression(5)
 DATA = rows("linear", 1000)
@@ -23,8 +21,6 @@ EXACT = extend_evidence(PrefixEvidence.empty(5), DATA, 1.0).log_evidence(1.0)
 
 SMALL = linear_regression(1)
 FEW = np.random.default_rng(5).normal(size=(20, 2)) + np.array([0.0, 0.5])
-EXACT_FEW = extend_evidence(PrefixEvidence.empty(1), FEW, 1.0).log_evidence(1.0)
-POWERS = (0.02, 0.1, 0.3, 1.0)
 
 
 def run(settings: AnnealedSettings, dtype: Any = jnp.float64, seed: int = 1) -> AnnealedRun:
@@ -79,36 +75,6 @@ def test_hamiltonian_moves_and_many_particles_meet_the_evidence() -> None:
     n = int(found.n_annealing_steps)
     assert int(found.n_gradient_rows) == n * 100 * (5 * 4 + 1) * 1000
     assert 0.5 < float(found.acceptance) < 1.0
-
-
-@pytest.mark.parametrize("kernel", ["exact", "hamiltonian"])
-def test_with_a_fixed_schedule_the_estimate_is_unbiased(kernel: str) -> None:
-    settings = AnnealedSettings(n_particles=4, powers=POWERS, kernel="hamiltonian", n_moves=2, n_leapfrog=2)
-    mover = exact_linear_moves(1.0) if kernel == "exact" else None
-    annealed = annealed_evidence(SMALL, settings, mover)
-    one = jax.jit(lambda keys: jax.lax.map(lambda k: annealed(k, jnp.asarray(FEW)), keys, batch_size=500))
-    found = one(jax.random.split(jax.random.key(7), 10_000))
-    assert (np.asarray(found.n_annealing_steps) == len(POWERS)).all()
-    ratios = np.exp(np.asarray(found.log_evidence) - EXACT_FEW)
-    error = ratios.std() / math.sqrt(len(ratios))
-    assert error < 0.03
-    # Six standard errors: a false alarm has a probability below 1e-8.
-    assert abs(ratios.mean() - 1.0) < 6.0 * error
-
-
-def test_a_mixture_of_few_rows_meets_the_sum_over_all_assignments() -> None:
-    data = np.random.default_rng(6).normal(size=(7, 1)) * 1.5 + np.array([1.0])
-    settings = AnnealedSettings(
-        n_particles=2000, powers=POWERS, kernel="hamiltonian", n_moves=3, step_size=0.4
-    )
-    found = jax.jit(annealed_evidence(gaussian_mixture(2, 1), settings))(jax.random.key(5), jnp.asarray(data))
-    weights = np.exp(np.asarray(found.log_weights) - float(found.log_evidence))
-    error = weights.std() / math.sqrt(2000)
-    assert error < 0.06
-    # Six standard errors of the mean weight.
-    ratio = math.exp(float(found.log_evidence) - exact_mixture_evidence(data, 2))
-    assert abs(1.0 / ratio - 1.0) < 6.0 * error
-    assert int(found.n_not_finite) == 0
 
 
 def test_first_increments_of_a_ten_millionth_lead_to_the_end() -> None:

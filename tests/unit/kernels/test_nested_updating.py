@@ -95,22 +95,6 @@ def test_the_first_chunk_is_a_run_of_nested_sampling(updated: StreamRun) -> None
     assert math.sqrt(record["variance"]) == pytest.approx(found.standard_error, abs=1e-3)
 
 
-def test_slots_of_reservoirs_are_independent_draws_in_proportion_to_the_weights() -> None:
-    # Weights that first grow and then fall, as those of dead points do; one counts not at all.
-    weights = np.array([0.1, 1.0, 0.0, 4.0, 2.0, 0.4])
-    with np.errstate(divide="ignore"):
-        log_weights = jnp.asarray(np.log(weights) + 900.0)
-    draw = jax.jit(jax.vmap(lambda key: weighted_reservoirs(key, log_weights, 3)))
-    slots = np.asarray(draw(jax.random.split(jax.random.key(4), 40_000)))
-    shares = weights / weights.sum()
-    joint = np.zeros((6, 6))
-    np.add.at(joint, (slots[:, 0], slots[:, 2]), 1.0)
-    expected = np.outer(shares, shares)
-    assert joint[2].sum() == joint[:, 2].sum() == 0.0
-    # Six standard errors of each count, 36 of them: a false alarm has a probability below 1e-7.
-    assert (np.abs(joint / 40_000 - expected) <= 6.0 * np.sqrt(expected / 40_000)).all()
-
-
 def test_a_reservoir_does_not_depend_on_what_comes_later() -> None:
     log_weights = jnp.asarray(np.random.default_rng(1).normal(size=30))
     # Items without weight are passed over.

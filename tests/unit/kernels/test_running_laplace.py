@@ -11,9 +11,7 @@ from jax import Array
 
 from auxmc.data.simulated_streams import rows
 from auxmc.engine.streaming import ChunkSizes, run_stream
-from auxmc.kernels.curvature_moves import curvature_moves
 from auxmc.kernels.running_laplace import RunningLaplaceSettings, running_laplace
-from auxmc.kernels.streaming import Chunk, PastRows, Target
 from auxmc.models.linear_regression import (
     PrefixEvidence,
     extend_evidence,
@@ -98,25 +96,6 @@ def test_a_skewed_posterior_is_followed_to_a_fraction_of_a_nat() -> None:
     terms = total * grid - n * np.exp(grid) - 0.5 * grid**2 - 0.5 * math.log(2 * math.pi) - constant
     truth = terms.max() + math.log(np.exp(terms - terms.max()).sum() * (grid[1] - grid[0]))
     assert abs(record["log_evidence"][-1] - truth) < 0.6
-
-
-def test_moves_leave_the_target_invariant() -> None:
-    """Exact draws of a tempered posterior keep its mean and covariance when moved."""
-    chunk, past = (
-        Chunk(jnp.asarray(DATA[30:50]), jnp.int32(20)),
-        PastRows(jnp.asarray(DATA[:40]), jnp.int32(30)),
-    )
-    mean, covariance = tempered_posterior(DATA[:50], np.r_[np.ones(30), np.full(20, 0.4)])
-    normals = np.random.default_rng(11).standard_normal((20_000, 6))
-    draws = jnp.asarray(mean + normals @ np.linalg.cholesky(covariance).T)
-    move = jax.jit(curvature_moves(LINEAR, 2, 4))
-    moved = np.asarray(move(jax.random.key(2), draws, Target(chunk, jnp.float64(0.4), past, jnp.int64(30))))
-    assert np.mean(np.any(moved != np.asarray(draws), axis=1)) > 0.9
-    whitened = np.linalg.solve(np.linalg.cholesky(covariance), (moved - mean).T)
-    # 27 numbers of standard error 1/sqrt(20 000) (squares: sqrt(2) times that) at 6.5 of them: 2e-9 in all.
-    assert np.abs(whitened.mean(axis=1)).max() < 6.5 / math.sqrt(20_000)
-    products = whitened @ whitened.T / 20_000 - np.eye(6)
-    assert np.abs(products).max() < 6.5 * math.sqrt(2.0 / 20_000)
 
 
 @pytest.mark.parametrize(

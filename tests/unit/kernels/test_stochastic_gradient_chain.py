@@ -65,14 +65,6 @@ def test_without_friction_and_noise_the_dynamics_keep_their_energy() -> None:
     np.testing.assert_allclose(kept, kept[0], rtol=1e-11)
 
 
-def test_the_velocity_begins_with_the_variance_of_the_step() -> None:
-    velocities = jax.vmap(lambda key: chain(0.2).init(key, jnp.zeros(2)).velocity)(
-        jax.random.split(jax.random.key(3), 20_000)
-    )
-    # Of 40 000 squares: six standard errors are 6 sqrt(2 / 40 000) = 0.042; a false alarm has a probability near 1e-9.
-    assert abs(float(jnp.mean(jnp.square(velocities))) / 0.1 - 1.0) < 0.043
-
-
 def test_chains_that_leave_the_finite_numbers_are_counted() -> None:
     kernel = chain(0.2, step=4.0)
 

@@ -5,8 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from auxmc.kernels.streaming import Chunk, PastRows, StreamSettings, stream_evidence, systematic_draw
+from auxmc.kernels.streaming import Chunk, PastRows, StreamSettings, stream_evidence
 from auxmc.models.linear_regression import linear_regression
+from auxmc.sampling.resampling import systematic_indices
 
 pytestmark = pytest.mark.layer("sequential_monte_carlo", "L1")
 
@@ -19,7 +20,9 @@ def test_counts_are_the_expected_numbers_rounded_up_or_down(scale: float) -> Non
     log_weights = jnp.asarray(scale * np.random.default_rng(3).normal(size=N) - 700.0)
     expected = N * np.exp(np.asarray(log_weights) - float(jax.nn.logsumexp(log_weights)))
     draws = np.asarray(
-        jax.jit(jax.vmap(systematic_draw, (0, None)))(jax.random.split(jax.random.key(1), 200), log_weights)
+        jax.jit(jax.vmap(lambda key: systematic_indices(key, log_weights, N)))(
+            jax.random.split(jax.random.key(1), 200)
+        )
     )
     counts = np.stack([np.bincount(draw, minlength=N) for draw in draws])
     assert (np.abs(counts - expected) < 1.0 + 1e-9).all()
@@ -30,7 +33,9 @@ def test_counts_are_the_expected_numbers_rounded_up_or_down(scale: float) -> Non
 
 def test_particles_without_weight_are_not_drawn() -> None:
     log_weights = jnp.array([-jnp.inf, 0.0, -jnp.inf, 1.0])
-    draws = jax.vmap(systematic_draw, (0, None))(jax.random.split(jax.random.key(2), 100), log_weights)
+    draws = jax.vmap(lambda key: systematic_indices(key, log_weights, 4))(
+        jax.random.split(jax.random.key(2), 100)
+    )
     assert set(np.unique(np.asarray(draws))) == {1, 3}
 
 
@@ -50,4 +55,9 @@ def test_resampled_particles_share_the_mean_of_the_weights() -> None:
         log_evidence += np.log(likelihoods.mean())
         assert float(record.log_evidence) == pytest.approx(log_evidence, rel=1e-10)
         np.testing.assert_allclose(state.log_weights, log_evidence, rtol=1e-10)
-        assert {tuple(p) for p in np.asarray(state.particles)} < {tuple(p) for p in before}
+        # Copies of a particle stand side by side and share their part of the weights.
+        places, copies = np.unique(before, axis=0, return_inverse=True)
+        expected = 8.0 * np.bincount(copies.ravel(), likelihoods) / likelihoods.sum()
+        counts = (np.asarray(state.particles)[:, None] == places).all(axis=2).sum(axis=0)
+        assert counts.sum() == 8
+        assert (np.abs(counts - expected) < 1.0).all()

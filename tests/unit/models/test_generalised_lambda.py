@@ -30,6 +30,7 @@ from auxmc.models.generalised_lambda import (
     support,
 )
 from auxmc.models.generalised_lambda_fibre import (
+    LARGEST_RESIDUAL,
     fibre_point,
     initial_inputs,
     inputs_of_parameters,
@@ -285,15 +286,26 @@ def test_solutions_stop_at_the_end_of_the_interval() -> None:
     )
 
 
-@pytest.mark.parametrize(("name", "failing"), [("strong", 0.42), ("weak", 0.58)])
-def test_initial_points_are_redrawn_until_they_give_the_data(published, name, failing) -> None:
+@pytest.mark.parametrize("name", ["strong", "weak"])
+def test_initial_points_are_the_first_prior_draws_that_give_the_data(published, name) -> None:
     model = published._replace(prior=PRIORS[name])
-    keys = jax.random.split(jax.random.key(12), 400)
+    keys = jax.random.split(jax.random.key(12), 40)
     points = jax.jit(jax.vmap(lambda key: initial_inputs(key, model)))(keys)
-    assert float(points.residual.max()) < 1e-8
-    # Of prior draws about 42 % and 58 % cannot generate every datum; a geometric law of redraws.
-    first_failed = float(jnp.mean(points.n_redraws > 0))
-    assert first_failed == pytest.approx(failing, abs=0.1)
+    assert float(points.residual.max()) < LARGEST_RESIDUAL
+    assert int(points.n_redraws.max()) > 0
+
+    @jax.jit
+    @jax.vmap
+    def attempts(key):
+        drawn = lambda index: sample_parameter_inputs(jax.random.fold_in(key, index))
+        return jax.vmap(lambda index: fibre_point(drawn(index), model).residual)(jnp.arange(8))
+
+    residuals = np.asarray(attempts(keys))
+    possible = residuals < LARGEST_RESIDUAL
+    # Eight draws are enough but for about one key in a hundred.
+    early = np.asarray(points.n_redraws) < 8
+    np.testing.assert_array_equal(possible.any(axis=1), early)
+    np.testing.assert_array_equal(np.argmax(possible, axis=1)[early], np.asarray(points.n_redraws)[early])
 
 
 def test_an_impossible_start_gives_up_and_says_so(published) -> None:

@@ -148,15 +148,6 @@ def test_log_prior_is_that_of_logs_of_gamma_variables(n_features):
     np.testing.assert_allclose(model.log_prior(jnp.asarray(x)), expected, rtol=1e-12)
 
 
-def test_prior_draws_have_the_quantiles_of_the_prior():
-    model = gp_probit_model(np.zeros((1, 3)), [1])
-    draws = np.asarray(jax.vmap(model.sample_prior)(jax.random.split(jax.random.key(1), 4000)))
-    # Each of the tests rejects a correct sampler with probability 1e-6.
-    assert stats.kstest(draws[:, 0], stats.loggamma(1.1, loc=np.log(10.0)).cdf).pvalue > 1e-6
-    for k in (1, 2, 3):
-        assert stats.kstest(draws[:, k], stats.loggamma(1.0, loc=0.5 * np.log(3.0)).cdf).pvalue > 1e-6
-
-
 def test_covariance_is_the_squared_exponential_with_jitter():
     model = gp_probit_model([[0.0, 0.0], [1.0, 3.0]], [1, -1])
     covariance = model.covariance(jnp.log(jnp.asarray([5.0, 2.0, 6.0])))
@@ -218,13 +209,13 @@ def test_estimator_is_unbiased(collapse_duplicates):
 
     exact, _ = integrate.dblquad(integrand, -14, 14, -14, 14, epsabs=1e-8)
     exact *= np.exp(float(model.log_prior(x)))
-    n_importance = 200_000
-    u = jax.random.normal(jax.random.key(3), (n_importance, 1, len(model.inputs)), jnp.float64)
+    # Estimates are smooth functions of u: sums over an even grid with normal weights have no error to speak of.
+    n_inputs = len(model.inputs)
+    side = np.linspace(-7.8, 7.8, 27)
+    u = np.stack(np.meshgrid(*[side] * n_inputs, indexing="ij"), axis=-1).reshape(-1, 1, n_inputs)
     log_values, *_ = _evaluate(estimator(model, 1), x, u)
-    values = np.exp(np.asarray(log_values))
-    standard_error = values.std() / np.sqrt(n_importance)
-    assert abs(values.mean() - exact) < 5.0 * standard_error  # fails with probability 6e-7 where unbiased
-    assert standard_error < 0.01 * exact
+    log_weights = stats.norm.logpdf(u).sum(axis=(1, 2)) + n_inputs * np.log(side[1] - side[0])
+    assert np.exp(logsumexp(np.asarray(log_values) + log_weights)) == pytest.approx(exact, rel=1e-6)
 
 
 def test_many_samples_estimate_the_mean_of_single_ones():
@@ -246,16 +237,6 @@ def test_collapsing_duplicates_leaves_the_log_marginal_unchanged(biopsy):
         for model in (collapsed, single)
     ]
     np.testing.assert_allclose(*values, rtol=1e-7)
-
-
-def test_collapsing_duplicates_leaves_the_law_of_the_estimate_unchanged(biopsy):
-    samples = []
-    for seed, collapse_duplicates in enumerate((True, False)):
-        density = estimator(_part_of_biopsy(biopsy, 80, collapse_duplicates), 20)
-        u = jax.vmap(density.draw_auxiliary)(jax.random.split(jax.random.key(seed), 1000))
-        samples.append(np.asarray(_evaluate(density, POSTERIOR_REGION, u)[0]))
-    # Two-sample Kolmogorov-Smirnov: a shift of a third of a standard deviation gives p < 1e-6.
-    assert stats.ks_2samp(*samples).pvalue > 1e-6
 
 
 def test_prepare_is_a_function_of_the_position_alone():

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
-from scipy.special import gammaln, logsumexp, softmax
+from scipy.special import softmax
 
 from auxmc.models.gaussian_mixture import MEAN_COORDINATES, WEIGHT_COORDINATES, gaussian_mixture
 from auxmc.models.linear_regression import (
@@ -106,33 +106,6 @@ def test_priors_of_the_weights_are_normalised(coordinates: str) -> None:
     assert total == pytest.approx(1.0, abs=1e-6)
 
 
-SMALL = {
-    "linear": linear_regression(2),
-    "softmax": softmax_regression(1, 2),
-    **{
-        f"{weights} {means}": gaussian_mixture(2, 1, weight_coordinates=weights, mean_coordinates=means)
-        for weights, means in itertools.product(WEIGHT_COORDINATES, MEAN_COORDINATES)
-    },
-}
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_prior_draws_and_prior_density_belong_together(name: str) -> None:
-    """For draws of p the mean of q / p is 1, q being any normalised law inside the support."""
-    model = SMALL[name]
-    draws = jax.jit(jax.vmap(model.draw_prior))(jax.random.split(jax.random.key(6), 40_000))
-    values = np.asarray(draws)
-    # Half as wide as the draws, so that the ratios have light tails.
-    centre, spread = np.median(values, axis=0), 0.5 * (stats.iqr(values, axis=0) / 1.35)
-    log_q = stats.norm.logpdf(values, centre, spread).sum(axis=1)
-    log_p = np.asarray(jax.jit(jax.vmap(model.log_prior))(draws))
-    ratios = np.exp(log_q - log_p)
-    error = ratios.std() / math.sqrt(len(ratios))
-    assert error < 0.06
-    # Six standard errors: a false alarm has a probability below 1e-8.
-    assert abs(ratios.mean() - 1.0) < 6.0 * error
-
-
 def test_exact_evidence_is_the_density_of_all_responses() -> None:
     rows = GENERATOR.normal(size=(40, 4))
     evidence = PrefixEvidence.empty(3)
@@ -174,48 +147,6 @@ def test_tempered_posterior_solves_its_normal_equations() -> None:
     np.testing.assert_allclose(
         precision @ mean, (design * weights[:, None]).T @ rows[:, 2] / 0.49, atol=1e-10
     )
-
-
-def block_marginal(values: NDArray[np.float64]) -> float:
-    """Log density of the values of one column in one component, its mean and variance integrated out."""
-    n = len(values)
-    # N(mu; 0, 4 v) is the conjugate prior with a quarter of an observation at zero.
-    strength = 0.25 + n
-    beta = 1.0 + 0.5 * (np.sum(values**2) - np.sum(values) ** 2 / strength)
-    return float(
-        -0.5 * n * math.log(2.0 * math.pi)
-        + 0.5 * math.log(0.25 / strength)
-        + gammaln(1.0 + 0.5 * n)
-        - (1.0 + 0.5 * n) * math.log(beta)
-    )
-
-
-def exact_mixture_evidence(rows: NDArray[np.float64], n_components: int) -> float:
-    """Sum over all assignments of rows to components."""
-    terms = []
-    for assignment in itertools.product(range(n_components), repeat=len(rows)):
-        members = [rows[np.array(assignment) == k] for k in range(n_components)]
-        counts = np.array([len(m) for m in members])
-        log_prior = gammaln(n_components) - gammaln(n_components + len(rows)) + gammaln(1.0 + counts).sum()
-        terms.append(
-            log_prior + sum(block_marginal(m[:, j]) for m in members for j in range(rows.shape[1]) if len(m))
-        )
-    return float(logsumexp(terms))
-
-
-@pytest.mark.parametrize("coordinates", WEIGHT_COORDINATES)
-def test_mixture_evidence_is_the_sum_over_assignments(coordinates: str) -> None:
-    """The mean likelihood of prior draws is the evidence, with no factor for relabelling."""
-    rows = np.array([[0.3, -0.2], [0.5, 0.1], [-1.0, 0.4]])
-    model = gaussian_mixture(3, 2, weight_coordinates=coordinates)
-    run: Callable[[jax.Array], jax.Array] = jax.jit(
-        jax.vmap(lambda key: jnp.sum(model.log_likelihood(model.draw_prior(key), jnp.asarray(rows))))
-    )
-    likelihoods = np.exp(np.asarray(run(jax.random.split(jax.random.key(8), 100_000))))
-    error = likelihoods.std() / math.sqrt(len(likelihoods)) / likelihoods.mean()
-    assert error < 0.03
-    # Six standard errors: a false alarm has a probability below 1e-8.
-    assert abs(math.log(likelihoods.mean()) - exact_mixture_evidence(rows, 3)) < 6.0 * error
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,256 @@
+"""Density estimates of the Gaussian latent variable model and of Gaussian processes: their laws, and accept rates.
+
+The log estimate of one importance sample is a noncentral chi-squared variable, so that its distribution function is
+known for the full and for the lumped auxiliary variables, and by quadrature that of two importance samples.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+from numpy.typing import NDArray
+from scipy import stats
+
+from auxmc.kernels.pseudo_marginal import method_kernel
+from auxmc.models import gaussian_latent as glv
+from auxmc.models import gaussian_latent_oracles as oracles
+from auxmc.models.estimator import Estimator
+from auxmc.models.gp_probit import estimator as gp_estimator
+from auxmc.models.gp_probit import gp_probit_model, load_biopsy, standardise
+from tests.statistical.levels import (
+    assert_bounded_mean,
+    assert_standard_mean,
+    assert_uniform,
+    key_for,
+    legendre,
+    seed_for,
+)
+
+Float64Array = NDArray[np.float64]
+Build = Callable[[glv.GaussianLatentModel, int], Estimator]
+
+N = 60_000
+BUILDS: dict[str, Build] = {"full": glv.estimator, "lumped": glv.lumped_estimator}
+SMALL = glv.gaussian_latent_model([[0.3, -1.0], [1.2, 0.4], [-0.5, 0.8]], sd_latent=0.7, sd_observation=1.5)
+
+
+def rng_for(name: str) -> np.random.Generator:
+    return np.random.default_rng(seed_for(name))
+
+
+def log_estimates(estimator: Estimator, position: Float64Array, name: str) -> Float64Array:
+    cache = estimator.prepare(jnp.asarray(position))
+    draw = jax.jit(jax.vmap(lambda key: estimator.log_estimate(cache, estimator.draw_auxiliary(key))))
+    return np.asarray(draw(jax.random.split(key_for(f"latent/{name}"), N)))
+
+
+# --- laws of estimates ---------------------------------------------------------------------------------
+
+
+def estimate_law(
+    model: glv.GaussianLatentModel, position: Float64Array
+) -> tuple[float, float, stats.rv_continuous]:
+    """Constant, slope and law q of the log estimate, constant - slope q, of one importance sample."""
+    residuals = model.observations - position
+    constant = float(stats.norm.logpdf(position).sum())
+    constant -= 0.5 * residuals.size * math.log(2.0 * math.pi * model.sd_observation**2)
+    slope = 0.5 * (model.sd_latent / model.sd_observation) ** 2
+    return constant, slope, stats.ncx2(residuals.size, float(np.sum(residuals**2)) / model.sd_latent**2)
+
+
+def uniforms_of(
+    model: glv.GaussianLatentModel, position: Float64Array, n_importance: int, values: Float64Array
+) -> Float64Array:
+    """Distribution function at log estimates of one or two importance samples."""
+    constant, slope, law = estimate_law(model, position)
+    levels = np.concatenate([np.geomspace(1e-12, 1e-3, 400), np.linspace(2e-3, 0.998, 2000)])
+    levels = np.concatenate([levels, 1.0 - np.geomspace(1e-3, 1e-12, 400)])
+    grid = law.ppf(levels)
+
+    def single(logs: Float64Array) -> Float64Array:
+        return 1.0 - np.interp((constant - logs) / slope, grid, levels, 0.0, 1.0)
+
+    if n_importance == 1:
+        return single(values)
+    # The mean of two is below a value if the second is below what the first leaves of twice the value.
+    firsts = constant - slope * law.ppf((np.arange(2000) + 0.5) / 2000)
+    points = np.linspace(values.min(), values.max(), 1000)
+    excess = firsts - (points[:, None] + math.log(2.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rest = points[:, None] + math.log(2.0) + np.log1p(-np.exp(excess))
+    cdf = np.where(excess < 0.0, single(rest), 0.0).mean(axis=1)
+    return np.asarray(np.interp(values, points, cdf))
+
+
+@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize("n_importance", [1, 2])
+@pytest.mark.parametrize("dataset", ["calibrated", "as_stated"])
+def test_log_estimates_have_their_exact_law(dataset: Any, n_importance: int, build: str) -> None:
+    """The loss of one of the 90 degrees of freedom of the scatter moves this law by nearly 0.03."""
+    data = glv.simulate_data(2, dataset)
+    model = glv.gaussian_latent_model(data.observations)
+    values = log_estimates(
+        BUILDS[build](model, n_importance), data.position, f"law/{dataset}/{n_importance}/{build}"
+    )
+    assert_uniform(uniforms_of(model, data.position, n_importance, values), label=build)
+
+
+@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize("shape", [(1, 3), (2, 1), (1, 1), (2, 2)])
+def test_lumping_holds_for_the_smallest_data(shape: tuple[int, int], build: str) -> None:
+    model = glv.gaussian_latent_model(np.random.default_rng(8).standard_normal(shape))
+    position = np.full(shape[1], 0.3)
+    values = log_estimates(BUILDS[build](model, 1), position, f"smallest/{shape}/{build}")
+    assert_uniform(uniforms_of(model, position, 1, values), label=build)
+
+
+@pytest.mark.layer("pseudo_marginal", "L10")
+@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize("n_importance", [1, 3])
+def test_estimate_is_unbiased(n_importance: int, build: str) -> None:
+    """No estimate exceeds the value at latent variables that are the observations."""
+    position = np.array([0.4, -0.2])
+    log_prior = float(stats.norm.logpdf(position).sum())
+    total_sd = math.hypot(SMALL.sd_latent, SMALL.sd_observation)
+    exact = log_prior + float(stats.norm.logpdf(SMALL.observations, position, total_sd).sum())
+    n_numbers = SMALL.observations.size
+    largest = log_prior - 0.5 * n_numbers * math.log(2.0 * math.pi * SMALL.sd_observation**2)
+    values = log_estimates(BUILDS[build](SMALL, n_importance), position, f"mean/{n_importance}/{build}")
+    assert_bounded_mean(
+        np.exp(values - exact), 0.0, math.exp(largest - exact), 1.0, detects=0.03, label=build
+    )
+
+
+def test_full_auxiliaries_are_standard_normal() -> None:
+    auxiliary = np.asarray(glv.estimator(SMALL, 10_000).draw_auxiliary(key_for("latent/auxiliary")))
+    assert auxiliary.shape == (10_000, 3, 2)
+    assert_uniform(stats.norm.cdf(auxiliary).ravel(), label="auxiliaries")
+
+
+def test_plain_data_have_the_stated_variance() -> None:
+    """Residuals of 100 numbers of variance 5."""
+    seeds = rng_for("latent/data").integers(0, 2**63, 20_000)
+    sums = []
+    for seed in seeds:
+        data = glv.simulate_data(int(seed), "as_stated")
+        sums.append(np.sum((data.observations - data.position) ** 2))
+    assert_uniform(stats.chi2.cdf(np.array(sums) / 5.0, 100), detects=0.04, label="sum of squares")
+
+
+# --- accept rates --------------------------------------------------------------------------------------
+
+
+def test_metropolis_acceptance_is_what_simulation_finds() -> None:
+    rng = rng_for("latent/metropolis")
+    scale, precision, dim = 0.7, 2.5, 3
+    start = rng.standard_normal((N, dim)) / math.sqrt(precision)
+    end = start + scale * rng.standard_normal((N, dim))
+    rates = np.minimum(1.0, np.exp(0.5 * precision * ((start**2).sum(axis=1) - (end**2).sum(axis=1))))
+    expected = float(oracles.metropolis_acceptance(scale, precision, dim))
+    assert_bounded_mean(rates, 0.0, 1.0, expected, detects=0.02, label="rate")
+
+
+def independence_rates(
+    model: glv.GaussianLatentModel, positions: Float64Array, rng: np.random.Generator
+) -> Float64Array:
+    """Accept probabilities of fresh u against u from its conditional given x, one per position [draw, dim]."""
+    total = model.sd_latent**2 + model.sd_observation**2
+    residuals = model.observations - positions[:, None, :]
+    noise = rng.standard_normal((2, *residuals.shape))
+    current = model.sd_latent / total * residuals + model.sd_observation / math.sqrt(total) * noise[0]
+    distance = [((residuals - model.sd_latent * u) ** 2).sum(axis=(1, 2)) for u in (current, noise[1])]
+    return np.minimum(1.0, np.exp((distance[0] - distance[1]) / (2.0 * model.sd_observation**2)))
+
+
+@pytest.mark.parametrize("shape", [(10, 10), (3, 2), (1, 1)])
+def test_independence_acceptance_is_what_simulation_finds(shape: tuple[int, int]) -> None:
+    rng = rng_for(f"latent/independence/{shape}")
+    model = glv.gaussian_latent_model(glv.simulate_data(4, "calibrated", *shape).observations)
+    position = np.full(shape[1], 0.2)
+    rates = independence_rates(model, np.tile(position, (N, 1)), rng)
+    expected = oracles.independence_acceptance(model, position)
+    assert_bounded_mean(rates, 0.0, 1.0, expected, detects=0.02, label="at one position")
+
+    posterior = oracles.exact_posterior(model)
+    positions = posterior.mean + posterior.sd * rng.standard_normal((N, shape[1]))
+    rates = independence_rates(model, positions, rng)
+    expected = oracles.mean_independence_acceptance(model)
+    assert_bounded_mean(rates, 0.0, 1.0, expected, detects=0.02, label="over the posterior")
+
+
+@pytest.mark.layer("pseudo_marginal", "L9")
+@pytest.mark.parametrize("step_size", [0.3, 0.9])
+def test_accept_rates_of_an_auxiliary_method_are_the_exact_ones(step_size: float) -> None:
+    """One step from exact draws of the position and of its auxiliary variables."""
+    model = glv.gaussian_latent_model(glv.simulate_data(3, n_observations=3, dim=2).observations)
+    posterior = oracles.exact_posterior(model)
+    total = model.sd_latent**2 + model.sd_observation**2
+    estimator = glv.estimator(model, 1)
+    kernel = method_kernel("apm_mi_mh", estimator, step_size, model.dim)
+
+    def replica(key: Array) -> tuple[Array, Array]:
+        keys = jax.random.split(key, 4)
+        position = jnp.asarray(posterior.mean) + posterior.sd * jax.random.normal(keys[0], (model.dim,))
+        residuals = jnp.asarray(model.observations) - position[None, :]
+        noise = jax.random.normal(keys[1], (1, *model.observations.shape))
+        auxiliary = (
+            model.sd_latent / total * residuals[None] + model.sd_observation / math.sqrt(total) * noise
+        )
+        state = kernel.init(keys[2], position)._replace(
+            auxiliary=auxiliary, log_estimate=estimator.log_estimate(estimator.prepare(position), auxiliary)
+        )
+        _, info = kernel.step(keys[3], state)
+        return info.accepted_auxiliary, info.accepted_position
+
+    keys = jax.random.split(key_for(f"latent/accepted/{step_size}"), N)
+    auxiliary, position = map(np.asarray, jax.jit(jax.vmap(replica))(keys))
+    precision = oracles.conditional_precision(model)
+    rates = (
+        (auxiliary, oracles.mean_independence_acceptance(model), "auxiliary"),
+        (position, float(oracles.metropolis_acceptance(step_size, precision, model.dim)), "position"),
+    )
+    for accepted, expected, label in rates:
+        assert_bounded_mean(accepted, 0.0, 1.0, expected, detects=0.03, label=label)
+
+
+# --- Gaussian processes --------------------------------------------------------------------------------
+
+
+def test_prior_draws_have_the_quantiles_of_the_prior() -> None:
+    model = gp_probit_model(np.zeros((1, 3)), [1])
+    draw = jax.jit(jax.vmap(model.sample_prior))
+    draws = np.asarray(draw(jax.random.split(key_for("process/prior"), 20_000)))
+    scale = stats.loggamma(1.1, loc=np.log(10.0)).cdf(draws[:, 0])
+    lengths = stats.loggamma(1.0, loc=0.5 * np.log(3.0)).cdf(draws[:, 1:])
+    assert_uniform(scale, detects=0.04, label="variance")
+    assert_uniform(lengths.ravel(), label="length scales")
+    functions = [legendre(scale), *(legendre(lengths[:, i]) for i in range(3))]
+    pairs = [functions[i][:, :2] * functions[j][:, :2] for i in range(4) for j in range(i)]
+    assert_standard_mean(np.concatenate([*functions, *pairs], axis=1), detects=0.07, label="joint law")
+
+
+def test_collapsing_duplicates_leaves_the_law_of_the_estimate_unchanged() -> None:
+    """Means of two functions of the log estimate, which see a shift and another width of its law."""
+    biopsy = load_biopsy()
+    position = np.array([2.1, 1.0, 1.2, 1.1, 1.4, 1.3, 0.9, 1.2, 1.1, 1.3])
+    samples = []
+    for collapse in (True, False):
+        features = standardise(biopsy.features)[:80]
+        density = gp_estimator(gp_probit_model(features, biopsy.labels[:80], collapse), 20)
+        cache = jax.jit(density.prepare)(jnp.asarray(position))
+
+        def one(key: Array, density: Any = density, cache: Any = cache) -> Array:
+            return density.log_estimate(cache, density.draw_auxiliary(key))
+
+        keys = jax.random.split(key_for(f"process/collapse/{collapse}"), 4000)
+        samples.append(np.asarray(jax.jit(lambda keys: jax.lax.map(one, keys, batch_size=500))(keys)))
+    middle, spread = np.mean(samples[0][:1000]), np.std(samples[0][:1000])
+    first, second = (stats.norm.cdf((sample[1000:] - middle) / spread) for sample in samples)
+    assert_bounded_mean(first - second, -1.0, 1.0, 0.0, detects=0.12, label="place")
+    first, second = (4.0 * values * (1.0 - values) for values in (first, second))
+    assert_bounded_mean(first - second, -1.0, 1.0, 0.0, detects=0.12, label="width")

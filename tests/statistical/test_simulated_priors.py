@@ -1,0 +1,189 @@
+"""Starts, simulators of priors, errors of estimates and parts of illustrations: random numbers of known law."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from scipy import stats
+
+from auxmc.approximations.advi import MeanField, evidence_lower_bound
+from auxmc.diagnostics.log_evidence import log_evidence, log_evidence_error
+from auxmc.engine.claims import mean_over_replicates
+from auxmc.kernels.streaming import Chunk, PastRows, Target
+from auxmc.models.generalised_lambda import LOGISTIC_RATE, sample_parameter_inputs
+from auxmc.models.linear_regression import tempered_posterior
+from auxmc.models.lotka_volterra import (
+    LotkaVolterraModel,
+    initial_inputs,
+    lotka_volterra_model,
+    published_model,
+    simulate,
+)
+from auxmc.models.lotka_volterra_rejection import simulate_prior
+from experiments.estimator_illustrations.exact_moves import conjugate_law, conjugate_mover
+from experiments.manifold_illustrations.identities import _rejection
+from tests.statistical.levels import (
+    assert_at_least,
+    assert_bounded_mean,
+    assert_standard_mean,
+    assert_uniform,
+    key_for,
+    legendre,
+    seed_for,
+)
+from tests.statistical.test_row_moves import DATA, check_standard_normal, standardised
+
+
+def rng_for(name: str) -> np.random.Generator:
+    return np.random.default_rng(seed_for(name))
+
+
+# --- populations ---------------------------------------------------------------------------------------
+
+
+def short_series() -> LotkaVolterraModel:
+    """A short series with every constant away from its default."""
+    walk = np.cumsum(np.random.default_rng(8).normal(size=(7, 2)), axis=0)
+    return lotka_volterra_model(
+        np.array([30.0, 20.0]) + walk,
+        "code",
+        initial_state=(29.0, 21.0),
+        time_step=0.5,
+        noise_scales=(0.8, 1.3),
+        prior_mean=-3.0,
+        prior_sd=0.7,
+    )
+
+
+def test_first_rates_have_the_stated_normal_law() -> None:
+    model = published_model()
+    draw = jax.jit(jax.vmap(lambda key: initial_inputs(model, key)[:4]))
+    rates = np.asarray(draw(jax.random.split(key_for("populations/start"), 20_000)))
+    uniforms = stats.norm.cdf((rates + 4.0) / 0.1)
+    assert_uniform(uniforms.ravel(), label="rates")
+    functions = [legendre(uniforms[:, i]) for i in range(4)]
+    pairs = [functions[i][:, :1] * functions[j][:, :1] for i in range(4) for j in range(i)]
+    assert_standard_mean(np.concatenate([*functions, *pairs], axis=1), detects=0.07, label="joint law")
+
+
+def test_dropped_draws_are_those_whose_plain_path_leaves_the_limit() -> None:
+    """Both simulators draw from the prior: the shares of their paths within a limit are the same."""
+    model, limit, n = short_series(), 500.0, 20_000
+    rng = rng_for("populations/dropped")
+    n_kept = len(simulate_prior(model, rng, n, limit).paths)
+    inputs = jax.random.normal(key_for("populations/plain"), (n, model.n_inputs))
+    paths = np.asarray(jax.jit(jax.vmap(lambda u: simulate(model, u)))(inputs))
+    inside = np.all(np.abs(paths) <= limit, axis=(1, 2))
+    # The batched simulator says how many it kept: in random order these are independent draws again.
+    kept = rng.permutation(np.arange(n) < n_kept)
+    assert_bounded_mean(kept.astype(float) - inside, -1.0, 1.0, 0.0, detects=0.06, label="paths within")
+
+
+def test_noise_of_the_batched_simulator_has_the_standard_deviation_of_a_step() -> None:
+    # Rates of next to nothing: the first step is the initial state plus noise.
+    model = short_series()._replace(prior_mean=-60.0)
+    first = simulate_prior(model, rng_for("populations/noise"), 20_000).paths[:, 0]
+    assert len(first) == 20_000
+    prey, predators = stats.norm.cdf((first - model.initial_state) / model.step_sd).T
+    assert_uniform(np.concatenate([prey, predators]), detects=0.03, label="noise")
+    products = legendre(prey, 2)[:, :, None] * legendre(predators, 2)[:, None, :]
+    functions = [legendre(prey), legendre(predators), products.reshape(len(prey), -1)]
+    assert_standard_mean(np.concatenate(functions, axis=1), detects=0.07, label="joint law")
+
+
+# --- quantile distributions ----------------------------------------------------------------------------
+
+
+def test_inputs_of_the_parameters_have_the_law_of_their_prior() -> None:
+    """Three standard normal numbers and one logistic: with 1 / (1 + exp(-rate d)) uniform."""
+    draw = jax.jit(jax.vmap(sample_parameter_inputs))
+    inputs = np.asarray(draw(jax.random.split(key_for("quantiles/inputs"), 20_000)))
+    uniforms = [*stats.norm.cdf(inputs[:, :3]).T, stats.logistic.cdf(LOGISTIC_RATE * inputs[:, 3])]
+    assert_uniform(np.concatenate(uniforms), detects=0.03, label="inputs")
+    functions = [legendre(values) for values in uniforms]
+    pairs = [functions[i][:, :1] * functions[j][:, :1] for i in range(4) for j in range(i)]
+    assert_standard_mean(np.concatenate([*functions, *pairs], axis=1), detects=0.07, label="joint law")
+
+
+# --- estimates and their errors ------------------------------------------------------------------------
+
+
+def test_errors_from_few_replicates_cover_what_a_normal_law_would() -> None:
+    samples = rng_for("errors/replicates").standard_normal((20_000, 3))
+    covered = [abs(m.value) < 2.0 * m.error for m in map(mean_over_replicates, samples)]
+    expected = float(stats.norm.cdf(2.0) - stats.norm.cdf(-2.0))
+    assert_bounded_mean(covered, 0.0, 1.0, expected, detects=0.03, label="widened")
+    plain = samples.std(axis=1, ddof=1) / np.sqrt(3.0)
+    missed = np.abs(samples.mean(axis=1)) >= 2.0 * plain
+    # Student's law with two degrees of freedom: 0.18.
+    assert_at_least(missed, 0.15, detects=0.04, label="not widened")
+
+
+def test_standard_errors_of_log_evidence_are_those_of_repeated_experiments() -> None:
+    """Thirty chains: estimates over their errors have nearly Student's law with 29 degrees of freedom.
+
+    It leaves 0.018 beyond 2.5 and 0.38 within a half.
+    """
+    n = 10_000
+    target, base = (part.reshape(n, 30, 40) for part in rng_for("errors/log").normal(size=(2, n * 1200)))
+    values = np.array([log_evidence(0.5 * t, 0.5 * b) for t, b in zip(target, base, strict=True)])
+    errors = np.array([log_evidence_error(0.5 * t, 0.5 * b) for t, b in zip(target, base, strict=True)])
+    scores = np.abs(values) / errors
+    assert_at_least(scores < 2.5, 0.96, detects=0.05, label="errors not too small")
+    assert_at_least(scores > 0.5, 0.58, detects=0.05, label="errors not too large")
+
+
+def test_the_bound_of_a_wrong_approximation_is_low_by_its_divergence() -> None:
+    """A standard normal law in the place of three others: a term is a quadratic form of normal numbers."""
+    mean, sd, log_z = np.array([1.0, -2.0, 0.5]), np.array([0.5, 2.0, 1.0]), 3.0
+
+    def energy(x: Array) -> Array:
+        log_sd = float(np.sum(np.log(sd)) + 1.5 * math.log(2.0 * math.pi))
+        return 0.5 * jnp.sum(((x - jnp.asarray(mean)) / jnp.asarray(sd)) ** 2) + log_sd - log_z
+
+    fit = MeanField(jnp.zeros(3), jnp.zeros(3))
+    bounds = jax.jit(
+        lambda keys: jax.lax.map(lambda key: evidence_lower_bound(energy, fit, key, 100)[0], keys)
+    )(jax.random.split(key_for("errors/bound"), 20_000))
+    divergence = np.sum(np.log(sd) + (1.0 + mean**2) / (2.0 * sd**2) - 0.5)
+    variance = np.sum(0.5 * (1.0 - sd**-2.0) ** 2 + mean**2 / sd**4)
+    standard = (np.asarray(bounds) - (log_z - divergence)) / math.sqrt(variance / 100.0)
+    assert_standard_mean(standard, detects=0.06, label="bound")
+
+
+# --- illustrations -------------------------------------------------------------------------------------
+
+
+def test_moves_of_the_illustrations_are_draws_of_the_tempered_posterior() -> None:
+    past = np.column_stack([DATA[:12], np.ones(12)])
+    past[10:, -1] = 0.25
+    chunk = np.zeros((20, 7))
+    chunk[:2] = np.column_stack([DATA[10:12], np.full(2, 0.5)])
+    power = 0.6
+    mean, covariance = tempered_posterior(DATA[:12], np.append(np.ones(10), np.full(2, 0.25 + power * 0.5)))
+    nothing = PastRows(jnp.zeros((1, 7)), jnp.zeros((), jnp.int32))
+    target = Target(Chunk(jnp.asarray(chunk), jnp.int32(2)), jnp.asarray(power), nothing, jnp.int64(10))
+    move = jax.jit(conjugate_mover(conjugate_law(past, chunk)))
+    draws = np.asarray(move(key_for("rows/conjugate"), jnp.zeros((20_000, 6)), target))
+    check_standard_normal(standardised(draws, mean, covariance), "draws")
+
+
+def test_simulated_rejection_meets_the_probability_of_a_cube() -> None:
+    """Numbers of accepted simulations at several tolerances, in one, two and more dimensions."""
+    n = 100_000
+    found = _rejection(key_for("rejection/cube"), n)
+    exact = found["rejection_exact_rate"].values.ravel()
+    rates = found["rejection_accept_rate"].values.ravel()
+    assert exact.min() * n > 20.0
+    accepted = np.arange(n)[:, None] < np.round(rates * n)
+    often = exact > 0.01
+    standard = (accepted - exact) / np.sqrt(exact * (1.0 - exact))
+    assert_standard_mean(standard[:, often], label="rates above one in a hundred")
+    rng = rng_for("rejection/order")
+    for place in np.flatnonzero(~often):
+        hits = rng.permutation(accepted[:, place])
+        assert_bounded_mean(
+            hits, 0.0, 1.0, float(exact[place]), detects=0.004, label=f"rate {exact[place]:.2g}"
+        )
