@@ -140,7 +140,7 @@ def claim_groups(
         document = document_of(documents, study.name, row["source"])
         line = ClaimLine(
             setting=row["setting"],
-            place=re.sub(r"^(thesis|paper) ", "", row["source"]),
+            place=re.sub(r"^((PhD |MSc )?thesis|paper|slides),? ", "", row["source"]),
             document=document,
             nature=row["nature"] if document.sources else "ours",
             published=row["published"] or "–",
@@ -223,10 +223,11 @@ def strip(published: str, low: float, high: float, value: float, error: float) -
     if last == first:
         first, last = first - 1.0, last + 1.0
     # Room at both ends, so that a band without an edge is seen to go on.
-    margin = 0.12 * (last - first)
+    margin = 0.12
 
     def place(x: float) -> float:
-        return round(100.0 * (x - first + margin) / (last - first + 2.0 * margin), 1)
+        # Divided first: a diverged value can be near the largest number there is.
+        return round(100.0 * ((x - first) / (last - first) + margin) / (1.0 + 2.0 * margin), 1)
 
     return Strip(
         low=place(low) if math.isfinite(low) else 0.0,

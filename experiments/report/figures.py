@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from experiments.catalogue import Study
+from experiments.report.markdown import plain
 
 __all__ = ["LARGEST_VECTOR_BYTES", "PageFigure", "figure_label", "page_figures"]
 
@@ -20,8 +21,9 @@ class PageFigure(NamedTuple):
     Attributes:
         anchor: its address in the page.
         name: name of its files.
-        label: number in the document, or its name in words.
-        caption: what it shows.
+        label: its document with its number there, or its name in words.
+        short: the number or the name alone, where the study is known.
+        caption: what it shows, without the number that the label has.
         alternative: first sentence of the caption, for those who do not see the figure.
         image: data URI.
         width: width in CSS pixels.
@@ -33,6 +35,7 @@ class PageFigure(NamedTuple):
     anchor: str
     name: str
     label: str
+    short: str
     caption: str
     alternative: str
     image: str
@@ -42,19 +45,32 @@ class PageFigure(NamedTuple):
     pdf: str
 
 
-def figure_label(name: str) -> str:
-    """Number of a figure in its document, from the name of its files.
+def figure_label(name: str, document: str) -> tuple[str, str]:
+    """What a figure is called, with its document and without, from the name of its files.
 
-    >>> [figure_label(n) for n in ("fig_5_6", "fig_3_11b_supplement", "fig_5_2_a", "fig_c_2", "fig_step_size")]
-    ['Figure 5.6', 'Figure 3.11b, supplement', 'Figure 5.2a', 'Figure C.2', 'Our figure: step size']
+    Args:
+        name: name of its files.
+        document: whose numbers the names of the study's figures carry.
+
+    >>> figure_label("fig_5_2_a", "PhD thesis"), figure_label("fig_c_2", "PhD thesis")
+    (('PhD thesis, figure 5.2a', '5.2a'), ('PhD thesis, figure C.2', 'C.2'))
+    >>> figure_label("fig_3_11b_supplement", "MSc thesis")[0], figure_label("fig_step_size", "MSc thesis")[0]
+    ('MSc thesis, figure 3.11b, supplement', 'Our figure: step size')
+    >>> figure_label("slides_inverse_cdf", "PhD thesis")
+    ('Lecture slides: inverse cdf', 'slides, inverse cdf')
     """
     found = re.fullmatch(r"fig_(\d+|[a-z])_(\d+[a-z]?)(?:_(.*))?", name)
     if found is None:
-        return f"Our figure: {name.removeprefix('fig_').replace('_', ' ')}"
+        words = name.removeprefix("fig_").removeprefix("slides_").replace("_", " ")
+        is_slide = name.startswith("slides_")
+        return (
+            (f"Lecture slides: {words}", f"slides, {words}") if is_slide else (f"Our figure: {words}", words)
+        )
     chapter, figure, rest = found.groups()
     panel = rest if rest and len(rest) == 1 else ""
     further = f", {rest.replace('_', ' ')}" if rest and not panel else ""
-    return f"Figure {chapter.upper()}.{figure}{panel}{further}"
+    number = f"{chapter.upper()}.{figure}{panel}{further}"
+    return f"{document}, figure {number}", number
 
 
 def page_figures(study: Study, preset: str, root: Path = Path()) -> list[PageFigure]:
@@ -69,10 +85,10 @@ def page_figures(study: Study, preset: str, root: Path = Path()) -> list[PageFig
         FileNotFoundError: a figure is not drawn; says which command draws it.
     """
     folder = Path("paper_figures") / preset / study.name
-    return [_page_figure(study.name, name, caption, folder, root) for name, caption in study.figures.items()]
+    return [_page_figure(study, name, caption, folder, root) for name, caption in study.figures.items()]
 
 
-def _page_figure(study: str, name: str, caption: str, folder: Path, root: Path) -> PageFigure:
+def _page_figure(study: Study, name: str, caption: str, folder: Path, root: Path) -> PageFigure:
     vector, bitmap = (root / folder / f"{name}.{suffix}" for suffix in ("svg", "png"))
     is_vector = vector.is_file() and vector.stat().st_size <= LARGEST_VECTOR_BYTES
     path = vector if is_vector else bitmap
@@ -81,19 +97,27 @@ def _page_figure(study: str, name: str, caption: str, folder: Path, root: Path) 
     content = path.read_bytes()
     width, height = _svg_size(content.decode()) if is_vector else _png_size(content)
     kind = "svg+xml" if is_vector else "png"
-    label = figure_label(name)
+    label, short = figure_label(name, study.document)
+    caption = _without_number(caption)
     return PageFigure(
-        anchor=f"{study}-{name}",
+        anchor=f"{study.name}-{name}",
         name=name,
         label=label,
+        short=short,
         caption=caption,
-        alternative=f"{label}: {_first_sentence(caption)}",
+        alternative=f"{label}: {plain(_first_sentence(caption))}",
         image=f"data:image/{kind};base64,{base64.b64encode(content).decode()}",
         width=width,
         height=height,
         is_vector=is_vector,
         pdf=str(folder / f"{name}.pdf"),
     )
+
+
+def _without_number(caption: str) -> str:
+    """A caption without the number or the source that it begins with: the label says it."""
+    rest = re.sub(r"^(Figure [\dA-Z]+\.\d+[a-z]?|Lecture slides)[:.] ", "", caption)
+    return rest[:1].upper() + rest[1:]
 
 
 def _first_sentence(text: str) -> str:

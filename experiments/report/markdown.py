@@ -5,8 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from markupsafe import Markup, escape
 
-__all__ = ["ClaimNames", "link_inline", "parser", "to_html"]
+__all__ = ["ClaimNames", "breakable", "link_inline", "parser", "plain", "prose", "to_html"]
+
+# An exponent: in brackets, or a number, a name or a letter with its sign: 2^(j+1), 1.9^-10, A^T, p^weight_i.
+_EXPONENT = re.compile(r"(?<=[\w)\]}|])\^(?:\(([^()]*)\)|(-?\d+(?:\.\d+)?(?!\w)|-?\w+))")
+_PLUS_MINUS = re.compile(r"\+/?-(?=[\s\w.])")
 
 Address = Callable[[str], str | None]
 
@@ -26,10 +31,45 @@ def to_html(tokens: Sequence[Token]) -> str:
         if opening.type == "th_open" and not inline.content:
             opening.tag = closing.tag = "td"
     reader = parser()
+    reader.add_render_rule("text", lambda _, tokens, i, *rest: str(_signs(tokens[i].content)))
     html = str(reader.renderer.render(tokens, reader.options, {}))
     html = html.replace("<pre>", '<pre tabindex="0">')
     html = html.replace("<table>", '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>')
     return html.replace("</table>", "</table></div>")
+
+
+def prose(text: str) -> Markup:
+    """Plain text of captions, statements and notes as HTML: code in backticks, signs and exponents.
+
+    >>> print(prose("bands +- 3 s, x^2 < 2^(j+1), `a^b`"))
+    bands ± 3 s, x<sup>2</sup> &lt; 2<sup>j+1</sup>, <code>a^b</code>
+    """
+    parts = re.split(r"`([^`]+)`", text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if i % 2 else _signs(part) for i, part in enumerate(parts)
+    )
+
+
+def plain(text: str) -> str:
+    """The same text where HTML cannot stand, for example in place of an image.
+
+    >>> plain("stream `normal`, +- 2")
+    'stream normal, ± 2'
+    """
+    return _PLUS_MINUS.sub("±", text.replace("`", ""))
+
+
+def breakable(text: str) -> Markup:
+    """A name or a path that a narrow column may break after its separators, and nowhere else.
+
+    >>> print(breakable("n_chains"))
+    n_<wbr>chains
+    """
+    return Markup("<wbr>").join(re.split(r"(?<=[_/=,])(?=\w)", text))
+
+
+def _signs(text: str) -> Markup:
+    return Markup(_EXPONENT.sub(r"<sup>\1\2</sup>", str(escape(_PLUS_MINUS.sub("±", text)))))
 
 
 class ClaimNames:

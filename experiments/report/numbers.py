@@ -2,7 +2,7 @@
 
 import math
 
-__all__ = ["band", "duration", "number", "with_error"]
+__all__ = ["band", "number", "seconds", "with_error"]
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SMALLEST, _LARGEST = 1e-3, 1e6
@@ -59,14 +59,12 @@ def band(low: float, high: float) -> str:
     return f"exactly {number(low)}" if low == high else f"{number(low)} to {number(high)}"
 
 
-def duration(seconds: float) -> str:
-    """Seconds in the unit that a person would use.
+def seconds(time: float) -> str:
+    """A time in seconds, the one unit of all tables, without the unit; thousands set apart by narrow spaces.
 
-    >>> duration(7.31), duration(212.0), duration(9000.0), duration(math.nan)
-    ('7.3 s', '3.5 min', '2.5 h', '–')
+    >>> seconds(7.31), seconds(12345.6), seconds(math.nan)
+    ('7.3', '12\\u202f346', '–')
     """
-    if math.isnan(seconds):
+    if math.isnan(time):
         return "–"
-    if seconds < 120:
-        return f"{seconds:.1f} s"
-    return f"{seconds / 60:.1f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+    return f"{time:,.{1 if time < 1000 else 0}f}".replace(",", "\u202f")

@@ -27,8 +27,8 @@ from experiments.report.code_index import LAYERS, code_index
 from experiments.report.figures import LARGEST_VECTOR_BYTES, PageFigure, page_figures
 from experiments.report.findings import Finding, Section, read_findings
 from experiments.report.front import Document, Front, Highlight, read_front
-from experiments.report.markdown import parser, to_html
-from experiments.report.numbers import duration, number
+from experiments.report.markdown import breakable, parser, prose, to_html
+from experiments.report.numbers import number, seconds
 from experiments.report.provenance import CaseRecord, case_record, machines, rule_costs
 from experiments.report.settings_table import SettingsTable, settings_table
 
@@ -51,6 +51,7 @@ class StudyPage(NamedTuple):
     Attributes:
         name: name of the study.
         title: a few words for headings.
+        short: how the title begins, for the menu.
         question: what it asks, one paragraph.
         source: which documents it comes from; empty where its notes do not say.
         notes: the rest of its notes, HTML.
@@ -65,6 +66,7 @@ class StudyPage(NamedTuple):
 
     name: str
     title: str
+    short: str
     question: str
     source: str
     notes: Markup
@@ -149,7 +151,9 @@ def render(page: Page, out: Path, root: Path = Path()) -> str:
     )
     environment.filters |= {
         "number": number,
-        "duration": duration,
+        "seconds": seconds,
+        "prose": prose,
+        "breakable": breakable,
         "dashed": lambda text: text.replace(" ", "-"),
     }
     records = [record for study in page.studies for record in study.records]
@@ -166,7 +170,7 @@ def render(page: Page, out: Path, root: Path = Path()) -> str:
         code=code_index(ROOT, names),
         layers=LAYERS,
         coverage=coverage(),
-        figure_anchors={figure.anchor for study in page.studies for figure in study.figures},
+        figures={figure.anchor: figure for study in page.studies for figure in study.figures},
         vector_limit_kb=LARGEST_VECTOR_BYTES // 1000,
     )
 
@@ -231,6 +235,7 @@ def _study_page(
     return StudyPage(
         name=study.name,
         title=study.title,
+        short=re.split(r":|,| by | of the ", study.title)[0],
         question=question,
         source=source,
         notes=notes,

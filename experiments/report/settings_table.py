@@ -62,11 +62,11 @@ def _with_batch(numbers: dict[str, Any]) -> dict[str, Any]:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, list):
+    if isinstance(value, list) and value:
         shown = [_text(v) for v in value]
         return (
             ", ".join(shown)
             if len(shown) <= 8
             else f"{shown[0]}, {shown[1]}, …, {shown[-1]} ({len(shown)} values)"
         )
-    return f"{value:g}" if isinstance(value, float) else str(value) if value not in ("", None) else "–"
+    return f"{value:g}" if isinstance(value, float) else str(value) if value not in ("", None, []) else "–"

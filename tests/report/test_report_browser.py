@@ -56,6 +56,12 @@ def _shown(page: Any) -> int:
     return int(page.locator(".claim:visible").count())
 
 
+def _search(page: Any, field: str, words: str) -> None:
+    """Searches words without waiting for the pause after which they are searched by themselves."""
+    page.fill(field, words)
+    page.press(field, "Enter")
+
+
 def test_one_part_is_shown_at_a_time(view: Any) -> None:
     for name in PAGES:
         _go(view, name)
@@ -74,10 +80,12 @@ def test_claims_are_filtered_by_text_and_verdict(view: Any) -> None:
     assert 0 < failed < everything
     assert view.locator("#claims-count").inner_text() == f"{failed} of {everything} claims"
     view.select_option("#filter-verdict", "")
-    view.fill("#filter-text", "divergences NOTHING LIKE THIS")
+    _search(view, "#filter-text", "divergences NOTHING LIKE THIS")
     assert _shown(view) == 0
-    view.click("#filter-clear")
+    assert view.locator("#claims-nothing").is_visible()
+    view.click("#claims-nothing button")
     assert _shown(view) == everything
+    assert not view.locator("#claims-nothing").is_visible()
 
 
 def test_an_address_can_carry_a_filter_and_leaving_drops_it(view: Any) -> None:
@@ -105,10 +113,156 @@ def test_a_link_to_a_claim_opens_it(view: Any) -> None:
 
 def test_code_is_found_by_words(view: Any) -> None:
     _go(view, "code")
-    view.fill("#code-text", "gibbs temperature")
+    _search(view, "#code-text", "gibbs temperature")
     rows = view.locator(".module tbody tr:visible")
     assert 0 < rows.count() < 20
     assert "tempered_hmc.py" in view.locator(".module:visible").first.inner_text()
+
+
+@pytest.mark.parametrize(("target", "field"), [("claims", "#filter-text"), ("code", "#code-text")])
+def test_enter_searches_at_once_and_stays_on_the_page(view: Any, target: str, field: str) -> None:
+    _go(view, target)
+    view.evaluate("window.isTheSame = true")
+    view.fill(field, "temperature")
+    view.press(field, "Enter")
+    assert view.evaluate("window.isTheSame")
+    assert view.evaluate("location.hash") == f"#{target}?q=temperature"
+    assert view.url.partition("#")[0].endswith(".html")
+
+
+def test_typing_is_searched_once_it_pauses(view: Any) -> None:
+    _go(view, "claims")
+    everything = _shown(view)
+    at_once = view.evaluate(
+        """() => {
+            const field = document.getElementById('filter-text');
+            for (const letter of 'nothing like this') {
+                field.value += letter;
+                field.dispatchEvent(new Event('input', { bubbles: true }));
+            }
+            return location.hash;
+        }"""
+    )
+    assert at_once == "#claims"
+    view.wait_for_function("() => location.hash === '#claims?q=nothing+like+this'")
+    assert _shown(view) == 0 < everything
+
+
+def test_words_and_numbers_are_found_as_a_reader_means_them(view: Any) -> None:
+    _go(view, "claims")
+    written = [
+        "fig. 5.2 a",
+        "figures 5.2a and 6",
+        "Figure 5.2b",
+        "section 15.2",
+        "fig 2.13",
+        "sec. 5.21",
+        "eq. 5.2.1",
+    ]
+    view.evaluate(
+        """texts => texts.forEach((text, i) => {
+            const claim = document.querySelectorAll('.claim')[i];
+            claim.innerHTML = `<summary>${text} ours</summary>`;
+            claim.closest('.group').querySelector('h3').textContent = '';
+        })""",
+        written,
+    )
+    expected = {
+        "figure 5.2": written[:3],
+        "FIG. 5.2": written[:3],
+        "figures 5.2a ours": written[:2],
+        "fig 5.2 a ours": written[:2],
+        "§15.2 ours": written[3:4],
+        "sections 15.2 ours": written[3:4],
+        "equation 5.2.1 ours": written[6:],
+    }
+    for words, found in expected.items():
+        _search(view, "#filter-text", words)
+        texts = [text.removesuffix(" ours") for text in view.locator(".claim:visible").all_inner_texts()]
+        assert [text for text in texts if text in written] == found, words
+
+
+def test_counterparts_are_searched_and_shown_with_the_code(view: Any) -> None:
+    rows = view.locator("#counterparts tbody tr:visible")
+    _go(view, "code")
+    everything = view.locator("#counterparts tbody tr").count()
+    assert view.locator("#counterparts").get_attribute("open") is None
+    _search(view, "#code-text", "fig. 5.6")
+    assert 1 <= rows.count() < 5
+    assert all("figure 5.6" in text for text in rows.all_inner_texts())
+    _search(view, "#code-text", "5.6b3")
+    assert view.locator("#code-nothing").is_visible()
+    view.click("#code-nothing button")
+    assert view.locator("#code-count").inner_text().startswith(f"{everything} of {everything}")
+
+
+def test_an_address_can_carry_a_search_of_the_code(view: Any) -> None:
+    _go(view, "code?q=figure%205.6")
+    assert view.input_value("#code-text") == "figure 5.6"
+    assert view.locator("#counterparts tbody tr:visible").count() >= 1
+
+
+def test_on_one_page_the_menu_scrolls_to_each_part(view: Any) -> None:
+    view.click("#one-page")
+    assert view.locator("#one-page").inner_text() == "One section at a time"
+    for name in PAGES[::-1]:
+        view.click(f'#menu-links li a[href="#{name}"]')
+        view.wait_for_function(
+            """name => Math.abs(document.getElementById(name).getBoundingClientRect().top) < 40
+            || innerHeight + scrollY >= document.documentElement.scrollHeight - 2""",
+            arg=name,
+        )
+    view.click("#one-page")
+    assert view.locator("#one-page").inner_text() == "All on one page"
+    assert view.locator("main > .page:visible").count() == 1
+
+
+def test_back_leads_to_the_place_that_one_left(view: Any) -> None:
+    _go(view, "radon")
+    view.evaluate("scrollTo({ top: 700, behavior: 'instant' })")
+    view.evaluate("document.querySelector('#menu-links a[href=\"#code\"]').click()")
+    view.wait_for_function("() => document.querySelector('#code.current') && scrollY === 0")
+    view.go_back()
+    view.wait_for_function("() => document.querySelector('#radon.current') && scrollY === 700")
+
+
+def test_an_unknown_address_is_named(view: Any) -> None:
+    _go(view, "no-such-claim")
+    assert "#no-such-claim" in view.locator("#not-found").inner_text()
+    assert view.locator("main > .page:visible").count() == 0
+    _go(view, "overview")
+    assert not view.locator("#not-found").is_visible()
+
+
+def test_a_figure_is_enlarged_by_keyboard(browser: Any, report: Path) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto(report.as_uri())
+    _go(page, "radon")
+    image, button = page.locator("#radon .sheet img").first, page.locator("#radon .enlarge").first
+    fitted = image.bounding_box()["width"]
+    assert fitted < 390
+    button.focus()
+    page.keyboard.press("Enter")
+    assert image.bounding_box()["width"] > 2 * fitted
+    assert button.get_attribute("aria-pressed") == "true"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.keyboard.press("Enter")
+    assert image.bounding_box()["width"] == fitted
+    page.close()
+
+
+def test_links_are_large_enough_for_a_finger(browser: Any, report: Path) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto(report.as_uri())
+    for name in PAGES:
+        _go(page, name)
+        page.evaluate("document.querySelectorAll('.page.current details').forEach(d => { d.open = true })")
+        small = page.evaluate(
+            """[...document.querySelectorAll('.current :is(td a, th a, .contents a, .short a, .path)')]
+            .filter(a => a.offsetParent && a.getBoundingClientRect().height < 24).map(a => a.textContent)"""
+        )
+        assert small == [], name
+    page.close()
 
 
 @pytest.mark.parametrize("width", [390, 1280])
@@ -117,6 +271,7 @@ def test_nothing_is_wider_than_the_screen(browser: Any, report: Path, width: int
     page.goto(report.as_uri())
     for name in PAGES:
         _go(page, name)
+        page.evaluate("document.querySelectorAll('.page.current details').forEach(d => { d.open = true })")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
     page.close()
 
@@ -136,6 +291,16 @@ def test_it_prints_without_menus(view: Any) -> None:
     assert view.locator("#overview h1").is_visible()
 
 
+def test_on_paper_everything_is_open_and_the_filter_is_named(view: Any) -> None:
+    _go(view, "claims?verdict=timing")
+    view.emulate_media(media="print")
+    view.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert view.locator("#claims-filter").inner_text() == "Verdict: timing"
+    assert view.locator(".claim:visible .about").first.is_visible()
+    view.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert view.locator(".claim[open]").count() == 0
+
+
 def test_without_scripts_it_is_one_long_document(browser: Any, report: Path) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
@@ -146,9 +311,10 @@ def test_without_scripts_it_is_one_long_document(browser: Any, report: Path) -> 
 
 
 @pytest.mark.skipif("AUXMC_AXE" not in os.environ, reason="AUXMC_AXE does not name axe.min.js of axe-core")
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_violation(browser: Any, report: Path, scheme: str) -> None:
-    context = browser.new_context(bypass_csp=True, color_scheme=scheme)
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 390)])
+def test_axe_finds_no_violation(browser: Any, report: Path, scheme: str, width: int) -> None:
+    size = {"width": width, "height": 844}
+    context = browser.new_context(bypass_csp=True, color_scheme=scheme, viewport=size)
     page = context.new_page()
     page.goto(report.as_uri())
     page.add_script_tag(path=os.environ["AUXMC_AXE"])

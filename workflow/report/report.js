@@ -1,101 +1,190 @@
 "use strict";
-// Without this script the page is one long document; with it, one part is shown at a time and claims can be filtered.
+// Without this script the page is one long document; with it, one part is shown at a time and can be searched.
 (() => {
   const root = document.documentElement;
   const main = document.querySelector("main");
   const pages = [...document.querySelectorAll("main > .page")];
   const field = (id) => document.getElementById(id);
-  const filters = { q: field("filter-text"), document: field("filter-document"), study: field("filter-study"), verdict: field("filter-verdict") };
+  const isNarrow = matchMedia("(max-width: 60rem)");
+  const showsAll = () => root.classList.contains("all");
   root.classList.remove("no-script");
 
-  // Filter of claims.
-  const claims = [...document.querySelectorAll(".claim")].map((element) => ({ element, text: null }));
-  const groups = [...document.querySelectorAll(".group")];
-  const textOf = (claim) => {
-    claim.text ??= `${claim.element.closest(".group").querySelector("h3").textContent} ${claim.element.textContent}`.toLowerCase();
-    return claim.text;
+  // Words of a query and of the text that is searched, spelled alike.
+  const KINDS = [["figure", "fig"], ["section", "sec|sect"], ["equation", "eq|eqn"], ["table", "tab"], ["algorithm", "alg"]];
+  const normalise = (text) => {
+    let plain = text.toLowerCase().replaceAll("+-", "±").replace(/[\s\u200b]+/g, " ").replace(/[\^`]/g, "").replaceAll("§", "section ");
+    for (const [kind, short] of KINDS) plain = plain.replace(new RegExp(`\\b(?:${kind}s?|(?:${short})s?\\.?)(?=[\\s\\d]|$)`, "g"), `${kind} `);
+    return plain;
   };
-  const filter = () => {
-    const words = filters.q.value.toLowerCase().split(/\s+/).filter(Boolean);
+  // A number is found as a whole, the letter of a panel with or without a space: 5.2 in "5.2a", 5.2a in "5.2 a".
+  const patternOf = (word) => {
+    const [, number, panel] = word.match(/^((?:[a-z]\.)?\d[\d.]*\.\d+)([a-z])$/) ?? [null, word, ""];
+    const before = /^\d/.test(word) ? "(?<![\\d.])" : "";
+    const after = panel ? ` ?${panel}(?![a-z\\d])` : /\d$/.test(word) ? "(?!\\d|\\.\\d)" : "";
+    return new RegExp(before + number.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") + after);
+  };
+  const patternsOf = (query) => normalise(query).replace(/(\d\.\d+) ([a-z])(?= |$)/g, "$1$2").split(" ").filter(Boolean).map(patternOf);
+  const fitsAll = (patterns, text) => patterns.every((pattern) => pattern.test(text));
+  const texts = new Map();
+  const textOf = (element, about) => {
+    if (!texts.has(element)) texts.set(element, normalise(`${about()} ${element.textContent}`));
+    return texts.get(element);
+  };
+
+  // What is typed is searched when typing pauses; Enter searches at once and sends no form.
+  const onQuery = (form, apply) => {
+    let pause;
+    form.addEventListener("input", (event) => {
+      clearTimeout(pause);
+      pause = setTimeout(apply, event.target.type === "search" ? 150 : 0);
+    });
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      clearTimeout(pause);
+      apply();
+    });
+  };
+  const remember = (name, inputs) => {
+    const query = new URLSearchParams(Object.entries(inputs).map(([key, input]) => [key, input.value.trim()]).filter(([, value]) => value));
+    history.replaceState(history.state, "", `#${name}${query.size ? `?${query}` : ""}`);
+  };
+  const inWords = (inputs) => Object.values(inputs).filter((input) => input.value)
+    .map((input) => `${input.closest("label").firstChild.textContent.trim()}: ${input.selectedOptions?.[0].textContent ?? input.value}`).join("; ");
+  const clearOf = (id, inputs, apply) => field(id).addEventListener("click", () => {
+    for (const input of Object.values(inputs)) input.value = "";
+    apply();
+    inputs.q.focus();
+  });
+  for (const button of document.querySelectorAll("[data-clear]")) button.addEventListener("click", () => field(button.dataset.clear).click());
+
+  // Filter of claims.
+  const filters = { q: field("filter-text"), document: field("filter-document"), study: field("filter-study"), verdict: field("filter-verdict") };
+  const claims = [...document.querySelectorAll(".claim")];
+  const groups = [...document.querySelectorAll(".group")];
+  const filterClaims = () => {
+    const patterns = patternsOf(filters.q.value);
     let shown = 0;
     for (const claim of claims) {
-      const data = claim.element.dataset;
-      const fits = ["document", "study", "verdict"].every((key) => !filters[key].value || filters[key].value === data[key])
-        && words.every((word) => textOf(claim).includes(word));
-      claim.element.hidden = !fits;
+      const fits = ["document", "study", "verdict"].every((key) => !filters[key].value || filters[key].value === claim.dataset[key])
+        && (!patterns.length || fitsAll(patterns, textOf(claim, () => claim.closest(".group").querySelector("h3").textContent)));
+      claim.hidden = !fits;
       shown += fits;
     }
     for (const group of groups) group.hidden = !group.querySelector(".claim:not([hidden])");
     for (const study of document.querySelectorAll(".study")) {
-      study.classList.toggle("empty", !study.querySelector(".claim:not([hidden])"));
-      study.hidden = main.classList.contains("view-claims") && study.classList.contains("empty");
+      study.hidden = main.classList.contains("view-claims") && !study.querySelector(".claim:not([hidden])");
     }
     field("claims-count").textContent = `${shown} of ${claims.length} claims`;
+    field("claims-filter").textContent = inWords(filters);
+    field("claims-nothing").hidden = shown > 0;
   };
-  const remember = () => {
-    const query = new URLSearchParams(Object.entries(filters).map(([key, input]) => [key, input.value]).filter(([, value]) => value));
-    history.replaceState(null, "", `#claims${query.size ? `?${query}` : ""}`);
-    filter();
-  };
-  for (const input of Object.values(filters)) input.addEventListener("input", remember);
-  field("filter-clear").addEventListener("click", () => {
-    for (const input of Object.values(filters)) input.value = "";
-    remember();
-    filters.q.focus();
-  });
+  const applyClaims = () => { remember("claims", filters); filterClaims(); };
+  onQuery(filters.q.form, applyClaims);
+  clearOf("filter-clear", filters, applyClaims);
 
-  // One part at a time, by the address after the #.
-  const route = (first) => {
-    const [name, query] = decodeURIComponent(location.hash.slice(1)).split("?");
+  // Search in the list of code and in the counterparts of what the documents number.
+  const search = { q: field("code-text") };
+  const modules = [...document.querySelectorAll(".module")];
+  const counterparts = field("counterparts");
+  const filterRows = (patterns, details, about) => {
+    let shown = 0;
+    for (const row of details.querySelectorAll("tbody tr")) {
+      row.hidden = patterns.length > 0 && !fitsAll(patterns, textOf(row, about));
+      shown += !row.hidden;
+    }
+    details.hidden = !shown;
+    details.open = patterns.length > 0 && shown > 0;
+    return shown;
+  };
+  let searched = null;
+  const filterCode = () => {
+    if (searched === search.q.value) return;
+    searched = search.q.value;
+    const patterns = patternsOf(searched);
+    const items = filterRows(patterns, counterparts, () => "");
+    let names = 0;
+    for (const module of modules) names += filterRows(patterns, module, () => module.querySelector("summary").textContent);
+    for (const layer of document.querySelectorAll(".layer")) layer.hidden = !layer.querySelector(".module:not([hidden])");
+    field("code-count").textContent = `${items} of ${counterparts.querySelectorAll("tbody tr").length} figures, tables and algorithms; ${names} functions and classes`;
+    field("code-filter").textContent = inWords(search);
+    field("code-nothing").hidden = items + names > 0;
+  };
+  const applyCode = () => { remember("code", search); filterCode(); };
+  onQuery(search.q.form, applyCode);
+  clearOf("code-clear", search, applyCode);
+
+  // One part at a time, by the address after the #; the place in it is kept with the entry of the history.
+  const keepPlace = () => history.replaceState({ ...history.state, y: scrollY }, "");
+  let scrolled;
+  history.scrollRestoration = "manual";
+  addEventListener("scroll", () => { clearTimeout(scrolled); scrolled = setTimeout(keepPlace, 200); }, { passive: true });
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest('a[href^="#"]');
+    if (!link) return;
+    clearTimeout(scrolled);
+    if (link.hash !== location.hash) return void keepPlace();
+    // The browser sees no change of the address: lead to the place again.
+    history.replaceState(null, "");
+    route(false);
+  }, true);
+  const decoded = (text) => { try { return decodeURIComponent(text); } catch { return text; } };
+
+  const route = (isFirst) => {
+    const [address, query] = location.hash.slice(1).split("?");
+    const name = decoded(address);
     if (name === "main") return;
-    const target = document.getElementById(name) ?? pages[0];
-    const page = target.closest(".page") ?? pages[0];
-    const isClaims = page.id === "claims";
-    main.classList.toggle("view-claims", isClaims);
-    const wanted = new URLSearchParams(isClaims ? query : "");
-    for (const [key, input] of Object.entries(filters)) input.value = wanted.get(key) ?? "";
-    filter();
+    const target = name ? document.getElementById(name)?.closest("main > .page, main > .page *") : pages[0];
+    field("not-found").hidden = Boolean(target);
+    field("not-found").querySelector("p").textContent = target ? "" : `Nothing on this page has the address #${name}. The menu leads to what there is.`;
+    const page = target?.closest(".page");
+    main.classList.toggle("view-claims", page?.id === "claims" && !showsAll());
+    const wanted = new URLSearchParams(query ?? "");
+    for (const [key, input] of Object.entries(filters)) input.value = (page?.id === "claims" && wanted.get(key)) || "";
+    filterClaims();
+    search.q.value = (page?.id === "code" && wanted.get("q")) || "";
+    filterCode();
     for (const other of pages) other.classList.toggle("current", other === page);
-    for (const link of document.querySelectorAll(".side nav li a")) {
-      if (link.hash === `#${page.id}`) link.setAttribute("aria-current", "page");
+    for (const link of document.querySelectorAll("#menu-links li a")) {
+      if (page && link.hash === `#${page.id}`) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     }
-    const heading = page.querySelector("h1");
-    document.title = `${heading.textContent} · auxmc`;
-    if (matchMedia("(max-width: 60rem)").matches) field("menu").open = false;
+    document.title = `${page?.querySelector("h1").textContent ?? "Not found"} · auxmc`;
+    if (isNarrow.matches) field("menu").open = false;
     for (const group of groups) group.classList.toggle("sought", group === target);
-    if (target.matches("details")) target.open = true;
-    if (target.matches(".group")) for (const claim of target.querySelectorAll(".claim:not(.reproduced):not(.timing)")) claim.open = true;
-    if (target === page) scrollTo({ top: 0, behavior: "instant" });
+    for (let outer = target?.closest("details"); outer; outer = outer.parentElement.closest("details")) outer.open = true;
+    if (target?.matches(".group")) for (const claim of target.querySelectorAll(".claim:not(.reproduced):not(.timing)")) claim.open = true;
+    if (history.state?.y !== undefined) scrollTo({ top: history.state.y, behavior: "instant" });
+    else if (!target || (target === page && !showsAll())) scrollTo({ top: 0, behavior: "instant" });
     else target.scrollIntoView({ behavior: "instant" });
-    if (!first) {
-      const spot = target === page ? heading : target;
-      spot.setAttribute("tabindex", "-1");
-      spot.focus({ preventScroll: true });
-    }
+    if (isFirst || !target) return;
+    const spot = target === page ? page.querySelector("h1") : target;
+    // A link or a button keeps its own place in the order of the keyboard.
+    if (!spot.matches("a, button, summary")) spot.setAttribute("tabindex", "-1");
+    spot.focus({ preventScroll: true });
   };
   addEventListener("hashchange", () => route(false));
 
-  // Search in the list of code.
-  const modules = [...document.querySelectorAll(".module")];
-  field("code-text").addEventListener("input", (event) => {
-    const words = event.target.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let shown = 0;
-    for (const module of modules) {
-      const about = module.querySelector("summary").textContent.toLowerCase();
-      let any = false;
-      for (const row of module.querySelectorAll("tbody tr")) {
-        const fits = words.every((word) => `${about} ${row.textContent.toLowerCase()}`.includes(word));
-        row.hidden = !fits;
-        any ||= fits;
-        shown += fits;
-      }
-      module.hidden = !any;
-      module.open = words.length > 0 && any;
-    }
-    for (const layer of document.querySelectorAll(".layer")) layer.hidden = !layer.querySelector(".module:not([hidden])");
-    field("code-count").textContent = `${shown} functions and classes`;
+  // Figures fit the width; one can be drawn larger and moved about.
+  const enlarge = (figure) => {
+    const sheet = figure.querySelector(".sheet");
+    const button = figure.querySelector(".enlarge");
+    const isLarge = sheet.classList.toggle("large");
+    button.setAttribute("aria-pressed", String(isLarge));
+    if (isLarge) sheet.setAttribute("tabindex", "0");
+    else sheet.removeAttribute("tabindex");
+  };
+  for (const figure of document.querySelectorAll("figure:has(.enlarge)")) {
+    figure.querySelector(".enlarge").addEventListener("click", () => enlarge(figure));
+    figure.querySelector(".sheet img").addEventListener("click", () => enlarge(figure));
+  }
+
+  // On paper nothing can be opened.
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("main details:not([open])")];
+    for (const details of opened) details.open = true;
   });
+  addEventListener("afterprint", () => { for (const details of opened) details.open = false; });
 
   // Light and dark; a browser may refuse to remember which.
   const themes = ["auto", "light", "dark"];
@@ -113,9 +202,10 @@
     try { localStorage.setItem("auxmc-theme", theme); } catch { /* As above. */ }
   });
   field("one-page").addEventListener("click", (event) => {
-    const all = root.classList.toggle("all");
-    event.target.setAttribute("aria-pressed", String(all));
+    event.target.textContent = root.classList.toggle("all") ? "One section at a time" : "All on one page";
+    history.replaceState(null, "");
+    route(true);
   });
-  field("menu").open = !matchMedia("(max-width: 60rem)").matches;
+  field("menu").open = !isNarrow.matches;
   route(true);
 })();

@@ -166,6 +166,12 @@ def test_a_failed_claim_without_a_finding_is_reported() -> None:
     assert unexplained(groups, "smoke") == []
 
 
+def test_a_diverged_value_has_a_place_on_its_strip() -> None:
+    found = strip("above 1e6", 1e6, math.nan, 1.5e308, 0.0)
+    assert found is not None
+    assert all(0.0 <= place <= 100.0 for place in found if place is not None)
+
+
 def test_numbers_of_a_claim_lie_in_order_on_its_strip() -> None:
     found = strip("2.5", 1.0, 3.0, 2.0, 0.25)
     assert found is not None
