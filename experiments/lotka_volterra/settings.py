@@ -77,7 +77,8 @@ FIGURES: dict[str, str] = {
     "Gaussian kernel of standard deviation 10; HMC with that Gaussian kernel. Histograms of 20 bins over each row's "
     f"own range, axes common to a column; bars above 1.6 times the exact density are cut. {_EXACT_LINE}",
     "fig_4_12": "Effective sample size (coda) per second of run time, warm-up included. Bars: mean over the chains "
-    "of a method; error bars: one standard error of that mean. Chains of different methods ran one after the other.",
+    "of a method; error bars: one standard error of that mean. Chains of different methods ran one after the other. "
+    "The approximate methods sample wider posteriors than the exact one (figure 4.11).",
     "fig_schemes": "What the scheme changes: exact posterior of the log rates given the same data under both "
     "discretisations (lines), and constrained HMC under each (histograms). Dashed line: value that generated the data.",
 }
