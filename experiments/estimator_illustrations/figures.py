@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from auxmc.engine.lookup import find, scalar
-from auxmc.plots.panels import missing_panel, preset_note
+from auxmc.plots.panels import missing_figure, preset_note
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 
 __all__ = ["DRAW"]
@@ -33,7 +33,7 @@ def exploring(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     paths = find(curves, "kernels", "leapfrog_path", "trajectory", "leapfrog", "axis")
     rho = scalar(summary, "kernels", "correlation")
     if walk is None or states is None or paths is None or rho is None:
-        return _nothing(figure, left, right)
+        return missing_figure(figure, _NOT_RUN)
     for axis in (left, right):
         _plane(axis, float(str(rho)), max(np.abs(found.values).max() for found in (walk, paths)))
     left.plot(*walk.values.T, color=_BLUE, linewidth=0.8, marker=".", markersize=2.5)
@@ -65,7 +65,7 @@ def noisy_gradients(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     paths = find(curves, "kernels", "gradient_path", "dynamics", "step_number", "axis")
     rho = scalar(summary, "kernels", "correlation")
     if paths is None or rho is None:
-        return _nothing(figure, left, right)
+        return missing_figure(figure, _NOT_RUN)
     for axis, path, colour, title in zip(
         (left, right),
         paths.values,
@@ -99,7 +99,7 @@ def gaussian_example(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     likelihood = find(curves, "evidence", "scaled_likelihood", "mu")
     evidence = find(summary, "evidence", "log_evidence")
     if prior is None or likelihood is None or evidence is None:
-        return _nothing(figure, axis)
+        return missing_figure(figure, _NOT_RUN)
     mu = prior["mu"].values
     axis.plot(mu, prior.values, color=_BLUE, label="prior")
     axis.fill_between(
@@ -153,7 +153,7 @@ def inflation(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
         find(curves, "kernels", "inflation_curve", "n"),
     )
     if variance is None or steps is None or inflated is None or formulas[0] is None or formulas[1] is None:
-        return _nothing(figure, left, right)
+        return missing_figure(figure, _NOT_RUN)
     exact = [str(name).startswith("step") for name in variance["configuration"].values]
     _measured(left, steps.values[exact], variance.values[exact])
     _measured(right, inflated["n_rows"].values.astype(float), inflated.values)
@@ -179,12 +179,6 @@ DRAW: dict[str, Callable[[pd.DataFrame, pd.DataFrame], Figure]] = {
     "fig_3_3": harmonic_means,
     "fig_inflation": inflation,
 }
-
-
-def _nothing(figure: Figure, *axes: Axes) -> Figure:
-    for axis in axes:
-        missing_panel(axis, _NOT_RUN)
-    return figure
 
 
 def _plane(axis: Axes, rho: float, reach: float) -> None:
@@ -217,7 +211,7 @@ def _histograms(summary: pd.DataFrame, curves: pd.DataFrame, name: str) -> Figur
         for quantity in ("ratio_edges", "log_ratio_edges")
     ]
     if evidence is None or largest is None or any(found is None for found in (*counts, *edges)):
-        return _nothing(figure, left, right)
+        return missing_figure(figure, _NOT_RUN)
     exact = float(evidence)
     # In units of the power of ten below the evidence: of order 1e-62, a number that axes do not label well.
     power = int(np.floor(exact / _DECADE))

@@ -88,11 +88,16 @@ def rank_correlation(replicates: Mapping[float, ArrayLike], note: str = "") -> M
         0 where all medians are equal. The error is the spread of bootstrap resamples of the replicates, widened for
         few; NaN where a value has one replicate alone.
 
+    Raises:
+        ValueError: nothing is varied, or a value has no replicate.
+
     >>> rank_correlation({1: [3.0, 3.1], 2: [2.0, 2.1], 3: [1.0, 1.1]})[:2]
     (-1.0, 0.0)
     """
     arrays = [np.asarray(values, dtype=np.float64) for values in replicates.values()]
-    least = min(array.size for array in arrays)
+    least = min((array.size for array in arrays), default=0)
+    if least == 0:
+        raise ValueError("each value of what is varied needs at least one replicate")
     rng = np.random.default_rng(0)
     resampled = [
         _correlation(list(replicates), [float(np.median(rng.choice(array, array.size))) for array in arrays])

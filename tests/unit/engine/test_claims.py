@@ -98,3 +98,5 @@ def test_a_rank_correlation_has_the_error_of_its_replicates() -> None:
     assert 0.2 < unsure.error < 0.6
     assert math.isnan(rank_correlation({1: [0.0], 2: [1.0], 3: [2.0]}).error)
     assert rank_correlation({1: [0.0, 0.0], 2: [0.0, 0.0]}).value == 0.0
+    with pytest.raises(ValueError, match="needs at least one replicate"):
+        rank_correlation({1: [], 2: [1.0]})
