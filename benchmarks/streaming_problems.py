@@ -1,0 +1,125 @@
+"""Models, rows and reference evidence of the comparison in streaming_evidence.py, and what a program there returns."""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from auxmc.approximations.laplace_evidence import laplace_evidence, prior_starts
+from auxmc.data.simulated_streams import rows
+from auxmc.models.gaussian_mixture import gaussian_mixture
+from auxmc.models.linear_regression import PrefixEvidence, extend_evidence, linear_regression
+from auxmc.models.row_model import RowModel
+from auxmc.models.softmax_regression import softmax_regression
+from auxmc.numerics.row_blocks import row_total
+
+__all__ = [
+    "MODELS",
+    "Float64Array",
+    "Outcome",
+    "Prepared",
+    "Problem",
+    "Sizes",
+    "laplace_importance",
+    "log_likelihood_of",
+    "make_problem",
+]
+
+MODELS = ("linear", "softmax", "mixture")
+N_COMPONENTS = 5
+REFERENCE_DRAWS = 20_000
+REFERENCE_STARTS = 40
+
+Float64Array = NDArray[np.float64]
+
+
+class Problem(NamedTuple):
+    """A model and its rows.
+
+    Attributes:
+        name: of the model.
+        model: of a row.
+        rows: float64 [row, column].
+        from_cube: maps a point of the unit cube [dim] to parameters with the law of the prior [dim].
+        n_copies: equal modes of the posterior.
+        truth: log evidence, in nats.
+        truth_error: its standard error.
+    """
+
+    name: str
+    model: RowModel
+    rows: Float64Array
+    from_cube: Callable[[Array], Array]
+    n_copies: int
+    truth: float
+    truth_error: float
+
+
+class Outcome(NamedTuple):
+    """Log evidence in nats, seconds, and row likelihoods and gradients evaluated where the program counts them."""
+
+    log_evidence: float
+    seconds: float
+    row_evaluations: float
+
+
+class Prepared(NamedTuple):
+    """A compiled program: seconds of its compilation, and a function of a seed."""
+
+    compile_s: float
+    run: Callable[[int], Outcome]
+
+
+class Sizes(NamedTuple):
+    """Live points and particles."""
+
+    n_live: int
+    n_particles: int
+
+
+def make_problem(name: str, n_rows: int) -> Problem:
+    """Model, rows and the evidence to compare with."""
+    if name == "linear":
+        data, model = rows("linear", n_rows), linear_regression(5)
+        truth = extend_evidence(PrefixEvidence.empty(5), data, 1.0).log_evidence(1.0)
+        return Problem(name, model, data, jax.scipy.special.ndtri, 1, truth, 0.0)
+    if name == "softmax":
+        data, model = rows("softmax", n_rows), softmax_regression(10, 4)
+        problem = Problem(name, model, data, jax.scipy.special.ndtri, 1, math.nan, math.nan)
+    else:
+        data, model = rows("mixture_separated", n_rows), gaussian_mixture(N_COMPONENTS)
+        problem = Problem(
+            name, model, data, mixture_from_cube, math.factorial(N_COMPONENTS), math.nan, math.nan
+        )
+    found = laplace_importance(problem, 0, REFERENCE_DRAWS, REFERENCE_STARTS)
+    return problem._replace(truth=found.log_evidence, truth_error=found.standard_error)
+
+
+def mixture_from_cube(point: Array) -> Array:
+    """Logs of exponential variables for weights, means in units of deviations, logs of their inverses for variances."""
+    exponential = -jnp.log1p(-point)
+    log_variances = -jnp.log(exponential[-2 * N_COMPONENTS :])
+    standard = jax.scipy.special.ndtri(point[N_COMPONENTS : 3 * N_COMPONENTS])
+    means = 2.0 * jnp.exp(0.5 * log_variances) * standard
+    return jnp.concatenate([jnp.log(exponential[:N_COMPONENTS]), means, log_variances])
+
+
+def log_likelihood_of(problem: Problem) -> Callable[[Array, Array], Array]:
+    """Log likelihood of all rows: maps parameters and rows to a number."""
+    total = row_total(problem.model.log_likelihood, problem.model.weighted_gradient)
+    return lambda parameters, data: total(parameters, data, None)
+
+
+def laplace_importance(problem: Problem, seed: int, n_draws: int, n_starts: int) -> Any:
+    """Importance sampling at the best optimum found from so many starts (mixture)."""
+    key = jax.random.key(seed)
+    if problem.name == "mixture":
+        starts = prior_starts(problem.model, problem.rows, jax.random.fold_in(key, 1), n_starts)
+    else:
+        starts = np.zeros((1, problem.model.dim))
+    return laplace_evidence(problem.model, problem.rows, starts, n_draws, key, problem.n_copies)
