@@ -1,28 +1,37 @@
-"""Errors averaged over repeats and systems, from the study's two tables."""
+"""Errors averaged over repeats and systems, from the study's two tables, and what its measures of claims share."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from auxmc.engine.claims import Measurement
 from auxmc.engine.lookup import MissingData, rows_of
 
 __all__ = [
     "ERROR_LABELS",
     "METHOD_LABELS",
     "Averages",
+    "SummaryMeasure",
+    "TablesMeasure",
     "annealed_errors",
     "at_samples",
     "cost_per_repeat",
     "jackknife",
+    "long_enough",
+    "measure_summary",
+    "measure_tables",
+    "of_grid",
     "running_errors",
     "systems_of",
 ]
 
 FloatArray = NDArray[np.float64]
+SummaryMeasure = Callable[[pd.DataFrame], Measurement]
+TablesMeasure = Callable[[pd.DataFrame, pd.DataFrame], Measurement]
 
 METHOD_LABELS = {
     "st": "simulated tempering",
@@ -35,6 +44,10 @@ METHOD_LABELS = {
     "ais_20": "AIS, 20 steps",
 }
 ERROR_LABELS = {"log_z": "log normaliser", "mean": "mean", "covariance": "covariance"}
+
+_PUBLISHED_UNITS = 30
+# Part of the published length that the end of a curve must reach.
+_LONG_ENOUGH = 0.5
 
 
 class Averages(NamedTuple):
@@ -66,7 +79,7 @@ def running_errors(curves: pd.DataFrame, method: str, error: str, pooling: str =
     Raises:
         MissingData: the method was not run, or has no such error.
     """
-    chains = _of_grid(curves, "chains")
+    chains = of_grid(curves, "chains")
     found = rows_of(chains, "relative_error", method=method, coordinate=error, pooling=pooling)
     return _averages(found, "n_samples", f"{METHOD_LABELS[method]}, {ERROR_LABELS[error]}")
 
@@ -77,7 +90,7 @@ def annealed_errors(summary: pd.DataFrame, method: str, error: str) -> Averages:
     Raises:
         MissingData: the method was not run.
     """
-    found = rows_of(_of_grid(summary, "annealed"), "annealed_error", method=method, coordinate=error)
+    found = rows_of(of_grid(summary, "annealed"), "annealed_error", method=method, coordinate=error)
     return _averages(found, "n_temperatures", f"{METHOD_LABELS[method]}, {ERROR_LABELS[error]}")
 
 
@@ -104,7 +117,7 @@ def cost_per_repeat(
     where: dict[str, str | float] = {"method": method}
     if n_temperatures is not None:
         where["n_temperatures"] = n_temperatures
-    table = _of_grid(summary, grid)
+    table = of_grid(summary, grid)
     cost = float(rows_of(table, quantity, **where)["value"].dropna().mean())
     if grid == "annealed":
         return cost
@@ -127,13 +140,59 @@ def jackknife(statistic: Callable[[NDArray[np.intp]], float], n_repeats: int) ->
 
 def systems_of(table: pd.DataFrame) -> int:
     """Systems with estimates in a table of curves or of errors."""
-    return int(_of_grid(table, "chains")["system"].nunique())
+    return int(of_grid(table, "chains")["system"].nunique())
 
 
-def _of_grid(table: pd.DataFrame, grid: str) -> pd.DataFrame:
+def of_grid(table: pd.DataFrame, grid: str) -> pd.DataFrame:
+    """Rows of the cases whose names begin with that of a grid.
+
+    Raises:
+        MissingData: the table has no cases at all.
+    """
     if "case" not in table:
         raise MissingData(f"cases of the grid {grid}: not run at this preset")
     return table[table["case"].astype(str).str.startswith(grid)]
+
+
+def long_enough(averages: Averages, published_length: float) -> bool:
+    """Whether a curve reaches so much of its published length that its end can be compared."""
+    return bool(averages.points[-1] >= _LONG_ENOUGH * published_length)
+
+
+def measure_tables(
+    settings: Mapping[str, TablesMeasure],
+) -> Callable[[pd.DataFrame, pd.DataFrame], dict[str, Measurement]]:
+    """Makes a function for `judge` of the measures of a claim's settings.
+
+    Where one raises MissingData, or the machines have not the published number of units, the measurement is NaN, with
+    the reason as its note.
+    """
+
+    def one(function: TablesMeasure, summary: pd.DataFrame, curves: pd.DataFrame) -> Measurement:
+        n_units = float(summary["n_units"].iloc[0])
+        if n_units != _PUBLISHED_UNITS:
+            return Measurement(
+                math.nan, math.nan, f"{n_units:.0f} units; the claims are about {_PUBLISHED_UNITS}"
+            )
+        try:
+            return function(summary, curves)
+        except MissingData as missing:
+            return Measurement(math.nan, math.nan, str(missing))
+
+    return lambda summary, curves: {
+        setting: one(function, summary, curves) for setting, function in settings.items()
+    }
+
+
+def measure_summary(
+    settings: Mapping[str, SummaryMeasure],
+) -> Callable[[pd.DataFrame, pd.DataFrame], dict[str, Measurement]]:
+    """As `measure_tables`, for measures of the summary alone."""
+
+    def of_both(function: SummaryMeasure) -> TablesMeasure:
+        return lambda summary, _: function(summary)
+
+    return measure_tables({setting: of_both(function) for setting, function in settings.items()})
 
 
 def _averages(rows: pd.DataFrame, axis: str, what: str) -> Averages:

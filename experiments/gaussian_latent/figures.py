@@ -20,21 +20,24 @@ from auxmc.plots.panels import (
     trace_panel,
 )
 from auxmc.plots.style import METHOD_COLOURS, PAGE_WIDTH_IN, QUANTITY_COLOURS, readable
-from experiments.gaussian_latent.selection import Grid, grid_of, scalar_of
+from experiments.gaussian_latent.selection import (
+    BEST_STEP,
+    SIZES,
+    TARGET_ACCEPT,
+    Grid,
+    Where,
+    grid_of,
+    scalar_of,
+)
 from experiments.gaussian_latent.settings import scale_name
 
 __all__ = ["DRAW"]
 
-_SIZES = (1, 8, 32)
-# Thesis, captions of figures 3.4 and 3.6.
-_BEST_STEP = {"pm_mh": {1: 0.55, 8: 0.375, 32: 0.4}, "apm_mi_mh": {1: 0.425, 8: 0.425, 32: 0.425}}
-_TARGET_ACCEPT = 0.234
 _DATA_SET_ROWS = ("acceptance", "longest_run_position", "ess_per_evaluation")
 _PUBLISHED_STEP = 0.425
 _EVALUATION_UNIT = 1e-4
 _SCALE_LABELS = {"step_size": "step size", "bracket_width": "initial bracket width"}
 
-Where = dict[str, str | float]
 Draw = Callable[[pd.DataFrame, pd.DataFrame], Figure]
 _STYLES: dict[str, Literal["-", "--"]] = {"calibrated": "-", "as_stated": "--"}
 
@@ -170,13 +173,12 @@ def _published_lines(axis: Axes, twin: Axes | None, summary: pd.DataFrame, metho
     if twin is None:
         return
     twin.set_ylim(0.0, 1.0)
-    twin.axhline(_TARGET_ACCEPT, color=grey, linestyle="--", linewidth=0.7)
+    twin.axhline(TARGET_ACCEPT, color=grey, linestyle="--", linewidth=0.7)
     try:
         exact = grid_of(summary, "exact_acceptance_position", method, size)
     except MissingData:
         return
-    if np.isfinite(exact.mean).all():
-        twin.plot(exact.points, exact.mean, color=grey, linestyle=":", linewidth=1.2)
+    twin.plot(exact.points, exact.mean, color=grey, linestyle=":", linewidth=1.2)
 
 
 def _long_chains(method: str) -> Draw:
@@ -186,8 +188,8 @@ def _long_chains(method: str) -> Draw:
         figure = Figure(figsize=(PAGE_WIDTH_IN, 5.6), layout="constrained")
         grid = figure.subplots(3, 2, width_ratios=(1.35, 1.0))
         lengths = []
-        for axes, size in zip(grid, _SIZES, strict=True):
-            step = _BEST_STEP[method][size]
+        for axes, size in zip(grid, SIZES, strict=True):
+            step = BEST_STEP[method][size]
             where: Where = {"design": "long", "dataset": "calibrated", "method": method, "n_importance": size}
             title = f"{readable(method)}, N = {size}, step size {step:g}"
             n_draws = _trace_and_histogram(axes, summary, curves, where, step, "position", "$x_1$", title)
@@ -279,7 +281,7 @@ def _data_sets(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """Noise of the log estimate, accept rates and efficiency on the calibrated data and on data as stated."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 7.4), layout="constrained")
     grid = figure.subplots(4, 3, sharey="row")
-    for column, size in enumerate(_SIZES):
+    for column, size in enumerate(SIZES):
         axis = grid[0, column]
         axis.set_title(f"N = {size}")
         _noise_panel(axis, summary, curves, size)
@@ -376,9 +378,9 @@ def _note(figure: Figure, summary: pd.DataFrame, text: str) -> None:
 DRAW: dict[str, Draw] = {
     "fig_3_1": _factor_graph,
     "fig_3_2": _reflective_slice,
-    "fig_3_3": _efficiency([("pm_mh", size) for size in _SIZES]),
+    "fig_3_3": _efficiency([("pm_mh", size) for size in SIZES]),
     "fig_3_4": _long_chains("pm_mh"),
-    "fig_3_5": _efficiency([("apm_mi_mh", size) for size in _SIZES], published=True),
+    "fig_3_5": _efficiency([("apm_mi_mh", size) for size in SIZES], published=True),
     "fig_3_6": _long_chains("apm_mi_mh"),
     "fig_3_7": _efficiency([("apm_ss_mh", 1)], published=True),
     "fig_3_8": _auxiliary,

@@ -7,10 +7,33 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from auxmc.engine.lookup import rows_of
+from auxmc.engine.lookup import MissingData, rows_of
 from experiments.gaussian_latent.settings import scale_name
 
-__all__ = ["Grid", "bootstrap_error", "grid_of", "scalar_of", "smoothed"]
+__all__ = [
+    "BEST_STEP",
+    "SIZES",
+    "TARGET_ACCEPT",
+    "Grid",
+    "Where",
+    "bootstrap_error",
+    "grid_of",
+    "long_chains",
+    "scalar_of",
+    "smoothed",
+]
+
+SIZES = (1, 8, 32)
+"""Numbers of importance samples, N in the thesis."""
+
+BEST_STEP = {"pm_mh": {1: 0.55, 8: 0.375, 32: 0.4}, "apm_mi_mh": {1: 0.425, 8: 0.425, 32: 0.425}}
+"""Step sizes of long chains, by method and N (thesis, captions of figures 3.4 and 3.6)."""
+
+TARGET_ACCEPT = 0.234
+"""Accept rate by which the thesis tunes the step size of APM MI+MH (section 3.6.1.2)."""
+
+Where = dict[str, str | float]
+"""Columns with the one value that is wanted, for `rows_of` and `scalar_of`."""
 
 _N_RESAMPLES = 400
 _SMOOTHING_POINTS = 5
@@ -42,6 +65,11 @@ class Grid(NamedTuple):
         """Standard error of the mean [point]; 0, which stands for unknown, for a single chain."""
         return np.asarray(self.sd / np.sqrt(self.values.shape[1]))
 
+    def resampled_mean(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Mean over as many chains, drawn with replacement at each point by itself [point]."""
+        chosen = rng.integers(0, self.values.shape[1], self.values.shape)
+        return np.asarray(np.take_along_axis(self.values, chosen, 1).mean(axis=1))
+
     def where(self, chosen: NDArray[np.bool_]) -> "Grid":
         """The part of the sweep at the chosen points [point]."""
         return Grid(self.points[chosen], self.values[chosen])
@@ -59,16 +87,32 @@ def grid_of(
     """A quantity of a method against its tuning parameter, averaged over coordinates where it has them.
 
     Raises:
-        MissingData: the tables do not hold it.
+        MissingData: the tables do not hold it, or it is known at no point.
     """
     found = rows_of(
         summary, quantity, design=design, dataset=dataset, method=method, n_importance=n_importance
     )
+    if found["value"].isna().all():
+        raise MissingData(f"{quantity} of {method}, N = {n_importance}: known at no point of the sweep")
     index, columns = scale_name(method), "chain"
     if columns not in found or found[columns].isna().all():
         found = found.assign(chain=0)
     wide = found.pivot_table(index=index, columns=columns, values="value", aggfunc="mean").sort_index()
     return Grid(wide.index.to_numpy(dtype=np.float64), wide.to_numpy(dtype=np.float64))
+
+
+def long_chains(method: str, n_importance: int) -> Where:
+    """Where the tables have the long chains of PM MH or APM MI+MH at the published step size."""
+    where: Where = {
+        "design": "long",
+        "dataset": "calibrated",
+        "method": method,
+        "n_importance": n_importance,
+    }
+    if method == "pm_mh":
+        return where | {"step_size": BEST_STEP[method][n_importance]}
+    # APM MI+MH also runs, for fewer iterations, in the case of figure 3.8.
+    return where | {"case": f"long_{method}"}
 
 
 def scalar_of(summary: pd.DataFrame, quantity: str, **where: str | float) -> float:
@@ -108,12 +152,6 @@ def bootstrap_error(statistic: Callable[..., float], *grids: Grid) -> float:
     rng = np.random.default_rng(3)
     values = np.empty(_N_RESAMPLES)
     for resample in range(_N_RESAMPLES):
-        means = [
-            np.take_along_axis(grid.values, rng.integers(0, grid.values.shape[1], grid.values.shape), 1).mean(
-                axis=1
-            )
-            for grid in grids
-        ]
-        values[resample] = statistic(*means)
+        values[resample] = statistic(*(grid.resampled_mean(rng) for grid in grids))
     finite = values[np.isfinite(values)]
     return float(finite.std(ddof=1)) if finite.size > 1 else float("nan")

@@ -13,12 +13,12 @@ from scipy import stats
 from auxmc.engine.lookup import find, scalar
 from auxmc.plots.panels import band_curve, grouped_bars, histogram_panel, missing_panel, preset_note
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
+from experiments.generalised_lambda.lookup import PARAMETERS
 from experiments.generalised_lambda.settings import ROWS
 
 __all__ = ["DRAW"]
 
 _NOT_RUN = "not run at this preset"
-_PARAMETERS = ("z1", "z2", "z3", "z4")
 _LABELS = {
     "z1": "$z_1$ (location)",
     "z2": "$z_2$ (inverse scale)",
@@ -68,7 +68,7 @@ def data_figure(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
 def marginals(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """Figure 4.7: marginal posteriors by method, with the reference posterior of the same target."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 6.2), layout="constrained")
-    grid = figure.subplots(len(ROWS), len(_PARAMETERS))
+    grid = figure.subplots(len(ROWS), len(PARAMETERS))
     where = {"prior": "strong"}
     draws = [find(curves, row.case, "z", "chain", "draw", "parameter", **where) for row in ROWS]
     references = [
@@ -76,7 +76,7 @@ def marginals(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
         for row in ROWS
     ]
     last = max((index for index, values in enumerate(draws) if values is not None), default=0)
-    for column, parameter in enumerate(_PARAMETERS):
+    for column, parameter in enumerate(PARAMETERS):
         own = [_finite(d.sel(parameter=parameter).values) for d in draws if d is not None]
         known = [r.sel(parameter=parameter).values for r in references if r is not None]
         # Chains that have not converged would make the bins too wide for all others.
@@ -132,7 +132,7 @@ def efficiency(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
         rates = find(summary, row.case, "ess_per_second", "chain", "parameter", prior="strong")
         if rates is None:
             continue
-        ordered = rates.sel(parameter=list(_PARAMETERS))
+        ordered = rates.sel(parameter=list(PARAMETERS))
         heights[row.label] = np.nan_to_num(ordered.mean("chain").values)
         if rates.sizes["chain"] > 1:
             errors[row.label] = np.nan_to_num(
@@ -144,7 +144,7 @@ def efficiency(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     colours = {row.label: row.colour for row in ROWS}
     grouped_bars(
         axis,
-        [_LABELS[parameter] for parameter in _PARAMETERS],
+        [_LABELS[parameter] for parameter in PARAMETERS],
         heights,
         errors,
         colours=colours,
@@ -160,9 +160,9 @@ def efficiency(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
 def prior_effect(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """Marginal posteriors given the data exactly under the two priors."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.2), layout="constrained")
-    axes = figure.subplots(1, len(_PARAMETERS))
+    axes = figure.subplots(1, len(PARAMETERS))
     drawn = False
-    for axis, parameter in zip(axes, _PARAMETERS, strict=True):
+    for axis, parameter in zip(axes, PARAMETERS, strict=True):
         samples = {
             prior: find(curves, "reference", "reference_z", "index", "parameter", prior=prior, target="exact")
             for prior in _PRIOR_COLOURS

@@ -20,7 +20,7 @@ from auxmc.plots.panels import (
     trace_panel,
 )
 from auxmc.plots.style import METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
-from experiments.gp_probit.lookup import MAIN_METHODS, main_case
+from experiments.gp_probit.lookup import APM_METHODS, MAIN_METHODS, main_case
 
 __all__ = ["DRAW"]
 
@@ -337,7 +337,7 @@ def _edges(centres: NDArray[np.float64]) -> NDArray[np.float64]:
 def _pooled_histogram(curves: pd.DataFrame) -> NDArray[np.float64] | None:
     """Frequencies of the APM methods' histograms together, each method with equal weight."""
     frequencies = []
-    for method in MAIN_METHODS[1:]:
+    for method in APM_METHODS:
         counts = find(curves, main_case(method), "histogram", "chain", "bin")
         n_draws = find(curves, main_case(method), "histogram_draws", "chain")
         if counts is not None and n_draws is not None:

@@ -17,7 +17,7 @@ from auxmc.engine.results import write_result
 from auxmc.engine.tables import tidy_table
 from auxmc.plots.style import use_style
 from experiments.catalogue import load_study
-from experiments.gp_probit import claims, figures, run
+from experiments.gp_probit import claim_statistics, claims, figures, run
 from experiments.gp_probit.lookup import MAIN_METHODS
 from experiments.gp_probit.measures import ChainDraws, estimator_statistics, expected_acceptance
 from experiments.gp_probit.settings import FIGURES, SWEEP_QUANTITIES
@@ -246,7 +246,7 @@ def test_figures_and_captions_have_the_same_names():
 
 
 def test_every_claim_is_measured(tables, monkeypatch):
-    monkeypatch.setattr(claims, "_ENOUGH_DRAWS", 10)
+    monkeypatch.setattr(claim_statistics, "_ENOUGH_DRAWS", 10)
     measured = judge(CLAIMS, claims.MEASURE, *tables)
     assert len(measured) == len(CLAIMS)
     by_name = measured.set_index(["claim_id", "setting"])["measured"]

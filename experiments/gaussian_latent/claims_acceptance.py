@@ -1,0 +1,153 @@
+"""Measures the claims about accept rates of the updates in APM MI+MH: PM-G11, G15, G16 and G28."""
+
+import math
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from auxmc.engine.claims import Measurement, measure_settings
+from auxmc.engine.lookup import MissingData, rows_of
+from experiments.gaussian_latent.comparisons import (
+    Curve,
+    Measure,
+    by_size,
+    mean_at,
+    median_ratio,
+    on_common_points,
+    ratio,
+    statistic_of_means,
+)
+from experiments.gaussian_latent.selection import BEST_STEP, SIZES, Grid, grid_of
+
+__all__ = ["MEASURE"]
+
+_N_RESAMPLES = 400
+# Least step size of the claims about a trend, PM-G11.
+_TREND_FROM = 0.1
+
+
+def _position_rates(summary: pd.DataFrame, size: int, method: str = "apm_mi_mh") -> Grid:
+    return grid_of(summary, "acceptance_position", method, size)
+
+
+def _auxiliary_rates(summary: pd.DataFrame, size: int) -> Grid:
+    return grid_of(summary, "acceptance_auxiliary", "apm_mi_mh", size)
+
+
+def _independence_accept(size: int) -> Measure:
+    def measure(summary: pd.DataFrame) -> Measurement:
+        rates = _auxiliary_rates(summary, size)
+        exact = rows_of(
+            summary, "exact_acceptance_auxiliary", method="apm_mi_mh", n_importance=size, dataset="calibrated"
+        )
+        known = float(exact["value"].iloc[0])
+        note = "mean over chains and step sizes"
+        if math.isfinite(known):
+            note += f"; exact stationary value {known:.4f}"
+        return statistic_of_means(lambda mean: float(mean.mean()), rates, note=note)
+
+    return measure
+
+
+def _independence_trend(size: int) -> Measure:
+    def measure(summary: pd.DataFrame) -> Measurement:
+        (rates,) = on_common_points([_auxiliary_rates(summary, size)], _TREND_FROM)
+        if rates.points.size < 3:
+            raise MissingData(
+                f"a trend needs three step sizes from {_TREND_FROM:g} on: not run at this preset"
+            )
+        fit = stats.linregress(rates.points, rates.mean)
+        change = abs(fit.slope) * np.ptp(rates.points) / rates.mean.mean()
+        error = fit.stderr * np.ptp(rates.points) / rates.mean.mean()
+        note = f"relative change {change:.3f}, p value of the correlation {fit.pvalue:.2g}"
+        if fit.pvalue > 0.05:
+            return Measurement(0.0, 0.0, note)
+        return Measurement(float(change), float(error), note)
+
+    return measure
+
+
+def _monotone(summary: pd.DataFrame) -> Measurement:
+    falls, largest = [], 0.0
+    for size in SIZES:
+        rates = _position_rates(summary, size)
+        rise = np.diff(rates.mean)
+        error = np.hypot(rates.standard_error[1:], rates.standard_error[:-1])
+        falls.append(rise <= 4.0 * error)
+        largest = max(largest, float(rise.max()))
+    together = np.concatenate(falls)
+    return Measurement(float(together.mean()), 0.0, f"{together.size} pairs; largest rise {largest:.2g}")
+
+
+def _median_spread(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Median over points of sd/mean over chains; values [..., point, chain]."""
+    mean = values.mean(axis=-1)
+    spread = np.divide(values.std(axis=-1, ddof=1), mean, out=np.full_like(mean, np.nan), where=mean > 0.0)
+    return np.asarray(np.nanmedian(spread, axis=-1))
+
+
+def _relative_noise(summary: pd.DataFrame, method: str, size: int) -> Measurement:
+    values = _position_rates(summary, size, method).values
+    if values.shape[1] < 2 or not values.any():
+        raise MissingData("a spread over chains needs two chains that move: not run at this preset")
+    shape = (_N_RESAMPLES, *values.shape)
+    chosen = np.random.default_rng(11).integers(0, values.shape[1], shape)
+    resampled = np.take_along_axis(np.broadcast_to(values, shape), chosen, axis=-1)
+    return Measurement(float(_median_spread(values)), float(np.nanstd(_median_spread(resampled), ddof=1)))
+
+
+def _noise_ratio(size: int) -> Measure:
+    def measure(summary: pd.DataFrame) -> Measurement:
+        above, below = (_relative_noise(summary, method, size) for method in ("pm_mh", "apm_mi_mh"))
+        return ratio(above, below, f"medians {above.value:.3g} and {below.value:.3g}")
+
+    return measure
+
+
+def _closed_form_difference(summary: pd.DataFrame) -> Measurement:
+    rates = _position_rates(summary, 1)
+    exact = grid_of(summary, "exact_acceptance_position", "apm_mi_mh", 1)
+    difference = np.abs(rates.mean - exact.mean)
+    worst = int(np.argmax(difference))
+    return Measurement(
+        float(difference[worst]), float(rates.standard_error[worst]), f"at step size {rates.points[worst]:g}"
+    )
+
+
+def _accept_at_published(summary: pd.DataFrame) -> Measurement:
+    rates = _position_rates(summary, 1)
+    step = BEST_STEP["apm_mi_mh"][1]
+    here = np.flatnonzero(np.isclose(rates.points, step))
+    if here.size == 0:
+        raise MissingData(f"step size {step:g}: not run at this preset")
+    return mean_at(rates, int(here[0]), "exact value 0.2373")
+
+
+def _ratio_to_joint_update(size: int) -> Measure:
+    quantity = "acceptance_position"
+    return lambda summary: median_ratio(summary, (quantity, "apm_mi_mh", size), (quantity, "pm_mh", size))
+
+
+def _growth(summary: pd.DataFrame) -> Measurement:
+    def growth(first: Curve, second: Curve, third: Curve) -> float:
+        rates = [float(curve.mean()) for curve in (first, second, third)]
+        return float((rates[1] / rates[0]) ** (1.0 / 3.0) / (rates[2] / rates[1]) ** 0.5)
+
+    return statistic_of_means(growth, *on_common_points([_auxiliary_rates(summary, size) for size in SIZES]))
+
+
+MEASURE = {
+    "PM-G11": measure_settings({**by_size(_independence_accept), **by_size(_independence_trend, " trend")}),
+    "PM-G15": measure_settings(
+        {
+            "monotone": _monotone,
+            **by_size(_noise_ratio, " noise"),
+            "N = 1 closed form": _closed_form_difference,
+            "N = 1 at 0.425": _accept_at_published,
+        }
+    ),
+    "PM-G16": measure_settings(by_size(_ratio_to_joint_update)),
+    "PM-G28": measure_settings({"N": _growth}),
+}
