@@ -112,7 +112,6 @@ _PARAMETERS: Any = {
     "lines.markersize": 3.5,
     "patch.linewidth": 0.6,
     "errorbar.capsize": 0.0,
-    "figure.constrained_layout.use": True,
     "figure.dpi": 100.0,
     "savefig.dpi": 200.0,
     "savefig.bbox": None,
@@ -170,7 +169,8 @@ def save_figure(figure: Figure, path_without_suffix: str | os.PathLike[str]) -> 
     """Writes a figure as PDF and as PNG with 200 dots per inch, each complete or not at all.
 
     Files are written under a temporary name beside the final one and renamed. They hold no dates, so that
-    the same figure gives the same bytes.
+    the same figure gives the same bytes. Panels are laid out once and keep their places after that, so that
+    all formats agree.
 
     Args:
         figure: what to write; sizes in inches are those of the figure.
@@ -187,6 +187,10 @@ def save_figure(figure: Figure, path_without_suffix: str | os.PathLike[str]) -> 
     pdf = base.with_name(base.name + ".pdf")
     png = base.with_name(base.name + ".png")
     with use_style():
+        # Laying out costs as much as drawing, and matplotlib would do it again for every format. "none" in place of
+        # None would leave an engine in place that makes it draw twice.
+        figure.draw_without_rendering()
+        figure.set_layout_engine(None)
         _write(figure, pdf, "pdf", {"CreationDate": None, "ModDate": None})
         _write(figure, png, "png", {"Software": None})
     return pdf, png
