@@ -13,7 +13,17 @@ __all__ = ["CaseRecord", "Machine", "RuleCost", "case_record", "machines", "rule
 
 # Rules beside the one that runs cases, by the name of their benchmark file.
 _RULES = {"summarise": "summarise", "figures": "draw", "claims": "check_claims", "report": "write_report"}
-_MACHINE = ("processor", "platform", "device", "python", "threads", "jax_settings", "packages")
+_MACHINE = (
+    "processor",
+    "n_cores",
+    "memory_gib",
+    "platform",
+    "device",
+    "python",
+    "threads",
+    "jax_settings",
+    "packages",
+)
 
 
 class CaseRecord(NamedTuple):

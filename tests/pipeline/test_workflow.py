@@ -66,8 +66,9 @@ def test_a_result_says_what_produced_it(smoke: Project) -> None:
     attributes = xr.open_datatree(path, engine="h5netcdf").attrs
     for name in ("settings", "numbers", "code", "seed", "git_commit", "packages", "device", "threads"):
         assert attributes[name] != "", name
-    for name in ("compile_s", "run_s", "wall_s", "peak_memory_mib"):
+    for name in ("compile_s", "run_s", "wall_s", "peak_memory_mib", "memory_gib"):
         assert float(attributes[name]) >= 0
+    assert int(attributes["n_cores"]) >= 1
     assert json.loads(attributes["settings"])["preset"] == "smoke"
 
 

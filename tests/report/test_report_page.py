@@ -125,7 +125,7 @@ def test_provenance_names_machine_versions_seed_commit_and_cost(report: Path) ->
     text = report.read_text()
     provenance = text[text.index('id="provenance"') :]
     for word in (
-        "A processor",
+        "A processor, 2 cores, 23.4 GiB",
         "jax 0.10.2",
         "20170717",
         ">dddddddd</code> with changes",

@@ -33,6 +33,8 @@ _ORIGIN = (
     "packages",
     "platform",
     "processor",
+    "n_cores",
+    "memory_gib",
     "device",
 )
 

@@ -99,7 +99,9 @@ def _origin(path: Path, about: dict[str, Any]) -> str:
         ("code", str(about["code"])),
         (
             "machine",
-            f"{about.get('processor', 'unknown')}, {about.get('device', 'unknown')}, {about.get('platform', '')}",
+            f"{about.get('processor', 'unknown')}, {about.get('n_cores', '?')} cores, "
+            f"{about.get('memory_gib', '?')} GiB, device {about.get('device', 'unknown')}, "
+            f"{about.get('platform', '')}",
         ),
         ("versions", ", ".join(f"{name} {version}" for name, version in packages.items())),
     ]

@@ -34,7 +34,9 @@ def describe_environment(root: Path) -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "processor": _processor(),
-        "device": f"{jax.devices()[0].platform}: {jax.devices()[0].device_kind}",
+        "n_cores": _n_cores(),
+        "memory_gib": round(_memory_gib(), 1),
+        "device": _device(jax.devices()[0]),
         "threads": {
             name: os.environ.get(name, "unset")
             for name in ("NPROC", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
@@ -66,6 +68,23 @@ def _processor() -> str:
         if line.startswith("model name"):
             return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
+
+
+def _n_cores() -> int:
+    # Those that this process may use: a cluster or a container gives fewer than the machine has.
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _memory_gib() -> float:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+
+
+def _device(device: Any) -> str:
+    # A processor has no kind of its own beside "cpu"; `processor` names it.
+    kind = str(device.device_kind)
+    return kind if kind == device.platform else f"{device.platform}: {kind}"
 
 
 def _git(root: Path, *words: str) -> str:
