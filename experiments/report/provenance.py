@@ -3,7 +3,7 @@
 import csv
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,16 +34,12 @@ class CaseRecord(NamedTuple):
         case: name of the case.
         path: result file, relative to the root of the project.
         attributes: attributes of the file, containers unpacked; empty where there is no file.
-        cpu_s: CPU time of its job, seconds; NaN where it was not recorded.
-        peak_mib: largest memory of its job, MiB; NaN where it was not recorded.
     """
 
     study: str
     case: str
     path: str
     attributes: dict[str, Any]
-    cpu_s: float
-    peak_mib: float
 
     def seconds(self, name: str) -> float:
         """An attribute that is a time or a size; NaN where it is missing."""
@@ -69,28 +65,20 @@ class RuleCost(NamedTuple):
 
 
 def case_record(study: str, case: str, preset: str, root: Path = Path()) -> CaseRecord:
-    """Reads the provenance of a case from its result file and from the record of its job.
+    """Reads the provenance of a case from its result file.
 
     Args:
         study: name of the study.
         case: name of the case.
         preset: preset of the case.
-        root: folder that holds `results/` and `logs/`.
+        root: folder that holds `results/`.
     """
     path = Path("results") / preset / study / f"{case}.nc"
     attributes: dict[str, Any] = {}
     if (root / path).is_file():
         with xr.open_dataset(root / path, engine="h5netcdf") as top:
             attributes = {str(k): _plain(v) for k, v in top.attrs.items()}
-    job = _benchmark(root / "logs" / preset / study / f"{case}.benchmark.tsv")
-    return CaseRecord(
-        study,
-        case,
-        str(path),
-        attributes,
-        job.get("cpu_time", float("nan")),
-        job.get("max_rss", float("nan")),
-    )
+    return CaseRecord(study, case, str(path), attributes)
 
 
 def machines(records: Sequence[CaseRecord]) -> list[Machine]:
@@ -103,22 +91,32 @@ def machines(records: Sequence[CaseRecord]) -> list[Machine]:
     return [Machine(json.loads(text), count) for text, count in counts.most_common()]
 
 
-def rule_costs(preset: str, studies: Sequence[str], root: Path = Path()) -> list[RuleCost]:
+def rule_costs(
+    preset: str, records: Mapping[str, Sequence[CaseRecord]], root: Path = Path()
+) -> list[RuleCost]:
     """Time and memory of the jobs of every rule, from the records that Snakemake keeps.
+
+    CPU time and memory of cases are those that their result files state, where there are any: Snakemake looks at a
+    long job every half minute only.
 
     Args:
         preset: preset of the jobs.
-        studies: names of the studies.
+        records: provenance of the cases of each study.
         root: folder that holds `logs/`.
     """
     out = []
-    for study in studies:
-        jobs: dict[str, list[dict[str, float]]] = {}
+    for study, cases in records.items():
+        stated = {record.case: record for record in cases}
+        jobs: dict[str, list[tuple[float, float, float]]] = {}
         for path in sorted((root / "logs" / preset / study).glob("*.benchmark.tsv")):
-            rule = _RULES.get(path.name.removesuffix(".benchmark.tsv"), "run_case")
-            jobs.setdefault(rule, []).append(_benchmark(path))
+            name, job = path.name.removesuffix(".benchmark.tsv"), _benchmark(path)
+            cpu_s, peak_mib = job.get("cpu_time", 0.0), job.get("max_rss", 0.0)
+            if name in stated:
+                own = stated[name].attributes
+                cpu_s, peak_mib = own.get("cpu_s", cpu_s), own.get("peak_memory_mib", peak_mib)
+            jobs.setdefault(_RULES.get(name, "run_case"), []).append((job.get("s", 0.0), cpu_s, peak_mib))
         for rule, found in sorted(jobs.items(), key=lambda item: item[0] != "run_case"):
-            wall, cpu, memory = ([job.get(key, 0.0) for job in found] for key in ("s", "cpu_time", "max_rss"))
+            wall, cpu, memory = zip(*found, strict=True)
             out.append(RuleCost(study, rule, len(found), sum(wall), sum(cpu), max(memory)))
     return out
 

@@ -44,7 +44,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_table(results / "summary.parquet", pd.DataFrame(rows, columns=columns))
     logs = root / "logs" / "quick" / STUDY
     logs.mkdir(parents=True)
-    names, job = "s\th:m:s\tmax_rss\tcpu_time", "14.0\t0:00:14\t672.0\t12.8"
+    names, job = "s\th:m:s\tmax_rss\tcpu_time", "14.0\t0:00:14\t672.0\t9.9"
     (logs / "nuts.benchmark.tsv").write_text(f"{names}\n{job}\n")
     (logs / "claims.benchmark.tsv").write_text(f"{names}\n0.4\t0:00:00\t-\t-\n")
     out = root / "results" / "quick" / "report.html"
@@ -100,6 +100,7 @@ def _result(path: Path) -> None:
         "wall_s": 13.2,
         "compile_s": 6.0,
         "run_s": 5.2,
+        "cpu_s": 12.8,
         "peak_memory_mib": 809.0,
     }
     write_result(path, {"statistics": xr.Dataset({"log_evidence": -1081.0})}, attributes)

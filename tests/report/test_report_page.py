@@ -131,7 +131,7 @@ def test_provenance_names_machine_versions_seed_commit_and_cost(report: Path) ->
         ">dddddddd</code> with changes",
         "CPU time (s)",
         ">12.8<",
-        ">672<",
+        ">809<",
     ):
         assert word in provenance, word
     assert "check_<wbr>claims" in provenance

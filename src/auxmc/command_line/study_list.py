@@ -1,6 +1,5 @@
 """Studies and cases of a checkout of the project, with their cost."""
 
-import csv
 import importlib
 import math
 import re
@@ -8,6 +7,8 @@ import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+import xarray as xr
 
 from auxmc.command_line.columns import columns
 from auxmc.command_line.errors import CommandError
@@ -98,9 +99,8 @@ def list_cases(study: str, preset: str) -> str:
     rows = [("case", "result", "CPU time", "memory", "settings")]
     for case in cases:
         result = known.ROOT / "results" / preset / study / f"{case.name}.nc"
-        log = known.ROOT / "logs" / preset / study / f"{case.name}.benchmark.tsv"
         chosen = " ".join(word for word in case.overrides if not word.startswith("preset="))
-        rows.append((case.name, "done" if result.is_file() else "missing", *_taken(log), chosen))
+        rows.append((case.name, "done" if result.is_file() else "missing", *_taken(result), chosen))
     return "\n".join(
         [
             f"{found.title} ({study}), preset {preset}",
@@ -131,13 +131,9 @@ def _number_of_cases(known: ModuleType, study: Any, preset: str) -> int:
     return sum(math.prod(len(values) for values in axis) for axis in axes)
 
 
-def _taken(log: Path) -> tuple[str, str]:
-    if not log.is_file():
+def _taken(result: Path) -> tuple[str, str]:
+    if not result.is_file():
         return "", ""
-    with open(log, newline="") as file:
-        job = next(csv.DictReader(file, delimiter="\t"), {})
-    try:
-        return f"{float(job['cpu_time']):.0f} s", f"{float(job['max_rss']):.0f} MiB"
-    except (KeyError, ValueError):
-        # Jobs that are too short to be measured have no numbers.
-        return "", ""
+    with xr.open_dataset(result, engine="h5netcdf") as top:
+        cpu_s, peak_mib = (top.attrs.get(name) for name in ("cpu_s", "peak_memory_mib"))
+    return "" if cpu_s is None else f"{cpu_s:.0f} s", "" if peak_mib is None else f"{peak_mib:.0f} MiB"

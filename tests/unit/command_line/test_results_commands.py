@@ -58,6 +58,7 @@ def made_up(
         "wall_s": 13.2,
         "compile_s": 6.0,
         "run_s": 5.2,
+        "cpu_s": 12.8,
         "peak_memory_mib": 809.0,
     }
     write_result(path, groups, attributes)
@@ -95,6 +96,18 @@ def test_list_of_a_study_names_its_cases(
     for case in load_study("radon").cases("smoke"):
         assert case.name in text
     assert "method=nuts" in text
+
+
+def test_list_of_a_study_says_what_finished_cases_took(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(catalogue, "ROOT", tmp_path)
+    made_up(tmp_path / "results" / "smoke" / "radon" / "nuts.nc")
+    assert run("list", "radon", "--preset", "smoke") == 0
+    lines = {line.split()[0]: line.split() for line in capsys.readouterr().out.splitlines() if line}
+    assert lines["nuts"][1:6] == ["done", "13", "s", "809", "MiB"]
+    assert lines["ais"][1] == "missing"
 
 
 @pytest.mark.parametrize(
