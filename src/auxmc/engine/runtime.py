@@ -59,7 +59,7 @@ def configure(hardware: str = "cpu", compilation_cache: Path | None = None) -> s
         folder = compilation_cache / f"{importlib.metadata.version('jaxlib')}-{_processor_hash()}"
         folder.mkdir(parents=True, exist_ok=True)
         jax.config.update("jax_compilation_cache_dir", str(folder))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     device = jax.default_backend()
     if hardware == "gpu" and device != "gpu":
         raise HardwareError(
