@@ -164,19 +164,23 @@
   };
   addEventListener("hashchange", () => route(false));
 
-  // Figures fit the width; one can be drawn larger and moved about.
-  const enlarge = (figure) => {
-    const sheet = figure.querySelector(".sheet");
-    const button = figure.querySelector(".enlarge");
-    const isLarge = sheet.classList.toggle("large");
-    button.setAttribute("aria-pressed", String(isLarge));
-    if (isLarge) sheet.setAttribute("tabindex", "0");
-    else sheet.removeAttribute("tabindex");
+  // Figures fit the width of the text; one is shown as large as the window lets it, on a phone larger, to be moved about.
+  const dialog = field("enlarged");
+  const large = dialog.querySelector("div").appendChild(new Image());
+  const enlarge = (image) => {
+    large.src = image.src;
+    large.alt = image.alt;
+    large.style.setProperty("--ratio", image.getAttribute("width") / image.getAttribute("height"));
+    dialog.setAttribute("aria-label", `${image.closest(".sheet").getAttribute("aria-label")}, enlarged`);
+    dialog.showModal();
+    large.parentElement.scrollTo(0, 0);
   };
   for (const figure of document.querySelectorAll("figure:has(.enlarge)")) {
-    figure.querySelector(".enlarge").addEventListener("click", () => enlarge(figure));
-    figure.querySelector(".sheet img").addEventListener("click", () => enlarge(figure));
+    const image = figure.querySelector(".sheet img");
+    for (const part of [image, figure.querySelector(".enlarge")]) part.addEventListener("click", () => enlarge(image));
   }
+  // A click beside the figure closes it, as Escape does.
+  dialog.addEventListener("click", (event) => { if (event.target === dialog || event.target === large) dialog.close(); });
 
   // On paper nothing can be opened.
   let opened = [];

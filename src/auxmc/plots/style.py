@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 import matplotlib
+import numpy as np
 from cycler import cycler
 from matplotlib.figure import Figure
 
@@ -27,6 +28,10 @@ __all__ = [
 
 COLUMN_WIDTH_IN = 3.4
 PAGE_WIDTH_IN = 7.0
+
+# Panels of a fixed shape need two or three passes until titles and labels have their room.
+_LAYOUT_PASSES = 4
+_SETTLED = 1e-3
 
 # Colours of the published figures; that of a method which they do not colour is Okabe and Ito's sky blue.
 METHOD_COLOURS = MappingProxyType(
@@ -187,13 +192,23 @@ def save_figure(figure: Figure, path_without_suffix: str | os.PathLike[str]) -> 
     pdf = base.with_name(base.name + ".pdf")
     png = base.with_name(base.name + ".png")
     with use_style():
-        # Laying out costs as much as drawing, and matplotlib would do it again for every format. "none" in place of
-        # None would leave an engine in place that makes it draw twice.
-        figure.draw_without_rendering()
-        figure.set_layout_engine(None)
+        _lay_out(figure)
         _write(figure, pdf, "pdf", {"CreationDate": None, "ModDate": None})
         _write(figure, png, "png", {"Software": None})
     return pdf, png
+
+
+def _lay_out(figure: Figure) -> None:
+    # Laying out costs as much as drawing, and matplotlib would do it again for every format.
+    before: list[Any] = []
+    for _ in range(_LAYOUT_PASSES):
+        figure.draw_without_rendering()
+        places = [axis.get_position().bounds for axis in figure.axes]
+        if before and np.allclose(before, places, rtol=0.0, atol=_SETTLED):
+            break
+        before = places
+    # "none" in place of None would leave an engine in place that makes matplotlib draw twice.
+    figure.set_layout_engine(None)
 
 
 def _write(figure: Figure, path: Path, file_format: str, metadata: dict[str, Any]) -> None:

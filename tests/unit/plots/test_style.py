@@ -84,3 +84,17 @@ def test_failed_write_leaves_the_old_file_and_no_temporary_one(tmp_path: Path, m
         save_figure(small_figure(), tmp_path / "figure")
     assert pdf.read_bytes() == before
     assert sorted(tmp_path.iterdir()) == [pdf, png]
+
+
+def test_titles_of_panels_of_a_fixed_shape_stay_inside_the_figure(tmp_path: Path) -> None:
+    with use_style():
+        figure = Figure(figsize=(7.0, 4.3), layout="constrained")
+        for axis in figure.subplots(1, 2, sharey=True):
+            axis.set_aspect("equal")
+            axis.set_title("a title")
+            axis.set_xlabel("$x_1$\nfirst line\nsecond line\nthird line")
+        save_figure(figure, tmp_path / "figure")
+        figure.draw_without_rendering()
+        for axis in figure.axes:
+            assert axis.title.get_window_extent().y1 <= figure.bbox.y1
+            assert axis.xaxis.label.get_window_extent().y0 >= figure.bbox.y0
