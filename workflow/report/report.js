@@ -23,7 +23,8 @@
     const after = panel ? ` ?${panel}(?![a-z\\d])` : /\d$/.test(word) ? "(?!\\d|\\.\\d)" : "";
     return new RegExp(before + number.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") + after);
   };
-  const patternsOf = (query) => normalise(query).replace(/(\d\.\d+) ([a-z])(?= |$)/g, "$1$2").split(" ").filter(Boolean).map(patternOf);
+  const LITTLE = new Set(["a", "an", "and", "for", "in", "of", "on", "or", "the", "to", "with"]);
+  const patternsOf = (query) => normalise(query).replace(/(\d\.\d+) ([a-z])(?= |$)/g, "$1$2").split(" ").filter((word) => word && !LITTLE.has(word)).map(patternOf);
   const fitsAll = (patterns, text) => patterns.every((pattern) => pattern.test(text));
   const texts = new Map();
   const textOf = (element, about) => {

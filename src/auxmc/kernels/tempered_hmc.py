@@ -147,7 +147,7 @@ def gibbs_continuous_tempering(
     integrator: str = "drift_kick_drift",
     dtype: Any = jnp.float64,
 ) -> Kernel:
-    """Samples position and inverse temperature in turn: Hamiltonian Monte Carlo, then an exact conditional draw.
+    """Samples in turn the position by Hamiltonian Monte Carlo and the inverse temperature by an exact Gibbs update.
 
     Args:
         bridge: target and base.

@@ -55,7 +55,9 @@ def log_base_weight(delta: ArrayLike) -> Array:
 
 
 def draw_inverse_temperature(uniform: ArrayLike, delta: ArrayLike) -> Array:
-    """Draws from the law with density proportional to exp(-b delta) on [0, 1], by inverting its distribution.
+    """Gibbs update of the inverse temperature b: draws from the density proportional to exp(-b delta) on [0, 1].
+
+    The distribution function is inverted.
 
     Args:
         uniform: uniform numbers in [0, 1), of the shape and precision of delta.
