@@ -10,6 +10,7 @@ from auxmc.engine.claims import Measurement
 from auxmc.engine.lookup import MissingData
 from auxmc.models.boltzmann_data import N_SYSTEMS
 from experiments.boltzmann.lookup import (
+    CURVE_METHODS,
     ERROR_LABELS,
     METHOD_LABELS,
     Averages,
@@ -25,8 +26,6 @@ from experiments.boltzmann.lookup import (
 from experiments.boltzmann.published import FIGURE_ANNEALED, FIGURE_CURVES
 
 __all__ = ["MEASURE"]
-
-_CURVES = ("st", "gibbs_ct", "ct_hmc")
 
 
 def _curve_value(method: str, error: str, n_samples: int) -> TablesMeasure:
@@ -94,7 +93,7 @@ def _nearest_pooling(summary: pd.DataFrame, curves: pd.DataFrame) -> Measurement
     def distance(pooling: str, repeats: NDArray[np.intp]) -> float:
         logs = []
         for error in ERROR_LABELS:
-            for method in _CURVES:
+            for method in CURVE_METHODS:
                 found = running_errors(curves, method, error, pooling)
                 for n_samples, value in FIGURE_CURVES[error][method][:2]:
                     ours = found.values[at_samples(found, n_samples)][:, repeats].mean()
@@ -130,7 +129,9 @@ def _band_ratio(summary: pd.DataFrame, curves: pd.DataFrame) -> Measurement:
 def _drawn_curves(curves: pd.DataFrame) -> dict[tuple[str, str], Averages]:
     """The nine curves of the figure, by method and error."""
     return {
-        (method, error): running_errors(curves, method, error) for method in _CURVES for error in ERROR_LABELS
+        (method, error): running_errors(curves, method, error)
+        for method in CURVE_METHODS
+        for error in ERROR_LABELS
     }
 
 
@@ -151,7 +152,7 @@ MEASURE = {
         {
             f"{ERROR_LABELS[error]}, {METHOD_LABELS[method]}, {n} samples": _curve_value(method, error, n)
             for error in ERROR_LABELS
-            for method in _CURVES
+            for method in CURVE_METHODS
             for n, _ in FIGURE_CURVES[error][method]
         }
     ),

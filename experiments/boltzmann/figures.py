@@ -11,6 +11,7 @@ from auxmc.engine.lookup import MissingData, rows_of
 from auxmc.plots.panels import band_curve, missing_panel, preset_note
 from auxmc.plots.style import CYCLE, METHOD_COLOURS, PAGE_WIDTH_IN
 from experiments.boltzmann.lookup import (
+    CURVE_METHODS,
     ERROR_LABELS,
     METHOD_LABELS,
     annealed_errors,
@@ -43,7 +44,6 @@ _COSTS = {
     "gradients_per_repeat": "gradient evaluations a repeat",
     "seconds_per_repeat": "run time a repeat (s)",
 }
-_CURVE_METHODS = ("st", "gibbs_ct", "ct_hmc")
 _BAND = 3.0
 
 
@@ -154,12 +154,12 @@ def _error_panel(axis: Axes, summary: pd.DataFrame, curves: pd.DataFrame, error:
 def _poolings(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """The same chains in three poolings, with the published values."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 6.0), layout="constrained")
-    grid = figure.subplots(len(ERROR_LABELS), len(_CURVE_METHODS), sharex="col", sharey="row")
+    grid = figure.subplots(len(ERROR_LABELS), len(CURVE_METHODS), sharex="col", sharey="row")
     for row, error in zip(grid, ERROR_LABELS, strict=True):
-        for axis, method in zip(row, _CURVE_METHODS, strict=True):
+        for axis, method in zip(row, CURVE_METHODS, strict=True):
             _pooling_panel(axis, curves, method, error)
         row[0].set_ylabel(f"relative error, {ERROR_LABELS[error]}")
-    for axis, method in zip(grid[0], _CURVE_METHODS, strict=True):
+    for axis, method in zip(grid[0], CURVE_METHODS, strict=True):
         axis.set_title(METHOD_LABELS[method])
     for axis in grid[-1]:
         axis.set_xlabel("samples of each chain")

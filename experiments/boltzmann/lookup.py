@@ -12,6 +12,7 @@ from auxmc.engine.claims import Measurement
 from auxmc.engine.lookup import MissingData, rows_of
 
 __all__ = [
+    "CURVE_METHODS",
     "ERROR_LABELS",
     "METHOD_LABELS",
     "Averages",
@@ -43,6 +44,9 @@ METHOD_LABELS = {
     "ais_10": "AIS, 10 steps",
     "ais_20": "AIS, 20 steps",
 }
+CURVE_METHODS = ("st", "gibbs_ct", "ct_hmc")
+"""Methods with a curve in figure 5.2."""
+
 ERROR_LABELS = {"log_z": "log normaliser", "mean": "mean", "covariance": "covariance"}
 
 _PUBLISHED_UNITS = 30
