@@ -30,7 +30,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $@
 
 reproduce: $(STAMP)
-	@$(RUN)/python -m experiments.reproduce $(PRESET) --cores $(CORES)
+	@$(RUN)/python -m auxmc_pipeline.steps.reproduce $(PRESET) --cores $(CORES)
 
 test: check
 	$(RUN)/python -m pytest

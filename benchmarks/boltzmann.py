@@ -24,7 +24,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from auxmc.engine.runtime import configure
+from auxmc.driver.runtime import configure
 
 configure("cpu")  # before JAX is imported, as a run of a study does
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for the studies' own code
@@ -36,14 +36,14 @@ import numpy as np
 from jax import Array
 
 from auxmc.diagnostics.log_evidence import weighted_moments
-from auxmc.engine.config import CaseSettings
-from auxmc.models.boltzmann import RelaxedMoments
+from auxmc_pipeline.settings import CaseSettings
+from auxmc.models.boltzmann.model import RelaxedMoments
 from auxmc.models.bridge import Bridge
 from experiments.boltzmann.measures import annealed_errors, base_errors, chain_statistics
 from experiments.boltzmann.problem import Problem, build_problem
 from experiments.boltzmann.programs import annealed_sampler, chain_sampler
 from experiments.boltzmann.settings import MethodSettings, method_settings
-from experiments.catalogue import load_study
+from auxmc_pipeline.catalogue import load_study
 
 __all__ = ["main"]
 

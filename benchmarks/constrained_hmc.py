@@ -25,7 +25,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from auxmc.engine.runtime import configure
+from auxmc.driver.runtime import configure
 
 configure("cpu")  # before JAX is imported, as a run of a study does
 
@@ -35,11 +35,13 @@ import numpy as np
 from jax import Array
 
 from auxmc.diagnostics.summary import bulk_ess
-from auxmc.kernels.constrained_hmc import constrained_hmc
-from auxmc.kernels.manifold_projection import ProjectionSettings
-from auxmc.models import generalised_lambda, generalised_lambda_fibre, lotka_volterra
+from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
+from auxmc.kernels.manifold.projection import ProjectionSettings
+from auxmc.models.generalised_lambda import fibre as generalised_lambda_fibre
+from auxmc.models.generalised_lambda import model as generalised_lambda
+from auxmc.models.lotka_volterra import model as lotka_volterra
 from auxmc.models.conditioned import ConditionedModel
-from auxmc.models.lotka_volterra_conditioning import conditioned_model as condition_lotka_volterra
+from auxmc.models.lotka_volterra.conditioning import conditioned_model as condition_lotka_volterra
 
 __all__ = ["main"]
 

@@ -29,7 +29,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from auxmc.engine.runtime import configure
+from auxmc.driver.runtime import configure
 
 configure("cpu")  # before JAX is imported, as a run of a study does
 
@@ -38,11 +38,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.engine.blocks import Sampler, sample
-from auxmc.engine.progress import Progress
-from auxmc.kernels.pseudo_marginal import method_kernel
+from auxmc.driver.blocks import Sampler, sample
+from auxmc.driver.progress import Progress
+from auxmc.kernels.pseudo_marginal.updates import method_kernel
 from auxmc.models.estimator import Estimator
-from auxmc.models.gaussian_latent import (
+from auxmc.models.gaussian.latent import (
     GaussianLatentModel,
     estimator,
     gaussian_latent_model,

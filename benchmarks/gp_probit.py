@@ -7,7 +7,7 @@ iteration, factorisations, N importance samples) and an estimate with new auxili
 
 * textbook: the same model compiled with JAX, each formula as printed: dense covariance of the approximation,
   its Cholesky factor, `jnp.linalg.cholesky`, `jax.scipy.special.log_ndtr`, one latent value a row;
-* rows: `auxmc.models.gp_probit` with one latent value a row;
+* rows: `auxmc.models.regression.gp_probit` with one latent value a row;
 * collapsed: the same with one latent value for each distinct row, which the studies use.
 
 Repetitions of the programs are interleaved, so that a disturbance of the machine falls on all of them. CPU
@@ -27,7 +27,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from auxmc.engine.runtime import configure
+from auxmc.driver.runtime import configure
 
 configure("cpu")  # before JAX is imported, as a run of a study does
 
@@ -38,7 +38,13 @@ from jax import Array
 from jax.scipy.linalg import cho_solve, solve_triangular
 from jax.scipy.special import log_ndtr, logsumexp
 
-from auxmc.models.gp_probit import GPProbitModel, estimator, gp_probit_model, load_biopsy, standardise
+from auxmc.models.regression.gp_probit import (
+    GPProbitModel,
+    estimator,
+    gp_probit_model,
+    load_biopsy,
+    standardise,
+)
 
 __all__ = ["main", "textbook_estimate"]
 

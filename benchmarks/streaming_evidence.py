@@ -36,7 +36,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from auxmc.engine.runtime import configure
+from auxmc.driver.runtime import configure
 
 configure("cpu")  # before JAX is imported, as a run of a study does
 

@@ -26,7 +26,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from auxmc.engine.runtime import configure
+from auxmc.driver.runtime import configure
 
 configure("cpu")  # before JAX is imported, as a run of a study does
 
@@ -36,12 +36,12 @@ import numpy as np
 import pandas as pd
 
 from auxmc.data.simulated_streams import blocks
-from auxmc.engine.checkpoint import Checkpoint
-from auxmc.engine.provenance import peak_memory_mib
-from auxmc.engine.seeds import stream as stream_key
-from auxmc.engine.streaming import run_stream
-from auxmc.kernels.running_laplace import running_laplace
-from auxmc.kernels.streaming import (
+from auxmc.driver.checkpoint import Checkpoint
+from auxmc.driver.provenance import peak_memory_mib
+from auxmc.driver.seeds import stream as stream_key
+from auxmc.driver.streams import run_stream
+from auxmc.kernels.streams.running_laplace import running_laplace
+from auxmc.kernels.streams.published_estimators import (
     ESTIMATORS,
     Chunk,
     ChunkRecord,
@@ -51,7 +51,7 @@ from auxmc.kernels.streaming import (
     StreamState,
     stream_evidence,
 )
-from auxmc.models.linear_regression import PrefixEvidence, extend_evidence, linear_regression
+from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
 
 __all__ = ["main"]
 

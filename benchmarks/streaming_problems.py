@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from auxmc.approximations.laplace_evidence import laplace_evidence, prior_starts
 from auxmc.data.simulated_streams import rows
-from auxmc.models.gaussian_mixture import gaussian_mixture
-from auxmc.models.linear_regression import PrefixEvidence, extend_evidence, linear_regression
+from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
+from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
 from auxmc.models.row_model import RowModel
-from auxmc.models.softmax_regression import softmax_regression
+from auxmc.models.regression.softmax_regression import softmax_regression
 from auxmc.numerics.row_blocks import row_total
 
 __all__ = [

@@ -20,11 +20,11 @@ from streaming_problems import (
 )
 
 from auxmc.diagnostics.nested_evidence import nested_evidence
-from auxmc.engine.streaming import ChunkSizes, StreamRun, run_stream
-from auxmc.kernels.data_tempering import TemperedSettings, tempered_by_data
-from auxmc.kernels.nested_sampling import NestedSettings, nested_sampling
-from auxmc.kernels.running_laplace import running_laplace
-from auxmc.kernels.streaming import Stream, StreamSettings, stream_evidence
+from auxmc.driver.streams import ChunkSizes, StreamRun, run_stream
+from auxmc.kernels.streams.growing_data import TemperedSettings, tempered_by_data
+from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
+from auxmc.kernels.streams.running_laplace import running_laplace
+from auxmc.kernels.streams.published_estimators import Stream, StreamSettings, stream_evidence
 
 __all__ = ["PROGRAMS"]
 

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from auxmc.engine.runtime import configure, limit_threads
+from auxmc.driver.runtime import configure, limit_threads
 
 limit_threads()
 configure("cpu")  # before JAX is imported, as a run of a study does
@@ -29,14 +29,21 @@ import jax.numpy as jnp
 from jax import Array
 
 from auxmc.data.simulated_streams import blocks, rows
-from auxmc.engine.streaming import ChunkSizes, growing_chunks, run_stream
-from auxmc.kernels.running_laplace import running_laplace
-from auxmc.kernels.stochastic_gradient_moves import stochastic_gradient_moves
-from auxmc.kernels.streaming import Chunk, PastRows, Stream, StreamSettings, Target, stream_evidence
-from auxmc.models.gaussian_mixture import gaussian_mixture
-from auxmc.models.linear_regression import PrefixEvidence, extend_evidence, linear_regression
+from auxmc.driver.streams import ChunkSizes, growing_chunks, run_stream
+from auxmc.kernels.streams.running_laplace import running_laplace
+from auxmc.kernels.streams.stochastic_gradient_moves import stochastic_gradient_moves
+from auxmc.kernels.streams.published_estimators import (
+    Chunk,
+    PastRows,
+    Stream,
+    StreamSettings,
+    Target,
+    stream_evidence,
+)
+from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
+from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
 from auxmc.models.row_model import RowModel
-from auxmc.models.softmax_regression import softmax_regression
+from auxmc.models.regression.softmax_regression import softmax_regression
 
 __all__ = ["main"]
 

@@ -31,9 +31,9 @@ from auxmc.data.body_proportions import log_length_law
 from auxmc.data.motion_clips import HEADING_SPREAD, SPREADS, Clips, mirrored, read_clips, with_heading
 from auxmc.data.skeleton import N_ANGLES
 from auxmc.data.tables import DataError
-from auxmc.engine.runtime import configure
-from auxmc.models.human_pose_kinematics import joint_positions
-from auxmc.models.human_pose_prior import decode
+from auxmc.driver.runtime import configure
+from auxmc.models.human_pose.kinematics import joint_positions
+from auxmc.models.human_pose.prior import decode
 
 DEFAULT_OUTPUT = Path(__file__).parents[1] / "src" / "auxmc" / "data"
 SEED = 20170717

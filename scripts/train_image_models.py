@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from auxmc.engine.runtime import configure
+from auxmc.driver.runtime import configure
 
 ROOT = Path(__file__).parents[1]
 # Fewer stages where there are more images, so that both take about as many steps.
@@ -31,7 +31,7 @@ def read_images(source: str, seed: int) -> np.ndarray:
     """
     from auxmc.data.digits import read_digits
     from auxmc.data.glyphs import draw_glyphs, make_skeletons
-    from auxmc.engine.seeds import generator
+    from auxmc.driver.seeds import generator
 
     if source == "digits":
         images = read_digits().images
@@ -68,9 +68,9 @@ def main() -> int:
     # Imported late: JAX must be configured before its first array.
     from auxmc.approximations.importance_weighted_training import published_stages, train
     from auxmc.data.autoencoder_weights import own_weight_file, write_autoencoder
-    from auxmc.engine.progress import Progress
-    from auxmc.engine.seeds import generator, stream
-    from auxmc.models.autoencoder import initial_autoencoder, log_importance_weights
+    from auxmc.driver.progress import Progress
+    from auxmc.driver.seeds import generator, stream
+    from auxmc.models.images.autoencoder import initial_autoencoder, log_importance_weights
 
     try:
         images = read_images(options.source, options.seed)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from auxmc.engine.runtime import configure
+from auxmc.driver.runtime import configure
 
 # Before JAX is imported. Compiled programs are kept: a second run of the tests takes about half the time.
 configure("cpu", Path(__file__).parents[1] / ".cache" / "programs_of_tests")

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from auxmc.engine.claims import Measurement
-from auxmc.engine.lookup import MissingData, rows_of
+from auxmc_pipeline.claims import Measurement
+from auxmc_pipeline.lookup import MissingData, rows_of
 from experiments.boltzmann.lookup import (
     METHOD_LABELS,
     SummaryMeasure,

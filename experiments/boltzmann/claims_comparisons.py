@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from auxmc.engine.claims import Measurement
-from auxmc.engine.lookup import MissingData
-from auxmc.models.boltzmann_data import N_SYSTEMS
+from auxmc.models.boltzmann.data import N_SYSTEMS
+from auxmc_pipeline.claims import Measurement
+from auxmc_pipeline.lookup import MissingData
 from experiments.boltzmann.lookup import (
     ERROR_LABELS,
     METHOD_LABELS,

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from auxmc.engine.claims import Measurement
-from auxmc.engine.lookup import MissingData, rows_of
-from auxmc.models.boltzmann_data import N_SYSTEMS
+from auxmc.models.boltzmann.data import N_SYSTEMS
+from auxmc_pipeline.claims import Measurement
+from auxmc_pipeline.lookup import MissingData, rows_of
 from experiments.boltzmann.lookup import SummaryMeasure, measure_summary
 
 __all__ = ["MEASURE"]

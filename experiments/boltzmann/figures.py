@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
-from auxmc.engine.lookup import MissingData, rows_of
 from auxmc.plots.panels import band_curve, missing_panel, preset_note
 from auxmc.plots.style import CYCLE, METHOD_COLOURS, PAGE_WIDTH_IN
+from auxmc_pipeline.lookup import MissingData, rows_of
 from experiments.boltzmann.lookup import (
     CURVE_METHODS,
     ERROR_LABELS,

@@ -11,7 +11,7 @@ from auxmc.diagnostics.log_evidence import (
     weighted_moments,
 )
 from auxmc.diagnostics.weighted_sums import WeightedSums, pooled, running
-from auxmc.models.boltzmann import RelaxedMoments
+from auxmc.models.boltzmann.model import RelaxedMoments
 from experiments.boltzmann.problem import Problem
 from experiments.boltzmann.programs import WEIGHTS
 from experiments.boltzmann.settings import POOLINGS

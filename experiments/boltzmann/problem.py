@@ -6,7 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auxmc.approximations.mean_field import MeanFieldFits, distinct_fits, fit_mean_field
-from auxmc.models.boltzmann import (
+from auxmc.models.boltzmann.data import (
+    BoltzmannParameters,
+    generate_parameters,
+    published_shift,
+    read_parameters,
+)
+from auxmc.models.boltzmann.enumeration import MAX_UNITS, exact_moments
+from auxmc.models.boltzmann.model import (
     LEAST_EIGENVALUE,
     Relaxation,
     RelaxedMoments,
@@ -16,13 +23,6 @@ from auxmc.models.boltzmann import (
     relaxation_bridge,
     relaxed_moments,
 )
-from auxmc.models.boltzmann_data import (
-    BoltzmannParameters,
-    generate_parameters,
-    published_shift,
-    read_parameters,
-)
-from auxmc.models.boltzmann_enumeration import MAX_UNITS, exact_moments
 from auxmc.models.bridge import Bridge
 from auxmc.numerics.diagonal_shift import smallest_diagonal_shift
 from experiments.boltzmann.settings import Settings

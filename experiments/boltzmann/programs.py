@@ -7,14 +7,18 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.engine.blocks import Sampler
-from auxmc.kernels.annealed_importance import AnnealedInfo, AnnealedState, annealed_importance_sampling
+from auxmc.driver.blocks import Sampler
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.hmc import hamiltonian_monte_carlo
-from auxmc.kernels.simulated_tempering import simulated_tempering
-from auxmc.kernels.summarised import summarised
-from auxmc.kernels.tempered_hmc import continuously_tempered_hmc, gibbs_continuous_tempering
-from auxmc.models.boltzmann import relaxation_energy
+from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.tempering.annealed_importance import (
+    AnnealedInfo,
+    AnnealedState,
+    annealed_importance_sampling,
+)
+from auxmc.kernels.tempering.block_summaries import summarised
+from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
+from auxmc.kernels.tempering.tempered_hmc import continuously_tempered_hmc, gibbs_continuous_tempering
+from auxmc.models.boltzmann.model import relaxation_energy
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import sigmoidal_schedule
 from experiments.boltzmann.problem import Problem

@@ -1,6 +1,6 @@
 # Question: how well do continuous tempering, simulated tempering and annealed importance sampling estimate normaliser
 # and moments of a density with thousands of modes? Source: PhD thesis, section 5.6.1, figures 5.1 and 5.2.
-# One case: python -m experiments.run study=boltzmann method=gibbs_ct system=3 out=x.nc
+# One case: python -m auxmc_pipeline.steps.run study=boltzmann method=gibbs_ct system=3 out=x.nc
 # Cost per preset: notes.md.
 """Runs the methods of a case on one system, or describes all systems."""
 
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from auxmc.engine.lanes import Chains, RunContext, run_chains
-from auxmc.engine.results import CaseResult
-from auxmc.engine.stopwatch import stopwatch
+from auxmc.driver.chains import Chains, RunContext, run_chains
+from auxmc.driver.results import CaseResult
+from auxmc.driver.stopwatch import stopwatch
 from experiments.boltzmann.measures import (
     ERRORS,
     annealed_errors,

@@ -4,8 +4,8 @@ import dataclasses
 import os
 
 from auxmc.data.tables import DataError
-from auxmc.engine.config import CaseSettings, SettingsError, setting
-from auxmc.models.boltzmann_data import DATA_VARIABLE, N_SYSTEMS, published_shift_file, read_parameters
+from auxmc.models.boltzmann.data import DATA_VARIABLE, N_SYSTEMS, published_shift_file, read_parameters
+from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
 __all__ = [
     "ANNEALED_METHODS",

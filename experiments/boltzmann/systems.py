@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 
 from auxmc.approximations.mean_field import VARIANTS, distinct_fits, fit_mean_field
 from auxmc.diagnostics.log_evidence import weighted_moments
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.progress import Progress
-from auxmc.engine.seeds import generator
-from auxmc.models.boltzmann import mixture_moments, relaxed_moments, relaxed_samples
-from auxmc.models.boltzmann_data import (
+from auxmc.driver.chains import RunContext
+from auxmc.driver.progress import Progress
+from auxmc.driver.seeds import generator
+from auxmc.models.boltzmann.data import (
     DATA_VARIABLE,
     BoltzmannParameters,
     generate_parameters,
     random_orthogonal,
 )
-from auxmc.models.boltzmann_enumeration import exact_moments, sample_exactly, sign_table
+from auxmc.models.boltzmann.enumeration import exact_moments, sample_exactly, sign_table
+from auxmc.models.boltzmann.model import mixture_moments, relaxed_moments, relaxed_samples
 from experiments.boltzmann.problem import mean_field_starts, relaxation_of
 from experiments.boltzmann.published import FILES
 from experiments.boltzmann.settings import Settings

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from auxmc.engine.claims import Measurement, few_replicates, mean_over_replicates, measure_settings
-from auxmc.engine.lookup import MissingData, rows_of
+from auxmc_pipeline.claims import Measurement, few_replicates, mean_over_replicates, measure_settings
+from auxmc_pipeline.lookup import MissingData, rows_of
 
 __all__ = ["MEASURE"]
 

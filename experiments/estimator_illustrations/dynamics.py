@@ -10,12 +10,12 @@ import xarray as xr
 from jax import Array
 from numpy.typing import NDArray
 
-from auxmc.engine.blocks import Sampler
-from auxmc.engine.lanes import Chains, RunContext, run_chains
-from auxmc.engine.results import CaseResult
-from auxmc.engine.seeds import generator
+from auxmc.driver.blocks import Sampler
+from auxmc.driver.chains import Chains, RunContext, run_chains
+from auxmc.driver.results import CaseResult
+from auxmc.driver.seeds import generator
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.stochastic_gradient_chain import stochastic_gradient_chain
+from auxmc.kernels.streams.stochastic_gradient_chain import stochastic_gradient_chain
 from auxmc.numerics.random import standard_normal
 from experiments.estimator_illustrations.moves import autocorrelation_time, slow_direction
 from experiments.estimator_illustrations.settings import Settings

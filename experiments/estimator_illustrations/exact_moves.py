@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from auxmc.data.simulated_streams import rows
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.progress import Progress
-from auxmc.engine.results import CaseResult
-from auxmc.engine.seeds import stream
-from auxmc.engine.stopwatch import stopwatch
-from auxmc.kernels.streaming import (
+from auxmc.driver.chains import RunContext
+from auxmc.driver.progress import Progress
+from auxmc.driver.results import CaseResult
+from auxmc.driver.seeds import stream
+from auxmc.driver.stopwatch import stopwatch
+from auxmc.kernels.streams.published_estimators import (
     Chunk,
     Mover,
     PastRows,
@@ -31,7 +31,7 @@ from auxmc.kernels.streaming import (
     Target,
     stream_evidence,
 )
-from auxmc.models.linear_regression import PrefixEvidence, extend_evidence, linear_regression
+from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
 from auxmc.models.row_model import RowModel, row_model
 from auxmc.numerics.random import standard_normal
 from experiments.estimator_illustrations.settings import Settings

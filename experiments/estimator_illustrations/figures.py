@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from auxmc.engine.lookup import find, scalar
 from auxmc.plots.panels import missing_figure, preset_note
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
+from auxmc_pipeline.lookup import find, scalar
 
 __all__ = ["DRAW"]
 

@@ -5,11 +5,11 @@ import numpy as np
 import xarray as xr
 from jax import Array
 
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.results import CaseResult
-from auxmc.engine.seeds import generator
-from auxmc.engine.stopwatch import stopwatch
-from auxmc.kernels.stochastic_gradient import sghmc_step, sgld_step
+from auxmc.driver.chains import RunContext
+from auxmc.driver.results import CaseResult
+from auxmc.driver.seeds import generator
+from auxmc.driver.stopwatch import stopwatch
+from auxmc.kernels.streams.stochastic_gradient import sghmc_step, sgld_step
 from auxmc.numerics.annealing import log_effective_size
 from experiments.estimator_illustrations.settings import Settings
 from experiments.estimator_illustrations.trajectories import Bent, trajectories

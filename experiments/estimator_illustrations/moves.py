@@ -9,13 +9,13 @@ from jax import Array
 from numpy.typing import NDArray
 
 from auxmc.diagnostics.summary import bulk_ess
-from auxmc.engine.blocks import Sampler
-from auxmc.engine.lanes import Chains, RunContext, run_chains
-from auxmc.engine.results import CaseResult
-from auxmc.engine.stopwatch import stopwatch
+from auxmc.driver.blocks import Sampler
+from auxmc.driver.chains import Chains, RunContext, run_chains
+from auxmc.driver.results import CaseResult
+from auxmc.driver.stopwatch import stopwatch
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.hmc import HMCNoise, HMCState, hamiltonian_monte_carlo
-from auxmc.kernels.metropolis import random_walk_metropolis
+from auxmc.kernels.hamiltonian.hmc import HMCNoise, HMCState, hamiltonian_monte_carlo
+from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
 from experiments.estimator_illustrations.settings import Settings
 from experiments.estimator_illustrations.trajectories import correlated, trajectories
 

@@ -15,13 +15,13 @@ from scipy import stats
 
 from auxmc.data.simulated_streams import rows
 from auxmc.diagnostics.nested_evidence import nested_evidence
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.progress import Progress
-from auxmc.engine.results import CaseResult
-from auxmc.engine.seeds import generator, stream
-from auxmc.engine.stopwatch import stopwatch
-from auxmc.kernels.nested_sampling import NestedSettings, nested_sampling
-from auxmc.models.linear_regression import (
+from auxmc.driver.chains import RunContext
+from auxmc.driver.progress import Progress
+from auxmc.driver.results import CaseResult
+from auxmc.driver.seeds import generator, stream
+from auxmc.driver.stopwatch import stopwatch
+from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
+from auxmc.models.regression.linear_regression import (
     PrefixEvidence,
     extend_evidence,
     linear_regression,

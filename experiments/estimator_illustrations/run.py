@@ -1,14 +1,14 @@
 # Question: what do the kernels and the simple estimators behind streaming evidence do where everything is known?
 # Source: MSc thesis, figures 2.1, 2.2 and 3.1 to 3.3, chapters 2 and 3.
-# One case: python -m experiments.run study=estimator_illustrations design=kernels out=x.nc
+# One case: python -m auxmc_pipeline.steps.run study=estimator_illustrations design=kernels out=x.nc
 """Puts a case together from its parts."""
 
 from collections.abc import Callable, Sequence
 
 import xarray as xr
 
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.results import CaseResult
+from auxmc.driver.chains import RunContext
+from auxmc.driver.results import CaseResult
 from experiments.estimator_illustrations.dynamics import run_dynamics
 from experiments.estimator_illustrations.exact_moves import run_exact_moves
 from experiments.estimator_illustrations.identities import run_identities

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from auxmc.engine.config import CaseSettings, SettingsError, setting
+from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
 __all__ = ["BATCHABLE", "DOCUMENT", "FIGURES", "SWEEP_QUANTITIES", "TITLE", "Settings", "check", "data_files"]
 

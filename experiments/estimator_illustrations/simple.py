@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from auxmc.data.simulated_streams import rows
 from auxmc.diagnostics.simple_evidence import harmonic_mean, log_reciprocal, prior_average
-from auxmc.engine.claims import standard_error
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.results import CaseResult
-from auxmc.engine.seeds import generator
-from auxmc.engine.stopwatch import stopwatch
-from auxmc.models.gaussian_mean import GaussianMean, from_observations
+from auxmc.driver.chains import RunContext
+from auxmc.driver.results import CaseResult
+from auxmc.driver.seeds import generator
+from auxmc.driver.stopwatch import stopwatch
+from auxmc.models.gaussian.mean import GaussianMean, from_observations
+from auxmc_pipeline.claims import standard_error
 from experiments.estimator_illustrations.settings import Settings
 
 __all__ = ["ESTIMATES", "excess_probabilities", "run_simple"]

@@ -9,7 +9,7 @@ import numpy as np
 from jax import Array
 from numpy.typing import ArrayLike, NDArray
 
-from auxmc.kernels.hmc import HMCState, leapfrog
+from auxmc.kernels.hamiltonian.hmc import HMCState, leapfrog
 
 __all__ = ["Bent", "correlated", "trajectories"]
 

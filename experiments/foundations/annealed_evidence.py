@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from auxmc.diagnostics.thermodynamic_integration import thermodynamic_integration
-from auxmc.models.gaussian_mean import HUNDRED_OBSERVATIONS
-from auxmc.models.small_machines import three_units
+from auxmc.models.boltzmann.small_machines import three_units
+from auxmc.models.gaussian.mean import HUNDRED_OBSERVATIONS
 from auxmc.numerics.annealing import annealing_increment, log_effective_size
 from auxmc.numerics.perfect_annealing import limit_ladder
 from auxmc.numerics.schedules import linear_schedule

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from auxmc.engine.claims import standard_error
-from auxmc.models.scalar_mixture import ScalarMixture
+from auxmc.models.mixtures.scalar_mixture import ScalarMixture
+from auxmc_pipeline.claims import standard_error
 from experiments.foundations.topic import Measured
 
 __all__ = [

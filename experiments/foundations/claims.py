@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from auxmc.engine.claims import Measurement
-from auxmc.engine.lookup import MissingData, rows_of
+from auxmc_pipeline.claims import Measurement
+from auxmc_pipeline.lookup import MissingData, rows_of
 from experiments.foundations.run import TOPICS, topics
 from experiments.foundations.topic import Measured, Work
 

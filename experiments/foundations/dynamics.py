@@ -9,9 +9,9 @@ import numpy as np
 from jax import Array
 from scipy import integrate, optimize, special, stats
 
-from auxmc.kernels.hmc import HMCState, leapfrog
-from auxmc.kernels.persistent_hmc import PersistentNoise, PersistentState, persistent_hmc
-from auxmc.models.scalar_mixture import NARROW_LEFT
+from auxmc.kernels.hamiltonian.hmc import HMCState, leapfrog
+from auxmc.kernels.hamiltonian.persistent_hmc import PersistentNoise, PersistentState, persistent_hmc
+from auxmc.models.mixtures.scalar_mixture import NARROW_LEFT
 from experiments.foundations import dynamics_curves
 from experiments.foundations.chain_measures import FloatArray, log_uniforms, mixture_draws, mixture_mass_below
 from experiments.foundations.dynamics_curves import (

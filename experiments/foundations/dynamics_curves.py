@@ -11,8 +11,8 @@ import numpy as np
 import xarray as xr
 from jax import Array
 
-from auxmc.kernels.hmc import HMCNoise, HMCState, hamiltonian_monte_carlo, leapfrog
-from auxmc.kernels.metropolis import RandomWalkNoise, random_walk_metropolis
+from auxmc.kernels.hamiltonian.hmc import HMCNoise, HMCState, hamiltonian_monte_carlo, leapfrog
+from auxmc.kernels.metropolis.metropolis import RandomWalkNoise, random_walk_metropolis
 from experiments.foundations.chain_measures import FloatArray, correlated, log_uniforms
 from experiments.foundations.topic import Work
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtr
 
 from auxmc.diagnostics.simple_evidence import harmonic_mean, prior_average
-from auxmc.models.gaussian_mean import (
+from auxmc.models.gaussian.mean import (
     FOUR_OBSERVATIONS,
     HUNDRED_OBSERVATIONS,
     log_evidence_law,

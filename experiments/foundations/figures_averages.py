@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from auxmc.engine.lookup import find
 from auxmc.plots.panels import missing_figure
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
+from auxmc_pipeline.lookup import find
 
 __all__ = ["diverging_weights", "grid_against_draws", "importance_weights", "integration"]
 

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from auxmc.engine.lookup import find
 from auxmc.plots.panels import missing_figure
 from auxmc.plots.style import COLUMN_WIDTH_IN, CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
+from auxmc_pipeline.lookup import find
 from experiments.foundations import figures_chains_paths, figures_chains_slices
 
 __all__ = ["DRAW"]

@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from auxmc.engine.lookup import find
 from auxmc.plots.panels import missing_figure
 from auxmc.plots.style import COLUMN_WIDTH_IN, CYCLE, QUANTITY_COLOURS
+from auxmc_pipeline.lookup import find
 
 __all__ = ["DRAW"]
 

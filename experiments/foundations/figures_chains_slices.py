@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 from numpy.typing import NDArray
 
-from auxmc.engine.lookup import find
 from auxmc.plots.panels import missing_figure
 from auxmc.plots.style import COLUMN_WIDTH_IN, CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
+from auxmc_pipeline.lookup import find
 
 __all__ = ["DRAW"]
 

@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Ellipse, Rectangle
 
-from auxmc.engine.lookup import find
 from auxmc.plots.panels import missing_figure, preset_note
 from auxmc.plots.style import COLUMN_WIDTH_IN, CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
+from auxmc_pipeline.lookup import find
 
 __all__ = ["DRAW"]
 

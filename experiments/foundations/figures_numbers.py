@@ -10,9 +10,9 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from auxmc.engine.lookup import find
 from auxmc.plots.panels import missing_figure
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
+from auxmc_pipeline.lookup import find
 from experiments.foundations.figures_averages import (
     diverging_weights,
     grid_against_draws,

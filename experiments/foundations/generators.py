@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from scipy import optimize
 
 from auxmc.models.density_registry import DENSITIES
-from auxmc.models.fibre_integrals import (
+from auxmc.models.generalised_lambda.fibre_integrals import (
     fibre_integral,
     hyperbola_branches,
     hyperbola_generator,
     noisy_output_density,
 )
 from auxmc.models.input_maps import INPUT_MAPS, INPUTS
-from auxmc.models.sde_simulators import Scheme, geometric_brownian_motion, simulate_sde
+from auxmc.models.lotka_volterra.sde_simulators import Scheme, geometric_brownian_motion, simulate_sde
 from experiments.foundations.topic import Measured, Topic, Work
 
 __all__ = ["TOPIC"]

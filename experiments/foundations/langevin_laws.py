@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.kernels.hmc import HMCNoise, HMCState, hamiltonian_monte_carlo
-from auxmc.kernels.langevin import LangevinNoise, metropolis_langevin, unadjusted_langevin
+from auxmc.kernels.hamiltonian.hmc import HMCNoise, HMCState, hamiltonian_monte_carlo
+from auxmc.kernels.hamiltonian.langevin import LangevinNoise, metropolis_langevin, unadjusted_langevin
 from experiments.foundations.chain_measures import distance
 from experiments.foundations.topic import Measured, Work
 

@@ -9,9 +9,9 @@ import numpy as np
 import xarray as xr
 from scipy import stats
 
-from auxmc.kernels.gibbs import gaussian_blocks
-from auxmc.kernels.metropolis import RandomWalkNoise, random_walk_metropolis
-from auxmc.models.scalar_mixture import NARROW_LEFT
+from auxmc.kernels.metropolis.gibbs import gaussian_blocks
+from auxmc.kernels.metropolis.metropolis import RandomWalkNoise, random_walk_metropolis
+from auxmc.models.mixtures.scalar_mixture import NARROW_LEFT
 from experiments.foundations.chain_measures import correlated, log_uniforms, mixture_density
 from experiments.foundations.topic import Work
 

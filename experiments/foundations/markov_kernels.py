@@ -11,11 +11,11 @@ import numpy as np
 from jax import Array
 from scipy import integrate, optimize, special, stats
 
-from auxmc.engine.claims import standard_error
-from auxmc.kernels.gibbs import GibbsNoise, GibbsState, gaussian_blocks, gibbs, systematic_scan
-from auxmc.kernels.involution import InvolutionNoise, involution_metropolis
-from auxmc.kernels.metropolis import MetropolisState, RandomWalkNoise, random_walk_metropolis
-from auxmc.models.scalar_mixture import NARROW_LEFT
+from auxmc.kernels.metropolis.gibbs import GibbsNoise, GibbsState, gaussian_blocks, gibbs, systematic_scan
+from auxmc.kernels.metropolis.involution import InvolutionNoise, involution_metropolis
+from auxmc.kernels.metropolis.metropolis import MetropolisState, RandomWalkNoise, random_walk_metropolis
+from auxmc.models.mixtures.scalar_mixture import NARROW_LEFT
+from auxmc_pipeline.claims import standard_error
 from experiments.foundations import markov_curves
 from experiments.foundations.chain_measures import (
     FloatArray,

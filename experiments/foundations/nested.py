@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtr, ndtri
 
 from auxmc.diagnostics.nested_evidence import SHRINKAGE, log_masses, log_terms
-from auxmc.models.gaussian_mean import HUNDRED_OBSERVATIONS
-from auxmc.models.nested_oracles import expected_nested_ratio
+from auxmc.models.gaussian.mean import HUNDRED_OBSERVATIONS
+from auxmc.models.gaussian.nested_oracles import expected_nested_ratio
 from auxmc.sampling.ideal_nested_sampling import IdealNestedRuns, ideal_nested_sampling
 from experiments.foundations.sample_measures import distance_from, mean_of
 from experiments.foundations.topic import Measured, Topic, Work

@@ -9,11 +9,11 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from auxmc.kernels.coupling_from_the_past import PerfectDraw, coupling_from_the_past
-from auxmc.kernels.gibbs import GibbsNoise, GibbsState, gibbs, spin_blocks, systematic_scan
-from auxmc.models.boltzmann_data import BoltzmannParameters
-from auxmc.models.boltzmann_enumeration import exact_moments
-from auxmc.models.small_machines import five_units
+from auxmc.kernels.metropolis.coupling_from_the_past import PerfectDraw, coupling_from_the_past
+from auxmc.kernels.metropolis.gibbs import GibbsNoise, GibbsState, gibbs, spin_blocks, systematic_scan
+from auxmc.models.boltzmann.data import BoltzmannParameters
+from auxmc.models.boltzmann.enumeration import exact_moments
+from auxmc.models.boltzmann.small_machines import five_units
 from experiments.foundations.chain_measures import distance, random_keys
 from experiments.foundations.topic import Measured, Topic, Work
 

@@ -1,6 +1,6 @@
 # Question: do the algorithms, worked examples and illustrations of the background chapters do what is said of them?
 # Source: PhD thesis, chapters 1 to 5 and appendices; chapter draft; lecture slides; MSc thesis, chapters 2 and 3.
-# One case: python -m experiments.run study=foundations design=chains out=x.nc
+# One case: python -m auxmc_pipeline.steps.run study=foundations design=chains out=x.nc
 """Computes all claims and curves of one group of topics."""
 
 import importlib
@@ -9,10 +9,10 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.progress import Progress
-from auxmc.engine.results import CaseResult
-from auxmc.engine.stopwatch import stopwatch
+from auxmc.driver.chains import RunContext
+from auxmc.driver.progress import Progress
+from auxmc.driver.results import CaseResult
+from auxmc.driver.stopwatch import stopwatch
 from experiments.foundations.settings import Settings
 from experiments.foundations.topic import Measured, Topic, Work
 

@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from auxmc.diagnostics.confidence_sequence import confidence_sequence
-from auxmc.kernels.particle_filter import (
+from auxmc.kernels.streams.particle_filter import (
     SequentialRun,
     bootstrap_particle_filter,
     sequential_importance_resampling,
 )
-from auxmc.models.gaussian_mean import FOUR_OBSERVATIONS
-from auxmc.models.linear_gaussian_states import SINE_OBSERVATIONS, TWENTY_STEPS, kalman_filter
+from auxmc.models.gaussian.linear_gaussian_states import SINE_OBSERVATIONS, TWENTY_STEPS, kalman_filter
+from auxmc.models.gaussian.mean import FOUR_OBSERVATIONS
 from auxmc.numerics.random import standard_normal
 from auxmc.sampling.resampling import SCHEMES, multinomial_indices
 from experiments.foundations.sample_measures import distance_from, mean_of, quantile_of

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from auxmc.engine.config import CaseSettings, SettingsError, setting
+from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 from experiments.foundations.captions_chains import CAPTIONS as CHAINS
 from experiments.foundations.captions_evidence import CAPTIONS as EVIDENCE
 from experiments.foundations.captions_models import CAPTIONS as MODELS

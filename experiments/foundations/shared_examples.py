@@ -13,7 +13,7 @@ from jax import Array
 from numpy.typing import NDArray
 from scipy import integrate, stats
 
-from auxmc.models.scalar_mixture import OVERLAPPING
+from auxmc.models.mixtures.scalar_mixture import OVERLAPPING
 from auxmc.sampling.inverse_cdf import draw_by_inversion, exponential, normal
 from auxmc.sampling.rejection import Envelope, Proposal, rejection_proposal
 from experiments.foundations.topic import Work

@@ -11,10 +11,10 @@ import xarray as xr
 from jax import Array
 from scipy import interpolate, stats
 
-from auxmc.kernels.directed_slice import along_axes, directed_slice
-from auxmc.kernels.linear_slice import LineNoise
-from auxmc.kernels.reflective_slice import reflect
-from auxmc.models.scalar_mixture import OVERLAPPING
+from auxmc.kernels.slices.directed_slice import along_axes, directed_slice
+from auxmc.kernels.slices.linear_slice import LineNoise
+from auxmc.kernels.slices.reflective_slice import reflect
+from auxmc.models.mixtures.scalar_mixture import OVERLAPPING
 from experiments.foundations.chain_measures import (
     FloatArray,
     correlated,

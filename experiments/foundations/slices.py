@@ -10,10 +10,10 @@ import numpy as np
 from jax import Array
 from scipy import optimize, special
 
-from auxmc.engine.claims import standard_error
-from auxmc.kernels.elliptical_slice import EllipseNoise, elliptical_slice
-from auxmc.kernels.slice_core import SliceState
-from auxmc.models.scalar_mixture import OVERLAPPING
+from auxmc.kernels.slices.core import SliceState
+from auxmc.kernels.slices.elliptical_slice import EllipseNoise, elliptical_slice
+from auxmc.models.mixtures.scalar_mixture import OVERLAPPING
+from auxmc_pipeline.claims import standard_error
 from experiments.foundations import slice_curves
 from experiments.foundations.chain_measures import (
     FloatArray,

@@ -16,10 +16,10 @@ from auxmc.diagnostics.finite_chains import (
     transition_matrix,
     uniform_cells,
 )
-from auxmc.kernels.gibbs import spin_blocks
-from auxmc.models.boltzmann_enumeration import sign_table
-from auxmc.models.boltzmann_relations import log_weights
-from auxmc.models.small_machines import three_units
+from auxmc.kernels.metropolis.gibbs import spin_blocks
+from auxmc.models.boltzmann.enumeration import sign_table
+from auxmc.models.boltzmann.relations import log_weights
+from auxmc.models.boltzmann.small_machines import three_units
 from experiments.foundations.chain_measures import FloatArray
 from experiments.foundations.topic import Measured, Work
 

@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from auxmc.diagnostics.finite_chains import second_eigenvalue
-from auxmc.models.boltzmann import Relaxation, relax, relaxed_moments
-from auxmc.models.boltzmann_enumeration import exact_moments, sign_table
-from auxmc.models.boltzmann_relations import (
+from auxmc.models.boltzmann.enumeration import exact_moments, sign_table
+from auxmc.models.boltzmann.model import Relaxation, relax, relaxed_moments
+from auxmc.models.boltzmann.relations import (
     condition_on_units,
     is_single_flip_maximum,
     log_weights,
     zero_one_log_weights,
     zero_one_parameters,
 )
-from auxmc.models.restricted_boltzmann import (
+from auxmc.models.boltzmann.restricted_boltzmann import (
     contrastive_divergence,
     expected_contrastive_divergence,
     likelihood_gradient,
@@ -26,7 +26,7 @@ from auxmc.models.restricted_boltzmann import (
     log_normaliser,
     visible_transition,
 )
-from auxmc.models.small_machines import LAYER_DATA, five_units, three_by_two
+from auxmc.models.boltzmann.small_machines import LAYER_DATA, five_units, three_by_two
 from experiments.foundations.topic import Measured, Topic, Work
 
 __all__ = ["TOPIC", "relaxation_by_quadrature"]

@@ -12,9 +12,9 @@ import optax
 from jax import Array
 from scipy import linalg
 
-from auxmc.kernels.langevin import LangevinNoise, unadjusted_langevin
-from auxmc.kernels.stochastic_gradient import sghmc_step, sgld_step
-from auxmc.kernels.stochastic_gradient_chain import ChainNoise, ChainState, stochastic_gradient_chain
+from auxmc.kernels.hamiltonian.langevin import LangevinNoise, unadjusted_langevin
+from auxmc.kernels.streams.stochastic_gradient import sghmc_step, sgld_step
+from auxmc.kernels.streams.stochastic_gradient_chain import ChainNoise, ChainState, stochastic_gradient_chain
 from experiments.foundations.chain_measures import FloatArray, distance
 from experiments.foundations.topic import Measured, Topic, Work
 

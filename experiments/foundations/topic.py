@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import xarray as xr
 
-from auxmc.engine.seeds import generator, stream
+from auxmc.driver.seeds import generator, stream
 
 __all__ = ["Measured", "Topic", "Work"]
 

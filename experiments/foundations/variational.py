@@ -17,7 +17,7 @@ from auxmc.approximations.expectation_propagation import expectation_propagation
 from auxmc.approximations.gaussian_mean_field import gaussian_mean_field
 from auxmc.approximations.laplace_density import laplace_density
 from auxmc.approximations.renyi import fit_gaussian, gaussian_log_density, renyi_divergence
-from auxmc.models.scalar_mixture import NARROW_AND_BROAD
+from auxmc.models.mixtures.scalar_mixture import NARROW_AND_BROAD
 from auxmc.sampling.inverse_cdf import generalised_logistic
 from experiments.foundations.topic import Measured, Topic, Work
 

@@ -12,16 +12,16 @@ from jax import Array
 from numpy.typing import NDArray
 from scipy import optimize, stats
 
-from auxmc.engine.blocks import Sampler, sample
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.results import CaseResult
-from auxmc.engine.seeds import generator, stream
-from auxmc.engine.stopwatch import stopwatch
+from auxmc.driver.blocks import Sampler, sample
+from auxmc.driver.chains import RunContext
+from auxmc.driver.results import CaseResult
+from auxmc.driver.seeds import generator, stream
+from auxmc.driver.stopwatch import stopwatch
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.pseudo_marginal import PseudoMarginalState, pseudo_marginal_metropolis
-from auxmc.kernels.reflective_slice import reflect, reflective_slice
-from auxmc.kernels.slice_core import SliceInfo, SliceState
-from auxmc.models.gaussian_latent import GaussianLatentModel, estimator
+from auxmc.kernels.pseudo_marginal.updates import PseudoMarginalState, pseudo_marginal_metropolis
+from auxmc.kernels.slices.core import SliceInfo, SliceState
+from auxmc.kernels.slices.reflective_slice import reflect, reflective_slice
+from auxmc.models.gaussian.latent import GaussianLatentModel, estimator
 
 __all__ = ["TheoryConstants", "estimator_noise", "exactness_checks", "theory_constants"]
 

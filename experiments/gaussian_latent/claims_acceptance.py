@@ -7,8 +7,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from auxmc.engine.claims import Measurement, measure_settings
-from auxmc.engine.lookup import MissingData, rows_of
+from auxmc_pipeline.claims import Measurement, measure_settings
+from auxmc_pipeline.lookup import MissingData, rows_of
 from experiments.gaussian_latent.comparisons import (
     Curve,
     Measure,

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pandas as pd
 
-from auxmc.engine.claims import Measurement, mean_over_replicates, measure_settings
-from auxmc.engine.lookup import rows_of
+from auxmc_pipeline.claims import Measurement, mean_over_replicates, measure_settings
+from auxmc_pipeline.lookup import rows_of
 from experiments.gaussian_latent.comparisons import Measure, by_size
 from experiments.gaussian_latent.selection import Where, long_chains, scalar_of
 

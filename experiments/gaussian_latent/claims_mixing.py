@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from auxmc.engine.claims import Measurement, mean_over_replicates, measure_settings
-from auxmc.engine.lookup import rows_of
+from auxmc_pipeline.claims import Measurement, mean_over_replicates, measure_settings
+from auxmc_pipeline.lookup import rows_of
 from experiments.gaussian_latent.comparisons import Measure, by_size, ratio
 from experiments.gaussian_latent.selection import grid_of, long_chains
 

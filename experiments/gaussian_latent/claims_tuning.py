@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pandas as pd
 
-from auxmc.engine.claims import Measurement, measure_settings
-from auxmc.engine.lookup import MissingData
+from auxmc_pipeline.claims import Measurement, measure_settings
+from auxmc_pipeline.lookup import MissingData
 from experiments.gaussian_latent.comparisons import Curve, Measure, by_size, mean_at, statistic_of_means
 from experiments.gaussian_latent.selection import TARGET_ACCEPT, grid_of, smoothed
 

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from auxmc.engine.claims import Measurement
-from auxmc.engine.lookup import MissingData
+from auxmc_pipeline.claims import Measurement
+from auxmc_pipeline.lookup import MissingData
 from experiments.gaussian_latent.selection import SIZES, Grid, bootstrap_error, grid_of
 
 __all__ = [

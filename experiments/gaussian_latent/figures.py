@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, FancyArrowPatch, Patch, Rectangle
 
-from auxmc.engine.lookup import MissingData, rows_of
 from auxmc.plots.panels import (
     band_curve,
     efficiency_panel,
@@ -20,6 +19,7 @@ from auxmc.plots.panels import (
     trace_panel,
 )
 from auxmc.plots.style import METHOD_COLOURS, PAGE_WIDTH_IN, QUANTITY_COLOURS, readable
+from auxmc_pipeline.lookup import MissingData, rows_of
 from experiments.gaussian_latent.selection import (
     BEST_STEP,
     SIZES,

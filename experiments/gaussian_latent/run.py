@@ -1,6 +1,6 @@
 # Question: how do auxiliary pseudo-marginal updates compare with pseudo-marginal Metropolis-Hastings where the
 # posterior is known? Source: PhD thesis, section 3.6.1, figures 3.1 to 3.9.
-# One case: python -m experiments.run study=gaussian_latent method=pm_mh n_importance=8 out=x.nc
+# One case: python -m auxmc_pipeline.steps.run study=gaussian_latent method=pm_mh n_importance=8 out=x.nc
 # Cost per preset: notes.md.
 """Maps the settings of a case to model, kernels and recorded quantities, and runs the chains."""
 
@@ -15,20 +15,20 @@ from jax import Array
 from numpy.typing import NDArray
 
 from auxmc.data.reading import read_matrix
-from auxmc.engine.blocks import Sampler
-from auxmc.engine.lanes import Chains, RunContext, run_chains
-from auxmc.engine.results import CaseResult
+from auxmc.driver.blocks import Sampler
+from auxmc.driver.chains import Chains, RunContext, run_chains
+from auxmc.driver.results import CaseResult
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.pseudo_marginal import PseudoMarginalInfo, PseudoMarginalState, method_kernel
+from auxmc.kernels.pseudo_marginal.updates import PseudoMarginalInfo, PseudoMarginalState, method_kernel
 from auxmc.models.estimator import Estimator
-from auxmc.models.gaussian_latent import (
+from auxmc.models.gaussian.latent import (
     GaussianLatentModel,
     estimator,
     gaussian_latent_model,
     lumped_estimator,
     simulate_data,
 )
-from auxmc.models.gaussian_latent_oracles import (
+from auxmc.models.gaussian.latent_oracles import (
     auxiliary_marginal,
     conditional_precision,
     exact_posterior,

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from auxmc.engine.lookup import MissingData, rows_of
+from auxmc_pipeline.lookup import MissingData, rows_of
 from experiments.gaussian_latent.settings import scale_name
 
 __all__ = [

@@ -16,8 +16,8 @@ from auxmc.diagnostics.distributions import (
     total_variation,
 )
 from auxmc.diagnostics.summary import bulk_ess, mcse_sd, rank_r_hat, tail_ess
-from auxmc.engine.lanes import Chains
-from auxmc.models.gaussian_latent_oracles import AuxiliaryMarginal, ExactPosterior
+from auxmc.driver.chains import Chains
+from auxmc.models.gaussian.latent_oracles import AuxiliaryMarginal, ExactPosterior
 
 __all__ = [
     "MOST_KEPT",

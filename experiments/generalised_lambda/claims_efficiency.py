@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 
-from auxmc.engine.claims import Measurement, mean_over_replicates, measure_settings
+from auxmc_pipeline.claims import Measurement, mean_over_replicates, measure_settings
 from experiments.generalised_lambda.lookup import CASE_NAMES, PARAMETERS, FloatArray, Measure, values_of
 
 __all__ = ["MEASURE"]

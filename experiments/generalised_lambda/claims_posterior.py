@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 
-from auxmc.engine.claims import Measurement, measure_settings
+from auxmc_pipeline.claims import Measurement, measure_settings
 from experiments.generalised_lambda.lookup import (
     CASE_NAMES,
     PARAMETERS,

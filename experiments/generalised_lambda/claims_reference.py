@@ -6,8 +6,8 @@ IM-GL-21, IM-ALG-04, IM-ALG-14.
 import numpy as np
 import pandas as pd
 
-from auxmc.engine.claims import Measurement, measure_settings
-from auxmc.engine.lookup import MissingData
+from auxmc_pipeline.claims import Measurement, measure_settings
+from auxmc_pipeline.lookup import MissingData
 from experiments.generalised_lambda.lookup import (
     CASE_NAMES,
     PARAMETERS,

@@ -12,8 +12,8 @@ import pandas as pd
 import xarray as xr
 from scipy import stats
 
-from auxmc.engine.claims import Measurement, mean_over_replicates, measure_settings, standard_error
-from auxmc.engine.lookup import MissingData
+from auxmc_pipeline.claims import Measurement, mean_over_replicates, measure_settings, standard_error
+from auxmc_pipeline.lookup import MissingData
 from experiments.generalised_lambda.lookup import FloatArray, Measure, array_of, setting_of, values_of
 
 __all__ = ["MEASURE"]

@@ -10,9 +10,9 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 from scipy import stats
 
-from auxmc.engine.lookup import find, scalar
 from auxmc.plots.panels import band_curve, grouped_bars, histogram_panel, missing_panel, preset_note
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
+from auxmc_pipeline.lookup import find, scalar
 from experiments.generalised_lambda.lookup import PARAMETERS
 from experiments.generalised_lambda.settings import ROWS
 

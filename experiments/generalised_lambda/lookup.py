@@ -7,8 +7,8 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from auxmc.engine.claims import Measurement
-from auxmc.engine.lookup import MissingData, find, scalar
+from auxmc_pipeline.claims import Measurement
+from auxmc_pipeline.lookup import MissingData, find, scalar
 from experiments.generalised_lambda.settings import ROWS
 
 __all__ = [

@@ -8,7 +8,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 from auxmc.data.reading import read_matrix
-from auxmc.models.generalised_lambda import (
+from auxmc.models.generalised_lambda.model import (
     PRIORS,
     GeneralisedLambdaModel,
     LambdaPrior,

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from auxmc.diagnostics.summary import mcse_mean, mcse_sd, rank_r_hat
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.results import CaseResult
-from auxmc.engine.seeds import generator, stream
-from auxmc.engine.stopwatch import stopwatch
-from auxmc.models.generalised_lambda import (
+from auxmc.driver.chains import RunContext
+from auxmc.driver.results import CaseResult
+from auxmc.driver.seeds import generator, stream
+from auxmc.driver.stopwatch import stopwatch
+from auxmc.models.generalised_lambda.fibre import fibre_point
+from auxmc.models.generalised_lambda.model import (
     GENERATING_PARAMETERS,
     N_PARAMETERS,
     PARAMETER_NAMES,
@@ -24,8 +25,7 @@ from auxmc.models.generalised_lambda import (
     quantile_at_probability,
     sample_parameter_inputs,
 )
-from auxmc.models.generalised_lambda_fibre import fibre_point
-from auxmc.models.generalised_lambda_oracles import log_likelihood, reference_draws
+from auxmc.models.generalised_lambda.oracles import log_likelihood, reference_draws
 from experiments.generalised_lambda.problem import Problem
 from experiments.generalised_lambda.settings import Settings
 

@@ -1,6 +1,6 @@
 # Question: how does constrained HMC, which conditions on the data exactly, compare with approximate Bayesian
 # computation on a model known by its quantile function alone? Source: PhD thesis, section 4.10.1, figures 4.6
-# to 4.8. One case: python -m experiments.run study=generalised_lambda out=x.nc          Cost per preset:
+# to 4.8. One case: python -m auxmc_pipeline.steps.run study=generalised_lambda out=x.nc          Cost per preset:
 # notes.md.
 """Maps the settings of a case to model, kernel and recorded quantities, and runs the chains."""
 
@@ -14,17 +14,22 @@ import xarray as xr
 from jax import Array
 from numpy.typing import NDArray
 
-from auxmc.engine.blocks import Sampler
-from auxmc.engine.config import SettingsError
-from auxmc.engine.lanes import Chains, RunContext, run_chains
-from auxmc.engine.results import CaseResult
-from auxmc.engine.seeds import stream
-from auxmc.engine.stopwatch import stopwatch
+from auxmc.driver.blocks import Sampler
+from auxmc.driver.chains import Chains, RunContext, run_chains
+from auxmc.driver.results import CaseResult
+from auxmc.driver.seeds import stream
+from auxmc.driver.stopwatch import stopwatch
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.constrained_hmc import ConstrainedInfo, constrained_hmc
-from auxmc.kernels.hmc import HMCInfo, hamiltonian_monte_carlo
-from auxmc.kernels.modified_abc import ModifiedABCInfo, modified_abc
-from auxmc.models.generalised_lambda import (
+from auxmc.kernels.hamiltonian.hmc import HMCInfo, hamiltonian_monte_carlo
+from auxmc.kernels.manifold.constrained_hmc import ConstrainedInfo, constrained_hmc
+from auxmc.kernels.manifold.modified_abc import ModifiedABCInfo, modified_abc
+from auxmc.models.generalised_lambda.fibre import (
+    LARGEST_RESIDUAL,
+    fibre_point,
+    initial_inputs,
+    inputs_of_parameters,
+)
+from auxmc.models.generalised_lambda.model import (
     N_PARAMETERS,
     PARAMETER_NAMES,
     GeneralisedLambdaModel,
@@ -36,13 +41,8 @@ from auxmc.models.generalised_lambda import (
     parameters,
     quantile_at_probability,
 )
-from auxmc.models.generalised_lambda_fibre import (
-    LARGEST_RESIDUAL,
-    fibre_point,
-    initial_inputs,
-    inputs_of_parameters,
-)
-from auxmc.models.generalised_lambda_oracles import reference_draws
+from auxmc.models.generalised_lambda.oracles import reference_draws
+from auxmc_pipeline.settings import SettingsError
 from experiments.generalised_lambda.measures import chain_curves, chain_groups, chain_statistics
 from experiments.generalised_lambda.phases import PhasedState, phased
 from experiments.generalised_lambda.problem import Problem, build_problem

@@ -4,7 +4,7 @@ import dataclasses
 
 from auxmc.data.reading import read_matrix
 from auxmc.data.tables import DataError
-from auxmc.engine.config import CaseSettings, SettingsError, setting
+from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
 __all__ = [
     "BATCHABLE",

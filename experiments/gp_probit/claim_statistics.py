@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from auxmc.engine.claims import Measurement, few_replicates, mean_over_replicates, standard_error
-from auxmc.engine.lookup import find
+from auxmc_pipeline.claims import Measurement, few_replicates, mean_over_replicates, standard_error
+from auxmc_pipeline.lookup import find
 from experiments.gp_probit.lookup import draws_per_chain
 
 __all__ = [

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from auxmc.engine.claims import Measurement, few_replicates
-from auxmc.engine.lookup import find
+from auxmc_pipeline.claims import Measurement, few_replicates
+from auxmc_pipeline.lookup import find
 from experiments.gp_probit.claim_statistics import (
     Measure,
     Measured,

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from auxmc.engine.claims import Measurement
-from auxmc.engine.lookup import find
 from auxmc.plots.style import METHOD_LABELS
+from auxmc_pipeline.claims import Measurement
+from auxmc_pipeline.lookup import find
 from experiments.gp_probit.claim_statistics import (
     Measure,
     Measured,

@@ -9,9 +9,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from auxmc.diagnostics.distributions import histogram_roughness
-from auxmc.engine.claims import Measurement, standard_error
-from auxmc.engine.lookup import find
 from auxmc.plots.style import METHOD_LABELS
+from auxmc_pipeline.claims import Measurement, standard_error
+from auxmc_pipeline.lookup import find
 from experiments.gp_probit.claim_statistics import (
     PUBLISHED_DRAWS,
     Measure,

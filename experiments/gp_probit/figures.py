@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse, Polygon, Rectangle
 from numpy.typing import NDArray
 
-from auxmc.engine.lookup import find, scalar
 from auxmc.plots.panels import (
     band_curve,
     grouped_bars,
@@ -20,6 +19,7 @@ from auxmc.plots.panels import (
     trace_panel,
 )
 from auxmc.plots.style import METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
+from auxmc_pipeline.lookup import find, scalar
 from experiments.gp_probit.lookup import APM_METHODS, MAIN_METHODS, main_case
 
 __all__ = ["DRAW"]

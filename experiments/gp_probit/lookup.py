@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from auxmc.engine.lookup import find, scalar
+from auxmc_pipeline.lookup import find, scalar
 
 __all__ = [
     "APM_METHODS",

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auxmc.data.reading import read_labelled
-from auxmc.models.gp_probit import GPProbitModel, gp_probit_model, load_biopsy, standardise
+from auxmc.models.regression.gp_probit import GPProbitModel, gp_probit_model, load_biopsy, standardise
 from experiments.gp_probit.settings import Settings
 
 __all__ = ["OUTPUT_SCALE", "Problem", "build_problem"]

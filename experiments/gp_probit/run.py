@@ -1,6 +1,6 @@
 # Question: which pseudo-marginal method samples the covariance parameters of a Gaussian process probit model best,
 # counted in operations of cubic cost? Source: PhD thesis, section 3.6.2, figures 3.10 to 3.12.
-# One case: python -m experiments.run study=gp_probit out=x.nc          Cost per preset: notes.md.
+# One case: python -m auxmc_pipeline.steps.run study=gp_probit out=x.nc          Cost per preset: notes.md.
 """Maps the settings of a case to model, kernel and recorded quantities, and runs the chains."""
 
 from collections.abc import Callable
@@ -13,13 +13,13 @@ import xarray as xr
 from jax import Array
 from numpy.typing import NDArray
 
-from auxmc.engine.blocks import Sampler
-from auxmc.engine.lanes import Chains, RunContext, run_chains
-from auxmc.engine.results import CaseResult
-from auxmc.kernels.adaptation import AdaptationInfo, AdaptationState, batch_adaptation
+from auxmc.driver.blocks import Sampler
+from auxmc.driver.chains import Chains, RunContext, run_chains
+from auxmc.driver.results import CaseResult
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.pseudo_marginal import method_kernel
-from auxmc.models.gp_probit import estimator
+from auxmc.kernels.metropolis.adaptation import AdaptationInfo, AdaptationState, batch_adaptation
+from auxmc.kernels.pseudo_marginal.updates import method_kernel
+from auxmc.models.regression.gp_probit import estimator
 from experiments.gp_probit.measures import (
     ChainDraws,
     chain_curves,

@@ -3,7 +3,7 @@
 import dataclasses
 
 from auxmc.data.reading import read_labelled
-from auxmc.engine.config import CaseSettings, SettingsError, setting
+from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
 __all__ = [
     "BATCHABLE",

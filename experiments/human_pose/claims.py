@@ -9,8 +9,8 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from auxmc.engine.claims import Measurement, measure_settings
-from auxmc.engine.lookup import MissingData, find, scalar
+from auxmc_pipeline.claims import Measurement, measure_settings
+from auxmc_pipeline.lookup import MissingData, find, scalar
 
 __all__ = ["MEASURE"]
 

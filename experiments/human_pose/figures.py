@@ -12,10 +12,10 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from auxmc.data.skeleton import DRAWN_BONES, JOINT_NAMES
-from auxmc.engine.lookup import find, scalar
 from auxmc.plots.panels import missing_panel, preset_note
 from auxmc.plots.skeletons import SIDE_COLOURS, Drawing, clean_axis, common_box, draw_points, draw_skeleton
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, readable
+from auxmc_pipeline.lookup import find, scalar
 
 __all__ = ["DRAW"]
 

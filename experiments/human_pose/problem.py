@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from auxmc.data.joint_observations import read_joint_observations
 from auxmc.data.pose_priors import read_pose_prior
 from auxmc.data.skeleton import N_JOINTS
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.seeds import generator
-from auxmc.models.human_pose import PoseModel, simulated_scenes
+from auxmc.driver.chains import RunContext
+from auxmc.driver.seeds import generator
+from auxmc.models.human_pose.model import PoseModel, simulated_scenes
 from experiments.human_pose.settings import Settings, batch_values, noise_scale, start_of
 
 __all__ = ["Problem", "build_problem"]

@@ -7,11 +7,18 @@ import jax.numpy as jnp
 from jax import Array
 
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.constrained_hmc import constrained_hmc
-from auxmc.kernels.hmc import hamiltonian_monte_carlo
-from auxmc.kernels.manifold_projection import ProjectionSettings
+from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
+from auxmc.kernels.manifold.projection import ProjectionSettings
 from auxmc.models.conditioned import noisy_input
-from auxmc.models.human_pose import (
+from auxmc.models.human_pose.cameras import camera_place
+from auxmc.models.human_pose.hierarchy import (
+    hierarchical_log_density,
+    hierarchical_log_prior,
+    inputs_of_state,
+    state_of_inputs,
+)
+from auxmc.models.human_pose.model import (
     PoseModel,
     conditioned_model,
     generate,
@@ -20,13 +27,6 @@ from auxmc.models.human_pose import (
     n_observed,
     positions,
     split_inputs,
-)
-from auxmc.models.human_pose_cameras import camera_place
-from auxmc.models.human_pose_hierarchy import (
-    hierarchical_log_density,
-    hierarchical_log_prior,
-    inputs_of_state,
-    state_of_inputs,
 )
 from experiments.human_pose.problem import Problem
 from experiments.human_pose.settings import Settings, tuning

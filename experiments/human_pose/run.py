@@ -1,6 +1,6 @@
 # Question: how much faster does constrained HMC than HMC find the pose of a body from noisy images of its joints,
 # and what do one and two images say? Source: PhD thesis, section 4.10.3, figures 4.14 and 4.15; Graham and Storkey
-# 2017, section 10.3. One case: python -m experiments.run study=human_pose scene=2 out=x.nc          Cost per
+# 2017, section 10.3. One case: python -m auxmc_pipeline.steps.run study=human_pose scene=2 out=x.nc          Cost per
 # preset: notes.md.
 """Maps the settings of a case to model, kernel and recorded quantities, and runs the chains."""
 
@@ -14,15 +14,15 @@ from jax import Array
 from numpy.typing import NDArray
 
 from auxmc.data.skeleton import JOINT_NAMES, N_ANGLES, N_BONES, N_JOINTS
-from auxmc.engine.blocks import Sampler
-from auxmc.engine.config import SettingsError
-from auxmc.engine.lanes import RunContext, run_chains
-from auxmc.engine.results import CaseResult
-from auxmc.engine.seeds import generator
-from auxmc.engine.stopwatch import stopwatch
+from auxmc.driver.blocks import Sampler
+from auxmc.driver.chains import RunContext, run_chains
+from auxmc.driver.results import CaseResult
+from auxmc.driver.seeds import generator
+from auxmc.driver.stopwatch import stopwatch
 from auxmc.kernels.base import Kernel
-from auxmc.models.human_pose import generator_jacobian, n_observed, positions
-from auxmc.models.human_pose_cameras import project_joints
+from auxmc.models.human_pose.cameras import project_joints
+from auxmc.models.human_pose.model import generator_jacobian, n_observed, positions
+from auxmc_pipeline.settings import SettingsError
 from experiments.human_pose.measures import AXES, chain_curves, chain_groups, chain_samples, chain_statistics
 from experiments.human_pose.problem import Problem, build_problem
 from experiments.human_pose.programs import build_program

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from auxmc.data.joint_observations import read_joint_observations
 from auxmc.data.pose_priors import PRIORS, pose_prior_files
-from auxmc.engine.config import CaseSettings, SettingsError, setting
+from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
 __all__ = [
     "BATCHABLE",

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from auxmc.data.autoencoder_weights import MODELS
-from auxmc.engine.claims import Measurement
-from auxmc.engine.lookup import MissingData, rows_of
+from auxmc_pipeline.claims import Measurement
+from auxmc_pipeline.lookup import MissingData, rows_of
 from experiments.image_models.lookup import Reference, reference, running_estimate, value_of
 
 __all__ = ["MEASURE"]

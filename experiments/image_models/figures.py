@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from auxmc.engine.lookup import MissingData, rows_of
 from auxmc.plots.panels import band_curve, missing_panel, preset_note
 from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
+from auxmc_pipeline.lookup import MissingData, rows_of
 from experiments.image_models.lookup import models_in, running_estimate, value_of
 
 __all__ = ["DRAW", "unpacked"]

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from auxmc.engine.lookup import MissingData, rows_of
+from auxmc_pipeline.lookup import MissingData, rows_of
 
 __all__ = ["Reference", "RunningEstimate", "models_in", "reference", "running_estimate", "value_of"]
 

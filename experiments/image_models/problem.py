@@ -19,10 +19,10 @@ from auxmc.data.autoencoder_weights import (
 )
 from auxmc.data.digits import read_digits
 from auxmc.data.glyphs import BLOCKS, draw_glyphs, make_skeletons
-from auxmc.engine.seeds import generator
-from auxmc.models.autoencoder import Code, encode, latent_bridge, logits, to_precision
+from auxmc.driver.seeds import generator
 from auxmc.models.bridge import Bridge
-from auxmc.models.generated_images import Bases, GeneratedImages, encoder_bases, generate_images
+from auxmc.models.images.autoencoder import Code, encode, latent_bridge, logits, to_precision
+from auxmc.models.images.generated_images import Bases, GeneratedImages, encoder_bases, generate_images
 from experiments.image_models.settings import Settings, published_at_hand
 
 __all__ = [

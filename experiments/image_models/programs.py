@@ -6,11 +6,15 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.engine.blocks import Sampler
-from auxmc.kernels.annealed_importance import AnnealedInfo, AnnealedState, annealed_importance_sampling
+from auxmc.driver.blocks import Sampler
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.simulated_tempering import simulated_tempering
-from auxmc.kernels.tempered_hmc import continuously_tempered_hmc, gibbs_continuous_tempering
+from auxmc.kernels.tempering.annealed_importance import (
+    AnnealedInfo,
+    AnnealedState,
+    annealed_importance_sampling,
+)
+from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
+from auxmc.kernels.tempering.tempered_hmc import continuously_tempered_hmc, gibbs_continuous_tempering
 from auxmc.numerics.schedules import sigmoidal_schedule
 from experiments.image_models.problem import Problem
 from experiments.image_models.settings import Settings, method_settings

@@ -1,16 +1,16 @@
 # Question: how good an estimate of the evidence of images under a generative model does continuous tempering give,
 # beside annealed importance sampling and simulated tempering? Source: PhD thesis, section 5.6.2, figures 5.3 and 5.4.
-# One case: python -m experiments.run study=image_models method=ct_hmc n_images=100 out=x.nc   Cost: notes.md.
+# One case: python -m auxmc_pipeline.steps.run study=image_models method=ct_hmc n_images=100 out=x.nc   Cost: notes.md.
 """Runs the methods of a case on all its images together."""
 
 import xarray as xr
 
 from auxmc.data.tables import DataError
-from auxmc.engine.blocks import Sampler
-from auxmc.engine.config import SettingsError
-from auxmc.engine.lanes import Chains, RunContext, run_chains
-from auxmc.engine.results import CaseResult
-from auxmc.engine.stopwatch import stopwatch
+from auxmc.driver.blocks import Sampler
+from auxmc.driver.chains import Chains, RunContext, run_chains
+from auxmc.driver.results import CaseResult
+from auxmc.driver.stopwatch import stopwatch
+from auxmc_pipeline.settings import SettingsError
 from experiments.image_models.measures import (
     annealed_statistics,
     bound_statistics,

@@ -14,7 +14,7 @@ from auxmc.data.autoencoder_weights import (
     read_autoencoder,
 )
 from auxmc.data.tables import DataError
-from auxmc.engine.config import CaseSettings, SettingsError, setting
+from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
 __all__ = [
     "BATCHABLE",

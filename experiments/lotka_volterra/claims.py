@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from auxmc.engine.claims import Measurement, mean_over_replicates, measure_settings, standard_error
-from auxmc.engine.lookup import MissingData
-from auxmc.models.lotka_volterra_data import GENERATING_RATES
+from auxmc.models.lotka_volterra.data import GENERATING_RATES
+from auxmc_pipeline.claims import Measurement, mean_over_replicates, measure_settings, standard_error
+from auxmc_pipeline.lookup import MissingData
 from experiments.lotka_volterra.lookup import (
     COORDINATES,
     ROWS,

@@ -11,10 +11,10 @@ from matplotlib.patches import Patch, StepPatch
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from auxmc.engine.lookup import MissingData
-from auxmc.models.lotka_volterra_data import GENERATING_RATES
+from auxmc.models.lotka_volterra.data import GENERATING_RATES
 from auxmc.plots.panels import grouped_bars, missing_panel, preset_note
 from auxmc.plots.style import PAGE_WIDTH_IN
+from auxmc_pipeline.lookup import MissingData
 from experiments.lotka_volterra.lookup import COORDINATES, ROWS, by_chain, of_row, rows_of
 
 __all__ = ["DRAW"]

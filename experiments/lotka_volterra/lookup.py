@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from auxmc.engine import lookup
-from auxmc.engine.lookup import MissingData
+from auxmc_pipeline import lookup
+from auxmc_pipeline.lookup import MissingData
 
 __all__ = [
     "COORDINATES",

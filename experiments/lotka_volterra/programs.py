@@ -9,18 +9,20 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.seeds import generator, stream
-from auxmc.kernels.adaptation import batch_adaptation
+from auxmc.driver.chains import RunContext
+from auxmc.driver.seeds import generator, stream
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.blocked_elliptical_slice import blocked_elliptical_slice
-from auxmc.kernels.constrained_hmc import constrained_hmc
-from auxmc.kernels.hmc import hamiltonian_monte_carlo
-from auxmc.kernels.manifold_projection import ProjectionSettings
-from auxmc.kernels.pseudo_marginal import method_kernel
+from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
+from auxmc.kernels.manifold.projection import ProjectionSettings
+from auxmc.kernels.metropolis.adaptation import batch_adaptation
+from auxmc.kernels.pseudo_marginal.updates import method_kernel
+from auxmc.kernels.slices.blocked_elliptical_slice import blocked_elliptical_slice
 from auxmc.models.abc_estimator import abc_estimator
 from auxmc.models.abc_kernels import log_abc_kernel
-from auxmc.models.lotka_volterra import (
+from auxmc.models.lotka_volterra.conditioning import ConstraintForm, conditioned_model
+from auxmc.models.lotka_volterra.data import published_data, read_populations
+from auxmc.models.lotka_volterra.model import (
     N_RATES,
     LotkaVolterraModel,
     initial_inputs,
@@ -31,10 +33,8 @@ from auxmc.models.lotka_volterra import (
     residuals,
     simulate,
 )
-from auxmc.models.lotka_volterra_conditioning import ConstraintForm, conditioned_model
-from auxmc.models.lotka_volterra_data import published_data, read_populations
-from auxmc.models.lotka_volterra_oracles import exact_posterior
-from auxmc.models.lotka_volterra_summaries import SummaryScales, prior_summary_scales, summary_statistics
+from auxmc.models.lotka_volterra.oracles import exact_posterior
+from auxmc.models.lotka_volterra.summaries import SummaryScales, prior_summary_scales, summary_statistics
 from experiments.lotka_volterra.settings import SUMMARY_METHODS, Settings, step_range
 
 __all__ = ["COORDINATES", "Problem", "Program", "build_problem", "build_program", "is_vectorised"]

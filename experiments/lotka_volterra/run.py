@@ -1,6 +1,6 @@
 # Question: how does exact conditioning on a manifold compare with approximate Bayesian computation where the posterior
 # is known? Source: PhD thesis, section 4.10.2, figures 4.9 to 4.12; Graham and Storkey 2017, section 10.2.
-# One case: python -m experiments.run study=lotka_volterra method=chmc_teacher_forced out=x.nc
+# One case: python -m auxmc_pipeline.steps.run study=lotka_volterra method=chmc_teacher_forced out=x.nc
 # Cost per preset: notes.md.
 """Runs the chains of a case, or its rejection samplers, and puts the results together."""
 
@@ -12,17 +12,17 @@ import xarray as xr
 from jax import Array
 from numpy.typing import NDArray
 
-from auxmc.engine.blocks import Sampler
-from auxmc.engine.config import SettingsError
-from auxmc.engine.lanes import RunContext, run_chains
-from auxmc.engine.results import CaseResult
-from auxmc.engine.seeds import generator
-from auxmc.engine.stopwatch import stopwatch
+from auxmc.driver.blocks import Sampler
+from auxmc.driver.chains import RunContext, run_chains
+from auxmc.driver.results import CaseResult
+from auxmc.driver.seeds import generator
+from auxmc.driver.stopwatch import stopwatch
 from auxmc.kernels.base import Kernel
-from auxmc.models.lotka_volterra_data import POPULATIONS
-from auxmc.models.lotka_volterra_oracles import exact_posterior
-from auxmc.models.lotka_volterra_rejection import n_accepted, rejection_sample, simulate_prior
-from auxmc.models.lotka_volterra_summaries import SUMMARY_NAMES, summary_statistics
+from auxmc.models.lotka_volterra.data import POPULATIONS
+from auxmc.models.lotka_volterra.oracles import exact_posterior
+from auxmc.models.lotka_volterra.rejection import n_accepted, rejection_sample, simulate_prior
+from auxmc.models.lotka_volterra.summaries import SUMMARY_NAMES, summary_statistics
+from auxmc_pipeline.settings import SettingsError
 from experiments.lotka_volterra.programs import (
     COORDINATES,
     Problem,

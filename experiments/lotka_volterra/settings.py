@@ -3,8 +3,8 @@
 import dataclasses
 
 from auxmc.data.tables import DataError
-from auxmc.engine.config import CaseSettings, SettingsError, setting
-from auxmc.models.lotka_volterra_data import MIN_STEPS, read_populations
+from auxmc.models.lotka_volterra.data import MIN_STEPS, read_populations
+from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
 __all__ = [
     "BATCHABLE",

@@ -10,7 +10,7 @@ from auxmc.diagnostics.coda import effective_sample_size, potential_scale_reduct
 from auxmc.diagnostics.distributions import bin_probabilities, sample_frequencies, total_variation
 from auxmc.diagnostics.runs import longest_constant_run
 from auxmc.diagnostics.summary import bulk_ess, rank_r_hat
-from auxmc.models.lotka_volterra_oracles import LogRatePosterior
+from auxmc.models.lotka_volterra.oracles import LogRatePosterior
 from experiments.lotka_volterra.settings import SUMMARY_METHODS
 
 __all__ = [

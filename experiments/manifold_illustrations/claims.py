@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from auxmc.engine.claims import Measurement, mean_over_replicates, measure_settings
-from auxmc.engine.lookup import rows_of
+from auxmc_pipeline.claims import Measurement, mean_over_replicates, measure_settings
+from auxmc_pipeline.lookup import rows_of
 
 __all__ = ["MEASURE"]
 

@@ -11,17 +11,17 @@ import xarray as xr
 from jax import Array
 
 from auxmc.diagnostics.summary import bulk_ess
-from auxmc.engine.blocks import Sampler
-from auxmc.engine.lanes import Chains, RunContext, run_chains
-from auxmc.engine.results import CaseResult
-from auxmc.engine.seeds import stream
-from auxmc.engine.stopwatch import stopwatch
+from auxmc.driver.blocks import Sampler
+from auxmc.driver.chains import Chains, RunContext, run_chains
+from auxmc.driver.results import CaseResult
+from auxmc.driver.seeds import stream
+from auxmc.driver.stopwatch import stopwatch
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.constrained_hmc import ConstrainedInfo, ConstrainedState, constrained_hmc
-from auxmc.kernels.hmc import HMCInfo, HMCState, hamiltonian_monte_carlo
+from auxmc.kernels.hamiltonian.hmc import HMCInfo, HMCState, hamiltonian_monte_carlo
+from auxmc.kernels.manifold.constrained_hmc import ConstrainedInfo, ConstrainedState, constrained_hmc
 from auxmc.models.conditioned import condition_noisy_generator, noisy_input
-from auxmc.models.lotka_volterra import initial_inputs, published_model
-from auxmc.models.lotka_volterra_conditioning import conditioned_model
+from auxmc.models.lotka_volterra.conditioning import conditioned_model
+from auxmc.models.lotka_volterra.model import initial_inputs, published_model
 from auxmc.numerics.jacobians import Jacobian, dense_jacobian, diagonal_jacobian
 from experiments.manifold_illustrations.fibre import START, generate, log_prior
 from experiments.manifold_illustrations.settings import Settings

@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from auxmc.engine.lookup import MissingData, rows_of
 from auxmc.plots.panels import missing_panel, preset_note
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN
+from auxmc_pipeline.lookup import MissingData, rows_of
 
 __all__ = ["DRAW"]
 

@@ -11,11 +11,11 @@ from jax import Array
 from jax.scipy.special import ndtr
 from numpy.typing import NDArray
 
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.results import CaseResult
-from auxmc.engine.seeds import stream
-from auxmc.engine.stopwatch import stopwatch
-from auxmc.kernels.constrained_hmc import (
+from auxmc.driver.chains import RunContext
+from auxmc.driver.results import CaseResult
+from auxmc.driver.seeds import stream
+from auxmc.driver.stopwatch import stopwatch
+from auxmc.kernels.manifold.constrained_hmc import (
     Phase,
     constrained_step,
     evaluate_state,
@@ -23,11 +23,13 @@ from auxmc.kernels.constrained_hmc import (
     no_errors,
     project_momentum,
 )
-from auxmc.kernels.manifold_projection import ProjectionSettings
-from auxmc.models import generalised_lambda, lotka_volterra, lotka_volterra_conditioning
+from auxmc.kernels.manifold.projection import ProjectionSettings
 from auxmc.models.abc_kernels import log_cube_kernel
 from auxmc.models.conditioned import ConditionedModel, condition_noisy_generator, noisy_input
-from auxmc.models.generalised_lambda_fibre import initial_inputs
+from auxmc.models.generalised_lambda import model as generalised_lambda
+from auxmc.models.generalised_lambda.fibre import initial_inputs
+from auxmc.models.lotka_volterra import conditioning as lotka_volterra_conditioning
+from auxmc.models.lotka_volterra import model as lotka_volterra
 from experiments.manifold_illustrations.settings import Settings
 
 __all__ = ["identities"]

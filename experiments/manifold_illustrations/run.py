@@ -1,6 +1,6 @@
 # Question: why is Hamiltonian Monte Carlo slow near a manifold, and when can a chain on it reach all of it?
 # Source: PhD thesis, figures 4.3, 4.4 and D.1.
-# One case: python -m experiments.run study=manifold_illustrations design=branches out=x.nc
+# One case: python -m auxmc_pipeline.steps.run study=manifold_illustrations design=branches out=x.nc
 """Trajectories near a fibre of two inputs, and chains on a fibre with two branches."""
 
 from collections.abc import Callable
@@ -13,14 +13,14 @@ import xarray as xr
 from jax import Array
 from numpy.typing import NDArray
 
-from auxmc.engine.blocks import Sampler
-from auxmc.engine.lanes import Chains, RunContext, run_chains
-from auxmc.engine.results import CaseResult
-from auxmc.engine.seeds import stream
-from auxmc.engine.stopwatch import stopwatch
+from auxmc.driver.blocks import Sampler
+from auxmc.driver.chains import Chains, RunContext, run_chains
+from auxmc.driver.results import CaseResult
+from auxmc.driver.seeds import stream
+from auxmc.driver.stopwatch import stopwatch
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.constrained_hmc import ConstrainedInfo, ConstrainedState, constrained_hmc
-from auxmc.kernels.hmc import HMCState, leapfrog
+from auxmc.kernels.hamiltonian.hmc import HMCState, leapfrog
+from auxmc.kernels.manifold.constrained_hmc import ConstrainedInfo, ConstrainedState, constrained_hmc
 from auxmc.models.conditioned import (
     ConditionedModel,
     condition_generator,

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from auxmc.engine.claims import Measurement, measure_settings, standard_error
-from auxmc.engine.lookup import MissingData, find, scalar
+from auxmc_pipeline.claims import Measurement, measure_settings, standard_error
+from auxmc_pipeline.lookup import MissingData, find, scalar
 from experiments.radon.lookup import AIS_CASE, CENTRED_CASE, NUTS_CASE, value_of
 
 __all__ = ["MEASURE"]

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse, FancyBboxPatch, Rectangle
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
-from auxmc.engine.lookup import find, scalar
 from auxmc.plots.panels import band_curve, missing_panel, preset_note
 from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
+from auxmc_pipeline.lookup import find, scalar
 from experiments.radon.lookup import AIS_CASE, CENTRED_CASE, CT_HMC_CASE, GIBBS_CASE, NUTS_CASE, value_of
 
 __all__ = ["DRAW"]

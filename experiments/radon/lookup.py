@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from auxmc.engine.lookup import MissingData, find
+from auxmc_pipeline.lookup import MissingData, find
 
 __all__ = ["AIS_CASE", "CENTRED_CASE", "CT_HMC_CASE", "GIBBS_CASE", "NUTS_CASE", "value_of"]
 

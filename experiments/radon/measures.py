@@ -14,7 +14,7 @@ from auxmc.diagnostics.log_evidence import (
     running_log_evidence,
 )
 from auxmc.diagnostics.weighted import WeightedMoments, in_batches, weighted_estimates
-from auxmc.models.grouped_regression import effect_names
+from auxmc.models.regression.grouped_regression import effect_names
 from experiments.radon.problem import Problem
 from experiments.radon.settings import Settings, published_file
 

@@ -18,12 +18,11 @@ from auxmc.approximations.advi import (
     windowed_adagrad,
 )
 from auxmc.data.grouped import RADON_FILE, GroupedData, read_grouped
-from auxmc.engine.config import SettingsError
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.seeds import stream
-from auxmc.engine.stopwatch import stopwatch
+from auxmc.driver.chains import RunContext
+from auxmc.driver.seeds import stream
+from auxmc.driver.stopwatch import stopwatch
 from auxmc.models.bridge import Bridge, bridge, gaussian_base
-from auxmc.models.grouped_regression import (
+from auxmc.models.regression.grouped_regression import (
     GroupedRegression,
     Parametrisation,
     effects,
@@ -31,7 +30,8 @@ from auxmc.models.grouped_regression import (
     grouped_regression,
     prior_start,
 )
-from auxmc.models.grouped_regression_oracles import Evidence, exact_evidence
+from auxmc.models.regression.grouped_regression_oracles import Evidence, exact_evidence
+from auxmc_pipeline.settings import SettingsError
 from experiments.radon.settings import Settings, columns
 
 __all__ = ["Base", "Problem", "build_problem"]

@@ -1,6 +1,6 @@
 # Question: how good an estimate of the evidence of a hierarchical regression does continuous tempering give, with a
 # black-box variational base and an off-the-shelf sampler? Source: PhD thesis, section 5.6.3, figures 5.5 and 5.6.
-# One case: python -m experiments.run study=radon method=gibbs_ct out=x.nc          Cost per preset: notes.md.
+# One case: python -m auxmc_pipeline.steps.run study=radon method=gibbs_ct out=x.nc          Cost per preset: notes.md.
 """Maps the settings of a case to model, base, kernel and recorded quantities, and runs the chains."""
 
 from collections.abc import Callable
@@ -11,17 +11,21 @@ import jax.numpy as jnp
 import xarray as xr
 from jax import Array
 
-from auxmc.engine.blocks import Sampler
-from auxmc.engine.lanes import RunContext, run_chains
-from auxmc.engine.results import CaseResult
-from auxmc.kernels.annealed_importance import AnnealedInfo, AnnealedState, annealed_importance_sampling
+from auxmc.driver.blocks import Sampler
+from auxmc.driver.chains import RunContext, run_chains
+from auxmc.driver.results import CaseResult
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.dual_averaging import dual_averaging
-from auxmc.kernels.tempered_hmc import (
+from auxmc.kernels.hamiltonian.dual_averaging import dual_averaging
+from auxmc.kernels.tempering.annealed_importance import (
+    AnnealedInfo,
+    AnnealedState,
+    annealed_importance_sampling,
+)
+from auxmc.kernels.tempering.tempered_hmc import (
     continuously_tempered_hmc,
     gibbs_continuous_tempering,
 )
-from auxmc.kernels.tempered_nuts import tempered_nuts
+from auxmc.kernels.tempering.tempered_nuts import tempered_nuts
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import sigmoidal_schedule
 from experiments.radon.measures import (

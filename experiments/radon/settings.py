@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from auxmc.data.grouped import RADON_COLUMNS, GroupedColumns, read_grouped
-from auxmc.engine.config import CaseSettings, SettingsError, setting
+from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
 __all__ = [
     "BATCHABLE",

@@ -5,8 +5,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from auxmc.engine.claims import Measurement, mean_over_replicates
-from auxmc.engine.lookup import MissingData
+from auxmc_pipeline.claims import Measurement, mean_over_replicates
+from auxmc_pipeline.lookup import MissingData
 from experiments.streaming_evidence.claims_evidence import (
     final_error,
     ratio_of_means,

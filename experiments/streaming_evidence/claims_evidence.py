@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from auxmc.engine.claims import Measurement, few_replicates, mean_over_replicates
-from auxmc.engine.lookup import MissingData
+from auxmc_pipeline.claims import Measurement, few_replicates, mean_over_replicates
+from auxmc_pipeline.lookup import MissingData
 from experiments.streaming_evidence.lookup import (
     Measure,
     Series,

@@ -7,8 +7,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from auxmc.diagnostics.change_points import change_points, chunk_scores
-from auxmc.engine.claims import Measurement, mean_over_replicates
-from auxmc.engine.lookup import MissingData
+from auxmc_pipeline.claims import Measurement, mean_over_replicates
+from auxmc_pipeline.lookup import MissingData
 from experiments.streaming_evidence.claims_evidence import share_of_runs
 from experiments.streaming_evidence.lookup import (
     Measure,

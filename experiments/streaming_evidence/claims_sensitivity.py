@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from auxmc.engine.claims import Measurement, rank_correlation
-from auxmc.engine.lookup import MissingData
+from auxmc_pipeline.claims import Measurement, rank_correlation
+from auxmc_pipeline.lookup import MissingData
 from experiments.streaming_evidence.claims_evidence import ratio_of_means, time_slope
 from experiments.streaming_evidence.lookup import (
     Measure,

@@ -10,10 +10,10 @@ import numpy as np
 from jax import Array, lax
 from numpy.typing import NDArray
 
-from auxmc.engine.checkpoint import Checkpoint
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.progress import Progress
-from auxmc.kernels.streaming import Chunk, PastRows, Stream
+from auxmc.driver.chains import RunContext
+from auxmc.driver.checkpoint import Checkpoint
+from auxmc.driver.progress import Progress
+from auxmc.kernels.streams.published_estimators import Chunk, PastRows, Stream
 
 __all__ = ["Extras", "Runs", "no_extras", "run_repeats"]
 

@@ -5,11 +5,11 @@ from typing import Any
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.engine.config import SettingsError
-from auxmc.kernels.nested_updating import UpdatingSettings, nested_updating
-from auxmc.kernels.running_laplace import running_laplace
-from auxmc.kernels.streaming import PastRows, Stream, StreamSettings, stream_evidence
+from auxmc.kernels.streams.nested_updating import UpdatingSettings, nested_updating
+from auxmc.kernels.streams.published_estimators import PastRows, Stream, StreamSettings, stream_evidence
+from auxmc.kernels.streams.running_laplace import running_laplace
 from auxmc.models.row_model import RowModel
+from auxmc_pipeline.settings import SettingsError
 from experiments.streaming_evidence.drive import Extras, no_extras
 from experiments.streaming_evidence.settings import METHODS, Settings
 

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import NDArray
 
-from auxmc.engine.lookup import MissingData, rows_of
 from auxmc.plots.panels import missing_panel, preset_note
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
+from auxmc_pipeline.lookup import MissingData, rows_of
 from experiments.streaming_evidence.claims_annealed import FLOORS, predicted_floor, predicted_ratio
 from experiments.streaming_evidence.lookup import (
     MODEL_CASES,

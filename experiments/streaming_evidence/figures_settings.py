@@ -11,9 +11,9 @@ from matplotlib.ticker import LogLocator, NullLocator
 
 from auxmc.data.simulated_streams import NON_STATIONARY_PHASES
 from auxmc.data.simulated_streams import rows as simulated_rows
-from auxmc.engine.lookup import MissingData
 from auxmc.plots.panels import missing_panel, preset_note
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
+from auxmc_pipeline.lookup import MissingData
 from experiments.streaming_evidence.claims_non_stationary import CHANGES, COMPONENTS, change_series
 from experiments.streaming_evidence.claims_sensitivity import sweep
 from experiments.streaming_evidence.figures_evidence import log_rows, note_of

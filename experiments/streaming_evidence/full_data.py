@@ -10,12 +10,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.progress import Progress
-from auxmc.engine.results import CaseResult
-from auxmc.engine.seeds import stream
-from auxmc.engine.stopwatch import stopwatch
-from auxmc.kernels.full_data_evidence import AnnealedSettings, annealed_evidence
+from auxmc.driver.chains import RunContext
+from auxmc.driver.progress import Progress
+from auxmc.driver.results import CaseResult
+from auxmc.driver.seeds import stream
+from auxmc.driver.stopwatch import stopwatch
+from auxmc.kernels.streams.full_data_evidence import AnnealedSettings, annealed_evidence
 from auxmc.models.row_model import RowModel
 from experiments.streaming_evidence.nested import PUBLISHED, evidence_of, nested_runs
 from experiments.streaming_evidence.problem import exact_linear, model_of, rows_of_stream

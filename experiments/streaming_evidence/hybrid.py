@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.seeds import stream
-from auxmc.engine.stopwatch import stopwatch
+from auxmc.driver.chains import RunContext
+from auxmc.driver.seeds import stream
+from auxmc.driver.stopwatch import stopwatch
 from experiments.streaming_evidence.nested import PUBLISHED, evidence_of, nested_runs, robust
 from experiments.streaming_evidence.problem import HYBRID_ROWS, model_of
 from experiments.streaming_evidence.settings import Settings

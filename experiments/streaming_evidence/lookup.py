@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from auxmc.engine.claims import Measurement
-from auxmc.engine.lookup import MissingData, rows_of
+from auxmc_pipeline.claims import Measurement
+from auxmc_pipeline.lookup import MissingData, rows_of
 
 __all__ = [
     "MODEL_CASES",

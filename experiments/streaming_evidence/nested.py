@@ -10,7 +10,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 from auxmc.diagnostics.nested_evidence import NestedEvidence, nested_evidence
-from auxmc.kernels.nested_sampling import NestedRun, NestedSettings, nested_sampling
+from auxmc.kernels.streams.nested_sampling import NestedRun, NestedSettings, nested_sampling
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.row_blocks import row_total
 

@@ -7,10 +7,10 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.results import CaseResult
-from auxmc.engine.seeds import generator, stream
-from auxmc.models.linear_regression import linear_regression
+from auxmc.driver.chains import RunContext
+from auxmc.driver.results import CaseResult
+from auxmc.driver.seeds import generator, stream
+from auxmc.models.regression.linear_regression import linear_regression
 from experiments.streaming_evidence.drive import run_repeats
 from experiments.streaming_evidence.estimators import build_stream
 from experiments.streaming_evidence.problem import NOISE_SCALE, ends_of, exact_linear, rows_of_stream

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auxmc.data.simulated_streams import rows as simulated_rows
-from auxmc.engine.streaming import growing_chunks
-from auxmc.models.gaussian_mixture import gaussian_mixture
-from auxmc.models.linear_regression import PrefixEvidence, extend_evidence, linear_regression
+from auxmc.driver.streams import growing_chunks
+from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
+from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
+from auxmc.models.regression.softmax_regression import softmax_regression
 from auxmc.models.row_model import RowModel
-from auxmc.models.softmax_regression import softmax_regression
 from experiments.streaming_evidence.settings import METHODS, MODELS, Settings
 
 __all__ = [

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auxmc.approximations.laplace_evidence import laplace_evidence, prior_starts
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.progress import Progress
-from auxmc.engine.seeds import stream
+from auxmc.driver.chains import RunContext
+from auxmc.driver.progress import Progress
+from auxmc.driver.seeds import stream
 from experiments.streaming_evidence.problem import model_of, rows_of_stream
 from experiments.streaming_evidence.settings import MODELS, Settings
 

@@ -1,11 +1,11 @@
 # Question: how accurate, and how fast, are estimates of the evidence that see the rows of a stream once, by
 # stochastic gradients? Source: MSc thesis, chapters 4 and 5, figures 5.1 to 5.14.
-# One case: python -m experiments.run study=streaming_evidence stream=mixture learning_rate=0.3 out=x.nc
+# One case: python -m auxmc_pipeline.steps.run study=streaming_evidence stream=mixture learning_rate=0.3 out=x.nc
 # Cost per preset: notes.md.
 """Dispatches a case to its design."""
 
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.results import CaseResult
+from auxmc.driver.chains import RunContext
+from auxmc.driver.results import CaseResult
 from experiments.streaming_evidence.full_data import run_full_data
 from experiments.streaming_evidence.nested_pair import run_nested_pair
 from experiments.streaming_evidence.series import run_series

@@ -7,10 +7,10 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.results import CaseResult
-from auxmc.engine.seeds import stream
-from auxmc.engine.stopwatch import stopwatch
+from auxmc.driver.chains import RunContext
+from auxmc.driver.results import CaseResult
+from auxmc.driver.seeds import stream
+from auxmc.driver.stopwatch import stopwatch
 from experiments.streaming_evidence.drive import Runs, run_repeats
 from experiments.streaming_evidence.estimators import build_stream, extras_of
 from experiments.streaming_evidence.hybrid import HybridStart, hybrid_start

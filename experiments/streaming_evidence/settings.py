@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from auxmc.engine.config import CaseSettings, SettingsError, setting
+from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
 __all__ = [
     "BATCHABLE",

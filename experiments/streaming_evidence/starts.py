@@ -9,9 +9,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.results import CaseResult
-from auxmc.engine.seeds import stream
+from auxmc.driver.chains import RunContext
+from auxmc.driver.results import CaseResult
+from auxmc.driver.seeds import stream
 from auxmc.models.row_model import RowModel
 from experiments.streaming_evidence.drive import Runs, run_repeats
 from experiments.streaming_evidence.estimators import build_stream

@@ -8,11 +8,11 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from auxmc.diagnostics.nested_evidence import nested_evidence
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.results import CaseResult
-from auxmc.engine.seeds import stream
-from auxmc.engine.stopwatch import stopwatch
-from auxmc.kernels.nested_sampling import NestedSettings
+from auxmc.driver.chains import RunContext
+from auxmc.driver.results import CaseResult
+from auxmc.driver.seeds import stream
+from auxmc.driver.stopwatch import stopwatch
+from auxmc.kernels.streams.nested_sampling import NestedSettings
 from experiments.streaming_evidence.nested import nested_runs
 from experiments.streaming_evidence.problem import HYBRID_ROWS, exact_linear, model_of, rows_of_stream
 from experiments.streaming_evidence.settings import Settings

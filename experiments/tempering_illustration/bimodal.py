@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from auxmc.diagnostics.log_evidence import bidirectional_bounds
 from auxmc.diagnostics.weighted import weighted_estimates
-from auxmc.engine.blocks import Sampler
-from auxmc.engine.lanes import Chains, RunContext, run_chains
-from auxmc.engine.results import CaseResult
-from auxmc.engine.seeds import stream
-from auxmc.engine.stopwatch import stopwatch
-from auxmc.kernels.annealed_importance import annealed_importance_sampling
-from auxmc.kernels.hmc import HMCNoise, hamiltonian_monte_carlo
-from auxmc.kernels.tempered_hmc import ControlledNoise, ControlledState, continuously_tempered_hmc
-from auxmc.models.scalar_mixture import TWO_MODES
+from auxmc.driver.blocks import Sampler
+from auxmc.driver.chains import Chains, RunContext, run_chains
+from auxmc.driver.results import CaseResult
+from auxmc.driver.seeds import stream
+from auxmc.driver.stopwatch import stopwatch
+from auxmc.kernels.hamiltonian.hmc import HMCNoise, hamiltonian_monte_carlo
+from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
+from auxmc.kernels.tempering.tempered_hmc import ControlledNoise, ControlledState, continuously_tempered_hmc
+from auxmc.models.mixtures.scalar_mixture import TWO_MODES
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import sigmoidal_schedule
 from experiments.tempering_illustration.settings import Settings

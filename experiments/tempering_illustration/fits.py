@@ -18,7 +18,7 @@ from auxmc.approximations.renyi import (
     renyi_bound,
     renyi_divergence,
 )
-from auxmc.models.scalar_mixture import NARROW_AND_BROAD
+from auxmc.models.mixtures.scalar_mixture import NARROW_AND_BROAD
 from auxmc.numerics.random import standard_normal
 
 __all__ = ["PUBLISHED_HALF", "fit_groups", "log_skew_density"]

@@ -12,12 +12,12 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from auxmc.diagnostics.log_evidence import log_evidence, log_evidence_error
-from auxmc.engine.blocks import Sampler
-from auxmc.engine.lanes import Chains, RunContext, run_chains
-from auxmc.engine.results import CaseResult
-from auxmc.engine.seeds import stream
-from auxmc.engine.stopwatch import stopwatch
-from auxmc.kernels.simulated_tempering import (
+from auxmc.driver.blocks import Sampler
+from auxmc.driver.chains import Chains, RunContext, run_chains
+from auxmc.driver.results import CaseResult
+from auxmc.driver.seeds import stream
+from auxmc.driver.stopwatch import stopwatch
+from auxmc.kernels.tempering.simulated_tempering import (
     INDEX_UPDATES,
     TemperingState,
     draw_categorical_index,

@@ -1,12 +1,12 @@
 # Question: how does continuous tempering move between modes, and what do variational approximations miss, where
 # everything is known? Source: PhD thesis, figure 2.13, sections 2.3.3 and 5.2 to 5.5, appendix C.
-# One case: python -m experiments.run study=tempering_illustration design=bimodal out=x.nc
+# One case: python -m auxmc_pipeline.steps.run study=tempering_illustration design=bimodal out=x.nc
 """Dispatches a case to its design."""
 
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.results import CaseResult
-from auxmc.engine.seeds import stream
-from auxmc.engine.stopwatch import stopwatch
+from auxmc.driver.chains import RunContext
+from auxmc.driver.results import CaseResult
+from auxmc.driver.seeds import stream
+from auxmc.driver.stopwatch import stopwatch
 from experiments.tempering_illustration.bimodal import run_bimodal
 from experiments.tempering_illustration.exact import path_curves, path_statistics
 from experiments.tempering_illustration.fits import fit_groups

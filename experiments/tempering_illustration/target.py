@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from auxmc.models.bridge import Bridge, GaussianBase, bridge, gaussian_base
 from auxmc.models.bridge_oracles import PathOracle, path_oracle
-from auxmc.models.scalar_mixture import TWO_MODES
+from auxmc.models.mixtures.scalar_mixture import TWO_MODES
 
 __all__ = ["POINTS", "base", "joined", "oracle"]
 

@@ -41,7 +41,7 @@ class SourceMutation(NamedTuple):
     Attributes:
         component: what is broken.
         what: what is wrong with it.
-        module: path of the module inside the package, such as "kernels/hmc.py".
+        module: path of the module inside the package, such as "kernels/hamiltonian/hmc.py".
         edits: pairs of a text that occurs exactly once in the module and what takes its place.
         tests: the test, as a node id, that must notice in each layer. Without brackets an id stands for all cases
             of the test, of which one at least must fail.

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.metropolis import (
+from auxmc.kernels.metropolis.metropolis import (
     MetropolisInfo,
     MetropolisState,
     metropolis_independence,

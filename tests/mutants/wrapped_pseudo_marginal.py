@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.pseudo_marginal import (
+from auxmc.kernels.pseudo_marginal.updates import (
     Update,
     auxiliary_pseudo_marginal,
     elliptical_auxiliary,

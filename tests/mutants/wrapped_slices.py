@@ -9,10 +9,10 @@ import jax.numpy as jnp
 from jax import Array
 
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.elliptical_slice import elliptical_slice
-from auxmc.kernels.linear_slice import linear_slice, shrink_line
-from auxmc.kernels.reflective_slice import reflective_slice
-from auxmc.kernels.slice_core import Candidate, SliceInfo, SliceState, shrink_bracket
+from auxmc.kernels.slices.core import Candidate, SliceInfo, SliceState, shrink_bracket
+from auxmc.kernels.slices.elliptical_slice import elliptical_slice
+from auxmc.kernels.slices.linear_slice import linear_slice, shrink_line
+from auxmc.kernels.slices.reflective_slice import reflective_slice
 from tests.mutants.layers import (
     BuildKernel,
     LogDensity,

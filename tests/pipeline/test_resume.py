@@ -37,7 +37,7 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def test_kill_and_resume_gives_identical_arrays(fresh: Project) -> None:
-    command = [sys.executable, "-m", "experiments.run", *WORDS]
+    command = [sys.executable, "-m", "auxmc_pipeline.steps.run", *WORDS]
     fresh.run(*command, "out=whole.nc")
     rng = random.Random(20260)
     kills = 0
@@ -77,7 +77,7 @@ def test_kill_and_resume_gives_identical_arrays(fresh: Project) -> None:
 @pytest.mark.parametrize("word", ["out=", "nonsense", "--help"])
 def test_the_command_explains_itself(fresh: Project, word: str) -> None:
     done = fresh.python(
-        "-m", "experiments.run", *([word] if word != "out=" else ["study=gp_probit"]), check=False
+        "-m", "auxmc_pipeline.steps.run", *([word] if word != "out=" else ["study=gp_probit"]), check=False
     )
     text = done.stdout + done.stderr
     expected = {

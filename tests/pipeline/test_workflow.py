@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from auxmc.engine.claims import VERDICTS
-from experiments.catalogue import load_study, studies
+from auxmc_pipeline.catalogue import load_study, studies
+from auxmc_pipeline.claims import VERDICTS
 from tests.pipeline import documentation
 from tests.pipeline.conftest import Project
 
@@ -97,7 +97,7 @@ def test_figures_can_be_drawn_again_without_sampling(smoke: Project) -> None:
 
 
 def test_a_comment_changes_nothing_and_code_changes_what_uses_it(smoke: Project) -> None:
-    driver = smoke.folder / "src/auxmc/engine/lanes.py"
+    driver = smoke.folder / "src/auxmc/driver/chains.py"
     original = driver.read_text()
     try:
         driver.write_text(original + "\n# a remark\n")
@@ -148,7 +148,7 @@ def test_tables_from_other_settings_are_refused_when_results_are_gone(fresh: Pro
         source = smoke.folder / f"results/smoke/gaussian_latent/{table}.parquet"
         (target / f"{table}.parquet").write_bytes(source.read_bytes())
     conf = fresh.folder / "conf/study/gaussian_latent.yaml"
-    words = ("-m", "experiments.draw", "gaussian_latent", "smoke", "fig_3_2", "--tables")
+    words = ("-m", "auxmc_pipeline.steps.draw", "gaussian_latent", "smoke", "fig_3_2", "--tables")
     tables = [f"results/smoke/gaussian_latent/{table}.parquet" for table in ("summary", "curves")]
     fresh.python(*words, *tables, "--out", "f")
     conf.write_text(conf.read_text() + "\nseed: 5\n")
@@ -216,7 +216,7 @@ def test_own_data_runs_and_wrong_data_leaves_nothing(smoke: Project) -> None:
     data.write_text("first,second,label\n" + "\n".join(rows) + "\n")
     words = [
         "-m",
-        "experiments.run",
+        "auxmc_pipeline.steps.run",
         "study=gp_probit",
         "preset=smoke",
         "data=mine.csv",
@@ -238,7 +238,7 @@ def test_a_matrix_of_observations_runs(smoke: Project) -> None:
     Path(smoke.folder / "matrix.csv").write_text("a,b\n1.0,2.0\n0.5,1.5\n0.1,0.9\n")
     smoke.python(
         "-m",
-        "experiments.run",
+        "auxmc_pipeline.steps.run",
         "study=gaussian_latent",
         "preset=smoke",
         "data=matrix.csv",

@@ -10,13 +10,13 @@ import pytest
 import xarray as xr
 from matplotlib.figure import Figure
 
-from auxmc.engine.results import write_result, write_table
+from auxmc.driver.results import write_result, write_table
 from auxmc.plots.style import save_figure
 from auxmc.plots.vector import save_svg
-from experiments import paper_tables
-from experiments.catalogue import ROOT, load_study
-from experiments.report import __main__ as command
-from experiments.report import page as page_module
+from auxmc_pipeline.catalogue import ROOT, load_study
+from auxmc_pipeline.report import __main__ as command
+from auxmc_pipeline.report import page as page_module
+from auxmc_pipeline.steps import export_tables
 
 STUDY = "radon"
 BITMAP = "fig_methods"
@@ -50,9 +50,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = root / "results" / "quick" / "report.html"
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(root)
-        for module in (paper_tables, page_module):
+        for module in (export_tables, page_module):
             patch.setattr(module, "studies", lambda: [STUDY])
-        assert paper_tables.main(["quick", "--out", "results/quick/tables"]) == 0
+        assert export_tables.main(["quick", "--out", "results/quick/tables"]) == 0
         assert command.main(["quick", "--out", "results/quick/report.html"]) == 0
     for case in load_study(STUDY).cases("quick"):
         # Cases without a result file are named by the page too.

@@ -121,7 +121,7 @@ def cells_of(test: str, marked: Iterable[Cell] = ()) -> list[Cell]:
     """Cells that a test tests: those of its marks, and those of the patterns that fit.
 
     Args:
-        test: address of a test, such as tests/unit/kernels/test_hmc.py::test_name[parameter].
+        test: address of a test, such as tests/unit/kernels/hamiltonian/test_hmc.py::test_name[parameter].
         marked: what its marks say.
     """
     path, _, function = test.removeprefix("tests/").partition("::")

@@ -16,10 +16,10 @@ from jax import Array
 from jax.scipy.special import ndtr, ndtri
 
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.blocked_elliptical_slice import BlockedSliceInfo, blocked_elliptical_slice
-from auxmc.kernels.elliptical_slice import draw_ellipse, shrink_ellipse
-from auxmc.kernels.pseudo_marginal import method_kernel
-from auxmc.kernels.slice_core import Candidate, SliceState
+from auxmc.kernels.pseudo_marginal.updates import method_kernel
+from auxmc.kernels.slices.blocked_elliptical_slice import BlockedSliceInfo, blocked_elliptical_slice
+from auxmc.kernels.slices.core import Candidate, SliceState
+from auxmc.kernels.slices.elliptical_slice import draw_ellipse, shrink_ellipse
 from auxmc.models.abc_estimator import abc_estimator
 from auxmc.models.abc_kernels import log_abc_kernel
 from tests.statistical.kernel_checks import N_STEPS, N, Runs, check_invariance

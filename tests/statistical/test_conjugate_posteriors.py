@@ -15,11 +15,11 @@ from jax import Array
 from jax.scipy.special import gammainc, ndtr
 
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.elliptical_slice import elliptical_slice
-from auxmc.kernels.hmc import hamiltonian_monte_carlo
-from auxmc.kernels.linear_slice import linear_slice
-from auxmc.kernels.metropolis import random_walk_metropolis
-from auxmc.kernels.pseudo_marginal import method_kernel
+from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
+from auxmc.kernels.pseudo_marginal.updates import method_kernel
+from auxmc.kernels.slices.elliptical_slice import elliptical_slice
+from auxmc.kernels.slices.linear_slice import linear_slice
 from tests.statistical.kernel_checks import OBSERVED, latent_estimator
 from tests.statistical.levels import assert_standard_mean, expecting_failure, key_for
 

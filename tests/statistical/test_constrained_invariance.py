@@ -12,9 +12,9 @@ from jax.scipy.special import ndtr
 from scipy import linalg
 
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.constrained_hmc import ConstrainedState, constrained_hmc
-from auxmc.kernels.constrained_nuts import constrained_nuts
-from auxmc.kernels.manifold_projection import ProjectionSettings
+from auxmc.kernels.manifold.constrained_hmc import ConstrainedState, constrained_hmc
+from auxmc.kernels.manifold.constrained_nuts import constrained_nuts
+from auxmc.kernels.manifold.projection import ProjectionSettings
 from auxmc.models.conditioned import ConditionedModel, condition_generator
 from tests.statistical.kernel_checks import N_STEPS, N, Runs, check_invariance, check_reversibility
 from tests.statistical.levels import expecting_failure, key_for

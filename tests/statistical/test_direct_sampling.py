@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from auxmc.models.scalar_mixture import OVERLAPPING
+from auxmc.models.mixtures.scalar_mixture import OVERLAPPING
 from auxmc.sampling.adaptive_rejection import adaptive_rejection_sample, log_hull_mass
 from auxmc.sampling.gaussian import multivariate_normal
 from auxmc.sampling.importance import importance_draws, self_normalised_mean

@@ -15,16 +15,16 @@ from scipy.special import logsumexp, ndtr, ndtri
 
 from auxmc.diagnostics.nested_evidence import log_terms
 from auxmc.diagnostics.simple_evidence import log_reciprocal, prior_average
-from auxmc.kernels.annealed_importance import annealed_importance_sampling
-from auxmc.kernels.particle_filter import (
+from auxmc.kernels.streams.particle_filter import (
     SequentialRun,
     bootstrap_particle_filter,
     sequential_importance_resampling,
 )
+from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
 from auxmc.models.bridge import Bridge, bridge, gaussian_base
-from auxmc.models.gaussian_mean import FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS
-from auxmc.models.linear_gaussian_states import SINE_OBSERVATIONS, TWENTY_STEPS, kalman_filter
-from auxmc.models.nested_oracles import expected_nested_ratio
+from auxmc.models.gaussian.linear_gaussian_states import SINE_OBSERVATIONS, TWENTY_STEPS, kalman_filter
+from auxmc.models.gaussian.mean import FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS
+from auxmc.models.gaussian.nested_oracles import expected_nested_ratio
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import linear_schedule
 from auxmc.sampling.ideal_nested_sampling import IdealNestedRuns, ideal_nested_sampling

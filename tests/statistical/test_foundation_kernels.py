@@ -15,22 +15,22 @@ from jax import Array
 from jax.scipy.special import ndtr
 
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.coupling_from_the_past import coupling_from_the_past
-from auxmc.kernels.directed_slice import along_axes, along_gaussian, along_unit_vectors, directed_slice
-from auxmc.kernels.gibbs import (
+from auxmc.kernels.hamiltonian.langevin import metropolis_langevin, unadjusted_langevin
+from auxmc.kernels.hamiltonian.persistent_hmc import persistent_hmc
+from auxmc.kernels.metropolis.coupling_from_the_past import coupling_from_the_past
+from auxmc.kernels.metropolis.gibbs import (
     gaussian_blocks,
     gibbs,
     permuted_scan,
     spin_blocks,
     systematic_scan,
 )
-from auxmc.kernels.involution import involution_metropolis
-from auxmc.kernels.langevin import metropolis_langevin, unadjusted_langevin
-from auxmc.kernels.persistent_hmc import persistent_hmc
-from auxmc.kernels.simulated_annealing import simulated_annealing
-from auxmc.models.boltzmann_data import BoltzmannParameters
-from auxmc.models.boltzmann_enumeration import exact_moments
-from auxmc.models.small_machines import five_units
+from auxmc.kernels.metropolis.involution import involution_metropolis
+from auxmc.kernels.metropolis.simulated_annealing import simulated_annealing
+from auxmc.kernels.slices.directed_slice import along_axes, along_gaussian, along_unit_vectors, directed_slice
+from auxmc.models.boltzmann.data import BoltzmannParameters
+from auxmc.models.boltzmann.enumeration import exact_moments
+from auxmc.models.boltzmann.small_machines import five_units
 from tests.statistical.kernel_checks import (
     N_STEPS,
     N,

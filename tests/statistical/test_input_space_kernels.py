@@ -9,8 +9,8 @@ import pytest
 from jax import Array
 
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.hmc import HMCInfo, HMCNoise, HMCState, hamiltonian_monte_carlo
-from auxmc.kernels.modified_abc import (
+from auxmc.kernels.hamiltonian.hmc import HMCInfo, HMCNoise, HMCState, hamiltonian_monte_carlo
+from auxmc.kernels.manifold.modified_abc import (
     ModifiedABCInfo,
     ModifiedABCNoise,
     ModifiedABCState,

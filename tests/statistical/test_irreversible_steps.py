@@ -2,7 +2,7 @@
 
 import pytest
 
-from auxmc.kernels.constrained_hmc import constrained_hmc
+from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from tests.statistical.kernel_checks import check_invariance
 from tests.statistical.test_constrained_invariance import NEWTON, TORUS, draw_torus, run, torus_transform
 

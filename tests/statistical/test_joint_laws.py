@@ -13,11 +13,11 @@ import pytest
 from jax import Array
 from jax.scipy.special import ndtr
 
-from auxmc.kernels.blocked_elliptical_slice import blocked_elliptical_slice
-from auxmc.kernels.constrained_hmc import constrained_hmc
-from auxmc.kernels.hmc import hamiltonian_monte_carlo
-from auxmc.kernels.manifold_projection import ProjectionSettings
-from auxmc.kernels.pseudo_marginal import method_kernel
+from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
+from auxmc.kernels.manifold.projection import ProjectionSettings
+from auxmc.kernels.pseudo_marginal.updates import method_kernel
+from auxmc.kernels.slices.blocked_elliptical_slice import blocked_elliptical_slice
 from auxmc.models.abc_estimator import abc_estimator
 from auxmc.models.abc_kernels import log_abc_kernel
 from auxmc.models.conditioned import condition_generator

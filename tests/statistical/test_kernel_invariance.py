@@ -11,10 +11,8 @@ import pytest
 from jax import Array
 
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.elliptical_slice import elliptical_slice
-from auxmc.kernels.linear_slice import draw_line, linear_slice
-from auxmc.kernels.metropolis import metropolis_independence, random_walk_metropolis
-from auxmc.kernels.pseudo_marginal import (
+from auxmc.kernels.metropolis.metropolis import metropolis_independence, random_walk_metropolis
+from auxmc.kernels.pseudo_marginal.updates import (
     METHODS,
     elliptical_auxiliary,
     independence_auxiliary,
@@ -23,7 +21,9 @@ from auxmc.kernels.pseudo_marginal import (
     pseudo_marginal_metropolis,
     slice_position,
 )
-from auxmc.kernels.reflective_slice import reflective_slice
+from auxmc.kernels.slices.elliptical_slice import elliptical_slice
+from auxmc.kernels.slices.linear_slice import draw_line, linear_slice
+from auxmc.kernels.slices.reflective_slice import reflective_slice
 from auxmc.models.estimator import Estimator
 from tests.statistical.kernel_checks import (
     TARGETS,

@@ -16,12 +16,12 @@ from jax import Array
 from numpy.typing import NDArray
 from scipy import stats
 
-from auxmc.kernels.pseudo_marginal import method_kernel
-from auxmc.models import gaussian_latent as glv
-from auxmc.models import gaussian_latent_oracles as oracles
+from auxmc.kernels.pseudo_marginal.updates import method_kernel
 from auxmc.models.estimator import Estimator
-from auxmc.models.gp_probit import estimator as gp_estimator
-from auxmc.models.gp_probit import gp_probit_model, load_biopsy, standardise
+from auxmc.models.gaussian import latent as glv
+from auxmc.models.gaussian import latent_oracles as oracles
+from auxmc.models.regression.gp_probit import estimator as gp_estimator
+from auxmc.models.regression.gp_probit import gp_probit_model, load_biopsy, standardise
 from tests.statistical.levels import (
     assert_bounded_mean,
     assert_standard_mean,

@@ -9,7 +9,7 @@ import pytest
 from jax import Array
 from jax.scipy.special import ndtr
 
-from auxmc.kernels.nested_sampling import NestedSettings, nested_sampling
+from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
 from tests.statistical.levels import assert_at_least, assert_standard_mean, assert_uniform, key_for, legendre
 
 N = 60_000

@@ -8,7 +8,7 @@ from jax import Array
 from jax.scipy.special import ndtr
 
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.tempered_nuts import tempered_nuts
+from auxmc.kernels.tempering.tempered_nuts import tempered_nuts
 from auxmc.models.bridge import Bridge, bridge, gaussian_base
 from tests.statistical.levels import (
     assert_standard_mean,

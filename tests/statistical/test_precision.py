@@ -12,13 +12,13 @@ from auxmc.approximations.advi import MeanField
 from auxmc.diagnostics.summary import bulk_ess, mcse_mean, rank_r_hat, summarise_chains
 from auxmc.diagnostics.weighted import weighted_estimates
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.constrained_hmc import constrained_hmc
-from auxmc.kernels.elliptical_slice import elliptical_slice
-from auxmc.kernels.hmc import hamiltonian_monte_carlo
-from auxmc.kernels.linear_slice import linear_slice
-from auxmc.kernels.metropolis import random_walk_metropolis
-from auxmc.kernels.nested_sampling import NestedSettings, nested_sampling
-from auxmc.kernels.pseudo_marginal import method_kernel
+from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
+from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
+from auxmc.kernels.pseudo_marginal.updates import method_kernel
+from auxmc.kernels.slices.elliptical_slice import elliptical_slice
+from auxmc.kernels.slices.linear_slice import linear_slice
+from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
 from auxmc.models.conditioned import condition_generator
 from tests.statistical.kernel_checks import OBSERVED, draw_auxiliary_given, latent_estimator, normal_transform
 from tests.statistical.levels import assert_at_least, assert_uniform, key_for, seed_for

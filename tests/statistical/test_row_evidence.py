@@ -15,14 +15,20 @@ from jax import Array
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
-from auxmc.kernels.data_tempering import TemperedSettings, chunk_boundaries, tempered_by_data
-from auxmc.kernels.full_data_evidence import AnnealedSettings, annealed_evidence
-from auxmc.kernels.streaming import Chunk, PastRows, StreamSettings, StreamState, stream_evidence
-from auxmc.kernels.weighted_reservoir import weighted_reservoirs
-from auxmc.models.gaussian_mixture import MEAN_COORDINATES, WEIGHT_COORDINATES, gaussian_mixture
-from auxmc.models.linear_regression import PrefixEvidence, extend_evidence, linear_regression
+from auxmc.kernels.streams.full_data_evidence import AnnealedSettings, annealed_evidence
+from auxmc.kernels.streams.growing_data import TemperedSettings, chunk_boundaries, tempered_by_data
+from auxmc.kernels.streams.published_estimators import (
+    Chunk,
+    PastRows,
+    StreamSettings,
+    StreamState,
+    stream_evidence,
+)
+from auxmc.kernels.streams.weighted_reservoir import weighted_reservoirs
+from auxmc.models.mixtures.gaussian_mixture import MEAN_COORDINATES, WEIGHT_COORDINATES, gaussian_mixture
+from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
+from auxmc.models.regression.softmax_regression import softmax_regression
 from auxmc.models.row_model import RowModel
-from auxmc.models.softmax_regression import softmax_regression
 from tests.statistical.levels import assert_bounded_mean, assert_standard_mean, key_for
 from tests.unit.kernels.linear_moves import exact_linear_moves
 

@@ -12,10 +12,14 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from auxmc.data.simulated_streams import rows
-from auxmc.kernels.curvature_moves import curvature_moves
-from auxmc.kernels.stochastic_gradient_moves import no_anchors, renewed_anchors, stochastic_gradient_moves
-from auxmc.kernels.streaming import Chunk, PastRows, StreamSettings, Target
-from auxmc.models.linear_regression import linear_regression, tempered_posterior
+from auxmc.kernels.streams.curvature_moves import curvature_moves
+from auxmc.kernels.streams.published_estimators import Chunk, PastRows, StreamSettings, Target
+from auxmc.kernels.streams.stochastic_gradient_moves import (
+    no_anchors,
+    renewed_anchors,
+    stochastic_gradient_moves,
+)
+from auxmc.models.regression.linear_regression import linear_regression, tempered_posterior
 from tests.statistical.levels import (
     assert_at_least,
     assert_standard_mean,

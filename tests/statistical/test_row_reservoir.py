@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from jax import Array
 
-from auxmc.kernels.streaming import Chunk, PastRows, remember
+from auxmc.kernels.streams.published_estimators import Chunk, PastRows, remember
 from tests.statistical.levels import assert_standard_mean, key_for, legendre, seed_for
 
 N_ROWS, CAPACITY, SIZE = 60, 10, 6

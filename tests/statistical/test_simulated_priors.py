@@ -10,18 +10,18 @@ from scipy import stats
 
 from auxmc.approximations.advi import MeanField, evidence_lower_bound
 from auxmc.diagnostics.log_evidence import log_evidence, log_evidence_error
-from auxmc.engine.claims import mean_over_replicates
-from auxmc.kernels.streaming import Chunk, PastRows, Target
-from auxmc.models.generalised_lambda import LOGISTIC_RATE, sample_parameter_inputs
-from auxmc.models.linear_regression import tempered_posterior
-from auxmc.models.lotka_volterra import (
+from auxmc.kernels.streams.published_estimators import Chunk, PastRows, Target
+from auxmc.models.generalised_lambda.model import LOGISTIC_RATE, sample_parameter_inputs
+from auxmc.models.lotka_volterra.model import (
     LotkaVolterraModel,
     initial_inputs,
     lotka_volterra_model,
     published_model,
     simulate,
 )
-from auxmc.models.lotka_volterra_rejection import simulate_prior
+from auxmc.models.lotka_volterra.rejection import simulate_prior
+from auxmc.models.regression.linear_regression import tempered_posterior
+from auxmc_pipeline.claims import mean_over_replicates
 from experiments.estimator_illustrations.exact_moves import conjugate_law, conjugate_mover
 from experiments.manifold_illustrations.identities import _rejection
 from tests.statistical.levels import (

@@ -7,7 +7,7 @@ import pytest
 from jax import Array
 from scipy import stats
 
-from auxmc.kernels.blocked_elliptical_slice import blocked_elliptical_slice
+from auxmc.kernels.slices.blocked_elliptical_slice import blocked_elliptical_slice
 from tests.statistical.levels import assert_at_least, assert_standard_mean, assert_uniform, key_for, legendre
 
 N = 60_000

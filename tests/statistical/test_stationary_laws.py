@@ -9,10 +9,10 @@ import pytest
 from jax import Array
 from scipy import linalg, stats
 
-from auxmc.kernels.constrained_hmc import project_momentum
-from auxmc.kernels.hmc import hamiltonian_monte_carlo
-from auxmc.kernels.stochastic_gradient import injected_noise, sghmc_step
-from auxmc.kernels.stochastic_gradient_chain import stochastic_gradient_chain
+from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.manifold.constrained_hmc import project_momentum
+from auxmc.kernels.streams.stochastic_gradient import injected_noise, sghmc_step
+from auxmc.kernels.streams.stochastic_gradient_chain import stochastic_gradient_chain
 from auxmc.numerics.jacobians import dense_jacobian
 from tests.statistical.levels import (
     assert_standard_mean,

@@ -11,10 +11,10 @@ import pytest
 from jax import Array
 from numpy.typing import NDArray
 
-from auxmc.kernels.annealed_importance import annealed_importance_sampling
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.simulated_tempering import simulated_tempering
-from auxmc.kernels.tempered_hmc import continuously_tempered_hmc, gibbs_continuous_tempering
+from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
+from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
+from auxmc.kernels.tempering.tempered_hmc import continuously_tempered_hmc, gibbs_continuous_tempering
 from auxmc.models.bridge import Bridge, bridge, gaussian_base
 from auxmc.numerics.schedules import linear_schedule, sigmoidal_schedule
 from auxmc.numerics.truncated_exponential import draw_inverse_temperature, log_base_weight

@@ -34,5 +34,5 @@ rule check_claims:
         "../envs/auxmc.yaml"
     localrule: True
     shell:
-        "PYTHONPATH={params.modules} {params.python} -m experiments.check {wildcards.study} {wildcards.preset}"
+        "PYTHONPATH={params.modules} {params.python} -m auxmc_pipeline.steps.judge {wildcards.study} {wildcards.preset}"
         " --tables {input.tables} --claims {input.claims} --out {output} > {log} 2>&1"

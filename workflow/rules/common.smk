@@ -5,11 +5,12 @@ import sys
 
 from snakemake.exceptions import WorkflowError
 
-sys.path[:0] = [str(workflow.basedir), str(Path(workflow.basedir) / "src")]
+sys.path[:0] = [str(Path(workflow.basedir) / "src"), str(workflow.basedir)]
 
-from auxmc.engine.code import code_digest
-from auxmc.engine.config import PRESETS, SettingsError, fingerprint
-from experiments.catalogue import CODE_ROOTS, check_preset, identity_of, load_study, studies
+from auxmc.driver.provenance import fingerprint
+from auxmc_pipeline.code import code_digest
+from auxmc_pipeline.settings import PRESETS, SettingsError
+from auxmc_pipeline.catalogue import CODE_ROOTS, check_preset, identity_of, load_study, studies
 
 STUDIES = studies()
 

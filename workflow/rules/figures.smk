@@ -45,5 +45,5 @@ for _study in STUDIES:
             "../envs/auxmc.yaml"
         localrule: True
         shell:
-            "PYTHONPATH={params.modules} {params.python} -m experiments.draw {params.study} {wildcards.preset}"
+            "PYTHONPATH={params.modules} {params.python} -m auxmc_pipeline.steps.draw {params.study} {wildcards.preset}"
             " --tables {input.tables} --out paper_figures/{wildcards.preset}/{params.study} > {log} 2>&1"

@@ -34,7 +34,7 @@ rule write_tables:
     log:
         "logs/{preset}/tables.log",
     params:
-        code=code_of("experiments.paper_tables"),
+        code=code_of("auxmc_pipeline.steps.export_tables"),
         documents=fingerprint(Path(f"{workflow.basedir}/workflow/report/front.toml").read_text()),
         python=PYTHON,
         modules=MODULES,
@@ -42,7 +42,7 @@ rule write_tables:
         "../envs/auxmc.yaml"
     localrule: True
     shell:
-        "PYTHONPATH={params.modules} {params.python} -m experiments.paper_tables {wildcards.preset}"
+        "PYTHONPATH={params.modules} {params.python} -m auxmc_pipeline.steps.export_tables {wildcards.preset}"
         " --out results/{wildcards.preset}/tables > {log} 2>&1"
 
 
@@ -57,7 +57,7 @@ rule write_report:
     log:
         "logs/{preset}/report.log",
     params:
-        code=code_of("experiments.report.__main__"),
+        code=code_of("auxmc_pipeline.report.__main__"),
         texts=fingerprint([path.read_text() for path in REPORT_TEXTS if path.is_file()]),
         python=PYTHON,
         modules=MODULES,
@@ -65,5 +65,5 @@ rule write_report:
         "../envs/auxmc.yaml"
     localrule: True
     shell:
-        "PYTHONPATH={params.modules} {params.python} -m experiments.report {wildcards.preset}"
+        "PYTHONPATH={params.modules} {params.python} -m auxmc_pipeline.report {wildcards.preset}"
         " --out {output} > {log} 2>&1"

@@ -22,7 +22,7 @@ rule run_case:
     conda:
         "../envs/auxmc.yaml"
     shell:
-        "PYTHONPATH={params.modules} NPROC={threads} {params.python} -m experiments.run study={wildcards.study}"
+        "PYTHONPATH={params.modules} NPROC={threads} {params.python} -m auxmc_pipeline.steps.run study={wildcards.study}"
         " {params.overrides:q} out={output} 2>&1 | tee {log} >&2"
 
 
@@ -37,14 +37,14 @@ rule summarise:
     benchmark:
         "logs/{preset}/{study}/summarise.benchmark.tsv"
     params:
-        code=code_of("experiments.summarise"),
+        code=code_of("auxmc_pipeline.steps.summarise"),
         python=PYTHON,
         modules=MODULES,
     conda:
         "../envs/auxmc.yaml"
     localrule: True
     shell:
-        "PYTHONPATH={params.modules} {params.python} -m experiments.summarise --summary {output.summary}"
+        "PYTHONPATH={params.modules} {params.python} -m auxmc_pipeline.steps.summarise --summary {output.summary}"
         " --curves {output.curves} {input} > {log} 2>&1"
 
 

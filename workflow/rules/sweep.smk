@@ -19,7 +19,7 @@ rule summarise_sweep:
     log:
         "logs/{preset}/{study}/sweeps/{name}/summarise.log",
     params:
-        code=code_of("experiments.sweep"),
+        code=code_of("auxmc_pipeline.steps.sweep"),
         axes=checked(
             lambda w: list(dict.fromkeys(a for c in cases_of(w.study, w.preset, w.name).values() for a in c.axes))
         ),
@@ -29,6 +29,6 @@ rule summarise_sweep:
         "../envs/auxmc.yaml"
     localrule: True
     shell:
-        "PYTHONPATH={params.modules} {params.python} -m experiments.sweep {wildcards.study} --axes {params.axes}"
+        "PYTHONPATH={params.modules} {params.python} -m auxmc_pipeline.steps.sweep {wildcards.study} --axes {params.axes}"
         " --summary {output.summary} --curves {output.curves} --figure {output.png} --files {input}"
         " > {log} 2>&1"

@@ -1,4 +1,4 @@
-"""The command `auxmc`: one subcommand a module, each with `register`."""
+"""The command `auxmc`. Packages add subcommands by entry points of the group `auxmc.commands`."""
 
 import argparse
 import importlib.metadata
@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Sequence
 
-from auxmc.command_line import results, stream
 from auxmc.command_line.errors import CommandError
 
 __all__ = ["main"]
@@ -28,8 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"auxmc {importlib.metadata.version('auxmc')}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    results.register(subparsers)
-    stream.register(subparsers)
+    for command in sorted(importlib.metadata.entry_points(group="auxmc.commands")):
+        command.load()(subparsers)
     options = parser.parse_args(arguments)
     try:
         return int(options.run(options))

@@ -12,10 +12,9 @@ import pandas as pd
 
 import auxmc
 from auxmc.command_line.errors import CommandError
-from auxmc.engine.checkpoint import Checkpoint
-from auxmc.engine.config import fingerprint
-from auxmc.engine.provenance import describe_environment
-from auxmc.engine.results import write_atomically, write_table
+from auxmc.driver.checkpoint import Checkpoint
+from auxmc.driver.provenance import describe_environment, fingerprint
+from auxmc.driver.results import write_atomically, write_table
 
 __all__ = ["RunFolder"]
 

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auxmc.command_line.errors import CommandError
-from auxmc.models.gaussian_mixture import MEAN_COORDINATES, WEIGHT_COORDINATES, gaussian_mixture
-from auxmc.models.linear_regression import linear_regression
+from auxmc.models.mixtures.gaussian_mixture import MEAN_COORDINATES, WEIGHT_COORDINATES, gaussian_mixture
+from auxmc.models.regression.linear_regression import linear_regression
+from auxmc.models.regression.softmax_regression import softmax_regression
 from auxmc.models.row_model import RowModel
-from auxmc.models.softmax_regression import softmax_regression
 from auxmc.models.user_model import ModelError, ValidRows, load_model
 
 __all__ = ["MODELS", "BadRow", "NamedModel", "named_model"]

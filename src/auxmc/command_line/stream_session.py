@@ -22,8 +22,8 @@ from auxmc.command_line.stream_setup import StreamSetup, make_estimators, prepar
 from auxmc.data.row_store import RowStore
 from auxmc.data.tables import DataError
 from auxmc.diagnostics.change_points import DropDetector, change_points, chunk_scores
-from auxmc.engine.stream_files import Record
-from auxmc.engine.streaming import StreamRun, fetch_from, run_streams
+from auxmc.driver.stream_files import Record
+from auxmc.driver.streams import StreamRun, fetch_from, run_streams
 
 __all__ = ["record_table", "run_session"]
 

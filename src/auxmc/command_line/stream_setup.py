@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auxmc.command_line.errors import CommandError
-from auxmc.command_line.stream import SETTINGS
 from auxmc.command_line.stream_checks import (
     available_bytes,
     bias_per_row,
@@ -21,11 +20,12 @@ from auxmc.command_line.stream_checks import (
 )
 from auxmc.command_line.stream_models import NamedModel, named_model
 from auxmc.command_line.stream_reading import first_rows, open_source
+from auxmc.command_line.stream_settings import SETTINGS
 from auxmc.data.row_files import RowFile
-from auxmc.engine.seeds import stream as stream_key
-from auxmc.engine.streaming import ChunkSizes, KeyedStream, growing_chunks
-from auxmc.kernels.running_laplace import RunningLaplaceSettings, running_laplace
-from auxmc.kernels.streaming import Fetch, Stream, StreamSettings, stream_evidence
+from auxmc.driver.seeds import stream as stream_key
+from auxmc.driver.streams import ChunkSizes, KeyedStream, growing_chunks
+from auxmc.kernels.streams.published_estimators import Fetch, Stream, StreamSettings, stream_evidence
+from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
 from auxmc.models.user_model import ModelError, check_model
 
 __all__ = ["StreamSetup", "make_estimators", "prepare"]

@@ -1,1 +1,1 @@
-"""Markov transition operators: pure `init`, `draw`, `apply` and `step`."""
+"""Transition operators, one folder a family; `base` holds their contract."""

@@ -1,1 +1,1 @@
-"""Target densities, their estimators and their data."""
+"""Contracts of models, and models by family."""

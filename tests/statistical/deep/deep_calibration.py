@@ -15,12 +15,12 @@ from jax import Array
 
 from auxmc.diagnostics.nested_evidence import nested_evidence
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.blocked_elliptical_slice import blocked_elliptical_slice
-from auxmc.kernels.constrained_hmc import constrained_hmc
-from auxmc.kernels.hmc import hamiltonian_monte_carlo
-from auxmc.kernels.manifold_projection import ProjectionSettings
-from auxmc.kernels.nested_sampling import NestedSettings, nested_sampling
-from auxmc.kernels.pseudo_marginal import method_kernel
+from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
+from auxmc.kernels.manifold.projection import ProjectionSettings
+from auxmc.kernels.pseudo_marginal.updates import method_kernel
+from auxmc.kernels.slices.blocked_elliptical_slice import blocked_elliptical_slice
+from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
 from auxmc.models.abc_kernels import log_abc_kernel
 from auxmc.models.conditioned import condition_generator
 from tests.statistical.kernel_checks import latent_estimator

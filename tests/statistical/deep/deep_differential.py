@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from jax import Array
 
-from auxmc.kernels.hmc import HMCState, leapfrog
+from auxmc.kernels.hamiltonian.hmc import HMCState, leapfrog
 
 N_STEPS = 25
 STEP = 0.11

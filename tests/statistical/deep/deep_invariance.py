@@ -12,15 +12,15 @@ from jax import Array
 from jax.scipy.special import ndtr
 
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.constrained_hmc import constrained_hmc
-from auxmc.kernels.directed_slice import along_axes, directed_slice
-from auxmc.kernels.hmc import hamiltonian_monte_carlo
-from auxmc.kernels.langevin import metropolis_langevin
-from auxmc.kernels.manifold_projection import ProjectionSettings
-from auxmc.kernels.metropolis import random_walk_metropolis
-from auxmc.kernels.persistent_hmc import persistent_hmc
-from auxmc.kernels.pseudo_marginal import METHODS, method_kernel
-from auxmc.kernels.reflective_slice import reflective_slice
+from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.hamiltonian.langevin import metropolis_langevin
+from auxmc.kernels.hamiltonian.persistent_hmc import persistent_hmc
+from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
+from auxmc.kernels.manifold.projection import ProjectionSettings
+from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
+from auxmc.kernels.pseudo_marginal.updates import METHODS, method_kernel
+from auxmc.kernels.slices.directed_slice import along_axes, directed_slice
+from auxmc.kernels.slices.reflective_slice import reflective_slice
 from tests.statistical.deep.sequences import Driver, assert_law_unchanged
 from tests.statistical.kernel_checks import (
     ALL_TARGETS,

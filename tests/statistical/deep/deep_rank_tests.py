@@ -16,12 +16,12 @@ import pytest
 from jax import Array
 
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.elliptical_slice import elliptical_slice
-from auxmc.kernels.hmc import hamiltonian_monte_carlo
-from auxmc.kernels.langevin import metropolis_langevin
-from auxmc.kernels.linear_slice import linear_slice
-from auxmc.kernels.metropolis import random_walk_metropolis
-from auxmc.kernels.pseudo_marginal import pseudo_marginal_metropolis
+from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.hamiltonian.langevin import metropolis_langevin
+from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
+from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_metropolis
+from auxmc.kernels.slices.elliptical_slice import elliptical_slice
+from auxmc.kernels.slices.linear_slice import linear_slice
 from tests.statistical.kernel_checks import draw_auxiliary_given, latent_estimator
 from tests.statistical.levels import (
     Sequence,

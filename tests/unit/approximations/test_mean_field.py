@@ -9,8 +9,8 @@ from auxmc.approximations.mean_field import (
     fit_mean_field,
     negative_free_energy,
 )
-from auxmc.models.boltzmann_data import generate_parameters
-from auxmc.models.boltzmann_enumeration import exact_moments
+from auxmc.models.boltzmann.data import generate_parameters
+from auxmc.models.boltzmann.enumeration import exact_moments
 
 SMALL = generate_parameters(8, 1)[0]
 

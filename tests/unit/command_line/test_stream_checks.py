@@ -14,10 +14,10 @@ from auxmc.command_line.stream_checks import (
     stability_limit,
 )
 from auxmc.data.simulated_streams import rows
-from auxmc.kernels.running_laplace import RunningLaplaceSettings
-from auxmc.kernels.streaming import StreamSettings
-from auxmc.models.gaussian_mixture import gaussian_mixture
-from auxmc.models.linear_regression import linear_regression
+from auxmc.kernels.streams.published_estimators import StreamSettings
+from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings
+from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
+from auxmc.models.regression.linear_regression import linear_regression
 
 
 def test_the_curvature_of_a_linear_model_is_the_second_moment_of_its_inputs() -> None:

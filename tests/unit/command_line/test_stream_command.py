@@ -13,12 +13,12 @@ import pyarrow.parquet as pa_parquet
 import pytest
 
 from auxmc.command_line import main, stream_session
-from auxmc.command_line.stream import SETTINGS
 from auxmc.command_line.stream_models import named_model
 from auxmc.command_line.stream_reading import open_source, read_checked
+from auxmc.command_line.stream_settings import SETTINGS
 from auxmc.data.tables import DataError
-from auxmc.kernels.running_laplace import RunningLaplaceSettings
-from auxmc.kernels.streaming import StreamSettings
+from auxmc.kernels.streams.published_estimators import StreamSettings
+from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings
 
 NAMES = ("load", "age", "pressure")
 SMALL = ("--particles", "4", "--moves", "2", "--batch-size", "10", "--chunk-rows", "20", "--every", "0")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from auxmc.diagnostics.thermodynamic_integration import thermodynamic_integration
-from auxmc.models.gaussian_mean import FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS, GaussianMean
+from auxmc.models.gaussian.mean import FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS, GaussianMean
 from auxmc.numerics.schedules import linear_schedule, sigmoidal_schedule
 
 pytestmark = pytest.mark.layer("annealed_importance", "L9")

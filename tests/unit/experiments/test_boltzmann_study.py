@@ -12,18 +12,18 @@ from matplotlib.figure import Figure
 
 from auxmc.data.tables import DataError
 from auxmc.diagnostics.log_evidence import log_evidence, weighted_moments
-from auxmc.engine.claims import judge, read_claims
-from auxmc.engine.config import PRESETS, SettingsError
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.results import write_result
-from auxmc.engine.tables import tidy_table
+from auxmc.driver.chains import RunContext
+from auxmc.driver.results import write_result
 from auxmc.plots.style import use_style
+from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.claims import judge, read_claims
+from auxmc_pipeline.settings import PRESETS, SettingsError
+from auxmc_pipeline.tidy import tidy_table
 from experiments.boltzmann import claims, figures, problem, run
 from experiments.boltzmann.lookup import jackknife
 from experiments.boltzmann.measures import base_errors, chain_curves, chain_statistics, memberships
 from experiments.boltzmann.problem import build_problem, mean_field_starts
 from experiments.boltzmann.settings import FIGURES, METHODS, PUBLISHED, method_settings, programs
-from experiments.catalogue import load_study
 
 STUDY = load_study("boltzmann")
 CLAIMS = read_claims(Path(claims.__file__).parent / "claims.csv")

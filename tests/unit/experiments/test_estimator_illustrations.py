@@ -15,15 +15,15 @@ from matplotlib.figure import Figure
 from scipy import linalg
 
 from auxmc.data.simulated_streams import rows
-from auxmc.engine.claims import judge, read_claims
-from auxmc.engine.config import PRESETS, SettingsError
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.results import CaseResult, write_result
-from auxmc.engine.tables import tidy_table
-from auxmc.kernels.stochastic_gradient_chain import ChainNoise, ChainState, stochastic_gradient_chain
-from auxmc.models.linear_regression import linear_regression, tempered_posterior
+from auxmc.driver.chains import RunContext
+from auxmc.driver.results import CaseResult, write_result
+from auxmc.kernels.streams.stochastic_gradient_chain import ChainNoise, ChainState, stochastic_gradient_chain
+from auxmc.models.regression.linear_regression import linear_regression, tempered_posterior
 from auxmc.plots.style import use_style
-from experiments.catalogue import load_study
+from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.claims import judge, read_claims
+from auxmc_pipeline.settings import PRESETS, SettingsError
+from auxmc_pipeline.tidy import tidy_table
 from experiments.estimator_illustrations import settings as declared
 from experiments.estimator_illustrations.claims import MEASURE
 from experiments.estimator_illustrations.dynamics import stationary_variance

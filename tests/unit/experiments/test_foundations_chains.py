@@ -10,9 +10,9 @@ import pytest
 import xarray as xr
 from matplotlib.figure import Figure
 
-from auxmc.engine.results import write_result
-from auxmc.engine.tables import tidy_table
+from auxmc.driver.results import write_result
 from auxmc.plots.style import use_style
+from auxmc_pipeline.tidy import tidy_table
 from experiments.foundations import dynamics, markov_kernels, perfect_sampling, slices, stochastic_gradients
 from experiments.foundations.captions_chains import CAPTIONS
 from experiments.foundations.chain_measures import mixture_density

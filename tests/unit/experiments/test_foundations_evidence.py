@@ -9,8 +9,8 @@ import pytest
 import xarray as xr
 from matplotlib.figure import Figure
 
-from auxmc.engine.tables import _melt
 from auxmc.plots.style import use_style
+from auxmc_pipeline.tidy import _melt
 from experiments.foundations import captions_evidence
 from experiments.foundations.figures_evidence import DRAW
 from experiments.foundations.sample_measures import distance_from, mean_of, quantile_of, share_of

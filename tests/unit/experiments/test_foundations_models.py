@@ -10,13 +10,13 @@ import pytest
 import xarray as xr
 from matplotlib.figure import Figure
 
-from auxmc.engine.results import write_result
-from auxmc.engine.tables import tidy_table
-from auxmc.models.boltzmann import relax
-from auxmc.models.small_machines import five_units
+from auxmc.driver.results import write_result
+from auxmc.models.boltzmann.model import relax
+from auxmc.models.boltzmann.small_machines import five_units
 from auxmc.numerics.counted_operations import Arithmetic
 from auxmc.numerics.reverse_mode import evaluate, jacobian_by_rows
 from auxmc.plots.style import use_style
+from auxmc_pipeline.tidy import tidy_table
 from experiments.foundations import differentiation, generators, spins, variational
 from experiments.foundations.captions_models import CAPTIONS
 from experiments.foundations.differentiation import random_graph

@@ -12,8 +12,8 @@ import pytest
 import xarray as xr
 from matplotlib.figure import Figure
 
-from auxmc.engine.tables import _melt
 from auxmc.plots.style import use_style
+from auxmc_pipeline.tidy import _melt
 from experiments.foundations import topic
 from experiments.foundations.captions_numbers import CAPTIONS
 from experiments.foundations.figures_numbers import DRAW

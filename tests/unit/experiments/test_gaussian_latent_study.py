@@ -11,19 +11,19 @@ import pytest
 import xarray as xr
 
 from auxmc.diagnostics.runs import longest_constant_run
-from auxmc.engine.claims import judge, read_claims
-from auxmc.engine.config import SettingsError
-from auxmc.engine.lanes import Chains, RunContext
-from auxmc.engine.results import CaseResult, write_result
-from auxmc.engine.tables import tidy_table
+from auxmc.driver.chains import Chains, RunContext
+from auxmc.driver.results import CaseResult, write_result
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.linear_slice import linear_slice
-from auxmc.kernels.slice_core import SliceState
-from auxmc.models import gaussian_latent_oracles as oracles
-from auxmc.models.gaussian_latent import gaussian_latent_model, simulate_data
-from auxmc.models.gaussian_latent_oracles import ExactPosterior, exact_posterior
+from auxmc.kernels.slices.core import SliceState
+from auxmc.kernels.slices.linear_slice import linear_slice
+from auxmc.models.gaussian import latent_oracles as oracles
+from auxmc.models.gaussian.latent import gaussian_latent_model, simulate_data
+from auxmc.models.gaussian.latent_oracles import ExactPosterior, exact_posterior
 from auxmc.plots.style import use_style
-from experiments.catalogue import load_study
+from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.claims import judge, read_claims
+from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.tidy import tidy_table
 from experiments.gaussian_latent import checks, selection, statistics
 from experiments.gaussian_latent import settings as declared
 from experiments.gaussian_latent.claims import MEASURE

@@ -10,14 +10,14 @@ import pytest
 import xarray as xr
 from matplotlib.figure import Figure
 
-from auxmc.engine.claims import judge, read_claims
-from auxmc.engine.config import PRESETS, SettingsError
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.results import write_result
-from auxmc.engine.tables import tidy_table
-from auxmc.kernels.hmc import hamiltonian_monte_carlo
+from auxmc.driver.chains import RunContext
+from auxmc.driver.results import write_result
+from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
 from auxmc.plots.style import use_style
-from experiments.catalogue import load_study
+from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.claims import judge, read_claims
+from auxmc_pipeline.settings import PRESETS, SettingsError
+from auxmc_pipeline.tidy import tidy_table
 from experiments.generalised_lambda import claims, figures, run
 from experiments.generalised_lambda.measures import (
     chain_curves,

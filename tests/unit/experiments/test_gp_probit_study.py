@@ -10,13 +10,13 @@ import xarray as xr
 from matplotlib.figure import Figure
 from scipy import stats
 
-from auxmc.engine.claims import judge, read_claims
-from auxmc.engine.config import PRESETS, SettingsError
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.results import write_result
-from auxmc.engine.tables import tidy_table
+from auxmc.driver.chains import RunContext
+from auxmc.driver.results import write_result
 from auxmc.plots.style import use_style
-from experiments.catalogue import load_study
+from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.claims import judge, read_claims
+from auxmc_pipeline.settings import PRESETS, SettingsError
+from auxmc_pipeline.tidy import tidy_table
 from experiments.gp_probit import claim_statistics, claims, figures, run
 from experiments.gp_probit.lookup import MAIN_METHODS
 from experiments.gp_probit.measures import ChainDraws, estimator_statistics, expected_acceptance

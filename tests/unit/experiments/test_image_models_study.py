@@ -11,10 +11,10 @@ import xarray as xr
 from scipy.special import logsumexp
 
 from auxmc.data.tables import DataError
-from auxmc.engine.claims import judge, read_claims
-from auxmc.engine.config import SettingsError
-from auxmc.engine.lanes import RunContext
-from experiments.catalogue import load_study
+from auxmc.driver.chains import RunContext
+from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.claims import judge, read_claims
+from auxmc_pipeline.settings import SettingsError
 from experiments.image_models.claims import MEASURE
 from experiments.image_models.figures import DRAW, unpacked
 from experiments.image_models.lookup import reference, running_estimate

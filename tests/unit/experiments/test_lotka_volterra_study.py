@@ -10,15 +10,15 @@ import pytest
 import xarray as xr
 
 from auxmc.diagnostics.coda import potential_scale_reduction
-from auxmc.engine.claims import judge, read_claims
-from auxmc.engine.config import SettingsError
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.results import CaseResult, write_result
-from auxmc.engine.tables import tidy_table
-from auxmc.models.lotka_volterra import published_model
-from auxmc.models.lotka_volterra_oracles import LogRatePosterior, exact_posterior
+from auxmc.driver.chains import RunContext
+from auxmc.driver.results import CaseResult, write_result
+from auxmc.models.lotka_volterra.model import published_model
+from auxmc.models.lotka_volterra.oracles import LogRatePosterior, exact_posterior
 from auxmc.plots.style import use_style
-from experiments.catalogue import load_study
+from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.claims import judge, read_claims
+from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.tidy import tidy_table
 from experiments.lotka_volterra import settings as declared
 from experiments.lotka_volterra.claims import MEASURE
 from experiments.lotka_volterra.figures import DRAW

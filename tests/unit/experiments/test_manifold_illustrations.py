@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from auxmc.engine.claims import few_replicates
-from auxmc.engine.config import SettingsError
-from experiments.catalogue import load_study
+from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.claims import few_replicates
+from auxmc_pipeline.settings import SettingsError
 from experiments.manifold_illustrations.claims import MEASURE
 from experiments.manifold_illustrations.fibre import fibre_height
 from experiments.manifold_illustrations.figures import DRAW

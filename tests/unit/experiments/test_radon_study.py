@@ -12,13 +12,13 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from auxmc.data.tables import DataError
-from auxmc.engine.claims import judge, read_claims
-from auxmc.engine.config import PRESETS, SettingsError
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.results import CaseResult, write_result
-from auxmc.engine.tables import tidy_table
+from auxmc.driver.chains import RunContext
+from auxmc.driver.results import CaseResult, write_result
 from auxmc.plots.style import use_style
-from experiments.catalogue import load_study
+from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.claims import judge, read_claims
+from auxmc_pipeline.settings import PRESETS, SettingsError
+from auxmc_pipeline.tidy import tidy_table
 from experiments.radon import settings as declared
 from experiments.radon.claims import MEASURE
 from experiments.radon.figures import DRAW

@@ -13,16 +13,16 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from auxmc.data.simulated_streams import rows as simulated_rows
-from auxmc.engine.claims import judge, read_claims
-from auxmc.engine.config import PRESETS, SettingsError
-from auxmc.engine.lanes import RunContext
-from auxmc.engine.results import write_result
-from auxmc.engine.streaming import ChunkSizes, run_stream
-from auxmc.engine.tables import tidy_table
-from auxmc.kernels.streaming import StreamSettings, stream_evidence
-from auxmc.models.linear_regression import linear_regression
+from auxmc.driver.chains import RunContext
+from auxmc.driver.results import write_result
+from auxmc.driver.streams import ChunkSizes, run_stream
+from auxmc.kernels.streams.published_estimators import StreamSettings, stream_evidence
+from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.plots.style import use_style
-from experiments.catalogue import load_study
+from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.claims import judge, read_claims
+from auxmc_pipeline.settings import PRESETS, SettingsError
+from auxmc_pipeline.tidy import tidy_table
 from experiments.streaming_evidence import claims, figures, nested_pair, starts, stopping
 from experiments.streaming_evidence.claims_annealed import predicted_floor
 from experiments.streaming_evidence.claims_sensitivity import SWEEPS

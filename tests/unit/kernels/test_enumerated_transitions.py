@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from jax import Array
 
-from auxmc.kernels.metropolis import (
+from auxmc.kernels.metropolis.metropolis import (
     IndependenceNoise,
     RandomWalkNoise,
     metropolis_independence,
     random_walk_metropolis,
 )
-from auxmc.kernels.pseudo_marginal import (
+from auxmc.kernels.pseudo_marginal.updates import (
     PseudoMarginalState,
     independence_auxiliary,
     pseudo_marginal_metropolis,

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from auxmc.kernels.streaming import Chunk, PastRows, StreamSettings, stream_evidence
-from auxmc.models.linear_regression import linear_regression
+from auxmc.kernels.streams.published_estimators import Chunk, PastRows, StreamSettings, stream_evidence
+from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.sampling.resampling import systematic_indices
 
 pytestmark = pytest.mark.layer("sequential_monte_carlo", "L1")

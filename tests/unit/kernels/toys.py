@@ -7,19 +7,19 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.adaptation import batch_adaptation
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.elliptical_slice import elliptical_slice
-from auxmc.kernels.linear_slice import linear_slice
-from auxmc.kernels.metropolis import metropolis_independence, random_walk_metropolis
-from auxmc.kernels.pseudo_marginal import (
+from auxmc.kernels.metropolis.adaptation import batch_adaptation
+from auxmc.kernels.metropolis.metropolis import metropolis_independence, random_walk_metropolis
+from auxmc.kernels.pseudo_marginal.updates import (
     METHODS,
     auxiliary_pseudo_marginal,
     independence_auxiliary,
     method_kernel,
     slice_position,
 )
-from auxmc.kernels.reflective_slice import reflective_slice
+from auxmc.kernels.slices.elliptical_slice import elliptical_slice
+from auxmc.kernels.slices.linear_slice import linear_slice
+from auxmc.kernels.slices.reflective_slice import reflective_slice
 from auxmc.models.estimator import Estimator
 
 DIM = 2

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import softmax
 
-from auxmc.models.gaussian_mixture import MEAN_COORDINATES, WEIGHT_COORDINATES, gaussian_mixture
-from auxmc.models.linear_regression import (
+from auxmc.models.mixtures.gaussian_mixture import MEAN_COORDINATES, WEIGHT_COORDINATES, gaussian_mixture
+from auxmc.models.regression.linear_regression import (
     PrefixEvidence,
     extend_evidence,
     linear_regression,
     tempered_posterior,
 )
+from auxmc.models.regression.softmax_regression import softmax_regression
 from auxmc.models.row_model import RowModel, row_model
-from auxmc.models.softmax_regression import softmax_regression
 
 GENERATOR = np.random.default_rng(11)
 CONTINUOUS = GENERATOR.normal(size=(12, 3))

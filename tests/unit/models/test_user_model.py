@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from auxmc.models.gaussian_mixture import gaussian_mixture
-from auxmc.models.linear_regression import linear_regression
+from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
+from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.models.row_model import RowModel
 from auxmc.models.user_model import ModelError, check_model, load_model, prior_mass
 
@@ -99,7 +99,7 @@ def test_names_and_settings_that_are_not_there_are_refused(tmp_path: Path) -> No
     with pytest.raises(ModelError, match="scale cannot be set, for the file has no function 'model'"):
         load_model(write(tmp_path, FUNCTIONS), 3, settings={"scale": 3})
     text = (
-        "from auxmc.models.linear_regression import linear_regression\n"
+        "from auxmc.models.regression.linear_regression import linear_regression\n"
         "def model(n_columns): return linear_regression(5)"
     )
     with pytest.raises(ModelError, match="the model is one of rows of 6 numbers, the data have 3 columns"):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from auxmc.models.gaussian_mean import HUNDRED_OBSERVATIONS as MODEL
+from auxmc.models.gaussian.mean import HUNDRED_OBSERVATIONS as MODEL
 from auxmc.numerics.perfect_annealing import annealed_moments, limit_ladder
 from auxmc.numerics.schedules import linear_schedule
 

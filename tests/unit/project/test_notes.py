@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from experiments.catalogue import load_study, studies
+from auxmc_pipeline.catalogue import load_study, studies
 from tests.pipeline.documentation import Shown, note_commands
 
 # What a reader puts in place of a file of their own, by study.

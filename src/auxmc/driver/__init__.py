@@ -1,0 +1,1 @@
+"""Runs kernels and streams: blocks of iterations, chains, checkpoints, progress, seeds, result files."""

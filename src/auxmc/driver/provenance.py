@@ -1,0 +1,102 @@
+"""What produced a result: settings, code, versions, device, time and memory."""
+
+import datetime
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+__all__ = ["describe_environment", "fingerprint", "peak_memory_mib"]
+
+_PACKAGES = ("auxmc", "jax", "jaxlib", "numpy", "scipy", "xarray", "h5netcdf", "arviz-stats", "hydra-core")
+
+
+def describe_environment(root: Path) -> dict[str, Any]:
+    """Machine, device, threads, package versions and code revision of the running process.
+
+    Args:
+        root: folder of the project, asked for its git commit.
+
+    Returns:
+        Attributes for a result file. JAX must already be configured.
+    """
+    import jax
+
+    return {
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "git_commit": _git(root, "rev-parse", "HEAD") or "not a git checkout",
+        "git_dirty": str(bool(_git(root, "status", "--porcelain", "--untracked-files=no"))),
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "processor": _processor(),
+        "n_cores": _n_cores(),
+        "memory_gib": round(_memory_gib(), 1),
+        "device": _device(jax.devices()[0]),
+        "threads": {
+            name: os.environ.get(name, "unset")
+            for name in ("NPROC", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+        },
+        "jax_settings": {
+            name: str(getattr(jax.config, name))
+            for name in ("jax_enable_x64", "jax_default_prng_impl", "jax_threefry_partitionable")
+        },
+    }
+
+
+def peak_memory_mib() -> float:
+    """Largest resident memory of this process so far, in MiB."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
+
+
+def fingerprint(content: Any) -> str:
+    """Short digest of plain containers: equal content, equal digest."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _processor() -> str:
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text().splitlines() if path.is_file() else []
+    for line in lines:
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _n_cores() -> int:
+    # Those that this process may use: a cluster or a container gives fewer than the machine has.
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _memory_gib() -> float:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+
+
+def _device(device: Any) -> str:
+    # A processor has no kind of its own beside "cpu"; `processor` names it.
+    kind = str(device.device_kind)
+    return kind if kind == device.platform else f"{device.platform}: {kind}"
+
+
+def _git(root: Path, *words: str) -> str:
+    try:
+        done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

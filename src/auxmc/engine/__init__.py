@@ -1,1 +1,0 @@
-"""Settings, cases, block-wise driver, result files and provenance."""

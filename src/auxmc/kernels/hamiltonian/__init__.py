@@ -1,0 +1,1 @@
+"""Hamiltonian and Langevin Monte Carlo, and the adaptation of their step sizes."""

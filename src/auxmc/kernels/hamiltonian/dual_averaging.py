@@ -1,0 +1,97 @@
+"""Step-size adaptation to a target acceptance during warm-up, as a kernel around a kernel."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.metropolis.adaptation import AdaptationInfo
+
+__all__ = ["DualAveragingState", "dual_averaging"]
+
+_SHRINKAGE = 0.05
+_STABILISATION = 10.0
+_FORGETTING = 0.75
+
+
+class DualAveragingState(NamedTuple):
+    """State of an adapted kernel.
+
+    Attributes:
+        inner: state of the kernel that is adapted.
+        log_scale: log of the scale of the next step during warm-up.
+        log_average: log of the averaged scale, which is used after warm-up.
+        error: running mean of target minus acceptance probability.
+        n_steps: steps made so far (int32).
+    """
+
+    inner: Any
+    log_scale: Array
+    log_average: Array
+    error: Array
+    n_steps: Array
+
+
+def dual_averaging(
+    build: Callable[[Array], Kernel],
+    initial_scale: Array | float,
+    n_warm_up: int,
+    target: float = 0.8,
+) -> Kernel:
+    """Adapts the scale of a kernel so that its mean acceptance probability nears a target, then freezes it.
+
+    A proposal that was given up because of an integration error counts as acceptance probability 0, so that a scale at
+    which projections fail is left quickly.
+
+    Args:
+        build: maps a scale (traced scalar) to a Kernel whose info has `acceptance_probability`; the random numbers
+            that it draws must not depend on the scale.
+        initial_scale: scale of the first step (positive; may be traced).
+        n_warm_up: steps after which the scale is frozen at its average; 0 keeps the initial scale.
+        target: mean acceptance probability to reach, between 0 and 1.
+
+    Returns:
+        Kernel on DualAveragingState with AdaptationInfo; `init` takes what the inner `init` takes.
+
+    Raises:
+        ValueError: n_warm_up is negative or target is not between 0 and 1.
+
+    Source: Hoffman and Gelman 2014, section 3.2, with their constants.
+    """
+    if n_warm_up < 0:
+        raise ValueError(f"n_warm_up must not be negative, got {n_warm_up}")
+    if not 0.0 < target < 1.0:
+        raise ValueError(f"target must be between 0 and 1, got {target}")
+    log_initial = jnp.log(jnp.asarray(initial_scale, float))
+
+    def init(*args: Any) -> DualAveragingState:
+        inner = build(jnp.exp(log_initial)).init(*args)
+        zero = jnp.zeros((), log_initial.dtype)
+        return DualAveragingState(inner, log_initial, log_initial, zero, jnp.zeros((), jnp.int32))
+
+    def draw(key: Array) -> Any:
+        return build(jnp.exp(log_initial)).draw(key)
+
+    def apply(noise: Any, state: DualAveragingState) -> tuple[DualAveragingState, AdaptationInfo]:
+        warm = state.n_steps < n_warm_up
+        scale = jnp.exp(jnp.where(warm, state.log_scale, state.log_average))
+        inner, info = build(scale).apply(noise, state.inner)
+        n = (state.n_steps + 1).astype(float)
+        weight = 1.0 / (n + _STABILISATION)
+        error = (1.0 - weight) * state.error + weight * (target - info.acceptance_probability)
+        # Steps are drawn towards ten times the initial scale: larger ones are cheaper to try.
+        log_scale = jnp.log(10.0) + log_initial - jnp.sqrt(n) / _SHRINKAGE * error
+        decay = n**-_FORGETTING
+        log_average = decay * log_scale + (1.0 - decay) * state.log_average
+        new = DualAveragingState(
+            inner=inner,
+            log_scale=jnp.where(warm, log_scale, state.log_scale),
+            log_average=jnp.where(warm, log_average, state.log_average),
+            error=jnp.where(warm, error, state.error),
+            n_steps=state.n_steps + 1,
+        )
+        return new, AdaptationInfo(info, scale)
+
+    return Kernel(init, draw, apply)

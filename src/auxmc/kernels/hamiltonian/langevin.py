@@ -1,0 +1,134 @@
+"""Langevin dynamics in discrete time, with the accept step that makes it exact and without it."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.hamiltonian.hmc import HMCState
+from auxmc.kernels.metropolis.metropolis import metropolis_accept
+from auxmc.numerics.random import standard_normal
+
+__all__ = ["LangevinInfo", "LangevinNoise", "metropolis_langevin", "unadjusted_langevin"]
+
+
+class LangevinInfo(NamedTuple):
+    """What one step did.
+
+    Attributes:
+        accepted: whether the proposal was accepted (bool); always without an accept step.
+        acceptance_probability: min(1, exp(log_ratio)), 0 where that is not finite.
+        log_ratio: log of the Metropolis-Hastings ratio, in nats.
+        n_gradients: evaluations of the log density and its gradient, always 1 (int32).
+        n_not_finite: proposals whose log density or gradient is not finite, 0 or 1 (int32). Without an accept step
+            nothing brings such a chain back.
+    """
+
+    accepted: Array
+    acceptance_probability: Array
+    log_ratio: Array
+    n_gradients: Array
+    n_not_finite: Array
+
+
+class LangevinNoise(NamedTuple):
+    """Random numbers of a step: normal [dim] and the log of the accept uniform."""
+
+    normal: Array
+    log_uniform: Array
+
+
+def metropolis_langevin(log_density: Callable[[Array], Array], step_size: Array | float, dim: int) -> Kernel:
+    """Metropolis-adjusted Langevin algorithm.
+
+    Proposes x + (step_size^2 / 2) gradient + step_size n and accepts by the Hastings ratio of that asymmetric proposal.
+
+    Args:
+        log_density: maps position [dim] to an unnormalised log density, in nats.
+        step_size: epsilon, positive scalar; may be traced.
+        dim: length of the position.
+
+    Returns:
+        Kernel on HMCState with LangevinInfo. A proposal that is not finite is a counted rejection.
+
+    Raises:
+        ValueError: dim is not positive.
+
+    Source: lecture slides, Langevin Monte Carlo; MSc thesis, Eq. 2.47.
+    Must hold: proposals and acceptance are those of Hamiltonian Monte Carlo with one leapfrog step.
+    Tested in tests/unit/kernels/hamiltonian/test_langevin.py and tests/statistical/test_foundation_kernels.py.
+
+    >>> kernel = metropolis_langevin(lambda x: -0.5 * jnp.sum(x**2), 0.5, dim=2)
+    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(2)))
+    >>> bool(info.acceptance_probability > 0.9)
+    True
+    """
+    return _langevin(log_density, step_size, dim, adjusted=True)
+
+
+def unadjusted_langevin(log_density: Callable[[Array], Array], step_size: Array | float, dim: int) -> Kernel:
+    """Langevin dynamics whose proposals are always accepted: its law differs from the target by O(step_size^2).
+
+    Args:
+        log_density: maps position [dim] to an unnormalised log density, in nats.
+        step_size: epsilon, positive scalar; may be traced.
+        dim: length of the position.
+
+    Returns:
+        Kernel on HMCState with LangevinInfo; `acceptance_probability` is what `metropolis_langevin` would have.
+
+    Raises:
+        ValueError: dim is not positive.
+
+    Source: lecture slides, Langevin sampling.
+    Must hold: on N(0, 1) the stationary law is N(0, 1 / (1 - step_size^2 / 4)).
+    Tested in tests/unit/kernels/hamiltonian/test_langevin.py and tests/statistical/test_foundation_kernels.py.
+    """
+    return _langevin(log_density, step_size, dim, adjusted=False)
+
+
+def _langevin(
+    log_density: Callable[[Array], Array], step_size: Array | float, dim: int, *, adjusted: bool
+) -> Kernel:
+    if dim < 1:
+        raise ValueError(f"dim must be a positive whole number, got {dim}")
+    evaluate = jax.value_and_grad(log_density)
+
+    def init(position: Array) -> HMCState:
+        return HMCState(position, *evaluate(position))
+
+    def draw(key: Array) -> LangevinNoise:
+        return LangevinNoise(
+            normal=standard_normal(jax.random.fold_in(key, 0), (dim,)),
+            log_uniform=-jax.random.exponential(jax.random.fold_in(key, 1)),
+        )
+
+    def apply(noise: LangevinNoise, state: HMCState) -> tuple[HMCState, LangevinInfo]:
+        position = _drifted(state) + step_size * noise.normal
+        proposed = HMCState(position, *evaluate(position))
+        backward = jnp.sum(jnp.square(state.position - _drifted(proposed)))
+        forward = jnp.sum(jnp.square(position - _drifted(state)))
+        log_forward = state.log_density - 0.5 * forward / jnp.square(step_size)
+        log_backward = proposed.log_density - 0.5 * backward / jnp.square(step_size)
+        finite = jnp.isfinite(log_backward)
+        log_ratio = jnp.where(finite, log_backward - log_forward, -jnp.inf)
+        accepted = metropolis_accept(noise.log_uniform, log_backward, log_forward)
+        if not adjusted:
+            accepted = jnp.ones((), bool)
+        new = jax.tree.map(lambda a, b: jnp.where(accepted, a, b), proposed, state)
+        info = LangevinInfo(
+            accepted=accepted,
+            acceptance_probability=jnp.exp(jnp.minimum(log_ratio, 0.0)),
+            log_ratio=log_ratio,
+            n_gradients=jnp.ones((), jnp.int32),
+            n_not_finite=(~finite).astype(jnp.int32),
+        )
+        return new, info
+
+    def _drifted(state: HMCState) -> Array:
+        return state.position + 0.5 * jnp.square(step_size) * state.gradient
+
+    return Kernel(init, draw, apply)

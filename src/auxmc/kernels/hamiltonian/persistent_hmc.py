@@ -1,0 +1,118 @@
+"""Hamiltonian Monte Carlo whose momentum persists: it is refreshed in part, and turned round by a rejection."""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.hamiltonian.hmc import HMCInfo, HMCState, leapfrog
+from auxmc.numerics.random import standard_normal
+
+__all__ = ["PersistentNoise", "PersistentState", "persistent_hmc"]
+
+
+class PersistentState(NamedTuple):
+    """State of a chain.
+
+    Attributes:
+        position: current point [dim].
+        momentum: current momentum, part of the chain's state [dim]; N(0, I) at stationarity.
+        log_density: log density at `position`, in nats.
+        gradient: its gradient [dim].
+    """
+
+    position: Array
+    momentum: Array
+    log_density: Array
+    gradient: Array
+
+
+class PersistentNoise(NamedTuple):
+    """Random numbers of a step: normal [dim] and the log of the accept uniform."""
+
+    normal: Array
+    log_uniform: Array
+
+
+def persistent_hmc(
+    log_density: Callable[[Array], Array],
+    step_size: Array | float,
+    n_steps: int,
+    persistence: float,
+    dim: int,
+) -> Kernel:
+    """Hamiltonian Monte Carlo with partial refreshment of the momentum.
+
+    A step makes the momentum a p + sqrt(1 - a^2) n, follows a trajectory, and accepts its end or keeps the point it
+    came from with the momentum reversed. Without that reversal the law of the momentum is not kept: the lecture slides
+    leave it out.
+
+    Args:
+        log_density: maps position [dim] to an unnormalised log density, in nats; minus infinity where the
+            density is zero.
+        step_size: of the leapfrog integrator, positive scalar; may be traced.
+        n_steps: leapfrog steps of a trajectory.
+        persistence: a, in [0, 1); 0 draws a fresh momentum.
+        dim: length of the position.
+
+    Returns:
+        Kernel on PersistentState with HMCInfo; `init(key, position)` draws the momentum. An end whose energy is not
+        finite is a counted rejection.
+
+    Raises:
+        ValueError: dim or n_steps is not positive, or persistence is not in [0, 1).
+
+    Source: lecture slides, Hamiltonian Monte Carlo; PhD thesis, section 2.3.2.
+    Must hold: the joint law of position and momentum is invariant; a trajectory with its accept step, the refreshment
+    left out, is reversible up to the sign of the momentum.
+    Tested in tests/unit/kernels/hamiltonian/test_persistent_hmc.py and tests/statistical/test_foundation_kernels.py.
+
+    >>> kernel = persistent_hmc(lambda x: -0.5 * jnp.sum(x**2), 0.3, 4, 0.9, dim=2)
+    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(1), jnp.zeros(2)))
+    >>> state.momentum.shape, int(info.n_gradients)
+    ((2,), 4)
+    """
+    if dim < 1:
+        raise ValueError(f"dim must be a positive whole number, got {dim}")
+    if n_steps < 1:
+        raise ValueError(f"n_steps must be a positive whole number, got {n_steps}")
+    if not 0.0 <= persistence < 1.0:
+        raise ValueError(f"persistence must be at least 0 and below 1, got {persistence}")
+    evaluate = jax.value_and_grad(log_density)
+    fresh = math.sqrt(1.0 - persistence**2)
+
+    def init(key: Array, position: Array) -> PersistentState:
+        return PersistentState(position, standard_normal(key, (dim,)), *evaluate(position))
+
+    def draw(key: Array) -> PersistentNoise:
+        return PersistentNoise(
+            normal=standard_normal(jax.random.fold_in(key, 0), (dim,)),
+            log_uniform=-jax.random.exponential(jax.random.fold_in(key, 1)),
+        )
+
+    def apply(noise: PersistentNoise, state: PersistentState) -> tuple[PersistentState, HMCInfo]:
+        momentum = persistence * state.momentum + fresh * noise.normal
+        point = HMCState(state.position, state.log_density, state.gradient)
+        asked = jnp.full((), n_steps, jnp.int32)
+        end, end_momentum, n_gradients = leapfrog(evaluate, point, momentum, step_size, asked)
+        energy = _energy(end.log_density, end_momentum)
+        finite = jnp.isfinite(energy) & (n_gradients == asked)
+        change = jnp.where(finite, energy - _energy(state.log_density, momentum), jnp.inf)
+        accepted = noise.log_uniform < -change
+        proposed = PersistentState(end.position, end_momentum, end.log_density, end.gradient)
+        new = jax.tree.map(
+            lambda a, b: jnp.where(accepted, a, b), proposed, state._replace(momentum=-momentum)
+        )
+        probability = jnp.exp(-jnp.maximum(change, 0.0))
+        failed = (~finite).astype(jnp.int32)
+        return new, HMCInfo(accepted, probability, change, asked, n_gradients, failed)
+
+    return Kernel(init, draw, apply)
+
+
+def _energy(log_density: Array, momentum: Array) -> Array:
+    return 0.5 * jnp.sum(jnp.square(momentum)) - log_density

@@ -1,0 +1,1 @@
+"""Constrained Hamiltonian Monte Carlo on manifolds, and its relaxation that allows a distance."""

@@ -1,0 +1,325 @@
+"""Hamiltonian Monte Carlo on the manifold of inputs that generate the observed data.
+
+Every integration error (a projection that does not converge, a sub-step that cannot be reversed, a value that is not
+finite, a singular Gram matrix) ends the trajectory and rejects the proposal; each is counted by its kind.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.manifold.projection import SOLVERS, ProjectionSettings, project
+from auxmc.models.conditioned import ConditionedModel
+from auxmc.numerics.random import standard_normal
+
+__all__ = [
+    "REVERSIBILITY_CHECKS",
+    "ConstrainedInfo",
+    "ConstrainedNoise",
+    "ConstrainedState",
+    "IntegrationErrors",
+    "Phase",
+    "constrained_hmc",
+    "constrained_step",
+    "evaluate_state",
+    "hamiltonian",
+    "no_errors",
+    "project_momentum",
+]
+
+REVERSIBILITY_CHECKS = ("position_and_constraint", "position", "none")
+"""What the point that a reversed sub-step leads back to is compared in; without a check the target may be another."""
+
+
+class ConstrainedState(NamedTuple):
+    """State of a constrained chain.
+
+    Attributes:
+        position: inputs u on the manifold [input].
+        potential: -log rho(u) + 1/2 log det J J^T, in nats.
+        gradient: derivative of the potential [input].
+        jacobian: structured Jacobian at u.
+    """
+
+    position: Array
+    potential: Array
+    gradient: Array
+    jacobian: Any
+
+
+class IntegrationErrors(NamedTuple):
+    """Errors and work of integrator steps, int32 counts.
+
+    Attributes:
+        n_not_converged: forward projections that did not converge.
+        n_not_converged_reverse: projections of the reversibility check that did not converge.
+        n_irreversible: sub-steps that lead back to another point.
+        n_not_finite: sub-steps whose potential or gradient is not finite.
+        n_singular: sub-steps with a Gram matrix that has no Cholesky factor.
+        n_fallback: projections that needed the fallback solver.
+        n_projections: projections made.
+        n_projection_iterations: constraint evaluations in them.
+    """
+
+    n_not_converged: Array
+    n_not_converged_reverse: Array
+    n_irreversible: Array
+    n_not_finite: Array
+    n_singular: Array
+    n_fallback: Array
+    n_projections: Array
+    n_projection_iterations: Array
+
+
+class ConstrainedInfo(NamedTuple):
+    """What one update did.
+
+    Attributes:
+        accepted: whether the end of the trajectory was accepted (bool).
+        acceptance_probability: 0 after an integration error.
+        energy_change: Hamiltonian at the end minus at the start, in nats; infinite after an integration error.
+        n_steps: integrator steps asked for (int32).
+        errors: errors and work of the trajectory.
+    """
+
+    accepted: Array
+    acceptance_probability: Array
+    energy_change: Array
+    n_steps: Array
+    errors: IntegrationErrors
+
+
+class ConstrainedNoise(NamedTuple):
+    """Random numbers of an update: normal [input], number of steps, log of the accept uniform."""
+
+    normal: Array
+    n_steps: Array
+    log_uniform: Array
+
+
+class Phase(NamedTuple):
+    """Point of a trajectory.
+
+    Attributes:
+        state: position and what belongs to it.
+        momentum: tangent to the manifold [input].
+        ok: whether no integration error has happened on the way (bool).
+        errors: what happened on the way.
+    """
+
+    state: ConstrainedState
+    momentum: Array
+    ok: Array
+    errors: IntegrationErrors
+
+
+def project_momentum(jacobian: Any, momentum: Array) -> Array:
+    """Removes from a momentum [input] its part normal to the manifold.
+
+    Source: PhD thesis, section 4.8.
+    """
+    return momentum - jacobian.transposed_times(jacobian.solve_gram(jacobian.times(momentum)))
+
+
+def constrained_hmc(
+    model: ConditionedModel,
+    step_size: Array | float,
+    n_steps: tuple[int, int],
+    dim: int,
+    *,
+    n_inner_steps: int = 1,
+    projection: ProjectionSettings = ProjectionSettings(),  # noqa: B008
+    reversibility_check: str = "position_and_constraint",
+) -> Kernel:
+    """Constrained Hamiltonian Monte Carlo with geodesic steps, identity mass and full momentum refreshment.
+
+    Args:
+        model: the conditioned model.
+        step_size: integrator step dt, positive scalar, may be traced.
+        n_steps: smallest and largest number of integrator steps of a trajectory, drawn uniformly, both included.
+        dim: number of inputs.
+        n_inner_steps: geodesic sub-steps in an integrator step; 1 gives RATTLE.
+        projection: how points are brought back to the manifold.
+        reversibility_check: one of REVERSIBILITY_CHECKS, made after every sub-step. "none" is for measuring its cost.
+
+    Returns:
+        Kernel on ConstrainedState with `init(position)`, which takes a point on the manifold.
+
+    Raises:
+        ValueError: a number of steps is not positive or out of order, or a solver or check is unknown.
+
+    Source: PhD thesis, Algorithm 11 and section 4.8; Graham and Storkey 2017, Algorithm 1.
+    """
+    low, high = n_steps
+    if not 1 <= low <= high:
+        raise ValueError(f"n_steps must be two whole numbers with 1 <= low <= high, got {n_steps}")
+    if n_inner_steps < 1:
+        raise ValueError(f"n_inner_steps must be at least 1, got {n_inner_steps}")
+    for solver in (projection.solver, projection.fallback):
+        if solver is not None and solver not in SOLVERS:
+            raise ValueError(f"unknown solver {solver!r}: expected one of {', '.join(SOLVERS)}")
+    if reversibility_check not in REVERSIBILITY_CHECKS:
+        expected = ", ".join(REVERSIBILITY_CHECKS)
+        raise ValueError(f"unknown reversibility_check {reversibility_check!r}: expected one of {expected}")
+
+    def init(position: Array) -> ConstrainedState:
+        return evaluate_state(model, position)
+
+    def draw(key: Array) -> ConstrainedNoise:
+        return ConstrainedNoise(
+            normal=standard_normal(jax.random.fold_in(key, 0), (dim,)),
+            n_steps=jax.random.randint(jax.random.fold_in(key, 1), (), low, high + 1, jnp.int32),
+            log_uniform=-jax.random.exponential(jax.random.fold_in(key, 2)),
+        )
+
+    def apply(noise: ConstrainedNoise, state: ConstrainedState) -> tuple[ConstrainedState, ConstrainedInfo]:
+        momentum = project_momentum(state.jacobian, noise.normal)
+        begin = Phase(state, momentum, jnp.ones((), bool), no_errors())
+
+        def going(loop: tuple[Array, Phase]) -> Array:
+            return (loop[0] < noise.n_steps) & loop[1].ok
+
+        def advance(loop: tuple[Array, Phase]) -> tuple[Array, Phase]:
+            phase = constrained_step(
+                model, loop[1], step_size, n_inner_steps, projection, reversibility_check
+            )
+            return loop[0] + 1, phase
+
+        _, end = lax.while_loop(going, advance, (jnp.zeros((), jnp.int32), begin))
+        change = hamiltonian(end) - hamiltonian(begin)
+        change = jnp.where(end.ok & jnp.isfinite(change), change, jnp.inf)
+        accepted = noise.log_uniform < -change
+        new = jax.tree.map(lambda a, b: jnp.where(accepted, a, b), end.state, state)
+        probability = jnp.exp(-jnp.maximum(change, 0.0))
+        return new, ConstrainedInfo(accepted, probability, change, noise.n_steps, end.errors)
+
+    return Kernel(init, draw, apply)
+
+
+def hamiltonian(phase: Phase) -> Array:
+    """Potential plus kinetic energy, in nats."""
+    return phase.state.potential + 0.5 * jnp.sum(jnp.square(phase.momentum))
+
+
+def constrained_step(
+    model: ConditionedModel,
+    phase: Phase,
+    step_size: Array | float,
+    n_inner_steps: int,
+    projection: ProjectionSettings,
+    reversibility_check: str,
+) -> Phase:
+    """One step of the geodesic integrator: half a kick, geodesic sub-steps, half a kick.
+
+    The result is symmetric: with momentum and sign of the step size reversed it leads back. Two half kicks in a row,
+    with the projection after each, are the same as the merged kick of the published algorithm.
+
+    Args:
+        model: the conditioned model.
+        phase: where the step begins.
+        step_size: dt; negative to go backward.
+        n_inner_steps: geodesic sub-steps.
+        projection: how points are brought back to the manifold.
+        reversibility_check: see `constrained_hmc`.
+
+    Source: PhD thesis, section 4.8.
+    """
+    kick = 0.5 * step_size
+    inner_step = jnp.asarray(step_size / n_inner_steps)
+    momentum = project_momentum(phase.state.jacobian, phase.momentum - kick * phase.state.gradient)
+    point = (phase.state.position, phase.state.jacobian, momentum, phase.ok, phase.errors)
+
+    def going(loop: tuple[Array, Any]) -> Array:
+        return (loop[0] < n_inner_steps) & loop[1][3]
+
+    def advance(loop: tuple[Array, Any]) -> tuple[Array, Any]:
+        n_done, (position, jacobian, momentum, ok, errors) = loop
+        return n_done + 1, _geodesic_step(
+            model,
+            position,
+            jacobian,
+            momentum,
+            ok,
+            errors,
+            inner_step,
+            projection,
+            reversibility_check,
+        )
+
+    _, (position, _, momentum, ok, errors) = lax.while_loop(going, advance, (jnp.zeros((), jnp.int32), point))
+    state = evaluate_state(model, position)
+    finite = jnp.isfinite(state.potential) & jnp.all(jnp.isfinite(state.gradient))
+    errors = errors._replace(n_not_finite=errors.n_not_finite + (ok & ~finite).astype(jnp.int32))
+    momentum = project_momentum(state.jacobian, momentum - kick * state.gradient)
+    return Phase(state, momentum, ok & finite, errors)
+
+
+def _geodesic_step(
+    model: ConditionedModel,
+    position: Array,
+    jacobian: Any,
+    momentum: Array,
+    ok: Array,
+    errors: IntegrationErrors,
+    step: Array,
+    projection: ProjectionSettings,
+    reversibility_check: str,
+) -> tuple[Array, Any, Array, Array, IntegrationErrors]:
+    """Free motion for one sub-step, back on to the manifold, and the check that it can be reversed."""
+    forward = project(model, position + step * momentum, jacobian, projection)
+    new_jacobian = model.jacobian(forward.position)
+    singular = forward.converged & ~jnp.isfinite(new_jacobian.half_log_determinant)
+    # The displacement over the step is the impulse of the constraint, without dividing a difference of positions.
+    new_momentum = project_momentum(new_jacobian, momentum + forward.displacement / step)
+    usable = forward.converged & ~singular
+    if reversibility_check == "none":
+        counts = no_errors()._replace(
+            n_not_converged=~forward.converged,
+            n_singular=singular,
+            n_fallback=forward.n_fallback,
+            n_projections=jnp.ones((), jnp.int32),
+            n_projection_iterations=forward.n_iterations,
+        )
+        return forward.position, new_jacobian, new_momentum, ok & usable, _added(errors, counts)
+    back = project(model, forward.position - step * new_momentum, new_jacobian, projection)
+    difference = position - back.position
+    far = ~(jnp.max(jnp.abs(difference)) <= jnp.sqrt(projection.tolerance))
+    if reversibility_check == "position_and_constraint":
+        # Either point may be off the manifold by the tolerance.
+        far |= ~(jnp.max(jnp.abs(jacobian.times(difference))) <= 2.0 * projection.tolerance)
+    counts = no_errors()._replace(
+        n_not_converged=~forward.converged,
+        n_not_converged_reverse=usable & ~back.converged,
+        n_irreversible=usable & back.converged & far,
+        n_singular=singular,
+        n_fallback=forward.n_fallback + back.n_fallback,
+        n_projections=jnp.full((), 2, jnp.int32),
+        n_projection_iterations=forward.n_iterations + back.n_iterations,
+    )
+    still_ok = ok & usable & back.converged & ~far
+    return forward.position, new_jacobian, new_momentum, still_ok, _added(errors, counts)
+
+
+def _added(total: IntegrationErrors, new: IntegrationErrors) -> IntegrationErrors:
+    return jax.tree.map(lambda one, other: one + jnp.asarray(other, jnp.int32), total, new)
+
+
+def evaluate_state(model: ConditionedModel, position: Array) -> ConstrainedState:
+    """State at a point on the manifold [input]."""
+
+    def potential(inputs: Array) -> tuple[Array, Any]:
+        jacobian = model.jacobian(inputs)
+        return jacobian.half_log_determinant - model.log_prior(inputs), jacobian
+
+    derive: Callable[[Array], Any] = jax.value_and_grad(potential, has_aux=True)
+    (value, jacobian), gradient = derive(position)
+    return ConstrainedState(position, value, gradient, jacobian)
+
+
+def no_errors() -> IntegrationErrors:
+    """Counts before the first step."""
+    return IntegrationErrors(*(jnp.zeros((), jnp.int32) for _ in IntegrationErrors._fields))

@@ -1,0 +1,1 @@
+"""Metropolis-Hastings, Gibbs and other kernels that need values of the density alone."""

@@ -1,0 +1,109 @@
+"""Coupling from the past: exact draws from the stationary law of a chain whose runs can be coupled."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+__all__ = ["PerfectDraw", "coupling_from_the_past"]
+
+
+class PerfectDraw(NamedTuple):
+    """Result of a draw.
+
+    Attributes:
+        position: the state at time 0 of the first start. An exact draw only where `coalesced` is true.
+        coalesced: whether all starts had met by time 0 (bool).
+        horizon: how far back the starts were put, in steps (int32).
+        n_updates: steps of single chains that were made, for all horizons together (int32).
+    """
+
+    position: Array
+    coalesced: Array
+    horizon: Array
+    n_updates: Array
+
+
+class _Search(NamedTuple):
+    horizon: Array
+    next_horizon: Array
+    position: Array
+    coalesced: Array
+    n_updates: Array
+
+
+def coupling_from_the_past(
+    draw: Callable[[Array], Any],
+    update: Callable[[Any, Array], Array],
+    starts: Array,
+    max_horizon: int = 2**16,
+    first_horizon: int = 1,
+) -> Callable[[Array], PerfectDraw]:
+    """Builds a sampler of the stationary law of a chain.
+
+    Chains are started from all of `starts` at time -1, then -2, -4, ..., with the same random numbers at the same
+    time, until they have met by time 0. New numbers after an extension, or the state in which a run
+    forward in time first meets, would not have the stationary law.
+
+    Args:
+        draw: maps a key to the random numbers of one step.
+        update: maps (random numbers, state) to the next state; one step of the chain as a map of all states.
+        starts: all states of the chain [start, ...], or, where the update keeps an order of the states, the
+            lowest and the highest one alone.
+        max_horizon: where the search ends; a draw that has not coalesced says so.
+        first_horizon: how far back the first attempt starts.
+
+    Returns:
+        Function of a key that makes one PerfectDraw.
+
+    Raises:
+        ValueError: there are fewer than two starts, or horizons are not positive or out of order.
+
+    Source: lecture slides, other ideas in MCMC (exact sampling); Propp and Wilson 1996.
+    Must hold: draws have the stationary law; a longer first horizon changes no coalesced draw.
+    Tested in tests/unit/kernels/metropolis/test_coupling_from_the_past.py and
+    tests/statistical/test_foundation_kernels.py.
+
+    >>> sampler = coupling_from_the_past(lambda key: jax.random.bernoulli(key), lambda up, state: jnp.where(up, 1, 0),
+    ...                                  jnp.array([0, 1]))
+    >>> result = sampler(jax.random.key(0))
+    >>> bool(result.coalesced), int(result.horizon)
+    (True, 1)
+    """
+    if starts.ndim < 1 or len(starts) < 2:
+        raise ValueError(f"starts must be at least two states [start, ...], got shape {starts.shape}")
+    if not 1 <= first_horizon <= max_horizon:
+        raise ValueError(
+            f"horizons must be positive and in order, got first {first_horizon} and largest {max_horizon}"
+        )
+    advance = jax.vmap(update, (None, 0))
+
+    def run(key: Array, horizon: Array) -> Array:
+        def step(index: Array, states: Array) -> Array:
+            # The numbers of a time belong to the distance from 0, whatever the horizon.
+            return advance(draw(jax.random.fold_in(key, horizon - index)), states)
+
+        return lax.fori_loop(jnp.zeros((), jnp.int32), horizon, step, starts)
+
+    def sample(key: Array) -> PerfectDraw:
+        def going(search: _Search) -> Array:
+            return ~search.coalesced & (search.next_horizon <= max_horizon)
+
+        def look_further_back(search: _Search) -> _Search:
+            ends = run(key, search.next_horizon)
+            return _Search(
+                horizon=search.next_horizon,
+                next_horizon=2 * search.next_horizon,
+                position=ends[0],
+                coalesced=jnp.all(ends == ends[:1]),
+                n_updates=search.n_updates + search.next_horizon * len(starts),
+            )
+
+        zero = jnp.zeros((), jnp.int32)
+        start = _Search(zero, zero + first_horizon, starts[0], jnp.zeros((), bool), zero)
+        found = lax.while_loop(going, look_further_back, start)
+        return PerfectDraw(found.position, found.coalesced, found.horizon, found.n_updates)
+
+    return sample

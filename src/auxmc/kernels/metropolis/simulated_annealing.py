@@ -1,0 +1,124 @@
+"""Simulated annealing: Metropolis moves at a rising inverse temperature, to find a state of low energy."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import ArrayLike
+
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.metropolis.metropolis import metropolis_accept
+
+__all__ = ["AnnealingInfo", "AnnealingNoise", "AnnealingState", "simulated_annealing"]
+
+
+class AnnealingState(NamedTuple):
+    """State of a search.
+
+    Attributes:
+        position: current point [dim].
+        energy: its energy, in nats at inverse temperature 1.
+        best_position: the point of lowest energy that was met [dim].
+        best_energy: its energy.
+        n_made: steps made (int32).
+    """
+
+    position: Array
+    energy: Array
+    best_position: Array
+    best_energy: Array
+    n_made: Array
+
+
+class AnnealingInfo(NamedTuple):
+    """What one step did.
+
+    Attributes:
+        accepted: whether the proposal was accepted (bool).
+        inverse_temperature: at which it was judged.
+        n_evaluations: calls of the energy, always 1 (int32).
+    """
+
+    accepted: Array
+    inverse_temperature: Array
+    n_evaluations: Array
+
+
+class AnnealingNoise(NamedTuple):
+    """Random numbers of a step: those of the proposal, a pytree, and the log of the accept uniform."""
+
+    move: Any
+    log_uniform: Array
+
+
+def simulated_annealing(
+    energy: Callable[[Array], Array],
+    draw_move: Callable[[Array], Any],
+    move: Callable[[Any, Array], Array],
+    inverse_temperatures: ArrayLike,
+) -> Kernel:
+    """Search for the minimum of an energy.
+
+    Args:
+        energy: maps position [dim] to a scalar.
+        draw_move: maps a key to the random numbers of a proposal.
+        move: maps (these numbers, position) to the proposed position; a move and its opposite must be equally likely.
+        inverse_temperatures: one a step, positive and not falling [step]; steps beyond them use the last one.
+
+    Returns:
+        Kernel on AnnealingState with AnnealingInfo. A proposal whose energy is not finite is rejected.
+
+    Raises:
+        ValueError: inverse temperatures are empty, not finite, not positive, or fall.
+
+    Source: lecture slides, annealing; PhD thesis, section 2.3.3.
+    Must hold: the best energy never rises; at a constant inverse temperature b the law proportional to exp(-b energy)
+    is invariant. Tested in tests/unit/kernels/metropolis/test_simulated_annealing.py.
+
+    >>> kernel = simulated_annealing(lambda x: jnp.sum(x**2), lambda key: jax.random.normal(key, (1,)),
+    ...                              lambda noise, x: x + noise, [1.0, 2.0, 4.0])
+    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.array([3.0])))
+    >>> bool(state.best_energy <= 9.0), float(info.inverse_temperature)
+    (True, 1.0)
+    """
+    schedule = np.asarray(inverse_temperatures, float)
+    if schedule.ndim != 1 or not schedule.size:
+        raise ValueError(f"inverse_temperatures must be one a step, got shape {schedule.shape}")
+    if not np.all(np.isfinite(schedule)) or schedule[0] <= 0.0 or np.any(np.diff(schedule) < 0.0):
+        raise ValueError(
+            f"inverse_temperatures must be positive, finite and not fall, got {schedule.tolist()[:10]}"
+        )
+    ladder = jnp.asarray(schedule)
+
+    def init(position: Array) -> AnnealingState:
+        start = energy(position)
+        return AnnealingState(position, start, position, start, jnp.zeros((), jnp.int32))
+
+    def draw(key: Array) -> AnnealingNoise:
+        return AnnealingNoise(
+            draw_move(jax.random.fold_in(key, 0)), -jax.random.exponential(jax.random.fold_in(key, 1))
+        )
+
+    def apply(noise: AnnealingNoise, state: AnnealingState) -> tuple[AnnealingState, AnnealingInfo]:
+        inverse_temperature = ladder[jnp.minimum(state.n_made, len(schedule) - 1)]
+        proposal = move(noise.move, state.position)
+        proposed = energy(proposal)
+        accepted = metropolis_accept(
+            noise.log_uniform, -inverse_temperature * proposed, -inverse_temperature * state.energy
+        )
+        position = jnp.where(accepted, proposal, state.position)
+        reached = jnp.where(accepted, proposed, state.energy)
+        better = reached < state.best_energy
+        new = AnnealingState(
+            position=position,
+            energy=reached,
+            best_position=jnp.where(better, position, state.best_position),
+            best_energy=jnp.where(better, reached, state.best_energy),
+            n_made=state.n_made + 1,
+        )
+        return new, AnnealingInfo(accepted, inverse_temperature, jnp.ones((), jnp.int32))
+
+    return Kernel(init, draw, apply)

@@ -1,0 +1,1 @@
+"""Pseudo-marginal and auxiliary pseudo-marginal updates."""

@@ -1,0 +1,417 @@
+"""Pseudo-marginal Metropolis-Hastings and the auxiliary pseudo-marginal methods, all on one state.
+
+Every kernel leaves the joint law of target and auxiliary variables, proportional to estimate(x, u) rho(u),
+invariant. The estimate at the current state is kept, never made again: that is what makes them exact.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.metropolis.metropolis import draw_random_walk, metropolis_accept
+from auxmc.kernels.slices.core import MAX_PASSES, Candidate
+from auxmc.kernels.slices.elliptical_slice import draw_ellipse, shrink_ellipse
+from auxmc.kernels.slices.linear_slice import draw_line, shrink_line
+from auxmc.models.estimator import Estimator
+
+__all__ = [
+    "MAX_INITIAL_DRAWS",
+    "METHODS",
+    "PseudoMarginalInfo",
+    "PseudoMarginalState",
+    "Update",
+    "auxiliary_pseudo_marginal",
+    "elliptical_auxiliary",
+    "independence_auxiliary",
+    "method_kernel",
+    "metropolis_position",
+    "pseudo_marginal_metropolis",
+    "slice_position",
+]
+
+METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss")
+"""Names for `method_kernel`: pseudo-marginal MH, then APM with the update of u and the update of x."""
+
+MAX_INITIAL_DRAWS = 100
+"""Draws of the auxiliary variables after which `init` returns a state whose log estimate is not finite."""
+
+
+class PseudoMarginalState(NamedTuple):
+    """State of a pseudo-marginal chain.
+
+    Attributes:
+        position: target variables x [dim].
+        auxiliary: auxiliary variables u, of the shape that the estimator draws.
+        log_estimate: log density estimate at (x, u), in nats.
+        cache: what the estimator prepared for x.
+    """
+
+    position: Array
+    auxiliary: Array
+    log_estimate: Array
+    cache: Any
+
+
+class PseudoMarginalInfo(NamedTuple):
+    """What one step did.
+
+    Attributes:
+        accepted_position: whether x moved (bool).
+        accepted_auxiliary: whether u moved in an update of its own or jointly with x (bool).
+        n_estimates_position: density estimates made to update x, or x and u jointly (int32).
+        n_estimates_auxiliary: density estimates made to update u alone (int32).
+        n_cubic: cubic-cost operations spent, including those for rejected proposals (int32).
+        n_failures: numerical failures at proposals, including rejected ones (int32).
+        n_collapsed: slice updates that found no new point and kept the state (int32).
+    """
+
+    accepted_position: Array
+    accepted_auxiliary: Array
+    n_estimates_position: Array
+    n_estimates_auxiliary: Array
+    n_cubic: Array
+    n_failures: Array
+    n_collapsed: Array
+
+
+class Update(NamedTuple):
+    """Part of a step: an update of x or of u with the other fixed.
+
+    Attributes:
+        draw: maps a key to the random numbers of the update.
+        apply: maps (noise, PseudoMarginalState) to (PseudoMarginalState, PseudoMarginalInfo).
+    """
+
+    draw: Callable[[Array], Any]
+    apply: Callable[[Any, PseudoMarginalState], tuple[PseudoMarginalState, PseudoMarginalInfo]]
+
+
+class _AuxiliaryProposal(NamedTuple):
+    auxiliary: Array
+    log_uniform: Array
+
+
+class _JointProposal(NamedTuple):
+    normal: Array
+    log_uniform: Array
+    auxiliary: Array
+
+
+def pseudo_marginal_metropolis(estimator: Estimator, scale: Array | float, dim: int) -> Kernel:
+    """Pseudo-marginal Metropolis-Hastings: a random-walk proposal of x and fresh u, accepted together.
+
+    Args:
+        estimator: density estimator.
+        scale: standard deviation of the proposal, a scalar or one per coordinate [dim]; may be traced.
+        dim: number of target variables.
+
+    Returns:
+        Kernel on PseudoMarginalState with `init(key, position)`, one density estimate a step.
+
+    Raises:
+        ValueError: dim is not positive.
+
+    Source: PhD thesis, Algorithm 8 and Eq. 3.11.
+    """
+    _check_dim(dim)
+
+    def draw(key: Array) -> _JointProposal:
+        walk = draw_random_walk(key, dim)
+        return _JointProposal(
+            walk.normal, walk.log_uniform, estimator.draw_auxiliary(jax.random.fold_in(key, 2))
+        )
+
+    def apply(
+        noise: _JointProposal, state: PseudoMarginalState
+    ) -> tuple[PseudoMarginalState, PseudoMarginalInfo]:
+        position = state.position + scale * noise.normal
+        cache = estimator.prepare(position)
+        log_estimate = estimator.log_estimate(cache, noise.auxiliary)
+        accepted = metropolis_accept(noise.log_uniform, log_estimate, state.log_estimate)
+        proposed = PseudoMarginalState(position, noise.auxiliary, log_estimate, cache)
+        info = _info(
+            accepted_position=accepted,
+            accepted_auxiliary=accepted,
+            n_estimates_position=_one(),
+            n_cubic=estimator.n_cubic(cache),
+            n_failures=estimator.n_failures(cache),
+        )
+        return _select(accepted, proposed, state), info
+
+    return Kernel(_initialiser(estimator), draw, apply)
+
+
+def auxiliary_pseudo_marginal(
+    estimator: Estimator, auxiliary_update: Update, position_update: Update
+) -> Kernel:
+    """Cycle of an update of u with x fixed and an update of x with u fixed, in this order.
+
+    Args:
+        estimator: density estimator, the same as that of the updates.
+        auxiliary_update: as from `independence_auxiliary` or `elliptical_auxiliary`.
+        position_update: as from `metropolis_position` or `slice_position`.
+
+    Returns:
+        Kernel on PseudoMarginalState with `init(key, position)`; the info adds up both updates.
+
+    Source: PhD thesis, Algorithm 9 and section 3.5.
+    """
+
+    def draw(key: Array) -> tuple[Any, Any]:
+        return (
+            auxiliary_update.draw(jax.random.fold_in(key, 0)),
+            position_update.draw(jax.random.fold_in(key, 1)),
+        )
+
+    def apply(
+        noise: tuple[Any, Any], state: PseudoMarginalState
+    ) -> tuple[PseudoMarginalState, PseudoMarginalInfo]:
+        state, auxiliary_info = auxiliary_update.apply(noise[0], state)
+        state, position_info = position_update.apply(noise[1], state)
+        # The field types decide: flags are combined by `or`, counts are added.
+        return state, jax.tree.map(jnp.add, auxiliary_info, position_info)
+
+    return Kernel(_initialiser(estimator), draw, apply)
+
+
+def independence_auxiliary(estimator: Estimator) -> Update:
+    """Metropolis independence update of u: fresh u ~ rho, one density estimate, x and its cache fixed.
+
+    Source: PhD thesis, Algorithm 10 and section 3.5 (APM MI).
+    """
+
+    def draw(key: Array) -> _AuxiliaryProposal:
+        return _AuxiliaryProposal(
+            auxiliary=estimator.draw_auxiliary(jax.random.fold_in(key, 0)),
+            log_uniform=-jax.random.exponential(jax.random.fold_in(key, 1)),
+        )
+
+    def apply(
+        noise: _AuxiliaryProposal, state: PseudoMarginalState
+    ) -> tuple[PseudoMarginalState, PseudoMarginalInfo]:
+        log_estimate = estimator.log_estimate(state.cache, noise.auxiliary)
+        accepted = metropolis_accept(noise.log_uniform, log_estimate, state.log_estimate)
+        state = state._replace(
+            auxiliary=jnp.where(accepted, noise.auxiliary, state.auxiliary),
+            log_estimate=jnp.where(accepted, log_estimate, state.log_estimate),
+        )
+        return state, _info(accepted_auxiliary=accepted, n_estimates_auxiliary=_one())
+
+    return Update(draw, apply)
+
+
+def elliptical_auxiliary(estimator: Estimator, *, max_passes: int = MAX_PASSES) -> Update:
+    """Elliptical slice update of u with x fixed; exact only where rho is a standard normal law.
+
+    All of u turns by one angle. Every pass is one density estimate with the cache of x.
+
+    Source: PhD thesis, section 3.5 (APM SS) and Algorithm 5.
+    """
+
+    def draw(key: Array) -> Any:
+        return draw_ellipse(key, estimator.draw_auxiliary)
+
+    def apply(noise: Any, state: PseudoMarginalState) -> tuple[PseudoMarginalState, PseudoMarginalInfo]:
+        shrunk = shrink_ellipse(
+            noise,
+            Candidate(state.auxiliary, state.log_estimate),
+            lambda u: Candidate(u, estimator.log_estimate(state.cache, u)),
+            max_passes,
+        )
+        state = state._replace(auxiliary=shrunk.candidate.point, log_estimate=shrunk.candidate.log_density)
+        info = _info(
+            accepted_auxiliary=shrunk.moved,
+            n_estimates_auxiliary=shrunk.info.n_evaluations,
+            n_collapsed=shrunk.info.n_collapsed,
+        )
+        return state, info
+
+    return Update(draw, apply)
+
+
+def metropolis_position(estimator: Estimator, scale: Array | float, dim: int) -> Update:
+    """Random-walk Metropolis update of x with u fixed: one density estimate.
+
+    Args:
+        estimator: density estimator.
+        scale: standard deviation of the proposal, a scalar or one per coordinate [dim]; may be traced.
+        dim: number of target variables.
+
+    Raises:
+        ValueError: dim is not positive.
+
+    Source: PhD thesis, section 3.5 (APM MH).
+    """
+    _check_dim(dim)
+
+    def draw(key: Array) -> Any:
+        return draw_random_walk(key, dim)
+
+    def apply(noise: Any, state: PseudoMarginalState) -> tuple[PseudoMarginalState, PseudoMarginalInfo]:
+        position = state.position + scale * noise.normal
+        cache = estimator.prepare(position)
+        log_estimate = estimator.log_estimate(cache, state.auxiliary)
+        accepted = metropolis_accept(noise.log_uniform, log_estimate, state.log_estimate)
+        proposed = (position, log_estimate, cache)
+        current = (state.position, state.log_estimate, state.cache)
+        position, log_estimate, kept_cache = _select(accepted, proposed, current)
+        info = _info(
+            accepted_position=accepted,
+            n_estimates_position=_one(),
+            n_cubic=estimator.n_cubic(cache),
+            n_failures=estimator.n_failures(cache),
+        )
+        return PseudoMarginalState(position, state.auxiliary, log_estimate, kept_cache), info
+
+    return Update(draw, apply)
+
+
+def slice_position(
+    estimator: Estimator,
+    width: Array | float,
+    dim: int,
+    max_step_outs: int = 0,
+    *,
+    max_passes: int = MAX_PASSES,
+) -> Update:
+    """Linear slice update of x along a random direction, with u fixed.
+
+    The cache of each proposed x travels with it through the loop, so that none is prepared twice.
+
+    Args:
+        estimator: density estimator.
+        width: initial bracket width, in the units of x (positive scalar, may be traced).
+        dim: number of target variables.
+        max_step_outs: total number of steps of length `width` by which the bracket may grow.
+        max_passes: number of proposals after which an update keeps its state and counts a collapse.
+
+    Raises:
+        ValueError: dim is not positive, or max_step_outs is negative.
+
+    Source: PhD thesis, section 3.5 (APM SS) and Algorithm 4.
+    """
+    _check_dim(dim)
+    if max_step_outs < 0:
+        raise ValueError(f"max_step_outs must not be negative, got {max_step_outs}")
+
+    def draw(key: Array) -> Any:
+        return draw_line(key, dim, max_step_outs)
+
+    def apply(noise: Any, state: PseudoMarginalState) -> tuple[PseudoMarginalState, PseudoMarginalInfo]:
+        def evaluate(position: Array) -> Candidate:
+            cache = estimator.prepare(position)
+            work = (estimator.n_cubic(cache), estimator.n_failures(cache))
+            return Candidate(position, estimator.log_estimate(cache, state.auxiliary), cache, work)
+
+        current = Candidate(state.position, state.log_estimate, state.cache, (_zero(), _zero()))
+        shrunk = shrink_line(noise, width, current, evaluate, max_step_outs, max_passes)
+        new = shrunk.candidate
+        n_cubic, n_failures = new.work
+        info = _info(
+            accepted_position=shrunk.moved,
+            n_estimates_position=shrunk.info.n_evaluations,
+            n_cubic=n_cubic,
+            n_failures=n_failures,
+            n_collapsed=shrunk.info.n_collapsed,
+        )
+        return PseudoMarginalState(new.point, state.auxiliary, new.log_density, new.extra), info
+
+    return Update(draw, apply)
+
+
+def method_kernel(name: str, estimator: Estimator, scale: Array | float, dim: int) -> Kernel:
+    """Builds a method by name.
+
+    Args:
+        name: one of METHODS.
+        estimator: density estimator; `apm_ss_*` need u to be standard normal.
+        scale: step size of the MH update of x, or initial bracket width of its slice update; may be traced.
+        dim: number of target variables.
+
+    Returns:
+        Kernel on PseudoMarginalState with `init(key, position)`.
+
+    Raises:
+        ValueError: name is not one of METHODS, or dim is not positive.
+    """
+    if name not in METHODS:
+        raise ValueError(f"unknown method {name!r}: expected one of {', '.join(METHODS)}")
+    if name == "pm_mh":
+        return pseudo_marginal_metropolis(estimator, scale, dim)
+    _, auxiliary, position = name.split("_")
+    auxiliary_update = (independence_auxiliary if auxiliary == "mi" else elliptical_auxiliary)(estimator)
+    position_update = (metropolis_position if position == "mh" else slice_position)(estimator, scale, dim)
+    return auxiliary_pseudo_marginal(estimator, auxiliary_update, position_update)
+
+
+def _zero() -> Array:
+    return jnp.zeros((), jnp.int32)
+
+
+def _one() -> Array:
+    return jnp.ones((), jnp.int32)
+
+
+def _info(
+    accepted_position: Array | None = None,
+    accepted_auxiliary: Array | None = None,
+    n_estimates_position: Array | None = None,
+    n_estimates_auxiliary: Array | None = None,
+    n_cubic: Array | None = None,
+    n_failures: Array | None = None,
+    n_collapsed: Array | None = None,
+) -> PseudoMarginalInfo:
+    """Fills in False and 0 for what an update does not do."""
+
+    def flag(value: Array | None) -> Array:
+        return jnp.zeros((), bool) if value is None else value
+
+    def count(value: Array | None) -> Array:
+        return _zero() if value is None else value
+
+    return PseudoMarginalInfo(
+        accepted_position=flag(accepted_position),
+        accepted_auxiliary=flag(accepted_auxiliary),
+        n_estimates_position=count(n_estimates_position),
+        n_estimates_auxiliary=count(n_estimates_auxiliary),
+        n_cubic=count(n_cubic),
+        n_failures=count(n_failures),
+        n_collapsed=count(n_collapsed),
+    )
+
+
+def _select(accepted: Array, proposed: Any, current: Any) -> Any:
+    return jax.tree.map(lambda new, old: jnp.where(accepted, new, old), proposed, current)
+
+
+def _check_dim(dim: int) -> None:
+    if dim < 1:
+        raise ValueError(f"dim must be a positive whole number, got {dim}")
+
+
+def _initialiser(estimator: Estimator) -> Callable[[Array, Array], PseudoMarginalState]:
+    """Returns `init(key, position)`, which draws u ~ rho until the log estimate is finite."""
+
+    def init(key: Array, position: Array) -> PseudoMarginalState:
+        cache = estimator.prepare(position)
+
+        def attempt(loop: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+            n_draws, _, _ = loop
+            auxiliary = estimator.draw_auxiliary(jax.random.fold_in(key, n_draws))
+            return n_draws + 1, auxiliary, estimator.log_estimate(cache, auxiliary)
+
+        def retry(loop: tuple[Array, Array, Array]) -> Array:
+            n_draws, _, log_estimate = loop
+            return ~jnp.isfinite(log_estimate) & (n_draws < MAX_INITIAL_DRAWS)
+
+        _, *shapes = jax.eval_shape(attempt, (_zero(), None, None))
+        no_auxiliary, no_estimate = (jnp.zeros(leaf.shape, leaf.dtype) for leaf in shapes)
+        start = (_zero(), no_auxiliary, no_estimate - jnp.inf)
+        _, auxiliary, log_estimate = lax.while_loop(retry, attempt, start)
+        return PseudoMarginalState(position, auxiliary, log_estimate, cache)
+
+    return init

@@ -1,0 +1,1 @@
+"""Slice samplers: along a line or a direction, with reflections, on ellipses."""

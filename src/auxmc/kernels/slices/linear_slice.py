@@ -1,0 +1,202 @@
+"""Slice sampling along a random line through the current point."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.slices.core import MAX_PASSES, Candidate, Shrunk, SliceInfo, SliceState, shrink_bracket
+
+__all__ = ["LineNoise", "draw_line", "linear_slice", "shrink_line"]
+
+
+class LineNoise(NamedTuple):
+    """Random numbers of one linear slice update.
+
+    Attributes:
+        direction: direction of the line [dim].
+        log_uniform: log of the uniform variate that sets the slice height.
+        bracket_uniform: uniform variate that places the bracket around the current point.
+        offset_uniform: uniform variate that places the first proposal in the bracket, once that has grown.
+        n_lower: step-outs allowed at the lower end, uniform on 0, ..., max_step_outs (int32).
+        key: key of the offsets after the first.
+    """
+
+    direction: Array
+    log_uniform: Array
+    bracket_uniform: Array
+    offset_uniform: Array
+    n_lower: Array
+    key: Array
+
+
+def draw_line(key: Array, dim: int, max_step_outs: int = 0, *, unit_length: bool = True) -> LineNoise:
+    """Draws the random numbers of one linear slice update.
+
+    Args:
+        key: JAX key.
+        dim: length of the position.
+        max_step_outs: total number of step-outs allowed.
+        unit_length: whether the direction is uniform on the unit sphere; otherwise it is standard normal.
+    """
+    key_direction, key_height, key_uniforms, key_loop = jax.random.split(key, 4)
+    normal = jax.random.normal(key_direction, (dim,))
+    uniforms = jax.random.uniform(key_uniforms, (3,))
+    return LineNoise(
+        direction=normal / jnp.linalg.norm(normal) if unit_length else normal,
+        log_uniform=-jax.random.exponential(key_height),
+        bracket_uniform=uniforms[0],
+        offset_uniform=uniforms[1],
+        n_lower=jnp.floor(uniforms[2] * (max_step_outs + 1)).astype(jnp.int32),
+        key=key_loop,
+    )
+
+
+def shrink_line(
+    noise: LineNoise,
+    width: Array | float,
+    current: Candidate,
+    evaluate: Callable[[Array], Candidate],
+    max_step_outs: int = 0,
+    max_passes: int | Array = MAX_PASSES,
+) -> Shrunk:
+    """Moves to a point of the slice on the line through the current point along `noise.direction`.
+
+    The bracket has length `width` times that of the direction and lies uniformly around the current point;
+    it may grow first by at most `max_step_outs` steps of its own length, split at random between the ends.
+
+    Args:
+        noise: random numbers, as from `draw_line` with the same `max_step_outs`.
+        width: initial bracket width, in units of the direction (positive scalar).
+        current: the current point [dim] with its log density.
+        evaluate: maps a point [dim] on the line to a Candidate, whose point may have been mapped back into
+            the support.
+        max_step_outs: total number of step-outs; each test of an end is one evaluation.
+        max_passes: number of proposals after which the update gives up.
+
+    Returns:
+        Shrunk, with offsets in units of the direction.
+
+    Source: PhD thesis, Algorithm 4, with the unit bracket and v = width x direction.
+    """
+    width = jnp.asarray(width, noise.bracket_uniform.dtype)
+    origin = current.point
+    log_height = current.log_density + noise.log_uniform
+    lower = -width * noise.bracket_uniform
+    upper = lower + width
+
+    def at_offset(offset: Array) -> Candidate:
+        return evaluate(origin + offset * noise.direction)
+
+    n_tests = jnp.zeros((), jnp.int32)
+    start = current
+    if max_step_outs > 0:
+        lower, n_lower, work = _step_out(at_offset, log_height, lower, -width, noise.n_lower, current.work)
+        n_upper_allowed = max_step_outs - noise.n_lower
+        upper, n_upper, work = _step_out(at_offset, log_height, upper, width, n_upper_allowed, work)
+        n_tests, start = n_lower + n_upper, current._replace(work=work)
+
+    shrunk = shrink_bracket(
+        noise.key,
+        at_offset,
+        start,
+        log_height=log_height,
+        offset=lower + (upper - lower) * noise.offset_uniform,
+        lower=lower,
+        upper=upper,
+        max_passes=max_passes,
+    )
+    info = shrunk.info._replace(n_evaluations=shrunk.info.n_evaluations + n_tests)
+    return shrunk._replace(info=info)
+
+
+def linear_slice(
+    log_density: Callable[[Array], Array],
+    width: Array | float,
+    dim: int,
+    max_step_outs: int = 0,
+    *,
+    max_passes: int = MAX_PASSES,
+) -> Kernel:
+    """Slice sampling along a line of uniformly random direction.
+
+    Args:
+        log_density: maps position [dim] to an unnormalised log density, in nats.
+        width: initial bracket width, in the units of the position (positive scalar, may be traced).
+        dim: length of the position.
+        max_step_outs: total number of steps of length `width` by which the bracket may grow.
+        max_passes: number of proposals after which an update keeps its state and counts a collapse.
+
+    Returns:
+        Kernel on SliceState with SliceInfo; `n_evaluations` includes those of the step-outs.
+
+    Raises:
+        ValueError: dim is not positive, or max_step_outs is negative.
+
+    Source: PhD thesis, Algorithm 4.
+
+    >>> kernel = linear_slice(lambda x: -0.5 * jnp.sum(x**2), 2.0, dim=3)
+    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.ones(3)))
+    >>> bool(state.log_density > info.log_height)
+    True
+    """
+    if dim < 1:
+        raise ValueError(f"dim must be a positive whole number, got {dim}")
+    if max_step_outs < 0:
+        raise ValueError(f"max_step_outs must not be negative, got {max_step_outs}")
+
+    def init(position: Array) -> SliceState:
+        return SliceState(position, log_density(position))
+
+    def draw(key: Array) -> LineNoise:
+        return draw_line(key, dim, max_step_outs)
+
+    def apply(noise: LineNoise, state: SliceState) -> tuple[SliceState, SliceInfo]:
+        shrunk = shrink_line(
+            noise,
+            width,
+            Candidate(state.position, state.log_density),
+            lambda point: Candidate(point, log_density(point)),
+            max_step_outs,
+            max_passes,
+        )
+        return SliceState(shrunk.candidate.point, shrunk.candidate.log_density), shrunk.info
+
+    return Kernel(init, draw, apply)
+
+
+class _StepOut(NamedTuple):
+    end: Array
+    n_left: Array
+    n_tests: Array
+    work: object
+    on_slice: Array
+
+
+def _step_out(
+    at_offset: Callable[[Array], Candidate],
+    log_height: Array,
+    end: Array,
+    stride: Array,
+    n_allowed: Array,
+    work: object,
+) -> tuple[Array, Array, object]:
+    """Moves one bracket end outwards while it is on the slice; returns the end, tests made and work done."""
+
+    def body(loop: _StepOut) -> _StepOut:
+        tested = at_offset(loop.end)
+        on_slice = (tested.log_density > log_height) & (tested.log_density < jnp.inf)
+        return _StepOut(
+            end=jnp.where(on_slice, loop.end + stride, loop.end),
+            n_left=loop.n_left - 1,
+            n_tests=loop.n_tests + 1,
+            work=jax.tree.map(jnp.add, loop.work, tested.work),
+            on_slice=on_slice,
+        )
+
+    start = _StepOut(end, n_allowed, jnp.zeros((), jnp.int32), work, jnp.ones((), bool))
+    last = lax.while_loop(lambda loop: loop.on_slice & (loop.n_left > 0), body, start)
+    return last.end, last.n_tests, last.work

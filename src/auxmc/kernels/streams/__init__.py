@@ -1,0 +1,1 @@
+"""Evidence of streams and of growing data."""

@@ -1,0 +1,253 @@
+"""Evidence of a stream of rows: particles that follow the posterior by stochastic gradients, chunk by chunk.
+
+Two estimators share the dynamics. The annealed one (stochastic-gradient annealed importance sampling) brings in each
+chunk along a path of powers of its likelihood and gathers importance weights; the sequential one scores a chunk by
+the particles that have not seen it.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from auxmc.kernels.streams.contract import (
+    ESTIMATORS,
+    RESAMPLING,
+    Anchors,
+    Chunk,
+    ChunkRecord,
+    Fetch,
+    Mover,
+    PastRows,
+    Stream,
+    StreamSettings,
+    StreamState,
+    Target,
+    counted_rows,
+)
+from auxmc.kernels.streams.stochastic_gradient_moves import (
+    no_anchors,
+    renewed_anchors,
+    stochastic_gradient_moves,
+)
+from auxmc.models.row_model import RowModel
+from auxmc.numerics.annealing import annealing_increment, log_effective_size
+from auxmc.sampling.resampling import systematic_indices
+
+__all__ = [
+    "ESTIMATORS",
+    "RESAMPLING",
+    "Chunk",
+    "ChunkRecord",
+    "Fetch",
+    "Mover",
+    "PastRows",
+    "Stream",
+    "StreamSettings",
+    "StreamState",
+    "Target",
+    "remember",
+    "stream_evidence",
+]
+
+
+def stream_evidence(
+    model: RowModel,
+    settings: StreamSettings = StreamSettings(),  # noqa: B008
+    mover: Mover | None = None,
+    fetch: Fetch | None = None,
+) -> Stream:
+    """Makes the estimator of a model's evidence over a stream.
+
+    Args:
+        model: the model of a row.
+        settings: see `StreamSettings`.
+        mover: maps (key, particles [particle, dim], Target) to moved particles; stochastic-gradient Hamiltonian Monte
+            Carlo by default. The estimate's expectation is the evidence where the mover leaves its target
+            invariant and no schedule is adapted.
+        fetch: where the default mover takes past rows from; from `PastRows.rows` unless given.
+
+    Raises:
+        ValueError: a setting is outside its range, or control variates are to be used with `fetch`.
+
+    Source: MSc thesis, Algorithm 8 (annealed) and section 4.1 (sequential).
+    """
+    _check(settings)
+    if settings.control_variates and fetch is not None:
+        raise ValueError(
+            "control_variates need all past rows in PastRows.rows, where anchors are renewed: they cannot be used with "
+            "fetch"
+        )
+    move = mover or stochastic_gradient_moves(model, settings, fetch)
+    log_n = math.log(settings.n_particles)
+    log_target = math.log(settings.target_size) if settings.target_size > 1.0 else 0.0
+    anneal = settings.estimator == "annealed"
+
+    def init(key: Array, dtype: Any = jnp.float32) -> StreamState:
+        draws = jax.vmap(model.draw_prior)(jax.random.split(key, settings.n_particles)).astype(dtype)
+        return StreamState(
+            draws,
+            jnp.zeros(settings.n_particles, jnp.float64),
+            jnp.zeros((), jnp.int64),
+            no_anchors(draws) if settings.control_variates else None,
+        )
+
+    def absorb(
+        key: Array, state: StreamState, chunk: Chunk, past: PastRows
+    ) -> tuple[StreamState, ChunkRecord]:
+        n_rows = state.n_rows + chunk.n_valid.astype(jnp.int64)
+
+        def going(loop: _Loop) -> Array:
+            return (loop.power < 1.0) & (loop.n_steps < settings.max_annealing_steps)
+
+        def advance(loop: _Loop) -> _Loop:
+            scores = _scores(model, loop.particles, chunk)
+            if anneal:
+                increment = annealing_increment(scores, 1.0 - loop.power, log_target)
+                last = increment >= 1.0 - loop.power
+                power = jnp.where(last, 1.0, loop.power + increment)
+                log_weights = loop.log_weights + jnp.where(jnp.isfinite(scores), increment * scores, -jnp.inf)
+            else:
+                increment, last = jnp.ones((), jnp.float64), jnp.ones((), bool)
+                power = jnp.ones((), jnp.float64)
+                log_weights = loop.log_weights + jax.nn.logsumexp(scores) - log_n
+            step_key = jax.random.fold_in(key, loop.n_steps)
+            particles, anchors, log_weights = _resample(
+                settings, jax.random.fold_in(step_key, 0), loop, log_weights, last
+            )
+            size = jnp.exp(log_effective_size(increment * scores))
+            target = Target(chunk, power, past, state.n_rows, anchors)
+            return _Loop(
+                move(jax.random.fold_in(step_key, 1), particles, target),
+                anchors,
+                log_weights,
+                power,
+                loop.n_steps + 1,
+                jnp.minimum(loop.smallest_size, size),
+                jnp.where(loop.n_steps == 0, increment, loop.first_increment),
+            )
+
+        begin = _Loop(
+            state.particles,
+            state.anchors,
+            state.log_weights,
+            jnp.zeros((), jnp.float64),
+            jnp.zeros((), jnp.int32),
+            jnp.full((), settings.n_particles, jnp.float64),
+            jnp.zeros((), jnp.float64),
+        )
+        end = lax.while_loop(going, advance, begin)
+        lost = ~jnp.all(jnp.isfinite(end.particles), axis=1)
+        record = ChunkRecord(
+            n_rows,
+            jax.nn.logsumexp(end.log_weights) - log_n,
+            end.n_steps,
+            end.smallest_size,
+            jnp.exp(log_effective_size(end.log_weights)),
+            end.first_increment,
+            (end.power < 1.0).astype(jnp.int32),
+            jnp.sum(lost, dtype=jnp.int32),
+        )
+        anchors = end.anchors
+        if anchors is not None:
+            anchors = renewed_anchors(model, anchors, end.particles, chunk, past, state.n_rows)
+        return StreamState(end.particles, end.log_weights, n_rows, anchors), record
+
+    return Stream(init, absorb)
+
+
+def remember(key: Array, past: PastRows, chunk: Chunk, n_rows: Array) -> PastRows:
+    """Stores a chunk among the past rows: all of it while there is room, afterwards as a uniform reservoir.
+
+    Args:
+        key: of this chunk's draws.
+        past: rows stored before.
+        chunk: rows to store.
+        n_rows: rows of the stream before the chunk (int64).
+
+    Returns:
+        Past rows of which each row of the stream so far is one with the same probability.
+
+    Source: Vitter 1985, algorithm R.
+    """
+    capacity = past.rows.shape[0]
+    numbers = n_rows + jnp.arange(chunk.rows.shape[0], dtype=jnp.int64)
+    uniforms = jax.random.uniform(key, numbers.shape, dtype=jnp.float64)
+    drawn = jnp.floor(uniforms * (numbers + 1).astype(jnp.float64)).astype(jnp.int64)
+    slots = jnp.where(numbers < capacity, numbers, drawn)
+    # Slots outside the array are dropped.
+    slots = jnp.where(counted_rows(chunk), slots, capacity)
+    # Of several rows for one slot the last one counts, as if they had come one after the other.
+    places = jnp.arange(1, slots.shape[0] + 1, dtype=jnp.int32)
+    last = jnp.zeros(capacity + 1, jnp.int32).at[slots].max(places)
+    slots = jnp.where(last[slots] == places, slots, capacity)
+    rows = past.rows.at[slots].set(chunk.rows, mode="drop")
+    stored = jnp.minimum(n_rows + chunk.n_valid.astype(jnp.int64), capacity)
+    return PastRows(rows, stored.astype(jnp.int32))
+
+
+def _scores(model: RowModel, particles: Array, chunk: Chunk) -> Array:
+    """Log likelihood of a chunk at each of the particles [particle, dim].
+
+    Returns:
+        [particle], float64 in nats; minus infinity for a lost particle.
+    """
+    by_row = jax.vmap(model.log_likelihood, (0, None))(particles, chunk.rows)
+    by_row = jnp.where(counted_rows(chunk)[None, :], by_row, 0.0)
+    total = jnp.sum(by_row, axis=1, dtype=jnp.float64)
+    return jnp.where(jnp.isfinite(total), total, -jnp.inf)
+
+
+class _Loop(NamedTuple):
+    particles: Array
+    anchors: Anchors | None
+    log_weights: Array
+    power: Array
+    n_steps: Array
+    smallest_size: Array
+    first_increment: Array
+
+
+def _resample(
+    settings: StreamSettings, key: Array, loop: _Loop, log_weights: Array, last: Array
+) -> tuple[Array, Anchors | None, Array]:
+    """Particles, their anchors and weights, drawn anew where the settings want it."""
+    particles, anchors = loop.particles, loop.anchors
+    if settings.resampling == "none" or settings.estimator == "sequential":
+        return particles, anchors, log_weights
+    n = settings.n_particles
+    if settings.resampling == "always":
+        wanted = jnp.ones((), bool)
+    elif settings.resampling == "chunk":
+        wanted = last
+    else:
+        wanted = log_effective_size(log_weights) < math.log(0.5 * n)
+    chosen = jnp.where(wanted, systematic_indices(key, log_weights, n), jnp.arange(n, dtype=jnp.int32))
+    if anchors is not None:
+        anchors = anchors._replace(points=anchors.points[chosen], gradients=anchors.gradients[chosen])
+    level = jnp.full_like(log_weights, jax.nn.logsumexp(log_weights) - math.log(n))
+    return particles[chosen], anchors, jnp.where(wanted, level, log_weights)
+
+
+def _check(settings: StreamSettings) -> None:
+    for name in ("n_moves", "batch_size", "max_annealing_steps"):
+        if getattr(settings, name) < 1:
+            raise ValueError(f"{name} must be at least 1, got {getattr(settings, name)}")
+    if settings.n_particles < 2:
+        raise ValueError(f"n_particles must be at least 2, got {settings.n_particles}")
+    if settings.estimator not in ESTIMATORS:
+        raise ValueError(f"estimator must be one of {', '.join(ESTIMATORS)}, got {settings.estimator!r}")
+    if settings.resampling not in RESAMPLING:
+        raise ValueError(f"resampling must be one of {', '.join(RESAMPLING)}, got {settings.resampling!r}")
+    if not settings.learning_rate > 0.0 or not 0.0 < settings.friction <= 1.0:
+        raise ValueError(
+            f"learning_rate must be positive and friction in (0, 1], got {settings.learning_rate} and "
+            f"{settings.friction}"
+        )
+    if settings.target_size >= settings.n_particles:
+        raise ValueError(
+            f"target_size must be below n_particles={settings.n_particles}, got {settings.target_size}: no step "
+            "of any length keeps the weights of all particles equal"
+        )

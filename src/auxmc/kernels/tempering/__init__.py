@@ -1,0 +1,1 @@
+"""Continuous and simulated tempering, and annealed importance sampling."""

@@ -1,0 +1,280 @@
+"""Continuous tempering: Hamiltonian Monte Carlo at an inverse temperature drawn by Gibbs updates, or moving with it."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.tempering.tempered_move import (
+    INTEGRATORS,
+    TemperedInfo,
+    TemperedMove,
+    TemperedNoise,
+    TemperedState,
+    check_settings,
+    choose,
+    judge,
+    kinetic_energy,
+    normal_numbers,
+    refreshed,
+    state_at,
+    tempered_hmc,
+    trajectory,
+)
+from auxmc.models.bridge import Bridge
+from auxmc.numerics.truncated_exponential import (
+    draw_inverse_temperature,
+    log_base_weight,
+    log_target_weight,
+)
+
+__all__ = [
+    "INTEGRATORS",
+    "ContinuousNoise",
+    "ContinuousState",
+    "ControlledNoise",
+    "ControlledState",
+    "TemperedInfo",
+    "TemperedMove",
+    "TemperedNoise",
+    "TemperedState",
+    "continuously_tempered_hmc",
+    "gibbs_continuous_tempering",
+    "tempered_hmc",
+]
+
+
+class ContinuousNoise(NamedTuple):
+    """Random numbers of an update of position and inverse temperature: those of the move, one uniform."""
+
+    move: TemperedNoise
+    uniform: Array
+
+
+class ContinuousState(NamedTuple):
+    """State of Gibbs continuous tempering.
+
+    Attributes:
+        move: position, momentum and energies.
+        inverse_temperature: in [0, 1].
+    """
+
+    move: TemperedState
+    inverse_temperature: Array
+
+    @property
+    def position(self) -> Array:
+        """Current point [dim]."""
+        return self.move.position
+
+    @property
+    def delta(self) -> Array:
+        """Energy of the target plus log zeta minus that of the base, in nats."""
+        return self.move.delta
+
+    @property
+    def log_target_weight(self) -> Array:
+        """Log density at inverse temperature 1, given the position."""
+        return log_target_weight(self.delta)
+
+    @property
+    def log_base_weight(self) -> Array:
+        """Log density at inverse temperature 0, given the position."""
+        return log_base_weight(self.delta)
+
+
+class ControlledNoise(NamedTuple):
+    """Random numbers of an update of position and temperature control.
+
+    Attributes:
+        normal: for the momentum [dim].
+        control_normal: for the momentum of the control.
+        log_uniform: log of the accept uniform.
+    """
+
+    normal: Array
+    control_normal: Array
+    log_uniform: Array
+
+
+class ControlledState(NamedTuple):
+    """State of continuously tempered Hamiltonian Monte Carlo.
+
+    Attributes:
+        move: position, momentum and energies.
+        control: u, of which the inverse temperature is the logistic function.
+        control_momentum: momentum of u.
+    """
+
+    move: TemperedState
+    control: Array
+    control_momentum: Array
+
+    @property
+    def position(self) -> Array:
+        """Current point [dim]."""
+        return self.move.position
+
+    @property
+    def inverse_temperature(self) -> Array:
+        """Logistic function of the control, in [0, 1]."""
+        return jax.nn.sigmoid(self.control)
+
+    @property
+    def delta(self) -> Array:
+        """Energy of the target plus log zeta minus that of the base, in nats."""
+        return self.move.delta
+
+    @property
+    def log_target_weight(self) -> Array:
+        """Log density at inverse temperature 1, given the position."""
+        return log_target_weight(self.delta)
+
+    @property
+    def log_base_weight(self) -> Array:
+        """Log density at inverse temperature 0, given the position."""
+        return log_base_weight(self.delta)
+
+
+def gibbs_continuous_tempering(
+    bridge: Bridge,
+    step_size: Array | float,
+    n_steps: int,
+    *,
+    refreshment: float = 1.0,
+    integrator: str = "drift_kick_drift",
+    dtype: Any = jnp.float64,
+) -> Kernel:
+    """Samples in turn the position by Hamiltonian Monte Carlo and the inverse temperature by an exact Gibbs update.
+
+    Args:
+        bridge: target and base.
+        step_size: of the leapfrog integrator, positive scalar; may be traced.
+        n_steps: leapfrog steps of an update.
+        refreshment: of the momentum, in (0, 1]; see `tempered_hmc`.
+        integrator: one of `INTEGRATORS`.
+        dtype: of the position.
+
+    Returns:
+        Kernel on ContinuousState with TemperedInfo; `init(key, position, inverse_temperature=0.0)`. It leaves the joint
+        density proportional to exp(-b target - (1 - b) base) on b in [0, 1] invariant.
+
+    Raises:
+        ValueError: as `tempered_hmc`.
+
+    Source: PhD thesis, Algorithm 14.
+
+    >>> from auxmc.models.bridge import bridge, gaussian_base
+    >>> joined = bridge(lambda x: jnp.sum(x**2), gaussian_base(jnp.zeros(2), jnp.ones(2)))
+    >>> kernel = gibbs_continuous_tempering(joined, 0.5, n_steps=4)
+    >>> start = kernel.init(jax.random.key(0), jnp.zeros(2))
+    >>> state, info = kernel.step(jax.random.key(1), start)
+    >>> bool(0.0 <= state.inverse_temperature <= 1.0), int(info.n_gradients)
+    (True, 4)
+    """
+    move = tempered_hmc(
+        bridge, step_size, n_steps, refreshment=refreshment, integrator=integrator, dtype=dtype
+    )
+
+    def init(key: Array, position: Array, inverse_temperature: Array | float = 0.0) -> ContinuousState:
+        return ContinuousState(
+            move.init(key, position), jnp.asarray(inverse_temperature, dtype=position.dtype)
+        )
+
+    def draw(key: Array) -> ContinuousNoise:
+        return ContinuousNoise(move.draw(key), jax.random.uniform(jax.random.fold_in(key, 2), dtype=dtype))
+
+    def apply(noise: ContinuousNoise, state: ContinuousState) -> tuple[ContinuousState, TemperedInfo]:
+        moved, info = move.apply(noise.move, state.move, state.inverse_temperature)
+        return ContinuousState(moved, draw_inverse_temperature(noise.uniform, moved.delta)), info
+
+    return Kernel(init, draw, apply)
+
+
+def continuously_tempered_hmc(
+    bridge: Bridge,
+    step_size: Array | float,
+    n_steps: int,
+    control_mass: Array | float = 1.0,
+    *,
+    refreshment: float = 1.0,
+    integrator: str = "drift_kick_drift",
+    dtype: Any = jnp.float64,
+) -> Kernel:
+    """Hamiltonian Monte Carlo on position and temperature control together.
+
+    The inverse temperature is the logistic function of a control u with momentum v and mass m. The Hamiltonian is
+    b target + (1 - b) base - log b - log(1 - b) + p^T p / 2 + v^2 / (2 m) with b the inverse temperature.
+
+    Args:
+        bridge: target and base.
+        step_size: of the leapfrog integrator, positive scalar; may be traced.
+        n_steps: leapfrog steps of an update.
+        control_mass: m, positive scalar; may be traced. Dividing the control by a scale s is the same as m = s^2.
+        refreshment: of both momenta, in (0, 1]; see `tempered_hmc`.
+        integrator: one of `INTEGRATORS`.
+        dtype: of the position.
+
+    Returns:
+        Kernel on ControlledState with TemperedInfo; `init(key, position, control=0.0)`.
+
+    Raises:
+        ValueError: as `tempered_hmc`.
+
+    Source: PhD thesis, Algorithm 15 and Eq. 5.24.
+    """
+    check_settings(n_steps, refreshment, integrator)
+    kick_first = integrator == "kick_drift_kick"
+    root_mass = jnp.sqrt(jnp.asarray(control_mass, dtype=dtype))
+
+    def init(key: Array, position: Array, control: Array | float = 0.0) -> ControlledState:
+        noise = draw(key)
+        return ControlledState(
+            state_at(bridge, position, noise.normal, kick_first),
+            jnp.asarray(control, dtype=position.dtype),
+            root_mass * noise.control_normal,
+        )
+
+    def draw(key: Array) -> ControlledNoise:
+        normal = normal_numbers(jax.random.fold_in(key, 0), (bridge.dimension + 1,), dtype)
+        return ControlledNoise(
+            normal[:-1], normal[-1], -jax.random.exponential(jax.random.fold_in(key, 1), dtype=dtype)
+        )
+
+    def force(
+        position: tuple[Array, Array], energies: tuple[Array, Array], gradients: tuple[Array, Array]
+    ) -> tuple[Array, Array]:
+        hot, cold = jax.nn.sigmoid(-position[1]), jax.nn.sigmoid(position[1])
+        along_control = hot * cold * (energies[0] - energies[1]) - (hot - cold)
+        return cold * gradients[0] + hot * gradients[1], along_control
+
+    def energy(state: ControlledState) -> Array:
+        hot, cold = jax.nn.sigmoid(-state.control), jax.nn.sigmoid(state.control)
+        potential = cold * state.move.target_energy + hot * state.move.base_energy
+        volume = jax.nn.softplus(state.control) + jax.nn.softplus(-state.control)
+        kinetic = kinetic_energy(state.move.momentum) + 0.5 * jnp.square(state.control_momentum / root_mass)
+        return potential + volume + kinetic
+
+    def apply(noise: ControlledNoise, state: ControlledState) -> tuple[ControlledState, TemperedInfo]:
+        momentum = refreshed(state.move.momentum, noise.normal, refreshment)
+        control_momentum = refreshed(state.control_momentum, root_mass * noise.control_normal, refreshment)
+        start = ControlledState(state.move._replace(momentum=momentum), state.control, control_momentum)
+        end = trajectory(
+            bridge,
+            force,
+            start.move,
+            (state.position, state.control),
+            (momentum, control_momentum),
+            step_size,
+            n_steps,
+            kick_first,
+            (1.0, 1.0 / jnp.square(root_mass)),
+        )
+        proposed = ControlledState(end.state, end.position[1], end.momentum[1])
+        info = judge(energy(proposed) - energy(start), noise.log_uniform, n_steps)
+        kept = ControlledState(start.move._replace(momentum=-momentum), state.control, -control_momentum)
+        return choose(info.accepted, proposed, kept), info
+
+    return Kernel(init, draw, apply)

@@ -1,0 +1,1 @@
+"""Boltzmann machines and their relaxations."""

@@ -1,0 +1,57 @@
+"""Exact expectations of nested sampling on Gaussian observations with a Gaussian mean, by quadrature."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import integrate
+from scipy.special import ndtr
+
+from auxmc.models.gaussian.mean import GaussianMean
+
+__all__ = ["expected_nested_ratio"]
+
+FloatArray = NDArray[np.float64]
+
+# Beyond this many standard deviations of the likelihood nothing contributes.
+_WIDTHS = 40.0
+
+
+def expected_nested_ratio(model: GaussianMean, n_live: int, factor: float) -> float:
+    """Expected upper sum of nested sampling over the evidence, with exact draws under the constraint and to the end.
+
+    The estimate is the sum over dead points of factor^(k-1) (1 - factor) L_k. Dead points with a mass above x are a
+    Poisson number with mean -M log x, so that the expectation is the integral of P(L > l)^(M (1 - factor)) over l. The
+    lower sum is the factor times this.
+
+    Args:
+        model: with a prior variance of any size.
+        n_live: live points M, at least 1.
+        factor: assumed ratio of successive masses, in (0, 1).
+
+    Raises:
+        ValueError: n_live or factor is outside its range.
+
+    Must hold: 1 for factor = 1 - 1/M and any M; above 1 for exp(-1/M) and M/(M+1), falling to 1 as M grows.
+
+    Source: ours, of MSc thesis, section 3.2, where the sums with M/(M+1) are called unbiased.
+
+    Tested in tests/unit/models/gaussian/test_nested_oracles.py and tests/statistical/test_evidence_estimators.py.
+    """
+    if n_live < 1:
+        raise ValueError(f"n_live must be at least 1, got {n_live}")
+    if not 0.0 < factor < 1.0:
+        raise ValueError(f"factor must be above 0 and below 1, got {factor!r}")
+    power = n_live * (1.0 - factor)
+    sd, n = math.sqrt(model.prior_variance), model.n_rows
+    log_scale = model.log_largest_likelihood - model.log_evidence
+
+    # Over the distance of contours from the sample mean: -dL/dd = n d L.
+    def integrand(width: float) -> float:
+        distance = width / math.sqrt(n)
+        below, above = (model.sample_mean - distance) / sd, (model.sample_mean + distance) / sd
+        mass = float(ndtr(above) - ndtr(below))
+        return mass**power * width * math.exp(log_scale - 0.5 * width**2)
+
+    value, _ = integrate.quad(integrand, 0.0, _WIDTHS, epsabs=0.0, epsrel=1e-12, limit=500)
+    return float(value)

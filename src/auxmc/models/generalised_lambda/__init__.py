@@ -1,0 +1,1 @@
+"""The generalised lambda distribution, known by its quantile function alone."""

@@ -1,0 +1,1 @@
+"""Poses of a body, seen by cameras."""

@@ -1,0 +1,1 @@
+"""Turns studies into results, tables, figures, verdicts and a report; knows no particular study."""

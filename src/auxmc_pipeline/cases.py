@@ -1,0 +1,134 @@
+"""Cases: which result files a study has, and the settings that make each of them.
+
+Imported by the Snakefile: no JAX, no pandas.
+"""
+
+import itertools
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from auxmc_pipeline.settings import (
+    CaseSettings,
+    SettingsError,
+    compose_settings,
+    nearest,
+    parse_overrides,
+    sweep_values,
+)
+
+__all__ = ["Case", "study_cases", "sweep_cases"]
+
+_GRID_PARTS = ("fixed", "over", "batch")
+
+
+class Case(NamedTuple):
+    """One composed configuration and one result file.
+
+    Attributes:
+        name: file name without suffix, letters, digits, `.`, `-` and `_` only.
+        overrides: Hydra overrides that make the case from the study's settings.
+        axes: names of the settings that the user or the grid sweeps over cases or inside them.
+        settings: the composed settings.
+    """
+
+    name: str
+    overrides: tuple[str, ...]
+    axes: tuple[str, ...]
+    settings: CaseSettings
+
+
+def study_cases(
+    conf: Path, study: str, schema: type[CaseSettings], preset: str, overrides: Sequence[str] = ()
+) -> list[Case]:
+    """All cases of a study at a preset, from the `grids` of its settings.
+
+    A grid is a mapping of `fixed` (overrides), `over` (overrides whose values span the cases) and `batch`
+    (overrides whose values run inside one program), each a list of Hydra overrides.
+
+    Raises:
+        SettingsError: a grid is malformed, or a case has wrong settings.
+    """
+    base = [f"preset={preset}", *overrides]
+    grids = compose_settings(conf, study, schema, base).grids
+    cases = []
+    for label, grid in grids.items():
+        unknown = set(grid) - set(_GRID_PARTS)
+        if unknown:
+            word = sorted(unknown)[0]
+            raise SettingsError(
+                f"grids.{label} of study {study}: unknown part {word!r}.{nearest(word, _GRID_PARTS)} "
+                f"Allowed: {', '.join(_GRID_PARTS)}"
+            )
+        fixed = [*base, *(grid.get("fixed") or [])]
+        over, batch = grid.get("over") or [], grid.get("batch") or []
+        cases += _product(conf, study, schema, label, fixed, over, batch)
+    return _distinct(cases, study)
+
+
+def sweep_cases(
+    conf: Path,
+    study: str,
+    schema: type[CaseSettings],
+    preset: str,
+    over: Sequence[str],
+    batchable: Sequence[str],
+    overrides: Sequence[str] = (),
+) -> list[Case]:
+    """Cases of a sweep that a user asks for, on top of the study's own settings.
+
+    Args:
+        conf: folder of the Hydra files.
+        study: name of the study.
+        schema: its settings dataclass.
+        preset: size of the study.
+        over: Hydra overrides; settings with several values are swept, the others are fixed.
+        batchable: settings whose values run inside one compiled program rather than as cases.
+        overrides: further fixed overrides.
+
+    Raises:
+        SettingsError: no override is given, or one of them is wrong.
+    """
+    if not over:
+        raise SettingsError('a sweep needs over="KEY=VALUE,VALUE ...", for example over="n_importance=1,2,4"')
+    parsed = parse_overrides(over)
+    many = [o for o in parsed if len(sweep_values(o)) > 1]
+    batched = [str(o.input_line) for o in many if o.key_or_group in batchable]
+    spanning = [str(o.input_line) for o in many if o.key_or_group not in batchable]
+    fixed = [f"preset={preset}", *overrides, *(str(o.input_line) for o in parsed if o not in many)]
+    return _distinct(_product(conf, study, schema, "sweep", fixed, spanning, batched), study)
+
+
+def _product(
+    conf: Path,
+    study: str,
+    schema: type[CaseSettings],
+    label: str,
+    fixed: Sequence[str],
+    over: Sequence[str],
+    batch: Sequence[str],
+) -> list[Case]:
+    axes = [(o.key_or_group, sweep_values(o)) for o in parse_overrides(over)]
+    batched = [(o.key_or_group, sweep_values(o)) for o in parse_overrides(batch)]
+    inside = [f"++batch.{key}=[{','.join(values)}]" for key, values in batched]
+    names = (*(key for key, _ in axes), *(key for key, _ in batched))
+    cases = []
+    for values in itertools.product(*(values for _, values in axes)):
+        chosen = [f"{key}={value}" for (key, _), value in zip(axes, values, strict=True)]
+        overrides = (*fixed, *chosen, *inside)
+        name = "__".join([label, *(_clean(f"{k}-{v}") for (k, _), v in zip(axes, values, strict=True))])
+        cases.append(Case(name, overrides, names, compose_settings(conf, study, schema, overrides)))
+    return cases
+
+
+def _clean(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-")
+
+
+def _distinct(cases: list[Case], study: str) -> list[Case]:
+    names = [case.name for case in cases]
+    double = next((name for name in names if names.count(name) > 1), None)
+    if double is not None:
+        raise SettingsError(f"study {study}: two cases would share the file name {double!r}")
+    return cases

@@ -1,0 +1,193 @@
+"""Which studies there are, and what each of them declares. No JAX, no pandas: the Snakefile imports this."""
+
+import hashlib
+import importlib
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+from auxmc.driver.provenance import fingerprint
+from auxmc_pipeline.cases import Case, study_cases, sweep_cases
+from auxmc_pipeline.code import code_digest
+from auxmc_pipeline.settings import (
+    PRESETS,
+    CaseSettings,
+    SettingsError,
+    compose_settings,
+    nearest,
+    numbers_of,
+)
+
+__all__ = [
+    "CODE_ROOTS",
+    "ROOT",
+    "Study",
+    "check_preset",
+    "checkout",
+    "identity_of",
+    "load_study",
+    "stale_cases",
+    "studies",
+]
+
+
+def checkout(places: Sequence[Path]) -> Path:
+    """The first of some folders that holds a checkout of the project; its studies become importable.
+
+    Raises:
+        SettingsError: none of them does.
+    """
+    root = next((place for place in places if (place / "conf" / "config.yaml").is_file()), None)
+    if root is None:
+        raise SettingsError(
+            f"{places[-1]} is not inside a checkout of the project: the studies stand in its folders conf/ and "
+            "experiments/, which the installed package does not have. Go to the folder that holds Snakefile, and "
+            "try again"
+        )
+    if str(root) not in sys.path:
+        sys.path.append(str(root))  # the studies are the package `experiments`
+    return root
+
+
+# The checkout that this package belongs to, else the one around the working directory.
+ROOT = checkout([Path(__file__).resolve().parents[2], *reversed(Path.cwd().parents), Path.cwd()])
+CONF = ROOT / "conf"
+STUDIES = ROOT / "experiments"
+CODE_ROOTS = (ROOT / "src", ROOT)
+
+
+class Study(NamedTuple):
+    """What a study declares in its `settings.py`.
+
+    Attributes:
+        name: folder in `experiments/` and file in `conf/study/`.
+        title: a few words for headings.
+        document: whose figures it draws: `fig_4_11` is figure 4.11 of this document.
+        schema: its settings dataclass.
+        batchable: settings whose values run inside one compiled program.
+        figures: caption of each figure, by name.
+        sweep_quantities: quantities that the plot of a user's sweep shows, in order.
+    """
+
+    name: str
+    title: str
+    document: str
+    schema: type[CaseSettings]
+    batchable: Sequence[str]
+    figures: Mapping[str, str]
+    sweep_quantities: Sequence[str]
+
+    def module(self, part: str) -> ModuleType:
+        """The study's module `run`, `figures` or `claims`."""
+        return importlib.import_module(f"experiments.{self.name}.{part}")
+
+    def settings(self, overrides: Sequence[str] = ()) -> CaseSettings:
+        """Composed and checked settings, rules across fields and the user's data included.
+
+        Raises:
+            SettingsError: a setting, a combination of settings or a data file is wrong.
+        """
+        settings = compose_settings(CONF, self.name, self.schema, overrides)
+        self._check(settings)
+        return settings
+
+    def cases(self, preset: str, overrides: Sequence[str] = ()) -> list[Case]:
+        """The study's own cases at a preset, checked."""
+        return self._checked(study_cases(CONF, self.name, self.schema, preset, overrides))
+
+    def sweep(self, preset: str, over: Sequence[str]) -> list[Case]:
+        """Cases of a user's sweep at a preset, checked."""
+        return self._checked(sweep_cases(CONF, self.name, self.schema, preset, over, self.batchable))
+
+    def code(self, part: str) -> str:
+        """Digest of everything that the study's module `part` imports from this project."""
+        return code_digest(f"experiments.{self.name}.{part}", CODE_ROOTS)
+
+    def data_digest(self, settings: CaseSettings) -> str:
+        """Digest of the content of the data files that the settings name; empty when there are none."""
+        files = self._declared("data_files")(settings)
+        return hashlib.sha256(b"".join(Path(f).read_bytes() for f in files)).hexdigest()[:16] if files else ""
+
+    def _checked(self, cases: list[Case]) -> list[Case]:
+        for case in cases:
+            self._check(case.settings)
+        return cases
+
+    def _check(self, settings: CaseSettings) -> None:
+        try:
+            self._declared("check")(settings)
+        except SettingsError:
+            raise
+        except ValueError as error:
+            raise SettingsError(str(error)) from error
+
+    def _declared(self, name: str):  # type: ignore[no-untyped-def]
+        return getattr(importlib.import_module(f"experiments.{self.name}.settings"), name)
+
+
+def studies() -> list[str]:
+    """Names of all studies, in alphabetical order."""
+    return sorted(path.parent.name for path in STUDIES.glob("*/settings.py"))
+
+
+def load_study(name: str) -> Study:
+    """The study with the given name.
+
+    Raises:
+        SettingsError: there is no such study.
+    """
+    if name not in studies():
+        raise SettingsError(
+            f"unknown study: {name!r}.{nearest(name, studies())} Allowed: {', '.join(studies())}"
+        )
+    declared = importlib.import_module(f"experiments.{name}.settings")
+    return Study(
+        name,
+        declared.TITLE,
+        declared.DOCUMENT,
+        declared.Settings,
+        declared.BATCHABLE,
+        declared.FIGURES,
+        declared.SWEEP_QUANTITIES,
+    )
+
+
+def check_preset(preset: str) -> str:
+    """The preset itself if there is one of that name.
+
+    Raises:
+        SettingsError: there is none.
+    """
+    if preset not in PRESETS:
+        raise SettingsError(
+            f"unknown preset: {preset!r}.{nearest(preset, PRESETS)} Allowed: {', '.join(PRESETS)}"
+        )
+    return preset
+
+
+def identity_of(study: Study, settings: CaseSettings) -> dict[str, object]:
+    """What a result depends on: resolved numbers, code and data, as plain containers."""
+    numbers = numbers_of(settings)
+    return {
+        "numbers": numbers,
+        "numbers_digest": fingerprint(numbers),
+        "code": study.code("run"),
+        "data": study.data_digest(settings),
+    }
+
+
+def stale_cases(study: Study, preset: str, numbers: Mapping[str, str]) -> list[str]:
+    """Cases whose rows in a table were made with other settings than the present ones.
+
+    Args:
+        study: the study.
+        preset: its preset.
+        numbers: digest of the settings by case, as the table has it.
+
+    Returns:
+        Names of the cases that differ or are missing; Snakemake cannot see them where the result files are gone.
+    """
+    now = {case.name: fingerprint(numbers_of(case.settings)) for case in study.cases(preset)}
+    return [name for name, digest in now.items() if numbers.get(name) != digest]

@@ -1,0 +1,103 @@
+"""Studies and cases of a checkout of the project, with their cost."""
+
+import math
+import tomllib
+from pathlib import Path
+
+import xarray as xr
+
+from auxmc.command_line.columns import columns
+from auxmc.command_line.errors import CommandError
+from auxmc_pipeline import catalogue
+from auxmc_pipeline.settings import (
+    PRESETS,
+    SettingsError,
+    compose_settings,
+    parse_overrides,
+    sweep_values,
+)
+
+__all__ = ["list_cases", "list_studies", "stated_costs"]
+
+
+def list_studies() -> str:
+    """A line for each study: number of cases and CPU time at every preset, title.
+
+    Raises:
+        CommandError: a setting is wrong.
+    """
+    cost = stated_costs()
+    rows: list[tuple[str, ...]] = [("study", *PRESETS, "title")]
+    try:
+        for name in catalogue.studies():
+            study = catalogue.load_study(name)
+            counts = [_number_of_cases(study, preset) for preset in PRESETS]
+            stated = cost.get(name, ("cost not stated",) * len(PRESETS))
+            cells = (
+                f"{count} case{'s' if count > 1 else ''}, {text}"
+                for count, text in zip(counts, stated, strict=True)
+            )
+            rows.append((name, *cells, study.title))
+    except SettingsError as error:
+        raise CommandError(str(error)) from error
+    return "\n".join(
+        [
+            columns(rows),
+            "",
+            "CPU times are those of conf/costs.toml: all cases of a study, from a cold start, on its machine.",
+            "Run a study with `snakemake STUDY --config preset=PRESET`; see its cases with `auxmc list STUDY`.",
+        ]
+    )
+
+
+def list_cases(study: str, preset: str) -> str:
+    """A line for each case of a study: whether it is done, what it took, its overrides.
+
+    Args:
+        study: name of the study.
+        preset: its preset.
+
+    Raises:
+        CommandError: no such study or preset, or a setting is wrong.
+    """
+    try:
+        catalogue.check_preset(preset)
+        found = catalogue.load_study(study)
+        cases = found.cases(preset)
+    except SettingsError as error:
+        raise CommandError(str(error)) from error
+    rows = [("case", "result", "CPU time", "memory", "settings")]
+    for case in cases:
+        result = catalogue.ROOT / "results" / preset / study / f"{case.name}.nc"
+        chosen = " ".join(word for word in case.overrides if not word.startswith("preset="))
+        rows.append((case.name, "done" if result.is_file() else "missing", *_taken(result), chosen))
+    return "\n".join(
+        [
+            f"{found.title} ({study}), preset {preset}",
+            "",
+            columns(rows, right=[2, 3]),
+            "",
+            f"Make one with `snakemake results/{preset}/{study}/CASE.nc --config preset={preset}`.",
+        ]
+    )
+
+
+def stated_costs() -> dict[str, tuple[str, ...]]:
+    """CPU time of each study at each preset, as `conf/costs.toml` has it."""
+    stated = tomllib.loads((catalogue.CONF / "costs.toml").read_text())
+    return {study: tuple(row[preset] for preset in PRESETS) for study, row in stated.items()}
+
+
+def _number_of_cases(study: catalogue.Study, preset: str) -> int:
+    # Composing every case to count them takes a tenth of a second each; their number follows from the grids.
+    grids = compose_settings(catalogue.CONF, study.name, study.schema, [f"preset={preset}"]).grids
+    axes = [[sweep_values(o) for o in parse_overrides(grid.get("over") or [])] for grid in grids.values()]
+    return sum(math.prod(len(values) for values in axis) for axis in axes)
+
+
+def _taken(result: Path) -> tuple[str, str]:
+    if not result.is_file():
+        return "", ""
+    with xr.open_dataset(result, engine="h5netcdf") as top:
+        cpu_s, peak_mib = (top.attrs.get(name) for name in ("cpu_s", "peak_memory_mib"))
+    return "" if cpu_s is None else f"{cpu_s:.0f} s", "" if peak_mib is None else f"{peak_mib:.0f} MiB"

@@ -1,0 +1,68 @@
+"""Writes the report, one self-contained page: `python -m auxmc_pipeline.report --help`."""
+
+import argparse
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from auxmc.driver.results import write_atomically
+from auxmc_pipeline.catalogue import check_preset, studies
+from auxmc_pipeline.claims import VERDICTS
+from auxmc_pipeline.report.page import read_page, render
+from auxmc_pipeline.settings import SettingsError
+
+__all__ = ["main"]
+
+# What opens within two seconds.
+_LARGEST_MB = 25.0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Command line; returns the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m auxmc_pipeline.report",
+        description="Write one HTML page with the findings, figures, claims and provenance of a preset.",
+    )
+    parser.add_argument("preset")
+    parser.add_argument("--out", type=Path, help="page to write (.html); without it, say where everything is")
+    options = parser.parse_args(arguments)
+    try:
+        check_preset(options.preset)
+        if options.out is None:
+            print(_where(options.preset))
+            return 0
+        page = read_page(options.preset)
+    except (SettingsError, FileNotFoundError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    for claim in page.unexplained:
+        print(f"warning: no explanation on record for {claim} (docs/findings.md)", file=sys.stderr)
+    for highlight in page.missing_highlights:
+        print(f"warning: workflow/report/front.toml names what is not there: {highlight}", file=sys.stderr)
+    text = render(page, options.out)
+    write_atomically(options.out, lambda path: path.write_text(text))
+    size = len(text.encode()) / 1e6
+    if size > _LARGEST_MB:
+        print(f"warning: {size:.0f} MB open slowly; are there too many large figures?", file=sys.stderr)
+    print(f"{options.out}: {size:.1f} MB")
+    return 0
+
+
+def _where(preset: str) -> str:
+    results = Path("results") / preset
+    lines = [
+        f"figures  {Path('paper_figures') / preset}",
+        f"tables   {results}/<study>/summary.parquet, {results}/tables/*.csv and *.tex",
+        f"claims   {results}/<study>/claims.csv",
+    ]
+    for name in studies():
+        path = results / name / "claims.csv"
+        if path.is_file():
+            counts = pd.read_csv(path)["verdict"].value_counts()
+            lines.append(f"verdicts {name}: " + ", ".join(f"{counts.get(v, 0)} {v}" for v in VERDICTS))
+    return "\n".join([*lines, f"report   {(results / 'report.html').resolve().as_uri()}"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,139 @@
+"""Figures of a study for the page: vector graphics where they are small enough."""
+
+import base64
+import re
+import struct
+from pathlib import Path
+from typing import NamedTuple
+
+from auxmc_pipeline.catalogue import Study
+from auxmc_pipeline.report.markdown import plain
+
+__all__ = ["LARGEST_VECTOR_BYTES", "PageFigure", "figure_label", "page_figures"]
+
+# A figure of many thousand points is slow to draw as a vector graphic, and large: the page then has its bitmap.
+LARGEST_VECTOR_BYTES = 500_000
+
+
+class PageFigure(NamedTuple):
+    """A figure, ready to be shown.
+
+    Attributes:
+        anchor: its address in the page.
+        name: name of its files.
+        label: its document with its number there, or its name in words.
+        short: the number or the name alone, where the study is known.
+        caption: what it shows, without the number that the label has.
+        alternative: first sentence of the caption, for those who do not see the figure.
+        image: data URI.
+        width: width in CSS pixels.
+        height: height in CSS pixels.
+        is_vector: whether the image is a vector graphic.
+        pdf: path of the PDF relative to the root of the project.
+    """
+
+    anchor: str
+    name: str
+    label: str
+    short: str
+    caption: str
+    alternative: str
+    image: str
+    width: int
+    height: int
+    is_vector: bool
+    pdf: str
+
+
+def figure_label(name: str, document: str) -> tuple[str, str]:
+    """What a figure is called, with its document and without, from the name of its files.
+
+    Args:
+        name: name of its files.
+        document: whose numbers the names of the study's figures carry.
+
+    >>> figure_label("fig_5_2_a", "PhD thesis"), figure_label("fig_c_2", "PhD thesis")
+    (('PhD thesis, figure 5.2a', '5.2a'), ('PhD thesis, figure C.2', 'C.2'))
+    >>> figure_label("fig_3_11b_supplement", "MSc thesis")[0], figure_label("fig_step_size", "MSc thesis")[0]
+    ('MSc thesis, figure 3.11b, supplement', 'Our figure: step size')
+    >>> figure_label("slides_inverse_cdf", "PhD thesis")
+    ('Lecture slides: inverse cdf', 'slides, inverse cdf')
+    """
+    found = re.fullmatch(r"fig_(\d+|[a-z])_(\d+[a-z]?)(?:_(.*))?", name)
+    if found is None:
+        words = name.removeprefix("fig_").removeprefix("slides_").replace("_", " ")
+        is_slide = name.startswith("slides_")
+        return (
+            (f"Lecture slides: {words}", f"slides, {words}") if is_slide else (f"Our figure: {words}", words)
+        )
+    chapter, figure, rest = found.groups()
+    panel = rest if rest and len(rest) == 1 else ""
+    further = f", {rest.replace('_', ' ')}" if rest and not panel else ""
+    number = f"{chapter.upper()}.{figure}{panel}{further}"
+    return f"{document}, figure {number}", number
+
+
+def page_figures(study: Study, preset: str, root: Path = Path()) -> list[PageFigure]:
+    """The figures of a study in the order in which it declares them.
+
+    Args:
+        study: the study.
+        preset: its preset; the figures are drawn.
+        root: folder that holds `paper_figures/`.
+
+    Raises:
+        FileNotFoundError: a figure is not drawn; says which command draws it.
+    """
+    folder = Path("paper_figures") / preset / study.name
+    return [_page_figure(study, name, caption, folder, root) for name, caption in study.figures.items()]
+
+
+def _page_figure(study: Study, name: str, caption: str, folder: Path, root: Path) -> PageFigure:
+    vector, bitmap = (root / folder / f"{name}.{suffix}" for suffix in ("svg", "png"))
+    is_vector = vector.is_file() and vector.stat().st_size <= LARGEST_VECTOR_BYTES
+    path = vector if is_vector else bitmap
+    if not path.is_file():
+        raise FileNotFoundError(f"no figure {path}: draw it with `snakemake {folder / name}.png`")
+    content = path.read_bytes()
+    width, height = _svg_size(content.decode()) if is_vector else _png_size(content)
+    kind = "svg+xml" if is_vector else "png"
+    label, short = figure_label(name, study.document)
+    caption = _without_number(caption)
+    return PageFigure(
+        anchor=f"{study.name}-{name}",
+        name=name,
+        label=label,
+        short=short,
+        caption=caption,
+        alternative=f"{label}: {plain(_first_sentence(caption))}",
+        image=f"data:image/{kind};base64,{base64.b64encode(content).decode()}",
+        width=width,
+        height=height,
+        is_vector=is_vector,
+        pdf=str(folder / f"{name}.pdf"),
+    )
+
+
+def _without_number(caption: str) -> str:
+    """A caption without the number or the source that it begins with: the label says it."""
+    rest = re.sub(r"^(Figure [\dA-Z]+\.\d+[a-z]?|Lecture slides)[:.] ", "", caption)
+    return rest[:1].upper() + rest[1:]
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=[.:])\s", text, maxsplit=1)[0].rstrip(".:")
+
+
+def _svg_size(svg: str) -> tuple[int, int]:
+    """Size of an SVG from its `viewBox`, which is in points of 4/3 pixels."""
+    found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+    if found is None:
+        raise ValueError("an SVG without a viewBox")
+    width, height = (round(float(x) * 4 / 3) for x in found.groups())
+    return width, height
+
+
+def _png_size(png: bytes) -> tuple[int, int]:
+    """Size of a PNG in CSS pixels (96 an inch) at the 200 dots an inch that figures are saved with."""
+    width, height = struct.unpack(">II", png[16:24])
+    return round(width * 96 / 200), round(height * 96 / 200)

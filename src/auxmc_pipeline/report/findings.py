@@ -1,0 +1,179 @@
+"""The findings of `docs/findings.md`, one by one: each begins with a bold lead."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from markdown_it.token import Token
+from markdown_it.tree import SyntaxTreeNode
+
+from auxmc_pipeline.report.markdown import ClaimNames, link_inline, parser, to_html
+
+__all__ = ["Finding", "Section", "read_findings"]
+
+
+class Finding(NamedTuple):
+    """One finding.
+
+    Attributes:
+        anchor: its address in the page.
+        section: heading of its section.
+        lead: its bold beginning without the full stop; empty where it has none.
+        html: the whole text.
+        study: the study that it speaks of most; empty for none.
+        about: what it says about each claim that it names, by id: the sentences that name it.
+    """
+
+    anchor: str
+    section: str
+    lead: str
+    html: str
+    study: str
+    about: dict[str, str]
+
+
+class Section(NamedTuple):
+    """A section of the findings: its heading, text before its first finding, the findings."""
+
+    title: str
+    anchor: str
+    intro: str
+    findings: tuple[Finding, ...]
+
+
+def read_findings(
+    path: Path, claims: Mapping[str, Sequence[str]], figures: Mapping[str, Sequence[str]]
+) -> list[Section]:
+    """Reads findings and links what they name.
+
+    Args:
+        path: `docs/findings.md`; sections have headings of level 2.
+        claims: studies that judge a claim, by its id.
+        figures: names of the figures of each study.
+
+    Returns:
+        Sections in the order of the file. A paragraph or an item of a list that begins with bold words begins a
+        finding, which goes on to the next one.
+    """
+    names = ClaimNames(claims)
+    root = SyntaxTreeNode(parser().parse(path.read_text()))
+    taken: Counter[str] = Counter()
+    sections = []
+    for title, nodes in _sections(root):
+        study = _study_of(nodes, names, list(figures))
+        links = _Links(study, names, figures)
+        intro, findings = [], []
+        for lead, part in _parts(nodes):
+            anchor = _slug(f"finding-{title.partition('(')[0]}-{lead or part[1].content}", taken)
+            about = _sentences(part, names)
+            html = links.render(part)
+            if lead is None:
+                intro.append(html)
+            else:
+                findings.append(Finding(anchor, title, lead, html, study, about))
+        anchor = _slug(f"findings-{title}", taken)
+        sections.append(Section(title, anchor, "".join(intro), tuple(findings)))
+    return [section for section in sections if section.intro or section.findings]
+
+
+class _Links:
+    """Renders blocks of a section; claims and figures link to those of the section's study first."""
+
+    def __init__(self, study: str, names: ClaimNames, figures: Mapping[str, Sequence[str]]) -> None:
+        self.study, self.names, self.figures = study, names, figures
+
+    def render(self, tokens: list[Token]) -> str:
+        link_inline(tokens, self.names, self._claim, self._figure)
+        return to_html(tokens)
+
+    def _claim(self, claim_id: str) -> str:
+        studies = self.names.studies[claim_id]
+        study = self.study if self.study in studies else studies[0]
+        return f"#{study}-{claim_id}"
+
+    def _figure(self, word: str) -> str | None:
+        if word in self.figures:
+            return f"#{word}"
+        if word in self.figures.get(self.study, ()):
+            return f"#{self.study}-{word}"
+        return None
+
+
+def _sections(root: SyntaxTreeNode) -> list[tuple[str, list[SyntaxTreeNode]]]:
+    sections: list[tuple[str, list[SyntaxTreeNode]]] = []
+    for node in root.children:
+        if node.type == "heading" and node.tag == "h2":
+            sections.append((node.children[0].content, []))
+        elif sections:
+            sections[-1][1].append(node)
+    return sections
+
+
+def _parts(nodes: Sequence[SyntaxTreeNode]) -> list[tuple[str | None, list[Token]]]:
+    """Findings of a section as (lead, tokens); what stands before the first one has no lead."""
+    parts: list[tuple[str | None, list[Token]]] = []
+    for node in nodes:
+        items = node.children if node.type == "bullet_list" else []
+        if items and _lead(items[0].children[0]) is not None:
+            # A list of findings; an item without bold words is one without a lead.
+            for item in items:
+                parts.append((_lead(item.children[0]) or "", _tokens(item.children)))
+        elif (lead := _lead(node)) is not None or not parts:
+            parts.append((lead, _tokens([node])))
+        else:
+            parts[-1][1].extend(_tokens([node]))
+    return parts
+
+
+def _tokens(nodes: Sequence[SyntaxTreeNode]) -> list[Token]:
+    tokens = [token for node in nodes for token in node.to_tokens()]
+    for token in tokens:
+        # Paragraphs of a list without empty lines are marked as hidden; outside the list they are paragraphs again.
+        token.hidden = False
+    return tokens
+
+
+def _lead(node: SyntaxTreeNode) -> str | None:
+    """Bold words that a paragraph begins with; None if it does not."""
+    if node.type != "paragraph":
+        return None
+    words = [child for child in node.children[0].children if child.type != "text" or child.content]
+    if not words or words[0].type != "strong":
+        return None
+    return "".join(t.content for child in words[0].children for t in child.to_tokens()).rstrip(".")
+
+
+def _study_of(nodes: Sequence[SyntaxTreeNode], names: ClaimNames, studies: Sequence[str]) -> str:
+    """The study that a section names, or else the one most of whose claims it names."""
+    text = " ".join(token.content for node in nodes for token in node.to_tokens() if token.type == "inline")
+    named = [study for study in studies if f"`{study}`" in text]
+    if len(named) == 1:
+        return named[0]
+    # An id that several studies judge says little about which one is meant.
+    votes = {
+        study: sum(
+            1.0 / len(judges) for claim in names.mentioned(text) if study in (judges := names.studies[claim])
+        )
+        for study in studies
+    }
+    best = max(votes, key=lambda study: votes[study], default="")
+    return best if best and votes[best] else ""
+
+
+def _sentences(tokens: Sequence[Token], names: ClaimNames) -> dict[str, str]:
+    """Sentences of a text that name a claim, by its id, as plain text."""
+    found: dict[str, list[str]] = {}
+    for token in tokens:
+        plain = "".join(" " if t.type == "softbreak" else t.content for t in token.children or [])
+        for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z\"(])", plain):
+            for claim in names.mentioned(sentence):
+                found.setdefault(claim, []).append(sentence.strip())
+    return {claim: " ".join(sentences) for claim, sentences in found.items()}
+
+
+def _slug(text: str, taken: Counter[str]) -> str:
+    slug = re.sub(r"[^a-z0-9]+", "-", text.lower())[:70].strip("-")
+    taken[slug] += 1
+    return slug if taken[slug] == 1 else f"{slug}-{taken[slug]}"

@@ -1,0 +1,281 @@
+"""Puts the page together: reads everything, fills the templates."""
+
+import datetime
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jinja2
+import pandas as pd
+from markdown_it.tree import SyntaxTreeNode
+from markupsafe import Markup
+
+from auxmc.driver.results import read_table
+from auxmc_pipeline.catalogue import ROOT, Study, load_study, studies
+from auxmc_pipeline.claims import VERDICTS
+from auxmc_pipeline.report.claim_lines import (
+    ClaimGroup,
+    claim_groups,
+    count_verdicts,
+    read_verdicts,
+    unexplained,
+)
+from auxmc_pipeline.report.code_index import LAYERS, code_index
+from auxmc_pipeline.report.figures import LARGEST_VECTOR_BYTES, PageFigure, page_figures
+from auxmc_pipeline.report.findings import Finding, Section, read_findings
+from auxmc_pipeline.report.front import Document, Front, Highlight, read_front
+from auxmc_pipeline.report.markdown import breakable, parser, prose, to_html
+from auxmc_pipeline.report.numbers import number, seconds
+from auxmc_pipeline.report.provenance import CaseRecord, case_record, machines, rule_costs
+from auxmc_pipeline.report.settings_table import SettingsTable, settings_table
+from auxmc_pipeline.steps.coverage import coverage
+
+__all__ = ["FRONT", "Page", "StudyPage", "failures", "notes_of", "quantities", "read_page", "render"]
+
+FRONT = ROOT / "workflow" / "report" / "front.toml"
+_TEMPLATES = ROOT / "workflow" / "report"
+_FINDINGS = ROOT / "docs" / "findings.md"
+
+_FAILURES = {
+    "n_failures": "proposals with a numerical failure",
+    "n_collapsed": "slice updates that found no point",
+    "n_not_finite": "iterations without a finite estimate",
+}
+
+
+class StudyPage(NamedTuple):
+    """Everything that the page says about a study.
+
+    Attributes:
+        name: name of the study.
+        title: a few words for headings.
+        short: how the title begins, for the menu.
+        question: what it asks, one paragraph.
+        source: which documents it comes from; empty where its notes do not say.
+        notes: the rest of its notes, HTML.
+        groups: its claims.
+        counts: how often each verdict was given.
+        figures: its figures.
+        settings: settings of its cases.
+        records: provenance of its cases.
+        failures: failures counted in its chains.
+        tables: quantities of each case.
+    """
+
+    name: str
+    title: str
+    short: str
+    question: str
+    source: str
+    notes: Markup
+    groups: list[ClaimGroup]
+    counts: dict[str, int]
+    figures: list[PageFigure]
+    settings: SettingsTable
+    records: list[CaseRecord]
+    failures: list[dict[str, Any]]
+    tables: list[dict[str, Any]]
+
+
+class Page(NamedTuple):
+    """Everything that the page says.
+
+    Attributes:
+        preset: preset of the results.
+        studies: the studies.
+        documents: documents with at least one claim, and how often each verdict was given.
+        highlights: findings that matter most, each with its figure or None.
+        sections: all findings.
+        missing_highlights: highlights whose finding or figure is not there.
+        unexplained: claims that failed or are undecided without an explanation, as `study: claim: setting`.
+    """
+
+    preset: str
+    studies: list[StudyPage]
+    documents: list[tuple[Document, dict[str, int]]]
+    highlights: list[tuple[Highlight, Finding, PageFigure | None]]
+    sections: list[Section]
+    missing_highlights: list[str]
+    unexplained: list[str]
+
+
+def read_page(preset: str, root: Path = Path()) -> Page:
+    """Reads results, claims, figures and findings of a preset.
+
+    Args:
+        preset: preset whose tables, claims and figures exist.
+        root: folder that holds `results/`, `paper_figures/` and `logs/`.
+
+    Raises:
+        FileNotFoundError: a table, a figure or a table of claims is missing; says which command makes it.
+    """
+    front = read_front(FRONT)
+    declared = [load_study(name) for name in studies()]
+    results = root / "results" / preset
+    tables = {study.name: read_verdicts(results / study.name / "claims.csv") for study in declared}
+    judges: dict[str, list[str]] = {}
+    for name, table in tables.items():
+        for claim in table["claim_id"].unique():
+            judges.setdefault(claim, []).append(name)
+    sections = read_findings(_FINDINGS, judges, {study.name: list(study.figures) for study in declared})
+    findings = [finding for section in sections for finding in section.findings]
+    pages = [_study_page(study, preset, tables[study.name], front, findings, root) for study in declared]
+    highlights, missing = _highlights(front, findings, pages)
+    return Page(
+        preset=preset,
+        studies=pages,
+        documents=_by_document(front, pages),
+        highlights=highlights,
+        sections=sections,
+        missing_highlights=missing,
+        unexplained=[f"{page.name}: {claim}" for page in pages for claim in unexplained(page.groups, preset)],
+    )
+
+
+def render(page: Page, out: Path, root: Path = Path()) -> str:
+    """The page as HTML text, images inside.
+
+    Args:
+        page: of `read_page`.
+        out: where it will be written; links to files of the project are relative to its folder.
+        root: folder that holds `results/` and the project.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": number,
+        "seconds": seconds,
+        "prose": prose,
+        "breakable": breakable,
+        "dashed": lambda text: text.replace(" ", "-"),
+    }
+    records = [record for study in page.studies for record in study.records]
+    names = [study.name for study in page.studies]
+    # The date of the newest result, not of the page: the same results give the same page.
+    created = max((str(record.attributes.get("created", "")) for record in records), default="")
+    return environment.get_template("report.html.j2").render(
+        page=page,
+        verdicts=VERDICTS,
+        up=f"{Path(os.path.relpath(root.resolve(), out.parent.resolve())).as_posix()}/",
+        created=datetime.datetime.fromisoformat(created).strftime("%d %B %Y") if created else "unknown date",
+        machines=machines(records),
+        rules=rule_costs(page.preset, {study.name: study.records for study in page.studies}),
+        code=code_index(ROOT, names),
+        layers=LAYERS,
+        coverage=coverage(),
+        figures={figure.anchor: figure for study in page.studies for figure in study.figures},
+        vector_limit_kb=LARGEST_VECTOR_BYTES // 1000,
+    )
+
+
+def failures(summary: pd.DataFrame) -> list[dict[str, Any]]:
+    """Failures counted in the chains of each case; cases without any are left out."""
+    rows = summary[summary["quantity"].isin(list(_FAILURES)) & (summary["value"] != 0.0)]
+    counts = rows.groupby(["case", "quantity"], sort=True)["value"].sum().reset_index()
+    return [
+        {"case": row["case"], "what": _FAILURES[row["quantity"]], "count": row["value"]}
+        for row in counts.to_dict("records")
+    ]
+
+
+def quantities(summary: pd.DataFrame) -> list[dict[str, Any]]:
+    """Mean and range of every quantity of each case."""
+    out = []
+    for case, rows in summary.groupby("case", sort=True):
+        grouped = rows.groupby(["quantity", "unit"], sort=True)["value"]
+        table = grouped.agg(["mean", "min", "max", "count"]).reset_index()
+        out.append({"case": case, "rows": table.to_dict("records")})
+    return out
+
+
+def notes_of(path: Path) -> tuple[str, str, Markup]:
+    """Question, source and the rest of a study's notes.
+
+    Args:
+        path: `notes.md`, whose first paragraph is `Question: ... Source: ...`.
+
+    Returns:
+        Two plain texts, and HTML with headings one level down.
+    """
+    tokens = parser().parse(path.read_text())
+    root = SyntaxTreeNode(tokens)
+    paragraphs = [node for node in root.children if node.type == "paragraph"]
+    first = next((node for node in paragraphs if node.children[0].content.startswith("Question")), None)
+    question, source = "", ""
+    if first is not None:
+        text = " ".join(first.children[0].content.split())
+        asked, _, source = text.partition("Source: ")
+        question = re.sub(r"^Questions?: ", "", asked).strip()
+        question = question[:1].upper() + question[1:]
+    kept = [
+        node
+        for node in root.children
+        if node is not first and not (node.type == "heading" and node.tag == "h1")
+    ]
+    rest = [token for node in kept for token in node.to_tokens()]
+    for token in rest:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
+    return question, source, Markup(to_html(rest))
+
+
+def _study_page(
+    study: Study, preset: str, table: pd.DataFrame, front: Front, findings: Sequence[Finding], root: Path
+) -> StudyPage:
+    question, source, notes = notes_of(ROOT / "experiments" / study.name / "notes.md")
+    summary = read_table(root / "results" / preset / study.name / "summary.parquet")
+    settings = settings_table(study, preset)
+    return StudyPage(
+        name=study.name,
+        title=study.title,
+        short=re.split(r":|,| by | of the ", study.title)[0],
+        question=question,
+        source=source,
+        notes=notes,
+        groups=claim_groups(study, preset, table, front.documents, findings),
+        counts=count_verdicts(list(table["verdict"])),
+        figures=page_figures(study, preset, root),
+        settings=settings,
+        records=[case_record(study.name, case, preset, root) for case, _, _ in settings.cases],
+        failures=failures(summary),
+        tables=quantities(summary),
+    )
+
+
+def _by_document(front: Front, pages: Sequence[StudyPage]) -> list[tuple[Document, dict[str, int]]]:
+    lines = [line for page in pages for group in page.groups for line in group.lines]
+    counted = [
+        (document, count_verdicts([line.verdict for line in lines if line.document == document]))
+        for document in front.documents
+    ]
+    return [(document, counts) for document, counts in counted if sum(counts.values())]
+
+
+def _highlights(
+    front: Front, findings: Sequence[Finding], pages: Sequence[StudyPage]
+) -> tuple[list[tuple[Highlight, Finding, PageFigure | None]], list[str]]:
+    figures = {f"{page.name}/{figure.name}": figure for page in pages for figure in page.figures}
+    found, missing = [], []
+    for highlight in front.highlights:
+        finding = next(
+            (
+                f
+                for f in findings
+                if f.section.startswith(highlight.section)
+                and f.lead.startswith(highlight.finding.rstrip("."))
+            ),
+            None,
+        )
+        figure = figures.get(highlight.figure)
+        if finding is None or (highlight.figure and figure is None):
+            missing.append(f"{highlight.section}: {highlight.finding} {highlight.figure}".strip())
+        if finding is not None:
+            found.append((highlight, finding, figure))
+    return found, missing

@@ -1,0 +1,257 @@
+"""Settings: composed by Hydra from `conf/`, checked here against a typed schema with ranges.
+
+This module is imported by the Snakefile, so it must stay cheap to import: no JAX, no pandas.
+"""
+
+import copy
+import dataclasses
+import difflib
+import functools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hydra import compose, initialize_config_dir
+from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+__all__ = [
+    "PRESETS",
+    "CaseSettings",
+    "SettingsError",
+    "compose_settings",
+    "nearest",
+    "numbers_of",
+    "parse_overrides",
+    "setting",
+    "sweep_values",
+]
+
+PRESETS = ("smoke", "quick", "paper")
+
+# Settings that say where, when or how often something runs, and so never change a result.
+_NOT_NUMBERS = ("preset", "presets", "grids", "resources")
+
+
+class SettingsError(ValueError):
+    """A setting is misspelt, of the wrong type, out of range, or contradicts another."""
+
+
+def setting(
+    default: Any,
+    help: str,
+    *,
+    unit: str = "",
+    minimum: float | None = None,
+    maximum: float | None = None,
+    choices: Sequence[str] = (),
+) -> Any:
+    """Field of a settings dataclass with what a user needs to know about it.
+
+    Args:
+        default: default value; lists and dicts are copied.
+        help: one line saying what the setting does.
+        unit: physical or statistical unit, empty for a pure number.
+        minimum: smallest allowed value (for a list: of each element).
+        maximum: largest allowed value.
+        choices: allowed values of a text setting; empty for any.
+
+    Returns:
+        A dataclass field carrying these as metadata.
+    """
+    about = {"help": help, "unit": unit, "minimum": minimum, "maximum": maximum, "choices": tuple(choices)}
+    if isinstance(default, list | dict):
+        return dataclasses.field(default_factory=lambda: default.copy(), metadata=about)
+    return dataclasses.field(default=default, metadata=about)
+
+
+@dataclasses.dataclass
+class CaseSettings:
+    """Settings that every study has; a study's own settings extend this class."""
+
+    preset: str = setting("quick", "size of the study", choices=PRESETS)
+    seed: int = setting(20170717, "root seed of all random streams", minimum=0)
+    n_draws: int = setting(1000, "recorded iterations of each chain", minimum=10)
+    n_chains: int = setting(4, "independent chains", minimum=1)
+    block_size: int = setting(500, "iterations between two checkpoints", minimum=1)
+    hardware: str = setting("cpu", "device to run on", choices=("cpu", "gpu", "auto"))
+    batch: dict[str, Any] = setting({}, "values of swept settings that run inside one compiled program")
+    presets: dict[str, Any] = setting({}, "sizes of the three presets, side by side")
+    grids: dict[str, Any] = setting(
+        {}, "cases of the study: fixed settings, swept settings, batched settings"
+    )
+    resources: dict[str, Any] = setting({}, "hints for the scheduler: mem_mb, runtime (minutes), gpu")
+
+
+def compose_settings(
+    conf: Path, study: str, schema: type[CaseSettings], overrides: Sequence[str] = ()
+) -> CaseSettings:
+    """Composes and checks the settings of one case.
+
+    Args:
+        conf: folder of the Hydra files.
+        study: name of the study, a file in `conf/study/`.
+        schema: settings dataclass of the study.
+        overrides: Hydra overrides, one value each, for example `["preset=smoke", "n_importance=8"]`.
+
+    Returns:
+        An instance of the schema with all interpolations resolved.
+
+    Raises:
+        SettingsError: in one line, what is wrong, what is allowed and the nearest valid spelling.
+    """
+    parsed = parse_overrides(overrides)
+    known = [field.name for field in dataclasses.fields(schema)]
+    for override in parsed:
+        root = override.key_or_group.split(".")[0]
+        if root not in known:
+            raise SettingsError(_unknown(root, known, f"setting of study {study}"))
+        if override.is_delete() or override.package is not None:
+            raise SettingsError(f"setting {root}: allowed is KEY=VALUE, got {override.input_line}")
+        if override.is_sweep_override():
+            raise SettingsError(
+                f"setting {root}: one value is allowed here, got a sweep: {override.input_line}"
+            )
+        if root == "preset" and str(override.value()) not in PRESETS:
+            hint = nearest(str(override.value()), PRESETS)
+            raise SettingsError(f"unknown preset: {override.value()!r}.{hint} Allowed: {', '.join(PRESETS)}")
+    return _compose(conf, study, schema, tuple(overrides))  # type: ignore[arg-type]
+
+
+def parse_overrides(overrides: Sequence[str]) -> list[Override]:
+    """Parses Hydra override texts.
+
+    Raises:
+        SettingsError: one of them is not of the form KEY=VALUE in Hydra's grammar.
+    """
+    try:
+        return OverridesParser.create().parse_overrides(list(overrides))
+    except HydraException as error:
+        raise SettingsError(f"settings: cannot read {' '.join(overrides)!r}: {_first_line(error)}") from error
+
+
+def sweep_values(override: Override) -> list[str]:
+    """Values of an override as Hydra text, sweeps expanded and normalised, duplicates removed.
+
+    Raises:
+        SettingsError: the sweep needs files to be listed (`glob`), which is not allowed here.
+    """
+    if not override.is_sweep_override():
+        return [override.get_value_element_as_str()]
+    try:
+        return list(dict.fromkeys(_normalise(str(value)) for value in override.sweep_string_iterator()))
+    except (HydraException, ValueError, AssertionError) as error:
+        raise SettingsError(
+            f"settings: cannot expand the sweep {override.input_line!r}: allowed are a,b,c, range(a,b,step), "
+            f"choice(...) and interval-free lists ({_first_line(error)})"
+        ) from error
+
+
+def numbers_of(settings: CaseSettings) -> dict[str, Any]:
+    """The part of the settings that can change a result, as plain containers."""
+    return {k: v for k, v in dataclasses.asdict(settings).items() if k not in _NOT_NUMBERS}
+
+
+def nearest(word: str, known: Sequence[str]) -> str:
+    """` Did you mean 'x'?` for the closest known spelling, or nothing when none is close."""
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+@functools.lru_cache(maxsize=4096)
+def _compose(conf: Path, study: str, schema: type[CaseSettings], overrides: tuple[str, ...]) -> CaseSettings:
+    try:
+        config = copy.deepcopy(_composed_by_hydra(conf, study, schema))  # type: ignore[arg-type]
+        for override in parse_overrides(overrides):
+            OmegaConf.update(
+                config, override.key_or_group, override.value(), merge=True, force_add=_adds(override)
+            )
+        OmegaConf.resolve(config)
+        settings = OmegaConf.to_object(config)
+    except (HydraException, OmegaConfBaseException) as error:
+        reason = error.__cause__ or error
+        key = getattr(reason, "full_key", None) or ""
+        given = f" (given: {' '.join(overrides)})" if overrides else ""
+        where = f"setting {key} of study {study}" if key else f"settings of study {study}"
+        raise SettingsError(f"{where}: {_first_line(reason)}{given}") from error
+    assert isinstance(settings, schema)
+    _check_ranges(settings, study, conf)
+    return settings
+
+
+@functools.lru_cache(maxsize=64)
+def _composed_by_hydra(conf: Path, study: str, schema: type[CaseSettings]) -> DictConfig:
+    # Kept apart from the overrides: composing takes ten times as long as they do, and a plan has a hundred cases.
+    # Registered per call: the schema of a study stands beside its code, and the store only keeps a reference.
+    ConfigStore.instance().store(group="schema", name=study, node=schema, package="_global_")
+    GlobalHydra.instance().clear()
+    with initialize_config_dir(str(conf.resolve()), version_base="1.3"):
+        return compose("config", overrides=[f"study={study}"])
+
+
+def _adds(override: Override) -> bool:
+    return override.is_add() or override.is_force_add()
+
+
+def _check_ranges(settings: CaseSettings, study: str, conf: Path) -> None:
+    fields = {field.name: field for field in dataclasses.fields(settings)}
+    for name, field in fields.items():
+        _check_value(name, getattr(settings, name), field.metadata, conf, study)
+    for name, values in settings.batch.items():
+        if name not in fields:
+            raise SettingsError(_unknown(name, list(fields), f"batched setting of study {study}"))
+        if not isinstance(values, list) or not values:
+            raise SettingsError(f"batch.{name} must be a list of one or more values, got {values!r}")
+        wanted = type(getattr(settings, name))
+        for value in values:
+            if isinstance(value, bool) or not isinstance(value, (int, float) if wanted is float else wanted):
+                raise SettingsError(f"batch.{name}: each value must be {wanted.__name__}, got {value!r}")
+            _check_value(name, value, fields[name].metadata, conf, study)
+
+
+def _check_value(name: str, value: Any, about: Mapping[str, Any], conf: Path, study: str) -> None:
+    for element in value if isinstance(value, list) else [value]:
+        choices = about.get("choices")
+        if choices and element not in choices:
+            raise SettingsError(
+                f"{name} must be one of {', '.join(choices)}, got {element!r}."
+                f"{nearest(str(element), choices)} ({conf.name}/study/{study}.yaml or the command line)"
+            )
+        low, high = about.get("minimum"), about.get("maximum")
+        if isinstance(element, int | float) and not isinstance(element, bool):
+            if not (
+                element == element and (low is None or element >= low) and (high is None or element <= high)
+            ):
+                raise SettingsError(
+                    f"{name} must be {_interval(low, high)}, got {element} "
+                    f"({conf.name}/study/{study}.yaml or the command line)"
+                )
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    if low is not None and high is not None:
+        return f"between {low} and {high}"
+    if low is not None:
+        return f"at least {low}"
+    return f"at most {high}" if high is not None else "a number"
+
+
+def _normalise(text: str) -> str:
+    """Drops rounding noise: a range of floats gives 0.15000000000000002 where 0.15 is meant."""
+    try:
+        return f"{float(text):.12g}" if "." in text else text
+    except ValueError:
+        return text
+
+
+def _unknown(word: str, known: Sequence[str], what: str) -> str:
+    return f"unknown {what}: {word!r}.{nearest(word, known)} Allowed: {', '.join(sorted(known))}"
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

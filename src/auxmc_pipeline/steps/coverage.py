@@ -1,0 +1,208 @@
+"""Every numbered item of the documents beside its counterpart here: `python -m auxmc_pipeline.steps.coverage`."""
+
+import argparse
+import ast
+import re
+import sys
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from auxmc_pipeline.catalogue import ROOT, load_study, studies
+
+__all__ = [
+    "Item",
+    "Place",
+    "algorithms_and_tables",
+    "coverage",
+    "figures",
+    "main",
+    "markdown",
+    "numbered_items",
+]
+
+CATALOGUE = ROOT / "experiments" / "documents.toml"
+_KINDS = {"algorithms": "algorithm", "tables": "table", "figures": "figure"}
+# A docstring's source: document, then the algorithms or tables that it names before the next document begins.
+_DOCUMENTS = "PhD thesis|MSc thesis|Graham and Storkey 2017"
+_SOURCE = re.compile(rf"({_DOCUMENTS})((?:(?!{_DOCUMENTS}|;|  ).)*)")
+_NAMED = re.compile(r"(Algorithm|Table)s? ((?:[A-D]\.)?\d+(?:(?:, | and | to )(?:[A-D]\.)?\d+)*)")
+
+
+class Place(NamedTuple):
+    """A counterpart of an item.
+
+    Attributes:
+        name: of a figure, or of a function or class.
+        file: where it stands, relative to the root; a figure's folder has one part for the preset.
+        line: on which a function begins, 0 for a figure.
+        study: whose figure it is, empty for a function.
+    """
+
+    name: str
+    file: str
+    line: int
+    study: str
+
+
+class Item(NamedTuple):
+    """A numbered figure, table or algorithm of a document.
+
+    Attributes:
+        document: short name.
+        kind: figure, table or algorithm.
+        number: as the document numbers it, or a word where it does not.
+        title: a few words.
+        drawing: whether it is a schematic without a computed quantity.
+        repeats: name of the item that has the same content, empty if none.
+    """
+
+    document: str
+    kind: str
+    number: str
+    title: str
+    drawing: bool
+    repeats: str
+
+    @property
+    def name(self) -> str:
+        """Document, kind and number."""
+        return f"{self.document}, {self.kind} {self.number}"
+
+
+def numbered_items() -> list[Item]:
+    """All items of `documents.toml`, in its order."""
+    return [
+        _item(document["name"], kind, number, entry)
+        for document in tomllib.loads(CATALOGUE.read_text())["documents"]
+        for group, kind in _KINDS.items()
+        for number, entry in document.get(group, {}).items()
+    ]
+
+
+def figures() -> dict[str, list[Place]]:
+    """Figures of all studies by the name of the item that they show; those without an item are our own."""
+    found = defaultdict(list)
+    for name in studies():
+        study = load_study(name)
+        for figure in study.figures:
+            if match := re.fullmatch(r"fig_([0-9]+|[a-e])_(\d+)_?[a-z]?", figure):
+                item = f"{study.document}, figure {match[1].upper()}.{match[2]}"
+            elif figure.startswith("slides_"):
+                item = f"Lecture slides, figure {figure.removeprefix('slides_')}"
+            else:
+                continue
+            path = f"paper_figures/<preset>/{name}/{figure}.pdf"
+            found[item].append(Place(figure, path, 0, name))
+    return dict(found)
+
+
+def algorithms_and_tables(root: Path = ROOT / "src") -> dict[str, list[Place]]:
+    """Modules, functions and classes whose docstring names an algorithm or a table as source, by the item's name."""
+    found = defaultdict(list)
+    for path in sorted(root.rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module):
+                name, line = (path.stem, 1) if isinstance(node, ast.Module) else (node.name, node.lineno)
+                for item in _named_sources(ast.get_docstring(node) or ""):
+                    found[item].append(Place(name, str(path.relative_to(ROOT)), line, ""))
+    return dict(found)
+
+
+def coverage() -> list[tuple[Item, list[Place]]]:
+    """Every item with its counterparts, which a drawing may lack."""
+    places = figures() | algorithms_and_tables()
+    return [(item, places.get(item.repeats or item.name, [])) for item in numbered_items()]
+
+
+def markdown() -> str:
+    """The page `docs/coverage.md`."""
+    lines = [
+        "# Coverage of the documents",
+        "",
+        "Every numbered figure, table and algorithm of the five documents with its counterpart here. Figures are made",
+        "at every preset; functions stand in the file that is named. `python -m auxmc_pipeline.steps.coverage --write`",
+        "makes this page from `experiments/documents.toml`, the figures that studies declare and the sources in",
+        "docstrings.",
+    ]
+    by_document: dict[str, list[str]] = defaultdict(list)
+    for item, places in coverage():
+        by_document[item.document].append(_row(item, places))
+    titles = {d["name"]: d["title"] for d in tomllib.loads(CATALOGUE.read_text())["documents"]}
+    for document, rows in by_document.items():
+        lines += ["", f"## {document}", "", f"{titles[document]}.", ""]
+        lines += ["| item | what | counterpart | where | command |", "|---|---|---|---|---|", *rows]
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Command line; returns the exit status: 1 if an item that is not a drawing has no counterpart."""
+    parser = argparse.ArgumentParser(
+        prog="python -m auxmc_pipeline.steps.coverage",
+        description="Show the counterpart of every figure, table and algorithm of the documents.",
+    )
+    parser.add_argument(
+        "--write",
+        nargs="?",
+        type=Path,
+        const=ROOT / "docs" / "coverage.md",
+        help="write the page (docs/coverage.md)",
+    )
+    options = parser.parse_args(arguments)
+    page = markdown()
+    if options.write:
+        options.write.write_text(page)
+    else:
+        print(page, end="")
+    missing = [item.name for item, places in coverage() if not (places or item.drawing)]
+    for name in missing:
+        print(f"no counterpart: {name}", file=sys.stderr)
+    return 1 if missing else 0
+
+
+def _item(document: str, kind: str, number: str, entry: str | Mapping[str, str]) -> Item:
+    if isinstance(entry, str):
+        return Item(document, kind, number, entry, False, "")
+    return Item(
+        document,
+        kind,
+        number,
+        entry["title"],
+        bool(entry.get("drawing", False)),
+        str(entry.get("same_as", "")),
+    )
+
+
+def _named_sources(docstring: str) -> Iterator[str]:
+    for document, rest in _SOURCE.findall(" ".join(docstring.split("\n"))):
+        for kind, numbers in _NAMED.findall(rest):
+            for number in _numbers(numbers):
+                yield f"{document}, {kind.lower()} {number}"
+
+
+def _numbers(text: str) -> list[str]:
+    out = []
+    for part in re.split(r", | and ", text):
+        first, _, last = part.partition(" to ")
+        head = first[: first.index(".") + 1] if "." in first else ""
+        begin, end = (int(number.removeprefix(head)) for number in (first, last or first))
+        out += [f"{head}{number}" for number in range(begin, end + 1)]
+    return out
+
+
+def _row(item: Item, places: Sequence[Place]) -> str:
+    head = f"| {item.kind} {item.number} | {item.title} | "
+    if item.drawing:
+        return head + "a drawing, nothing computed | | |"
+    same = f"same as {item.repeats}: " if item.repeats else ""
+    names = same + ", ".join(f"`{place.name}`" for place in places)
+    files = ", ".join(dict.fromkeys(f"`{place.file}`" for place in places))
+    commands = ", ".join(dict.fromkeys(f"`snakemake {place.study}`" for place in places if place.study))
+    return f"{head}{names} | {files} | {commands} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

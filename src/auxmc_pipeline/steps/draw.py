@@ -1,0 +1,51 @@
+"""Draws a study's figures from its tables: `python -m auxmc_pipeline.steps.draw --help`."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from auxmc.plots.style import save_figure, use_style
+from auxmc.plots.vector import save_svg
+from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.settings import SettingsError, nearest
+from auxmc_pipeline.study_tables import read_tables
+
+__all__ = ["main"]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Command line; returns the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m auxmc_pipeline.steps.draw",
+        description="Draw figures of a study from its tables, each as PDF, PNG and SVG; no sampler runs.",
+    )
+    parser.add_argument("study")
+    parser.add_argument("preset")
+    parser.add_argument("figures", nargs="*", help="which ones, by default all")
+    parser.add_argument("--tables", nargs=2, type=Path, required=True, metavar=("SUMMARY", "CURVES"))
+    parser.add_argument("--out", type=Path, required=True, help="folder to write to")
+    options = parser.parse_args(arguments)
+    try:
+        study = load_study(options.study)
+        draw = study.module("figures").DRAW
+        unknown = next((name for name in options.figures if name not in draw), None)
+        if unknown is not None:
+            hint = nearest(unknown, list(draw))
+            raise SettingsError(
+                f"study {study.name} has no figure {unknown!r}.{hint} Figures: {', '.join(draw)}"
+            )
+        summary, curves = read_tables(study, options.preset, options.tables)
+    except (SettingsError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    with use_style():
+        for name in options.figures or draw:
+            figure = draw[name](summary, curves)
+            save_figure(figure, options.out / name)
+            save_svg(figure, options.out / f"{name}.svg")
+            print(options.out / f"{name}.pdf")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,152 @@
+"""Writes tables that a paper can take, as CSV and LaTeX: `python -m auxmc_pipeline.steps.export_tables --help`."""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from auxmc.driver.results import write_atomically
+from auxmc_pipeline.catalogue import ROOT, check_preset, load_study, studies
+from auxmc_pipeline.claims import VERDICTS
+from auxmc_pipeline.report.claim_lines import count_verdicts, read_verdicts
+from auxmc_pipeline.report.front import document_of, read_front
+from auxmc_pipeline.report.numbers import band, with_error
+from auxmc_pipeline.settings import SettingsError
+
+__all__ = ["claims_table", "latex", "main", "verdicts_table"]
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    **{c: f"\\{c}" for c in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"$<$",
+    ">": r"$>$",
+    "|": r"$|$",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "–": "--",
+    "∞": r"$\infty$",
+    "…": r"\dots{}",
+    **{
+        letter: f"${name}$"
+        for letter, name in (("ε", r"\epsilon"), ("σ", r"\sigma"), ("λ", r"\lambda"), ("μ", r"\mu"))
+    },
+    **{raised: f"$^{plain}$" for raised, plain in zip("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789", strict=True)},
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Command line; returns the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m auxmc_pipeline.steps.export_tables",
+        description="Write the claims of every study, and the verdicts of every document, as CSV and LaTeX tables.",
+    )
+    parser.add_argument("preset")
+    parser.add_argument("--out", type=Path, required=True, help="folder to write to")
+    options = parser.parse_args(arguments)
+    try:
+        check_preset(options.preset)
+        judged = {
+            name: read_verdicts(Path("results") / options.preset / name / "claims.csv") for name in studies()
+        }
+    except (SettingsError, FileNotFoundError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    for name, table in judged.items():
+        caption = (
+            f"{load_study(name).title}: published claims beside measured values, preset {options.preset}."
+        )
+        _write(options.out / name, claims_table(table), caption, "lp{0.4\\linewidth}p{0.14\\linewidth}lll")
+    caption = f"Verdicts by document and study, preset {options.preset}."
+    _write(options.out / "verdicts", verdicts_table(judged), caption, "ll" + "r" * (len(VERDICTS) + 1))
+    return 0
+
+
+def claims_table(judged: pd.DataFrame) -> pd.DataFrame:
+    """The claims of a study for readers.
+
+    Args:
+        judged: table of `auxmc_pipeline.report.claim_lines.read_verdicts`.
+
+    Returns:
+        Columns claim, statement (with its setting), source, published, agrees within, measured (with its standard
+        error), verdict; texts.
+    """
+    rows = [
+        {
+            "claim": row["claim_id"],
+            "statement": f"{row['statement']} ({row['setting']})",
+            "source": row["source"],
+            "published": row["published"] or "–",
+            "agrees within": band(row["low"], row["high"]),
+            "measured": with_error(row["measured"], row["monte_carlo_error"]),
+            "verdict": row["verdict"],
+        }
+        for row in judged.to_dict("records")
+    ]
+    return pd.DataFrame(rows)
+
+
+def verdicts_table(judged: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """How often each verdict was given, by document and study.
+
+    Args:
+        judged: tables of `auxmc_pipeline.report.claim_lines.read_verdicts`, by study.
+    """
+    documents = read_front(ROOT / "workflow" / "report" / "front.toml").documents
+    rows = []
+    for document in documents:
+        for study, table in judged.items():
+            of = [document_of(documents, study, source) == document for source in table["source"]]
+            verdicts = list(table["verdict"][of])
+            if verdicts:
+                counts = count_verdicts(verdicts)
+                rows.append({"document": document.name, "study": study, **counts, "all": len(verdicts)})
+    return pd.DataFrame(rows, columns=["document", "study", *VERDICTS, "all"])
+
+
+def latex(table: pd.DataFrame, caption: str, label: str, columns: str) -> str:
+    r"""A table as LaTeX `longtable`; needs the packages booktabs and longtable.
+
+    Args:
+        table: what to set; every cell as text.
+        caption: its caption.
+        label: key for `\ref`.
+        columns: column specification.
+    """
+    head = _row([str(name) for name in table.columns])
+    body = [_row([str(value) for value in row]) for row in table.itertuples(index=False)]
+    return "\n".join(
+        [
+            "% Needs \\usepackage{booktabs,longtable}.",
+            f"\\begin{{longtable}}{{{columns}}}",
+            f"\\caption{{{_escape(caption)}}}\\label{{{label}}}\\\\",
+            f"\\toprule\n{head}\n\\midrule\n\\endfirsthead",
+            f"\\toprule\n{head}\n\\midrule\n\\endhead",
+            "\\bottomrule\n\\endfoot",
+            *body,
+            "\\end{longtable}\n",
+        ]
+    )
+
+
+def _write(base: Path, table: pd.DataFrame, caption: str, columns: str) -> None:
+    write_atomically(base.with_suffix(".csv"), lambda path: table.to_csv(path, index=False))
+    printed = table.drop(columns="agrees within", errors="ignore")
+    text = latex(printed, caption, f"tab:{base.name.replace('_', '-')}", columns)
+    write_atomically(base.with_suffix(".tex"), lambda path: path.write_text(text))
+
+
+def _row(cells: Sequence[str]) -> str:
+    return " & ".join(map(_escape, cells)) + r" \\"
+
+
+def _escape(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,43 @@
+"""Measures a study's claims from its tables: `python -m auxmc_pipeline.steps.judge --help`."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from auxmc.driver.results import write_atomically
+from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.claims import judge, read_claims
+from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.study_tables import read_tables
+
+__all__ = ["main"]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Command line; returns the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m auxmc_pipeline.steps.judge",
+        description="Put a study's published claims beside measured values.",
+    )
+    parser.add_argument("study")
+    parser.add_argument("preset")
+    parser.add_argument("--tables", nargs=2, type=Path, required=True, metavar=("SUMMARY", "CURVES"))
+    parser.add_argument("--claims", type=Path, required=True, help="published claims (.csv)")
+    parser.add_argument(
+        "--out", type=Path, required=True, help="claims with measurements and verdicts (.csv)"
+    )
+    options = parser.parse_args(arguments)
+    study = load_study(options.study)
+    try:
+        summary, curves = read_tables(study, options.preset, options.tables)
+    except SettingsError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    table = judge(read_claims(options.claims), study.module("claims").MEASURE, summary, curves)
+    write_atomically(options.out, lambda path: table.to_csv(path, index=False, float_format="%.6g"))
+    print(table["verdict"].value_counts().to_string())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,31 @@
+"""Makes the tables of a study from its result files: `python -m auxmc_pipeline.steps.summarise --help`."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from auxmc.driver.results import write_table
+from auxmc_pipeline.tidy import tidy_table
+
+__all__ = ["main"]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Command line; returns the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m auxmc_pipeline.steps.summarise",
+        description="Make a study's tidy tables from its result files.",
+    )
+    parser.add_argument("files", nargs="+", type=Path, help="result files (.nc)")
+    parser.add_argument("--summary", type=Path, required=True, help="table of numbers to write (.parquet)")
+    parser.add_argument(
+        "--curves", type=Path, required=True, help="table of traces, histograms, paths to write"
+    )
+    options = parser.parse_args(arguments)
+    write_table(options.curves, tidy_table(options.files, "curves"))
+    write_table(options.summary, tidy_table(options.files, "statistics"))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

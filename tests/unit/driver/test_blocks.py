@@ -1,0 +1,127 @@
+"""The driver: draws do not depend on blocks, lanes or interruptions."""
+
+import io
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from auxmc.driver.blocks import Sampler, Samples, sample
+from auxmc.driver.checkpoint import Checkpoint
+from auxmc.driver.progress import Progress
+from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
+
+
+def _log_density(x: jax.Array) -> jax.Array:
+    return -0.5 * jnp.sum(x**2)
+
+
+SAMPLER = Sampler(
+    build=lambda p: random_walk_metropolis(_log_density, p["scale"], 3),
+    initial=lambda key, p: random_walk_metropolis(_log_density, p["scale"], 3).init(
+        jax.random.normal(key, (3,))
+    ),
+    record=lambda state, info: {"position": state.position, "accepted": info.accepted},
+)
+
+
+def _run(n_draws: int = 50, n_lanes: int = 3, **options: object) -> Samples:
+    keys = jax.random.split(jax.random.key(7), 5)[:n_lanes]
+    scales = {"scale": jnp.linspace(0.5, 1.5, 5)[:n_lanes]}
+    return sample(SAMPLER, scales, keys, n_draws=n_draws, **options)  # type: ignore[arg-type]
+
+
+class Interrupted(Exception):
+    """Stands for a kill between two blocks."""
+
+
+class StopAt(Progress):
+    def __init__(self, done: int) -> None:
+        super().__init__("test", file=io.StringIO())
+        self.done = done
+
+    def advance(self, done: int, run_s: float) -> None:
+        if done >= self.done:
+            raise Interrupted
+
+
+@pytest.mark.parametrize("block_size", [1, 7, 50, 1000])
+def test_draws_do_not_depend_on_the_block_size(block_size: int) -> None:
+    reference = _run(block_size=25)
+    other = _run(block_size=block_size)
+    for name, array in reference.draws.items():
+        np.testing.assert_array_equal(array, other.draws[name])
+    assert other.draws["position"].shape == (3, 50, 3)
+
+
+def test_a_lane_does_not_depend_on_the_number_of_lanes() -> None:
+    np.testing.assert_array_equal(
+        _run(n_lanes=5, vectorise=False).draws["position"][:2],
+        _run(n_lanes=2, vectorise=False).draws["position"],
+    )
+
+
+def test_lanes_one_after_the_other_equal_lanes_side_by_side() -> None:
+    np.testing.assert_allclose(
+        _run(vectorise=True).draws["position"], _run(vectorise=False).draws["position"], rtol=1e-12
+    )
+
+
+def test_driver_equals_a_plain_loop_over_step() -> None:
+    kernel = SAMPLER.build({"scale": jnp.float64(0.5)})
+    key = jax.random.split(jax.random.key(7), 5)[0]
+    state = SAMPLER.initial(jax.random.fold_in(key, 0), {"scale": jnp.float64(0.5)})
+    for i in range(1, 11):
+        state, _ = jax.jit(kernel.step)(jax.random.fold_in(key, i), state)
+    np.testing.assert_allclose(_run(n_draws=10).draws["position"][0, -1], state.position, rtol=1e-12)
+
+
+@pytest.mark.parametrize("stop", [10, 20, 40])
+def test_a_resumed_run_gives_the_bits_of_an_uninterrupted_one(tmp_path: Path, stop: int) -> None:
+    reference = _run(block_size=10)
+    with pytest.raises(Interrupted):
+        _run(block_size=10, checkpoint=Checkpoint(tmp_path / "c", "id"), progress=StopAt(stop))
+    resumed = _run(block_size=10, checkpoint=Checkpoint(tmp_path / "c", "id"))
+    assert resumed.n_resumed == stop
+    for name, array in reference.draws.items():
+        np.testing.assert_array_equal(array, resumed.draws[name])
+
+
+def test_a_checkpoint_with_another_identity_is_discarded(tmp_path: Path) -> None:
+    with pytest.raises(Interrupted):
+        _run(block_size=10, checkpoint=Checkpoint(tmp_path / "c", "id"), progress=StopAt(20))
+    assert _run(block_size=10, checkpoint=Checkpoint(tmp_path / "c", "other")).n_resumed == 0
+
+
+@pytest.mark.parametrize("damage", ["truncate", "remove part"])
+def test_a_damaged_checkpoint_is_discarded(tmp_path: Path, damage: str) -> None:
+    with pytest.raises(Interrupted):
+        _run(block_size=10, checkpoint=Checkpoint(tmp_path / "c", "id"), progress=StopAt(20))
+    if damage == "truncate":
+        (tmp_path / "c" / "state.npz").write_bytes(b"PK")
+    else:
+        for file in (tmp_path / "c" / "block000000").iterdir():
+            file.unlink()
+        (tmp_path / "c" / "block000000").rmdir()
+    resumed = _run(block_size=10, checkpoint=Checkpoint(tmp_path / "c", "id"))
+    assert resumed.n_resumed == 0
+    np.testing.assert_array_equal(resumed.draws["position"], _run(block_size=10).draws["position"])
+
+
+def test_sizes_below_one_are_refused() -> None:
+    with pytest.raises(ValueError, match="n_draws and block_size must be at least 1, got 0 and 1000"):
+        _run(n_draws=0)
+
+
+def test_progress_tells_label_total_resume_and_end() -> None:
+    text = io.StringIO()
+    progress = Progress("study/case", interval_s=0.0, file=text)
+    progress.start(100, 40, 1.25)
+    progress.advance(70, 2.0)
+    progress.advance(100, 4.0)
+    lines = text.getvalue().splitlines()
+    assert lines[0] == "study/case: 100 iterations, compiled in 1.2 s, resumed at 40"
+    assert "70 of 100 iterations (70 %), about" in lines[1]
+    assert lines[2].endswith("100 of 100 iterations (100 %), done in 4.0 s")

@@ -1,0 +1,89 @@
+"""Result files and tables: complete or absent, and they say what produced them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from auxmc.driver.results import read_result, read_table, write_atomically, write_result, write_table
+from auxmc.driver.seeds import generator, stream
+from auxmc_pipeline.tidy import sweep_table, tidy_table
+
+
+def _write(path: Path) -> None:
+    statistics = xr.Dataset(
+        {
+            "ess": (("chain", "step"), np.array([[1.0, 2.0], [3.0, 4.0]]), {"units": "draws"}),
+            "mean": (("chain", "step", "coordinate"), np.ones((2, 2, 2))),
+            "total": ((), 7),
+        },
+        {"step": [0.1, 0.2], "coordinate": ["a", "b"]},
+    )
+    write_result(
+        path,
+        {"statistics": statistics},
+        {"settings": {"method": "m", "step": 9.0, "batch": {}}, "numbers": "abc", "wall_s": 1.5},
+    )
+
+
+def test_a_result_file_reads_back(tmp_path: Path) -> None:
+    _write(tmp_path / "a.nc")
+    tree = read_result(tmp_path / "a.nc")
+    assert tree["statistics"]["ess"].attrs["units"] == "draws"
+    assert json.loads(tree.attrs["settings"])["method"] == "m"
+    assert tree.attrs["wall_s"] == 1.5
+
+
+def test_a_failed_write_leaves_nothing_and_keeps_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "t.txt"
+    path.write_text("old")
+
+    def fail(temporary: Path) -> None:
+        temporary.write_text("half")
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        write_atomically(path, fail)
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["t.txt"]
+
+
+def test_missing_files_name_the_command_that_makes_them(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no result file .*x\.nc: make it with `snakemake"):
+        read_result(tmp_path / "x.nc")
+    with pytest.raises(FileNotFoundError, match=r"no table .*x\.parquet: make it with `snakemake"):
+        read_table(tmp_path / "x.parquet")
+
+
+def test_tidy_table_has_one_value_a_row_and_sweeps_replace_settings(tmp_path: Path) -> None:
+    _write(tmp_path / "a.nc")
+    table = tidy_table([tmp_path / "a.nc"], "statistics")
+    assert len(table) == 4 + 8 + 1
+    ess = table[table["quantity"] == "ess"]
+    assert set(ess["step"]) == {0.1, 0.2}
+    assert set(ess["unit"]) == {"draws"}
+    assert table[table["quantity"] == "total"]["step"].item() == 9.0
+    assert list(table)[-3:] == ["quantity", "unit", "value"]
+    write_table(tmp_path / "t.parquet", table)
+    assert read_table(tmp_path / "t.parquet").equals(table)
+
+
+def test_sweep_table_averages_over_chains(tmp_path: Path) -> None:
+    _write(tmp_path / "a.nc")
+    means = sweep_table(tidy_table([tmp_path / "a.nc"], "statistics"), ["step"])
+    ess = means[means["quantity"] == "ess"].set_index("step")
+    assert ess["value"].to_dict() == {0.1: 2.0, 0.2: 3.0}
+    assert ess["standard_error"].tolist() == [1.0, 1.0]
+    assert ess["n_chains"].tolist() == [2, 2]
+
+
+def test_streams_with_different_names_differ_and_are_stable() -> None:
+    names = [("a", "b"), ("ab",), ("a", 1), ("a", "1"), ("a",)]
+    draws = [generator(3, *name).integers(2**62) for name in names]
+    assert len(set(draws)) == len(names)
+    keys = {str(stream(3, *name)) for name in names}
+    assert len(keys) == len(names)
+    assert generator(3, "a").integers(2**62) != generator(4, "a").integers(2**62)
+    assert generator(3, "a").integers(2**62) == draws[-1]

@@ -1,0 +1,227 @@
+"""Streams can be stopped, continued and appended to, and fail without losing what was absorbed."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from auxmc.data.row_store import RowStore
+from auxmc.data.simulated_streams import rows
+from auxmc.driver.checkpoint import Checkpoint
+from auxmc.driver.stream_files import Record
+from auxmc.driver.streams import ChunkSizes, KeyedStream, StreamRun, fetch_from, run_stream, run_streams
+from auxmc.kernels.streams.published_estimators import (
+    Chunk,
+    ChunkRecord,
+    Fetch,
+    PastRows,
+    Stream,
+    StreamSettings,
+    StreamState,
+    stream_evidence,
+)
+from auxmc.models.regression.linear_regression import linear_regression
+
+DATA = rows("linear", 2230)
+SETTINGS = StreamSettings(n_moves=2, batch_size=10, n_particles=4, target_size=2.0)
+SIZES = ChunkSizes((7,), 10)
+
+
+def toy(scale: float = 1.0, fetch: Fetch | None = None) -> Stream:
+    """Every number depends on the key, the rows of the chunk, and rows drawn from the past; compiles at once."""
+
+    def init(key: jax.Array, dtype: object) -> StreamState:
+        particles = jax.random.normal(key, (4, 6)).astype(dtype)
+        return StreamState(particles, jnp.zeros(4), jnp.zeros((), jnp.int64))
+
+    def absorb(
+        key: jax.Array, state: StreamState, chunk: Chunk, past: PastRows
+    ) -> tuple[StreamState, ChunkRecord]:
+        numbers = jax.random.randint(key, (4, 5), 0, jnp.maximum(past.n_stored, 1), jnp.int32)
+        drawn = past.rows[numbers] if fetch is None else fetch(past, numbers)
+        # The first chunk draws from a past that is empty.
+        mean = jnp.where(past.n_stored > 0, drawn.mean(axis=1), 0.0)
+        valid = jnp.arange(chunk.rows.shape[0], dtype=jnp.int32) < chunk.n_valid
+        score = jnp.sum(jnp.where(valid, chunk.rows @ state.particles[0], 0.0))
+        weights = state.log_weights + scale * score
+        n_rows = state.n_rows + chunk.n_valid.astype(jnp.int64)
+        one, none = jnp.ones(()), jnp.zeros((), jnp.int32)
+        new = StreamState(0.9 * state.particles + mean, weights, n_rows)
+        return new, ChunkRecord(n_rows, weights[0], none, one, one, one, none, none)
+
+    return Stream(init, absorb)
+
+
+def run(data: np.ndarray, checkpoint: Checkpoint | None = None, fault_at: int | None = None) -> StreamRun:
+    def read(first: int) -> Iterator[np.ndarray]:
+        for begin in range(first, len(data), 93):
+            if fault_at is not None and begin + 93 > fault_at:
+                yield data[begin:fault_at]
+                raise RuntimeError("row cannot be read")
+            yield data[begin : begin + 93]
+
+    return run_stream(
+        toy(),
+        read,
+        jax.random.key(4),
+        6,
+        chunk_sizes=SIZES,
+        capacity=500,
+        dtype=jnp.float64,
+        checkpoint=checkpoint,
+    )
+
+
+@pytest.fixture(scope="module")
+def uninterrupted() -> StreamRun:
+    return run(DATA)
+
+
+def same_record(one: StreamRun, other: StreamRun) -> None:
+    for name in one.record:
+        if name != "seconds":
+            np.testing.assert_array_equal(one.record[name], other.record[name], err_msg=name)
+
+
+def test_rows_come_in_chunks_of_the_sizes_asked_for(uninterrupted: StreamRun) -> None:
+    n_rows = uninterrupted.record["n_rows"]
+    assert n_rows[:3].tolist() == [7, 17, 27]
+    assert n_rows[-2:].tolist() == [2227, 2230]
+    assert uninterrupted.provisional
+    assert int(uninterrupted.state.n_rows) == 2227
+    assert np.isfinite(uninterrupted.record["log_evidence"]).all()
+    assert (np.diff(uninterrupted.record["seconds"]) >= 0.0).all()
+
+
+@pytest.mark.parametrize("first", [30, 647, 1500])
+def test_appended_rows_give_the_record_of_an_uninterrupted_run(
+    uninterrupted: StreamRun, tmp_path: Path, first: int
+) -> None:
+    checkpoint = Checkpoint(tmp_path / "stream", "same")
+    begun = run(DATA[:first], checkpoint)
+    assert begun.provisional == ((first - 7) % 10 != 0)
+    finished = run(DATA, checkpoint)
+    assert finished.n_resumed == (first - 7) // 10 + 1
+    same_record(finished, uninterrupted)
+
+
+def test_a_fault_keeps_what_was_absorbed_before_it(uninterrupted: StreamRun, tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path / "stream", "same")
+    with pytest.raises(RuntimeError, match="row cannot be read"):
+        run(DATA, checkpoint, fault_at=1000)
+    finished = run(DATA, checkpoint)
+    assert finished.n_resumed == 100
+    same_record(finished, uninterrupted)
+
+
+def test_other_settings_do_not_go_on_from_a_checkpoint(tmp_path: Path) -> None:
+    run(DATA[:300], Checkpoint(tmp_path / "stream", "these"))
+    assert run(DATA[:300], Checkpoint(tmp_path / "stream", "others")).n_resumed == 0
+
+
+def test_the_past_from_a_file_gives_the_numbers_of_the_past_in_memory(tmp_path: Path) -> None:
+    data = DATA[:330]
+    in_memory = run(data)
+
+    def from_file(data: np.ndarray) -> StreamRun:
+        store = RowStore(tmp_path / "state" / "rows.bin", 6, np.float64)
+        done = run_stream(
+            toy(fetch=fetch_from(store, 6)),
+            lambda first: iter([data[first:]]),
+            jax.random.key(4),
+            6,
+            chunk_sizes=SIZES,
+            dtype=jnp.float64,
+            checkpoint=Checkpoint(tmp_path / "state", "same"),
+            store=store,
+        )
+        assert store.n_rows == int(done.state.n_rows)
+        np.testing.assert_array_equal(store.draw(np.arange(store.n_rows)), data[: store.n_rows])
+        return done
+
+    begun = from_file(data[:133])
+    assert begun.provisional
+    # Rows that a killed run had written without a state that knows of them.
+    lost = RowStore(tmp_path / "state" / "rows.bin", 6, np.float64)
+    lost.append(np.full((20, 6), 1e6))
+    lost.close()
+    finished = from_file(data)
+    assert finished.n_resumed == 13
+    same_record(finished, in_memory)
+
+
+def test_the_callback_into_numpy_does_not_wait_for_itself(tmp_path: Path) -> None:
+    # More row numbers at once than are copied without a worker thread, of which there is one.
+    store = RowStore(tmp_path / "rows.bin", 6)
+    settings = SETTINGS._replace(n_moves=10, batch_size=2000)
+
+    def absorbed(fetch: Fetch | None) -> np.ndarray:
+        return run_stream(
+            stream_evidence(linear_regression(5), settings, fetch=fetch),
+            lambda first: iter([DATA[:300]]),
+            jax.random.key(4),
+            6,
+            chunk_sizes=SIZES,
+            store=None if fetch is None else store,
+        ).record["log_evidence"]
+
+    np.testing.assert_array_equal(absorbed(fetch_from(store, 6)), absorbed(None))
+
+
+def test_streams_side_by_side_give_the_numbers_that_each_gives_alone(
+    uninterrupted: StreamRun, tmp_path: Path
+) -> None:
+    reports: list[tuple[dict[str, Record], bool]] = []
+
+    def both(n_rows: int, n_blocks: int) -> dict[str, StreamRun]:
+        return run_streams(
+            {
+                "one": KeyedStream(toy(), jax.random.key(4)),
+                "other": KeyedStream(toy(2.0), jax.random.key(5)),
+            },
+            lambda first: iter([DATA[first:n_rows]]),
+            6,
+            chunk_sizes=SIZES,
+            capacity=500,
+            dtype=jnp.float64,
+            checkpoint=Checkpoint(tmp_path / "state", "both"),
+            report=lambda found, resumed: reports.append((found, resumed)),
+            stop=lambda: len(reports) >= n_blocks,
+        )
+
+    begun = both(len(DATA), 2)
+    assert begun["one"].stopped
+    n_before = len(begun["one"].record["n_rows"])
+    assert 2 <= n_before < 200
+    finished = both(len(DATA), 10**9)
+    assert not finished["one"].stopped
+    assert [resumed for _, resumed in reports] == [False, False, True] + [False] * (len(reports) - 3)
+    assert finished["other"].n_resumed == n_before
+    same_record(finished["one"], uninterrupted)
+    assert (finished["other"].record["log_evidence"] != uninterrupted.record["log_evidence"]).all()
+    told = [found["one"]["log_evidence"] for found, _ in reports[2:]]
+    np.testing.assert_array_equal(np.concatenate(told), uninterrupted.record["log_evidence"])
+
+
+def test_what_cannot_be_run_is_refused() -> None:
+    stream = toy()
+    with pytest.raises(ValueError, match="there is no estimator to run"):
+        run_streams({}, lambda first: iter(()), 6)
+
+    def start(read: Callable[[int], Iterator[np.ndarray]], sizes: ChunkSizes = SIZES) -> None:
+        run_stream(stream, read, jax.random.key(1), 6, chunk_sizes=sizes, capacity=10, dtype=jnp.float64)
+
+    with pytest.raises(ValueError, match="there are no rows"):
+        start(lambda first: iter(()))
+    with pytest.raises(ValueError, match=r"rows must be \[row, 6\], got \[3, 5\]"):
+        start(lambda first: iter([np.zeros((3, 5))]))
+    with pytest.raises(ValueError, match="must not be larger than the later ones"):
+        start(lambda first: iter(()), ChunkSizes((9,), 5))
+
+
+def test_single_precision_is_refused() -> None:
+    with jax.enable_x64(False), pytest.raises(RuntimeError, match="before the first array is made"):
+        run_stream(toy(), lambda first: iter(()), jax.random.key(0), n_columns=1)

@@ -1,0 +1,91 @@
+"""Langevin kernels: one leapfrog step, the Hastings ratio, the law without an accept step, failures."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from auxmc.kernels.hamiltonian.hmc import HMCNoise, hamiltonian_monte_carlo
+from auxmc.kernels.hamiltonian.langevin import LangevinNoise, metropolis_langevin, unadjusted_langevin
+
+
+def log_quartic(x: jax.Array) -> jax.Array:
+    return -jnp.sum(0.25 * x**4) - 0.3 * x[0] * x[1]
+
+
+def log_normal(x: jax.Array) -> jax.Array:
+    return -0.5 * jnp.sum(x**2)
+
+
+@pytest.mark.layer("hmc", "L1")
+def test_a_step_is_hamiltonian_monte_carlo_with_one_leapfrog_step() -> None:
+    langevin = metropolis_langevin(log_quartic, 0.8, 2)
+    hamiltonian = hamiltonian_monte_carlo(log_quartic, 0.8, (1, 1), 2)
+    start = jnp.array([0.7, -1.3])
+    apply, other_apply = jax.jit(langevin.apply), jax.jit(hamiltonian.apply)
+    state, other_state = langevin.init(start), hamiltonian.init(start)
+    for normal in np.random.default_rng(1).normal(size=(10, 2)):
+        noise = LangevinNoise(jnp.asarray(normal), jnp.array(-0.1))
+        new, info = apply(noise, state)
+        other, other_info = other_apply(HMCNoise(noise.normal, jnp.int32(1), noise.log_uniform), other_state)
+        np.testing.assert_allclose(new.position, other.position, atol=1e-13)
+        assert float(info.log_ratio) == pytest.approx(-float(other_info.energy_change), abs=1e-11)
+        assert bool(info.accepted) == bool(other_info.accepted)
+        assert float(new.log_density) == pytest.approx(float(log_quartic(new.position)), rel=1e-13)
+
+
+def test_the_ratio_is_that_of_densities_of_both_moves() -> None:
+    """log p(x') + log N(x | x' + h^2/2 g(x'), h^2) against the same from x to x', for N(0, 1) by hand."""
+    size, x, normal = 0.9, 0.4, -1.2
+    kernel = metropolis_langevin(log_normal, size, 1)
+    _, info = kernel.apply(LangevinNoise(jnp.array([normal]), jnp.zeros(())), kernel.init(jnp.array([x])))
+    proposed = x * (1.0 - size**2 / 2.0) + size * normal
+    log_move = lambda a, b: -0.5 * ((b - a * (1.0 - size**2 / 2.0)) / size) ** 2
+    expected = -0.5 * proposed**2 + log_move(proposed, x) + 0.5 * x**2 - log_move(x, proposed)
+    assert float(info.log_ratio) == pytest.approx(expected, abs=1e-13)
+
+
+@pytest.mark.layer("hmc", "L11")
+@pytest.mark.parametrize("size", [0.2, 0.5, 1.0])
+def test_without_an_accept_step_a_normal_law_is_too_wide(size: float) -> None:
+    """A step maps variance v to a^2 v + b^2; the fixed point is 1 / (1 - size^2 / 4)."""
+    kernel = unadjusted_langevin(log_normal, size, 1)
+
+    def move(x: float, normal: float) -> float:
+        noise = LangevinNoise(jnp.array([normal]), jnp.zeros(()))
+        return float(kernel.apply(noise, kernel.init(jnp.array([x])))[0].position[0])
+
+    slope, spread = move(1.0, 0.0), move(0.0, 1.0)
+    assert spread**2 / (1.0 - slope**2) == pytest.approx(1.0 / (1.0 - size**2 / 4.0), rel=1e-12)
+
+
+def test_without_an_accept_step_every_proposal_is_taken() -> None:
+    adjusted, free = (build(log_quartic, 0.9, 2) for build in (metropolis_langevin, unadjusted_langevin))
+    start = jnp.array([1.5, -1.5])
+    noise = LangevinNoise(jnp.array([2.0, -2.0]), jnp.array(0.0))
+    kept, kept_info = adjusted.apply(noise, adjusted.init(start))
+    moved, moved_info = free.apply(noise, free.init(start))
+    assert not bool(kept_info.accepted)
+    assert bool(moved_info.accepted)
+    np.testing.assert_array_equal(kept.position, start)
+    assert float(moved_info.log_ratio) == float(kept_info.log_ratio)
+    assert not np.allclose(moved.position, start)
+
+
+@pytest.mark.layer("hmc", "L15")
+def test_a_proposal_that_is_not_finite_is_rejected_or_counted() -> None:
+    log_density = lambda x: jnp.where(x[0] > 0.0, -x[0], jnp.nan)
+    noise = LangevinNoise(jnp.array([-50.0]), jnp.array(-100.0))
+    for build, accepted in ((metropolis_langevin, False), (unadjusted_langevin, True)):
+        kernel = build(log_density, 0.5, 1)
+        new, info = kernel.apply(noise, kernel.init(jnp.array([1.0])))
+        assert bool(info.accepted) == accepted
+        assert int(info.n_not_finite) == 1
+        assert float(info.acceptance_probability) == 0.0
+        assert np.isfinite(float(new.log_density)) != accepted
+
+
+@pytest.mark.parametrize("build", [metropolis_langevin, unadjusted_langevin])
+def test_a_wrong_dimension_is_named(build) -> None:
+    with pytest.raises(ValueError, match="dim must be a positive whole number, got 0"):
+        build(log_normal, 0.5, 0)

@@ -1,0 +1,93 @@
+"""Hamiltonian Monte Carlo with persistent momentum: refreshment, reversal, failures."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from auxmc.kernels.hamiltonian.hmc import HMCNoise, hamiltonian_monte_carlo
+from auxmc.kernels.hamiltonian.persistent_hmc import PersistentNoise, PersistentState, persistent_hmc
+
+
+def log_quartic(x: jax.Array) -> jax.Array:
+    return -jnp.sum(0.25 * x**4) - 0.3 * x[0] * x[1]
+
+
+START = jnp.array([0.7, -1.1])
+
+
+def _state(kernel, momentum: jax.Array) -> PersistentState:
+    return kernel.init(jax.random.key(0), START)._replace(momentum=momentum)
+
+
+def test_without_persistence_it_is_plain_hamiltonian_monte_carlo() -> None:
+    kernel = persistent_hmc(log_quartic, 0.3, 5, 0.0, 2)
+    plain = hamiltonian_monte_carlo(log_quartic, 0.3, (5, 5), 2)
+    state, first = _state(kernel, jnp.array([9.0, 9.0])), plain.init(START)
+    apply, plain_apply = jax.jit(kernel.apply), jax.jit(plain.apply)
+    for normal in np.random.default_rng(1).normal(size=(5, 2)):
+        new, info = apply(PersistentNoise(jnp.asarray(normal), jnp.array(-0.1)), state)
+        other, other_info = plain_apply(HMCNoise(jnp.asarray(normal), jnp.int32(5), jnp.array(-0.1)), first)
+        np.testing.assert_allclose(new.position, other.position, atol=1e-13)
+        assert float(info.energy_change) == pytest.approx(float(other_info.energy_change), abs=1e-12)
+
+
+@pytest.mark.layer("hmc", "L1")
+def test_a_rejection_keeps_the_point_and_reverses_the_refreshed_momentum() -> None:
+    kernel = persistent_hmc(log_quartic, 0.3, 5, 0.6, 2)
+    momentum, normal = jnp.array([0.4, -0.2]), jnp.array([1.0, 0.5])
+    state = _state(kernel, momentum)
+    rejected, info = kernel.apply(PersistentNoise(normal, jnp.array(jnp.inf)), state)
+    refreshed = 0.6 * momentum + 0.8 * normal
+    assert not bool(info.accepted)
+    np.testing.assert_allclose(rejected.momentum, -refreshed, atol=1e-15)
+    for name in ("position", "log_density", "gradient"):
+        np.testing.assert_array_equal(getattr(rejected, name), getattr(state, name))
+    accepted, info = kernel.apply(PersistentNoise(normal, jnp.array(-jnp.inf)), state)
+    assert bool(info.accepted)
+    assert float(accepted.log_density) == pytest.approx(float(log_quartic(accepted.position)), rel=1e-13)
+    np.testing.assert_allclose(accepted.gradient, jax.grad(log_quartic)(accepted.position), rtol=1e-12)
+
+
+@pytest.mark.layer("hmc", "L3")
+def test_the_way_back_from_the_reversed_end_is_the_way_forth() -> None:
+    """Momentum kept as it is, by numbers that undo the refreshment: two moves and a reversal between lead back."""
+    share = 0.6
+    kernel = persistent_hmc(log_quartic, 0.3, 7, share, 2)
+
+    def move(state: PersistentState) -> PersistentState:
+        normal = state.momentum * (1.0 - share) / np.sqrt(1.0 - share**2)
+        return kernel.apply(PersistentNoise(normal, jnp.array(-jnp.inf)), state)[0]
+
+    state = _state(kernel, jnp.array([0.9, 0.4]))
+    end = move(state)
+    back = move(end._replace(momentum=-end.momentum))
+    np.testing.assert_allclose(back.position, state.position, atol=1e-12)
+    np.testing.assert_allclose(-back.momentum, state.momentum, atol=1e-12)
+
+
+@pytest.mark.layer("hmc", "L15")
+def test_an_end_without_a_finite_energy_is_a_counted_rejection() -> None:
+    kernel = persistent_hmc(lambda x: -jnp.sum(x**4), 30.0, 50, 0.5, 1)
+    state = kernel.init(jax.random.key(0), jnp.array([2.0]))
+    new, info = kernel.step(jax.random.key(1), state)
+    assert not bool(info.accepted)
+    assert int(info.n_not_finite) == 1
+    assert float(info.acceptance_probability) == 0.0
+    assert float(new.position[0]) == 2.0
+    assert np.isfinite(float(new.momentum[0]))
+
+
+@pytest.mark.layer("hmc", "L15")
+@pytest.mark.parametrize(
+    ("n_steps", "persistence", "dim", "message"),
+    [
+        (0, 0.5, 1, "n_steps must be a positive whole number, got 0"),
+        (3, 1.0, 1, "at least 0 and below 1, got 1.0"),
+        (3, -0.1, 1, "at least 0 and below 1, got -0.1"),
+        (3, 0.5, 0, "dim must be a positive whole number, got 0"),
+    ],
+)
+def test_wrong_arguments_are_named(n_steps, persistence, dim, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        persistent_hmc(log_quartic, 0.1, n_steps, persistence, dim)

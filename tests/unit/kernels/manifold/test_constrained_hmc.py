@@ -1,0 +1,319 @@
+"""Geometry of the constrained integrator, laws on manifolds that are known exactly, and its failures."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+from scipy import optimize
+
+from auxmc.kernels.manifold.constrained_hmc import (
+    IntegrationErrors,
+    Phase,
+    constrained_hmc,
+    constrained_step,
+    hamiltonian,
+    project_momentum,
+)
+from auxmc.kernels.manifold.projection import SOLVERS, ProjectionSettings, project
+from auxmc.models.conditioned import (
+    ConditionedModel,
+    condition_generator,
+    condition_noisy_generator,
+    noisy_input,
+)
+
+
+def normal(inputs: Array) -> Array:
+    return -0.5 * jnp.sum(jnp.square(inputs))
+
+
+def quartic(inputs: Array) -> Array:
+    return -0.5 * jnp.sum(jnp.square(inputs)) - 0.1 * jnp.sum(inputs**4)
+
+
+SPHERE = condition_generator(lambda u: jnp.sum(jnp.square(u), keepdims=True), quartic, jnp.ones(1))
+HYPERBOLA = condition_generator(lambda u: jnp.array([u[0] ** 2 - u[1] ** 2]), normal, jnp.ones(1))
+
+
+def torus(u: Array) -> Array:
+    return jnp.array([(jnp.sqrt(u[0] ** 2 + u[1] ** 2) - 1.0) ** 2 + u[2] ** 2])
+
+
+TORUS = condition_generator(torus, quartic, jnp.array([0.16]))
+NOISY = condition_noisy_generator(lambda u: jnp.array([u[0] ** 2 - u[1] ** 2]), normal, jnp.ones(1), 1.0)
+STARTS = {
+    "sphere": (SPHERE, jnp.array([0.6, 0.0, 0.8])),
+    "torus": (TORUS, jnp.array([1.0, 0.0, 0.4])),
+    "hyperbola": (HYPERBOLA, jnp.array([1.0, 0.0])),
+    "noisy": (
+        NOISY,
+        noisy_input(lambda u: jnp.array([u[0] ** 2 - u[1] ** 2]), jnp.array([0.3, 0.2]), jnp.ones(1), 1.0),
+    ),
+}
+
+
+def no_errors() -> IntegrationErrors:
+    return IntegrationErrors(*(jnp.zeros((), jnp.int32) for _ in IntegrationErrors._fields))
+
+
+def phase_at(model: ConditionedModel, position: Array, seed: int) -> Phase:
+    state = constrained_hmc(model, 0.1, (1, 1), len(position)).init(position)
+    momentum = project_momentum(state.jacobian, jax.random.normal(jax.random.key(seed), position.shape))
+    return Phase(state, momentum, jnp.ones((), bool), no_errors())
+
+
+def steps(model: ConditionedModel, phase: Phase, dt: float, n: int, n_inner: int = 1) -> Phase:
+    def one(_: Any, p: Phase) -> Phase:
+        return constrained_step(model, p, dt, n_inner, ProjectionSettings(), "position_and_constraint")
+
+    end: Phase = jax.lax.fori_loop(0, n, one, phase)
+    return end
+
+
+@pytest.mark.parametrize("n_inner", [1, 2, 5])
+@pytest.mark.parametrize("name", sorted(STARTS))
+def test_trajectories_stay_on_the_manifold_and_can_be_reversed(name: str, n_inner: int) -> None:
+    model, position = STARTS[name]
+    go = jax.jit(lambda p: steps(model, p, 0.05, 20, n_inner))
+    for seed in range(4):
+        begin = phase_at(model, position, seed)
+        end = go(begin)
+        assert end.ok
+        np.testing.assert_allclose(model.constraint(end.state.position), 0.0, atol=1e-8)
+        np.testing.assert_allclose(end.state.jacobian.times(end.momentum), 0.0, atol=1e-8)
+        back = go(end._replace(momentum=-end.momentum))
+        assert back.ok
+        np.testing.assert_allclose(back.state.position, position, atol=1e-6)
+        np.testing.assert_allclose(-back.momentum, begin.momentum, atol=1e-6)
+        assert float(jnp.max(jnp.abs(end.state.position - position))) > 0.05
+
+
+@pytest.mark.parametrize("name", ["sphere", "torus", "noisy"])
+def test_energy_error_is_of_second_order_in_the_step(name: str) -> None:
+    model, position = STARTS[name]
+    begin = phase_at(model, position, 7)
+
+    def largest(dt: float) -> float:
+        phase, worst = begin, 0.0
+        step = jax.jit(
+            lambda p: constrained_step(model, p, dt, 1, ProjectionSettings(), "position_and_constraint")
+        )
+        for _ in range(round(1.6 / dt)):
+            phase = step(phase)
+            worst = max(worst, abs(float(hamiltonian(phase) - hamiltonian(begin))))
+        assert phase.ok
+        return worst
+
+    sizes = np.array([0.1, 0.05, 0.025])
+    slope = np.polyfit(np.log(sizes), np.log([largest(dt) for dt in sizes]), 1)[0]
+    assert 1.8 < slope < 2.2
+
+
+@pytest.mark.parametrize("name", ["sphere", "torus", "noisy"])
+def test_a_step_preserves_the_symplectic_form_on_the_tangent_bundle(name: str) -> None:
+    """B^T Omega B is the same before and after, for tangent vectors B of {c(u) = 0, J p = 0}: volume is preserved."""
+    model, position = STARTS[name]
+    begin = phase_at(model, position, 3)
+    dim = len(position)
+
+    def equations(z: Array) -> Array:
+        u, p = z[:dim], z[dim:]
+        return jnp.concatenate([model.constraint(u), model.jacobian(u).times(p)])
+
+    z0 = np.concatenate([begin.state.position, begin.momentum])
+    _, _, rows = np.linalg.svd(np.asarray(jax.jacobian(equations)(jnp.asarray(z0))))
+    basis = rows[len(equations(jnp.asarray(z0))) :].T
+
+    @jax.jit
+    def flow(z: Array) -> Array:
+        # Back on to the bundle first, so that differences are taken along it.
+        state = constrained_hmc(model, 0.1, (1, 1), dim).init(z[:dim])
+        on = project(model, z[:dim], begin.state.jacobian, ProjectionSettings()).position
+        state = constrained_hmc(model, 0.1, (1, 1), dim).init(on)
+        phase = Phase(state, project_momentum(state.jacobian, z[dim:]), jnp.ones((), bool), no_errors())
+        end = constrained_step(model, phase, 0.1, 2, ProjectionSettings(tolerance=1e-12), "position")
+        return jnp.concatenate([end.state.position, end.momentum])
+
+    @jax.jit
+    def on_bundle(z: Array) -> Array:
+        on = project(model, z[:dim], begin.state.jacobian, ProjectionSettings(tolerance=1e-12)).position
+        return jnp.concatenate([on, project_momentum(model.jacobian(on), z[dim:])])
+
+    h = 1e-5
+
+    def derivative(function: Any) -> np.ndarray:
+        columns = [
+            (function(jnp.asarray(z0 + h * b)) - function(jnp.asarray(z0 - h * b))) / (2 * h) for b in basis.T
+        ]
+        return np.stack(columns, axis=1)
+
+    omega = np.block([[np.zeros((dim, dim)), np.eye(dim)], [-np.eye(dim), np.zeros((dim, dim))]])
+    before, after = derivative(on_bundle), derivative(flow)
+    assert np.abs(before.T @ omega @ before).max() > 0.1
+    np.testing.assert_allclose(after.T @ omega @ after, before.T @ omega @ before, atol=1e-5)
+
+
+def test_free_motion_on_the_sphere_is_a_great_circle() -> None:
+    model = condition_generator(
+        lambda u: jnp.sum(jnp.square(u), keepdims=True), lambda u: 0.0 * jnp.sum(u), jnp.ones(1)
+    )
+    start, momentum = jnp.array([1.0, 0.0, 0.0]), jnp.array([0.0, 0.6, 0.8])
+    begin = phase_at(model, start, 0)._replace(momentum=momentum)
+    end = jax.jit(lambda p: steps(model, p, 0.01, 100))(begin)
+    speed_angle = 100 * np.arctan2(0.01, np.sqrt(1 - 0.01**2))
+    expected = np.cos(speed_angle) * start + np.sin(speed_angle) * momentum
+    np.testing.assert_allclose(end.state.position, expected, atol=1e-8)
+    np.testing.assert_allclose(jnp.linalg.norm(end.momentum), 1.0, atol=1e-10)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_every_solver_finds_a_point_on_the_manifold_along_the_normals(solver: str) -> None:
+    jacobian = TORUS.jacobian(jnp.array([1.0, 0.0, 0.4]))
+    start = jnp.array([1.02, 0.07, 0.41])
+    found = project(TORUS, start, jacobian, ProjectionSettings(solver, None))
+    assert found.converged
+    np.testing.assert_allclose(TORUS.constraint(found.position), 0.0, atol=1e-8)
+    normal_direction = np.asarray(jacobian.matrix[0])
+    along = np.asarray(found.displacement) / np.linalg.norm(found.displacement)
+    assert abs(abs(along @ normal_direction) / np.linalg.norm(normal_direction) - 1.0) < 1e-10
+
+
+def test_newton_needs_fewer_iterations_than_quasi_newton() -> None:
+    jacobian = SPHERE.jacobian(jnp.array([0.6, 0.0, 0.8]))
+    start = jnp.array([0.6, 0.5, 0.8])
+    counts = [
+        int(project(SPHERE, start, jacobian, ProjectionSettings(s, None)).n_iterations) for s in SOLVERS
+    ]
+    assert counts[1] < counts[0]
+    assert counts[2] < counts[0]
+
+
+def test_the_fallback_solves_what_quasi_newton_cannot() -> None:
+    steep = condition_generator(lambda u: u[:1] + u[:1] ** 3 + 0.0 * u[1:2], normal, jnp.zeros(1))
+    jacobian = steep.jacobian(jnp.zeros(2))
+    start = jnp.array([2.0, 0.0])
+    alone = project(steep, start, jacobian, ProjectionSettings("quasi_newton", None))
+    helped = project(steep, start, jacobian, ProjectionSettings())
+    assert not alone.converged
+    assert int(alone.n_fallback) == 0
+    assert helped.converged
+    assert int(helped.n_fallback) == 1
+    np.testing.assert_allclose(helped.position, [0.0, 0.0], atol=1e-8)
+
+
+def test_the_compiled_fallback_solves_at_least_what_the_hybrid_method_of_minpack_solves() -> None:
+    """The published program falls back on Powell's hybrid method, here with the Jacobian the right way round."""
+    first, last = (np.random.default_rng(5).normal(size=shape) for shape in ((5, 5), (3, 5)))
+    point = jnp.asarray(np.random.default_rng(6).normal(size=5))
+
+    def network(u: Array) -> Array:
+        return jnp.asarray(last) @ jnp.tanh(jnp.asarray(first) @ u) + 0.3 * u[:3]
+
+    model = condition_generator(network, normal, network(point))
+    jacobian = model.jacobian(point)
+    matrix = np.asarray(jacobian.matrix)
+    constraint, derivative = jax.jit(model.constraint), jax.jit(jax.jacobian(model.constraint))
+    settings = ProjectionSettings("newton_line_search", None)
+    ours = jax.jit(lambda start: project(model, start, jacobian, settings).converged)
+    starts = np.asarray(point) + 1.5 * np.random.default_rng(7).normal(size=(60, 5))
+    solved, theirs = [], []
+    for start in starts:
+        found = optimize.root(
+            lambda x, start=start: np.asarray(constraint(start - matrix.T @ x)),
+            np.zeros(3),
+            jac=lambda x, start=start: -np.asarray(derivative(start - matrix.T @ x)) @ matrix.T,
+            method="hybr",
+            options={"xtol": 1e-8, "maxfev": 100},
+        )
+        theirs.append(bool(found.success) and np.abs(found.fun).max() < settings.tolerance)
+        solved.append(bool(ours(jnp.asarray(start))))
+    assert sum(theirs) > 10
+    assert sum(solved) >= 0.9 * sum(theirs)
+
+
+def _run(model: ConditionedModel, position: Array, step_size: float, **options: Any) -> Any:
+    kernel = constrained_hmc(model, step_size, (2, 4), len(position), **options)
+
+    def one(state: Any, key: Array) -> Any:
+        state, info = kernel.step(key, state)
+        return state, (state.position, info)
+
+    keys = jax.random.split(jax.random.key(1), 200)
+    return jax.jit(lambda k: jax.lax.scan(one, kernel.init(position), k)[1])(keys)
+
+
+def test_failures_are_counted_and_leave_the_state_as_it_was() -> None:
+    unsolvable = ProjectionSettings("quasi_newton", None, max_iterations=1)
+    kernel = constrained_hmc(TORUS, 0.5, (3, 3), 3, projection=unsolvable)
+    state = kernel.init(jnp.array([1.0, 0.0, 0.4]))
+    new, info = kernel.step(jax.random.key(0), state)
+    assert not info.accepted
+    assert float(info.acceptance_probability) == 0.0
+    assert int(info.errors.n_not_converged) == 1
+    assert int(info.errors.n_projections) == 2, "a trajectory ends at its first error"
+    jax.tree.map(np.testing.assert_array_equal, new, state)
+
+
+def test_irreversible_sub_steps_are_noticed() -> None:
+    newton = ProjectionSettings("newton")
+    _, infos = _run(TORUS, jnp.array([1.0, 0.0, 0.4]), 0.8, projection=newton)
+    errors = jax.tree.map(np.sum, infos.errors)
+    assert errors.n_irreversible > 0
+    failed = sum(
+        np.asarray(getattr(infos.errors, name))
+        for name in (
+            "n_not_converged",
+            "n_not_converged_reverse",
+            "n_irreversible",
+            "n_not_finite",
+            "n_singular",
+        )
+    )
+    assert not (np.asarray(infos.accepted) & (failed > 0)).any()
+
+
+def test_without_the_check_half_the_projections_are_made_and_nothing_is_noticed() -> None:
+    start = jnp.array([1.0, 0.0, 0.4])
+    newton = ProjectionSettings("newton")
+    _, checked = _run(TORUS, start, 0.8, projection=newton)
+    _, unchecked = _run(TORUS, start, 0.8, projection=newton, reversibility_check="none")
+    assert int(np.sum(unchecked.errors.n_irreversible)) == 0
+    done = np.asarray(unchecked.accepted)
+    assert (np.asarray(unchecked.errors.n_projections)[done] == np.asarray(unchecked.n_steps)[done]).all()
+    done = np.asarray(checked.accepted)
+    assert (np.asarray(checked.errors.n_projections)[done] == 2 * np.asarray(checked.n_steps)[done]).all()
+
+
+def test_a_singular_gram_matrix_is_a_counted_rejection() -> None:
+    twice = condition_generator(lambda u: jnp.array([u[0], u[0]]), normal, jnp.zeros(2))
+    kernel = constrained_hmc(twice, 0.1, (1, 1), 3)
+    state = kernel.init(jnp.zeros(3))
+    _, info = kernel.step(jax.random.key(0), state)
+    assert not info.accepted
+    assert int(info.errors.n_singular + info.errors.n_not_converged) == 1
+
+
+def test_one_branch_is_never_left_and_the_noisy_model_connects_both() -> None:
+    alone, infos = _run(HYPERBOLA, jnp.array([1.0, 0.0]), 0.4)
+    assert (np.asarray(alone)[:, 0] > 0.0).all()
+    assert np.asarray(infos.accepted).mean() > 0.5
+    both, _ = _run(NOISY, STARTS["noisy"][1], 0.4)
+    signs = np.sign(np.asarray(both)[:, 0])
+    assert (signs[1:] != signs[:-1]).sum() > 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_steps": (0, 3)}, r"1 <= low <= high, got \(0, 3\)"),
+        ({"n_inner_steps": 0}, "n_inner_steps must be at least 1, got 0"),
+        ({"projection": ProjectionSettings("newtn")}, "unknown solver 'newtn': expected one of quasi_newton"),
+        ({"reversibility_check": "no"}, "unknown reversibility_check 'no': expected one of position_and"),
+    ],
+)
+def test_wrong_settings_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        constrained_hmc(SPHERE, 0.1, **({"n_steps": (1, 2), "dim": 3} | options))

@@ -1,0 +1,168 @@
+"""Gibbs sampler: exact matrices of spins, conditionals of Gaussians, scans, what it refuses."""
+
+from collections.abc import Sequence
+from itertools import permutations, product
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from auxmc.diagnostics.finite_chains import (
+    detailed_balance_residual,
+    invariance_residual,
+    transition_matrix,
+    uniform_cells,
+)
+from auxmc.kernels.metropolis.gibbs import (
+    BlockUpdate,
+    GibbsNoise,
+    GibbsState,
+    gaussian_blocks,
+    gibbs,
+    permuted_scan,
+    random_scan,
+    spin_blocks,
+    systematic_scan,
+)
+
+WEIGHTS = np.array([[0.0, 0.8, -0.5], [0.8, 0.0, 0.3], [-0.5, 0.3, 0.0]])
+BIASES = np.array([0.2, -0.1, 0.4])
+STATES = np.array(list(product([-1.0, 1.0], repeat=3)))
+LAW = np.exp(0.5 * np.einsum("si,ij,sj->s", STATES, WEIGHTS, STATES) + STATES @ BIASES)
+LAW = LAW / LAW.sum()
+COVARIANCE = np.array([[2.0, 0.5, -0.3], [0.5, 1.0, 0.2], [-0.3, 0.2, 0.7]])
+
+
+def log_odds(spins: jax.Array) -> jax.Array:
+    return 2.0 * (jnp.asarray(WEIGHTS) @ spins + jnp.asarray(BIASES))
+
+
+def step_matrix(update: BlockUpdate, order: Sequence[int], shared: bool = True) -> np.ndarray:
+    """Exact matrix of a step with a given order, by running it in all boxes of its uniform numbers."""
+    thresholds = 1.0 / (1.0 + np.exp(-2.0 * (STATES @ WEIGHTS + BIASES)))
+    columns = [thresholds[:, i] for i in order] if shared else list(thresholds.T)
+    points, volumes = uniform_cells(columns)
+    uniforms = np.repeat(points[:, :, None], 3, axis=2) if shared else points[:, None, :]
+    kernel = gibbs(update, systematic_scan(order))
+
+    def move(numbers: jax.Array, state: jax.Array) -> jax.Array:
+        return kernel.apply(GibbsNoise(jnp.asarray(order, jnp.int32), numbers), GibbsState(state))[0].position
+
+    moved = jax.jit(jax.vmap(jax.vmap(move, (None, 0)), (0, None)))(
+        jnp.asarray(uniforms), jnp.asarray(STATES)
+    )
+    return transition_matrix(((np.asarray(moved) > 0.0) @ [4, 2, 1]).astype(int), volumes)
+
+
+@pytest.mark.layer("gibbs", "L2")
+def test_sweeps_of_spins_are_invariant_and_reversible_where_their_order_is() -> None:
+    update = spin_blocks(log_odds, 3)
+    systematic = step_matrix(update, (0, 1, 2))
+    singles = [step_matrix(update, (i,)) for i in range(3)]
+    permuted = np.mean([step_matrix(update, order) for order in permutations(range(3))], axis=0)
+    palindrome = step_matrix(update, (0, 1, 2, 1, 0))
+    np.testing.assert_allclose(systematic, singles[0] @ singles[1] @ singles[2], atol=1e-14)
+    for matrix in (systematic, np.mean(singles, axis=0), permuted, palindrome):
+        assert invariance_residual(matrix, LAW) < 1e-14
+    for matrix in (np.mean(singles, axis=0), permuted, palindrome):
+        assert detailed_balance_residual(matrix, LAW) < 1e-14
+    assert detailed_balance_residual(systematic, LAW) > 1e-3
+
+
+@pytest.mark.layer("gibbs", "L2")
+def test_spins_redrawn_together_must_be_independent_given_the_others() -> None:
+    """Units 0 and 2 without a coupling may be a block; all three at once may not."""
+    together = step_matrix(spin_blocks(log_odds, 3, blocks=[(0, 1, 2)]), (0,), shared=False)
+    assert invariance_residual(together, LAW) > 1e-3
+
+
+def test_the_numbers_of_other_units_do_not_matter() -> None:
+    update = spin_blocks(log_odds, 3)
+    spins = jnp.array([1.0, -1.0, 1.0])
+    first = update.redraw(jnp.array([0.1, 0.5, 0.5]), jnp.int32(0), spins)
+    second = update.redraw(jnp.array([0.1, 0.9, 0.1]), jnp.int32(0), spins)
+    np.testing.assert_array_equal(first, second)
+    np.testing.assert_array_equal(first[1:], spins[1:])
+
+
+@pytest.mark.layer("gibbs", "L1")
+def test_ordered_states_stay_ordered_where_spins_attract() -> None:
+    attracting = lambda s: 2.0 * (jnp.abs(jnp.asarray(WEIGHTS)) @ s + jnp.asarray(BIASES))
+    update = spin_blocks(attracting, 3)
+    for number in range(20):
+        uniform = jax.random.uniform(jax.random.key(number), (3,))
+        low, high = -jnp.ones(3), jnp.ones(3)
+        for block in range(3):
+            low, high = (update.redraw(uniform, jnp.int32(block), s) for s in (low, high))
+            assert bool(jnp.all(low <= high))
+
+
+@pytest.mark.parametrize("blocks", [None, [(0,), (1, 2)], [(2, 0), (1,)]])
+def test_gaussian_conditionals_are_those_of_the_precision(blocks) -> None:
+    mean = np.array([1.0, -2.0, 0.5])
+    update = gaussian_blocks(mean, COVARIANCE, blocks)
+    position = jnp.array([0.3, -1.0, 2.0])
+    for number, block in enumerate(blocks or [(0,), (1,), (2,)]):
+        inside = list(block)
+        rest = [i for i in range(3) if i not in block]
+        gain = COVARIANCE[np.ix_(inside, rest)] @ np.linalg.inv(COVARIANCE[np.ix_(rest, rest)])
+        expected = mean[inside] + gain @ (np.asarray(position)[rest] - mean[rest])
+        spread = COVARIANCE[np.ix_(inside, inside)] - gain @ COVARIANCE[np.ix_(rest, inside)]
+        moved = lambda normal, number=number: update.redraw(normal, jnp.int32(number), position)
+        centre, slope = moved(jnp.zeros(3)), jax.jacfwd(moved)(jnp.zeros(3))
+        np.testing.assert_allclose(np.asarray(centre)[inside], expected, atol=1e-12)
+        np.testing.assert_array_equal(np.asarray(centre)[rest], np.asarray(position)[rest])
+        np.testing.assert_allclose(np.asarray(slope @ slope.T)[np.ix_(inside, inside)], spread, atol=1e-12)
+
+
+def test_one_block_of_everything_draws_independently() -> None:
+    update = gaussian_blocks(np.zeros(3), COVARIANCE, [(0, 1, 2)])
+    normal = jax.random.normal(jax.random.key(0), (3,))
+    first = update.redraw(normal, jnp.int32(0), jnp.zeros(3))
+    second = update.redraw(normal, jnp.int32(0), jnp.full(3, 9.0))
+    np.testing.assert_allclose(first, second, atol=1e-12)
+    np.testing.assert_allclose(first, np.linalg.cholesky(COVARIANCE) @ normal, atol=1e-12)
+
+
+def test_scans_name_the_blocks_they_say() -> None:
+    keys = jax.random.split(jax.random.key(1), 200)
+    permuted = np.asarray(jax.vmap(permuted_scan(4))(keys))
+    assert np.all(np.sort(permuted, axis=1) == np.arange(4))
+    assert len(np.unique(permuted, axis=0)) == 24
+    drawn = np.asarray(jax.vmap(random_scan(3, 2))(keys))
+    assert set(np.unique(drawn)) == {0, 1, 2}
+    assert np.any(drawn[:, 0] == drawn[:, 1])
+    assert systematic_scan([2, 0])(keys[0]).tolist() == [2, 0]
+
+
+@pytest.mark.layer("gibbs", "L1")
+def test_a_step_draws_apart_from_its_state_and_tells_its_order() -> None:
+    kernel = gibbs(gaussian_blocks(np.zeros(3), COVARIANCE), random_scan(3, 5))
+    state, key = kernel.init(jnp.ones(3)), jax.random.key(4)
+    plain = jax.jit(kernel.step)(key, state)
+    assert plain[1].order.shape == (5,)
+    assert int(plain[1].n_updates) == 5
+    noise = jax.jit(kernel.draw)(key)
+    position, update = state.position, gaussian_blocks(np.zeros(3), COVARIANCE)
+    for block, numbers in zip(noise.order, noise.updates, strict=True):
+        position = update.redraw(numbers, block, position)
+    np.testing.assert_allclose(plain[0].position, position, atol=1e-13)
+
+
+@pytest.mark.layer("gibbs", "L15")
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: gibbs(spin_blocks(log_odds, 3), systematic_scan([0, 3])), r"from 0 to 2.*\[0, 3\]"),
+        (lambda: gibbs(spin_blocks(log_odds, 3), systematic_scan([])), "at least one, got"),
+        (lambda: spin_blocks(log_odds, 0), "at least one coordinate, got 0"),
+        (lambda: spin_blocks(log_odds, 3, [(0,), (5,)]), "from 0 to 2, got 5"),
+        (lambda: spin_blocks(log_odds, 3, [()]), "at least one coordinate each"),
+        (lambda: gaussian_blocks(np.zeros(2), np.eye(3)), r"got \(2,\) and \(3, 3\)"),
+        (lambda: gaussian_blocks(np.zeros(2), [[1.0, 2.0], [2.0, 1.0]]), "positive definite"),
+    ],
+)
+def test_wrong_arguments_are_named(call, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()

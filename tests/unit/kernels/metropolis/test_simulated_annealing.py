@@ -1,0 +1,102 @@
+"""Simulated annealing: its schedule, its best point, the law at a constant temperature, what it refuses."""
+
+from itertools import product
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from auxmc.diagnostics.finite_chains import (
+    detailed_balance_residual,
+    invariance_residual,
+    transition_matrix,
+    uniform_cells,
+)
+from auxmc.kernels.metropolis.simulated_annealing import AnnealingNoise, simulated_annealing
+
+WEIGHTS = np.array([[0.0, 0.8, -0.5], [0.8, 0.0, 0.3], [-0.5, 0.3, 0.0]])
+STATES = np.array(list(product([-1.0, 1.0], repeat=3)))
+
+
+def energy(spins: jax.Array) -> jax.Array:
+    return -0.5 * spins @ jnp.asarray(WEIGHTS) @ spins - 0.2 * spins[0]
+
+
+def flip(unit: jax.Array, spins: jax.Array) -> jax.Array:
+    return jnp.where(jnp.arange(3) == unit, -spins, spins)
+
+
+def build(schedule):
+    return simulated_annealing(energy, lambda key: jax.random.randint(key, (), 0, 3), flip, schedule)
+
+
+def test_steps_use_the_schedule_and_then_its_last_value() -> None:
+    kernel = build([0.5, 1.0, 3.0])
+    state, step = kernel.init(jnp.ones(3)), jax.jit(kernel.step)
+    seen = []
+    for i in range(5):
+        state, info = step(jax.random.key(i), state)
+        seen.append(float(info.inverse_temperature))
+        assert float(state.energy) == pytest.approx(float(energy(state.position)), abs=1e-14)
+    assert seen == [0.5, 1.0, 3.0, 3.0, 3.0]
+    assert int(state.n_made) == 5
+
+
+def test_the_best_point_is_the_lowest_met_and_never_rises() -> None:
+    kernel = build(np.full(1, 0.1))
+    state, step = kernel.init(jnp.ones(3)), jax.jit(kernel.step)
+    met = [float(state.energy)]
+    for i in range(60):
+        before = float(state.best_energy)
+        state, _ = step(jax.random.key(i), state)
+        met.append(float(state.energy))
+        assert float(state.best_energy) <= before
+        assert float(state.best_energy) == min(met)
+        assert float(energy(state.best_position)) == pytest.approx(min(met), abs=1e-14)
+
+
+@pytest.mark.layer("metropolis", "L2")
+def test_at_a_constant_temperature_the_boltzmann_law_is_invariant() -> None:
+    inverse_temperature = 0.7
+    kernel = build([inverse_temperature])
+    energies = np.asarray(jax.vmap(energy)(jnp.asarray(STATES)))
+    law = np.exp(-inverse_temperature * energies)
+    law /= law.sum()
+    thresholds = np.minimum(1.0, law[None, :] / law[:, None]).ravel()
+    points, volumes = uniform_cells([thresholds])
+
+    def move(unit: jax.Array, uniform: jax.Array, spins: jax.Array) -> jax.Array:
+        return kernel.apply(AnnealingNoise(unit, jnp.log(uniform)), kernel.init(spins))[0].position
+
+    many = jax.jit(jax.vmap(jax.vmap(jax.vmap(move, (None, None, 0)), (None, 0, None)), (0, None, None)))
+    moved = np.asarray(many(jnp.arange(3), jnp.asarray(points[:, 0]), jnp.asarray(STATES)))
+    ends = ((moved > 0.0) @ [4, 2, 1]).astype(int).reshape(-1, 8)
+    matrix = transition_matrix(ends, np.tile(volumes, 3) / 3.0)
+    assert invariance_residual(matrix, law) < 1e-14
+    assert detailed_balance_residual(matrix, law) < 1e-14
+
+
+def test_a_proposal_without_a_finite_energy_is_rejected() -> None:
+    kernel = simulated_annealing(
+        lambda x: jnp.where(x[0] > 0.0, x[0], jnp.nan), lambda key: jnp.zeros(()), lambda _, x: -x, [1.0]
+    )
+    state, info = kernel.step(jax.random.key(0), kernel.init(jnp.array([1.0])))
+    assert not bool(info.accepted)
+    assert float(state.best_energy) == 1.0
+
+
+@pytest.mark.layer("metropolis", "L15")
+@pytest.mark.parametrize(
+    ("schedule", "message"),
+    [
+        ([], "one a step, got shape"),
+        ([[1.0]], r"one a step, got shape \(1, 1\)"),
+        ([1.0, 0.5], "not fall, got"),
+        ([0.0, 1.0], "must be positive"),
+        ([1.0, np.inf], "finite and not fall"),
+    ],
+)
+def test_wrong_schedules_are_named(schedule, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        build(schedule)

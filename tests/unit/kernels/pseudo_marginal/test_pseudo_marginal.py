@@ -1,0 +1,253 @@
+"""Pseudo-marginal and auxiliary pseudo-marginal kernels."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
+from auxmc.kernels.pseudo_marginal.updates import (
+    MAX_INITIAL_DRAWS,
+    METHODS,
+    PseudoMarginalState,
+    elliptical_auxiliary,
+    independence_auxiliary,
+    method_kernel,
+    metropolis_position,
+    pseudo_marginal_metropolis,
+    slice_position,
+)
+from auxmc.kernels.slices.elliptical_slice import elliptical_slice
+from auxmc.kernels.slices.linear_slice import linear_slice
+from auxmc.models.estimator import Estimator
+from tests.unit.kernels.toys import DIM, exact_estimator, latent_estimator, log_bimodal
+
+KEYS = jax.random.split(jax.random.key(11), 200)
+
+
+def _chain(kernel: Any, state: Any, keys: jax.Array = KEYS) -> Any:
+    """Runs a chain; returns the states and infos of all steps."""
+
+    def step(state: Any, key: jax.Array) -> Any:
+        state, info = kernel.apply(kernel.draw(key), state)
+        return state, (state, info)
+
+    return jax.jit(lambda state: jax.lax.scan(step, state, keys)[1])(state)
+
+
+def test_pm_mh_is_metropolis_hastings_on_the_pair_with_fresh_u() -> None:
+    """PM-T06: the accept ratio of MH on (x, u) with an independence proposal of u, computed in full."""
+    estimator, scale = latent_estimator(), 0.7
+    kernel = pseudo_marginal_metropolis(estimator, scale, DIM)
+    start = kernel.init(jax.random.key(0), jnp.zeros(DIM))
+    states, infos = _chain(kernel, start)
+    noise = jax.vmap(kernel.draw)(KEYS)
+
+    def log_joint(x: np.ndarray, u: np.ndarray) -> float:
+        weights = np.exp(-0.5 * np.sum((1.0 - x - u) ** 2, axis=1))
+        return float(-0.5 * x @ x + np.log(weights.mean()) - 0.5 * np.sum(u**2))
+
+    x, u = np.asarray(start.position), np.asarray(start.auxiliary)
+    for i in range(len(KEYS)):
+        x_new, u_new = x + scale * np.asarray(noise.normal[i]), np.asarray(noise.auxiliary[i])
+        log_proposal_ratio = 0.5 * np.sum(u_new**2) - 0.5 * np.sum(u**2)
+        log_ratio = log_joint(x_new, u_new) - log_joint(x, u) + log_proposal_ratio
+        accepted = float(noise.log_uniform[i]) < log_ratio
+        if accepted:
+            x, u = x_new, u_new
+        assert bool(infos.accepted_position[i]) == accepted
+        np.testing.assert_allclose(states.position[i], x, rtol=1e-13, atol=1e-13)
+        np.testing.assert_array_equal(states.auxiliary[i], u)
+    assert 0 < np.sum(infos.accepted_position) < len(KEYS)
+
+
+@pytest.mark.parametrize("name", ["pm_mh", "metropolis_position"])
+def test_without_noise_the_random_walk_kernel_is_reproduced_to_the_last_bit(name: str) -> None:
+    estimator = exact_estimator(log_bimodal)
+    marginal = random_walk_metropolis(log_bimodal, 0.4, DIM)
+    position = jnp.array([-1.0, 1.2])
+    start = method_kernel("pm_mh", estimator, 0.4, DIM).init(jax.random.key(0), position)
+    build = pseudo_marginal_metropolis if name == "pm_mh" else metropolis_position
+    states, infos = _chain(build(estimator, 0.4, DIM), start)
+    expected, expected_infos = _chain(marginal, marginal.init(position))
+    np.testing.assert_array_equal(states.position, expected.position)
+    np.testing.assert_array_equal(states.log_estimate, expected.log_density)
+    np.testing.assert_array_equal(infos.accepted_position, expected_infos.accepted)
+
+
+@pytest.mark.parametrize("max_step_outs", [0, 3])
+def test_without_noise_the_linear_slice_is_reproduced_to_the_last_bit(max_step_outs: int) -> None:
+    estimator = exact_estimator(log_bimodal)
+    marginal = linear_slice(log_bimodal, 0.8, DIM, max_step_outs)
+    position = jnp.array([-1.0, 1.2])
+    start = method_kernel("pm_mh", estimator, 0.8, DIM).init(jax.random.key(0), position)
+    states, infos = _chain(slice_position(estimator, 0.8, DIM, max_step_outs), start)
+    expected, expected_infos = _chain(marginal, marginal.init(position))
+    np.testing.assert_array_equal(states.position, expected.position)
+    np.testing.assert_array_equal(infos.n_estimates_position, expected_infos.n_evaluations)
+
+
+def test_the_elliptical_update_is_the_elliptical_slice_kernel_on_u() -> None:
+    """With x fixed, u has a standard normal prior and the log estimate as its log likelihood."""
+    estimator = latent_estimator()
+    x = jnp.array([0.5, -0.5])
+    start = method_kernel("pm_mh", estimator, 1.0, DIM).init(jax.random.key(0), x)
+    kernel = elliptical_slice(lambda u: estimator.log_estimate(x, u.reshape(start.auxiliary.shape)), dim=6)
+    states, infos = _chain(elliptical_auxiliary(estimator), start)
+    expected, expected_infos = _chain(kernel, kernel.init(start.auxiliary.ravel()))
+    np.testing.assert_allclose(
+        states.auxiliary.reshape(len(KEYS), -1), expected.position, rtol=1e-10, atol=1e-12
+    )
+    np.testing.assert_array_equal(infos.n_estimates_auxiliary, expected_infos.n_evaluations)
+
+
+@pytest.mark.parametrize("build", [independence_auxiliary, elliptical_auxiliary])
+def test_an_update_of_u_leaves_x_and_its_cache_alone_and_costs_nothing_cubic(build: Any) -> None:
+    estimator = latent_estimator()
+    start = method_kernel("pm_mh", estimator, 1.0, DIM).init(jax.random.key(0), jnp.ones(DIM))
+    prepared: list[int] = []
+    watched = estimator._replace(prepare=lambda x: prepared.append(1) or x)
+    states, infos = _chain(build(watched), start)
+    assert not prepared
+    np.testing.assert_array_equal(states.position, np.ones((len(KEYS), DIM)))
+    np.testing.assert_array_equal(infos.n_cubic, 0)
+    np.testing.assert_array_equal(infos.n_estimates_position, 0)
+    assert not np.any(infos.accepted_position)
+    assert np.any(infos.accepted_auxiliary)
+
+
+@pytest.mark.parametrize("update", ["mh", "ss", "ss_step_out"])
+def test_an_update_of_x_leaves_u_alone(update: str) -> None:
+    estimator = latent_estimator()
+    start = method_kernel("pm_mh", estimator, 1.0, DIM).init(jax.random.key(0), jnp.ones(DIM))
+    states, infos = _chain(_position_update(estimator, update), start)
+    np.testing.assert_array_equal(states.auxiliary, np.broadcast_to(start.auxiliary, states.auxiliary.shape))
+    np.testing.assert_array_equal(states.cache, states.position)
+    np.testing.assert_array_equal(infos.n_estimates_auxiliary, 0)
+
+
+def _position_update(estimator: Estimator, update: str) -> Any:
+    if update == "mh":
+        return metropolis_position(estimator, 1.0, DIM)
+    return slice_position(estimator, 0.7, DIM, 3 if update == "ss_step_out" else 0)
+
+
+@pytest.mark.parametrize("update", ["mh", "ss", "ss_step_out"])
+def test_every_preparation_is_counted_once_with_its_cost_and_its_failure(update: str) -> None:
+    calls: list[np.ndarray] = []
+
+    def prepare(position: jax.Array) -> jax.Array:
+        jax.debug.callback(lambda x: calls.append(np.array(x)), position)
+        return position
+
+    estimator = latent_estimator()
+    part = _position_update(estimator._replace(prepare=prepare), update)
+    step = jax.jit(lambda key, state: part.apply(part.draw(key), state))
+    state = method_kernel("pm_mh", estimator, 1.0, DIM).init(jax.random.key(0), jnp.full(DIM, 0.9))
+    for key in KEYS[:20]:
+        calls.clear()
+        state, info = step(key, state)
+        jax.effects_barrier()
+        first = np.array([x[0] for x in calls])
+        assert int(info.n_estimates_position) == len(calls)
+        assert int(info.n_cubic) == np.sum(1 + (first > 0.0))
+        assert int(info.n_failures) == np.sum(first > 1.0)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_counts_per_step_are_those_of_the_method(name: str) -> None:
+    kernel = method_kernel(name, latent_estimator(), 1.0, DIM)
+    states, infos = _chain(kernel, kernel.init(jax.random.key(0), jnp.zeros(DIM)))
+    if name == "pm_mh":
+        np.testing.assert_array_equal(infos.n_estimates_auxiliary, 0)
+        np.testing.assert_array_equal(infos.accepted_position, infos.accepted_auxiliary)
+    else:
+        assert np.all(infos.n_estimates_auxiliary >= 1)
+    if "mi" in name:
+        np.testing.assert_array_equal(infos.n_estimates_auxiliary, 1)
+    if name.endswith("mh"):
+        np.testing.assert_array_equal(infos.n_estimates_position, 1)
+    else:
+        assert np.max(infos.n_estimates_position) > 1
+        assert np.all(infos.accepted_position)
+    if name.startswith("apm_ss"):
+        assert np.all(infos.accepted_auxiliary)
+        assert np.max(infos.n_estimates_auxiliary) > 1
+    moved = np.any(np.diff(np.asarray(states.position), axis=0) != 0.0, axis=1)
+    np.testing.assert_array_equal(moved, np.asarray(infos.accepted_position)[1:])
+    np.testing.assert_array_equal(infos.n_collapsed, 0)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_estimates_that_are_not_finite_are_never_accepted(name: str) -> None:
+    inner = latent_estimator()
+
+    def log_estimate(cache: jax.Array, auxiliary: jax.Array) -> jax.Array:
+        value = jnp.where(jnp.abs(cache[0]) < 0.3, inner.log_estimate(cache, auxiliary), jnp.nan)
+        return jnp.where(auxiliary[0, 0] < 1.0, value, -jnp.inf)
+
+    kernel = method_kernel(name, inner._replace(log_estimate=log_estimate), 1.0, DIM)
+    states, _ = _chain(kernel, kernel.init(jax.random.key(0), jnp.zeros(DIM)))
+    assert np.all(np.isfinite(states.log_estimate))
+    assert np.all(np.abs(states.position[:, 0]) < 0.3)
+    assert np.all(states.auxiliary[:, 0, 0] < 1.0)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_an_estimator_that_refuses_everything_keeps_the_state_and_is_counted(name: str) -> None:
+    estimator = latent_estimator()
+    start = method_kernel("pm_mh", estimator, 1.0, DIM).init(jax.random.key(0), jnp.ones(DIM))
+    refusing = estimator._replace(log_estimate=lambda cache, auxiliary: jnp.full((), -jnp.inf))
+    state, info = method_kernel(name, refusing, 1.0, DIM).step(jax.random.key(1), start)
+    jax.tree.map(np.testing.assert_array_equal, state, start)
+    assert int(info.n_collapsed) == name.count("ss")
+
+
+def test_init_draws_again_until_the_estimate_is_finite() -> None:
+    inner = latent_estimator()
+    picky = inner._replace(
+        log_estimate=lambda cache, u: jnp.where(u[0, 0] > 1.0, inner.log_estimate(cache, u), -jnp.inf)
+    )
+    kernel = method_kernel("apm_mi_mh", picky, 1.0, DIM)
+    states = jax.jit(jax.vmap(kernel.init))(KEYS[:50], jnp.zeros((50, DIM)))
+    assert np.all(np.isfinite(states.log_estimate))
+    assert np.all(states.auxiliary[:, 0, 0] > 1.0)
+    assert len(np.unique(states.auxiliary[:, 0, 0])) == 50
+
+
+def test_init_gives_up_after_a_hundred_draws_with_an_estimate_that_says_so() -> None:
+    calls: list[int] = []
+
+    def log_estimate(cache: jax.Array, auxiliary: jax.Array) -> jax.Array:
+        jax.debug.callback(lambda: calls.append(1))
+        return jnp.full((), -jnp.inf)
+
+    kernel = method_kernel("pm_mh", latent_estimator()._replace(log_estimate=log_estimate), 1.0, DIM)
+    state = kernel.init(jax.random.key(0), jnp.zeros(DIM))
+    jax.effects_barrier()
+    assert isinstance(state, PseudoMarginalState)
+    assert float(state.log_estimate) == -np.inf
+    assert len(calls) == MAX_INITIAL_DRAWS == 100
+
+
+def test_the_scale_may_be_traced_and_batched() -> None:
+    estimator = latent_estimator()
+
+    def position(scale: jax.Array) -> jax.Array:
+        kernel = method_kernel("apm_mi_ss", estimator, scale, DIM)
+        state = kernel.init(jax.random.key(0), jnp.zeros(DIM))
+        return kernel.step(jax.random.key(3), state)[0].position
+
+    positions = jax.jit(jax.vmap(position))(jnp.array([0.01, 0.02]))
+    assert not np.array_equal(positions[0], positions[1])
+
+
+def test_an_unknown_method_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match=r"unknown method 'apm'.*pm_mh, apm_mi_mh"):
+        method_kernel("apm", latent_estimator(), 1.0, DIM)
+    with pytest.raises(ValueError, match="dim must be a positive whole number, got 0"):
+        method_kernel("pm_mh", latent_estimator(), 1.0, 0)
+    with pytest.raises(ValueError, match="max_step_outs must not be negative"):
+        slice_position(latent_estimator(), 1.0, 1, -2)

@@ -1,0 +1,72 @@
+"""Elliptical slice sampling in blocks: order, conditioning, failures, and agreement with the plain kernel."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from auxmc.kernels.slices.blocked_elliptical_slice import blocked_elliptical_slice
+
+DIM = 5
+BLOCKS = [(2, 5), (0, 2)]
+
+
+def log_likelihood(position: Array) -> Array:
+    return -0.5 * jnp.sum(jnp.square(position - jnp.arange(1.0, DIM + 1.0))) - position[0] * position[3]
+
+
+def _runs(log_density: object, n: int, max_passes: int = 1000) -> tuple[object, object, object]:
+    kernel = blocked_elliptical_slice(log_density, BLOCKS, max_passes=max_passes)  # type: ignore[arg-type]
+    start = kernel.init(jnp.full(DIM, 0.5))
+    states, infos = jax.jit(jax.vmap(lambda key: kernel.step(key, start)))(
+        jax.random.split(jax.random.key(1), n)
+    )
+    return start, states, infos
+
+
+def test_state_carries_the_log_likelihood_at_its_position() -> None:
+    _, states, infos = _runs(log_likelihood, 50)
+    np.testing.assert_allclose(states.log_density, jax.vmap(log_likelihood)(states.position), rtol=1e-13)
+    assert infos.n_evaluations.shape == infos.n_collapsed.shape == (50, 2)
+    assert int(infos.n_evaluations.min()) >= 1
+    assert not np.any(infos.n_collapsed)
+
+
+def test_blocks_are_updated_in_their_order_given_the_new_values_of_those_before() -> None:
+    seen: list[tuple[float, ...]] = []
+
+    def recorded(position: Array) -> Array:
+        jax.debug.callback(lambda p: seen.append(tuple(p.tolist())), position, ordered=True)
+        return jnp.zeros(())
+
+    kernel = blocked_elliptical_slice(recorded, BLOCKS)
+    start = jnp.full(DIM, 0.5)
+    state, _ = jax.jit(kernel.step)(jax.random.key(3), kernel.init(start))
+    jax.effects_barrier()
+    first, second = (np.array(point) for point in seen[-2:])
+    np.testing.assert_array_equal(first[:2], start[:2])
+    assert np.all(first[2:] != 0.5)
+    np.testing.assert_array_equal(second[2:], first[2:])
+    np.testing.assert_array_equal(second, state.position)
+
+
+def test_update_without_a_point_on_the_slice_keeps_its_block_and_is_counted() -> None:
+    def only_here(position: Array) -> Array:
+        return jnp.where(jnp.all(position == 0.5), 0.0, jnp.nan)
+
+    _, states, infos = _runs(only_here, 10, max_passes=5)
+    np.testing.assert_array_equal(states.position, 0.5)
+    assert np.all(infos.n_collapsed == 1)
+    assert np.all(infos.n_evaluations == 5)
+
+
+@pytest.mark.parametrize("blocks", [[(0, 2), (3, 5)], [(0, 3), (2, 5)], [(0, 0), (0, 5)], [(1, 5)]])
+def test_blocks_that_do_not_hold_every_input_once_are_refused(blocks: list[tuple[int, int]]) -> None:
+    with pytest.raises(ValueError, match="blocks must hold every input exactly once"):
+        blocked_elliptical_slice(log_likelihood, blocks)
+
+
+def test_no_block_at_all_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one block"):
+        blocked_elliptical_slice(log_likelihood, [])

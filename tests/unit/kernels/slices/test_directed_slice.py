@@ -1,0 +1,70 @@
+"""Slice sampling along lines of a chosen law: directions, agreement with the plain kernel, bad inputs."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from auxmc.kernels.slices.directed_slice import along_axes, along_gaussian, along_unit_vectors, directed_slice
+from auxmc.kernels.slices.linear_slice import linear_slice
+
+CHOLESKY = jnp.array([[2.0, 0.0, 0.0], [0.5, 1.0, 0.0], [-1.0, 0.3, 0.2]])
+KEYS = jax.random.split(jax.random.key(2), 200)
+
+
+def log_normal(x: jax.Array) -> jax.Array:
+    return -0.5 * jnp.sum(x**2)
+
+
+def test_directions_have_the_shape_they_say() -> None:
+    axes = np.asarray(jax.vmap(along_axes(3))(KEYS))
+    assert np.array_equal(np.unique(axes, axis=0), np.eye(3)[::-1])
+    laws = along_unit_vectors(3), along_gaussian(CHOLESKY), along_gaussian(CHOLESKY, unit_length=True)
+    sphere, long, unit = (np.asarray(v) for v in jax.jit(jax.vmap(lambda k: [law(k) for law in laws]))(KEYS))
+    for vectors in (sphere, unit):
+        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-14)
+    np.testing.assert_allclose(long / np.linalg.norm(long, axis=1, keepdims=True), unit, atol=1e-13)
+
+
+def test_with_the_same_numbers_it_does_what_the_plain_kernel_does() -> None:
+    plain, directed = (
+        linear_slice(log_normal, 1.2, 3, 2),
+        directed_slice(log_normal, along_axes(3), 1.2, 3, 2),
+    )
+    state = plain.init(jnp.array([0.2, -1.0, 0.5]))
+    noise = plain.draw(jax.random.key(5))
+    first, second = (jax.tree.leaves(jax.jit(kernel.apply)(noise, state)) for kernel in (plain, directed))
+    for a, b in zip(first, second, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.layer("slice", "L1")
+def test_an_update_moves_along_its_direction_and_stays_on_the_slice() -> None:
+    kernel = directed_slice(log_normal, along_gaussian(CHOLESKY), 0.7, 3, 3)
+    start = kernel.init(jnp.array([0.2, -1.0, 0.5]))
+
+    def one(key: jax.Array):
+        noise = kernel.draw(key)
+        new, info = kernel.apply(noise, start)
+        return noise.direction, new.position - start.position, new.log_density, info
+
+    direction, moved, log_density, info = jax.jit(jax.vmap(one))(KEYS)
+    np.testing.assert_allclose(moved, info.offset[:, None] * direction, atol=1e-13)
+    assert np.all(np.asarray(log_density) > np.asarray(info.log_height))
+    assert np.all((np.asarray(info.lower) <= 0.0) & (np.asarray(info.upper) >= 0.0))
+    assert np.all(np.asarray(info.upper - info.lower) <= 4 * 0.7 + 1e-12)
+    assert np.all(np.asarray(info.n_collapsed) == 0)
+
+
+@pytest.mark.layer("slice", "L15")
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: directed_slice(log_normal, along_axes(1), 1.0, 0), "positive whole number, got 0"),
+        (lambda: directed_slice(log_normal, along_axes(1), 1.0, 1, -1), "must not be negative, got -1"),
+        (lambda: along_gaussian(jnp.zeros((2, 3))), r"square matrix, got shape \(2, 3\)"),
+    ],
+)
+def test_wrong_arguments_are_named(call, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()

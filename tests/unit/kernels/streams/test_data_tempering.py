@@ -1,0 +1,111 @@
+"""Sequential Monte Carlo over growing data, on linear models of which the evidence of every prefix is known."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from auxmc.data.simulated_streams import rows
+from auxmc.kernels.streams.growing_data import (
+    TemperedRun,
+    TemperedSettings,
+    chunk_boundaries,
+    tempered_by_data,
+)
+from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
+
+MODEL = linear_regression(5)
+DATA = rows("linear", 600)
+
+
+def exact(data: np.ndarray, boundaries: tuple[int, ...]) -> np.ndarray:
+    n_features = data.shape[1] - 1
+    return np.array(
+        [
+            extend_evidence(PrefixEvidence.empty(n_features), data[:n], 1.0).log_evidence(1.0)
+            for n in boundaries
+        ]
+    )
+
+
+def run(settings: TemperedSettings, dtype: Any = jnp.float64) -> TemperedRun:
+    found: TemperedRun = jax.jit(tempered_by_data(MODEL, settings))(
+        jax.random.key(1), jnp.asarray(DATA, dtype)
+    )
+    return found
+
+
+@pytest.fixture(scope="module")
+def default_run() -> TemperedRun:
+    return run(TemperedSettings(n_particles=400))
+
+
+def test_the_evidence_of_every_prefix_is_met(default_run: TemperedRun) -> None:
+    record = default_run.record
+    boundaries = chunk_boundaries(600, TemperedSettings())
+    np.testing.assert_array_equal(record.n_rows, boundaries)
+    errors = np.asarray(record.log_evidence) - exact(DATA, boundaries)
+    # Over seeds the last error has a standard deviation of 0.5.
+    assert np.abs(errors).max() < 3.0
+    np.testing.assert_allclose(np.cumsum(record.log_predictive), record.log_evidence, rtol=1e-10)
+    assert float(default_run.log_evidence) == float(record.log_evidence[-1])
+
+
+def test_particles_follow_the_posterior(default_run: TemperedRun) -> None:
+    design = np.column_stack([DATA[:, :5], np.ones(600)])
+    precision = np.eye(6) + design.T @ design
+    mean = np.linalg.solve(precision, design.T @ DATA[:, 5])
+    standard = (np.asarray(default_run.particles) - mean) @ np.linalg.cholesky(precision)
+    # 400 draws, moved three times since they were last drawn from one another.
+    assert np.abs(standard.mean(axis=0)).max() < 0.4
+    assert 0.6 < standard.var(axis=0).min() < standard.var(axis=0).max() < 1.5
+
+
+def test_work_and_acceptance_are_recorded(default_run: TemperedRun) -> None:
+    record, settings = default_run.record, TemperedSettings()
+    sizes = np.diff(np.concatenate([[0], record.n_rows]))
+    np.testing.assert_array_equal(record.n_likelihood_rows, 400 * sizes)
+    per_row = 400 * (1 + settings.n_moves * settings.n_leapfrog)
+    np.testing.assert_array_equal(record.n_gradient_rows, per_row * np.asarray(record.n_rows))
+    assert (np.asarray(record.acceptance) > 0.7).all()
+    assert (np.asarray(record.n_resampled)[np.asarray(record.weight_size) < 399.0] == 0).all()
+    assert 0 < int(record.n_resampled.sum()) < len(sizes)
+    assert int(record.n_not_finite.max()) == 0
+
+
+def test_particles_may_rest_while_their_weights_are_even(default_run: TemperedRun) -> None:
+    settings = TemperedSettings(n_particles=400, move_always=False, largest_chunk=1000)
+    record = run(settings, jnp.float32).record
+    moved = np.asarray(record.n_moves) > 0
+    np.testing.assert_array_equal(moved, np.asarray(record.n_resampled) == 1)
+    assert moved.sum() < len(moved)
+    assert int(record.n_gradient_rows.sum()) < int(default_run.record.n_gradient_rows.sum())
+    assert (np.asarray(record.n_gradient_rows)[~moved] == 0).all()
+    assert abs(float(record.log_evidence[-1]) - exact(DATA, (600,))[0]) < 3.0
+
+
+def test_chunks_cover_all_rows_once() -> None:
+    for n_rows in (1, 7, 500, 12_345):
+        for settings in (TemperedSettings(), TemperedSettings(first_chunk=500), TemperedSettings(growth=0.0)):
+            boundaries = np.array(chunk_boundaries(n_rows, settings))
+            sizes = np.diff(np.concatenate([[0], boundaries]))
+            assert boundaries[-1] == n_rows
+            assert (sizes >= 1).all()
+            assert sizes.max() <= 500
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_particles": 1}, "n_particles must be at least 2, got 1"),
+        ({"first_chunk": 0}, "first_chunk must be at least 1, got 0"),
+        ({"growth": -0.1}, "growth must not be negative, got -0.1"),
+        ({"n_leapfrog": 0}, "n_leapfrog must be at least 1, got 0"),
+        ({"resampling": "rarely"}, "resampling must be one of none, always"),
+    ],
+)
+def test_settings_outside_their_range_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        tempered_by_data(MODEL, TemperedSettings(**changes))

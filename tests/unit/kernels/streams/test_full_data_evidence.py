@@ -1,0 +1,133 @@
+"""Annealed importance sampling over all rows, on linear models of which the evidence is known."""
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from auxmc.data.simulated_streams import rows
+from auxmc.kernels.streams.full_data_evidence import AnnealedRun, AnnealedSettings, annealed_evidence
+from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
+from auxmc.models.row_model import row_model
+from tests.unit.kernels.linear_moves import exact_linear_moves
+
+MODEL = linear_regression(5)
+DATA = rows("linear", 1000)
+EXACT = extend_evidence(PrefixEvidence.empty(5), DATA, 1.0).log_evidence(1.0)
+
+SMALL = linear_regression(1)
+FEW = np.random.default_rng(5).normal(size=(20, 2)) + np.array([0.0, 0.5])
+
+
+def run(settings: AnnealedSettings, dtype: Any = jnp.float64, seed: int = 1) -> AnnealedRun:
+    found: AnnealedRun = jax.jit(annealed_evidence(MODEL, settings))(
+        jax.random.key(seed), jnp.asarray(DATA, dtype)
+    )
+    return found
+
+
+@pytest.fixture(scope="module")
+def default_run() -> AnnealedRun:
+    return run(AnnealedSettings())
+
+
+def test_published_settings_come_near_the_exact_evidence(default_run: AnnealedRun) -> None:
+    # Ten particles that move slowly: some tens of nats low.
+    assert -80.0 < float(default_run.log_evidence) - EXACT < 5.0
+    assert default_run.particles.dtype == default_run.log_weights.dtype == jnp.float64
+    assert int(default_run.n_unfinished) == int(default_run.n_not_finite) == 0
+
+
+def test_the_path_keeps_the_effective_size_and_ends_at_one(default_run: AnnealedRun) -> None:
+    n = int(default_run.n_annealing_steps)
+    powers, sizes = np.asarray(default_run.powers), np.asarray(default_run.sizes)
+    assert (np.diff(powers[:n]) > 0.0).all()
+    assert powers[n - 2] < 1.0
+    assert (powers[n - 1 :] == 1.0).all()
+    np.testing.assert_allclose(sizes[: n - 1], 5.0, rtol=1e-6)
+    assert sizes[n - 1] >= 5.0 - 1e-6
+    total = jax.nn.logsumexp(default_run.log_weights) - math.log(10)
+    assert float(default_run.log_evidence) == float(total)
+
+
+def test_work_is_counted(default_run: AnnealedRun) -> None:
+    n = int(default_run.n_annealing_steps)
+    assert int(default_run.n_likelihood_rows) == n * 10 * 1000
+    assert int(default_run.n_gradient_rows) == n * 20 * 10 * 1000
+
+
+def test_single_precision_rows_and_other_blocks_give_the_same(default_run: AnnealedRun) -> None:
+    single = run(AnnealedSettings(block_rows=64), jnp.float32)
+    assert float(single.log_evidence) == pytest.approx(float(default_run.log_evidence), abs=0.01)
+
+
+def test_hamiltonian_moves_and_many_particles_meet_the_evidence() -> None:
+    settings = AnnealedSettings(
+        n_particles=100, target_size=90.0, kernel="hamiltonian", n_moves=5, n_leapfrog=4
+    )
+    found = run(settings)
+    # Errors of this setting over seeds have a standard deviation below 0.5.
+    assert abs(float(found.log_evidence) - EXACT) < 3.0
+    n = int(found.n_annealing_steps)
+    assert int(found.n_gradient_rows) == n * 100 * (5 * 4 + 1) * 1000
+    assert 0.5 < float(found.acceptance) < 1.0
+
+
+def test_first_increments_of_a_ten_millionth_lead_to_the_end() -> None:
+    noise = 1e-3
+    data = FEW * np.array([1.0, noise])
+    exact = extend_evidence(PrefixEvidence.empty(1), data, noise).log_evidence(noise)
+    settings = AnnealedSettings(n_particles=100, target_size=99.0)
+    annealed = annealed_evidence(linear_regression(1, noise), settings, exact_linear_moves(noise))
+    found = jax.jit(annealed)(jax.random.key(3), jnp.asarray(data))
+    assert float(found.powers[0]) < 1e-7
+    assert int(found.n_unfinished) == 0
+    # Each of some 150 steps has weights with a variance near 0.01, the mean of 100 particles a deviation near 0.15.
+    assert abs(float(found.log_evidence) - exact) < 1.5
+
+
+def test_particles_without_a_likelihood_weigh_nothing_and_all_of_them_end_the_run() -> None:
+    def half(parameters: Array, rows: Array) -> Array:
+        return jnp.where(parameters[0] > 0.0, jnp.nan, 0.0) * jnp.ones(rows.shape[0])
+
+    def none(parameters: Array, rows: Array) -> Array:
+        return jnp.full(rows.shape[0], -jnp.inf) * (1.0 + 0.0 * parameters[0])
+
+    def of(log_likelihood: Any) -> AnnealedRun:
+        model = row_model(1, 1, log_likelihood, SMALL.log_prior, lambda key: jax.random.normal(key, (1,)))
+        settings = AnnealedSettings(target_size=1.0, n_moves=1)
+        found: AnnealedRun = annealed_evidence(model, settings, lambda key, particles, target: particles)(
+            jax.random.key(3), jnp.zeros((5, 1))
+        )
+        return found
+
+    found = of(half)
+    n_lost = int(jnp.sum(found.particles[:, 0] > 0.0))
+    assert 0 < n_lost < 10
+    assert float(found.log_evidence) == pytest.approx(math.log((10 - n_lost) / 10.0))
+    found = of(none)
+    assert float(found.log_evidence) == -math.inf
+    assert int(found.n_unfinished) == 1
+    assert int(found.n_annealing_steps) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_particles": 1}, "n_particles must be at least 2, got 1"),
+        ({"n_moves": 0}, "n_moves must be at least 1, got 0"),
+        ({"kernel": "gibbs"}, "kernel must be one of stochastic_gradient, hamiltonian, got 'gibbs'"),
+        ({"target_size": 10.0}, "target_size must be below n_particles=10, got 10.0"),
+        ({"friction": 1.5}, r"friction in \(0, 1\]"),
+        ({"powers": (0.5, 0.5, 1.0)}, "powers must be positive and increase to 1"),
+        ({"powers": (0.5,)}, "powers must be positive and increase to 1"),
+        ({"powers": ()}, "powers must be positive and increase to 1"),
+    ],
+)
+def test_settings_outside_their_range_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        annealed_evidence(MODEL, AnnealedSettings(**changes))

@@ -1,0 +1,201 @@
+"""Sequential importance resampling: structure, identities, failures."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from auxmc.kernels.streams.particle_filter import (
+    SequentialRun,
+    ancestral_lines,
+    bootstrap_particle_filter,
+    sequential_importance_resampling,
+)
+from auxmc.models.gaussian.linear_gaussian_states import SINE_OBSERVATIONS, TWENTY_STEPS
+from auxmc.numerics.random import standard_normal
+from auxmc.sampling.resampling import SCHEMES
+
+pytestmark = [
+    pytest.mark.layer("sequential_monte_carlo", "L1"),
+    pytest.mark.layer("sequential_monte_carlo", "L15"),
+]
+
+N_STEPS, N_PARTICLES = 4, 6
+
+
+def toward_one(step: Array, particles: Array) -> Array:
+    return -0.5 * jnp.square(particles - 1.0) * (1.0 + step.astype(jnp.float64))
+
+
+@cache
+def program(
+    log_weight: Callable[[Array, Array], Array], n_particles: int, scheme: str
+) -> Callable[[Array, Array], SequentialRun]:
+    """A population that wanders, as a function of the key and the threshold."""
+
+    def one(key: Array, threshold: Array) -> SequentialRun:
+        return sequential_importance_resampling(
+            lambda key, n: standard_normal(key, (n,)),
+            log_weight,
+            lambda key, step, particles: particles + 0.3 * standard_normal(key, particles.shape),
+            n_steps=N_STEPS,
+            n_particles=n_particles,
+            resampling=SCHEMES[scheme],
+            threshold=threshold,
+        )(key)
+
+    return jax.jit(one)
+
+
+def run(
+    log_weight: Callable[[Array, Array], Array] = toward_one,
+    n_particles: int = N_PARTICLES,
+    seed: int = 0,
+    scheme: str = "systematic",
+    threshold: float = 1.0,
+) -> SequentialRun:
+    return program(log_weight, n_particles, scheme)(jax.random.key(seed), jnp.asarray(threshold))
+
+
+@pytest.mark.parametrize("scheme", sorted(SCHEMES))
+@pytest.mark.parametrize("threshold", [0.0, 0.7, 1.0])
+def test_record_is_consistent(scheme: str, threshold: float) -> None:
+    found = run(scheme=scheme, threshold=threshold)
+    weights = np.asarray(found.log_weights)
+    assert found.ancestors.dtype == jnp.int32
+    assert np.all((found.ancestors >= 0) & (found.ancestors < N_PARTICLES))
+    shares = np.exp(weights - weights.max(axis=1, keepdims=True))
+    sizes = shares.sum(axis=1) ** 2 / np.square(shares).sum(axis=1) / N_PARTICLES
+    np.testing.assert_allclose(found.effective_share, sizes, rtol=1e-12)
+    assert np.all((sizes >= 1.0 / N_PARTICLES - 1e-12) & (sizes <= 1.0 + 1e-12))
+    wanted = {0.0: np.zeros(N_STEPS, bool), 0.7: sizes < 0.7, 1.0: np.ones(N_STEPS, bool)}[threshold]
+    np.testing.assert_array_equal(found.resampled, wanted)
+    np.testing.assert_array_equal(
+        np.asarray(found.ancestors)[~wanted], np.tile(np.arange(N_PARTICLES), ((~wanted).sum(), 1))
+    )
+    increments = np.diff(np.asarray(found.log_evidence), prepend=0.0)
+    np.testing.assert_allclose(increments, np.log(np.exp(weights).mean(axis=1)), rtol=1e-11)
+    assert np.exp(np.asarray(found.last_log_weights)).mean() == pytest.approx(1.0)
+
+
+def test_without_resampling_the_evidence_is_the_mean_of_the_products() -> None:
+    found = run(threshold=0.0)
+    particles = np.asarray(found.particles)
+    logs = -0.5 * np.square(particles - 1.0) * (1.0 + np.arange(N_STEPS))[:, None]
+    exact = np.log(np.exp(np.cumsum(logs, axis=0)).mean(axis=1))
+    np.testing.assert_allclose(found.log_evidence, exact, rtol=1e-12)
+
+
+def test_particles_descend_from_their_ancestors() -> None:
+    frozen = sequential_importance_resampling(
+        lambda key, n: standard_normal(key, (n, 2)),
+        lambda step, particles: particles[:, 0],
+        lambda key, step, particles: particles,
+        n_steps=N_STEPS,
+        n_particles=N_PARTICLES,
+    )
+    found = jax.jit(frozen)(jax.random.key(3))
+    for step in range(N_STEPS - 1):
+        np.testing.assert_array_equal(found.particles[step + 1], found.particles[step][found.ancestors[step]])
+    lines = np.asarray(ancestral_lines(found.ancestors))
+    np.testing.assert_array_equal(lines[-1], np.arange(N_PARTICLES))
+    for step in range(N_STEPS):
+        np.testing.assert_array_equal(found.particles[step][lines[step]], found.particles[-1])
+    distinct = [len(set(line)) for line in lines]
+    assert distinct == sorted(distinct)
+
+
+def shifted_at_one(step: Array, particles: Array) -> Array:
+    return toward_one(step, particles) - jnp.where(step == 1, 1e5, 0.0)
+
+
+@pytest.mark.parametrize("threshold", [0.0, 1.0])
+def test_a_constant_of_a_step_is_added_to_the_evidence(threshold: float) -> None:
+    plain, moved = run(threshold=threshold), run(shifted_at_one, threshold=threshold)
+    np.testing.assert_allclose(moved.log_evidence[0], plain.log_evidence[0], rtol=1e-13)
+    np.testing.assert_allclose(moved.log_evidence[1:] + 1e5, plain.log_evidence[1:], atol=1e-9)
+    np.testing.assert_array_equal(moved.ancestors, plain.ancestors)
+
+
+@pytest.mark.parametrize("threshold", [0.0, 1.0])
+def test_numbers_spare_work_and_change_nothing(threshold: float) -> None:
+    """A threshold that is a number, not traced, takes other branches of the program."""
+    static = sequential_importance_resampling(
+        lambda key, n: standard_normal(key, (n,)),
+        toward_one,
+        lambda key, step, particles: particles + 0.3 * standard_normal(key, particles.shape),
+        n_steps=N_STEPS,
+        n_particles=N_PARTICLES,
+        threshold=threshold,
+    )
+    found = jax.jit(static)(jax.random.key(0))
+    np.testing.assert_allclose(found.log_evidence, run(threshold=threshold).log_evidence, rtol=1e-13)
+
+
+def test_weights_that_are_no_numbers_count_as_none_and_are_counted() -> None:
+    def with_holes(step: Array, particles: Array) -> Array:
+        wrong = jnp.where(step == 1, jnp.nan, jnp.inf)
+        return jnp.where(jnp.arange(N_PARTICLES) == 2, wrong, 0.0)
+
+    found = run(with_holes)
+    assert found.n_not_finite.tolist() == [1] * N_STEPS
+    assert not np.any(np.asarray(found.ancestors) == 2)
+    np.testing.assert_allclose(np.diff(found.log_evidence, prepend=0.0), np.log(5.0 / 6.0), rtol=1e-12)
+
+
+def nothing_at_one(step: Array, particles: Array) -> Array:
+    return jnp.where(step == 1, -jnp.inf, 0.0) * jnp.ones_like(particles)
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.5, 1.0])
+def test_an_evidence_of_zero_stays_zero(threshold: float) -> None:
+    found = run(nothing_at_one, threshold=threshold)
+    assert found.log_evidence[0] == 0.0
+    assert np.all(np.isneginf(np.asarray(found.log_evidence[1:])))
+    assert np.all(np.isfinite(np.asarray(found.last)))
+
+
+def test_same_key_same_run_and_one_particle_is_never_resampled() -> None:
+    np.testing.assert_array_equal(run(seed=5).log_evidence, run(seed=5).log_evidence)
+    assert not np.array_equal(run(seed=5).log_evidence, run(seed=6).log_evidence)
+    alone = run(n_particles=1)
+    assert not np.any(np.asarray(alone.resampled))
+
+
+def test_runs_side_by_side_are_those_one_by_one() -> None:
+    one = bootstrap_particle_filter(
+        TWENTY_STEPS.draw_initial,
+        TWENTY_STEPS.draw_next,
+        TWENTY_STEPS.log_emission,
+        jnp.asarray(SINE_OBSERVATIONS[:3]),
+        5,
+        threshold=0.6,
+    )
+    keys = jax.random.split(jax.random.key(1), 3)
+    together = jax.jit(jax.vmap(one))(keys)
+    alone = jax.jit(one)
+    for row, key in enumerate(keys):
+        np.testing.assert_allclose(together.log_evidence[row], alone(key).log_evidence, rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_particles": 0}, "n_particles must be a positive whole number, got 0"),
+        ({"n_steps": 0}, "n_steps must be a positive whole number, got 0"),
+        ({"n_steps": True}, "n_steps must be a positive whole number, got True"),
+        ({"threshold": 1.5}, r"threshold must be from 0 to 1, got 1\.5"),
+        ({"threshold": float("nan")}, "threshold must be from 0 to 1, got nan"),
+    ],
+)
+def test_settings_outside_their_range_are_refused(options: dict[str, Any], message: str) -> None:
+    numbers = {"n_steps": 2, "n_particles": 2, **options}
+    with pytest.raises(ValueError, match=message):
+        sequential_importance_resampling(
+            lambda key, n: jnp.zeros(n), toward_one, lambda key, step, x: x, **numbers
+        )

@@ -1,0 +1,113 @@
+"""The running Gaussian's evidence: exact where the posterior is Gaussian, near the truth where it is not."""
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from auxmc.data.simulated_streams import rows
+from auxmc.driver.streams import ChunkSizes, run_stream
+from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
+from auxmc.models.regression.linear_regression import (
+    PrefixEvidence,
+    extend_evidence,
+    linear_regression,
+    tempered_posterior,
+)
+from auxmc.models.row_model import RowModel, row_model
+
+LINEAR = linear_regression(5)
+DATA = rows("linear", 6000)
+SETTINGS = RunningLaplaceSettings(n_particles=100, first_fit=200)
+
+
+def exact(n_rows: int) -> float:
+    return extend_evidence(PrefixEvidence.empty(5), DATA[:n_rows], 1.0).log_evidence(1.0)
+
+
+def after(model: RowModel, settings: RunningLaplaceSettings, data: np.ndarray, seed: int = 0) -> Any:
+    return run_stream(
+        running_laplace(model, settings),
+        lambda skip: iter([data[skip:]]),
+        jax.random.key(seed),
+        model.n_columns,
+        chunk_sizes=ChunkSizes((50, 50, 100), 200),
+        capacity=2000,
+    )
+
+
+@pytest.fixture(scope="module")
+def linear_run() -> Any:
+    return after(LINEAR, SETTINGS, DATA)
+
+
+def test_a_gaussian_posterior_is_followed_exactly(linear_run: Any) -> None:
+    """Once the Gaussian is there the predictive probabilities are exact: the error stays what it was."""
+    record = linear_run.record
+    errors = [record["log_evidence"][i] - exact(int(n)) for i, n in enumerate(record["n_rows"])]
+    later = record["n_rows"] > 400
+    assert np.ptp(np.asarray(errors)[later]) < 5e-3
+    np.testing.assert_allclose(record["weight_size"][later], 100.0, rtol=1e-3)
+    assert record["n_unfinished"].sum() == 0
+
+
+def test_the_error_of_the_first_rows_is_that_of_sequential_monte_carlo(linear_run: Any) -> None:
+    # 100 particles and about 15 steps that halve their effective size: a standard deviation near 0.4 nats.
+    assert abs(linear_run.record["log_evidence"][-1] - exact(6000)) < 2.5
+
+
+def test_the_gaussian_is_the_exact_posterior(linear_run: Any) -> None:
+    state = linear_run.state
+    mean, covariance = tempered_posterior(DATA, np.ones(len(DATA)))
+    assert bool(state.gaussian)
+    np.testing.assert_allclose(state.mean, mean, atol=1e-4 * math.sqrt(covariance[0, 0]) * 10)
+    np.testing.assert_allclose(jnp.linalg.inv(state.precision), covariance, rtol=1e-3, atol=1e-9)
+
+
+def poisson() -> RowModel:
+    """Counts with log rate theta ~ N(0, 1): one parameter, a skewed posterior, evidence by quadrature."""
+
+    def log_likelihood(parameters: Array, data: Array) -> Array:
+        return (
+            data[:, 0] * parameters[0] - jnp.exp(parameters[0]) - jax.scipy.special.gammaln(data[:, 0] + 1.0)
+        )
+
+    return row_model(
+        1,
+        1,
+        log_likelihood,
+        lambda p: -0.5 * jnp.sum(p**2) - 0.5 * math.log(2.0 * math.pi),
+        lambda key: jax.random.normal(key, (1,), dtype=jnp.float64),
+    )
+
+
+def test_a_skewed_posterior_is_followed_to_a_fraction_of_a_nat() -> None:
+    data = np.random.default_rng(3).poisson(0.05, (4000, 1)).astype(float)
+    # A Gaussian from the first hundred rows on: five counts, where the posterior is far from one.
+    settings = RunningLaplaceSettings(n_particles=400, first_fit=100, exact_rows=100)
+    record = after(poisson(), settings, data).record
+    grid = np.linspace(-8.0, 2.0, 20_001)
+    total, n = data.sum(), len(data)
+    constant = sum(math.lgamma(y + 1.0) for y in data[:, 0])
+    terms = total * grid - n * np.exp(grid) - 0.5 * grid**2 - 0.5 * math.log(2 * math.pi) - constant
+    truth = terms.max() + math.log(np.exp(terms - terms.max()).sum() * (grid[1] - grid[0]))
+    assert abs(record["log_evidence"][-1] - truth) < 0.6
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_particles": 5}, "n_particles must be even and at least 4, got 5"),
+        ({"n_particles": 2}, "n_particles must be even and at least 4, got 2"),
+        ({"n_moves": 0}, "n_moves must be at least 1, got 0"),
+        ({"exact_rows": 0}, "exact_rows must be at least 1, got 0"),
+        ({"least_fit": 1.0}, r"least_fit must be in \[0, 1\), got 1.0"),
+    ],
+)
+def test_settings_outside_their_range_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        running_laplace(LINEAR, RunningLaplaceSettings(**changes))

@@ -1,0 +1,84 @@
+"""Stochastic-gradient dynamics as a kernel."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.streams.stochastic_gradient import sghmc_step, sgld_step
+from auxmc.kernels.streams.stochastic_gradient_chain import ChainNoise, ChainState, stochastic_gradient_chain
+
+CURVATURES = jnp.array([1.0, 4.0])
+
+
+def chain(friction: float, step: float = 0.1, correction: float = 0.0) -> Kernel:
+    """On a quadratic, with a noise that is added to the gradient."""
+    return stochastic_gradient_chain(
+        lambda x, noise: CURVATURES * x + noise,
+        lambda key: 3.0 * jax.random.normal(key, (2,)),
+        step,
+        friction,
+        2,
+        correction,
+    )
+
+
+def start() -> ChainState:
+    return ChainState(jnp.array([1.0, -2.0]), jnp.array([0.3, 0.1]))
+
+
+def test_a_step_is_that_of_the_dynamics_with_the_drawn_numbers() -> None:
+    kernel = chain(0.2, correction=0.7)
+    noise = kernel.draw(jax.random.key(1))
+    state, info = kernel.apply(noise, start())
+    slope = CURVATURES * start().position + noise.gradient
+    expected = sghmc_step(*start(), slope, noise.normal, 0.1, 0.2, 0.7)
+    np.testing.assert_array_equal(state.position, expected[0])
+    np.testing.assert_array_equal(state.velocity, expected[1])
+    assert int(info.n_not_finite) == 0
+    assert not np.any(np.asarray(noise.normal) == np.asarray(noise.gradient) / 3.0)
+
+
+def test_with_friction_one_the_velocity_is_forgotten() -> None:
+    kernel = chain(1.0)
+    noise = kernel.draw(jax.random.key(1))
+    state, _ = kernel.apply(noise, start())
+    slope = CURVATURES * start().position + noise.gradient
+    langevin = sgld_step(start().position, slope, noise.normal, 0.1)
+    np.testing.assert_allclose(state.position, langevin, rtol=1e-14)
+
+
+def test_without_friction_and_noise_the_dynamics_keep_their_energy() -> None:
+    kernel = chain(0.0)
+    quiet = ChainNoise(jnp.ones(2), jnp.zeros(2))
+
+    def one(state: ChainState, _: None) -> tuple[ChainState, Array]:
+        state, _info = kernel.apply(quiet, state)
+        # The quadratic form that steps of this order keep, exactly.
+        force = 0.1 * CURVATURES * state.position
+        kept = jnp.square(state.velocity) + force * state.position - force * state.velocity
+        return state, jnp.sum(kept)
+
+    _, kept = jax.jit(lambda s: jax.lax.scan(one, s, None, length=2000))(start())
+    np.testing.assert_allclose(kept, kept[0], rtol=1e-11)
+
+
+def test_chains_that_leave_the_finite_numbers_are_counted() -> None:
+    kernel = chain(0.2, step=4.0)
+
+    def one(state: ChainState, key: Array) -> tuple[ChainState, Array]:
+        state, info = kernel.step(key, state)
+        return state, info.n_not_finite
+
+    keys = jax.random.split(jax.random.key(2), 2000)
+    _, lost = jax.jit(lambda s: jax.lax.scan(one, s, keys))(start())
+    # Sixteen is past the bound of stability, 2 (2 - alpha), so that the numbers grow until they overflow.
+    assert int(lost[0]) == 0
+    assert int(lost[-1]) == 1
+
+
+def test_a_length_of_zero_is_refused() -> None:
+    with pytest.raises(ValueError, match="dim must be a positive whole number, got 0"):
+        stochastic_gradient_chain(lambda x, noise: x, lambda key: 0.0, 0.1, 0.2, 0)

@@ -1,0 +1,164 @@
+"""Simulated tempering: laws of the index, first passage, probabilities of the ends, wrong arguments (CT-T19 to T21)."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from auxmc.kernels.tempering.simulated_tempering import (
+    draw_categorical_index,
+    draw_geometric_index,
+    draw_index_of,
+    propose_neighbour,
+    simulated_tempering,
+)
+from auxmc.models.bridge import bridge, gaussian_base
+from auxmc.numerics.schedules import linear_schedule, sigmoidal_schedule
+
+BRIDGE = bridge(lambda x: 2.0 * jnp.sum((x - 0.5) ** 2), gaussian_base(jnp.zeros(2), jnp.ones(2)), 0.3)
+
+
+def _probabilities(logits: np.ndarray) -> np.ndarray:
+    weights = np.exp(logits - logits.max())
+    return weights / weights.sum()
+
+
+def _measured(draw, n_options: int, n: int = 20_000) -> np.ndarray:
+    """Probability of each index over a fine grid of uniform numbers: exact to 1/n each."""
+    uniforms = (jnp.arange(n, dtype=float) + 0.5) / n
+    return np.bincount(np.asarray(jax.jit(jax.vmap(draw))(uniforms)), minlength=n_options) / n
+
+
+@pytest.mark.parametrize("n_options", [2, 3, 7, 50, 1001])
+@pytest.mark.parametrize("spread", [0.0, 1.0, 300.0])
+def test_categorical_draws_have_the_probabilities_of_the_logits(n_options: int, spread: float) -> None:
+    logits = spread * np.random.default_rng(n_options).normal(size=n_options) - 1e4
+    law = _probabilities(logits)
+    from_logits = _measured(lambda u: draw_categorical_index(u, jnp.asarray(logits)), n_options)
+    from_law = _measured(lambda u: draw_index_of(u, jnp.asarray(1e-5 * law)), n_options)
+    for found in (from_logits, from_law):
+        np.testing.assert_allclose(found, law, atol=1.01 / 20_000)
+
+
+@pytest.mark.parametrize("delta", [-400.0, -3.0, -1e-9, 0.0, 1e-320, 1e-9, 3.0, 400.0])
+@pytest.mark.parametrize("slope", [0.0, 1.5])
+def test_geometric_draws_have_the_probabilities_of_a_linear_ladder(delta: float, slope: float) -> None:
+    k = np.arange(13)
+    logits = -(k / 12) * (delta - slope)
+    found = _measured(lambda u: draw_geometric_index(u, jnp.asarray(delta), 12, slope), 13)
+    np.testing.assert_allclose(found, _probabilities(logits), atol=1.01 / 20_000)
+    ratio = np.exp((slope - delta) / 12)
+    if ratio != 1.0 and abs(delta) < 100.0:
+        assert np.exp(logits).sum() == pytest.approx((1 - ratio**13) / (1 - ratio), rel=1e-6)
+
+
+@pytest.mark.parametrize("uniform", [0.0, np.nextafter(1.0, 0.0)])
+def test_extreme_uniforms_stay_on_the_ladder(uniform: float) -> None:
+    for delta in (-1e6, -1.0, 0.0, 1.0, 1e6):
+        logits = -jnp.asarray(sigmoidal_schedule(10)) * delta
+        for index in (
+            draw_categorical_index(jnp.asarray(uniform), logits),
+            draw_geometric_index(jnp.asarray(uniform), jnp.asarray(delta), 10),
+        ):
+            assert 0 <= int(index) <= 10
+
+
+def _walk_matrix(logits: np.ndarray, n: int = 400) -> np.ndarray:
+    """Transition probabilities of the random walk, from a fine grid of both uniform numbers."""
+    grid = (jnp.arange(n, dtype=float) + 0.5) / n
+    sides = jnp.array([0.25, 0.75])
+    uniforms = jnp.stack(jnp.meshgrid(sides, grid, indexing="ij"), axis=-1).reshape(-1, 2)
+    step = jax.jit(jax.vmap(lambda u, k: propose_neighbour(u, jnp.asarray(logits), k), in_axes=(0, None)))
+    rows = [
+        np.bincount(np.asarray(step(uniforms, jnp.asarray(k, jnp.int32))), minlength=len(logits))
+        for k in range(len(logits))
+    ]
+    return np.array(rows) / (2 * n)
+
+
+@pytest.mark.parametrize("n_options", [2, 3, 6])
+def test_the_random_walk_is_reversible(n_options: int) -> None:
+    logits = np.random.default_rng(n_options).normal(size=n_options)
+    matrix, law = _walk_matrix(logits), _probabilities(logits)
+    flows = law[:, None] * matrix
+    np.testing.assert_allclose(flows, flows.T, atol=0.5 / 400)
+    np.testing.assert_allclose(law @ matrix, law, atol=1.0 / 400)
+    assert np.all(matrix[np.abs(np.subtract.outer(range(n_options), range(n_options))) > 1] == 0.0)
+
+
+def test_a_random_walk_crosses_a_flat_ladder_in_a_number_of_updates_that_grows_as_its_square() -> None:
+    """Mean first passage from one end to the other by linear algebra; independent draws need K + 1 on average."""
+    sizes, passages = [10, 20, 40, 80], []
+    for size in sizes:
+        matrix = _walk_matrix(np.zeros(size + 1), 40)
+        inner = np.eye(size) - matrix[:size, :size]
+        passages.append(float(np.linalg.solve(inner, np.ones(size))[0]))
+    exponent = np.polyfit(np.log(sizes), np.log(passages), 1)[0]
+    assert exponent == pytest.approx(2.0, abs=0.2)
+    assert passages[-1] > 40 * (sizes[-1] + 1)
+
+
+@pytest.mark.parametrize("index_update", ["independent", "random_walk"])
+def test_states_carry_probabilities_of_both_ends(index_update: str) -> None:
+    ladder = sigmoidal_schedule(20)
+    weights = np.linspace(0.0, -2.0, 21)
+    kernel = simulated_tempering(BRIDGE, ladder, 0.4, 3, index_update=index_update, log_weights=weights)
+    state = kernel.init(jax.random.key(0), jnp.zeros(2))
+    step = jax.jit(kernel.step)
+    indices = set()
+    for i in range(30):
+        state, info = step(jax.random.fold_in(jax.random.key(1), i), state)
+        target, base = BRIDGE.energies(state.position)
+        law = _probabilities(weights - ladder * float(target - base))
+        assert np.exp(float(state.log_base_weight)) == pytest.approx(law[0], rel=1e-10)
+        assert np.exp(float(state.log_target_weight)) == pytest.approx(law[-1], rel=1e-10)
+        assert int(info.n_gradients) == 3
+        indices.add(int(state.index))
+    assert len(indices) > 3
+
+
+def test_integrating_the_index_out_beats_counting_and_needs_no_visit() -> None:
+    """Variance of p(K | x) and of the indicator of K, from the exact marginal on a grid."""
+    x = np.linspace(-12.0, 12.0, 4001)[:, None]
+    wide = bridge(lambda x: 2.0 * jnp.sum((x - 0.5) ** 2), gaussian_base(jnp.zeros(1), jnp.ones(1)))
+    target, base = map(np.asarray, jax.vmap(wide.energies)(jnp.asarray(x)))
+    logits = -np.outer(target - base, sigmoidal_schedule(20))
+    joint = np.exp(-base[:, None] + logits)
+    joint /= joint.sum()
+    given = joint[:, -1] / joint.sum(axis=1)
+    mean = joint[:, -1].sum()
+    integrated = np.sum(joint.sum(axis=1) * (given - mean) ** 2)
+    assert integrated < 0.5 * mean * (1.0 - mean)
+    kernel = simulated_tempering(wide, sigmoidal_schedule(20), 0.1, 1)
+    state = kernel.init(jax.random.key(0), jnp.zeros(1), 10)
+    assert np.isfinite(float(state.log_target_weight))
+    assert np.isfinite(float(state.log_base_weight))
+
+
+def test_many_chains_do_what_single_chains_do() -> None:
+    kernel = simulated_tempering(BRIDGE, linear_schedule(5), 0.4, 2)
+    keys = jax.random.split(jax.random.key(3), 3)
+    states = jax.vmap(lambda key: kernel.init(key, jnp.ones(2), 2))(keys)
+    together = jax.jit(jax.vmap(kernel.step))(keys, states)
+    for i in range(3):
+        alone = kernel.step(keys[i], jax.tree.map(lambda leaf, i=i: leaf[i], states))
+        jax.tree.map(lambda a, b, i=i: np.testing.assert_allclose(a[i], b, rtol=1e-11), together, alone)
+
+
+@pytest.mark.parametrize(
+    ("ladder", "options", "message"),
+    [
+        (np.array([0.0]), {}, "vectors of one length, at least 2"),
+        (np.zeros((2, 2)), {}, "vectors of one length, at least 2"),
+        (np.array([0.0, 1.0]), {"log_weights": np.zeros(3)}, r"got shapes \[2\] and \[3\]"),
+        (
+            np.array([0.0, 1.0]),
+            {"index_update": "gibbs"},
+            "must be one of independent, random_walk, got 'gibbs'",
+        ),
+    ],
+)
+def test_wrong_arguments_are_refused(ladder: Array, options, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        simulated_tempering(BRIDGE, ladder, 0.1, 1, **options)

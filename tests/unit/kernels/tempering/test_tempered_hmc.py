@@ -1,0 +1,297 @@
+"""Tempered Hamiltonian Monte Carlo: geometry of the integrators, momenta, failures, and what a state carries."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.tempering.tempered_hmc import (
+    INTEGRATORS,
+    continuously_tempered_hmc,
+    gibbs_continuous_tempering,
+    tempered_hmc,
+)
+from auxmc.models.bridge import bridge, gaussian_base
+from auxmc.numerics.truncated_exponential import log_base_weight, log_target_weight
+
+DIM = 2
+
+
+def target(x: Array) -> Array:
+    return jnp.sum(0.25 * x**4 - 0.5 * x**2) + 0.3 * x[0] * x[1]
+
+
+BRIDGE = bridge(target, gaussian_base(jnp.array([0.2, -0.1]), jnp.array([[1.2, 0.0], [0.4, 0.9]])), 0.7)
+START, MOMENTUM = jnp.array([0.7, -1.1]), jnp.array([0.9, 0.4])
+ALWAYS = jnp.asarray(-jnp.inf)
+
+
+def _extended(step_size: float, n_steps: int, integrator: str, mass: float = 2.0) -> Callable[[Array], Array]:
+    """Maps (x, u, p, v) to the end of a trajectory of the extended dynamics that is accepted whatever it does."""
+    kernel = continuously_tempered_hmc(BRIDGE, step_size, n_steps, mass, integrator=integrator)
+
+    def flow(phase: Array) -> Array:
+        start = kernel.init(jax.random.key(0), phase[:DIM], phase[DIM])
+        noise = kernel.draw(jax.random.key(0))._replace(
+            normal=phase[DIM + 1 : -1], control_normal=phase[-1] / mass**0.5, log_uniform=ALWAYS
+        )
+        end, _ = kernel.apply(noise, start)
+        return jnp.concatenate(
+            [end.position, end.control[None], end.move.momentum, end.control_momentum[None]]
+        )
+
+    return flow
+
+
+def _fixed(step_size: float, n_steps: int, integrator: str) -> Callable[[Array], Array]:
+    """Maps (x, p) to the end of a trajectory at inverse temperature 0.6."""
+    move = tempered_hmc(BRIDGE, step_size, n_steps, integrator=integrator)
+
+    def flow(phase: Array) -> Array:
+        start = move.init(jax.random.key(0), phase[:DIM])
+        noise = move.draw(jax.random.key(0))._replace(normal=phase[DIM:], log_uniform=ALWAYS)
+        end, _ = move.apply(noise, start, jnp.asarray(0.6))
+        return jnp.concatenate([end.position, end.momentum])
+
+    return flow
+
+
+def _energy_extended(phase: Array, mass: float = 2.0) -> Array:
+    b = jax.nn.sigmoid(phase[DIM])
+    phi, psi = BRIDGE.energies(phase[:DIM])
+    kinetic = 0.5 * jnp.sum(phase[DIM + 1 : -1] ** 2) + 0.5 * phase[-1] ** 2 / mass
+    return b * phi + (1 - b) * psi - jnp.log(b) - jnp.log1p(-b) + kinetic
+
+
+def _energy_fixed(phase: Array) -> Array:
+    phi, psi = BRIDGE.energies(phase[:DIM])
+    return 0.6 * phi + 0.4 * psi + 0.5 * jnp.sum(phase[DIM:] ** 2)
+
+
+EXTENDED = jnp.concatenate([START, jnp.array([0.4]), MOMENTUM, jnp.array([-0.5])])
+FIXED = jnp.concatenate([START, MOMENTUM])
+FLOWS = {
+    "extended": (_extended, _energy_extended, EXTENDED),
+    "fixed": (_fixed, _energy_fixed, FIXED),
+}
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("name", FLOWS)
+def test_trajectories_lead_back_when_momenta_are_reversed(name: str, integrator: str) -> None:
+    build, _, start = FLOWS[name]
+    half = len(start) // 2
+    sign = jnp.concatenate([jnp.ones(half), -jnp.ones(half)])
+    flow = jax.jit(build(0.13, 15, integrator))
+    end = flow(start)
+    assert float(jnp.max(jnp.abs(end - start))) > 0.1
+    np.testing.assert_allclose(sign * flow(sign * end), start, atol=1e-10)
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("name", FLOWS)
+def test_trajectories_are_symplectic(name: str, integrator: str) -> None:
+    build, _, start = FLOWS[name]
+    half = len(start) // 2
+    jacobian = np.asarray(jax.jit(jax.jacfwd(build(0.2, 3, integrator)))(start))
+    omega = np.block([[np.zeros((half, half)), np.eye(half)], [-np.eye(half), np.zeros((half, half))]])
+    np.testing.assert_allclose(jacobian.T @ omega @ jacobian, omega, atol=1e-9)
+    assert np.linalg.det(jacobian) == pytest.approx(1.0, abs=1e-8)
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("name", FLOWS)
+def test_the_energy_error_is_of_second_order(name: str, integrator: str) -> None:
+    build, energy, start = FLOWS[name]
+    sizes = np.array([0.1, 0.05, 0.025, 0.0125])
+    errors = [
+        abs(float(energy(jax.jit(build(h, round(1.3 / h), integrator))(start)) - energy(start)))
+        for h in sizes
+    ]
+    slope = np.polyfit(np.log(sizes), np.log(errors), 1)[0]
+    assert slope == pytest.approx(2.0, abs=0.1)
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_reported_energy_changes_are_those_of_the_hamiltonian(integrator: str) -> None:
+    kernel = continuously_tempered_hmc(BRIDGE, 0.3, 4, 2.0, integrator=integrator)
+    start = kernel.init(jax.random.key(0), START, 0.4)
+    noise = kernel.draw(jax.random.key(5))
+    _, info = jax.jit(kernel.apply)(noise, start)
+    momentum = jnp.concatenate([noise.normal, 2.0**0.5 * noise.control_normal[None]])
+    begin = jnp.concatenate([START, jnp.array([0.4]), momentum])
+    end = _extended(0.3, 4, integrator)(begin)
+    change = float(_energy_extended(end) - _energy_extended(begin))
+    assert float(info.energy_change) == pytest.approx(change, rel=1e-10)
+    assert float(info.acceptance_probability) == pytest.approx(min(1.0, np.exp(-change)), rel=1e-10)
+    assert bool(info.accepted) == (float(noise.log_uniform) < -change)
+    assert int(info.n_gradients) == 4
+
+
+def test_a_scaled_control_of_unit_mass_is_a_control_of_squared_mass() -> None:
+    """b = sigma(u_s / s) with unit mass, coded apart with automatic derivatives, against mass s^2."""
+    s, h, n_steps = 3.0, 0.2, 7
+
+    def potential(q: Array) -> Array:
+        b = jax.nn.sigmoid(q[DIM] / s)
+        phi, psi = BRIDGE.energies(q[:DIM])
+        return b * phi + (1 - b) * psi - jnp.log(b) - jnp.log1p(-b)
+
+    slope = jax.jit(jax.grad(potential))
+    q = jnp.concatenate([START, jnp.array([0.4 * s])])
+    p = jnp.concatenate([MOMENTUM, jnp.array([0.3])])
+    for _ in range(n_steps):
+        q = q + 0.5 * h * p
+        p = p - h * slope(q)
+        q = q + 0.5 * h * p
+    begin = jnp.concatenate([START, jnp.array([0.4]), MOMENTUM, jnp.array([0.3 * s])])
+    end = _extended(h, n_steps, "drift_kick_drift", s**2)(begin)
+    np.testing.assert_allclose(end[:DIM], q[:DIM], atol=1e-10)
+    assert float(end[DIM]) == pytest.approx(float(q[DIM]) / s, abs=1e-10)
+    assert float(end[-1]) == pytest.approx(float(p[DIM]) * s, abs=1e-10)
+
+
+def test_a_step_on_a_harmonic_energy_is_the_known_map() -> None:
+    """Drift-kick-drift: (x, p) to ((1 - h^2/2) x + h (1 - h^2/4) p, -h x + (1 - h^2/2) p)."""
+    joined = bridge(lambda x: 0.5 * jnp.sum(x**2), gaussian_base(jnp.zeros(1), jnp.ones(1)))
+    h, x, p = 0.4, 1.3, -0.6
+    move = tempered_hmc(joined, h, 1)
+    state = move.init(jax.random.key(0), jnp.array([x]))
+    noise = move.draw(jax.random.key(0))._replace(normal=jnp.array([p]), log_uniform=ALWAYS)
+    end, _ = move.apply(noise, state, jnp.asarray(0.3))
+    assert float(end.position[0]) == pytest.approx((1 - h**2 / 2) * x + h * (1 - h**2 / 4) * p, rel=1e-14)
+    assert float(end.momentum[0]) == pytest.approx(-h * x + (1 - h**2 / 2) * p, rel=1e-14)
+
+
+def test_both_integrators_agree_for_small_steps() -> None:
+    ends = [jax.jit(_fixed(1e-3, 500, integrator))(FIXED) for integrator in INTEGRATORS]
+    np.testing.assert_allclose(ends[0], ends[1], atol=1e-6)
+
+
+def _kernels() -> dict[str, Kernel]:
+    result = {}
+    for integrator in INTEGRATORS:
+        for refreshment in (1.0, 0.6):
+            about = f"{integrator} {refreshment}"
+            options: dict[str, Any] = {"refreshment": refreshment, "integrator": integrator}
+            result[f"gibbs {about}"] = gibbs_continuous_tempering(BRIDGE, 0.4, 3, **options)
+            result[f"extended {about}"] = continuously_tempered_hmc(BRIDGE, 0.4, 3, 2.0, **options)
+    return result
+
+
+KERNELS = _kernels()
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_states_carry_what_belongs_to_their_position(name: str) -> None:
+    kernel = KERNELS[name]
+    state = kernel.init(jax.random.key(1), START)
+    step = jax.jit(kernel.step)
+    for i in range(5):
+        state, info = step(jax.random.fold_in(jax.random.key(2), i), state)
+    fresh = BRIDGE.energies_and_gradients(state.position)
+    np.testing.assert_allclose((state.move.target_energy, state.move.base_energy), fresh[0], rtol=1e-12)
+    if "kick_drift_kick" in name:
+        np.testing.assert_allclose(state.move.gradients, fresh[1], rtol=1e-10, atol=1e-12)
+    else:
+        assert state.move.gradients == ()
+    delta = fresh[0][0] - fresh[0][1]
+    assert float(state.delta) == pytest.approx(float(delta), rel=1e-12)
+    assert float(state.log_target_weight) == pytest.approx(float(log_target_weight(delta)), rel=1e-10)
+    assert float(state.log_base_weight) == pytest.approx(float(log_base_weight(delta)), rel=1e-10)
+    assert 0.0 <= float(state.inverse_temperature) <= 1.0
+    assert int(info.n_not_finite) == 0
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_many_chains_do_what_single_chains_do_and_shapes_stay(name: str) -> None:
+    kernel = KERNELS[name]
+    keys = jax.random.split(jax.random.key(3), 3)
+    states = jax.vmap(lambda key: kernel.init(key, START))(keys)
+    together = jax.jit(jax.vmap(kernel.step))(keys, states)
+    for i in range(3):
+        alone = jax.jit(kernel.step)(keys[i], jax.tree.map(lambda leaf, i=i: leaf[i], states))
+        jax.tree.map(
+            lambda a, b, i=i: np.testing.assert_allclose(a[i], b, rtol=1e-11, atol=1e-12), together, alone
+        )
+    before, after = (jax.eval_shape(lambda s=s: s) for s in (states, together[0]))
+    assert jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype), before) == jax.tree.map(
+        lambda leaf: (leaf.shape, leaf.dtype), after
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in KERNELS if "0.6" in name])
+def test_momenta_are_kept_after_acceptance_and_reversed_after_rejection(name: str) -> None:
+    kernel = KERNELS[name]
+    state = kernel.init(jax.random.key(1), START)
+    for key in range(40):
+        noise = kernel.draw(jax.random.key(key))
+        part = noise.move if hasattr(noise, "move") else noise
+        refreshed = 0.6 * part.normal + 0.8 * state.move.momentum
+        if key % 2:
+            never = part._replace(log_uniform=jnp.asarray(jnp.inf))
+            noise = noise._replace(move=never) if hasattr(noise, "move") else never
+        new, info = jax.jit(kernel.apply)(noise, state)
+        if not bool(info.accepted):
+            np.testing.assert_allclose(new.move.momentum, -refreshed, rtol=1e-14)
+            np.testing.assert_array_equal(new.position, state.position)
+        else:
+            assert float(new.move.momentum @ refreshed) != pytest.approx(-float(refreshed @ refreshed))
+        state = new
+
+
+def test_a_trajectory_that_overflows_is_rejected_and_counted() -> None:
+    joined = bridge(lambda x: jnp.sum(x**4), gaussian_base(jnp.zeros(1), jnp.ones(1)))
+    for kernel in (
+        gibbs_continuous_tempering(joined, 50.0, 30),
+        continuously_tempered_hmc(joined, 50.0, 30),
+    ):
+        state = kernel.init(jax.random.key(0), jnp.array([2.0]), 0.9)
+        new, info = kernel.step(jax.random.key(1), state)
+        assert not bool(info.accepted)
+        assert int(info.n_not_finite) == 1
+        assert float(info.energy_change) == np.inf
+        assert float(info.acceptance_probability) == 0.0
+        np.testing.assert_array_equal(new.position, state.position)
+        assert np.isfinite(float(new.inverse_temperature))
+
+
+def test_a_far_control_stays_finite() -> None:
+    kernel = continuously_tempered_hmc(BRIDGE, 0.1, 5)
+    for control in (-800.0, -10.0, 800.0):
+        state, info = kernel.step(jax.random.key(1), kernel.init(jax.random.key(0), START, control))
+        assert np.isfinite(float(info.energy_change))
+        assert np.all(np.isfinite(state.position))
+
+
+def test_single_precision_stays_single() -> None:
+    base = gaussian_base(jnp.zeros(DIM, jnp.float32), jnp.ones(DIM, jnp.float32))
+    joined = bridge(target, base)
+    x = START.astype(jnp.float32)
+    for kernel in (
+        gibbs_continuous_tempering(joined, 0.2, 3, dtype=jnp.float32),
+        continuously_tempered_hmc(joined, 0.2, 3, dtype=jnp.float32),
+    ):
+        state, _ = kernel.step(jax.random.key(1), kernel.init(jax.random.key(0), x))
+        assert {leaf.dtype for leaf in jax.tree.leaves(state)} == {np.dtype(np.float32)}
+
+
+@pytest.mark.parametrize(
+    ("n_steps", "options", "message"),
+    [
+        (0, {}, "n_steps must be a positive whole number, got 0"),
+        (2.5, {}, "n_steps must be a positive whole number, got 2.5"),
+        (3, {"refreshment": 0.0}, "refreshment must be above 0 and at most 1, got 0.0"),
+        (3, {"refreshment": 1.5}, "refreshment must be above 0 and at most 1, got 1.5"),
+        (3, {"integrator": "euler"}, "must be one of drift_kick_drift, kick_drift_kick, got 'euler'"),
+    ],
+)
+def test_wrong_arguments_are_refused(n_steps, options, message) -> None:
+    for build in (tempered_hmc, gibbs_continuous_tempering, continuously_tempered_hmc):
+        with pytest.raises(ValueError, match=message):
+            build(BRIDGE, 0.1, n_steps, **options)

@@ -1,0 +1,154 @@
+"""Settings: composed as asked, refused with a line that helps."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+from hydra import compose, initialize_config_dir
+from omegaconf import OmegaConf
+
+from auxmc_pipeline.cases import study_cases, sweep_cases
+from auxmc_pipeline.catalogue import load_study, studies
+from auxmc_pipeline.settings import (
+    PRESETS,
+    CaseSettings,
+    SettingsError,
+    compose_settings,
+    numbers_of,
+    parse_overrides,
+    setting,
+    sweep_values,
+)
+
+TOY_YAML = """\
+# @package _global_
+defaults:
+  - /schema/toy
+  - _self_
+presets:
+  smoke: {n_draws: 20, sizes: "1,2"}
+  quick: {n_draws: 200, sizes: "1,2,4"}
+  paper: {n_draws: 2000, sizes: "1,2,4,8"}
+n_draws: ${presets.${preset}.n_draws}
+grids:
+  main:
+    fixed: [kind=plain]
+    over: ["size=${presets.${preset}.sizes}"]
+    batch: ["step=range(0.1,0.45,0.1)"]
+"""
+
+
+@dataclasses.dataclass
+class Toy(CaseSettings):
+    kind: str = setting("plain", "kind", choices=("plain", "fancy"))
+    size: int = setting(1, "size", minimum=1, maximum=64)
+    step: float = setting(0.5, "step", minimum=0.0)
+
+
+@pytest.fixture
+def conf(tmp_path: Path) -> Path:
+    (tmp_path / "conf" / "study").mkdir(parents=True)
+    root = Path(__file__).parents[3] / "conf" / "config.yaml"
+    (tmp_path / "conf" / "config.yaml").write_text(root.read_text())
+    (tmp_path / "conf" / "study" / "toy.yaml").write_text(TOY_YAML)
+    return tmp_path / "conf"
+
+
+def test_presets_give_sizes_and_an_override_wins(conf: Path) -> None:
+    assert compose_settings(conf, "toy", Toy, ["preset=smoke"]).n_draws == 20
+    assert compose_settings(conf, "toy", Toy, ["preset=smoke", "n_draws=33"]).n_draws == 33
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("siz=3", r"unknown setting of study toy: 'siz'\. Did you mean 'size'\? Allowed: .*size.*step"),
+        ("size=0", r"size must be between 1 and 64, got 0"),
+        ("size=65", r"size must be between 1 and 64, got 65"),
+        (
+            "size=many",
+            r"setting size of study toy: Value 'many' of type 'str' could not be converted to Integer",
+        ),
+        (
+            "size=2.5",
+            r"setting size of study toy: Value '2.5' of type 'float' could not be converted to Integer",
+        ),
+        ("step=-1", r"step must be at least 0.0, got -1"),
+        ("step=nan", r"step must be at least 0.0, got nan"),
+        ("kind=fncy", r"kind must be one of plain, fancy, got 'fncy'\. Did you mean 'fancy'\?"),
+        ("preset=smok", r"unknown preset: 'smok'\. Did you mean 'smoke'\? Allowed: smoke, quick, paper"),
+        ("size=1,2", r"setting size: one value is allowed here, got a sweep: size=1,2"),
+        ("size", r"cannot read 'size'"),
+        ("~size", r"setting size: allowed is KEY=VALUE, got ~size"),
+        ("presets.smok.n_draws=3", r"setting presets.smok of study toy: .*'smok'"),
+        ("++batch.step=[]", r"batch.step must be a list of one or more values"),
+        ("++batch.step=[0.1,-1]", r"step must be at least 0.0, got -1"),
+        ("++batch.size=[0.5]", r"batch.size: each value must be int, got 0.5"),
+        ("++batch.stp=[1.0]", r"unknown batched setting of study toy: 'stp'\. Did you mean 'step'\?"),
+    ],
+)
+def test_a_wrong_setting_is_refused_with_its_name_value_and_what_is_allowed(
+    conf: Path, override: str, message: str
+) -> None:
+    with pytest.raises(SettingsError, match=message) as refused:
+        compose_settings(conf, "toy", Toy, [override])
+    assert "\n" not in str(refused.value)
+
+
+def test_overrides_do_what_they_do_in_hydra(conf: Path) -> None:
+    overrides = [
+        "preset=paper",
+        "n_draws=${presets.smoke.n_draws}",
+        "++batch.step=[0.1,0.2]",
+        "+resources.gpu=1",
+        "grids.main.fixed=['kind=fancy']",
+        "kind='fancy'",
+    ]
+    with initialize_config_dir(str(conf.resolve()), version_base="1.3"):
+        composed = compose("config", ["study=toy", *overrides])
+    assert compose_settings(conf, "toy", Toy, overrides) == OmegaConf.to_object(composed)
+
+
+def test_grids_span_cases_and_batches(conf: Path) -> None:
+    cases = study_cases(conf, "toy", Toy, "quick")
+    assert [case.name for case in cases] == ["main__size-1", "main__size-2", "main__size-4"]
+    assert cases[0].settings.batch == {"step": [0.1, 0.2, 0.3, 0.4]}
+    assert cases[0].axes == ("size", "step")
+
+
+def test_a_user_sweep_batches_what_can_be_batched(conf: Path) -> None:
+    cases = sweep_cases(conf, "toy", Toy, "smoke", ["size=1,2", "step=0.1,0.10,2e-1", "kind=fancy"], ["step"])
+    assert [case.name for case in cases] == ["sweep__size-1", "sweep__size-2"]
+    assert cases[1].settings.batch == {"step": [0.1, 0.2]}
+    assert {case.settings.kind for case in cases} == {"fancy"}
+
+
+def test_an_empty_sweep_is_refused(conf: Path) -> None:
+    with pytest.raises(SettingsError, match=r'a sweep needs over="KEY=VALUE,VALUE \.\.\."'):
+        sweep_cases(conf, "toy", Toy, "smoke", [], ["step"])
+
+
+def test_a_sweep_over_files_is_refused() -> None:
+    (override,) = parse_overrides(["size=glob(*)"])
+    with pytest.raises(SettingsError, match="cannot expand the sweep"):
+        sweep_values(override)
+
+
+def test_only_what_changes_results_counts_as_a_number(conf: Path) -> None:
+    quick = compose_settings(conf, "toy", Toy, ["preset=quick", "n_draws=20"])
+    smoke = compose_settings(conf, "toy", Toy, ["preset=smoke", "++resources.mem_mb=1"])
+    assert numbers_of(quick) == numbers_of(smoke)
+    assert numbers_of(quick) != numbers_of(compose_settings(conf, "toy", Toy, ["step=0.25"]))
+
+
+@pytest.mark.parametrize("study", studies())
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_case_of_every_study_composes(study: str, preset: str) -> None:
+    cases = load_study(study).cases(preset)
+    assert cases
+    assert all(case.settings.preset == preset for case in cases)
+
+
+def test_an_unknown_study_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(SettingsError, match=r"unknown study: 'gp_probi'\. Did you mean 'gp_probit'\?"):
+        load_study("gp_probi")

@@ -1,0 +1,297 @@
+"""Parts of the report: numbers, findings, explanations, where the code of a claim stands."""
+
+import doctest
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from auxmc.driver.results import write_result
+from auxmc_pipeline.catalogue import ROOT, load_study, studies
+from auxmc_pipeline.claims import read_claims
+from auxmc_pipeline.report import figures as figures_module
+from auxmc_pipeline.report import numbers as numbers_module
+from auxmc_pipeline.report.claim_lines import claim_groups, explanation, strip, unexplained
+from auxmc_pipeline.report.code_index import code_index
+from auxmc_pipeline.report.findings import Section, read_findings
+from auxmc_pipeline.report.front import document_of, read_front
+from auxmc_pipeline.report.markdown import ClaimNames
+from auxmc_pipeline.report.measured_by import measured_by
+from auxmc_pipeline.report.page import FRONT, failures, notes_of
+from auxmc_pipeline.report.provenance import case_record, machines, rule_costs
+from auxmc_pipeline.report.settings_table import settings_table
+
+FINDINGS = """\
+# Findings
+
+Before all sections.
+
+## First study (thesis, section 3)
+
+Measured by `alpha`.
+
+**The lead is bold.** It names XY-01 and, in another sentence, nothing. A range XY-02 to XY-04 is named here; the figure
+is `fig_one`.
+
+More of the same finding.
+
+**Second.** A list XY-05, Y06 of two.
+
+## Points (thesis, section 4)
+
+* **A point.** Speaks of ZZ-01.
+* Without bold words.
+
+| a | |
+|---|---|
+| 1 | <script>alert(1)</script> |
+"""
+JUDGES = {
+    **{f"XY-0{i}": ["alpha"] for i in (1, 2, 3, 4, 5)},
+    "XY-Y06": ["alpha"],
+    "XY-Y05": ["alpha"],
+    "ZZ-01": ["beta"],
+}
+
+
+@pytest.fixture
+def sections(tmp_path: Path) -> list[Section]:
+    path = tmp_path / "findings.md"
+    path.write_text(FINDINGS)
+    return read_findings(path, JUDGES, {"alpha": ["fig_one"], "beta": []})
+
+
+@pytest.mark.parametrize("module", [numbers_module, figures_module])
+def test_examples_hold(module: Any) -> None:
+    assert doctest.testmod(module).failed == 0
+    assert doctest.testmod(module).attempted > 0
+
+
+def test_failures_are_summed_by_case_and_zeros_left_out() -> None:
+    rows = [
+        ("first", "n_failures", 2.0),
+        ("first", "n_failures", 3.0),
+        ("first", "n_collapsed", 0.0),
+        ("second", "n_not_finite", 7.0),
+        ("second", "ess", 50.0),
+    ]
+    found = failures(pd.DataFrame(rows, columns=["case", "quantity", "value"]))
+    assert found == [
+        {"case": "first", "what": "proposals with a numerical failure", "count": 5.0},
+        {"case": "second", "what": "iterations without a finite estimate", "count": 7.0},
+    ]
+    assert failures(pd.DataFrame(rows[2:3], columns=["case", "quantity", "value"])) == []
+
+
+def test_findings_begin_with_bold_words_and_go_on_to_the_next(sections: list[Section]) -> None:
+    first, points = sections
+    assert [finding.lead for finding in first.findings] == ["The lead is bold", "Second"]
+    assert "More of the same finding" in first.findings[0].html
+    assert "Measured by" in first.intro
+    assert [finding.lead for finding in points.findings] == ["A point", ""]
+    assert "<p>" in points.findings[0].html
+    assert [finding.study for finding in (*first.findings, *points.findings)] == [
+        "alpha",
+        "alpha",
+        "beta",
+        "beta",
+    ]
+
+
+def test_findings_know_the_claims_that_they_name(sections: list[Section]) -> None:
+    lead, second = sections[0].findings
+    assert set(lead.about) == {"XY-01", "XY-02", "XY-03", "XY-04"}
+    assert lead.about["XY-01"].endswith("It names XY-01 and, in another sentence, nothing.")
+    assert lead.about["XY-03"].startswith("A range")
+    assert set(second.about) == {"XY-05"}
+
+
+def test_claims_and_figures_in_findings_are_links_and_html_is_text(sections: list[Section]) -> None:
+    html = sections[0].findings[0].html
+    assert '<a href="#alpha-XY-01">XY-01</a>' in html
+    assert '<a href="#alpha-fig_one"><code>fig_one</code></a>' in html
+    table = sections[1].findings[1].html
+    assert "<script>" not in table
+    assert "<th></th>" not in table
+
+
+def test_shortened_lists_of_claims_are_understood() -> None:
+    names = ClaimNames({"CT-C01": ["s"], "CT-C02": ["s"], "CT-C13": ["s"], "CT-C14": ["s"]})
+    assert names.mentioned("pixel by pixel (CT-C01, C02)") == {"CT-C01", "CT-C02"}
+    assert names.mentioned("as (CT-C13 and C14; one run)") == {"CT-C13", "CT-C14"}
+    assert names.mentioned("XCT-C013") == set()
+
+
+def _row(**values: Any) -> dict[str, Any]:
+    row = {
+        "verdict": "inconclusive",
+        "measured": 2.0,
+        "monte_carlo_error": 0.5,
+        "low": 1.5,
+        "high": math.nan,
+        "note": "",
+    }
+    return row | values
+
+
+def test_an_undecided_claim_is_explained_by_its_distance_from_the_edge() -> None:
+    assert "1.0 standard errors inside the edge 1.5" in explanation(_row(), "quick")[0]
+    assert "outside" in explanation(_row(low=math.nan, high=1.8), "quick")[0]
+
+
+def test_a_missing_value_is_explained_by_its_note() -> None:
+    row = _row(measured=math.nan, monte_carlo_error=math.nan, note="needs longer chains")
+    assert explanation(row, "quick") == ("Not measured at preset quick: needs longer chains.",)
+    assert explanation(row | {"note": ""}, "quick") == ()
+
+
+def test_claims_that_agree_need_no_explanation_and_smoke_says_what_it_is() -> None:
+    assert explanation(_row(verdict="reproduced"), "quick") == ()
+    failed = explanation(
+        _row(verdict="not reproduced", monte_carlo_error=0.0, high=1.0, low=math.nan), "smoke"
+    )
+    assert "outside the band (at most 1)" in failed[0]
+    assert "tries every step" in failed[1]
+
+
+def test_a_failed_claim_without_a_finding_is_reported() -> None:
+    study = load_study("radon")
+    lines = read_claims(ROOT / "experiments/radon/claims.csv").fillna({"published": ""})
+    table = lines[lines["claim_id"] == "CT-D02"].assign(
+        verdict="not reproduced", measured=1.0, monte_carlo_error=0.0, note="a note is no explanation"
+    )
+    groups = claim_groups(study, "quick", table, read_front(FRONT).documents, [])
+    assert unexplained(groups, "quick") == ["CT-D02: parameters", "CT-D02: counties", "CT-D02: rows"]
+    assert unexplained(groups, "smoke") == []
+
+
+def test_a_diverged_value_has_a_place_on_its_strip() -> None:
+    found = strip("above 1e6", 1e6, math.nan, 1.5e308, 0.0)
+    assert found is not None
+    assert all(0.0 <= place <= 100.0 for place in found if place is not None)
+
+
+def test_numbers_of_a_claim_lie_in_order_on_its_strip() -> None:
+    found = strip("2.5", 1.0, 3.0, 2.0, 0.25)
+    assert found is not None
+    assert found.published is not None
+    assert (
+        0.0
+        < found.low
+        < found.error_low
+        < found.value
+        < found.error_high
+        == found.published
+        < found.high
+        < 100.0
+    )
+    open_ended = strip("above 1", 1.0, math.nan, 5.0, math.nan)
+    assert open_ended is not None
+    assert (open_ended.high, open_ended.published) == (100.0, None)
+    assert strip("2", math.nan, math.nan, 2.0, 0.1) is None
+    assert strip("2", 1.0, 3.0, math.nan, 0.1) is None
+
+
+def _with_claims() -> list[str]:
+    return [name for name in studies() if (ROOT / "experiments" / name / "claims.py").is_file()]
+
+
+@pytest.mark.parametrize("study", _with_claims())
+def test_every_claim_has_a_document_and_a_function(study: str) -> None:
+    documents = read_front(FRONT).documents
+    module = load_study(study).module("claims")
+    for row in pd.read_csv(ROOT / "experiments" / study / "claims.csv", dtype=str).to_dict("records"):
+        assert document_of(documents, study, str(row["source"])).name
+        place = measured_by(module, row["claim_id"], row["setting"])
+        assert place.line > 1, f"{row['claim_id']} {row['setting']}: no function found"
+        assert (ROOT / "experiments" / study / place.file).is_file()
+
+
+def test_the_same_words_mean_another_thesis_in_another_study() -> None:
+    documents = read_front(FRONT).documents
+    assert document_of(documents, "radon", "thesis fig 5.6").key == "phd-thesis"
+    assert document_of(documents, "streaming_evidence", "thesis sec 5.3.1").key == "msc-thesis"
+    assert document_of(documents, "lotka_volterra", "paper sec. 10.2").key == "implicit-models-paper"
+    assert document_of(documents, "foundations", "MSc thesis sec 3.2").key == "msc-thesis"
+    assert document_of(documents, "foundations", "PhD thesis fig 2.3").key == "phd-thesis"
+    assert document_of(documents, "foundations", "lecture slides").key == "lecture-slides"
+    assert document_of(documents, "radon", "ours").key == "own"
+
+
+def test_highlights_are_findings_with_figures_that_exist() -> None:
+    sections = read_findings(ROOT / "docs" / "findings.md", {}, {})
+    leads = [(section.title, finding.lead) for section in sections for finding in section.findings]
+    highlights = read_front(FRONT).highlights
+    assert sum(bool(highlight.figure) for highlight in highlights) == 3
+    for highlight in highlights:
+        assert any(
+            title.startswith(highlight.section) and lead.startswith(highlight.finding.rstrip("."))
+            for title, lead in leads
+        ), highlight
+        if highlight.figure:
+            study, _, figure = highlight.figure.partition("/")
+            assert figure in load_study(study).figures
+
+
+def test_a_wrong_front_file_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "front.toml"
+    path.write_text('highlights = []\n[[documents]]\nkey = "a"\ncolour = "red"\n')
+    with pytest.raises(ValueError, match=r"front\.toml: .*colour"):
+        read_front(path)
+
+
+@pytest.mark.parametrize(
+    "study", [name for name in studies() if (ROOT / "experiments" / name / "notes.md").is_file()]
+)
+def test_notes_state_a_question(study: str) -> None:
+    question, source, html = notes_of(ROOT / "experiments" / study / "notes.md")
+    assert question.endswith("?")
+    assert source
+    assert "<h1>" not in html
+
+
+def test_settings_are_split_into_shared_and_varied() -> None:
+    table = settings_table(load_study("radon"), "quick")
+    assert "method" in table.varied
+    assert "seed" in [name for name, *_ in table.shared]
+    assert [case for case, *_ in table.cases][:2] == ["nuts", "ais"]
+    assert all(len(values) == len(table.varied) for *_, values in table.cases)
+
+
+def test_the_code_index_leads_to_an_algorithm_and_its_studies() -> None:
+    found = {module.path: module for module in code_index(ROOT, ["radon"])}
+    module = found["src/auxmc/kernels/tempering/tempered_hmc.py"]
+    assert "Gibbs" in module.about
+    assert module.studies == ("radon",)
+    line = next(name.line for name in module.names if name.name == "gibbs_continuous_tempering")
+    assert "def gibbs_continuous_tempering" in (ROOT / module.path).read_text().splitlines()[line - 1]
+
+
+def test_costs_are_summed_by_rule_and_missing_records_are_gaps(tmp_path: Path) -> None:
+    folder = tmp_path / "logs" / "quick" / "alpha"
+    folder.mkdir(parents=True)
+    for name, seconds, memory in (("a", "2.0", "100.0"), ("b", "3.0", "50.0"), ("claims", "0.5", "-")):
+        (folder / f"{name}.benchmark.tsv").write_text(
+            f"s\tmax_rss\tcpu_time\n{seconds}\t{memory}\t{seconds}\n"
+        )
+    write_result(tmp_path / "results/quick/alpha/b.nc", {}, {"cpu_s": 7.0, "peak_memory_mib": 60.0})
+    record, stated = (case_record("alpha", case, "quick", tmp_path) for case in "cb")
+    run, check = rule_costs("quick", {"alpha": [record, stated], "beta": []}, tmp_path)
+    assert (run.rule, run.n_jobs, run.wall_s, run.peak_mib) == ("run_case", 2, 5.0, 100.0)
+    assert run.cpu_s == 9.0, "case b says itself what it took"
+    assert (check.rule, check.peak_mib) == ("check_claims", 0.0)
+    assert math.isnan(record.seconds("cpu_s"))
+    assert math.isnan(record.seconds("wall_s"))
+    assert machines([record]) == []
+
+
+@pytest.mark.skipif(
+    not all((ROOT / "results/quick" / name / "claims.csv").is_file() for name in studies()),
+    reason="preset quick has not run here",
+)
+def test_every_failing_claim_of_preset_quick_is_explained() -> None:
+    from auxmc_pipeline.report.page import read_page
+
+    assert read_page("quick", ROOT).unexplained == []
