@@ -2,8 +2,6 @@
 
 from experiments.boltzmann import claims_chains, claims_comparisons, claims_figure, claims_systems
 
-__all__ = ["MEASURE"]
-
 _BY_TOPIC = {
     **claims_systems.MEASURE,
     **claims_comparisons.MEASURE,

@@ -19,8 +19,6 @@ from experiments.boltzmann.lookup import (
     of_grid,
 )
 
-__all__ = ["MEASURE"]
-
 
 def _over_systems(grid: str, quantity: str, note: str, **where: str | float) -> SummaryMeasure:
     """Mean over systems and its standard error."""

@@ -26,8 +26,6 @@ from experiments.boltzmann.lookup import (
 )
 from experiments.boltzmann.settings import PUBLISHED
 
-__all__ = ["MEASURE"]
-
 FloatArray = NDArray[np.float64]
 
 # Part of a run before which no curve is compared.

@@ -25,8 +25,6 @@ from experiments.boltzmann.lookup import (
 )
 from experiments.boltzmann.published import FIGURE_ANNEALED, FIGURE_CURVES
 
-__all__ = ["MEASURE"]
-
 
 def _curve_value(method: str, error: str, n_samples: int) -> TablesMeasure:
     def measure(summary: pd.DataFrame, curves: pd.DataFrame) -> Measurement:

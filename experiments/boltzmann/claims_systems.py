@@ -11,8 +11,6 @@ from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.lookup import MissingData, rows_of
 from experiments.boltzmann.lookup import SummaryMeasure, measure_summary
 
-__all__ = ["MEASURE"]
-
 FloatArray = NDArray[np.float64]
 
 

@@ -20,8 +20,6 @@ from experiments.boltzmann.lookup import (
 )
 from experiments.boltzmann.published import FIGURE_CURVES
 
-__all__ = ["DRAW"]
-
 Draw = Callable[[pd.DataFrame, pd.DataFrame], Figure]
 
 _COLOURS = {

@@ -11,25 +11,6 @@ from numpy.typing import NDArray
 from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.lookup import MissingData, rows_of
 
-__all__ = [
-    "CURVE_METHODS",
-    "ERROR_LABELS",
-    "METHOD_LABELS",
-    "Averages",
-    "SummaryMeasure",
-    "TablesMeasure",
-    "annealed_errors",
-    "at_samples",
-    "cost_per_repeat",
-    "jackknife",
-    "long_enough",
-    "measure_summary",
-    "measure_tables",
-    "of_grid",
-    "running_errors",
-    "systems_of",
-]
-
 FloatArray = NDArray[np.float64]
 SummaryMeasure = Callable[[pd.DataFrame], Measurement]
 TablesMeasure = Callable[[pd.DataFrame, pd.DataFrame], Measurement]

@@ -16,16 +16,6 @@ from experiments.boltzmann.problem import Problem
 from experiments.boltzmann.programs import WEIGHTS
 from experiments.boltzmann.settings import POOLINGS
 
-__all__ = [
-    "ERRORS",
-    "annealed_errors",
-    "base_errors",
-    "chain_curves",
-    "chain_statistics",
-    "mean_estimate",
-    "memberships",
-]
-
 Float64Array = NDArray[np.float64]
 
 ERRORS = ("log_z", "mean", "covariance")

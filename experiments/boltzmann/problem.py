@@ -27,8 +27,6 @@ from auxmc.models.bridge import Bridge
 from auxmc.numerics.diagonal_shift import smallest_diagonal_shift
 from experiments.boltzmann.settings import Settings
 
-__all__ = ["Problem", "build_problem", "mean_field_starts", "relaxation_of"]
-
 Float64Array = NDArray[np.float64]
 
 _FIT_SEED = 201702

@@ -24,8 +24,6 @@ from auxmc.numerics.schedules import sigmoidal_schedule
 from experiments.boltzmann.problem import Problem
 from experiments.boltzmann.settings import MethodSettings, Settings
 
-__all__ = ["WEIGHTS", "annealed_sampler", "chain_sampler"]
-
 WEIGHTS: dict[str, tuple[str, ...]] = {
     "st": ("target", "base", "visits", "naive"),
     "gibbs_ct": ("target", "base"),

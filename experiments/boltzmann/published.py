@@ -2,8 +2,6 @@
 
 from typing import NamedTuple
 
-__all__ = ["FIGURE_ANNEALED", "FIGURE_CURVES", "FILES", "RUN_TIME_S", "PublishedFile"]
-
 
 class PublishedFile(NamedTuple):
     """Values of one of the author's ten systems of 30 units.

@@ -31,8 +31,6 @@ from experiments.boltzmann.settings import (
 )
 from experiments.boltzmann.systems import describe_systems
 
-__all__ = ["run"]
-
 # Annealed runs side by side that one checkpoint may cost: about this many gradient evaluations.
 _GRADIENTS_A_BLOCK = 5_000_000
 

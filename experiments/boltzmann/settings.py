@@ -7,25 +7,6 @@ from auxmc.data.tables import DataError
 from auxmc.models.boltzmann.data import DATA_VARIABLE, N_SYSTEMS, published_shift_file, read_parameters
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
-__all__ = [
-    "ANNEALED_METHODS",
-    "BATCHABLE",
-    "CHAIN_METHODS",
-    "DOCUMENT",
-    "FIGURES",
-    "METHODS",
-    "POOLINGS",
-    "PUBLISHED",
-    "SWEEP_QUANTITIES",
-    "TITLE",
-    "MethodSettings",
-    "Settings",
-    "check",
-    "data_files",
-    "method_settings",
-    "programs",
-]
-
 TITLE = "Boltzmann machine relaxations"
 DOCUMENT = "PhD thesis"
 POOLINGS = ("disjoint", "nested", "single")

@@ -24,8 +24,6 @@ from experiments.boltzmann.problem import mean_field_starts, relaxation_of
 from experiments.boltzmann.published import FILES
 from experiments.boltzmann.settings import Settings
 
-__all__ = ["describe_systems"]
-
 Float64Array = NDArray[np.float64]
 
 _FIGURE_UNITS = 28

@@ -9,8 +9,6 @@ import pandas as pd
 from auxmc_pipeline.claims import Measurement, few_replicates, mean_over_replicates, measure_settings
 from auxmc_pipeline.lookup import MissingData, rows_of
 
-__all__ = ["MEASURE"]
-
 Measure = Callable[[pd.DataFrame], Measurement]
 FloatArray = np.ndarray
 

@@ -21,8 +21,6 @@ from experiments.estimator_illustrations.moves import autocorrelation_time, slow
 from experiments.estimator_illustrations.settings import Settings
 from experiments.estimator_illustrations.trajectories import correlated
 
-__all__ = ["Configuration", "configurations", "run_dynamics", "stationary_variance"]
-
 FloatArray = NDArray[np.float64]
 
 _FRICTION = 0.2

@@ -37,17 +37,6 @@ from auxmc.numerics.random import standard_normal
 from experiments.estimator_illustrations.settings import Settings
 from experiments.estimator_illustrations.simple import excess_probabilities
 
-__all__ = [
-    "ConjugateLaw",
-    "Stage",
-    "annealed_stages",
-    "conjugate_law",
-    "conjugate_mover",
-    "powered_regression",
-    "run_exact_moves",
-    "whole_stages",
-]
-
 FloatArray = NDArray[np.float64]
 
 _N_FEATURES = 5

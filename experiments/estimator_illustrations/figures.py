@@ -13,8 +13,6 @@ from auxmc.plots.panels import missing_figure, preset_note
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.lookup import find, scalar
 
-__all__ = ["DRAW"]
-
 FloatArray = NDArray[np.float64]
 
 _NOT_RUN = "not run at this preset"

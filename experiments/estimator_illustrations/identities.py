@@ -14,8 +14,6 @@ from auxmc.numerics.annealing import log_effective_size
 from experiments.estimator_illustrations.settings import Settings
 from experiments.estimator_illustrations.trajectories import Bent, trajectories
 
-__all__ = ["run_identities"]
-
 _TARGET = Bent(np.eye(2), 0.5)
 _N_POINTS = 50
 _STEP = 0.1

@@ -19,8 +19,6 @@ from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
 from experiments.estimator_illustrations.settings import Settings
 from experiments.estimator_illustrations.trajectories import correlated, trajectories
 
-__all__ = ["autocorrelation_time", "lag_one_autocorrelation", "run_moves", "slow_direction"]
-
 FloatArray = NDArray[np.float64]
 
 _START = (-2.0, -2.0)

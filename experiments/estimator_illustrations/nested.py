@@ -28,8 +28,6 @@ from auxmc.models.regression.linear_regression import (
 )
 from experiments.estimator_illustrations.settings import Settings
 
-__all__ = ["compressed_log_likelihood", "exact_masses", "run_nested", "shrinkage_ratios", "sum_errors"]
-
 FloatArray = NDArray[np.float64]
 
 _N_FEATURES = 5

@@ -17,9 +17,6 @@ from experiments.estimator_illustrations.nested import run_nested
 from experiments.estimator_illustrations.settings import Settings
 from experiments.estimator_illustrations.simple import run_simple
 
-__all__ = ["run", "together"]
-
-
 _DESIGNS: dict[str, tuple[Callable[[Settings, RunContext], CaseResult], ...]] = {
     "kernels": (run_identities, run_moves, run_dynamics),
     "evidence": (run_simple, run_exact_moves, run_nested),

@@ -17,8 +17,6 @@ from auxmc.models.gaussian.mean import GaussianMean, from_observations
 from auxmc_pipeline.claims import standard_error
 from experiments.estimator_illustrations.settings import Settings
 
-__all__ = ["ESTIMATES", "excess_probabilities", "run_simple"]
-
 FloatArray = NDArray[np.float64]
 
 ESTIMATES = ("prior", "harmonic")

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from auxmc.kernels.hamiltonian.hmc import HMCState, leapfrog
 
-__all__ = ["Bent", "correlated", "trajectories"]
-
 FloatArray = NDArray[np.float64]
 
 # Trajectories are run in blocks of this many, so that one program serves any number of them.

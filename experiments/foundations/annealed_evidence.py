@@ -19,14 +19,6 @@ from auxmc.numerics.schedules import linear_schedule
 from experiments.foundations.sample_measures import distance_from, mean_of
 from experiments.foundations.topic import Measured, Work
 
-__all__ = [
-    "adaptive_ladders",
-    "annealing",
-    "bounds_curves",
-    "effective_size",
-    "enumerated_annealing",
-]
-
 FloatArray = NDArray[np.float64]
 
 _MODEL = HUNDRED_OBSERVATIONS

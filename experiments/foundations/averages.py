@@ -13,8 +13,6 @@ from auxmc.sampling.product_quadrature import product_simpson, simpson_rule
 from experiments.foundations.shared_examples import mixture_density
 from experiments.foundations.topic import Measured, Topic, Work
 
-__all__ = ["TOPIC"]
-
 FloatArray = NDArray[np.float64]
 
 _N_PANELS = range(2, 17)

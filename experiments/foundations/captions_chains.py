@@ -1,7 +1,5 @@
 """Captions of the figures on chains. No imports: the workflow reads this."""
 
-__all__ = ["CAPTIONS"]
-
 CAPTIONS: dict[str, str] = {
     "fig_2_7": (
         "Figure 2.7: moves of a random walk from the arrow, on a mixture of two Gaussians. Dashed: density of the "

@@ -1,7 +1,5 @@
 """Captions of the figures on evidence, nested sampling and particle filters. No imports."""
 
-__all__ = ["CAPTIONS"]
-
 CAPTIONS: dict[str, str] = {
     "bounds": "Annealed importance sampling on 100 observations with mean 2 and prior N(0, 1), with "
     "transitions that draw from their targets exactly. Left: mean log weight of forward runs, and minus that "

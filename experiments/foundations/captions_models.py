@@ -1,7 +1,5 @@
 """Captions of the figures of the group `models`; the Snakefile reads them, so that this module imports nothing."""
 
-__all__ = ["CAPTIONS"]
-
 CAPTIONS: dict[str, str] = {
     "fig_1_5": "The simulator of figure 1.5 for geometric Brownian motion dy = y/2 dt + y dn. Left: one path in 16 "
     "steps by Milstein's scheme and by that of Euler and Maruyama, with the exact solution for the same noise. Right: "

@@ -1,7 +1,5 @@
 """Captions of the figures on random numbers, direct sampling, importance weights and averages. No imports."""
 
-__all__ = ["CAPTIONS"]
-
 CAPTIONS: dict[str, str] = {
     "fig_2_1": "Bits of all states of the linear congruential generator s -> (37 s + 61) mod 128, started at 37: one "
     "column a state, the most significant bit on top. Bit j, counted from the least significant, repeats every "

@@ -10,17 +10,6 @@ from auxmc.models.mixtures.scalar_mixture import ScalarMixture
 from auxmc_pipeline.claims import standard_error
 from experiments.foundations.topic import Measured
 
-__all__ = [
-    "FloatArray",
-    "correlated",
-    "distance",
-    "log_uniforms",
-    "mixture_density",
-    "mixture_draws",
-    "mixture_mass_below",
-    "random_keys",
-]
-
 FloatArray = NDArray[np.float64]
 
 

@@ -12,8 +12,6 @@ from auxmc_pipeline.lookup import MissingData, rows_of
 from experiments.foundations.run import TOPICS, topics
 from experiments.foundations.topic import Measured, Work
 
-__all__ = ["MEASURE"]
-
 
 def from_table(
     claim: str, settings: list[str], computed_by: Callable[[Work], Mapping[str, Measured]]

@@ -17,8 +17,6 @@ from auxmc.numerics.reverse_mode import (
 )
 from experiments.foundations.topic import Measured, Topic, Work
 
-__all__ = ["TOPIC", "random_graph"]
-
 _HALF_LOG_TWO_PI = 0.5 * float(np.log(2.0 * np.pi))
 # Values of x, m and s of the worked example.
 _EXAMPLE = (1.3, 0.5, 0.7)

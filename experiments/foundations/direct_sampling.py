@@ -33,8 +33,6 @@ from experiments.foundations.shared_examples import (
 )
 from experiments.foundations.topic import Measured, Topic, Work
 
-__all__ = ["TOPIC"]
-
 FloatArray = NDArray[np.float64]
 
 # PhD thesis, figure 2.12.

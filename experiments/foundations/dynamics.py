@@ -25,8 +25,6 @@ from experiments.foundations.dynamics_curves import (
 from experiments.foundations.langevin_laws import one_leapfrog_step, unadjusted_law, vanishing_rejections
 from experiments.foundations.topic import Measured, Topic, Work
 
-__all__ = ["TOPIC"]
-
 _MOMENTUM_DIMENSIONS = (1, 10, 100)
 _PERSISTENCE = 0.7
 

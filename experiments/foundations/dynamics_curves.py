@@ -16,8 +16,6 @@ from auxmc.kernels.metropolis.metropolis import RandomWalkNoise, random_walk_met
 from experiments.foundations.chain_measures import FloatArray, correlated, log_uniforms
 from experiments.foundations.topic import Work
 
-__all__ = ["CURVES", "N_STEPS", "SHAPE", "STEP", "Path", "drawn_paths", "leapfrog_path", "log_skewed"]
-
 SHAPE = 0.4
 """Shape alpha of the generalised logistic density of figure 2.12."""
 

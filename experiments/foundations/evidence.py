@@ -23,8 +23,6 @@ from experiments.foundations.annealed_evidence import (
 from experiments.foundations.sample_measures import distance_from, mean_of, quantile_of, share_of
 from experiments.foundations.topic import Measured, Topic, Work
 
-__all__ = ["TOPIC"]
-
 FloatArray = NDArray[np.float64]
 
 _MODEL = HUNDRED_OBSERVATIONS

@@ -10,7 +10,5 @@ from experiments.foundations.figures_evidence import DRAW as EVIDENCE
 from experiments.foundations.figures_models import DRAW as MODELS
 from experiments.foundations.figures_numbers import DRAW as NUMBERS
 
-__all__ = ["DRAW"]
-
 DRAW: dict[str, Callable[[pd.DataFrame, pd.DataFrame], Figure]] = NUMBERS | CHAINS | EVIDENCE | MODELS
 """For each figure, a function of the summary and the curves."""

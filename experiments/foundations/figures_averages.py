@@ -8,8 +8,6 @@ from auxmc.plots.panels import missing_figure
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.lookup import find
 
-__all__ = ["diverging_weights", "grid_against_draws", "importance_weights", "integration"]
-
 _CASE = "numbers"
 _NOT_RUN = "not run at this preset"
 _TARGET, _PROPOSAL, _DERIVED = CYCLE[2], CYCLE[1], CYCLE[0]

@@ -12,8 +12,6 @@ from auxmc.plots.style import COLUMN_WIDTH_IN, CYCLE, PAGE_WIDTH_IN, QUANTITY_CO
 from auxmc_pipeline.lookup import find
 from experiments.foundations import figures_chains_paths, figures_chains_slices
 
-__all__ = ["DRAW"]
-
 _CASE = "chains"
 _NOT_RUN = "not run at this preset"
 _BLUE, _RED, _GREEN = CYCLE[:3]

@@ -12,8 +12,6 @@ from auxmc.plots.panels import missing_figure
 from auxmc.plots.style import COLUMN_WIDTH_IN, CYCLE, QUANTITY_COLOURS
 from auxmc_pipeline.lookup import find
 
-__all__ = ["DRAW"]
-
 FloatArray = NDArray[np.float64]
 
 _CASE = "chains"

@@ -13,8 +13,6 @@ from auxmc.plots.panels import missing_figure
 from auxmc.plots.style import COLUMN_WIDTH_IN, CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.lookup import find
 
-__all__ = ["DRAW"]
-
 _CASE = "chains"
 _NOT_RUN = "not run at this preset"
 _BLUE, _RED, _GREEN = CYCLE[:3]

@@ -14,8 +14,6 @@ from auxmc.plots.panels import band_curve, missing_figure
 from auxmc.plots.style import COLUMN_WIDTH_IN, CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.lookup import find
 
-__all__ = ["DRAW"]
-
 FloatArray = NDArray[np.float64]
 
 _CASE = "evidence"

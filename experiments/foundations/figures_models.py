@@ -12,8 +12,6 @@ from auxmc.plots.panels import missing_figure, preset_note
 from auxmc.plots.style import COLUMN_WIDTH_IN, CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.lookup import find
 
-__all__ = ["DRAW"]
-
 _CASE = "models"
 _NOT_RUN = "not run at this preset"
 _BLUE, _RED, _GREEN, _ORANGE = CYCLE[0], CYCLE[1], CYCLE[2], CYCLE[5]

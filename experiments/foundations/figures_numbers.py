@@ -20,8 +20,6 @@ from experiments.foundations.figures_averages import (
     integration,
 )
 
-__all__ = ["DRAW"]
-
 _CASE = "numbers"
 _NOT_RUN = "not run at this preset"
 _TARGET, _PROPOSAL, _DERIVED = CYCLE[2], CYCLE[1], CYCLE[0]

@@ -22,8 +22,6 @@ from auxmc.models.input_maps import INPUT_MAPS, INPUTS
 from auxmc.models.lotka_volterra.sde_simulators import Scheme, geometric_brownian_motion, simulate_sde
 from experiments.foundations.topic import Measured, Topic, Work
 
-__all__ = ["TOPIC"]
-
 FloatArray = NDArray[np.float64]
 
 # Geometric Brownian motion dy = y / 2 dt + y dn over unit time.

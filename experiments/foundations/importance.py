@@ -31,8 +31,6 @@ from experiments.foundations.shared_examples import (
 )
 from experiments.foundations.topic import Measured, Topic, Work
 
-__all__ = ["TOPIC"]
-
 FloatArray = NDArray[np.float64]
 
 # PhD thesis, figure 2.5: the target is this multiple of the mixture, whose mean is 0.1.

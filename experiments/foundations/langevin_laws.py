@@ -13,8 +13,6 @@ from auxmc.kernels.hamiltonian.langevin import LangevinNoise, metropolis_langevi
 from experiments.foundations.chain_measures import distance
 from experiments.foundations.topic import Measured, Work
 
-__all__ = ["one_leapfrog_step", "unadjusted_law", "vanishing_rejections"]
-
 _LANGEVIN_STEPS = (0.2, 0.5, 1.0)
 _REJECTION_STEPS = (0.1, 0.5, 1.0)
 _N_ANGLES = 400_000

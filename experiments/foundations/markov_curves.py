@@ -15,8 +15,6 @@ from auxmc.models.mixtures.scalar_mixture import NARROW_LEFT
 from experiments.foundations.chain_measures import correlated, log_uniforms, mixture_density
 from experiments.foundations.topic import Work
 
-__all__ = ["CURVES", "NARROW", "PROPOSAL_SDS", "SHELL_DIMENSIONS", "SHELL_RANGES", "START"]
-
 START = -0.75
 """State of figure 2.7 from which moves are proposed."""
 

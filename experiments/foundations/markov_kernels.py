@@ -28,8 +28,6 @@ from experiments.foundations.markov_curves import PROPOSAL_SDS, SHELL_DIMENSIONS
 from experiments.foundations.spin_scans import balance_of_scans, rates_of_scans, synchronous_updates
 from experiments.foundations.topic import Measured, Topic, Work
 
-__all__ = ["TOPIC"]
-
 _N_GRID = 200_001
 _GAMMA_SHAPE = 3.0
 _WALK_SDS = (1.0, 2.38, 5.0)

@@ -15,8 +15,6 @@ from auxmc.sampling.ideal_nested_sampling import IdealNestedRuns, ideal_nested_s
 from experiments.foundations.sample_measures import distance_from, mean_of
 from experiments.foundations.topic import Measured, Topic, Work
 
-__all__ = ["TOPIC"]
-
 FloatArray = NDArray[np.float64]
 
 _MODEL = HUNDRED_OBSERVATIONS

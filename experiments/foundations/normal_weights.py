@@ -14,8 +14,6 @@ from scipy import integrate, optimize, special, stats
 from auxmc.sampling.importance import log_mean_weight, pareto_index
 from experiments.foundations.topic import Measured, Work
 
-__all__ = ["diverging_weights", "slide_example", "slide_exponent", "weight_moments"]
-
 FloatArray = NDArray[np.float64]
 
 # Lecture slides: N(0, 1) from draws of N(1, 0.1^2).

@@ -17,8 +17,6 @@ from auxmc.models.boltzmann.small_machines import five_units
 from experiments.foundations.chain_measures import distance, random_keys
 from experiments.foundations.topic import Measured, Topic, Work
 
-__all__ = ["TOPIC"]
-
 
 def _next_state(uniform: Any, state: Any) -> Any:
     """P(0, 0) = P(0, 1) = 1/2 and P(1, 0) = 1, state 1 being True; arrays of NumPy or of JAX, of any shape."""

@@ -16,8 +16,6 @@ from auxmc.sampling.transforms import box_muller
 from auxmc.sampling.uniforms import avoiding_zero, uniform_from_bits
 from experiments.foundations.topic import Measured, Topic, Work
 
-__all__ = ["TOPIC"]
-
 # PhD thesis, figure 2.1.
 _MULTIPLIER, _INCREMENT, _MODULUS, _SEED, _N_BITS = 37, 61, 128, 37, 7
 

@@ -16,8 +16,6 @@ from auxmc.driver.stopwatch import stopwatch
 from experiments.foundations.settings import Settings
 from experiments.foundations.topic import Measured, Topic, Work
 
-__all__ = ["TOPICS", "run", "topics"]
-
 TOPICS: Mapping[str, tuple[str, ...]] = {
     "numbers": ("random_numbers", "direct_sampling", "importance", "averages"),
     "chains": ("markov_kernels", "slices", "dynamics", "stochastic_gradients", "perfect_sampling"),

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from experiments.foundations.topic import Measured
 
-__all__ = ["distance_from", "mean_of", "quantile_of", "share_of"]
-
 FloatArray = NDArray[np.float64]
 
 

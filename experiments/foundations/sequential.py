@@ -25,8 +25,6 @@ from auxmc.sampling.resampling import SCHEMES, multinomial_indices
 from experiments.foundations.sample_measures import distance_from, mean_of, quantile_of
 from experiments.foundations.topic import Measured, Topic, Work
 
-__all__ = ["TOPIC"]
-
 FloatArray = NDArray[np.float64]
 
 _MODEL, _OBSERVATIONS = TWENTY_STEPS, SINE_OBSERVATIONS

@@ -8,8 +8,6 @@ from experiments.foundations.captions_evidence import CAPTIONS as EVIDENCE
 from experiments.foundations.captions_models import CAPTIONS as MODELS
 from experiments.foundations.captions_numbers import CAPTIONS as NUMBERS
 
-__all__ = ["BATCHABLE", "DOCUMENT", "FIGURES", "SWEEP_QUANTITIES", "TITLE", "Settings", "check", "data_files"]
-
 TITLE = "Foundations: algorithms and illustrations of the background chapters"
 DOCUMENT = "PhD thesis"
 BATCHABLE: tuple[str, ...] = ()

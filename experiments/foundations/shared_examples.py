@@ -18,22 +18,6 @@ from auxmc.sampling.inverse_cdf import draw_by_inversion, exponential, normal
 from auxmc.sampling.rejection import Envelope, Proposal, rejection_proposal
 from experiments.foundations.topic import Work
 
-__all__ = [
-    "BOUND",
-    "PROPOSAL_MEAN",
-    "PROPOSAL_SD",
-    "TAIL",
-    "figure_proposals",
-    "figure_ratio",
-    "make_proposals",
-    "marked_points",
-    "mixture_density",
-    "mixture_mass",
-    "rejection_box",
-    "rejection_curves",
-    "tail_envelope",
-]
-
 FloatArray = NDArray[np.float64]
 
 PROPOSAL_MEAN, PROPOSAL_SD, BOUND = 0.1, 0.6, 1.9

@@ -24,16 +24,6 @@ from experiments.foundations.chain_measures import (
 )
 from experiments.foundations.topic import Work
 
-__all__ = [
-    "CURVES",
-    "DIRECTIONS",
-    "HEIGHT_SHARE",
-    "NEARLY_ONE",
-    "SLICE_START",
-    "Transitions",
-    "fresh_transitions",
-]
-
 NEARLY_ONE = 0.99
 """Correlation of the target of figure 2.11."""
 

@@ -32,8 +32,6 @@ from experiments.foundations.slice_curves import (
 )
 from experiments.foundations.topic import Measured, Topic, Work
 
-__all__ = ["TOPIC"]
-
 # Powers of the coordinates along the long and the short axis; odd in both together, as the long coordinate is.
 _POWERS = tuple((i, j) for i, j in product(range(6), range(3)) if (i + j) % 2 == 1 and i + j <= 5)
 _N_GROUPS = 20

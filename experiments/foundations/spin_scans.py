@@ -23,8 +23,6 @@ from auxmc.models.boltzmann.small_machines import three_units
 from experiments.foundations.chain_measures import FloatArray
 from experiments.foundations.topic import Measured, Work
 
-__all__ = ["balance_of_scans", "rates_of_scans", "synchronous_updates"]
-
 _SCANS = ("systematic order 1, 2, 3", "random scan", "random permutation", "palindromic")
 _TOGETHER = "synchronous"
 

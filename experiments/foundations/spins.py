@@ -29,8 +29,6 @@ from auxmc.models.boltzmann.restricted_boltzmann import (
 from auxmc.models.boltzmann.small_machines import LAYER_DATA, five_units, three_by_two
 from experiments.foundations.topic import Measured, Topic, Work
 
-__all__ = ["TOPIC", "relaxation_by_quadrature"]
-
 FloatArray = NDArray[np.float64]
 
 _SWEEPS = (1, 2, 5, 10)

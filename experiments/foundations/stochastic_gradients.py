@@ -18,8 +18,6 @@ from auxmc.kernels.streams.stochastic_gradient_chain import ChainNoise, ChainSta
 from experiments.foundations.chain_measures import FloatArray, distance
 from experiments.foundations.topic import Measured, Topic, Work
 
-__all__ = ["TOPIC"]
-
 
 class _Dynamics(NamedTuple):
     """Settings of a run on N(0, 1) whose gradient x has noise of variance V added."""

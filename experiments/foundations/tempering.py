@@ -20,8 +20,6 @@ from auxmc.numerics.truncated_exponential import (
 )
 from experiments.foundations.topic import Measured, Topic, Work
 
-__all__ = ["TOPIC"]
-
 FloatArray = NDArray[np.float64]
 
 _BASE_MEAN, _BASE_VARIANCE = -1.6, 64.0

@@ -9,8 +9,6 @@ import xarray as xr
 
 from auxmc.driver.seeds import generator, stream
 
-__all__ = ["Measured", "Topic", "Work"]
-
 Shared = TypeVar("Shared")
 
 

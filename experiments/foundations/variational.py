@@ -21,8 +21,6 @@ from auxmc.models.mixtures.scalar_mixture import NARROW_AND_BROAD
 from auxmc.sampling.inverse_cdf import generalised_logistic
 from experiments.foundations.topic import Measured, Topic, Work
 
-__all__ = ["TOPIC"]
-
 FloatArray = NDArray[np.float64]
 
 _SKEW = generalised_logistic(0.4)

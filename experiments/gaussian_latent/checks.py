@@ -23,8 +23,6 @@ from auxmc.kernels.slices.core import SliceInfo, SliceState
 from auxmc.kernels.slices.reflective_slice import reflect, reflective_slice
 from auxmc.models.gaussian.latent import GaussianLatentModel, estimator
 
-__all__ = ["TheoryConstants", "estimator_noise", "exactness_checks", "theory_constants"]
-
 _N_BINS = 80
 _BINS_A_SIDE = 8
 _REFLECTIVE_STEPS = 20

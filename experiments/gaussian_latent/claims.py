@@ -8,8 +8,6 @@ from experiments.gaussian_latent import (
     claims_tuning,
 )
 
-__all__ = ["MEASURE"]
-
 _TOPICS = {
     **claims_exactness.MEASURE,
     **claims_efficiency.MEASURE,

@@ -21,8 +21,6 @@ from experiments.gaussian_latent.comparisons import (
 )
 from experiments.gaussian_latent.selection import BEST_STEP, SIZES, Grid, grid_of
 
-__all__ = ["MEASURE"]
-
 _N_RESAMPLES = 400
 # Least step size of the claims about a trend, PM-G11.
 _TREND_FROM = 0.1

@@ -17,8 +17,6 @@ from experiments.gaussian_latent.comparisons import (
 )
 from experiments.gaussian_latent.selection import SIZES, bootstrap_error, grid_of, smoothed
 
-__all__ = ["MEASURE"]
-
 _PER_EVALUATION, _PER_SECOND = "ess_per_evaluation", "ess_per_second"
 _UNITS = {"per evaluation": _PER_EVALUATION, "per second": _PER_SECOND}
 

@@ -10,8 +10,6 @@ from auxmc_pipeline.lookup import rows_of
 from experiments.gaussian_latent.comparisons import Measure, by_size
 from experiments.gaussian_latent.selection import Where, long_chains, scalar_of
 
-__all__ = ["MEASURE"]
-
 
 def _noise(size: int) -> Measure:
     def measure(summary: pd.DataFrame) -> Measurement:

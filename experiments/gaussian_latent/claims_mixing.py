@@ -9,8 +9,6 @@ from auxmc_pipeline.lookup import rows_of
 from experiments.gaussian_latent.comparisons import Measure, by_size, ratio
 from experiments.gaussian_latent.selection import grid_of, long_chains
 
-__all__ = ["MEASURE"]
-
 _N_RESAMPLES = 400
 
 

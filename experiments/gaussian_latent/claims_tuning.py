@@ -10,8 +10,6 @@ from auxmc_pipeline.lookup import MissingData
 from experiments.gaussian_latent.comparisons import Curve, Measure, by_size, mean_at, statistic_of_means
 from experiments.gaussian_latent.selection import TARGET_ACCEPT, grid_of, smoothed
 
-__all__ = ["MEASURE"]
-
 _EFFICIENCY, _ACCEPT = "ess_per_evaluation", "acceptance_position"
 _N_RESAMPLES = 1000
 # PM-G27: efficiency is good from this share of its peak on, and a range much wider from this ratio on.

@@ -11,17 +11,6 @@ from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.lookup import MissingData
 from experiments.gaussian_latent.selection import SIZES, Grid, bootstrap_error, grid_of
 
-__all__ = [
-    "Curve",
-    "Measure",
-    "by_size",
-    "mean_at",
-    "median_ratio",
-    "on_common_points",
-    "ratio",
-    "statistic_of_means",
-]
-
 Measure = Callable[[pd.DataFrame], Measurement]
 Curve = NDArray[np.float64]
 

@@ -31,8 +31,6 @@ from experiments.gaussian_latent.selection import (
 )
 from experiments.gaussian_latent.settings import scale_name
 
-__all__ = ["DRAW"]
-
 _DATA_SET_ROWS = ("acceptance", "longest_run_position", "ess_per_evaluation")
 _PUBLISHED_STEP = 0.425
 _EVALUATION_UNIT = 1e-4

@@ -47,8 +47,6 @@ from experiments.gaussian_latent.statistics import (
     position_statistics,
 )
 
-__all__ = ["long_chain_draws", "run"]
-
 # Estimator calls of one iteration, for those that depend on the chain a round number near their mean.
 _CALLS = {"pm_mh": 1, "apm_mi_mh": 2, "apm_ss_mh": 4, "apm_mi_ss": 6, "apm_ss_ss": 8}
 

@@ -10,19 +10,6 @@ from numpy.typing import NDArray
 from auxmc_pipeline.lookup import MissingData, rows_of
 from experiments.gaussian_latent.settings import scale_name
 
-__all__ = [
-    "BEST_STEP",
-    "SIZES",
-    "TARGET_ACCEPT",
-    "Grid",
-    "Where",
-    "bootstrap_error",
-    "grid_of",
-    "long_chains",
-    "scalar_of",
-    "smoothed",
-]
-
 SIZES = (1, 8, 32)
 """Numbers of importance samples, N in the thesis."""
 

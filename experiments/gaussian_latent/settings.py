@@ -5,20 +5,6 @@ import dataclasses
 from auxmc.data.reading import read_matrix
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
-__all__ = [
-    "BATCHABLE",
-    "DOCUMENT",
-    "FIGURES",
-    "METHODS",
-    "SWEEP_QUANTITIES",
-    "TITLE",
-    "Settings",
-    "check",
-    "data_files",
-    "programs",
-    "scale_name",
-]
-
 TITLE = "Gaussian latent variable model"
 DOCUMENT = "PhD thesis"
 METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss")

@@ -19,20 +19,6 @@ from auxmc.diagnostics.summary import bulk_ess, mcse_sd, rank_r_hat, tail_ess
 from auxmc.driver.chains import Chains
 from auxmc.models.gaussian.latent_oracles import AuxiliaryMarginal, ExactPosterior
 
-__all__ = [
-    "MOST_KEPT",
-    "TRACE_STRIDE",
-    "TRACE_WINDOW",
-    "auxiliary_curves",
-    "auxiliary_statistics",
-    "chain_statistics",
-    "coordinate_names",
-    "kept_draws",
-    "longest_rejection_run",
-    "position_curves",
-    "position_statistics",
-]
-
 MOST_KEPT = 2_000_000
 """Draws are kept in the result file if there are at most this many numbers, all coordinates counted."""
 

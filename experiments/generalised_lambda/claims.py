@@ -7,8 +7,6 @@ from experiments.generalised_lambda import (
     claims_transitions,
 )
 
-__all__ = ["MEASURE"]
-
 _BY_TOPIC = {
     **claims_posterior.MEASURE,
     **claims_efficiency.MEASURE,

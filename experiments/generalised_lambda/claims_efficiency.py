@@ -7,8 +7,6 @@ import pandas as pd
 from auxmc_pipeline.claims import Measurement, mean_over_replicates, measure_settings
 from experiments.generalised_lambda.lookup import CASE_NAMES, PARAMETERS, FloatArray, Measure, values_of
 
-__all__ = ["MEASURE"]
-
 
 def _rate(case: str, parameter: str) -> Measure:
     def measure(summary: pd.DataFrame) -> Measurement:

@@ -17,8 +17,6 @@ from experiments.generalised_lambda.lookup import (
     values_of,
 )
 
-__all__ = ["MEASURE"]
-
 _GENERATING = np.array([5.0, 1.0, 0.4, -0.1])
 
 

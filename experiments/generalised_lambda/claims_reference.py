@@ -20,8 +20,6 @@ from experiments.generalised_lambda.lookup import (
     require_length,
 )
 
-__all__ = ["MEASURE"]
-
 
 def _error_of_means(summary: pd.DataFrame) -> Measurement:
     require_length(summary, "constrained_hmc")

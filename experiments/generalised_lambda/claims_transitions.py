@@ -16,8 +16,6 @@ from auxmc_pipeline.claims import Measurement, mean_over_replicates, measure_set
 from auxmc_pipeline.lookup import MissingData
 from experiments.generalised_lambda.lookup import FloatArray, Measure, array_of, setting_of, values_of
 
-__all__ = ["MEASURE"]
-
 _TOLERANCES = {"abc_hmc_025": 0.25, "abc_hmc_005": 0.05}
 _ACCEPT = 0.9
 _PUBLISHED_RELATIVE_STEP = 0.01

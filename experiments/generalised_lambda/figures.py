@@ -16,8 +16,6 @@ from auxmc_pipeline.lookup import find, scalar
 from experiments.generalised_lambda.lookup import PARAMETERS
 from experiments.generalised_lambda.settings import ROWS
 
-__all__ = ["DRAW"]
-
 _NOT_RUN = "not run at this preset"
 _LABELS = {
     "z1": "$z_1$ (location)",

@@ -11,20 +11,6 @@ from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.lookup import MissingData, find, scalar
 from experiments.generalised_lambda.settings import ROWS
 
-__all__ = [
-    "CASE_NAMES",
-    "PARAMETERS",
-    "TARGETS",
-    "FloatArray",
-    "Measure",
-    "array_of",
-    "chain_moment",
-    "reference_moment",
-    "require_length",
-    "setting_of",
-    "values_of",
-]
-
 FloatArray = NDArray[np.float64]
 Measure = Callable[[pd.DataFrame], Measurement]
 

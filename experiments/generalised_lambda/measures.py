@@ -12,15 +12,6 @@ from auxmc.diagnostics.runs import longest_constant_run
 from auxmc.diagnostics.summary import bulk_ess, mcse_mean, mcse_sd, rank_r_hat
 from experiments.generalised_lambda.settings import Settings
 
-__all__ = [
-    "EARLY_ITERATIONS",
-    "MOST_CURVE_DRAWS",
-    "chain_curves",
-    "chain_groups",
-    "chain_statistics",
-    "multivariate_scale_reduction",
-]
-
 MOST_CURVE_DRAWS = 800
 """Draws of each chain that go into the figures' histograms, evenly spaced."""
 

@@ -17,8 +17,6 @@ from auxmc.models.generalised_lambda.model import (
 )
 from experiments.generalised_lambda.settings import Settings, batch_values
 
-__all__ = ["Problem", "build_problem"]
-
 
 class Problem(NamedTuple):
     """What a case is about.

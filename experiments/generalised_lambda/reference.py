@@ -29,8 +29,6 @@ from auxmc.models.generalised_lambda.oracles import log_likelihood, reference_dr
 from experiments.generalised_lambda.problem import Problem
 from experiments.generalised_lambda.settings import Settings
 
-__all__ = ["limit_statistics", "reference_result", "targets"]
-
 _FRESH_DRAWS = 10_000
 _GRID_POINTS = 400
 _MOST_CURVE_DRAWS = 4000

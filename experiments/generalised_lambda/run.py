@@ -49,8 +49,6 @@ from experiments.generalised_lambda.problem import Problem, build_problem
 from experiments.generalised_lambda.reference import reference_result
 from experiments.generalised_lambda.settings import Settings, batch_values
 
-__all__ = ["run"]
-
 _AXES = ("prior", "step_size", "tolerance", "n_bisections")
 _MOST_REDRAWS = 100_000
 _POSTERIOR_WALKERS, _POSTERIOR_BURN_IN = 32, 250

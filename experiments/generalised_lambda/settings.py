@@ -6,21 +6,6 @@ from auxmc.data.reading import read_matrix
 from auxmc.data.tables import DataError
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
-__all__ = [
-    "BATCHABLE",
-    "DOCUMENT",
-    "FIGURES",
-    "METHODS",
-    "ROWS",
-    "SWEEP_QUANTITIES",
-    "TITLE",
-    "Row",
-    "Settings",
-    "batch_values",
-    "check",
-    "data_files",
-]
-
 TITLE = "Generalised lambda distribution"
 DOCUMENT = "PhD thesis"
 METHODS = ("modified_abc", "constrained_hmc", "abc_hmc")

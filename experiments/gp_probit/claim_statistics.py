@@ -11,19 +11,6 @@ from auxmc_pipeline.claims import Measurement, few_replicates, mean_over_replica
 from auxmc_pipeline.lookup import find
 from experiments.gp_probit.lookup import draws_per_chain
 
-__all__ = [
-    "PUBLISHED_DRAWS",
-    "Measure",
-    "Measured",
-    "bootstrapped",
-    "mean_over_chains",
-    "missing",
-    "only_of_long_chains",
-    "ratio_of_means",
-    "short_chains",
-    "time_ratio",
-]
-
 FloatArray = NDArray[np.float64]
 
 Measured = dict[str, Measurement]

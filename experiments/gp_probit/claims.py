@@ -2,8 +2,6 @@
 
 from experiments.gp_probit import claims_convergence, claims_efficiency, claims_estimator, claims_sticking
 
-__all__ = ["MEASURE"]
-
 _BY_TOPIC = {
     **claims_estimator.MEASURE,
     **claims_efficiency.MEASURE,

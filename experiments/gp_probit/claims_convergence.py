@@ -19,8 +19,6 @@ from experiments.gp_probit.claim_statistics import (
 )
 from experiments.gp_probit.lookup import APM_METHODS, MAIN_METHODS, draws_per_chain, efficiencies, main_case
 
-__all__ = ["MEASURE"]
-
 FloatArray = NDArray[np.float64]
 
 _ENOUGH_FOR_R_HAT = 5000

@@ -23,8 +23,6 @@ from experiments.gp_probit.claim_statistics import (
 )
 from experiments.gp_probit.lookup import MAIN_METHODS, chain_values, efficiencies, main_case
 
-__all__ = ["MEASURE"]
-
 FloatArray = NDArray[np.float64]
 
 

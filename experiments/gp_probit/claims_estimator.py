@@ -18,8 +18,6 @@ from experiments.gp_probit.claim_statistics import (
 )
 from experiments.gp_probit.lookup import chain_values, main_case
 
-__all__ = ["MEASURE"]
-
 FloatArray = NDArray[np.float64]
 
 _FIXED_STEPS = (0.001, 0.01, 0.1)

@@ -25,8 +25,6 @@ from experiments.gp_probit.claim_statistics import (
 )
 from experiments.gp_probit.lookup import APM_METHODS, MAIN_METHODS, chain_values, main_case
 
-__all__ = ["MEASURE"]
-
 FloatArray = NDArray[np.float64]
 
 _ENOUGH_FOR_STUCK_RUNS = 500

@@ -22,8 +22,6 @@ from auxmc.plots.style import METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUAN
 from auxmc_pipeline.lookup import find, scalar
 from experiments.gp_probit.lookup import APM_METHODS, MAIN_METHODS, main_case
 
-__all__ = ["DRAW"]
-
 _NOT_RUN = "not run at this preset"
 _BAND_ALPHA = 0.2
 _REFERENCE = QUANTITY_COLOURS["reference"]

@@ -6,15 +6,6 @@ from numpy.typing import NDArray
 
 from auxmc_pipeline.lookup import find, scalar
 
-__all__ = [
-    "APM_METHODS",
-    "MAIN_METHODS",
-    "chain_values",
-    "draws_per_chain",
-    "efficiencies",
-    "main_case",
-]
-
 FloatArray = NDArray[np.float64]
 
 MAIN_METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_ss_ss")

@@ -17,20 +17,6 @@ from auxmc.diagnostics.runs import longest_constant_run, n_distinct_states
 from auxmc.diagnostics.summary import summarise_chains
 from experiments.gp_probit.problem import Problem
 
-__all__ = [
-    "HISTOGRAM_RANGE",
-    "SLICE_HISTOGRAM_FRACTION",
-    "ChainDraws",
-    "chain_curves",
-    "chain_groups",
-    "chain_statistics",
-    "data_groups",
-    "data_statistics",
-    "estimator_statistics",
-    "expected_acceptance",
-    "fixed_step_statistics",
-]
-
 HISTOGRAM_RANGE = (0.0, 4.5)
 """Range of the histograms of the log output scale with the breast cancer data: mean 2.1, +- 4 standard deviations."""
 

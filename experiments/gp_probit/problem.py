@@ -9,8 +9,6 @@ from auxmc.data.reading import read_labelled
 from auxmc.models.regression.gp_probit import GPProbitModel, gp_probit_model, load_biopsy, standardise
 from experiments.gp_probit.settings import Settings
 
-__all__ = ["OUTPUT_SCALE", "Problem", "build_problem"]
-
 OUTPUT_SCALE = "log_output_scale"
 """Name of the first coordinate, the log prior variance of the latent function."""
 

@@ -33,8 +33,6 @@ from experiments.gp_probit.measures import (
 from experiments.gp_probit.problem import Problem, build_problem
 from experiments.gp_probit.settings import Settings
 
-__all__ = ["run"]
-
 _MAX_STARTS = 100
 _WEIGHTS_AT_A_TIME = 500
 # What makes posterior draws for the designs that start from them: the method with the fewest long rejections.

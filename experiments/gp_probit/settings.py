@@ -5,18 +5,6 @@ import dataclasses
 from auxmc.data.reading import read_labelled
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
-__all__ = [
-    "BATCHABLE",
-    "DOCUMENT",
-    "FIGURES",
-    "METHODS",
-    "SWEEP_QUANTITIES",
-    "TITLE",
-    "Settings",
-    "check",
-    "data_files",
-]
-
 TITLE = "Gaussian process probit regression"
 DOCUMENT = "PhD thesis"
 METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss")

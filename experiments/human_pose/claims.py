@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from auxmc_pipeline.claims import Measurement, measure_settings
 from auxmc_pipeline.lookup import MissingData, find, scalar
 
-__all__ = ["MEASURE"]
-
 FloatArray = NDArray[np.float64]
 Measure = Callable[[pd.DataFrame], Measurement]
 

@@ -17,8 +17,6 @@ from auxmc.plots.skeletons import SIDE_COLOURS, Drawing, clean_axis, common_box,
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, readable
 from auxmc_pipeline.lookup import find, scalar
 
-__all__ = ["DRAW"]
-
 FloatArray = NDArray[np.float64]
 
 _NOT_RUN = "not run at this preset"

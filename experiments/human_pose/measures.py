@@ -9,18 +9,6 @@ from numpy.typing import NDArray
 from auxmc.data.skeleton import JOINT_NAMES
 from auxmc.diagnostics.coda import potential_scale_reduction
 
-__all__ = [
-    "AXES",
-    "MOST_STORED_DRAWS",
-    "N_CURVE_POINTS",
-    "N_SAMPLES",
-    "chain_curves",
-    "chain_groups",
-    "chain_samples",
-    "chain_statistics",
-    "running_rmse",
-]
-
 AXES = ("x", "y", "z")
 N_CURVE_POINTS = 100
 """Points of an error curve, as in the published figure."""

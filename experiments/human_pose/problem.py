@@ -15,8 +15,6 @@ from auxmc.driver.seeds import generator
 from auxmc.models.human_pose.model import PoseModel, simulated_scenes
 from experiments.human_pose.settings import Settings, batch_values, noise_scale, start_of
 
-__all__ = ["Problem", "build_problem"]
-
 FloatArray = NDArray[np.float64]
 
 

@@ -31,8 +31,6 @@ from auxmc.models.human_pose.model import (
 from experiments.human_pose.problem import Problem
 from experiments.human_pose.settings import Settings, tuning
 
-__all__ = ["Program", "build_program"]
-
 Record = dict[str, Array]
 # Errors of the constrained integrator, each of which rejects a proposal.
 _ERRORS = ("n_not_converged", "n_not_converged_reverse", "n_irreversible", "n_not_finite", "n_singular")

@@ -28,8 +28,6 @@ from experiments.human_pose.problem import Problem, build_problem
 from experiments.human_pose.programs import build_program
 from experiments.human_pose.settings import Settings, tuning
 
-__all__ = ["check_moves", "run"]
-
 _OWN_DIMS = {"positions": ("joint", "axis"), "camera": ("axis",)}
 _N_PRIOR_DRAWS, _N_PRIOR_POSES = 20, 12
 

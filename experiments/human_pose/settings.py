@@ -7,24 +7,6 @@ from auxmc.data.joint_observations import read_joint_observations
 from auxmc.data.pose_priors import PRIORS, pose_prior_files
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
-__all__ = [
-    "BATCHABLE",
-    "DOCUMENT",
-    "FIGURES",
-    "METHODS",
-    "SWEEP_QUANTITIES",
-    "TITLE",
-    "VARIANTS",
-    "Settings",
-    "Tuning",
-    "batch_values",
-    "check",
-    "data_files",
-    "noise_scale",
-    "start_of",
-    "tuning",
-]
-
 TITLE = "Human pose and camera"
 DOCUMENT = "PhD thesis"
 METHODS = ("constrained_hmc", "hmc", "hierarchical_hmc")

@@ -11,8 +11,6 @@ from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.lookup import MissingData, rows_of
 from experiments.image_models.lookup import Reference, reference, running_estimate, value_of
 
-__all__ = ["MEASURE"]
-
 Tables = tuple[pd.DataFrame, pd.DataFrame]
 Measure = Callable[[Tables, str], Measurement]
 

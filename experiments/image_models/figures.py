@@ -14,8 +14,6 @@ from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_I
 from auxmc_pipeline.lookup import MissingData, rows_of
 from experiments.image_models.lookup import models_in, running_estimate, value_of
 
-__all__ = ["DRAW", "unpacked"]
-
 _TITLES = {
     "own_digits": "digits",
     "own_glyphs": "characters",

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from auxmc_pipeline.lookup import MissingData, rows_of
 
-__all__ = ["Reference", "RunningEstimate", "models_in", "reference", "running_estimate", "value_of"]
-
 Float64Array = NDArray[np.float64]
 
 

@@ -19,20 +19,6 @@ from auxmc.diagnostics.log_evidence import (
 )
 from experiments.image_models.problem import Examples, Problem, PublishedFacts
 
-__all__ = [
-    "LAYOUTS",
-    "PARALLEL",
-    "Joint",
-    "annealed_statistics",
-    "bound_statistics",
-    "chain_curves",
-    "chain_statistics",
-    "joint_of",
-    "model_curves",
-    "packed_rows",
-    "problem_statistics",
-]
-
 Draws = dict[str, NDArray[Any]]
 Float64Array = NDArray[np.float64]
 

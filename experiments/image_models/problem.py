@@ -25,16 +25,6 @@ from auxmc.models.images.autoencoder import Code, encode, latent_bridge, logits,
 from auxmc.models.images.generated_images import Bases, GeneratedImages, encoder_bases, generate_images
 from experiments.image_models.settings import Settings, published_at_hand
 
-__all__ = [
-    "Examples",
-    "Problem",
-    "PublishedFacts",
-    "build_problem",
-    "model_examples",
-    "published_facts",
-    "training_curve",
-]
-
 _N_EXAMPLES = 30
 _PUBLISHED_SEED, _PUBLISHED_NUMBER = 201702, 1000
 _PUBLISHED_SHA256 = {

@@ -19,8 +19,6 @@ from auxmc.numerics.schedules import sigmoidal_schedule
 from experiments.image_models.problem import Problem
 from experiments.image_models.settings import Settings, method_settings
 
-__all__ = ["annealed_sampler", "chain_sampler", "reverse_sampler"]
-
 
 def chain_sampler(problem: Problem, settings: Settings, method: str) -> Sampler:
     """Chains of simulated or continuous tempering; the swept number `image` says of which image.

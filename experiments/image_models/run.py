@@ -29,8 +29,6 @@ from experiments.image_models.problem import (
 from experiments.image_models.programs import annealed_sampler, chain_sampler, reverse_sampler
 from experiments.image_models.settings import CHAIN_METHODS, Settings, ladders, method_settings, methods
 
-__all__ = ["run"]
-
 # Annealed runs between two checkpoints.
 _RUNS_A_BLOCK = 4
 

@@ -16,25 +16,6 @@ from auxmc.data.autoencoder_weights import (
 from auxmc.data.tables import DataError
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
-__all__ = [
-    "BATCHABLE",
-    "CHAIN_METHODS",
-    "DOCUMENT",
-    "FIGURES",
-    "METHODS",
-    "SWEEP_QUANTITIES",
-    "TITLE",
-    "MethodSettings",
-    "Settings",
-    "check",
-    "data_files",
-    "ladders",
-    "method_settings",
-    "methods",
-    "published_at_hand",
-    "weight_source",
-]
-
 TITLE = "Evidence of generative image models by continuous tempering"
 DOCUMENT = "PhD thesis"
 

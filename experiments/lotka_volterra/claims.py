@@ -20,8 +20,6 @@ from experiments.lotka_volterra.lookup import (
     scalar_of,
 )
 
-__all__ = ["MEASURE"]
-
 Measure = Callable[[pd.DataFrame], Measurement]
 FloatArray = NDArray[np.float64]
 

@@ -17,8 +17,6 @@ from auxmc.plots.style import PAGE_WIDTH_IN
 from auxmc_pipeline.lookup import MissingData
 from experiments.lotka_volterra.lookup import COORDINATES, ROWS, by_chain, of_row, rows_of
 
-__all__ = ["DRAW"]
-
 _PREY, _PREDATORS = "#0072B2", "#D55E00"
 _EXACT, _TEXT, _GENERATING = "black", "#D55E00", "#555555"
 _PUBLISHED_ROWS = ("all", "summaries", "ball_10", "ball_100", "gaussian", "hmc")

@@ -9,17 +9,6 @@ from numpy.typing import NDArray
 from auxmc_pipeline import lookup
 from auxmc_pipeline.lookup import MissingData
 
-__all__ = [
-    "COORDINATES",
-    "ROWS",
-    "Row",
-    "by_chain",
-    "by_rate",
-    "of_row",
-    "rows_of",
-    "scalar_of",
-]
-
 COORDINATES = ("log z1", "log z2", "log z3", "log z4")
 """Names of the log rates, as the tables have them."""
 

@@ -37,8 +37,6 @@ from auxmc.models.lotka_volterra.oracles import exact_posterior
 from auxmc.models.lotka_volterra.summaries import SummaryScales, prior_summary_scales, summary_statistics
 from experiments.lotka_volterra.settings import SUMMARY_METHODS, Settings, step_range
 
-__all__ = ["COORDINATES", "Problem", "Program", "build_problem", "build_program", "is_vectorised"]
-
 COORDINATES = ("log z1", "log z2", "log z3", "log z4")
 """Names of the log rates."""
 

@@ -47,8 +47,6 @@ from experiments.lotka_volterra.statistics import (
     exact_statistics,
 )
 
-__all__ = ["run"]
-
 # Published values of prey and predators at steps 1, 2 and 50 of the thesis' data files.
 _PUBLISHED_ROWS = {
     0: (90.4714351637325, 102.856167821667),

@@ -6,27 +6,6 @@ from auxmc.data.tables import DataError
 from auxmc.models.lotka_volterra.data import MIN_STEPS, read_populations
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
-__all__ = [
-    "BATCHABLE",
-    "DOCUMENT",
-    "EXACT_METHODS",
-    "FAILING_METHODS",
-    "FIGURES",
-    "METHODS",
-    "STEP_SIZES",
-    "SUMMARY_METHODS",
-    "SWEEP_QUANTITIES",
-    "TITLE",
-    "TOLERANCES",
-    "Settings",
-    "check",
-    "data_files",
-    "programs",
-    "step_range",
-    "step_sizes",
-    "tolerances",
-]
-
 TITLE = "Stochastic Lotka-Volterra model"
 DOCUMENT = "PhD thesis"
 

@@ -13,18 +13,6 @@ from auxmc.diagnostics.summary import bulk_ess, rank_r_hat
 from auxmc.models.lotka_volterra.oracles import LogRatePosterior
 from experiments.lotka_volterra.settings import SUMMARY_METHODS
 
-__all__ = [
-    "MOST_KEPT",
-    "AxisValues",
-    "chain_curves",
-    "chain_groups",
-    "chain_statistics",
-    "exact_curves",
-    "exact_statistics",
-    "iterations_to_band",
-    "multivariate_scale_reduction",
-]
-
 MOST_KEPT = 2_000_000
 """Draws are kept in the result file if there are at most this many numbers, all coordinates counted."""
 

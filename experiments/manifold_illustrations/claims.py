@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from auxmc_pipeline.claims import Measurement, mean_over_replicates, measure_settings
 from auxmc_pipeline.lookup import rows_of
 
-__all__ = ["MEASURE"]
-
 
 def oscillation(summary: pd.DataFrame, curves: pd.DataFrame) -> Mapping[str, Measurement]:
     """IM-IL-01, over trajectories with momenta of their own."""

@@ -26,8 +26,6 @@ from auxmc.numerics.jacobians import Jacobian, dense_jacobian, diagonal_jacobian
 from experiments.manifold_illustrations.fibre import START, generate, log_prior
 from experiments.manifold_illustrations.settings import Settings
 
-__all__ = ["costs"]
-
 _N_DISCARDED = 10
 # A sub-step of 0.25/3 and 18 sub-steps: the published settings have three sub-steps a step.
 _SUB_STEP_SIZE, _N_SUB_STEPS = 0.25 / 3.0, 18

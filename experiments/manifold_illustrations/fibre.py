@@ -3,8 +3,6 @@
 import jax.numpy as jnp
 from jax import Array
 
-__all__ = ["START", "fibre_height", "generate", "log_prior"]
-
 
 def fibre_height(first: Array) -> Array:
     """u2 on the fibre as a function of u1, as in the published figure.

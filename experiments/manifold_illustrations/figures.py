@@ -12,8 +12,6 @@ from auxmc.plots.panels import missing_panel, preset_note
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN
 from auxmc_pipeline.lookup import MissingData, rows_of
 
-__all__ = ["DRAW"]
-
 _HMC, _CONSTRAINED = CYCLE[1], CYCLE[0]
 
 

@@ -32,8 +32,6 @@ from auxmc.models.lotka_volterra import conditioning as lotka_volterra_condition
 from auxmc.models.lotka_volterra import model as lotka_volterra
 from experiments.manifold_illustrations.settings import Settings
 
-__all__ = ["identities"]
-
 _N_POINTS = 50
 _N_DATA = 30
 _N_INPUTS, _N_OUTPUTS = 4, 6

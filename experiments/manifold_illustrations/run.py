@@ -32,8 +32,6 @@ from experiments.manifold_illustrations.fibre import START, fibre_height, genera
 from experiments.manifold_illustrations.identities import identities
 from experiments.manifold_illustrations.settings import Settings
 
-__all__ = ["run"]
-
 _CONSTRAINED_STEPS = 4
 _N_STEPS = (2, 4)
 _FIBRE_POINTS = 200

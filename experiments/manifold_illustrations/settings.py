@@ -4,8 +4,6 @@ import dataclasses
 
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
-__all__ = ["BATCHABLE", "DOCUMENT", "FIGURES", "SWEEP_QUANTITIES", "TITLE", "Settings", "check", "data_files"]
-
 TITLE = "Illustrations of manifolds of inputs"
 DOCUMENT = "PhD thesis"
 BATCHABLE: tuple[str, ...] = ()

@@ -10,8 +10,6 @@ from auxmc_pipeline.claims import Measurement, measure_settings, standard_error
 from auxmc_pipeline.lookup import MissingData, find, scalar
 from experiments.radon.lookup import AIS_CASE, CENTRED_CASE, NUTS_CASE, value_of
 
-__all__ = ["MEASURE"]
-
 _PUBLISHED_AIS = -1081.01
 _NEAR_NATS = 1.5
 # Shorter ladders and chains are biased towards the base, and say nothing about the published ones.

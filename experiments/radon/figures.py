@@ -16,8 +16,6 @@ from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_I
 from auxmc_pipeline.lookup import find, scalar
 from experiments.radon.lookup import AIS_CASE, CENTRED_CASE, CT_HMC_CASE, GIBBS_CASE, NUTS_CASE, value_of
 
-__all__ = ["DRAW"]
-
 _NOT_RUN = "not run at this preset"
 _N_ERRORS = 3.0
 _BLUE, _RED, _REFERENCE = CYCLE[0], CYCLE[1], QUANTITY_COLOURS["reference"]

@@ -4,8 +4,6 @@ import pandas as pd
 
 from auxmc_pipeline.lookup import MissingData, find
 
-__all__ = ["AIS_CASE", "CENTRED_CASE", "CT_HMC_CASE", "GIBBS_CASE", "NUTS_CASE", "value_of"]
-
 NUTS_CASE = "nuts"
 CENTRED_CASE = "centred"
 GIBBS_CASE = "hmc__method-gibbs_ct"

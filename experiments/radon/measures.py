@@ -18,18 +18,6 @@ from auxmc.models.regression.grouped_regression import effect_names
 from experiments.radon.problem import Problem
 from experiments.radon.settings import Settings, published_file
 
-__all__ = [
-    "CLAIM_ITERATIONS",
-    "annealed_statistics",
-    "base_moment_scores",
-    "chain_curves",
-    "chain_groups",
-    "chain_statistics",
-    "fit_curves",
-    "problem_statistics",
-    "running_points",
-]
-
 CLAIM_ITERATIONS = (100, 250, 500, 1000, 2500)
 """Iterations at which the published running estimate is known."""
 

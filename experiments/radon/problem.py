@@ -34,8 +34,6 @@ from auxmc.models.regression.grouped_regression_oracles import Evidence, exact_e
 from auxmc_pipeline.settings import SettingsError
 from experiments.radon.settings import Settings, columns
 
-__all__ = ["Base", "Problem", "build_problem"]
-
 
 class Base(NamedTuple):
     """Variational base of a case.

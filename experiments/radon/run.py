@@ -39,8 +39,6 @@ from experiments.radon.measures import (
 from experiments.radon.problem import Problem, build_problem
 from experiments.radon.settings import Settings
 
-__all__ = ["run"]
-
 Record = dict[str, Array]
 
 

@@ -7,21 +7,6 @@ from pathlib import Path
 from auxmc.data.grouped import RADON_COLUMNS, GroupedColumns, read_grouped
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
-__all__ = [
-    "BATCHABLE",
-    "CHAIN_METHODS",
-    "DOCUMENT",
-    "FIGURES",
-    "METHODS",
-    "SWEEP_QUANTITIES",
-    "TITLE",
-    "Settings",
-    "check",
-    "columns",
-    "data_files",
-    "published_file",
-]
-
 TITLE = "Evidence of a hierarchical regression by continuous tempering"
 DOCUMENT = "PhD thesis"
 CHAIN_METHODS = ("nuts", "gibbs_ct", "ct_hmc")

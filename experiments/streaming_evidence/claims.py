@@ -7,8 +7,6 @@ from experiments.streaming_evidence import (
     claims_sensitivity,
 )
 
-__all__ = ["MEASURE"]
-
 MEASURE = {
     **claims_evidence.MEASURE,
     **claims_annealed.MEASURE,

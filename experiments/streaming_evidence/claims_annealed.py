@@ -32,8 +32,6 @@ from experiments.streaming_evidence.lookup import (
     varied,
 )
 
-__all__ = ["FLOORS", "MEASURE", "predicted_floor", "predicted_ratio"]
-
 FloatArray = NDArray[np.float64]
 
 # Published settings, and tr(I) of a row of the linear stream.

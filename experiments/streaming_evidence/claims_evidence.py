@@ -26,16 +26,6 @@ from experiments.streaming_evidence.lookup import (
     total,
 )
 
-__all__ = [
-    "MEASURE",
-    "median_with_error",
-    "ratio_of_means",
-    "share_of_runs",
-    "slope_of_time",
-    "streaming_speed_up",
-    "time_slope",
-]
-
 FloatArray = NDArray[np.float64]
 
 # Ratios of costs with fewer rows than these say nothing about a million.

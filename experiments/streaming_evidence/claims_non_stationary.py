@@ -22,8 +22,6 @@ from experiments.streaming_evidence.lookup import (
     row_counts,
 )
 
-__all__ = ["CHANGES", "COMPONENTS", "MEASURE", "change_series"]
-
 FloatArray = NDArray[np.float64]
 
 COMPONENTS = (3, 5, 7)

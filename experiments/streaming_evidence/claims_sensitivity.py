@@ -29,8 +29,6 @@ from experiments.streaming_evidence.lookup import (
     varied,
 )
 
-__all__ = ["MEASURE", "SWEEPS", "sweep"]
-
 FloatArray = NDArray[np.float64]
 
 _CASE = "sensitivity"

@@ -15,8 +15,6 @@ from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.progress import Progress
 from auxmc.kernels.streams.published_estimators import Chunk, PastRows, Stream
 
-__all__ = ["Extras", "Runs", "no_extras", "run_repeats"]
-
 _CHUNKS_IN_BLOCK = 16
 
 Extras = Callable[[Any], dict[str, Array]]

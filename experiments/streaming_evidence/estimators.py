@@ -13,8 +13,6 @@ from auxmc_pipeline.settings import SettingsError
 from experiments.streaming_evidence.drive import Extras, no_extras
 from experiments.streaming_evidence.settings import METHODS, Settings
 
-__all__ = ["build_stream", "extras_of", "particle_extras", "stream_settings"]
-
 
 def stream_settings(settings: Settings) -> StreamSettings:
     """Numbers of an estimator with particles."""

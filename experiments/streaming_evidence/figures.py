@@ -17,8 +17,6 @@ from experiments.streaming_evidence.figures_settings import (
     sweep_figure,
 )
 
-__all__ = ["DRAW"]
-
 DRAW: dict[str, Callable[[pd.DataFrame, pd.DataFrame], Figure]] = {
     "fig_5_1": histograms_figure,
     "fig_5_2": sequential_figure("linear"),

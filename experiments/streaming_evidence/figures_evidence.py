@@ -32,16 +32,6 @@ from experiments.streaming_evidence.lookup import (
     varied,
 )
 
-__all__ = [
-    "annealed_figure",
-    "band",
-    "errors_figure",
-    "floor_figure",
-    "log_rows",
-    "note_of",
-    "sequential_figure",
-]
-
 FloatArray = NDArray[np.float64]
 
 _NOT_RUN = "not run at this preset"

@@ -29,8 +29,6 @@ from experiments.streaming_evidence.lookup import (
     row_counts,
 )
 
-__all__ = ["changes_figure", "histograms_figure", "sweep_figure"]
-
 _NOT_RUN = "not run at this preset"
 _REFERENCE = QUANTITY_COLOURS["reference"]
 _SIDE = 5.0

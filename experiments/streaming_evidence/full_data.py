@@ -21,8 +21,6 @@ from experiments.streaming_evidence.nested import PUBLISHED, evidence_of, nested
 from experiments.streaming_evidence.problem import exact_linear, model_of, rows_of_stream
 from experiments.streaming_evidence.settings import MODELS, Settings
 
-__all__ = ["run_full_data"]
-
 Float64Array = NDArray[np.float64]
 
 

@@ -12,8 +12,6 @@ from experiments.streaming_evidence.nested import PUBLISHED, evidence_of, nested
 from experiments.streaming_evidence.problem import HYBRID_ROWS, model_of
 from experiments.streaming_evidence.settings import Settings
 
-__all__ = ["HybridStart", "hybrid_start"]
-
 
 class HybridStart(NamedTuple):
     """Log evidence of the first rows, in nats.

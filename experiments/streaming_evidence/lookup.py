@@ -10,32 +10,6 @@ from numpy.typing import NDArray
 from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.lookup import MissingData, rows_of
 
-__all__ = [
-    "MODEL_CASES",
-    "Measure",
-    "Series",
-    "Tables",
-    "against",
-    "annealing_steps",
-    "at",
-    "between",
-    "curve",
-    "default",
-    "errors",
-    "final_rows",
-    "full_data",
-    "largest_size",
-    "main",
-    "measures",
-    "per_row",
-    "reference",
-    "reference_at",
-    "row_counts",
-    "slope",
-    "total",
-    "varied",
-]
-
 MODEL_CASES = ("linear", "softmax", "mixture")
 
 _MODEL_OF = {"floor": "linear", "sensitivity": "mixture"}

@@ -14,8 +14,6 @@ from auxmc.kernels.streams.nested_sampling import NestedRun, NestedSettings, nes
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.row_blocks import row_total
 
-__all__ = ["PUBLISHED", "NestedValue", "evidence_of", "nested_runs", "robust"]
-
 # MSc thesis, section 5.1.2.
 PUBLISHED = NestedSettings(
     n_live=2,

@@ -16,8 +16,6 @@ from experiments.streaming_evidence.estimators import build_stream
 from experiments.streaming_evidence.problem import NOISE_SCALE, ends_of, exact_linear, rows_of_stream
 from experiments.streaming_evidence.settings import Settings
 
-__all__ = ["INPUTS", "PAIR_METHODS", "run_nested_pair", "with_input"]
-
 INPUTS = ("irrelevant", "weak")
 """What the additional input does: nothing, or just enough to be worth its prior."""
 

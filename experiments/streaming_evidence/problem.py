@@ -13,18 +13,6 @@ from auxmc.models.regression.softmax_regression import softmax_regression
 from auxmc.models.row_model import RowModel
 from experiments.streaming_evidence.settings import METHODS, MODELS, Settings
 
-__all__ = [
-    "CUTS",
-    "HYBRID_ROWS",
-    "NOISE_SCALE",
-    "chunk_ends",
-    "ends_of",
-    "exact_linear",
-    "model_of",
-    "rows_of_stream",
-    "shown_ends",
-]
-
 CUTS = (500, 1000, 3000, 5000, 10_000, 20_000, 30_000, 100_000, 200_000, 300_000, 1_000_000)
 """Rows at which a chunk always ends, so that estimates of all methods can be compared there."""
 

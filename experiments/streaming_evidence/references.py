@@ -13,8 +13,6 @@ from auxmc.driver.seeds import stream
 from experiments.streaming_evidence.problem import model_of, rows_of_stream
 from experiments.streaming_evidence.settings import MODELS, Settings
 
-__all__ = ["NearExact", "near_exact"]
-
 _N_STARTS = 25
 # Modes are looked for among so many rows; searches with more rows begin at the best ones found.
 _SEARCH_ROWS = 10_000

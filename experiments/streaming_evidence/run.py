@@ -13,8 +13,6 @@ from experiments.streaming_evidence.settings import Settings
 from experiments.streaming_evidence.starts import run_starts
 from experiments.streaming_evidence.stopping import run_stopping
 
-__all__ = ["run"]
-
 _DESIGNS = {
     "stream": run_series,
     "full_data": run_full_data,

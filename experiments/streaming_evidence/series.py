@@ -25,8 +25,6 @@ from experiments.streaming_evidence.problem import (
 from experiments.streaming_evidence.references import near_exact
 from experiments.streaming_evidence.settings import METHODS, MODELS, Point, Settings, points
 
-__all__ = ["operations", "run_series", "series_datasets"]
-
 FloatArray = NDArray[np.float64]
 
 

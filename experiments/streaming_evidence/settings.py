@@ -6,23 +6,6 @@ from typing import Any, NamedTuple
 
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
-__all__ = [
-    "BATCHABLE",
-    "DESIGNS",
-    "DOCUMENT",
-    "FIGURES",
-    "METHODS",
-    "MODELS",
-    "SWEEP_QUANTITIES",
-    "TITLE",
-    "MethodSettings",
-    "Point",
-    "Settings",
-    "check",
-    "data_files",
-    "points",
-]
-
 TITLE = "Evidence of streams of rows by annealed importance sampling with stochastic gradients"
 DOCUMENT = "MSc thesis"
 DESIGNS = ("stream", "full_data", "stopping", "starts", "nested_pair")

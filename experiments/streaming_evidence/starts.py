@@ -18,8 +18,6 @@ from experiments.streaming_evidence.estimators import build_stream
 from experiments.streaming_evidence.problem import chunk_ends, ends_of, model_of, rows_of_stream
 from experiments.streaming_evidence.settings import Settings
 
-__all__ = ["STARTS", "run_starts"]
-
 STARTS = ("growing", "chunks", "at_once")
 """Chunks that grow from 20 rows, chunks of 500 rows from the beginning, all rows in one chunk."""
 

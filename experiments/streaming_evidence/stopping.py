@@ -17,8 +17,6 @@ from experiments.streaming_evidence.nested import nested_runs
 from experiments.streaming_evidence.problem import HYBRID_ROWS, exact_linear, model_of, rows_of_stream
 from experiments.streaming_evidence.settings import Settings
 
-__all__ = ["LIVE_POINTS", "additive_stop", "run_stopping"]
-
 LIVE_POINTS = (2, 200)
 """The published number, and one with which runs are accurate."""
 

@@ -25,8 +25,6 @@ from auxmc.numerics.schedules import sigmoidal_schedule
 from experiments.tempering_illustration.settings import Settings
 from experiments.tempering_illustration.target import base, joined, oracle
 
-__all__ = ["coding_difference", "run_bimodal"]
-
 FloatArray = NDArray[np.float64]
 
 _N_BINS = 50

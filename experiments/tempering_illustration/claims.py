@@ -9,8 +9,6 @@ import pandas as pd
 from auxmc_pipeline.claims import Measurement, measure_settings
 from auxmc_pipeline.lookup import MissingData, rows_of
 
-__all__ = ["MEASURE"]
-
 Measure = Callable[[pd.DataFrame], Measurement]
 
 # Crossings of a chain, about, from which on its mean time of a crossing can be trusted.

@@ -11,8 +11,6 @@ from auxmc.models.bridge_oracles import PathOracle, path_oracle
 from auxmc.numerics.truncated_exponential import log_base_weight, log_target_weight
 from experiments.tempering_illustration.target import POINTS, base, oracle
 
-__all__ = ["barrier_heights", "count_modes", "path_curves", "path_statistics", "weight_identities"]
-
 FloatArray = NDArray[np.float64]
 
 _CONTROLS = (-5.0, 0.0, 5.0)

@@ -12,8 +12,6 @@ from auxmc.plots.panels import histogram_panel, missing_panel, preset_note
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.lookup import find, scalar
 
-__all__ = ["DRAW"]
-
 _NOT_RUN = "not run at this preset"
 _BLUE, _RED, _GREEN = CYCLE[0], CYCLE[1], CYCLE[2]
 _REFERENCE = QUANTITY_COLOURS["reference"]

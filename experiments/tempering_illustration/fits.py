@@ -21,8 +21,6 @@ from auxmc.approximations.renyi import (
 from auxmc.models.mixtures.scalar_mixture import NARROW_AND_BROAD
 from auxmc.numerics.random import standard_normal
 
-__all__ = ["PUBLISHED_HALF", "fit_groups", "log_skew_density"]
-
 FloatArray = NDArray[np.float64]
 
 PUBLISHED_HALF = (0.193701, 2.652223)

@@ -30,8 +30,6 @@ from auxmc.numerics.schedules import linear_schedule, sigmoidal_schedule
 from experiments.tempering_illustration.settings import Settings
 from experiments.tempering_illustration.target import base, joined
 
-__all__ = ["crossing_times", "geometric_sums", "run_ladder"]
-
 FloatArray = NDArray[np.float64]
 
 # So few updates of a chain that many have not been at the target's end of the ladder yet.

@@ -13,8 +13,6 @@ from experiments.tempering_illustration.fits import fit_groups
 from experiments.tempering_illustration.ladder import run_ladder
 from experiments.tempering_illustration.settings import Settings
 
-__all__ = ["run"]
-
 
 def run(settings: Settings, context: RunContext) -> CaseResult:
     """Runs one case.

@@ -12,8 +12,6 @@ from auxmc.models.bridge import Bridge, GaussianBase, bridge, gaussian_base
 from auxmc.models.bridge_oracles import PathOracle, path_oracle
 from auxmc.models.mixtures.scalar_mixture import TWO_MODES
 
-__all__ = ["POINTS", "base", "joined", "oracle"]
-
 POINTS: NDArray[np.float64] = np.linspace(-100.0, 100.0, 4_001)
 """Grid of the quadratures: over twelve standard deviations of the base on either side."""
 
