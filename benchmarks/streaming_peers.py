@@ -1,5 +1,6 @@
 """dynesty, UltraNest and BlackJAX, as programs of the comparison in streaming_evidence.py."""
 
+from auxmc.numerics.array_types import FloatArray
 import math
 import time
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import ultranest
 import ultranest.popstepsampler
 from blackjax.smc import extend_params, inner_kernel_tuning
 from jax import Array
-from streaming_problems import Float64Array, Outcome, Prepared, Problem, Sizes, log_likelihood_of
+from streaming_problems import Outcome, Prepared, Problem, Sizes, log_likelihood_of
 
 __all__ = ["PROGRAMS", "VERSIONS"]
 
@@ -59,16 +60,16 @@ def run_ultranest(problem: Problem, sizes: Sizes) -> Prepared:
     many = jax.jit(jax.vmap(lambda p, d: _finite(log_likelihood(p, d)), (0, None)))
     from_cube = jax.jit(jax.vmap(problem.from_cube))
 
-    def in_powers_of_two(function: Callable[[Array], Array], points: Float64Array) -> Float64Array:
+    def in_powers_of_two(function: Callable[[Array], Array], points: FloatArray) -> FloatArray:
         # Every number of points would be compiled anew.
         n = len(points)
         filled = np.concatenate([points, np.repeat(points[:1], 2 ** math.ceil(math.log2(n)) - n, axis=0)])
         return np.array(function(jnp.asarray(filled)))[:n]
 
-    def transform(points: Float64Array) -> Float64Array:
+    def transform(points: FloatArray) -> FloatArray:
         return in_powers_of_two(from_cube, _inside(points))
 
-    def value_of(points: Float64Array) -> Float64Array:
+    def value_of(points: FloatArray) -> FloatArray:
         return in_powers_of_two(lambda p: many(p, data), points)
 
     begin = time.perf_counter()
@@ -168,7 +169,7 @@ def _finite(value: Array) -> Array:
     return jnp.where(jnp.isfinite(value), value, -1e300)
 
 
-def _inside(point: Float64Array) -> Float64Array:
+def _inside(point: FloatArray) -> FloatArray:
     """Points of the unit cube at which the inverse of a distribution function is finite."""
     return np.clip(point, 1e-300, 1.0 - 1e-16)
 

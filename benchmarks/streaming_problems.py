@@ -1,5 +1,6 @@
 """Models, rows and reference evidence of the comparison in streaming_evidence.py, and what a program there returns."""
 
+from auxmc.numerics.array_types import FloatArray
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -8,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.approximations.laplace_evidence import laplace_evidence, prior_starts
 from auxmc.data.simulated_streams import rows
@@ -20,7 +20,6 @@ from auxmc.numerics.row_blocks import row_total
 
 __all__ = [
     "MODELS",
-    "Float64Array",
     "Outcome",
     "Prepared",
     "Problem",
@@ -34,8 +33,6 @@ MODELS = ("linear", "softmax", "mixture")
 N_COMPONENTS = 5
 REFERENCE_DRAWS = 20_000
 REFERENCE_STARTS = 40
-
-Float64Array = NDArray[np.float64]
 
 
 class Problem(NamedTuple):
@@ -53,7 +50,7 @@ class Problem(NamedTuple):
 
     name: str
     model: RowModel
-    rows: Float64Array
+    rows: FloatArray
     from_cube: Callable[[Array], Array]
     n_copies: int
     truth: float

@@ -1,5 +1,6 @@
 """The estimators of this package, as programs of the comparison in streaming_evidence.py."""
 
+from auxmc.numerics.array_types import FloatArray
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -10,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from streaming_problems import (
-    Float64Array,
     Outcome,
     Prepared,
     Problem,
@@ -37,10 +37,10 @@ def of_stream(stream: Stream, per_chunk: Callable[[dict[str, np.ndarray]], float
     """A stream estimator as a program; compilation is repeated, and counted apart, in every run."""
 
     def prepare(problem: Problem) -> Prepared:
-        def read(n_before: int) -> Iterator[Float64Array]:
+        def read(n_before: int) -> Iterator[FloatArray]:
             yield problem.rows[n_before:]
 
-        def absorb(seed: int, read: Callable[[int], Iterator[Float64Array]]) -> StreamRun:
+        def absorb(seed: int, read: Callable[[int], Iterator[FloatArray]]) -> StreamRun:
             return run_stream(
                 stream,
                 read,

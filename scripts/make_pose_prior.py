@@ -25,7 +25,6 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.data.body_proportions import log_length_law
 from auxmc.data.motion_clips import HEADING_SPREAD, SPREADS, Clips, mirrored, read_clips, with_heading
@@ -52,7 +51,6 @@ GROUND_WEIGHT = 0.25
 # The middle tenth of each clip is held out.
 HELD_OUT = (0.45, 0.55)
 
-FloatArray = NDArray[np.float64]
 Network = tuple[list[Array], list[Array]]
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from auxmc.models.boltzmann.data import N_SYSTEMS
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.lookup import MissingData
 from experiments.boltzmann.lookup import (
@@ -25,8 +26,6 @@ from experiments.boltzmann.lookup import (
     systems_of,
 )
 from experiments.boltzmann.settings import PUBLISHED
-
-FloatArray = NDArray[np.float64]
 
 # Part of a run before which no curve is compared.
 _BEGINNING = 0.01

@@ -4,14 +4,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from auxmc.models.boltzmann.data import N_SYSTEMS
+from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.lookup import MissingData, rows_of
 from experiments.boltzmann.lookup import SummaryMeasure, measure_summary
-
-FloatArray = NDArray[np.float64]
 
 
 def _largest(quantity: str, note: str) -> SummaryMeasure:
@@ -24,7 +22,7 @@ def _largest(quantity: str, note: str) -> SummaryMeasure:
     return measure
 
 
-def _count(quantity: str, condition: Callable[[FloatArray], NDArray[np.bool_]], note: str) -> SummaryMeasure:
+def _count(quantity: str, condition: Callable[[FloatArray], BooleanArray], note: str) -> SummaryMeasure:
     """Number of systems whose values meet a condition."""
 
     def measure(summary: pd.DataFrame) -> Measurement:

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.lookup import MissingData, rows_of
 
-FloatArray = NDArray[np.float64]
 SummaryMeasure = Callable[[pd.DataFrame], Measurement]
 TablesMeasure = Callable[[pd.DataFrame, pd.DataFrame], Measurement]
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from auxmc.diagnostics.log_evidence import (
     annealed_evidence,
@@ -12,21 +11,20 @@ from auxmc.diagnostics.log_evidence import (
 )
 from auxmc.diagnostics.weighted_sums import WeightedSums, pooled, running
 from auxmc.models.boltzmann.model import RelaxedMoments
+from auxmc.numerics.array_types import FloatArray
 from experiments.boltzmann.problem import Problem
 from experiments.boltzmann.programs import WEIGHTS
 from experiments.boltzmann.settings import POOLINGS
 
-Float64Array = NDArray[np.float64]
-
 ERRORS = ("log_z", "mean", "covariance")
 
 
-def base_errors(reference: RelaxedMoments, truth: RelaxedMoments) -> Float64Array:
+def base_errors(reference: RelaxedMoments, truth: RelaxedMoments) -> FloatArray:
     """Errors of the variational base [error], the unit of relative errors."""
     return _errors(reference, truth)
 
 
-def memberships(n_chains: int, n_repeats: int) -> dict[str, Float64Array]:
+def memberships(n_chains: int, n_repeats: int) -> dict[str, FloatArray]:
     """Which chains the estimate of each repeat pools [repeat, chain], for each pooling.
 
     disjoint: repeat r pools its own group of g chains. nested: repeat r pools chains r to (r + 1) g - 1, as the slice
@@ -43,7 +41,7 @@ def memberships(n_chains: int, n_repeats: int) -> dict[str, Float64Array]:
 
 
 def chain_curves(
-    draws: dict[str, NDArray[np.float64]], problem: Problem, method: str, n_repeats: int, block_size: int
+    draws: dict[str, FloatArray], problem: Problem, method: str, n_repeats: int, block_size: int
 ) -> xr.Dataset:
     """Relative errors of running estimates [pooling, repeat, n_samples, error].
 
@@ -54,7 +52,7 @@ def chain_curves(
     n_chains = draws["total"].shape[0]
     groups = memberships(n_chains, n_repeats)
     targets, bases = (_blocks(draws, method, name) for name in ("target", "base"))
-    parts: list[Float64Array] = []
+    parts: list[FloatArray] = []
     points: list[int] = []
     for pooling in POOLINGS:
         rows, points = [], []
@@ -88,7 +86,7 @@ def chain_curves(
 
 
 def chain_statistics(
-    draws: dict[str, NDArray[np.float64]], problem: Problem, method: str, n_repeats: int, block_size: int
+    draws: dict[str, FloatArray], problem: Problem, method: str, n_repeats: int, block_size: int
 ) -> xr.Dataset:
     """Estimates from all chains together, errors of other weights, and what the chains did."""
     n_chains, n_blocks = draws["n_accepted"].shape
@@ -127,7 +125,7 @@ def chain_statistics(
     return xr.Dataset(found)
 
 
-def mean_estimate(draws: dict[str, NDArray[np.float64]], method: str, problem: Problem) -> xr.Dataset:
+def mean_estimate(draws: dict[str, FloatArray], method: str, problem: Problem) -> xr.Dataset:
     """Estimated mean of q_i^T x by unit, from all chains together: the same in every basis of x."""
     target = _total(draws, method, "target", np.ones((1, draws["n_accepted"].shape[0])))
     assert target is not None
@@ -137,7 +135,7 @@ def mean_estimate(draws: dict[str, NDArray[np.float64]], method: str, problem: P
     )
 
 
-def annealed_errors(draws: dict[str, NDArray[np.float64]], problem: Problem) -> xr.Dataset:
+def annealed_errors(draws: dict[str, FloatArray], problem: Problem) -> xr.Dataset:
     """Relative errors of annealed importance sampling and what the runs did.
 
     Args:
@@ -174,7 +172,7 @@ def annealed_errors(draws: dict[str, NDArray[np.float64]], problem: Problem) -> 
     return xr.Dataset(found)
 
 
-def _errors(estimate: RelaxedMoments, truth: RelaxedMoments) -> Float64Array:
+def _errors(estimate: RelaxedMoments, truth: RelaxedMoments) -> FloatArray:
     return np.array(
         [
             abs(estimate.log_normaliser - truth.log_normaliser),
@@ -184,7 +182,7 @@ def _errors(estimate: RelaxedMoments, truth: RelaxedMoments) -> Float64Array:
     )
 
 
-def _many_errors(log_z: Float64Array, sums: WeightedSums, truth: RelaxedMoments) -> Float64Array:
+def _many_errors(log_z: FloatArray, sums: WeightedSums, truth: RelaxedMoments) -> FloatArray:
     """Errors [group, error] of estimates from the sums of each group."""
     return np.stack(
         [
@@ -197,7 +195,7 @@ def _many_errors(log_z: Float64Array, sums: WeightedSums, truth: RelaxedMoments)
 
 
 def _blocks(
-    draws: dict[str, NDArray[np.float64]], method: str, weight: str
+    draws: dict[str, FloatArray], method: str, weight: str
 ) -> tuple[WeightedSums, WeightedSums] | None:
     """Sums of blocks and of their first draws [chain, block, ...] under a weight; None if the method has none."""
     if weight not in WEIGHTS[method]:
@@ -211,7 +209,7 @@ def _blocks(
 
 
 def _total(
-    draws: dict[str, NDArray[np.float64]], method: str, weight: str, membership: Float64Array
+    draws: dict[str, FloatArray], method: str, weight: str, membership: FloatArray
 ) -> WeightedSums | None:
     """Sums over all draws of each group of chains."""
     if weight not in WEIGHTS[method]:
@@ -223,14 +221,14 @@ def _total(
     return pooled(flat, np.repeat(membership, n_blocks, axis=1))
 
 
-def _by_block(draws: dict[str, NDArray[np.float64]], method: str, weight: str) -> Float64Array:
+def _by_block(draws: dict[str, FloatArray], method: str, weight: str) -> FloatArray:
     """Log sums of weights [chain, block]."""
     s = WEIGHTS[method].index(weight)
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(draws["total"][:, :, s]) + draws["log_scale"][:, :, s], dtype=np.float64)
 
 
-def _base_deviation(draws: dict[str, NDArray[np.float64]], method: str, problem: Problem) -> float:
+def _base_deviation(draws: dict[str, FloatArray], method: str, problem: Problem) -> float:
     """Largest deviation of the mean under base weights from the known one, in standard errors over chains."""
     n_chains = draws["n_accepted"].shape[0]
     by_chain = _total(draws, method, "base", np.eye(n_chains))
@@ -243,8 +241,8 @@ def _base_deviation(draws: dict[str, NDArray[np.float64]], method: str, problem:
 
 
 def _errors_by_weight(
-    draws: dict[str, NDArray[np.float64]], method: str, problem: Problem, n_repeats: int
-) -> Float64Array:
+    draws: dict[str, FloatArray], method: str, problem: Problem, n_repeats: int
+) -> FloatArray:
     """Errors of mean and covariance by weight [weight, error], averaged over disjoint groups; NaN for log Z."""
     assert problem.truth is not None
     groups = memberships(draws["n_accepted"].shape[0], n_repeats)["disjoint"]

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from auxmc.approximations.mean_field import MeanFieldFits, distinct_fits, fit_mean_field
 from auxmc.models.boltzmann.data import (
@@ -24,10 +23,9 @@ from auxmc.models.boltzmann.model import (
     relaxed_moments,
 )
 from auxmc.models.bridge import Bridge
+from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.diagonal_shift import smallest_diagonal_shift
 from experiments.boltzmann.settings import Settings
-
-Float64Array = NDArray[np.float64]
 
 _FIT_SEED = 201702
 # The author kept smaller eigenvalues, of which his solver left some.
@@ -85,11 +83,11 @@ def relaxation_of(parameters: BoltzmannParameters, shift: str, system: int) -> R
     return relax(parameters, smallest_diagonal_shift(parameters.weights), LEAST_EIGENVALUE)
 
 
-def mean_field_starts(system: int, n_fits: int, n_units: int) -> Float64Array:
+def mean_field_starts(system: int, n_fits: int, n_units: int) -> FloatArray:
     """Starts of the fits of a system [fit, unit]: those of all systems come from one stream, in the order of files."""
     rng = np.random.RandomState(_FIT_SEED)
     return np.asarray(rng.normal(size=(system + 1, n_fits, n_units))[system], dtype=np.float64)
 
 
-def _fits(parameters: BoltzmannParameters, starts: Float64Array, variational: str) -> MeanFieldFits:
+def _fits(parameters: BoltzmannParameters, starts: FloatArray, variational: str) -> MeanFieldFits:
     return distinct_fits(fit_mean_field(parameters.weights, parameters.biases, starts, variational))

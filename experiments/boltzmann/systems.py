@@ -5,7 +5,6 @@ import os
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from auxmc.approximations.mean_field import VARIANTS, distinct_fits, fit_mean_field
 from auxmc.diagnostics.log_evidence import weighted_moments
@@ -20,11 +19,10 @@ from auxmc.models.boltzmann.data import (
 )
 from auxmc.models.boltzmann.enumeration import exact_moments, sample_exactly, sign_table
 from auxmc.models.boltzmann.model import mixture_moments, relaxed_moments, relaxed_samples
+from auxmc.numerics.array_types import FloatArray
 from experiments.boltzmann.problem import mean_field_starts, relaxation_of
 from experiments.boltzmann.published import FILES
 from experiments.boltzmann.settings import Settings
-
-Float64Array = NDArray[np.float64]
 
 _FIGURE_UNITS = 28
 _LARGE_EIGENVALUE = 5.0
@@ -173,7 +171,7 @@ def _figure_5_1(settings: Settings, context: RunContext) -> tuple[xr.Dataset, xr
     return statistics, curves
 
 
-def _n_clusters(values: Float64Array) -> int:
+def _n_clusters(values: FloatArray) -> int:
     """Peaks of a density estimate whose kernel is as wide as a component of the mixture (1) and twice as high as the
     valleys beside them."""
     grid = np.linspace(values.min() - 3.0, values.max() + 3.0, 400)

@@ -6,11 +6,11 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, few_replicates, mean_over_replicates, measure_settings
 from auxmc_pipeline.lookup import MissingData, rows_of
 
 Measure = Callable[[pd.DataFrame], Measurement]
-FloatArray = np.ndarray
 
 _PUBLISHED_ESTIMATES = 10
 

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
@@ -16,12 +15,11 @@ from auxmc.driver.results import CaseResult
 from auxmc.driver.seeds import generator
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.streams.stochastic_gradient_chain import stochastic_gradient_chain
+from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.random import standard_normal
 from experiments.estimator_illustrations.moves import autocorrelation_time, slow_direction
 from experiments.estimator_illustrations.settings import Settings
 from experiments.estimator_illustrations.trajectories import correlated
-
-FloatArray = NDArray[np.float64]
 
 _FRICTION = 0.2
 _STEPS = (0.01, 0.1, 0.5, 1.5, 3.0)

@@ -13,7 +13,6 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jax import Array
-from numpy.typing import NDArray
 from scipy import linalg
 
 from auxmc.data.simulated_streams import rows
@@ -33,11 +32,10 @@ from auxmc.kernels.streams.published_estimators import (
 )
 from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
 from auxmc.models.row_model import RowModel, row_model
+from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.random import standard_normal
 from experiments.estimator_illustrations.settings import Settings
 from experiments.estimator_illustrations.simple import excess_probabilities
-
-FloatArray = NDArray[np.float64]
 
 _N_FEATURES = 5
 _N_COLUMNS = _N_FEATURES + 2

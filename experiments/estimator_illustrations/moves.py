@@ -6,7 +6,6 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.diagnostics.summary import bulk_ess
 from auxmc.driver.blocks import Sampler
@@ -16,10 +15,9 @@ from auxmc.driver.stopwatch import stopwatch
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import HMCNoise, HMCState, hamiltonian_monte_carlo
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
+from auxmc.numerics.array_types import FloatArray
 from experiments.estimator_illustrations.settings import Settings
 from experiments.estimator_illustrations.trajectories import correlated, trajectories
-
-FloatArray = NDArray[np.float64]
 
 _START = (-2.0, -2.0)
 _METHODS = ("random_walk", "hmc")

@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jax import Array
-from numpy.typing import NDArray
 from scipy import stats
 
 from auxmc.data.simulated_streams import rows
@@ -26,9 +25,8 @@ from auxmc.models.regression.linear_regression import (
     extend_evidence,
     linear_regression,
 )
+from auxmc.numerics.array_types import FloatArray
 from experiments.estimator_illustrations.settings import Settings
-
-FloatArray = NDArray[np.float64]
 
 _N_FEATURES = 5
 _N_ROWS = 1000

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from auxmc.data.simulated_streams import rows
 from auxmc.diagnostics.simple_evidence import harmonic_mean, log_reciprocal, prior_average
@@ -14,10 +13,9 @@ from auxmc.driver.results import CaseResult
 from auxmc.driver.seeds import generator
 from auxmc.driver.stopwatch import stopwatch
 from auxmc.models.gaussian.mean import GaussianMean, from_observations
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import standard_error
 from experiments.estimator_illustrations.settings import Settings
-
-FloatArray = NDArray[np.float64]
 
 ESTIMATES = ("prior", "harmonic")
 """Prior averaging and the harmonic mean."""

@@ -7,11 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from auxmc.kernels.hamiltonian.hmc import HMCState, leapfrog
-
-FloatArray = NDArray[np.float64]
+from auxmc.numerics.array_types import FloatArray
 
 # Trajectories are run in blocks of this many, so that one program serves any number of them.
 _BLOCK = 256
@@ -50,9 +49,7 @@ def correlated(rho: float) -> Bent:
     return Bent(np.linalg.inv(np.array([[1.0, rho], [rho, 1.0]])), 0.0)
 
 
-def trajectories(
-    target: Bent, phases: FloatArray, steps: ArrayLike, n_steps: ArrayLike
-) -> NDArray[np.float64]:
+def trajectories(target: Bent, phases: FloatArray, steps: ArrayLike, n_steps: ArrayLike) -> FloatArray:
     """Ends of trajectories.
 
     Args:

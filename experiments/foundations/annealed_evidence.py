@@ -7,19 +7,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from auxmc.diagnostics.thermodynamic_integration import thermodynamic_integration
 from auxmc.models.boltzmann.small_machines import three_units
 from auxmc.models.gaussian.mean import HUNDRED_OBSERVATIONS
 from auxmc.numerics.annealing import annealing_increment, log_effective_size
+from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.perfect_annealing import limit_ladder
 from auxmc.numerics.schedules import linear_schedule
 from experiments.foundations.sample_measures import distance_from, mean_of
 from experiments.foundations.topic import Measured, Work
-
-FloatArray = NDArray[np.float64]
 
 _MODEL = HUNDRED_OBSERVATIONS
 _STEPS = (1, 3, 10, 30, 100, 300, 1000)

@@ -5,15 +5,13 @@ from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 from scipy import signal, stats
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc.sampling.averages import autocorrelation_time, variance_of_mean
 from auxmc.sampling.product_quadrature import product_simpson, simpson_rule
 from experiments.foundations.shared_examples import mixture_density
 from experiments.foundations.topic import Measured, Topic, Work
-
-FloatArray = NDArray[np.float64]
 
 _N_PANELS = range(2, 17)
 # Grids of the figure, bounded by their number of points; the largest of dimension 8 has 5^8.

@@ -3,14 +3,13 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
 from auxmc.models.mixtures.scalar_mixture import ScalarMixture
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import standard_error
 from experiments.foundations.topic import Measured
-
-FloatArray = NDArray[np.float64]
 
 
 def correlated(rho: float) -> FloatArray:

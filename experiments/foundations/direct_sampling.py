@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jax import Array
-from numpy.typing import NDArray
 from scipy import integrate, optimize, stats
 
+from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc.sampling.gaussian import covariance_root
 from auxmc.sampling.inverse_cdf import draw_by_inversion, generalised_logistic
 from auxmc.sampling.rejection import (
@@ -32,8 +32,6 @@ from experiments.foundations.shared_examples import (
     tail_envelope,
 )
 from experiments.foundations.topic import Measured, Topic, Work
-
-FloatArray = NDArray[np.float64]
 
 # PhD thesis, figure 2.12.
 _EXPONENT = 0.4
@@ -132,7 +130,7 @@ def figure_acceptance(work: Work) -> Mapping[str, Measured]:
     }
 
 
-def _binomial_distance(hits: NDArray[np.bool_], probability: float) -> Measured:
+def _binomial_distance(hits: BooleanArray, probability: float) -> Measured:
     error = math.sqrt(probability * (1.0 - probability) / hits.size)
     return Measured(abs(float(hits.mean()) - probability) / error)
 

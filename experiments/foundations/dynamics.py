@@ -12,8 +12,9 @@ from scipy import integrate, optimize, special, stats
 from auxmc.kernels.hamiltonian.hmc import HMCState, leapfrog
 from auxmc.kernels.hamiltonian.persistent_hmc import PersistentNoise, PersistentState, persistent_hmc
 from auxmc.models.mixtures.scalar_mixture import NARROW_LEFT
+from auxmc.numerics.array_types import FloatArray
 from experiments.foundations import dynamics_curves
-from experiments.foundations.chain_measures import FloatArray, log_uniforms, mixture_draws, mixture_mass_below
+from experiments.foundations.chain_measures import log_uniforms, mixture_draws, mixture_mass_below
 from experiments.foundations.dynamics_curves import (
     N_STEPS,
     STEP,

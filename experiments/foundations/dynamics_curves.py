@@ -13,7 +13,8 @@ from jax import Array
 
 from auxmc.kernels.hamiltonian.hmc import HMCNoise, HMCState, hamiltonian_monte_carlo, leapfrog
 from auxmc.kernels.metropolis.metropolis import RandomWalkNoise, random_walk_metropolis
-from experiments.foundations.chain_measures import FloatArray, correlated, log_uniforms
+from auxmc.numerics.array_types import FloatArray
+from experiments.foundations.chain_measures import correlated, log_uniforms
 from experiments.foundations.topic import Work
 
 SHAPE = 0.4

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtr
 
 from auxmc.diagnostics.simple_evidence import harmonic_mean, prior_average
@@ -13,6 +12,7 @@ from auxmc.models.gaussian.mean import (
     HUNDRED_OBSERVATIONS,
     log_evidence_law,
 )
+from auxmc.numerics.array_types import FloatArray
 from experiments.foundations.annealed_evidence import (
     adaptive_ladders,
     annealing,
@@ -22,8 +22,6 @@ from experiments.foundations.annealed_evidence import (
 )
 from experiments.foundations.sample_measures import distance_from, mean_of, quantile_of, share_of
 from experiments.foundations.topic import Measured, Topic, Work
-
-FloatArray = NDArray[np.float64]
 
 _MODEL = HUNDRED_OBSERVATIONS
 _DECADE = math.log(10.0)

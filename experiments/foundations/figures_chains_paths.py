@@ -6,13 +6,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import missing_figure
 from auxmc.plots.style import COLUMN_WIDTH_IN, CYCLE, QUANTITY_COLOURS
 from auxmc_pipeline.lookup import find
-
-FloatArray = NDArray[np.float64]
 
 _CASE = "chains"
 _NOT_RUN = "not run at this preset"

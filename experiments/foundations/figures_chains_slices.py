@@ -7,8 +7,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
-from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import missing_figure
 from auxmc.plots.style import COLUMN_WIDTH_IN, CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.lookup import find
@@ -38,7 +38,7 @@ def slice_and_line(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     left.contour(x1, x2, plane.values, levels=[h], colors=[_BLUE])
     current, lower, upper, rejected, accepted = (float(value) for value in marks.values)
 
-    def on_line(values: list[float]) -> NDArray[np.float64]:
+    def on_line(values: list[float]) -> FloatArray:
         return np.asarray(turn @ np.stack([values, np.ones(len(values))]))
 
     left.plot(*on_line([lower, upper]), color="black", linewidth=0.9)
@@ -184,7 +184,7 @@ def update_in_frames(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     return figure
 
 
-def _bracket(axis: Axes, ends: NDArray[np.float64], height: float) -> None:
+def _bracket(axis: Axes, ends: FloatArray, height: float) -> None:
     axis.plot(ends, [height, height], color="black", linewidth=1.6)
     axis.plot(ends, [height, height], color="black", marker="|", markersize=9.0, linestyle="none")
 

@@ -10,11 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import band_curve, missing_figure
 from auxmc.plots.style import COLUMN_WIDTH_IN, CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.lookup import find
-
-FloatArray = NDArray[np.float64]
 
 _CASE = "evidence"
 _NOT_RUN = "not run at this preset"

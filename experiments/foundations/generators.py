@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jax import Array
-from numpy.typing import NDArray
 from scipy import optimize
 
 from auxmc.models.density_registry import DENSITIES
@@ -20,9 +19,8 @@ from auxmc.models.generalised_lambda.fibre_integrals import (
 )
 from auxmc.models.input_maps import INPUT_MAPS, INPUTS
 from auxmc.models.lotka_volterra.sde_simulators import Scheme, geometric_brownian_motion, simulate_sde
+from auxmc.numerics.array_types import FloatArray
 from experiments.foundations.topic import Measured, Topic, Work
-
-FloatArray = NDArray[np.float64]
 
 # Geometric Brownian motion dy = y / 2 dt + y dn over unit time.
 _GROWTH, _VOLATILITY = 0.5, 1.0

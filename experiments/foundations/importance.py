@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 from scipy import optimize, stats
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc.sampling.importance import (
     effective_size,
     importance_draws,
@@ -30,8 +30,6 @@ from experiments.foundations.shared_examples import (
     tail_envelope,
 )
 from experiments.foundations.topic import Measured, Topic, Work
-
-FloatArray = NDArray[np.float64]
 
 # PhD thesis, figure 2.5: the target is this multiple of the mixture, whose mean is 0.1.
 _MULTIPLE = 0.75

@@ -15,10 +15,10 @@ from auxmc.kernels.metropolis.gibbs import GibbsNoise, GibbsState, gaussian_bloc
 from auxmc.kernels.metropolis.involution import InvolutionNoise, involution_metropolis
 from auxmc.kernels.metropolis.metropolis import MetropolisState, RandomWalkNoise, random_walk_metropolis
 from auxmc.models.mixtures.scalar_mixture import NARROW_LEFT
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import standard_error
 from experiments.foundations import markov_curves
 from experiments.foundations.chain_measures import (
-    FloatArray,
     correlated,
     distance,
     log_uniforms,

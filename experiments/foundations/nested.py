@@ -5,17 +5,15 @@ from fractions import Fraction
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtr, ndtri
 
 from auxmc.diagnostics.nested_evidence import SHRINKAGE, log_masses, log_terms
 from auxmc.models.gaussian.mean import HUNDRED_OBSERVATIONS
 from auxmc.models.gaussian.nested_oracles import expected_nested_ratio
+from auxmc.numerics.array_types import FloatArray
 from auxmc.sampling.ideal_nested_sampling import IdealNestedRuns, ideal_nested_sampling
 from experiments.foundations.sample_measures import distance_from, mean_of
 from experiments.foundations.topic import Measured, Topic, Work
-
-FloatArray = NDArray[np.float64]
 
 _MODEL = HUNDRED_OBSERVATIONS
 _FACTORS = {"mean": "M/(M+1)", "exponential": "exp(-1/M)", "unbiased": "1-1/M"}

@@ -8,13 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from numpy.polynomial import Polynomial
-from numpy.typing import NDArray
 from scipy import integrate, optimize, special, stats
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc.sampling.importance import log_mean_weight, pareto_index
 from experiments.foundations.topic import Measured, Work
-
-FloatArray = NDArray[np.float64]
 
 # Lecture slides: N(0, 1) from draws of N(1, 0.1^2).
 _SLIDE_SD = 0.1

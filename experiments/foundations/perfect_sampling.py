@@ -7,13 +7,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.kernels.metropolis.coupling_from_the_past import PerfectDraw, coupling_from_the_past
 from auxmc.kernels.metropolis.gibbs import GibbsNoise, GibbsState, gibbs, spin_blocks, systematic_scan
 from auxmc.models.boltzmann.data import BoltzmannParameters
 from auxmc.models.boltzmann.enumeration import exact_moments
 from auxmc.models.boltzmann.small_machines import five_units
+from auxmc.numerics.array_types import BooleanArray
 from experiments.foundations.chain_measures import distance, random_keys
 from experiments.foundations.topic import Measured, Topic, Work
 
@@ -40,7 +40,7 @@ def exact_draws(work: Work) -> Mapping[str, Measured]:
     }
 
 
-def _first_meetings(rng: np.random.Generator, n: int) -> NDArray[np.bool_]:
+def _first_meetings(rng: np.random.Generator, n: int) -> BooleanArray:
     """States in which two runs forward in time from both states, with the same numbers, first meet [draw]."""
     low, high = np.zeros(n, bool), np.ones(n, bool)
     while np.any(apart := low != high):

@@ -9,8 +9,8 @@ import numpy as np
 import xarray as xr
 from jax import Array
 from jax.typing import DTypeLike
-from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import IntegerArray
 from auxmc.sampling.congruential import bit_rows, congruential_states, has_full_period, smallest_period
 from auxmc.sampling.transforms import box_muller
 from auxmc.sampling.uniforms import avoiding_zero, uniform_from_bits
@@ -20,7 +20,7 @@ from experiments.foundations.topic import Measured, Topic, Work
 _MULTIPLIER, _INCREMENT, _MODULUS, _SEED, _N_BITS = 37, 61, 128, 37, 7
 
 
-def _states(n: int) -> NDArray[np.int64]:
+def _states(n: int) -> IntegerArray:
     return congruential_states(_MULTIPLIER, _INCREMENT, _MODULUS, _SEED, n)
 
 

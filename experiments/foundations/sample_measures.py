@@ -3,11 +3,9 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import BooleanArray, FloatArray
 from experiments.foundations.topic import Measured
-
-FloatArray = NDArray[np.float64]
 
 
 def mean_of(values: FloatArray) -> Measured:
@@ -15,7 +13,7 @@ def mean_of(values: FloatArray) -> Measured:
     return Measured(float(values.mean()), float(values.std(ddof=1) / math.sqrt(values.size)))
 
 
-def share_of(flags: NDArray[np.bool_]) -> Measured:
+def share_of(flags: BooleanArray) -> Measured:
     """Share of replicates for which something holds."""
     share = float(flags.mean())
     return Measured(share, math.sqrt(share * (1.0 - share) / flags.size))

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jax import Array
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from auxmc.diagnostics.confidence_sequence import confidence_sequence
@@ -20,12 +20,11 @@ from auxmc.kernels.streams.particle_filter import (
 )
 from auxmc.models.gaussian.linear_gaussian_states import SINE_OBSERVATIONS, TWENTY_STEPS, kalman_filter
 from auxmc.models.gaussian.mean import FOUR_OBSERVATIONS
+from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.random import standard_normal
 from auxmc.sampling.resampling import SCHEMES, multinomial_indices
 from experiments.foundations.sample_measures import distance_from, mean_of, quantile_of
 from experiments.foundations.topic import Measured, Topic, Work
-
-FloatArray = NDArray[np.float64]
 
 _MODEL, _OBSERVATIONS = TWENTY_STEPS, SINE_OBSERVATIONS
 _LEVEL = 2e-7

@@ -10,15 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jax import Array
-from numpy.typing import NDArray
 from scipy import integrate, stats
 
 from auxmc.models.mixtures.scalar_mixture import OVERLAPPING
+from auxmc.numerics.array_types import FloatArray
 from auxmc.sampling.inverse_cdf import draw_by_inversion, exponential, normal
 from auxmc.sampling.rejection import Envelope, Proposal, rejection_proposal
 from experiments.foundations.topic import Work
-
-FloatArray = NDArray[np.float64]
 
 PROPOSAL_MEAN, PROPOSAL_SD, BOUND = 0.1, 0.6, 1.9
 """Proposal and bound of PhD thesis, figure 2.3, from the sources of its drawing."""

@@ -15,8 +15,8 @@ from auxmc.kernels.slices.directed_slice import along_axes, directed_slice
 from auxmc.kernels.slices.linear_slice import LineNoise
 from auxmc.kernels.slices.reflective_slice import reflect
 from auxmc.models.mixtures.scalar_mixture import OVERLAPPING
+from auxmc.numerics.array_types import FloatArray
 from experiments.foundations.chain_measures import (
-    FloatArray,
     correlated,
     log_uniforms,
     mixture_density,

@@ -13,10 +13,10 @@ from scipy import optimize, special
 from auxmc.kernels.slices.core import SliceState
 from auxmc.kernels.slices.elliptical_slice import EllipseNoise, elliptical_slice
 from auxmc.models.mixtures.scalar_mixture import OVERLAPPING
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import standard_error
 from experiments.foundations import slice_curves
 from experiments.foundations.chain_measures import (
-    FloatArray,
     correlated,
     distance,
     log_uniforms,

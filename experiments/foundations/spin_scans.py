@@ -20,7 +20,7 @@ from auxmc.kernels.metropolis.gibbs import spin_blocks
 from auxmc.models.boltzmann.enumeration import sign_table
 from auxmc.models.boltzmann.relations import log_weights
 from auxmc.models.boltzmann.small_machines import three_units
-from experiments.foundations.chain_measures import FloatArray
+from auxmc.numerics.array_types import FloatArray
 from experiments.foundations.topic import Measured, Work
 
 _SCANS = ("systematic order 1, 2, 3", "random scan", "random permutation", "palindromic")

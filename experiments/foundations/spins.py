@@ -5,7 +5,6 @@ from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from auxmc.diagnostics.finite_chains import second_eigenvalue
@@ -27,9 +26,8 @@ from auxmc.models.boltzmann.restricted_boltzmann import (
     visible_transition,
 )
 from auxmc.models.boltzmann.small_machines import LAYER_DATA, five_units, three_by_two
+from auxmc.numerics.array_types import FloatArray
 from experiments.foundations.topic import Measured, Topic, Work
-
-FloatArray = NDArray[np.float64]
 
 _SWEEPS = (1, 2, 5, 10)
 _MOST_SWEEPS = 12

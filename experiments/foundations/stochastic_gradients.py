@@ -15,7 +15,8 @@ from scipy import linalg
 from auxmc.kernels.hamiltonian.langevin import LangevinNoise, unadjusted_langevin
 from auxmc.kernels.streams.stochastic_gradient import sghmc_step, sgld_step
 from auxmc.kernels.streams.stochastic_gradient_chain import ChainNoise, ChainState, stochastic_gradient_chain
-from experiments.foundations.chain_measures import FloatArray, distance
+from auxmc.numerics.array_types import FloatArray
+from experiments.foundations.chain_measures import distance
 from experiments.foundations.topic import Measured, Topic, Work
 
 

@@ -3,7 +3,6 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from auxmc.diagnostics.finite_chains import stationary_law, transition_matrix, uniform_cells
@@ -11,6 +10,7 @@ from auxmc.kernels.tempering.simulated_tempering import propose_neighbour
 from auxmc.models.bridge_oracles import PathOracle, path_oracle
 from auxmc.models.lotka_volterra.path_moments import mass_below, ratio_moments
 from auxmc.models.mixtures.scalar_mixture import TWO_MODES
+from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.perfect_annealing import annealed_moments
 from auxmc.numerics.schedules import linear_schedule
 from auxmc.numerics.truncated_exponential import (
@@ -19,8 +19,6 @@ from auxmc.numerics.truncated_exponential import (
     log_target_weight,
 )
 from experiments.foundations.topic import Measured, Topic, Work
-
-FloatArray = NDArray[np.float64]
 
 _BASE_MEAN, _BASE_VARIANCE = -1.6, 64.0
 _POINTS = np.linspace(-100.0, 100.0, 8001)

@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jax import Array
-from numpy.typing import NDArray
 from scipy import integrate, stats
 
 from auxmc.approximations.advi import MeanField, reparameterisation_gradient, score_function_gradient
@@ -18,10 +17,9 @@ from auxmc.approximations.gaussian_mean_field import gaussian_mean_field
 from auxmc.approximations.laplace_density import laplace_density
 from auxmc.approximations.renyi import fit_gaussian, gaussian_log_density, renyi_divergence
 from auxmc.models.mixtures.scalar_mixture import NARROW_AND_BROAD
+from auxmc.numerics.array_types import FloatArray
 from auxmc.sampling.inverse_cdf import generalised_logistic
 from experiments.foundations.topic import Measured, Topic, Work
-
-FloatArray = NDArray[np.float64]
 
 _SKEW = generalised_logistic(0.4)
 _GRID = np.linspace(-40.0, 40.0, 8001)

@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jax import Array
-from numpy.typing import NDArray
 from scipy import optimize, stats
 
 from auxmc.driver.blocks import Sampler, sample
@@ -22,6 +21,7 @@ from auxmc.kernels.pseudo_marginal.updates import PseudoMarginalState, pseudo_ma
 from auxmc.kernels.slices.core import SliceInfo, SliceState
 from auxmc.kernels.slices.reflective_slice import reflect, reflective_slice
 from auxmc.models.gaussian.latent import GaussianLatentModel, estimator
+from auxmc.numerics.array_types import FloatArray
 
 _N_BINS = 80
 _BINS_A_SIDE = 8
@@ -64,7 +64,7 @@ def theory_constants() -> TheoryConstants:
     def acceptance(length: float, variance: float) -> float:
         return float(2.0 * stats.norm.cdf(-0.5 * math.sqrt(length**2 + 2.0 * variance)))
 
-    def negative_efficiency(logs: NDArray[np.float64]) -> float:
+    def negative_efficiency(logs: FloatArray) -> float:
         length, variance = np.exp(logs)
         return float(-variance * length**2 * acceptance(length, variance))
 
@@ -82,7 +82,7 @@ def theory_constants() -> TheoryConstants:
 
 def estimator_noise(
     context: RunContext,
-    points: Mapping[str, tuple[GaussianLatentModel, NDArray[np.float64]]],
+    points: Mapping[str, tuple[GaussianLatentModel, FloatArray]],
     sizes: Sequence[int],
     n_draws: int,
 ) -> CaseResult:
@@ -231,9 +231,9 @@ def _reflective_chi_square(context: RunContext, n_chains: int) -> tuple[float, f
     return float(result.statistic), float(result.pvalue)
 
 
-def _exact_square_draws(rng: np.random.Generator, n_draws: int) -> NDArray[np.float64]:
+def _exact_square_draws(rng: np.random.Generator, n_draws: int) -> FloatArray:
     """Draws [draw, 2] from the test density by rejection from the uniform."""
-    kept: list[NDArray[np.float64]] = []
+    kept: list[FloatArray] = []
     while sum(map(len, kept)) < n_draws:
         points = rng.random((4 * n_draws, 2))
         log_density = 2.0 * np.cos(np.pi * points[:, 0]) + 2.5 * np.cos(np.pi * (points[:, 0] - points[:, 1]))
@@ -241,7 +241,7 @@ def _exact_square_draws(rng: np.random.Generator, n_draws: int) -> NDArray[np.fl
     return np.concatenate(kept)[:n_draws]
 
 
-def _square_bin_probabilities() -> NDArray[np.float64]:
+def _square_bin_probabilities() -> FloatArray:
     nodes, weights = np.polynomial.legendre.leggauss(12)
     points = (np.arange(_BINS_A_SIDE)[:, None] + 0.5 * (nodes + 1.0)).ravel() / _BINS_A_SIDE
     first, second = np.meshgrid(points, points, indexing="ij")

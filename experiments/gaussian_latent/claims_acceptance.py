@@ -4,13 +4,12 @@ import math
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import stats
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, measure_settings
 from auxmc_pipeline.lookup import MissingData, rows_of
 from experiments.gaussian_latent.comparisons import (
-    Curve,
     Measure,
     by_size,
     mean_at,
@@ -79,7 +78,7 @@ def _monotone(summary: pd.DataFrame) -> Measurement:
     return Measurement(float(together.mean()), 0.0, f"{together.size} pairs; largest rise {largest:.2g}")
 
 
-def _median_spread(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _median_spread(values: FloatArray) -> FloatArray:
     """Median over points of sd/mean over chains; values [..., point, chain]."""
     mean = values.mean(axis=-1)
     spread = np.divide(values.std(axis=-1, ddof=1), mean, out=np.full_like(mean, np.nan), where=mean > 0.0)
@@ -129,7 +128,7 @@ def _ratio_to_joint_update(size: int) -> Measure:
 
 
 def _growth(summary: pd.DataFrame) -> Measurement:
-    def growth(first: Curve, second: Curve, third: Curve) -> float:
+    def growth(first: FloatArray, second: FloatArray, third: FloatArray) -> float:
         rates = [float(curve.mean()) for curve in (first, second, third)]
         return float((rates[1] / rates[0]) ** (1.0 / 3.0) / (rates[2] / rates[1]) ** 0.5)
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, mean_over_replicates, measure_settings
 from auxmc_pipeline.lookup import rows_of
 from experiments.gaussian_latent.comparisons import Measure, by_size, ratio
@@ -12,7 +12,7 @@ from experiments.gaussian_latent.selection import grid_of, long_chains
 _N_RESAMPLES = 400
 
 
-def _longest(runs: pd.Series | NDArray[np.float64], note: str = "") -> Measurement:
+def _longest(runs: pd.Series | FloatArray, note: str = "") -> Measurement:
     return Measurement(float(runs.max()), 0.0, f"largest of {runs.size} chains{note}")
 
 

@@ -7,7 +7,8 @@ import pandas as pd
 
 from auxmc_pipeline.claims import Measurement, measure_settings
 from auxmc_pipeline.lookup import MissingData
-from experiments.gaussian_latent.comparisons import Curve, Measure, by_size, mean_at, statistic_of_means
+from auxmc.numerics.array_types import FloatArray
+from experiments.gaussian_latent.comparisons import Measure, by_size, mean_at, statistic_of_means
 from experiments.gaussian_latent.selection import TARGET_ACCEPT, grid_of, smoothed
 
 _EFFICIENCY, _ACCEPT = "ess_per_evaluation", "acceptance_position"
@@ -21,7 +22,7 @@ def _best_point(method: str, size: int) -> Measure:
     def measure(summary: pd.DataFrame) -> Measurement:
         grid = grid_of(summary, _EFFICIENCY, method, size)
 
-        def best(mean: Curve) -> float:
+        def best(mean: FloatArray) -> float:
             return float(grid.points[np.argmax(smoothed(mean))])
 
         return statistic_of_means(best, grid, note="peak of a five-point moving average")
@@ -55,13 +56,13 @@ def _efficiency_at_largest_accept(summary: pd.DataFrame) -> Measurement:
     efficiency = grid_of(summary, _EFFICIENCY, "pm_mh", 32)
     best = int(np.argmax(rates.mean))
 
-    def share(mean: Curve) -> float:
+    def share(mean: FloatArray) -> float:
         return float(mean[best] / smoothed(mean).max())
 
     return statistic_of_means(share, efficiency, note=f"at step size {rates.points[best]:g}")
 
 
-def _step_at_target(points: Curve, rates: Curve) -> float:
+def _step_at_target(points: FloatArray, rates: FloatArray) -> float:
     """Where accept rates first fall to the target, by linear interpolation; NaN if they do not."""
     below = np.flatnonzero(rates < TARGET_ACCEPT)
     if below.size == 0 or below[0] == 0:
@@ -86,7 +87,7 @@ def _efficiency_at_target(size: int) -> Measure:
         efficiency = grid_of(summary, _EFFICIENCY, "apm_mi_mh", size)
         step = _step_at_target(rates.points, rates.mean)
 
-        def share(mean: Curve) -> float:
+        def share(mean: FloatArray) -> float:
             curve = smoothed(mean)
             return float(np.interp(step, efficiency.points, curve) / curve.max())
 
@@ -102,7 +103,7 @@ def _flatness(low: float, high: float) -> Measure:
         if not inside.any():
             raise MissingData(f"no bracket from {low:g} to {high:g}: not run at this preset")
 
-        def share(mean: Curve) -> float:
+        def share(mean: FloatArray) -> float:
             curve = smoothed(mean)
             return float(curve[inside].min() / curve.max())
 
@@ -111,7 +112,7 @@ def _flatness(low: float, high: float) -> Measure:
     return measure
 
 
-def _good_range(points: Curve, mean: Curve) -> tuple[float, float]:
+def _good_range(points: FloatArray, mean: FloatArray) -> tuple[float, float]:
     """First and last value of a tuning parameter at which efficiency is good."""
     curve = smoothed(mean)
     good = points[curve >= _GOOD * curve.max()]
@@ -122,7 +123,7 @@ def _tuning_ranges(summary: pd.DataFrame) -> Measurement:
     slices = grid_of(summary, _EFFICIENCY, "apm_mi_ss", 1)
     walks = grid_of(summary, _EFFICIENCY, "apm_mi_mh", 1)
 
-    def ratio_of_widths(slice_mean: Curve, walk_mean: Curve) -> float:
+    def ratio_of_widths(slice_mean: FloatArray, walk_mean: FloatArray) -> float:
         (a, b), (c, d) = _good_range(slices.points, slice_mean), _good_range(walks.points, walk_mean)
         return (b / a) / (d / c)
 

@@ -5,14 +5,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.lookup import MissingData
 from experiments.gaussian_latent.selection import SIZES, Grid, bootstrap_error, grid_of
 
 Measure = Callable[[pd.DataFrame], Measurement]
-Curve = NDArray[np.float64]
 
 
 def by_size(make: Callable[[int], Measure], suffix: str = "") -> dict[str, Measure]:
@@ -63,7 +62,7 @@ def median_ratio(
     return statistic_of_means(_median_of_ratios, *on_common_points(grids, low))
 
 
-def _median_of_ratios(above: Curve, below: Curve) -> float:
+def _median_of_ratios(above: FloatArray, below: FloatArray) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = above / below
     return float(np.nanmedian(ratios)) if np.isfinite(ratios).any() else math.nan

@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.data.reading import read_matrix
 from auxmc.driver.blocks import Sampler
@@ -35,6 +34,7 @@ from auxmc.models.gaussian.latent_oracles import (
     mean_independence_acceptance,
     metropolis_acceptance,
 )
+from auxmc.numerics.array_types import FloatArray
 from experiments.gaussian_latent.checks import estimator_noise, exactness_checks
 from experiments.gaussian_latent.settings import Settings, programs, scale_name
 from experiments.gaussian_latent.statistics import (
@@ -56,7 +56,7 @@ _DATASETS = ("calibrated", "as_stated")
 class _Problem(NamedTuple):
     model: GaussianLatentModel
     # Where the noise of the log estimate is measured: the generating x, or the exact posterior mean of own data.
-    reference: NDArray[np.float64]
+    reference: FloatArray
     label: str
 
 

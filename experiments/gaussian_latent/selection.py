@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc_pipeline.lookup import MissingData, rows_of
 from experiments.gaussian_latent.settings import scale_name
 
@@ -34,30 +34,30 @@ class Grid(NamedTuple):
         values: the quantity in each chain [point, chain].
     """
 
-    points: NDArray[np.float64]
-    values: NDArray[np.float64]
+    points: FloatArray
+    values: FloatArray
 
     @property
-    def mean(self) -> NDArray[np.float64]:
+    def mean(self) -> FloatArray:
         """Mean over chains [point]."""
         return np.asarray(self.values.mean(axis=1))
 
     @property
-    def sd(self) -> NDArray[np.float64]:
+    def sd(self) -> FloatArray:
         """Standard deviation over chains [point]; 0 for a single chain."""
         return np.asarray(self.values.std(axis=1, ddof=min(1, self.values.shape[1] - 1)))
 
     @property
-    def standard_error(self) -> NDArray[np.float64]:
+    def standard_error(self) -> FloatArray:
         """Standard error of the mean [point]; 0, which stands for unknown, for a single chain."""
         return np.asarray(self.sd / np.sqrt(self.values.shape[1]))
 
-    def resampled_mean(self, rng: np.random.Generator) -> NDArray[np.float64]:
+    def resampled_mean(self, rng: np.random.Generator) -> FloatArray:
         """Mean over as many chains, drawn with replacement at each point by itself [point]."""
         chosen = rng.integers(0, self.values.shape[1], self.values.shape)
         return np.asarray(np.take_along_axis(self.values, chosen, 1).mean(axis=1))
 
-    def where(self, chosen: NDArray[np.bool_]) -> "Grid":
+    def where(self, chosen: BooleanArray) -> "Grid":
         """The part of the sweep at the chosen points [point]."""
         return Grid(self.points[chosen], self.values[chosen])
 
@@ -111,7 +111,7 @@ def scalar_of(summary: pd.DataFrame, quantity: str, **where: str | float) -> flo
     return float(rows_of(summary, quantity, **where)["value"].iloc[0])
 
 
-def smoothed(curve: NDArray[np.float64], n_points: int = _SMOOTHING_POINTS) -> NDArray[np.float64]:
+def smoothed(curve: FloatArray, n_points: int = _SMOOTHING_POINTS) -> FloatArray:
     """Moving average [..., point] over up to `n_points` neighbours; fewer at the ends and for curves under 12 points.
 
     >>> smoothed(np.array([0.0, 3.0, 0.0, 0.0, 0.0, 0.0]), 3).tolist()

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 from scipy import stats
 
 from auxmc.diagnostics.coda import effective_sample_size
@@ -18,6 +17,7 @@ from auxmc.diagnostics.distributions import (
 from auxmc.diagnostics.summary import bulk_ess, mcse_sd, rank_r_hat, tail_ess
 from auxmc.driver.chains import Chains
 from auxmc.models.gaussian.latent_oracles import AuxiliaryMarginal, ExactPosterior
+from auxmc.numerics.array_types import BooleanArray, FloatArray, IntegerArray
 
 MOST_KEPT = 2_000_000
 """Draws are kept in the result file if there are at most this many numbers, all coordinates counted."""
@@ -42,7 +42,7 @@ def coordinate_names(dim: int) -> list[str]:
     return [f"x{i + 1}" for i in range(dim)]
 
 
-def longest_rejection_run(moved: NDArray[np.bool_]) -> NDArray[np.int64]:
+def longest_rejection_run(moved: BooleanArray) -> IntegerArray:
     """Longest run of identical states, from flags that say whether a step moved [..., draw].
 
     Returns:
@@ -286,9 +286,7 @@ def kept_draws(chains: Chains, about: Mapping[str, Sequence[Any]]) -> dict[str, 
     }
 
 
-def _pooled_moments(
-    position: NDArray[np.float64], ess: NDArray[np.float64], axis: str
-) -> dict[str, Variable]:
+def _pooled_moments(position: FloatArray, ess: FloatArray, axis: str) -> dict[str, Variable]:
     """Posterior moments over all chains of a sweep point, by coordinate, and how far they can be trusted."""
     n_points, _, n_draws, dim = position.shape
     thinned = position[:, :, :: max(1, n_draws // _R_HAT_DRAWS)]
@@ -315,19 +313,19 @@ def _pooled_moments(
     return variables | {"mcse_mean": ((axis, "coordinate"), error, {})}
 
 
-def _standard_errors(series: NDArray[np.float64]) -> NDArray[np.float64]:
+def _standard_errors(series: FloatArray) -> FloatArray:
     """Monte Carlo standard error of the mean of each chain [..., draw]; NaN for a chain that never moves."""
     ess = effective_sample_size(series)
     with np.errstate(divide="ignore"):
         return np.where(ess > 0.0, series.std(axis=-1, ddof=1) / np.sqrt(ess), np.nan)
 
 
-def _position_edges(posterior: ExactPosterior, coordinate: int) -> NDArray[np.float64]:
+def _position_edges(posterior: ExactPosterior, coordinate: int) -> FloatArray:
     half = _HALF_RANGE_SD * posterior.sd
     return np.linspace(posterior.mean[coordinate] - half, posterior.mean[coordinate] + half, _N_BINS + 1)
 
 
-def _densities(series: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.float64]:
+def _densities(series: FloatArray, edges: FloatArray) -> FloatArray:
     """Histogram of each chain [point, chain, draw] as a density [point, chain, bin], draws outside counted."""
     widths = np.diff(edges)
     return np.array(
@@ -335,7 +333,7 @@ def _densities(series: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArr
     )
 
 
-def _trace(series: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _trace(series: FloatArray) -> tuple[FloatArray, IntegerArray]:
     """Last iterations of the first chain at each point [point, chain, draw], thinned, with their numbers.
 
     Iterations are counted from the beginning of the window, so that chains of unequal length share an axis.

@@ -4,8 +4,9 @@ import math
 
 import pandas as pd
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, mean_over_replicates, measure_settings
-from experiments.generalised_lambda.lookup import CASE_NAMES, PARAMETERS, FloatArray, Measure, values_of
+from experiments.generalised_lambda.lookup import CASE_NAMES, PARAMETERS, Measure, values_of
 
 
 def _rate(case: str, parameter: str) -> Measure:

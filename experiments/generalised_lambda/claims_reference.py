@@ -6,13 +6,13 @@ IM-GL-21, IM-ALG-04, IM-ALG-14.
 import numpy as np
 import pandas as pd
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, measure_settings
 from auxmc_pipeline.lookup import MissingData
 from experiments.generalised_lambda.lookup import (
     CASE_NAMES,
     PARAMETERS,
     TARGETS,
-    FloatArray,
     Measure,
     array_of,
     chain_moment,

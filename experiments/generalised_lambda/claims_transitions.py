@@ -12,9 +12,10 @@ import pandas as pd
 import xarray as xr
 from scipy import stats
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, mean_over_replicates, measure_settings, standard_error
 from auxmc_pipeline.lookup import MissingData
-from experiments.generalised_lambda.lookup import FloatArray, Measure, array_of, setting_of, values_of
+from experiments.generalised_lambda.lookup import Measure, array_of, setting_of, values_of
 
 _TOLERANCES = {"abc_hmc_025": 0.25, "abc_hmc_005": 0.05}
 _ACCEPT = 0.9

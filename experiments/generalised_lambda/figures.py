@@ -7,9 +7,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from numpy.typing import NDArray
 from scipy import stats
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import band_curve, grouped_bars, histogram_panel, missing_panel, preset_note
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.lookup import find, scalar
@@ -29,8 +29,6 @@ _REFERENCE = QUANTITY_COLOURS["reference"]
 _N_BINS = 40
 _CURVE_POINTS = 200
 _PUBLISHED_ACCEPT = 0.9
-
-FloatArray = NDArray[np.float64]
 
 
 def data_figure(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:

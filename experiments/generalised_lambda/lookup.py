@@ -5,13 +5,12 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.lookup import MissingData, find, scalar
 from experiments.generalised_lambda.settings import ROWS
 
-FloatArray = NDArray[np.float64]
 Measure = Callable[[pd.DataFrame], Measurement]
 
 PARAMETERS = ("z1", "z2", "z3", "z4")

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from auxmc.diagnostics.coda import effective_sample_size, potential_scale_reduction
 from auxmc.diagnostics.runs import longest_constant_run
 from auxmc.diagnostics.summary import bulk_ess, mcse_mean, mcse_sd, rank_r_hat
+from auxmc.numerics.array_types import FloatArray, IntegerArray
 from experiments.generalised_lambda.settings import Settings
 
 MOST_CURVE_DRAWS = 800
@@ -25,8 +25,6 @@ _INTEGRATION_ERRORS = (
     "n_not_finite",
     "n_singular",
 )
-
-FloatArray = NDArray[np.float64]
 
 
 def chain_statistics(
@@ -179,6 +177,6 @@ def _over_chains(array: xr.DataArray, function: Callable[..., Any]) -> xr.DataAr
     return result
 
 
-def _longest(series: FloatArray) -> NDArray[np.int64]:
+def _longest(series: FloatArray) -> IntegerArray:
     flat = series.reshape(-1, series.shape[-1])
     return np.array([longest_constant_run(chain) for chain in flat]).reshape(series.shape[:-1])

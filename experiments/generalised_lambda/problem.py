@@ -3,9 +3,7 @@
 from typing import NamedTuple
 
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.data.reading import read_matrix
 from auxmc.models.generalised_lambda.model import (
@@ -15,6 +13,7 @@ from auxmc.models.generalised_lambda.model import (
     generalised_lambda_model,
     simulate_observations,
 )
+from auxmc.numerics.array_types import FloatArray
 from experiments.generalised_lambda.settings import Settings, batch_values
 
 
@@ -27,7 +26,7 @@ class Problem(NamedTuple):
         label: name of the data, part of the names of random streams.
     """
 
-    observations: NDArray[np.float64]
+    observations: FloatArray
     priors: dict[str, LambdaPrior]
     label: str
 

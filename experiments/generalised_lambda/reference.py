@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jax import Array
-from numpy.typing import NDArray
 from scipy import stats
 
 from auxmc.diagnostics.summary import mcse_mean, mcse_sd, rank_r_hat
@@ -26,6 +25,7 @@ from auxmc.models.generalised_lambda.model import (
     sample_parameter_inputs,
 )
 from auxmc.models.generalised_lambda.oracles import log_likelihood, reference_draws
+from auxmc.numerics.array_types import FloatArray
 from experiments.generalised_lambda.problem import Problem
 from experiments.generalised_lambda.settings import Settings
 
@@ -42,8 +42,6 @@ _PUBLISHED = {
     3: 3.88508587385887,
     9: 3.06632847870537,
 }
-
-FloatArray = NDArray[np.float64]
 
 
 def reference_result(problem: Problem, settings: Settings, context: RunContext) -> CaseResult:

@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
@@ -42,6 +41,7 @@ from auxmc.models.generalised_lambda.model import (
     quantile_at_probability,
 )
 from auxmc.models.generalised_lambda.oracles import reference_draws
+from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc_pipeline.settings import SettingsError
 from experiments.generalised_lambda.measures import chain_curves, chain_groups, chain_statistics
 from experiments.generalised_lambda.phases import PhasedState, phased
@@ -116,9 +116,7 @@ def _chains(problem: Problem, settings: Settings, context: RunContext) -> CaseRe
 # --- starting points -----------------------------------------------------------------------------------
 
 
-def _starts(
-    problem: Problem, settings: Settings, context: RunContext
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _starts(problem: Problem, settings: Settings, context: RunContext) -> tuple[FloatArray, IntegerArray]:
     """Inputs that generate the data [prior, chain, input], the same for all methods, and redraws [prior, chain]."""
     find = _posterior_points if settings.start == "posterior" else _prior_points
     points = [find(problem, settings, context, name) for name in problem.priors]
@@ -127,7 +125,7 @@ def _starts(
 
 def _prior_points(
     problem: Problem, settings: Settings, context: RunContext, prior: str
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+) -> tuple[FloatArray, IntegerArray]:
     model = problem.model(prior)
     keys = jnp.stack(
         [
@@ -151,7 +149,7 @@ def _prior_points(
 
 def _posterior_points(
     problem: Problem, settings: Settings, context: RunContext, prior: str
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+) -> tuple[FloatArray, IntegerArray]:
     model = problem.model(prior)
     key = stream(context.seed, context.study, "posterior start", problem.label, prior)
     n_draws = -(-settings.n_chains // _POSTERIOR_WALKERS)
@@ -171,7 +169,7 @@ def _posterior_points(
 # --- kernels -------------------------------------------------------------------------------------------
 
 
-def _sampler(problem: Problem, settings: Settings, starts: NDArray[np.float64]) -> Sampler:
+def _sampler(problem: Problem, settings: Settings, starts: FloatArray) -> Sampler:
     all_starts = jnp.asarray(starts)
     any_prior = problem.model(next(iter(problem.priors)))
 
@@ -314,9 +312,7 @@ def _parameters_of(inputs: Array, model: GeneralisedLambdaModel) -> Array:
     return flat.reshape(inputs.shape)
 
 
-def _residuals(
-    inputs: NDArray[np.float64], own: NDArray[np.float64], model: GeneralisedLambdaModel
-) -> NDArray[np.float64]:
+def _residuals(inputs: FloatArray, own: FloatArray, model: GeneralisedLambdaModel) -> FloatArray:
     """Largest |x(u) - observation| of every stored state."""
     joined = np.concatenate([inputs, own], axis=-1)
 

@@ -5,13 +5,11 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, few_replicates, mean_over_replicates, standard_error
 from auxmc_pipeline.lookup import find
 from experiments.gp_probit.lookup import draws_per_chain
-
-FloatArray = NDArray[np.float64]
 
 Measured = dict[str, Measurement]
 """What was measured for each setting of a claim."""

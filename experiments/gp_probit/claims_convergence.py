@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, few_replicates
 from auxmc_pipeline.lookup import find
 from experiments.gp_probit.claim_statistics import (
@@ -18,8 +18,6 @@ from experiments.gp_probit.claim_statistics import (
     only_of_long_chains,
 )
 from experiments.gp_probit.lookup import APM_METHODS, MAIN_METHODS, draws_per_chain, efficiencies, main_case
-
-FloatArray = NDArray[np.float64]
 
 _ENOUGH_FOR_R_HAT = 5000
 _ENOUGH_ENDS = 10

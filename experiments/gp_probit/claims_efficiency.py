@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc.plots.style import METHOD_LABELS
 from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.lookup import find
@@ -22,8 +22,6 @@ from experiments.gp_probit.claim_statistics import (
     time_ratio,
 )
 from experiments.gp_probit.lookup import MAIN_METHODS, chain_values, efficiencies, main_case
-
-FloatArray = NDArray[np.float64]
 
 
 def efficiency(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
@@ -103,7 +101,7 @@ def _coordinates_in_order(values: Mapping[str, FloatArray]) -> float:
     return float(np.sum(_held({m: v.mean(axis=0) for m, v in values.items()}).all(axis=0)))
 
 
-def _held(means: Mapping[str, FloatArray]) -> NDArray[np.bool_]:
+def _held(means: Mapping[str, FloatArray]) -> BooleanArray:
     """Whether MI+MH and SS+MH lie above PM MH, and SS+SS below all [statement, coordinate]."""
     pm, mi, ss, slice_ = (means[m] for m in MAIN_METHODS)
     return np.stack([mi > pm, ss > pm, slice_ < np.minimum(pm, np.minimum(mi, ss))])

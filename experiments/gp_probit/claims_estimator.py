@@ -2,8 +2,8 @@
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.style import METHOD_LABELS
 from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.lookup import find
@@ -17,8 +17,6 @@ from experiments.gp_probit.claim_statistics import (
     time_ratio,
 )
 from experiments.gp_probit.lookup import chain_values, main_case
-
-FloatArray = NDArray[np.float64]
 
 _FIXED_STEPS = (0.001, 0.01, 0.1)
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from auxmc.diagnostics.distributions import histogram_roughness
+from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.style import METHOD_LABELS
 from auxmc_pipeline.claims import Measurement, standard_error
 from auxmc_pipeline.lookup import find
@@ -24,8 +24,6 @@ from experiments.gp_probit.claim_statistics import (
     time_ratio,
 )
 from experiments.gp_probit.lookup import APM_METHODS, MAIN_METHODS, chain_values, main_case
-
-FloatArray = NDArray[np.float64]
 
 _ENOUGH_FOR_STUCK_RUNS = 500
 

@@ -8,8 +8,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse, Polygon, Rectangle
-from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import (
     band_curve,
     grouped_bars,
@@ -312,11 +312,11 @@ def _r_hat_panel(axis: Axes, curves: pd.DataFrame, aggregate: str, cost: str, co
     return drawn
 
 
-def _log_excess(r_hat: xr.DataArray) -> NDArray[np.float64]:
+def _log_excess(r_hat: xr.DataArray) -> FloatArray:
     """log(R-hat - 1), NaN where R-hat is not above 1."""
     excess = r_hat.values.astype(float) - 1.0
     usable = np.isfinite(excess) & (excess > 0.0)
-    logs: NDArray[np.float64] = np.where(usable, np.log(np.where(usable, excess, 1.0)), np.nan)
+    logs: FloatArray = np.where(usable, np.log(np.where(usable, excess, 1.0)), np.nan)
     return logs
 
 
@@ -326,13 +326,13 @@ def _method_legend(figure: Figure, axis: Axes, drawn: list[str]) -> None:
         figure.legend(handles, labels, loc="outside upper center", ncols=len(drawn))
 
 
-def _edges(centres: NDArray[np.float64]) -> NDArray[np.float64]:
+def _edges(centres: FloatArray) -> FloatArray:
     width = centres[1] - centres[0]
-    edges: NDArray[np.float64] = np.append(centres - 0.5 * width, centres[-1] + 0.5 * width)
+    edges: FloatArray = np.append(centres - 0.5 * width, centres[-1] + 0.5 * width)
     return edges
 
 
-def _pooled_histogram(curves: pd.DataFrame) -> NDArray[np.float64] | None:
+def _pooled_histogram(curves: pd.DataFrame) -> FloatArray | None:
     """Frequencies of the APM methods' histograms together, each method with equal weight."""
     frequencies = []
     for method in APM_METHODS:
@@ -342,5 +342,5 @@ def _pooled_histogram(curves: pd.DataFrame) -> NDArray[np.float64] | None:
             frequencies.append(counts.sum("chain").values / float(n_draws.sum()))
     if not frequencies or len({len(f) for f in frequencies}) > 1:
         return None
-    mean: NDArray[np.float64] = np.mean(frequencies, axis=0)
+    mean: FloatArray = np.mean(frequencies, axis=0)
     return mean

@@ -2,11 +2,9 @@
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.lookup import find, scalar
-
-FloatArray = NDArray[np.float64]
 
 MAIN_METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_ss_ss")
 """Methods of the main runs, in the order of the published figures."""

@@ -15,6 +15,7 @@ from auxmc.diagnostics.coda import (
 )
 from auxmc.diagnostics.runs import longest_constant_run, n_distinct_states
 from auxmc.diagnostics.summary import summarise_chains
+from auxmc.numerics.array_types import FloatArray
 from experiments.gp_probit.problem import Problem
 
 HISTOGRAM_RANGE = (0.0, 4.5)
@@ -26,8 +27,6 @@ SLICE_HISTOGRAM_FRACTION = 0.4
 _N_BINS = 100
 _AGGREGATES = ("mean over coordinates", "largest", "first coordinate")
 _COUNTS = ("n_cubic", "n_estimates_position", "n_estimates_auxiliary", "n_failures", "n_collapsed")
-
-FloatArray = NDArray[np.float64]
 
 
 class ChainDraws(NamedTuple):

@@ -2,11 +2,9 @@
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from auxmc.data.reading import read_labelled
 from auxmc.models.regression.gp_probit import GPProbitModel, gp_probit_model, load_biopsy, standardise
+from auxmc.numerics.array_types import FloatArray
 from experiments.gp_probit.settings import Settings
 
 OUTPUT_SCALE = "log_output_scale"
@@ -27,8 +25,8 @@ class Problem(NamedTuple):
     """
 
     model: GPProbitModel
-    features: NDArray[np.float64]
-    labels: NDArray[np.float64]
+    features: FloatArray
+    labels: FloatArray
     feature_names: tuple[str, ...]
     coordinates: tuple[str, ...]
     n_rows_read: int

@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
@@ -20,6 +19,7 @@ from auxmc.kernels.base import Kernel
 from auxmc.kernels.metropolis.adaptation import AdaptationInfo, AdaptationState, batch_adaptation
 from auxmc.kernels.pseudo_marginal.updates import method_kernel
 from auxmc.models.regression.gp_probit import estimator
+from auxmc.numerics.array_types import FloatArray
 from experiments.gp_probit.measures import (
     ChainDraws,
     chain_curves,
@@ -38,8 +38,6 @@ _WEIGHTS_AT_A_TIME = 500
 # What makes posterior draws for the designs that start from them: the method with the fewest long rejections.
 _REFERENCE_METHOD = "apm_ss_mh"
 _REFERENCE_N_IMPORTANCE = 50
-
-FloatArray = NDArray[np.float64]
 
 
 def run(settings: Settings, context: RunContext) -> CaseResult:

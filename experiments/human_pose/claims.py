@@ -7,12 +7,11 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, measure_settings
 from auxmc_pipeline.lookup import MissingData, find, scalar
 
-FloatArray = NDArray[np.float64]
 Measure = Callable[[pd.DataFrame], Measurement]
 
 _NAMES = {"constrained_hmc": "constrained HMC", "hmc": "HMC"}

@@ -9,15 +9,13 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from numpy.typing import NDArray
 
 from auxmc.data.skeleton import DRAWN_BONES, JOINT_NAMES
+from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import missing_panel, preset_note
 from auxmc.plots.skeletons import SIDE_COLOURS, Drawing, clean_axis, common_box, draw_points, draw_skeleton
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, readable
 from auxmc_pipeline.lookup import find, scalar
-
-FloatArray = NDArray[np.float64]
 
 _NOT_RUN = "not run at this preset"
 _AXES = ["x", "y", "z"]

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from auxmc.data.skeleton import JOINT_NAMES
 from auxmc.diagnostics.coda import potential_scale_reduction
+from auxmc.numerics.array_types import FloatArray, IntegerArray
 
 AXES = ("x", "y", "z")
 N_CURVE_POINTS = 100
@@ -19,11 +19,9 @@ N_SAMPLES = 3
 MOST_STORED_DRAWS = 1000
 """Draws of each chain that go into the result file, evenly spaced."""
 
-FloatArray = NDArray[np.float64]
-
 
 def running_rmse(
-    positions: FloatArray, truth: FloatArray, counts: NDArray[np.int64], *, homogeneous: bool = False
+    positions: FloatArray, truth: FloatArray, counts: IntegerArray, *, homogeneous: bool = False
 ) -> FloatArray:
     """Error of the mean of the first samples.
 

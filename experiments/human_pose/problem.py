@@ -5,7 +5,6 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.data.joint_observations import read_joint_observations
 from auxmc.data.pose_priors import read_pose_prior
@@ -13,9 +12,8 @@ from auxmc.data.skeleton import N_JOINTS
 from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import generator
 from auxmc.models.human_pose.model import PoseModel, simulated_scenes
+from auxmc.numerics.array_types import FloatArray
 from experiments.human_pose.settings import Settings, batch_values, noise_scale, start_of
-
-FloatArray = NDArray[np.float64]
 
 
 class Problem(NamedTuple):

@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.data.skeleton import JOINT_NAMES, N_ANGLES, N_BONES, N_JOINTS
 from auxmc.driver.blocks import Sampler
@@ -22,6 +21,7 @@ from auxmc.driver.stopwatch import stopwatch
 from auxmc.kernels.base import Kernel
 from auxmc.models.human_pose.cameras import project_joints
 from auxmc.models.human_pose.model import generator_jacobian, n_observed, positions
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.settings import SettingsError
 from experiments.human_pose.measures import AXES, chain_curves, chain_groups, chain_samples, chain_statistics
 from experiments.human_pose.problem import Problem, build_problem
@@ -31,7 +31,6 @@ from experiments.human_pose.settings import Settings, tuning
 _OWN_DIMS = {"positions": ("joint", "axis"), "camera": ("axis",)}
 _N_PRIOR_DRAWS, _N_PRIOR_POSES = 20, 12
 
-FloatArray = NDArray[np.float64]
 Parameters = dict[str, Array]
 
 

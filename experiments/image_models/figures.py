@@ -7,8 +7,8 @@ import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import band_curve, missing_panel, preset_note
 from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.lookup import MissingData, rows_of
@@ -177,14 +177,14 @@ DRAW: dict[str, Callable[[pd.DataFrame, pd.DataFrame], Figure]] = {
 }
 
 
-def unpacked(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def unpacked(rows: FloatArray) -> FloatArray:
     """Images [image, pixel] of 0 and 1 from rows of pixels as whole numbers [image, row]."""
     side = rows.shape[1]
     digits = np.floor(rows[..., None] / 2.0 ** np.arange(side)[::-1]) % 2.0
     return digits.reshape(len(rows), side * side)
 
 
-def _mosaic(axis: Axes, images: NDArray[np.float64], n_rows: int) -> None:
+def _mosaic(axis: Axes, images: FloatArray, n_rows: int) -> None:
     """Images without gaps, image i in row i mod n_rows and column i div n_rows."""
     side = round(images.shape[1] ** 0.5)
     n_columns = -(-len(images) // n_rows)

@@ -3,13 +3,10 @@
 import math
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.lookup import MissingData, rows_of
-
-Float64Array = NDArray[np.float64]
 
 
 class Reference(NamedTuple):
@@ -30,10 +27,10 @@ class RunningEstimate(NamedTuple):
         error: its standard error.
     """
 
-    seconds: Float64Array
-    gradients: Float64Array
-    mean: Float64Array
-    error: Float64Array
+    seconds: FloatArray
+    gradients: FloatArray
+    mean: FloatArray
+    error: FloatArray
 
 
 def models_in(summary: pd.DataFrame) -> list[str]:

@@ -17,10 +17,8 @@ from auxmc.diagnostics.log_evidence import (
     log_evidence,
     running_log_evidence,
 )
+from auxmc.numerics.array_types import FloatArray, NamedArrays
 from experiments.image_models.problem import Examples, Problem, PublishedFacts
-
-Draws = dict[str, NDArray[Any]]
-Float64Array = NDArray[np.float64]
 
 LAYOUTS = (1, 2, 4, 8)
 """Numbers of chains among which one chain's length is shared."""
@@ -45,7 +43,7 @@ class Joint(NamedTuple):
     error: float
 
 
-def joint_of(estimates: Float64Array) -> Joint:
+def joint_of(estimates: FloatArray) -> Joint:
     """Sum over images of estimates [image, estimate], averaged over estimates; errors are NaN for a single one."""
     n = estimates.shape[1]
     variance = estimates.var(axis=1, ddof=1).sum() if n > 1 else math.nan
@@ -53,7 +51,7 @@ def joint_of(estimates: Float64Array) -> Joint:
 
 
 def chain_statistics(
-    draws: Draws, log_zeta: Float64Array, n_repetitions: int, n_steps: int, run_s: float
+    draws: NamedArrays, log_zeta: FloatArray, n_repetitions: int, n_steps: int, run_s: float
 ) -> xr.Dataset:
     """Summary of tempered chains.
 
@@ -92,7 +90,7 @@ def chain_statistics(
 
 
 def chain_curves(
-    draws: Draws, log_zeta: Float64Array, n_repetitions: int, n_steps: int, run_s: float
+    draws: NamedArrays, log_zeta: FloatArray, n_repetitions: int, n_steps: int, run_s: float
 ) -> xr.Dataset:
     """Running joint estimates; arguments as `chain_statistics`."""
     n_images, n_chains, n_draws = draws["log_target_weight"].shape
@@ -129,7 +127,7 @@ def chain_curves(
 
 
 def annealed_statistics(
-    draws: Draws, log_zeta: Float64Array, n_temperatures: int, n_steps: int, run_s: float
+    draws: NamedArrays, log_zeta: FloatArray, n_temperatures: int, n_steps: int, run_s: float
 ) -> xr.Dataset:
     """Summary of annealed runs with one ladder; recorded quantities are [image, repetition, run]."""
     logs = draws["log_weight"].astype(float)
@@ -158,7 +156,9 @@ def annealed_statistics(
     )
 
 
-def bound_statistics(forward: Draws, reverse: Draws, log_zeta: Float64Array, run_s: float) -> xr.Dataset:
+def bound_statistics(
+    forward: NamedArrays, reverse: NamedArrays, log_zeta: FloatArray, run_s: float
+) -> xr.Dataset:
     """Bounds by annealing in both directions; recorded quantities are [image, 1, run]."""
     logs, back = (draws["log_weight"][:, 0].astype(float) for draws in (forward, reverse))
     bounds = bidirectional_bounds(logs, back, log_zeta)
@@ -204,9 +204,7 @@ def problem_statistics(problem: Problem, facts: Sequence[PublishedFacts]) -> xr.
     return xr.Dataset(variables, coords=coords)
 
 
-def model_curves(
-    problem: Problem, examples: Examples | None, training: dict[str, Float64Array]
-) -> xr.Dataset:
+def model_curves(problem: Problem, examples: Examples | None, training: dict[str, FloatArray]) -> xr.Dataset:
     """Test images, examples and the curve of training, for figures."""
     variables: dict[str, Any] = {"image_rows": (("image", "row"), packed_rows(problem.generated.images))}
     if examples is not None:
@@ -217,15 +215,15 @@ def model_curves(
     return xr.Dataset(variables)
 
 
-def packed_rows(images: NDArray[np.uint8]) -> Float64Array:
+def packed_rows(images: NDArray[np.uint8]) -> FloatArray:
     """Binary images [image, pixel] as one whole number a row of pixels [image, row], the first pixel counting most."""
     side = math.isqrt(images.shape[1])
     return images.reshape(len(images), side, side).astype(float) @ 2.0 ** np.arange(side)[::-1]
 
 
 def _estimates(
-    target: NDArray[Any], base: NDArray[Any], log_zeta: Float64Array, n_pooled: int, n_draws: int
-) -> Float64Array:
+    target: NDArray[Any], base: NDArray[Any], log_zeta: FloatArray, n_pooled: int, n_draws: int
+) -> FloatArray:
     """Estimates [image, group] from the first draws of each `n_pooled` successive chains."""
     n_groups = target.shape[1] // n_pooled
 
@@ -243,7 +241,7 @@ def _estimates(
     )
 
 
-def _annealed_groups(logs: Float64Array, log_zeta: Float64Array, n_pooled: int) -> Float64Array:
+def _annealed_groups(logs: FloatArray, log_zeta: FloatArray, n_pooled: int) -> FloatArray:
     n_groups = logs.shape[1] // n_pooled
     groups = logs[:, : n_groups * n_pooled].reshape(len(logs), n_groups, n_pooled)
     return np.array(

@@ -23,6 +23,7 @@ from auxmc.driver.seeds import generator
 from auxmc.models.bridge import Bridge
 from auxmc.models.images.autoencoder import Code, encode, latent_bridge, logits, to_precision
 from auxmc.models.images.generated_images import Bases, GeneratedImages, encoder_bases, generate_images
+from auxmc.numerics.array_types import FloatArray
 from experiments.image_models.settings import Settings, published_at_hand
 
 _N_EXAMPLES = 30
@@ -73,8 +74,8 @@ class Examples(NamedTuple):
         reconstructions: what the decoder makes of the means of their codes [example, pixel].
     """
 
-    images: NDArray[np.float64]
-    reconstructions: NDArray[np.float64]
+    images: FloatArray
+    reconstructions: FloatArray
 
 
 class PublishedFacts(NamedTuple):
@@ -128,7 +129,7 @@ def model_examples(settings: Settings, model: Autoencoder) -> Examples | None:
     return Examples(np.asarray(chosen, float), np.asarray(on, float))
 
 
-def training_curve(settings: Settings) -> dict[str, NDArray[np.float64]]:
+def training_curve(settings: Settings) -> dict[str, FloatArray]:
     """Objective in training and on held-out images after each epoch; empty for weights that did not record them."""
     if settings.weights or settings.model not in OWN_MODELS:
         return {}

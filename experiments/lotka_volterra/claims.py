@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from auxmc.models.lotka_volterra.data import GENERATING_RATES
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, mean_over_replicates, measure_settings, standard_error
 from auxmc_pipeline.lookup import MissingData
 from experiments.lotka_volterra.lookup import (
@@ -21,7 +21,6 @@ from experiments.lotka_volterra.lookup import (
 )
 
 Measure = Callable[[pd.DataFrame], Measurement]
-FloatArray = NDArray[np.float64]
 
 _LOG_GENERATING = np.log(GENERATING_RATES)
 _FIGURE_ROWS = ("all", "summaries", "ball_10", "ball_100", "gaussian", "hmc")

@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, StepPatch
 from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
 
 from auxmc.models.lotka_volterra.data import GENERATING_RATES
+from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import grouped_bars, missing_panel, preset_note
 from auxmc.plots.style import PAGE_WIDTH_IN
 from auxmc_pipeline.lookup import MissingData
@@ -26,7 +26,6 @@ _LOG_GENERATING = np.log(GENERATING_RATES)
 _TALLEST = 1.6
 _WIDEST_SD = 12.0
 
-FloatArray = NDArray[np.float64]
 Draw = Callable[[pd.DataFrame, pd.DataFrame], Figure]
 
 

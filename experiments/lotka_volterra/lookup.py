@@ -4,15 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline import lookup
 from auxmc_pipeline.lookup import MissingData
 
 COORDINATES = ("log z1", "log z2", "log z3", "log z4")
 """Names of the log rates, as the tables have them."""
-
-FloatArray = NDArray[np.float64]
 
 
 class Row(NamedTuple):

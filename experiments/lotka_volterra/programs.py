@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import generator, stream
@@ -40,7 +39,6 @@ from experiments.lotka_volterra.settings import SUMMARY_METHODS, Settings, step_
 COORDINATES = ("log z1", "log z2", "log z3", "log z4")
 """Names of the log rates."""
 
-FloatArray = NDArray[np.float64]
 Record = dict[str, Array]
 
 _FORMS: dict[str, ConstraintForm] = {

@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import RunContext, run_chains
@@ -22,6 +21,7 @@ from auxmc.models.lotka_volterra.data import POPULATIONS
 from auxmc.models.lotka_volterra.oracles import exact_posterior
 from auxmc.models.lotka_volterra.rejection import n_accepted, rejection_sample, simulate_prior
 from auxmc.models.lotka_volterra.summaries import SUMMARY_NAMES, summary_statistics
+from auxmc.numerics.array_types import FloatArray, NamedArrays
 from auxmc_pipeline.settings import SettingsError
 from experiments.lotka_volterra.programs import (
     COORDINATES,
@@ -140,7 +140,7 @@ def _run_program(
         block_size=settings.block_size,
         vectorise=is_vectorised(method),
     )
-    draws: dict[str, NDArray[Any]] = {name: array[:, :, :, 0] for name, array in chains.draws.items()}
+    draws: NamedArrays = {name: array[:, :, :, 0] for name, array in chains.draws.items()}
     if method not in FAILING_METHODS:
         _check_moves(draws, axes, method)
     exact = exact_posterior(problem.model)
@@ -152,7 +152,7 @@ def _run_program(
     return groups, (chains.compile_s, chains.run_s, chains.n_resumed)
 
 
-def _check_moves(draws: dict[str, NDArray[Any]], axes: AxisValues, method: str) -> None:
+def _check_moves(draws: NamedArrays, axes: AxisValues, method: str) -> None:
     """Refuses a method of which no chain moved at some tolerance and step size.
 
     Raises:
@@ -194,10 +194,10 @@ def _rejection(problem: Problem, settings: Settings, context: RunContext) -> xr.
     convention: Any = settings.summaries
     observed = summary_statistics(model.observations, convention)
 
-    def on_all(paths: NDArray[np.float64]) -> NDArray[np.float64]:
+    def on_all(paths: FloatArray) -> FloatArray:
         return np.sqrt(np.square(paths - model.observations[None]).sum(axis=(1, 2)))
 
-    def on_summaries(paths: NDArray[np.float64]) -> NDArray[np.float64]:
+    def on_summaries(paths: FloatArray) -> FloatArray:
         scaled = (summary_statistics(paths, convention) - observed[None]) / problem.scales.scales[None]
         return np.sqrt(np.square(scaled).sum(axis=1))
 

@@ -4,13 +4,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from auxmc.diagnostics.coda import effective_sample_size, potential_scale_reduction
 from auxmc.diagnostics.distributions import bin_probabilities, sample_frequencies, total_variation
 from auxmc.diagnostics.runs import longest_constant_run
 from auxmc.diagnostics.summary import bulk_ess, rank_r_hat
 from auxmc.models.lotka_volterra.oracles import LogRatePosterior
+from auxmc.numerics.array_types import FloatArray, NamedArrays
 from experiments.lotka_volterra.settings import SUMMARY_METHODS
 
 MOST_KEPT = 2_000_000
@@ -24,7 +24,6 @@ _CURVE_HALF_RANGE_SD = 4.5
 # R-hat hardly depends on thinning, and ranking millions of draws would take longer than the chains.
 _R_HAT_DRAWS = 2000
 
-FloatArray = NDArray[np.float64]
 Variable = tuple[tuple[str, ...], Any, dict[str, str]]
 
 
@@ -51,7 +50,7 @@ _BY_RATE = (*_POINT, "coordinate")
 
 
 def chain_statistics(
-    draws: dict[str, NDArray[Any]],
+    draws: NamedArrays,
     axes: AxisValues,
     n_discard: int,
     chain_s: float,
@@ -138,7 +137,7 @@ def chain_statistics(
     return xr.Dataset(variables, coords=axes.coordinates(n_chains))
 
 
-def chain_curves(draws: dict[str, NDArray[Any]], axes: AxisValues, n_discard: int, method: str) -> xr.Dataset:
+def chain_curves(draws: NamedArrays, axes: AxisValues, n_discard: int, method: str) -> xr.Dataset:
     """Histograms of the log rates over the kept iterations of all chains, each over its own range.
 
     Variables `histogram` (density), and `histogram_low` and `histogram_high`, the ends of its range.
@@ -165,7 +164,7 @@ def chain_curves(draws: dict[str, NDArray[Any]], axes: AxisValues, n_discard: in
     )
 
 
-def chain_groups(draws: dict[str, NDArray[Any]], axes: AxisValues) -> dict[str, xr.Dataset]:
+def chain_groups(draws: NamedArrays, axes: AxisValues) -> dict[str, xr.Dataset]:
     """Groups `posterior` and `sample_stats` with dims (chain, draw) first, if the draws are few enough to keep."""
     if draws["log_rates"].size > MOST_KEPT:
         return {}

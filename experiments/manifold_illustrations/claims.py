@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, mean_over_replicates, measure_settings
 from auxmc_pipeline.lookup import rows_of
 
@@ -149,5 +149,5 @@ def _ends(summary: pd.DataFrame, quantity: str, column: str) -> list[tuple[float
     return [(float(rows[column].iloc[i]), float(rows["value"].iloc[i])) for i in (0, -1)]
 
 
-def _values(summary: pd.DataFrame, quantity: str) -> NDArray[np.float64]:
+def _values(summary: pd.DataFrame, quantity: str) -> FloatArray:
     return summary.loc[summary["quantity"] == quantity, "value"].to_numpy(float)

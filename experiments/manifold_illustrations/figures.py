@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import missing_panel, preset_note
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN
 from auxmc_pipeline.lookup import MissingData, rows_of
@@ -158,8 +158,8 @@ DRAW: dict[str, Callable[[pd.DataFrame, pd.DataFrame], Figure]] = {
 }
 
 
-def _path(curves: pd.DataFrame, quantity: str, index: str) -> NDArray[np.float64]:
+def _path(curves: pd.DataFrame, quantity: str, index: str) -> FloatArray:
     rows = curves[curves["quantity"] == quantity]
     table = rows.pivot(index=index, columns="axis", values="value").sort_index()
-    path: NDArray[np.float64] = table[["u1", "u2"]].to_numpy(float)
+    path: FloatArray = table[["u1", "u2"]].to_numpy(float)
     return path

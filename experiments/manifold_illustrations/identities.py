@@ -9,7 +9,6 @@ import numpy as np
 import xarray as xr
 from jax import Array
 from jax.scipy.special import ndtr
-from numpy.typing import NDArray
 
 from auxmc.driver.chains import RunContext
 from auxmc.driver.results import CaseResult
@@ -30,6 +29,7 @@ from auxmc.models.generalised_lambda import model as generalised_lambda
 from auxmc.models.generalised_lambda.fibre import initial_inputs
 from auxmc.models.lotka_volterra import conditioning as lotka_volterra_conditioning
 from auxmc.models.lotka_volterra import model as lotka_volterra
+from auxmc.numerics.array_types import FloatArray
 from experiments.manifold_illustrations.settings import Settings
 
 _N_POINTS = 50
@@ -215,5 +215,5 @@ def _rejection(key: Array, n_simulations: int) -> xr.Dataset:
 
 
 def _relative(value: Array, reference: Array) -> Array:
-    difference: NDArray[np.float64] | Array = jnp.max(jnp.abs(value - reference))
+    difference: FloatArray | Array = jnp.max(jnp.abs(value - reference))
     return jnp.asarray(difference / jnp.max(jnp.abs(reference)))

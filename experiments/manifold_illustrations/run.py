@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
@@ -27,6 +26,7 @@ from auxmc.models.conditioned import (
     condition_noisy_generator,
     noisy_input,
 )
+from auxmc.numerics.array_types import FloatArray
 from experiments.manifold_illustrations.costs import costs
 from experiments.manifold_illustrations.fibre import START, fibre_height, generate, log_prior
 from experiments.manifold_illustrations.identities import identities
@@ -187,10 +187,10 @@ def _chains(
     )
 
 
-def _changes(draws: dict[str, np.ndarray]) -> NDArray[np.float64]:
+def _changes(draws: dict[str, np.ndarray]) -> FloatArray:
     """Share of iterations after which the sign of u1 is another [noise, chain]."""
     signs = np.sign(draws["position"][..., 0])
-    changes: NDArray[np.float64] = (signs[..., 1:] != signs[..., :-1]).mean(axis=-1)
+    changes: FloatArray = (signs[..., 1:] != signs[..., :-1]).mean(axis=-1)
     return changes
 
 

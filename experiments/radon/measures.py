@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from auxmc.diagnostics.log_evidence import (
@@ -15,6 +14,7 @@ from auxmc.diagnostics.log_evidence import (
 )
 from auxmc.diagnostics.weighted import WeightedMoments, in_batches, weighted_estimates
 from auxmc.models.regression.grouped_regression import effect_names
+from auxmc.numerics.array_types import FloatArray, IntegerArray, NamedArrays
 from experiments.radon.problem import Problem
 from experiments.radon.settings import Settings, published_file
 
@@ -26,11 +26,8 @@ _BATCHES = 10
 _N_TEMPERATURES = 101
 _N_POINTS = 120
 
-FloatArray = NDArray[np.float64]
-Draws = dict[str, NDArray[Any]]
 
-
-def chain_statistics(draws: Draws, problem: Problem, seconds: float, n_warm_up: int) -> xr.Dataset:
+def chain_statistics(draws: NamedArrays, problem: Problem, seconds: float, n_warm_up: int) -> xr.Dataset:
     """Summary of tempered chains.
 
     Args:
@@ -68,7 +65,7 @@ def chain_statistics(draws: Draws, problem: Problem, seconds: float, n_warm_up: 
     return xr.Dataset(variables, coords=_coords(problem, len(target)))
 
 
-def annealed_statistics(draws: Draws, problem: Problem, seconds: float) -> xr.Dataset:
+def annealed_statistics(draws: NamedArrays, problem: Problem, seconds: float) -> xr.Dataset:
     """Summary of annealed runs; recorded quantities are [lane, run of the lane, ...]."""
     weights = draws["log_weight"].reshape(-1)
     estimate = annealed_evidence(weights, problem.base.log_zeta)
@@ -132,7 +129,7 @@ def fit_curves(problem: Problem) -> xr.Dataset:
     return xr.Dataset(variables, coords={"fit_step": ends})
 
 
-def chain_curves(draws: Draws, problem: Problem, seconds: float) -> xr.Dataset:
+def chain_curves(draws: NamedArrays, problem: Problem, seconds: float) -> xr.Dataset:
     """Running estimates at chosen iterations, and the law of the inverse temperature.
 
     Args:
@@ -175,7 +172,7 @@ def chain_curves(draws: Draws, problem: Problem, seconds: float) -> xr.Dataset:
     return xr.Dataset(variables, coords=coords)
 
 
-def chain_groups(draws: Draws, problem: Problem) -> dict[str, xr.Dataset]:
+def chain_groups(draws: NamedArrays, problem: Problem) -> dict[str, xr.Dataset]:
     """The draws themselves in groups named as ArviZ does, dims (chain, draw) first."""
     dims = ("chain", "draw")
     stats = {
@@ -211,7 +208,7 @@ def base_moment_scores(log_base_weights: FloatArray, standard: FloatArray) -> Fl
     return estimates.scores(np.concatenate([np.zeros(dim), np.ones(dim)]))
 
 
-def running_points(n_draws: int) -> NDArray[np.int64]:
+def running_points(n_draws: int) -> IntegerArray:
     """Numbers of iterations after which running estimates are kept, dense at first, and those of the claims."""
     dense = np.geomspace(1, n_draws, _N_POINTS // 2)
     even = np.linspace(1, n_draws, _N_POINTS // 2)

@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from auxmc_pipeline.claims import Measurement, mean_over_replicates
 from auxmc_pipeline.lookup import MissingData
@@ -31,8 +30,6 @@ from experiments.streaming_evidence.lookup import (
     total,
     varied,
 )
-
-FloatArray = NDArray[np.float64]
 
 # Published settings, and tr(I) of a row of the linear stream.
 _RATE, _BATCH, _FRICTION, _TRACE = 0.1, 500, 0.2, 6.0

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc_pipeline.claims import Measurement, few_replicates, mean_over_replicates
 from auxmc_pipeline.lookup import MissingData
 from experiments.streaming_evidence.lookup import (
@@ -25,8 +25,6 @@ from experiments.streaming_evidence.lookup import (
     slope,
     total,
 )
-
-FloatArray = NDArray[np.float64]
 
 # Ratios of costs with fewer rows than these say nothing about a million.
 _FEWEST_ROWS = 5000
@@ -57,7 +55,7 @@ def ratio_of_means(above: FloatArray, below: FloatArray, note: str = "") -> Meas
     return Measurement(value, error, note)
 
 
-def share_of_runs(inside: NDArray[np.bool_], note: str = "", *, exact: bool = False) -> Measurement:
+def share_of_runs(inside: BooleanArray, note: str = "", *, exact: bool = False) -> Measurement:
     """Share of runs with a property, with the standard error of a share, or none where the runs are all there is."""
     n, share = inside.size, float(np.mean(inside))
     # Half a success and half a failure added, so that an extreme share has an error too.

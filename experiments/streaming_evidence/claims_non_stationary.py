@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from auxmc.diagnostics.change_points import change_points, chunk_scores
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, mean_over_replicates
 from auxmc_pipeline.lookup import MissingData
 from experiments.streaming_evidence.claims_evidence import share_of_runs
@@ -21,8 +21,6 @@ from experiments.streaming_evidence.lookup import (
     measures,
     row_counts,
 )
-
-FloatArray = NDArray[np.float64]
 
 COMPONENTS = (3, 5, 7)
 CHANGES = (1000, 10_000)

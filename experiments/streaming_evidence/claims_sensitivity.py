@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, rank_correlation
 from auxmc_pipeline.lookup import MissingData
 from experiments.streaming_evidence.claims_evidence import ratio_of_means, time_slope
@@ -28,8 +28,6 @@ from experiments.streaming_evidence.lookup import (
     slope,
     varied,
 )
-
-FloatArray = NDArray[np.float64]
 
 _CASE = "sensitivity"
 

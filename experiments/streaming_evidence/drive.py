@@ -8,12 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
-from numpy.typing import NDArray
 
 from auxmc.driver.chains import RunContext
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.progress import Progress
 from auxmc.kernels.streams.published_estimators import Chunk, PastRows, Stream
+from auxmc.numerics.array_types import FloatArray, NamedArrays
 
 _CHUNKS_IN_BLOCK = 16
 
@@ -32,7 +32,7 @@ class Runs(NamedTuple):
         n_resumed: chunks taken over from checkpoints.
     """
 
-    record: dict[str, NDArray[Any]]
+    record: NamedArrays
     last: Any
     compile_s: float
     run_s: float
@@ -47,7 +47,7 @@ def no_extras(state: Any) -> dict[str, Array]:
 
 def run_repeats(
     stream: Stream,
-    rows: Sequence[NDArray[np.float64]],
+    rows: Sequence[FloatArray],
     ends: list[int],
     keys: Sequence[Array],
     context: RunContext,

@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
-from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import missing_panel, preset_note
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.lookup import MissingData, rows_of
@@ -31,8 +31,6 @@ from experiments.streaming_evidence.lookup import (
     slope,
     varied,
 )
-
-FloatArray = NDArray[np.float64]
 
 _NOT_RUN = "not run at this preset"
 _REFERENCE = QUANTITY_COLOURS["reference"]

@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from auxmc.driver.chains import RunContext
 from auxmc.driver.progress import Progress
@@ -17,11 +16,10 @@ from auxmc.driver.seeds import stream
 from auxmc.driver.stopwatch import stopwatch
 from auxmc.kernels.streams.full_data_evidence import AnnealedSettings, annealed_evidence
 from auxmc.models.row_model import RowModel
+from auxmc.numerics.array_types import FloatArray
 from experiments.streaming_evidence.nested import PUBLISHED, evidence_of, nested_runs
 from experiments.streaming_evidence.problem import exact_linear, model_of, rows_of_stream
 from experiments.streaming_evidence.settings import MODELS, Settings
-
-Float64Array = NDArray[np.float64]
 
 
 def run_full_data(settings: Settings, context: RunContext) -> CaseResult:
@@ -48,7 +46,7 @@ class _Table:
 
     def __init__(self, settings: Settings) -> None:
         self.shape = (len(settings.sizes), settings.n_repeats)
-        self.values: dict[str, tuple[Float64Array, str]] = {}
+        self.values: dict[str, tuple[FloatArray, str]] = {}
 
     def put(self, size: int, repeat: int, found: dict[str, tuple[float, str]]) -> None:
         for name, (value, unit) in found.items():
@@ -62,7 +60,7 @@ class _Table:
 
 
 def _run_nested(
-    settings: Settings, context: RunContext, model: RowModel, rows: Float64Array, table: _Table
+    settings: Settings, context: RunContext, model: RowModel, rows: FloatArray, table: _Table
 ) -> None:
     program = nested_runs(model, rows, PUBLISHED)
     # Compiled before the clock starts.
@@ -92,7 +90,7 @@ def _run_nested(
 
 
 def _run_annealed(
-    settings: Settings, context: RunContext, model: RowModel, rows: Float64Array, table: _Table
+    settings: Settings, context: RunContext, model: RowModel, rows: FloatArray, table: _Table
 ) -> None:
     progress = Progress(f"{context.label} [annealed importance sampling]")
     run = jax.jit(annealed_evidence(model, AnnealedSettings()))

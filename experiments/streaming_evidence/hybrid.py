@@ -3,11 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import stream
 from auxmc.driver.stopwatch import stopwatch
+from auxmc.numerics.array_types import FloatArray
 from experiments.streaming_evidence.nested import PUBLISHED, evidence_of, nested_runs, robust
 from experiments.streaming_evidence.problem import HYBRID_ROWS, model_of
 from experiments.streaming_evidence.settings import Settings
@@ -22,12 +22,12 @@ class HybridStart(NamedTuple):
         seconds: run time of a robust run, without compiling.
     """
 
-    robust: NDArray[np.float64]
-    published: NDArray[np.float64]
+    robust: FloatArray
+    published: FloatArray
     seconds: float
 
 
-def hybrid_start(settings: Settings, rows: NDArray[np.float64], context: RunContext) -> HybridStart:
+def hybrid_start(settings: Settings, rows: FloatArray, context: RunContext) -> HybridStart:
     """Makes `n_hybrid_runs` runs in either way on the first HYBRID_ROWS rows."""
     model = model_of(settings)
     values, seconds = {}, 0.0

@@ -5,16 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.lookup import MissingData, rows_of
 
 MODEL_CASES = ("linear", "softmax", "mixture")
 
 _MODEL_OF = {"floor": "linear", "sensitivity": "mixture"}
-
-FloatArray = NDArray[np.float64]
 
 
 class Tables(NamedTuple):

@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.diagnostics.nested_evidence import NestedEvidence, nested_evidence
 from auxmc.kernels.streams.nested_sampling import NestedRun, NestedSettings, nested_sampling
 from auxmc.models.row_model import RowModel
+from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.row_blocks import row_total
 
 # MSc thesis, section 5.1.2.
@@ -54,7 +54,7 @@ def robust(dim: int) -> NestedSettings:
 
 
 def nested_runs(
-    model: RowModel, rows: NDArray[np.float64], settings: NestedSettings
+    model: RowModel, rows: FloatArray, settings: NestedSettings
 ) -> Callable[[Array, int], NestedRun]:
     """Makes one compiled program for any number of the first rows.
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from auxmc.driver.chains import RunContext
 from auxmc.driver.results import CaseResult
 from auxmc.driver.seeds import generator, stream
 from auxmc.models.regression.linear_regression import linear_regression
+from auxmc.numerics.array_types import FloatArray
 from experiments.streaming_evidence.drive import run_repeats
 from experiments.streaming_evidence.estimators import build_stream
 from experiments.streaming_evidence.problem import NOISE_SCALE, ends_of, exact_linear, rows_of_stream
@@ -23,8 +23,6 @@ PAIR_METHODS = ("annealed", "corrected")
 
 # Log Bayes factor in favour of the weak input that its coefficient is chosen for, in nats.
 _EXPECTED_GAIN = 5.0
-
-Float64Array = NDArray[np.float64]
 
 
 def run_nested_pair(settings: Settings, context: RunContext) -> CaseResult:
@@ -70,7 +68,7 @@ def run_nested_pair(settings: Settings, context: RunContext) -> CaseResult:
     return CaseResult({"statistics": xr.Dataset(variables, coords)}, compile_s, run_s, n_resumed)
 
 
-def with_input(rows: Float64Array, extra: Float64Array, name: str) -> Float64Array:
+def with_input(rows: FloatArray, extra: FloatArray, name: str) -> FloatArray:
     """Rows with the additional input before the others, and what it does to the response.
 
     Args:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from auxmc.data.simulated_streams import rows as simulated_rows
 from auxmc.driver.streams import growing_chunks
@@ -11,6 +10,7 @@ from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
 from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
 from auxmc.models.regression.softmax_regression import softmax_regression
 from auxmc.models.row_model import RowModel
+from auxmc.numerics.array_types import FloatArray, IntegerArray
 from experiments.streaming_evidence.settings import METHODS, MODELS, Settings
 
 CUTS = (500, 1000, 3000, 5000, 10_000, 20_000, 30_000, 100_000, 200_000, 300_000, 1_000_000)
@@ -26,10 +26,8 @@ _STEP = 20
 _N_FEATURES, _N_CLASSES = 10, 4
 _N_DENSE, _N_SPARSE = 250, 60
 
-Float64Array = NDArray[np.float64]
 
-
-def rows_of_stream(settings: Settings) -> Float64Array:
+def rows_of_stream(settings: Settings) -> FloatArray:
     """The rows of a case [row, column]."""
     return simulated_rows(settings.stream, settings.n_rows)
 
@@ -80,7 +78,7 @@ def ends_of(settings: Settings) -> list[int]:
     return chunk_ends(settings.n_rows, size, first)
 
 
-def shown_ends(ends: list[int]) -> NDArray[np.int64]:
+def shown_ends(ends: list[int]) -> IntegerArray:
     """Chunks whose record is kept, from 0: all of a short stream, else ever fewer, and always those at CUTS."""
     n = len(ends)
     if n <= _N_DENSE:
@@ -90,7 +88,7 @@ def shown_ends(ends: list[int]) -> NDArray[np.int64]:
     return np.unique(np.concatenate([numbers, cuts, [n - 1]])).astype(np.int64)
 
 
-def exact_linear(rows: Float64Array, ends: Iterable[int]) -> Float64Array:
+def exact_linear(rows: FloatArray, ends: Iterable[int]) -> FloatArray:
     """Log evidence of prefixes of linear regression [end], in nats.
 
     Args:

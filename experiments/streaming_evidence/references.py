@@ -4,12 +4,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from auxmc.approximations.laplace_evidence import laplace_evidence, prior_starts
 from auxmc.driver.chains import RunContext
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import stream
+from auxmc.numerics.array_types import FloatArray, IntegerArray
 from experiments.streaming_evidence.problem import model_of, rows_of_stream
 from experiments.streaming_evidence.settings import MODELS, Settings
 
@@ -19,8 +19,6 @@ _SEARCH_ROWS = 10_000
 _N_BEST = 3
 # Likelihoods of rows that importance draws may cost, and the least and most draws.
 _ROW_BUDGET, _FEWEST_DRAWS, _MOST_DRAWS = 40_000_000, 200, 4000
-
-Float64Array = NDArray[np.float64]
 
 
 class NearExact(NamedTuple):
@@ -33,10 +31,10 @@ class NearExact(NamedTuple):
         relative_size: effective size of the importance weights as a share of the draws [size].
     """
 
-    n_rows: NDArray[np.int64]
-    log_evidence: Float64Array
-    standard_error: Float64Array
-    relative_size: Float64Array
+    n_rows: IntegerArray
+    log_evidence: FloatArray
+    standard_error: FloatArray
+    relative_size: FloatArray
 
 
 def near_exact(settings: Settings, sizes: list[int], context: RunContext) -> NearExact:

@@ -11,6 +11,7 @@ from auxmc.driver.chains import RunContext
 from auxmc.driver.results import CaseResult
 from auxmc.driver.seeds import stream
 from auxmc.driver.stopwatch import stopwatch
+from auxmc.numerics.array_types import FloatArray, IntegerArray, NamedArrays
 from experiments.streaming_evidence.drive import Runs, run_repeats
 from experiments.streaming_evidence.estimators import build_stream, extras_of
 from experiments.streaming_evidence.hybrid import HybridStart, hybrid_start
@@ -24,8 +25,6 @@ from experiments.streaming_evidence.problem import (
 )
 from experiments.streaming_evidence.references import near_exact
 from experiments.streaming_evidence.settings import METHODS, MODELS, Point, Settings, points
-
-FloatArray = NDArray[np.float64]
 
 
 def run_series(settings: Settings, context: RunContext) -> CaseResult:
@@ -132,7 +131,7 @@ def series_datasets(
     return xr.Dataset(statistics, {"repeat": coords["repeat"]}), xr.Dataset(curves, coords)
 
 
-def operations(settings: Settings, record: dict[str, NDArray[Any]], ends: list[int]) -> FloatArray:
+def operations(settings: Settings, record: NamedArrays, ends: list[int]) -> FloatArray:
     """Likelihoods and gradients of rows that each chunk has cost, gradients at anchors included [repeat, chunk].
 
     Missing for the estimator that moves particles by what the rows ask for.
@@ -153,9 +152,9 @@ def _add_hybrid(
     curves: dict[str, Any],
     settings: Settings,
     rows: FloatArray,
-    record: dict[str, NDArray[Any]],
+    record: NamedArrays,
     ends: list[int],
-    shown: NDArray[np.int64],
+    shown: IntegerArray,
     start: HybridStart,
 ) -> None:
     """Replaces the terms of the first rows; runs beyond the number of nested runs use these again."""
@@ -171,7 +170,7 @@ def _add_hybrid(
     statistics["hybrid_seconds"] = ((), start.seconds, {"units": "s"})
 
 
-def _interval_means(values: NDArray[Any], shown: NDArray[np.int64]) -> FloatArray:
+def _interval_means(values: NDArray[Any], shown: IntegerArray) -> FloatArray:
     """Means over the chunks since the one shown before [repeat, shown]."""
     sums = np.concatenate([np.zeros((len(values), 1)), np.cumsum(values, axis=1, dtype=float)], axis=1)
     edges = np.concatenate([[0], shown + 1])

@@ -7,12 +7,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from auxmc.driver.chains import RunContext
 from auxmc.driver.results import CaseResult
 from auxmc.driver.seeds import stream
 from auxmc.models.row_model import RowModel
+from auxmc.numerics.array_types import FloatArray
 from experiments.streaming_evidence.drive import Runs, run_repeats
 from experiments.streaming_evidence.estimators import build_stream
 from experiments.streaming_evidence.problem import chunk_ends, ends_of, model_of, rows_of_stream
@@ -23,8 +23,6 @@ STARTS = ("growing", "chunks", "at_once")
 
 # Nats for each row within which a particle counts as in the best mode.
 _NEAR = 0.05
-
-Float64Array = NDArray[np.float64]
 
 
 def run_starts(settings: Settings, context: RunContext) -> CaseResult:
@@ -61,7 +59,7 @@ def run_starts(settings: Settings, context: RunContext) -> CaseResult:
     return CaseResult({"statistics": xr.Dataset(variables, coords)}, compile_s, run_s, n_resumed)
 
 
-def _run(settings: Settings, context: RunContext, model: RowModel, rows: Float64Array, start: str) -> Runs:
+def _run(settings: Settings, context: RunContext, model: RowModel, rows: FloatArray, start: str) -> Runs:
     schedule = "growing" if start == "growing" else "constant"
     own = dataclasses.replace(settings, method="sequential", schedule=schedule)
     ends = ends_of(own)
@@ -75,7 +73,7 @@ def _run(settings: Settings, context: RunContext, model: RowModel, rows: Float64
     return run_repeats(build_stream(model, own), [rows] * len(keys), ends, keys, context, start)
 
 
-def _scores(model: RowModel, runs: Runs, rows: Float64Array) -> Float64Array:
+def _scores(model: RowModel, runs: Runs, rows: FloatArray) -> FloatArray:
     """Log likelihoods of all rows at the last particles [repeat, particle]."""
 
     def total(particle: jax.Array) -> jax.Array:

@@ -5,7 +5,6 @@ from typing import Any
 import jax
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from auxmc.diagnostics.nested_evidence import nested_evidence
 from auxmc.driver.chains import RunContext
@@ -13,6 +12,7 @@ from auxmc.driver.results import CaseResult
 from auxmc.driver.seeds import stream
 from auxmc.driver.stopwatch import stopwatch
 from auxmc.kernels.streams.nested_sampling import NestedSettings
+from auxmc.numerics.array_types import FloatArray
 from experiments.streaming_evidence.nested import nested_runs
 from experiments.streaming_evidence.problem import HYBRID_ROWS, exact_linear, model_of, rows_of_stream
 from experiments.streaming_evidence.settings import Settings
@@ -58,7 +58,7 @@ def run_stopping(settings: Settings, context: RunContext) -> CaseResult:
     return CaseResult({"statistics": xr.Dataset(variables, coords)}, times.compile_s, times.run_s, 0)
 
 
-def additive_stop(log_likelihoods: NDArray[np.float64], n_live: int) -> int:
+def additive_stop(log_likelihoods: FloatArray, n_live: int) -> int:
     """Dead points after which a term of the sum is first below a hundredth of it, all if it never is.
 
     Args:

@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.diagnostics.log_evidence import bidirectional_bounds
 from auxmc.diagnostics.weighted import weighted_estimates
@@ -20,12 +19,11 @@ from auxmc.kernels.hamiltonian.hmc import HMCNoise, hamiltonian_monte_carlo
 from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
 from auxmc.kernels.tempering.tempered_hmc import ControlledNoise, ControlledState, continuously_tempered_hmc
 from auxmc.models.mixtures.scalar_mixture import TWO_MODES
+from auxmc.numerics.array_types import FloatArray, NamedArrays
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import sigmoidal_schedule
 from experiments.tempering_illustration.settings import Settings
 from experiments.tempering_illustration.target import base, joined, oracle
-
-FloatArray = NDArray[np.float64]
 
 _N_BINS = 50
 _SHOWN = 20.0
@@ -180,7 +178,7 @@ def _annealed_runs(settings: Settings, context: RunContext, reverse: bool) -> Ch
     )
 
 
-def _trajectory(settings: Settings, context: RunContext, draws: dict[str, NDArray[Any]]) -> FloatArray:
+def _trajectory(settings: Settings, context: RunContext, draws: NamedArrays) -> FloatArray:
     """One long trajectory through a late state of the first chain [point, (x, control)].
 
     A kernel of two steps that is given its own momentum back and accepts whatever comes follows one trajectory.
@@ -202,9 +200,7 @@ def _trajectory(settings: Settings, context: RunContext, draws: dict[str, NDArra
     return np.asarray(points)
 
 
-def _statistics(
-    settings: Settings, draws: dict[str, NDArray[Any]], tempered: Chains, plain: Chains
-) -> xr.Dataset:
+def _statistics(settings: Settings, draws: NamedArrays, tempered: Chains, plain: Chains) -> xr.Dataset:
     x, target, reference = draws["x"], draws["log_target_weight"], draws["log_base_weight"]
     quantities = np.stack([x < 0.0, x, x**2], axis=-1).astype(float)
     on_target = weighted_estimates(target, quantities)
@@ -253,9 +249,7 @@ def _statistics(
     return data
 
 
-def _curves(
-    draws: dict[str, NDArray[Any]], tempered: Chains, plain: Chains, trajectory: FloatArray
-) -> xr.Dataset:
+def _curves(draws: NamedArrays, tempered: Chains, plain: Chains, trajectory: FloatArray) -> xr.Dataset:
     """States of the chains that are drawn, and histograms of the inverse temperature."""
     edges = np.linspace(0.0, 1.0, _N_BINS + 1)
     values = 1.0 / (1.0 + np.exp(-tempered.draws["control"]))

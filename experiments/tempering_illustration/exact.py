@@ -5,13 +5,11 @@ from typing import Any
 import jax
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from auxmc.models.bridge_oracles import PathOracle, path_oracle
+from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.truncated_exponential import log_base_weight, log_target_weight
 from experiments.tempering_illustration.target import POINTS, base, oracle
-
-FloatArray = NDArray[np.float64]
 
 _CONTROLS = (-5.0, 0.0, 5.0)
 _SMALL_STEPS = (1e-3, 5e-4)

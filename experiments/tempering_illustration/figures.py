@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import histogram_panel, missing_panel, preset_note
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.lookup import find, scalar
@@ -232,9 +232,9 @@ DRAW: dict[str, Callable[[pd.DataFrame, pd.DataFrame], Figure]] = {
 def _potential_panel(
     axis: Axes,
     curves: pd.DataFrame,
-    x: NDArray[np.float64],
-    target: NDArray[np.float64],
-    base: NDArray[np.float64],
+    x: FloatArray,
+    target: FloatArray,
+    base: FloatArray,
 ) -> None:
     control = np.linspace(-10.0, 10.0, 201)
     b = 1.0 / (1.0 + np.exp(-control))[:, None]
@@ -252,9 +252,9 @@ def _potential_panel(
 def _joint_panel(
     axis: Axes,
     curves: pd.DataFrame,
-    x: NDArray[np.float64],
-    target: NDArray[np.float64],
-    base: NDArray[np.float64],
+    x: FloatArray,
+    target: FloatArray,
+    base: FloatArray,
 ) -> None:
     b = np.linspace(0.0, 1.0, 101)
     density = np.exp(-b[:, None] * target - (1.0 - b[:, None]) * base)
@@ -274,9 +274,7 @@ def _joint_panel(
     axis.set(xlim=_HISTOGRAM_RANGE, ylim=(0.0, 1.0), xlabel="$x$", ylabel="inverse temperature")
 
 
-def _histograms_panel(
-    axis: Axes, curves: pd.DataFrame, x: NDArray[np.float64], density: NDArray[np.float64]
-) -> None:
+def _histograms_panel(axis: Axes, curves: pd.DataFrame, x: FloatArray, density: FloatArray) -> None:
     plain = find(curves, "bimodal", "plain_x", "draw")
     tempered = find(curves, "bimodal", "tempered_x", "draw")
     weights = find(curves, "bimodal", "tempered_weight", "draw")

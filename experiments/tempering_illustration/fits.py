@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.approximations.advi import MeanField, reparameterisation_gradient, score_function_gradient
 from auxmc.approximations.laplace_density import LaplaceDensity, laplace_density
@@ -19,9 +18,8 @@ from auxmc.approximations.renyi import (
     renyi_divergence,
 )
 from auxmc.models.mixtures.scalar_mixture import NARROW_AND_BROAD
+from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.random import standard_normal
-
-FloatArray = NDArray[np.float64]
 
 PUBLISHED_HALF = (0.193701, 2.652223)
 """Mean and standard deviation of the Gaussian that is drawn in figure C.2b."""

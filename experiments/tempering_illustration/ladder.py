@@ -25,12 +25,11 @@ from auxmc.kernels.tempering.simulated_tempering import (
     simulated_tempering,
 )
 from auxmc.models.bridge import bridge, gaussian_base
+from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import linear_schedule, sigmoidal_schedule
 from experiments.tempering_illustration.settings import Settings
 from experiments.tempering_illustration.target import base, joined
-
-FloatArray = NDArray[np.float64]
 
 # So few updates of a chain that many have not been at the target's end of the ladder yet.
 _SHORT = 5

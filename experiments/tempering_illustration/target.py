@@ -6,13 +6,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.models.bridge import Bridge, GaussianBase, bridge, gaussian_base
 from auxmc.models.bridge_oracles import PathOracle, path_oracle
 from auxmc.models.mixtures.scalar_mixture import TWO_MODES
+from auxmc.numerics.array_types import FloatArray
 
-POINTS: NDArray[np.float64] = np.linspace(-100.0, 100.0, 4_001)
+POINTS: FloatArray = np.linspace(-100.0, 100.0, 4_001)
 """Grid of the quadratures: over twelve standard deviations of the base on either side."""
 
 

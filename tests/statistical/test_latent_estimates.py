@@ -13,7 +13,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import Array
-from numpy.typing import NDArray
 from scipy import stats
 
 from auxmc.kernels.pseudo_marginal.updates import method_kernel
@@ -22,6 +21,7 @@ from auxmc.models.gaussian import latent as glv
 from auxmc.models.gaussian import latent_oracles as oracles
 from auxmc.models.regression.gp_probit import estimator as gp_estimator
 from auxmc.models.regression.gp_probit import gp_probit_model, load_biopsy, standardise
+from auxmc.numerics.array_types import FloatArray
 from tests.statistical.levels import (
     assert_bounded_mean,
     assert_standard_mean,
@@ -31,7 +31,6 @@ from tests.statistical.levels import (
     seed_for,
 )
 
-Float64Array = NDArray[np.float64]
 Build = Callable[[glv.GaussianLatentModel, int], Estimator]
 
 N = 60_000
@@ -43,7 +42,7 @@ def rng_for(name: str) -> np.random.Generator:
     return np.random.default_rng(seed_for(name))
 
 
-def log_estimates(estimator: Estimator, position: Float64Array, name: str) -> Float64Array:
+def log_estimates(estimator: Estimator, position: FloatArray, name: str) -> FloatArray:
     cache = estimator.prepare(jnp.asarray(position))
     draw = jax.jit(jax.vmap(lambda key: estimator.log_estimate(cache, estimator.draw_auxiliary(key))))
     return np.asarray(draw(jax.random.split(key_for(f"latent/{name}"), N)))
@@ -53,7 +52,7 @@ def log_estimates(estimator: Estimator, position: Float64Array, name: str) -> Fl
 
 
 def estimate_law(
-    model: glv.GaussianLatentModel, position: Float64Array
+    model: glv.GaussianLatentModel, position: FloatArray
 ) -> tuple[float, float, stats.rv_continuous]:
     """Constant, slope and law q of the log estimate, constant - slope q, of one importance sample."""
     residuals = model.observations - position
@@ -64,15 +63,15 @@ def estimate_law(
 
 
 def uniforms_of(
-    model: glv.GaussianLatentModel, position: Float64Array, n_importance: int, values: Float64Array
-) -> Float64Array:
+    model: glv.GaussianLatentModel, position: FloatArray, n_importance: int, values: FloatArray
+) -> FloatArray:
     """Distribution function at log estimates of one or two importance samples."""
     constant, slope, law = estimate_law(model, position)
     levels = np.concatenate([np.geomspace(1e-12, 1e-3, 400), np.linspace(2e-3, 0.998, 2000)])
     levels = np.concatenate([levels, 1.0 - np.geomspace(1e-3, 1e-12, 400)])
     grid = law.ppf(levels)
 
-    def single(logs: Float64Array) -> Float64Array:
+    def single(logs: FloatArray) -> FloatArray:
         return 1.0 - np.interp((constant - logs) / slope, grid, levels, 0.0, 1.0)
 
     if n_importance == 1:
@@ -156,8 +155,8 @@ def test_metropolis_acceptance_is_what_simulation_finds() -> None:
 
 
 def independence_rates(
-    model: glv.GaussianLatentModel, positions: Float64Array, rng: np.random.Generator
-) -> Float64Array:
+    model: glv.GaussianLatentModel, positions: FloatArray, rng: np.random.Generator
+) -> FloatArray:
     """Accept probabilities of fresh u against u from its conditional given x, one per position [draw, dim]."""
     total = model.sd_latent**2 + model.sd_observation**2
     residuals = model.observations - positions[:, None, :]

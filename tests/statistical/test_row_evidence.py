@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import Array
-from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
 from auxmc.kernels.streams.full_data_evidence import AnnealedSettings, annealed_evidence
@@ -29,10 +28,9 @@ from auxmc.models.mixtures.gaussian_mixture import MEAN_COORDINATES, WEIGHT_COOR
 from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
 from auxmc.models.regression.softmax_regression import softmax_regression
 from auxmc.models.row_model import RowModel
+from auxmc.numerics.array_types import FloatArray
 from tests.statistical.levels import assert_bounded_mean, assert_standard_mean, key_for
 from tests.unit.kernels.linear_moves import exact_linear_moves
-
-Float64Array = NDArray[np.float64]
 
 LINEAR = linear_regression(1)
 TWENTY_ROWS = np.random.default_rng(5).normal(size=(20, 2)) + np.array([0.0, 0.5])
@@ -41,11 +39,11 @@ TWELVE_ROWS = np.random.default_rng(5).normal(size=(12, 2)) * np.array([0.6, 0.3
 POWERS = (0.02, 0.1, 0.3, 1.0)
 
 
-def log_evidence(data: Float64Array) -> float:
+def log_evidence(data: FloatArray) -> float:
     return extend_evidence(PrefixEvidence.empty(1), data, 1.0).log_evidence(1.0)
 
 
-def log_largest_likelihood(data: Float64Array) -> float:
+def log_largest_likelihood(data: FloatArray) -> float:
     """Log likelihood of the line that fits best."""
     design = np.column_stack([data[:, 0], np.ones(len(data))])
     coefficients, *_ = np.linalg.lstsq(design, data[:, 1], rcond=None)
@@ -108,7 +106,7 @@ def test_prior_draws_and_prior_density_belong_together(name: str) -> None:
     assert_bounded_mean(ratios, 0.0, bound, 1.0, detects=0.35, label=name)
 
 
-def block_marginal(values: Float64Array) -> float:
+def block_marginal(values: FloatArray) -> float:
     """Log density of the values of one column in one component, its mean and variance integrated out."""
     n = len(values)
     # N(mu; 0, 4 v) is the conjugate prior with a quarter of an observation at zero.
@@ -122,7 +120,7 @@ def block_marginal(values: Float64Array) -> float:
     )
 
 
-def exact_mixture_evidence(rows: Float64Array, n_components: int) -> float:
+def exact_mixture_evidence(rows: FloatArray, n_components: int) -> float:
     """Sum over all assignments of rows to components."""
     terms = []
     for assignment in itertools.product(range(n_components), repeat=len(rows)):
@@ -196,7 +194,7 @@ def test_a_mixture_of_few_rows_meets_the_sum_over_all_assignments() -> None:
 # --- growing data --------------------------------------------------------------------------------------
 
 
-def assert_unbiased_at_every_prefix(log_estimates: Float64Array, boundaries: tuple[int, ...]) -> None:
+def assert_unbiased_at_every_prefix(log_estimates: FloatArray, boundaries: tuple[int, ...]) -> None:
     """Each factor of an estimate is an average of likelihoods of one chunk, at most its largest."""
     log_bound, begin = 0.0, 0
     for place, end in enumerate(boundaries):

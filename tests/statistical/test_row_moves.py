@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import Array
-from numpy.typing import NDArray
 from scipy import stats
 
 from auxmc.data.simulated_streams import rows
@@ -20,6 +19,7 @@ from auxmc.kernels.streams.stochastic_gradient_moves import (
     stochastic_gradient_moves,
 )
 from auxmc.models.regression.linear_regression import linear_regression, tempered_posterior
+from auxmc.numerics.array_types import FloatArray
 from tests.statistical.levels import (
     assert_at_least,
     assert_standard_mean,
@@ -29,13 +29,11 @@ from tests.statistical.levels import (
     legendre,
 )
 
-Float64Array = NDArray[np.float64]
-
 MODEL = linear_regression(5)
 DATA = rows("linear", 300)
 
 
-def check_standard_normal(points: Float64Array, label: str) -> None:
+def check_standard_normal(points: FloatArray, label: str) -> None:
     """Coordinates [draw, coordinate] are independent standard normal numbers."""
     uniforms = stats.norm.cdf(points)
     n_coordinates = points.shape[1]
@@ -47,7 +45,7 @@ def check_standard_normal(points: Float64Array, label: str) -> None:
     )
 
 
-def standardised(points: Float64Array, mean: Float64Array, covariance: Float64Array) -> Float64Array:
+def standardised(points: FloatArray, mean: FloatArray, covariance: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.solve(np.linalg.cholesky(covariance), (points - mean).T).T)
 
 
@@ -70,7 +68,7 @@ def test_moves_by_curvature_leave_the_tempered_posterior_invariant() -> None:
 N_PAST, N_CHUNK, BATCH = 250, 50, 20
 
 
-def row_gradients(points: Float64Array, data: Float64Array) -> Float64Array:
+def row_gradients(points: FloatArray, data: FloatArray) -> FloatArray:
     """Gradients of the log likelihood of each row at each point [point, row, coordinate]."""
     design = np.column_stack([data[:, :5], np.ones(len(data))])
     return np.asarray((data[:, 5] - points @ design.T)[:, :, None] * design)
@@ -95,18 +93,18 @@ def test_control_variates_are_the_full_gradient_at_the_anchor_and_unbiased_elsew
     controlled = plain._replace(anchors=anchors)
     eta = settings.learning_rate / (N_PAST + N_CHUNK)
 
-    def drifts(target: Target, particles: Array, name: str) -> Float64Array:
+    def drifts(target: Target, particles: Array, name: str) -> FloatArray:
         with_anchors = target.anchors is not None
         move: Any = stochastic_gradient_moves(MODEL, settings._replace(control_variates=with_anchors))
         keys = jax.random.split(key_for(f"rows/drifts/{name}"), 20_000)
         run = jax.jit(jax.vmap(lambda key: move(key, particles, target) - particles))
         return np.asarray(run(keys)).reshape(len(keys), -1)
 
-    def expected(particles: Array) -> Float64Array:
+    def expected(particles: Array) -> FloatArray:
         at = np.asarray(particles)
         return np.asarray(eta * (row_gradients(at, DATA).sum(axis=1) - at)).ravel()
 
-    def sd_with(gradients: Float64Array) -> Float64Array:
+    def sd_with(gradients: FloatArray) -> FloatArray:
         """Of a drift whose batch is chosen from these gradients of past rows [point, row, coordinate]."""
         variance = (eta * N_PAST) ** 2 / BATCH * gradients.var(axis=1) + 2.0 * eta
         return np.asarray(np.sqrt(variance)).ravel()

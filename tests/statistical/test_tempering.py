@@ -9,13 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
 from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
 from auxmc.kernels.tempering.tempered_hmc import continuously_tempered_hmc, gibbs_continuous_tempering
 from auxmc.models.bridge import Bridge, bridge, gaussian_base
+from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.schedules import linear_schedule, sigmoidal_schedule
 from auxmc.numerics.truncated_exponential import draw_inverse_temperature, log_base_weight
 from tests.statistical.levels import (
@@ -26,8 +26,6 @@ from tests.statistical.levels import (
     key_for,
     legendre,
 )
-
-FloatArray = NDArray[np.float64]
 
 N = 60_000
 N_STEPS = 3

@@ -10,8 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import log_ndtr
+
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = [
     "EPFit",
@@ -21,8 +23,6 @@ __all__ = [
     "gaussian_factor",
     "probit_factor",
 ]
-
-Float64Array = NDArray[np.float64]
 
 
 class TiltedMoments(NamedTuple):
@@ -50,11 +50,11 @@ class EPFit(NamedTuple):
         n_skipped: updates left out because the cavity had no positive variance.
     """
 
-    mean: Float64Array
-    covariance: Float64Array
+    mean: FloatArray
+    covariance: FloatArray
     log_normaliser: float
-    site_precisions: Float64Array
-    site_shifts: Float64Array
+    site_precisions: FloatArray
+    site_shifts: FloatArray
     largest_change: float
     n_skipped: int
 
@@ -170,8 +170,8 @@ def _log_site_integral(mean: float, variance: float, nu: float, tau: float) -> f
 
 
 def _combine(
-    m: Float64Array, v: Float64Array, a: Float64Array, tau: Float64Array, nu: Float64Array
-) -> tuple[Float64Array, Float64Array, float]:
+    m: FloatArray, v: FloatArray, a: FloatArray, tau: FloatArray, nu: FloatArray
+) -> tuple[FloatArray, FloatArray, float]:
     """Mean, covariance and log integral of the prior times all sites, afresh, so that no rounding is carried on."""
     prior_precision = np.linalg.inv(v)
     precision = prior_precision + (a.T * tau) @ a

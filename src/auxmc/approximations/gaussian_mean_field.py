@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["MeanFieldGaussian", "gaussian_divergence", "gaussian_mean_field"]
-
-Float64Array = NDArray[np.float64]
 
 
 class MeanFieldGaussian(NamedTuple):
@@ -22,10 +22,10 @@ class MeanFieldGaussian(NamedTuple):
         means: mean after each sweep, the start first [sweep + 1, dim].
     """
 
-    mean: Float64Array
-    covariance: Float64Array
-    bounds: Float64Array
-    means: Float64Array
+    mean: FloatArray
+    covariance: FloatArray
+    bounds: FloatArray
+    means: FloatArray
 
 
 def gaussian_mean_field(

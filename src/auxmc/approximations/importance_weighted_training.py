@@ -12,6 +12,8 @@ import optax
 from jax import Array
 from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import FloatArray
+
 __all__ = ["Stage", "TrainingCurve", "importance_weighted_bound", "published_stages", "train"]
 
 LogWeights = Callable[[Any, Array, Array], Array]
@@ -33,8 +35,8 @@ class TrainingCurve(NamedTuple):
         n_not_finite: steps that changed nothing because a number was not finite.
     """
 
-    objective: NDArray[np.float64]
-    held_out: NDArray[np.float64]
+    objective: FloatArray
+    held_out: FloatArray
     n_not_finite: int
 
 

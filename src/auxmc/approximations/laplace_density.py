@@ -7,11 +7,12 @@ from typing import NamedTuple
 import jax
 import numpy as np
 from jax import Array
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["LaplaceDensity", "laplace_density"]
 
-FloatArray = NDArray[np.float64]
 
 _MAX_HALVINGS = 50
 # Along a direction without any curvature a step is long, but finite.

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from scipy import optimize, stats
 from scipy.special import logsumexp
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.row_blocks import BLOCK_ROWS, row_total
 
 __all__ = ["LaplaceEvidence", "ModelOfRows", "laplace_evidence", "prior_starts"]
 
-Float64Array = NDArray[np.float64]
 
 _DEGREES = 60
 # Draws worked on side by side, and in one call: few enough not to waste many, whatever number is asked for.
@@ -85,10 +85,10 @@ class LaplaceEvidence(NamedTuple):
     standard_error: float
     relative_size: float
     laplace: float
-    mode: Float64Array
-    covariance: Float64Array
-    optima: Float64Array
-    log_densities: Float64Array
+    mode: FloatArray
+    covariance: FloatArray
+    optima: FloatArray
+    log_densities: FloatArray
     n_better: int
     n_near: int
     n_not_finite: int
@@ -166,7 +166,7 @@ def prior_starts(
     n_starts: int = 25,
     n_candidates: int = 200,
     n_rows: int = 500,
-) -> Float64Array:
+) -> FloatArray:
     """Starts for a search that need nothing but the model: likely ones among many draws of the prior.
 
     Args:
@@ -245,19 +245,19 @@ def _programs(model: ModelOfRows, block_rows: int) -> _Programs:
 class _Posterior:
     """Log density of the parameters given the rows, its optima and curvature, and importance draws."""
 
-    def __init__(self, model: ModelOfRows, rows: Float64Array, block_rows: int) -> None:
+    def __init__(self, model: ModelOfRows, rows: FloatArray, block_rows: int) -> None:
         self._programs = _programs(model, block_rows)
         self._rows = jnp.asarray(rows)
 
-    def value_and_gradient(self, point: Float64Array) -> tuple[float, Float64Array]:
+    def value_and_gradient(self, point: FloatArray) -> tuple[float, FloatArray]:
         """Log density at a point [dim] and its gradient [dim]."""
         value, gradient = self._programs.value_and_gradient(jnp.asarray(point), self._rows)
         return float(value), np.asarray(gradient)
 
-    def optimum(self, start: Float64Array) -> tuple[Float64Array, float]:
+    def optimum(self, start: FloatArray) -> tuple[FloatArray, float]:
         """End of a search by a quasi-Newton method, and log density there."""
 
-        def descend(point: Float64Array) -> tuple[float, Float64Array]:
+        def descend(point: FloatArray) -> tuple[float, FloatArray]:
             value, gradient = self.value_and_gradient(point)
             if not (math.isfinite(value) and np.all(np.isfinite(gradient))):
                 # The search turns back from here.
@@ -268,7 +268,7 @@ class _Posterior:
         result = optimize.minimize(descend, start, jac=True, method="L-BFGS-B", options=options)
         return np.asarray(result.x), float(-result.fun)
 
-    def polished(self, point: Float64Array) -> tuple[Float64Array, float, Float64Array]:
+    def polished(self, point: FloatArray) -> tuple[FloatArray, float, FloatArray]:
         """Newton steps as long as they go up; point, log density and negative Hessian there."""
         value, gradient = self.value_and_gradient(point)
         precision = self._precision(point)
@@ -283,8 +283,8 @@ class _Posterior:
         return point, value, precision
 
     def importance_log_weights(
-        self, key: Array, mode: Float64Array, factor: Float64Array, n_draws: int
-    ) -> Float64Array:
+        self, key: Array, mode: FloatArray, factor: FloatArray, n_draws: int
+    ) -> FloatArray:
         """Log of density over proposal density at draws of the t law [draw]."""
         n_calls = -(-n_draws // _DRAWS_PER_CALL)
         keys = jax.random.split(key, n_calls * _DRAWS_PER_CALL)
@@ -292,7 +292,7 @@ class _Posterior:
         parts = [np.asarray(self._programs.log_weights(some, *given)) for some in jnp.split(keys, n_calls)]
         return np.concatenate(parts)[:n_draws]
 
-    def _precision(self, point: Float64Array) -> Float64Array:
+    def _precision(self, point: FloatArray) -> FloatArray:
         hessian = np.asarray(self._programs.hessian(jnp.asarray(point), self._rows))
         return np.asarray(-0.5 * (hessian + hessian.T))
 
@@ -303,7 +303,7 @@ def _t_constant(dim: int) -> float:
     return float(at_zero)
 
 
-def _cholesky(precision: Float64Array, mode: Float64Array) -> Float64Array:
+def _cholesky(precision: FloatArray, mode: FloatArray) -> FloatArray:
     if np.all(np.isfinite(precision)):
         with contextlib.suppress(np.linalg.LinAlgError):
             return np.asarray(np.linalg.cholesky(precision))
@@ -313,14 +313,14 @@ def _cholesky(precision: Float64Array, mode: Float64Array) -> Float64Array:
     )
 
 
-def _distinct(log_densities: Float64Array) -> Float64Array:
+def _distinct(log_densities: FloatArray) -> FloatArray:
     """Values of optima, highest first, each once."""
     usable = log_densities[np.isfinite(log_densities)]
     new = np.concatenate([[True], np.diff(usable) < -_SAME_OPTIMUM])
     return usable[new]
 
 
-def _check(model: ModelOfRows, rows: Float64Array, starts: Float64Array, n_draws: int, n_copies: int) -> None:
+def _check(model: ModelOfRows, rows: FloatArray, starts: FloatArray, n_draws: int, n_copies: int) -> None:
     if rows.ndim != 2 or rows.shape[1] != model.n_columns or not len(rows):
         raise ValueError(f"rows must be [row, {model.n_columns}] with a row at least, got {list(rows.shape)}")
     if not np.all(np.isfinite(rows)):

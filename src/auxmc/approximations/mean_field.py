@@ -3,11 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["VARIANTS", "MeanFieldFits", "distinct_fits", "fit_mean_field", "negative_free_energy"]
 
-Float64Array = NDArray[np.float64]
 
 VARIANTS = ("published", "converged")
 """Gradient descent that stops after 1000 steps, converged or not; and the same carried on until nothing changes."""
@@ -29,13 +29,13 @@ class MeanFieldFits(NamedTuple):
         residual: largest difference of a mean m_i from its fixed point tanh(b_i + sum_j W_ij m_j) [fit].
     """
 
-    means: Float64Array
-    objectives: Float64Array
-    residual: Float64Array
+    means: FloatArray
+    objectives: FloatArray
+    residual: FloatArray
 
 
 def fit_mean_field(
-    weights: Float64Array, biases: Float64Array, starts: Float64Array, variant: str = "published"
+    weights: FloatArray, biases: FloatArray, starts: FloatArray, variant: str = "published"
 ) -> MeanFieldFits:
     """Minimises the free energy from each start.
 
@@ -79,7 +79,7 @@ def distinct_fits(fits: MeanFieldFits) -> MeanFieldFits:
     return MeanFieldFits(*(values[kept] for values in fits))
 
 
-def negative_free_energy(weights: Float64Array, biases: Float64Array, theta: Float64Array) -> Float64Array:
+def negative_free_energy(weights: FloatArray, biases: FloatArray, theta: FloatArray) -> FloatArray:
     """Lower bound on the log normaliser [fit] from natural parameters theta [fit, unit].
 
     >>> theta = np.full((1, 3), 0.4)
@@ -94,7 +94,7 @@ def negative_free_energy(weights: Float64Array, biases: Float64Array, theta: Flo
     return np.asarray(energy + entropy, dtype=np.float64)
 
 
-def _sweep(weights: Float64Array, biases: Float64Array, theta: Float64Array) -> Float64Array:
+def _sweep(weights: FloatArray, biases: FloatArray, theta: FloatArray) -> FloatArray:
     means = np.tanh(theta)
     active = np.arange(len(means))
     for _ in range(_MAX_SWEEPS):

@@ -5,13 +5,14 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
+from auxmc.numerics.array_types import FloatArray
+
 __all__ = ["GaussianFit", "fit_gaussian", "gaussian_log_density", "renyi_bound", "renyi_divergence"]
 
-FloatArray = NDArray[np.float64]
 
 # Nearer to 1 the order's own formula loses more digits to cancellation than the limit is wrong.
 _ORDER_NEAR_ONE = 1e-9

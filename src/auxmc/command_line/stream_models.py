@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from auxmc.command_line.errors import CommandError
 from auxmc.models.mixtures.gaussian_mixture import MEAN_COORDINATES, WEIGHT_COORDINATES, gaussian_mixture
@@ -16,10 +15,9 @@ from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.models.regression.softmax_regression import softmax_regression
 from auxmc.models.row_model import RowModel
 from auxmc.models.user_model import ModelError, ValidRows, load_model
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["MODELS", "BadRow", "NamedModel", "named_model"]
-
-Float64Array = NDArray[np.float64]
 
 
 class BadRow(NamedTuple):
@@ -48,7 +46,7 @@ class NamedModel(NamedTuple):
 
     name: str
     model: RowModel
-    first_bad_row: Callable[[Float64Array], BadRow | None]
+    first_bad_row: Callable[[FloatArray], BadRow | None]
     file_digest: str
 
 
@@ -176,8 +174,8 @@ def _value(text: str) -> int | float | str:
     return text
 
 
-def _classes(n_classes: int) -> Callable[[Float64Array], BadRow | None]:
-    def first_bad_row(rows: Float64Array) -> BadRow | None:
+def _classes(n_classes: int) -> Callable[[FloatArray], BadRow | None]:
+    def first_bad_row(rows: FloatArray) -> BadRow | None:
         labels = rows[:, -1]
         wrong = (labels != np.floor(labels)) | (labels < 0) | (labels >= n_classes)
         if not wrong.any():
@@ -189,8 +187,8 @@ def _classes(n_classes: int) -> Callable[[Float64Array], BadRow | None]:
     return first_bad_row
 
 
-def _valid(path: Path, valid_rows: ValidRows) -> Callable[[Float64Array], BadRow | None]:
-    def first_bad_row(rows: Float64Array) -> BadRow | None:
+def _valid(path: Path, valid_rows: ValidRows) -> Callable[[FloatArray], BadRow | None]:
+    def first_bad_row(rows: FloatArray) -> BadRow | None:
         try:
             valid = np.asarray(valid_rows(rows))
         except Exception as error:

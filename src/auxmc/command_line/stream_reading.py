@@ -5,18 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from auxmc.command_line.errors import CommandError
 from auxmc.command_line.stream_models import BadRow, NamedModel
 from auxmc.data.row_files import RowFile, bad_cell, open_rows, read_blocks
 from auxmc.data.tables import DataError
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["first_rows", "open_source", "read_checked"]
 
 _BLOCK_ROWS = 32_768
-
-Float64Array = NDArray[np.float64]
 
 
 def open_source(path: Path, columns: str, response: str) -> RowFile:
@@ -43,7 +41,7 @@ def open_source(path: Path, columns: str, response: str) -> RowFile:
 
 def first_rows(
     source: RowFile, models: Sequence[NamedModel], dtype: Any, n_rows: int, least: int
-) -> Float64Array:
+) -> FloatArray:
     """The first rows of a file, as many as are asked for, or fewer where they end or one is bad.
 
     Args:
@@ -59,7 +57,7 @@ def first_rows(
     Raises:
         CommandError: one of the first `least` rows cannot be used.
     """
-    found: list[Float64Array] = []
+    found: list[FloatArray] = []
     try:
         found.extend(read_checked(source, models, dtype, n_rows, 0))
     except DataError as error:
@@ -70,7 +68,7 @@ def first_rows(
 
 def read_checked(
     source: RowFile, models: Sequence[NamedModel], dtype: Any, n_rows: int | None, first_row: int
-) -> Iterator[Float64Array]:
+) -> Iterator[FloatArray]:
     """Rows that all models have a probability for.
 
     Args:
@@ -108,7 +106,7 @@ def read_checked(
             return
 
 
-def _too_large(rows: Float64Array, dtype: Any) -> BadRow | None:
+def _too_large(rows: FloatArray, dtype: Any) -> BadRow | None:
     large = np.abs(rows) > np.finfo(dtype).max
     if not large.any():
         return None

@@ -22,8 +22,8 @@ from auxmc.command_line.stream_setup import StreamSetup, make_estimators, prepar
 from auxmc.data.row_store import RowStore
 from auxmc.data.tables import DataError
 from auxmc.diagnostics.change_points import DropDetector, change_points, chunk_scores
-from auxmc.driver.stream_files import Record
 from auxmc.driver.streams import StreamRun, fetch_from, run_streams
+from auxmc.numerics.array_types import NamedArrays
 
 __all__ = ["record_table", "run_session"]
 
@@ -50,7 +50,7 @@ def run_session(options: argparse.Namespace) -> int:
         return session.run(path if options.past == "store" else None)
 
 
-def record_table(records: dict[str, Record], provisional: bool) -> pd.DataFrame:
+def record_table(records: dict[str, NamedArrays], provisional: bool) -> pd.DataFrame:
     """The record of all models, a row for each model and chunk.
 
     Args:
@@ -96,7 +96,7 @@ class _Session:
     def __init__(self, setup: StreamSetup, folder: RunFolder | None, options: argparse.Namespace) -> None:
         self.setup, self.folder, self.options = setup, folder, options
         self.display = make_display(options.every)
-        self.parts: dict[str, list[Record]] = {model.name: [] for model in setup.models}
+        self.parts: dict[str, list[NamedArrays]] = {model.name: [] for model in setup.models}
         self.detectors = {model.name: DropDetector() for model in setup.models}
         self.resumed_rows, self.resumed_s = 0, 0.0
         self.signal = 0
@@ -137,7 +137,7 @@ class _Session:
             self._keep(runs)
         return self._conclude(fault)
 
-    def _report(self, found: dict[str, Record], resumed: bool) -> None:
+    def _report(self, found: dict[str, NamedArrays], resumed: bool) -> None:
         for name, record in found.items():
             before = self.parts[name][-1] if self.parts[name] else None
             self.parts[name].append(record)
@@ -224,7 +224,7 @@ class _Session:
                 )
         return pd.concat(tables, ignore_index=True)
 
-    def _say_what_is_resolved(self, records: dict[str, Record]) -> None:
+    def _say_what_is_resolved(self, records: dict[str, NamedArrays]) -> None:
         biases = [bias for bias in self.setup.bias if bias is not None]
         n_rows = int(next(iter(records.values()))["n_rows"][-1])
         if len(records) < 2 or not biases or max(biases) * n_rows < 1.0:

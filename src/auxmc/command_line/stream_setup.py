@@ -7,8 +7,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
-import numpy as np
-from numpy.typing import NDArray
 
 from auxmc.command_line.errors import CommandError
 from auxmc.command_line.stream_checks import (
@@ -27,14 +25,13 @@ from auxmc.driver.streams import ChunkSizes, KeyedStream, growing_chunks
 from auxmc.kernels.streams.published_estimators import Fetch, Stream, StreamSettings, stream_evidence
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
 from auxmc.models.user_model import ModelError, check_model
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["StreamSetup", "make_estimators", "prepare"]
 
 _SEQUENTIAL_START = 20
 # Share of the free memory that a run may take.
 _SHARE = 0.9
-
-Float64Array = NDArray[np.float64]
 
 
 class StreamSetup(NamedTuple):
@@ -185,7 +182,7 @@ def _numbers(
     settings: StreamSettings | RunningLaplaceSettings,
     sizes: ChunkSizes,
     dtype: Any,
-    first_row: Float64Array,
+    first_row: FloatArray,
 ) -> dict[str, Any]:
     # Not the name of the file: rows may be appended in another one. Its first row tells whether it is the same stream.
     return {
@@ -236,7 +233,7 @@ def _check_memory(
 def _check_stability(
     settings: StreamSettings | RunningLaplaceSettings,
     model: NamedModel,
-    rows: Float64Array,
+    rows: FloatArray,
     key: Any,
     warn: Callable[[str], None],
 ) -> float | None:

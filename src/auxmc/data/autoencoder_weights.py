@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from auxmc.data.published import PublishedFile, local_file, published_file
 from auxmc.data.tables import DataError
+from auxmc.numerics.array_types import FloatArray, NamedArrays
 
 __all__ = [
     "MODELS",
@@ -115,7 +116,7 @@ def read_autoencoder(model: str, path: str = "") -> Autoencoder:
         file = own_weight_file(model)
         return _assembled(_arrays(file), str(file))
     otherwise = "or use model=own_digits, which needs neither"
-    arrays: dict[str, NDArray[Any]] = {}
+    arrays: NamedArrays = {}
     for part, published in _published_files(model).items():
         arrays |= _prefixed(part, _arrays(published_file(published, otherwise)))
     return _assembled(arrays, f"published {model} weights")
@@ -132,7 +133,7 @@ def local_published_files(model: str) -> list[Path]:
     return [file for file in files if file is not None] if all(files) else []
 
 
-def read_training_curve(path: Path) -> dict[str, NDArray[np.float64]]:
+def read_training_curve(path: Path) -> dict[str, FloatArray]:
     """What training recorded: objective and held-out objective after each epoch, in nats; empty for other files."""
     arrays = _arrays(path)
     return {name: np.asarray(arrays[name], float) for name in ("objective", "held_out") if name in arrays}
@@ -165,18 +166,18 @@ def _published_files(model: str) -> dict[str, PublishedFile]:
     }
 
 
-def _prefixed(part: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+def _prefixed(part: str, arrays: Mapping[str, NDArray[Any]]) -> NamedArrays:
     return {f"{part}_{name}": array for name, array in arrays.items()}
 
 
-def _folder_arrays(folder: Path) -> dict[str, NDArray[Any]]:
-    arrays: dict[str, NDArray[Any]] = {}
+def _folder_arrays(folder: Path) -> NamedArrays:
+    arrays: NamedArrays = {}
     for part in _PARTS:
         arrays |= _prefixed(part, _arrays(folder / f"{part}_params.npz"))
     return arrays
 
 
-def _arrays(path: Path) -> dict[str, NDArray[Any]]:
+def _arrays(path: Path) -> NamedArrays:
     try:
         content = np.load(path, allow_pickle=False)
         if isinstance(content, np.ndarray):

@@ -12,9 +12,9 @@ behind the toes.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from auxmc.data.skeleton import BONE_NAMES
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["FRACTIONS", "MEDIAN_STATURE_M", "RESIDUAL_SPREAD", "STATURE_SPREAD", "log_length_law"]
 
@@ -45,7 +45,7 @@ RESIDUAL_SPREAD = 0.04
 """Standard deviation of the log of a bone's share of stature, independent between bones."""
 
 
-def log_length_law() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def log_length_law() -> tuple[FloatArray, FloatArray]:
     """Mean [13] and upper Cholesky factor R [13, 13] of log lengths in log metres; the covariance is R^T R.
 
     All bones grow with stature, which correlates them by 0.65.

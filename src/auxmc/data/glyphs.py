@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt
 
+from auxmc.numerics.array_types import BooleanArray, IntegerArray
+
 __all__ = ["BLOCKS", "N_SIDE", "Drawings", "Skeletons", "draw_glyphs", "make_skeletons", "thin"]
 
 Float32Array = NDArray[np.float32]
@@ -72,7 +74,7 @@ class Drawings(NamedTuple):
     """
 
     images: NDArray[np.uint8]
-    characters: NDArray[np.int64]
+    characters: IntegerArray
 
 
 def make_skeletons(blocks: dict[str, tuple[int, int]] = BLOCKS) -> Skeletons:
@@ -131,7 +133,7 @@ def draw_glyphs(rng: np.random.Generator, skeletons: Skeletons, n_drawings: int)
     return Drawings(images, which)
 
 
-def thin(bitmaps: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def thin(bitmaps: BooleanArray) -> BooleanArray:
     """Thins shapes to lines one pixel wide.
 
     Args:
@@ -156,7 +158,7 @@ def thin(bitmaps: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return skeletons
 
 
-def _removable(shapes: NDArray[np.bool_], phase: int) -> NDArray[np.bool_]:
+def _removable(shapes: BooleanArray, phase: int) -> BooleanArray:
     # Neighbours from the one above, clockwise.
     steps = ((-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1))
     around = [np.roll(shapes, (-row, -column), axis=(1, 2)) for row, column in steps]
@@ -170,11 +172,11 @@ def _removable(shapes: NDArray[np.bool_], phase: int) -> NDArray[np.bool_]:
         open_side = ~(above & right & below) & ~(right & below & left)
     else:
         open_side = ~(above & right & left) & ~(above & below & left)
-    removable: NDArray[np.bool_] = shapes & (count >= 2) & (count <= 6) & (changes == 1) & open_side
+    removable: BooleanArray = shapes & (count >= 2) & (count <= 6) & (changes == 1) & open_side
     return removable
 
 
-def _rendered(blocks: dict[str, tuple[int, int]]) -> list[tuple[str, str, NDArray[np.bool_]]]:
+def _rendered(blocks: dict[str, tuple[int, int]]) -> list[tuple[str, str, BooleanArray]]:
     """Characters that the fonts have, with the name of their script and a bitmap scaled to the square."""
     # Imported late: only the making of images needs it.
     import matplotlib
@@ -201,7 +203,7 @@ def _rendered(blocks: dict[str, tuple[int, int]]) -> list[tuple[str, str, NDArra
     return found
 
 
-def _centred(bitmap: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _centred(bitmap: BooleanArray) -> BooleanArray:
     """The ink of a bitmap, scaled to fill the square up to its margin in the longer direction."""
     rows, columns = (np.flatnonzero(bitmap.any(axis=axis)) for axis in (1, 0))
     ink = bitmap[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
@@ -237,7 +239,7 @@ def _places(rng: np.random.Generator, n: int) -> Float32Array:
     return places
 
 
-def _interpolated(fields: Float32Array, which: NDArray[np.int64], places: Float32Array) -> Float32Array:
+def _interpolated(fields: Float32Array, which: IntegerArray, places: Float32Array) -> Float32Array:
     """Fields [field, side, side] at places [2, drawing, pixel], bilinear, constant beyond the border."""
     side = fields.shape[1]
     at = np.clip(places * side - 0.5, 0.0, side - 1.0001)

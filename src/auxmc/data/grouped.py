@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from auxmc.data.tables import (
     Table,
@@ -22,6 +21,7 @@ from auxmc.data.tables import (
     nearest_name,
     read_table,
 )
+from auxmc.numerics.array_types import FloatArray, IntegerArray
 
 __all__ = ["RADON_COLUMNS", "RADON_FILE", "GroupedColumns", "GroupedData", "read_grouped"]
 
@@ -60,10 +60,10 @@ class GroupedData(NamedTuple):
         regressor_names: column names [regressor].
     """
 
-    outcome: NDArray[np.float64]
-    group: NDArray[np.int64]
+    outcome: FloatArray
+    group: IntegerArray
     group_names: tuple[str, ...]
-    regressors: NDArray[np.float64]
+    regressors: FloatArray
     regressor_names: tuple[str, ...]
 
 
@@ -150,8 +150,8 @@ def _check_groups(path: str | os.PathLike[str], column: str, group_names: Sequen
 def _check_constant_within_groups(
     rows: Table,
     name: str,
-    values: NDArray[np.float64],
-    group: NDArray[np.int64],
+    values: FloatArray,
+    group: IntegerArray,
     group_names: Sequence[str],
 ) -> None:
     _, first = np.unique(group, return_index=True)

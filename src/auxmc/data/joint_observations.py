@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from auxmc.data.skeleton import JOINT_NAMES
 from auxmc.data.tables import DataError
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["COLUMNS", "N_VIEWS", "read_joint_observations"]
 
@@ -21,7 +21,7 @@ N_VIEWS = {"binocular": 2, "monocular": 1}
 _COORDINATES = ("x", "y")
 
 
-def read_joint_observations(path: str | os.PathLike[str], views: str) -> NDArray[np.float64]:
+def read_joint_observations(path: str | os.PathLike[str], views: str) -> FloatArray:
     """Reads image coordinates of all joints.
 
     The file has a header and the columns `joint` (a name of `JOINT_NAMES`), `view` (1, or 1 and 2), `x` and `y`
@@ -119,7 +119,7 @@ def _check_views(path: str | os.PathLike[str], found: set[int], views: str) -> N
     _fail(path, f"has view {have}, but views={views} needs {need}; {advice}change the column 'view'")
 
 
-def _check_complete(path: str | os.PathLike[str], images: NDArray[np.float64]) -> None:
+def _check_complete(path: str | os.PathLike[str], images: FloatArray) -> None:
     missing = np.argwhere(np.isnan(images[:, 0]))
     if not missing.size:
         return

@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from auxmc.data.skeleton import N_ANGLES, NODES, channel_index
 from auxmc.data.tables import DataError
+from auxmc.numerics.array_types import FloatArray, IntegerArray
 
 __all__ = [
     "HEADING_SPREAD",
@@ -41,7 +41,6 @@ __all__ = [
     "with_heading",
 ]
 
-FloatArray = NDArray[np.float64]
 
 N_NUMBERS = 44
 """Numbers in a frame."""
@@ -94,7 +93,7 @@ class Clips(NamedTuple):
     """
 
     angles: FloatArray
-    clip: NDArray[np.int64]
+    clip: IntegerArray
     names: tuple[str, ...]
 
 

@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from auxmc.data.body_proportions import log_length_law
 from auxmc.data.published import PublishedFile, published_file
 from auxmc.data.skeleton import N_ANGLES, N_BONES
 from auxmc.data.tables import DataError
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["N_LAYERS", "PRIORS", "PosePrior", "pose_prior_files", "read_pose_prior"]
 
-FloatArray = NDArray[np.float64]
 
 PRIORS = ("own", "published")
 N_LAYERS = 7

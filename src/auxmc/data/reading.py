@@ -7,7 +7,6 @@ import os
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from auxmc.data.tables import (
     Table,
@@ -22,6 +21,7 @@ from auxmc.data.tables import (
     nearest_name,
     read_table,
 )
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["LabelledData", "read_labelled", "read_matrix"]
 
@@ -36,8 +36,8 @@ class LabelledData(NamedTuple):
         classes: the two classes as written in the file, sorted; the second is coded +1.
     """
 
-    features: NDArray[np.float64]
-    labels: NDArray[np.float64]
+    features: FloatArray
+    labels: FloatArray
     feature_names: tuple[str, ...]
     classes: tuple[str, str]
 
@@ -82,7 +82,7 @@ def read_labelled(path: str | os.PathLike[str], label: str | None = "", min_rows
     return LabelledData(features, labels, feature_names, classes)
 
 
-def read_matrix(path: str | os.PathLike[str], min_rows: int = 2) -> NDArray[np.float64]:
+def read_matrix(path: str | os.PathLike[str], min_rows: int = 2) -> FloatArray:
     """Reads a table of numbers, with or without a line of column names.
 
     The first line is taken for column names if none of its cells is a number or a missing value. Separators,
@@ -127,9 +127,7 @@ def _label_column(rows: Table, names: list[str], label: str) -> tuple[int, str]:
     return len(names) - 1, " (taken as the label because it is the last)"
 
 
-def _labels(
-    rows: Table, names: list[str], index: int, chosen: str
-) -> tuple[NDArray[np.float64], tuple[str, str]]:
+def _labels(rows: Table, names: list[str], index: int, chosen: str) -> tuple[FloatArray, tuple[str, str]]:
     check_not_missing(rows, names, [index])
     cells = [row[index] for row in rows.rows]
     numeric = all(as_number(cell) is not None for cell in cells)

@@ -17,6 +17,7 @@ import pyarrow.parquet as pa_parquet
 from numpy.typing import NDArray
 
 from auxmc.data.tables import DataError
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["ROW_FILES", "RowFile", "array_blocks", "bad_cell", "open_rows", "read_blocks"]
 
@@ -28,8 +29,6 @@ _BATCH_ROWS = 65_536
 _BUFFER_BYTES = 1 << 20
 # Number that the CSV reader gives to the line after the header.
 _CSV_FIRST_LINE = 2
-
-Float64Array = NDArray[np.float64]
 
 
 class RowFile(NamedTuple):
@@ -72,7 +71,7 @@ def open_rows(path: str | os.PathLike[str], columns: Sequence[str] = ()) -> RowF
     return RowFile(file, tuple(columns) or names, n_rows)
 
 
-def read_blocks(source: RowFile, block_rows: int, first_row: int = 0) -> Iterator[Float64Array]:
+def read_blocks(source: RowFile, block_rows: int, first_row: int = 0) -> Iterator[FloatArray]:
     """Rows in the order of the file, in blocks of equal size, the last one shorter.
 
     Args:
@@ -94,7 +93,7 @@ def read_blocks(source: RowFile, block_rows: int, first_row: int = 0) -> Iterato
     return _whole_blocks(parts, str(source.path), source.columns, block_rows, first_row)
 
 
-def array_blocks(rows: NDArray[Any], block_rows: int = 65_536, first_row: int = 0) -> Iterator[Float64Array]:
+def array_blocks(rows: NDArray[Any], block_rows: int = 65_536, first_row: int = 0) -> Iterator[FloatArray]:
     """Rows of an array in blocks of equal size, with the checks of `read_blocks`; columns are called 0, 1, ...
 
     Args:
@@ -141,10 +140,10 @@ def _check_sizes(block_rows: int, first_row: int) -> None:
 
 
 def _whole_blocks(
-    parts: Iterator[Float64Array], source: str, columns: Sequence[str], block_rows: int, first_row: int
-) -> Iterator[Float64Array]:
+    parts: Iterator[FloatArray], source: str, columns: Sequence[str], block_rows: int, first_row: int
+) -> Iterator[FloatArray]:
     """Cuts parts of any length into blocks; a fault is raised after all rows before it have been handed over."""
-    waiting: list[Float64Array] = []
+    waiting: list[FloatArray] = []
     n_waiting, n_done = 0, first_row
     fault: DataError | None = None
     while fault is None:
@@ -186,7 +185,7 @@ def _parquet_names(path: Path) -> tuple[tuple[str, ...], int | None]:
         return tuple(file.schema_arrow.names), int(file.metadata.num_rows)
 
 
-def _parquet_parts(source: RowFile, first_row: int) -> Iterator[Float64Array]:
+def _parquet_parts(source: RowFile, first_row: int) -> Iterator[FloatArray]:
     with _parquet(source.path) as file:
         missing = [name for name in source.columns if name not in file.schema_arrow.names]
         if missing:
@@ -232,7 +231,7 @@ def _csv_names(path: Path) -> tuple[tuple[str, ...], int | None]:
     return names, None if has_rows else 0
 
 
-def _csv_parts(source: RowFile, first_row: int) -> Iterator[Float64Array]:
+def _csv_parts(source: RowFile, first_row: int) -> Iterator[FloatArray]:
     names, _ = _csv_names(source.path)
     missing = [name for name in source.columns if name not in names]
     if missing:
@@ -288,7 +287,7 @@ def _numpy_names(path: Path) -> tuple[tuple[str, ...], int | None]:
     return tuple(str(i) for i in range(array.shape[1])), len(array)
 
 
-def _numpy_parts(source: RowFile, first_row: int) -> Iterator[Float64Array]:
+def _numpy_parts(source: RowFile, first_row: int) -> Iterator[FloatArray]:
     n_rows, n_columns = _numpy(source.path).shape
     chosen = [int(name) for name in source.columns]
     if max(chosen) >= n_columns:
@@ -301,7 +300,7 @@ def _numpy_parts(source: RowFile, first_row: int) -> Iterator[Float64Array]:
         yield np.asarray(_numpy(source.path)[begin : begin + step, chosen], dtype=np.float64)
 
 
-def _numpy(path: Path) -> NDArray[np.float64]:
+def _numpy(path: Path) -> FloatArray:
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, OSError) as error:
@@ -313,7 +312,7 @@ def _numpy(path: Path) -> NDArray[np.float64]:
     return np.asarray(array) if array.size == 0 else array
 
 
-def _numbers(source: RowFile, table: pa.Table, first_row: int) -> Float64Array:
+def _numbers(source: RowFile, table: pa.Table, first_row: int) -> FloatArray:
     """Float64 columns of a table; NaN where a cell is missing or, in a text column, not a number."""
     columns = []
     for name in source.columns:
@@ -329,7 +328,7 @@ def _numbers(source: RowFile, table: pa.Table, first_row: int) -> Float64Array:
     return np.column_stack(columns)
 
 
-def _parsed(column: pa.ChunkedArray) -> Float64Array:
+def _parsed(column: pa.ChunkedArray) -> FloatArray:
     try:
         return np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
     except pa.ArrowInvalid:

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["BLOCK_ROWS", "NON_STATIONARY_PHASES", "STREAMS", "blocks", "rows"]
 
-Float64Array = NDArray[np.float64]
 
 BLOCK_ROWS = 65_536
 NON_STATIONARY_PHASES = ((1000, 3), (9000, 5), (90_000, 7))
@@ -50,10 +50,10 @@ class _Stream(NamedTuple):
     """Number of the data set in its random streams, and a block's rows from its generator."""
 
     number: int
-    draw: Callable[[np.random.Generator], Float64Array]
+    draw: Callable[[np.random.Generator], FloatArray]
 
 
-def rows(name: str, n_rows: int) -> Float64Array:
+def rows(name: str, n_rows: int) -> FloatArray:
     """The first rows of a simulated stream.
 
     Args:
@@ -72,7 +72,7 @@ def rows(name: str, n_rows: int) -> Float64Array:
     return np.concatenate(list(blocks(name, n_rows)))
 
 
-def blocks(name: str, n_rows: int) -> Iterator[Float64Array]:
+def blocks(name: str, n_rows: int) -> Iterator[FloatArray]:
     """The rows of `rows` block by block, so that they need not fit in memory."""
     if name in _FINITE:
         everything = _FINITE[name]()
@@ -98,7 +98,7 @@ def _linear() -> _Stream:
     generator = _generator(1, _PARAMETERS)
     weights, intercept = generator.standard_normal(_N_LINEAR), generator.standard_normal()
 
-    def draw(generator: np.random.Generator) -> Float64Array:
+    def draw(generator: np.random.Generator) -> FloatArray:
         x = generator.standard_normal((BLOCK_ROWS, _N_LINEAR))
         noise = generator.standard_normal(BLOCK_ROWS)
         return np.column_stack([x, x @ weights + intercept + noise])
@@ -112,7 +112,7 @@ def _softmax(number: int, scale: float) -> Callable[[], _Stream]:
         weights = scale * generator.standard_normal((_N_CLASSES, _N_FEATURES))
         intercepts = scale * generator.standard_normal(_N_CLASSES)
 
-        def draw(generator: np.random.Generator) -> Float64Array:
+        def draw(generator: np.random.Generator) -> FloatArray:
             x = generator.standard_normal((BLOCK_ROWS, _N_FEATURES))
             scores = x @ weights.T + intercepts + generator.gumbel(size=(BLOCK_ROWS, _N_CLASSES))
             return np.column_stack([x, np.argmax(scores, axis=1).astype(float)])
@@ -139,12 +139,12 @@ def _mixture_from_prior() -> _Stream:
 
 
 def _mixture_rows(
-    weights: Float64Array, means: Float64Array, sds: Float64Array
-) -> Callable[[np.random.Generator], Float64Array]:
+    weights: FloatArray, means: FloatArray, sds: FloatArray
+) -> Callable[[np.random.Generator], FloatArray]:
     edges = np.cumsum(weights)
     edges[-1] = 1.0
 
-    def draw(generator: np.random.Generator) -> Float64Array:
+    def draw(generator: np.random.Generator) -> FloatArray:
         component = np.searchsorted(edges, generator.random(BLOCK_ROWS), side="right")
         noise = generator.standard_normal((BLOCK_ROWS, means.shape[1]))
         return np.asarray(means[component] + sds[component] * noise)
@@ -152,7 +152,7 @@ def _mixture_rows(
     return draw
 
 
-def _non_stationary() -> Float64Array:
+def _non_stationary() -> FloatArray:
     phases = []
     for phase, (n_rows, n_clusters) in enumerate(NON_STATIONARY_PHASES):
         generator = _generator(6, _ROWS, phase)
@@ -162,12 +162,12 @@ def _non_stationary() -> Float64Array:
     return np.concatenate(phases)
 
 
-def _shuffled() -> Float64Array:
+def _shuffled() -> FloatArray:
     everything = _non_stationary()
     return everything[_generator(6, _PERMUTATION).permutation(len(everything))]
 
 
-def _normal() -> Float64Array:
+def _normal() -> FloatArray:
     return _generator(7, _PARAMETERS).normal(2.0, 1.0, (100, 1))
 
 
@@ -180,7 +180,7 @@ _ENDLESS: dict[str, Callable[[], _Stream]] = {
     "mixture_intermediate": _mixture(9, "mixture_intermediate"),
     "mixture_from_prior": _mixture_from_prior,
 }
-_FINITE: dict[str, Callable[[], Float64Array]] = {
+_FINITE: dict[str, Callable[[], FloatArray]] = {
     "non_stationary": _non_stationary,
     "shuffled": _shuffled,
     "normal": _normal,

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = [
     "DataError",
@@ -210,7 +211,7 @@ def _place(rows: Table, names: list[str], index: int, column: int) -> str:
     return f"row {rows.lines[index]}, column '{names[column]}'"
 
 
-def as_numbers(rows: Table, names: list[str], columns: list[int], hint: str) -> NDArray[np.float64]:
+def as_numbers(rows: Table, names: list[str], columns: list[int], hint: str) -> FloatArray:
     """Numbers of some columns [row, column].
 
     Raises:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from auxmc.diagnostics.checks import finite_series
+from auxmc.numerics.array_types import BooleanArray, FloatArray, IntegerArray
 
 __all__ = [
     "PotentialScaleReduction",
@@ -21,7 +22,6 @@ __all__ = [
     "spectral_density_at_zero",
 ]
 
-Float64Array = NDArray[np.float64]
 
 # Lanes are worked on in groups of about this size, so that the passes over the lags stay in the cache.
 _GROUP_BYTES = 1 << 20
@@ -30,11 +30,11 @@ _GROUP_BYTES = 1 << 20
 class PotentialScaleReduction(NamedTuple):
     """Potential scale reduction factor: point estimate and upper 97.5 % confidence limit, same shapes."""
 
-    point: Float64Array
-    upper: Float64Array
+    point: FloatArray
+    upper: FloatArray
 
 
-def effective_sample_size(series: ArrayLike) -> Float64Array:
+def effective_sample_size(series: ArrayLike) -> FloatArray:
     """Effective sample size n var(x) / S0 of each series, S0 from a fitted autoregression.
 
     Args:
@@ -55,7 +55,7 @@ def effective_sample_size(series: ArrayLike) -> Float64Array:
     return _spectral_moments(series)[0]
 
 
-def spectral_density_at_zero(series: ArrayLike) -> Float64Array:
+def spectral_density_at_zero(series: ArrayLike) -> FloatArray:
     """Spectral density at frequency zero of an autoregression whose order minimises the AIC.
 
     Args:
@@ -121,7 +121,7 @@ def potential_scale_reduction_path(chains: ArrayLike, ends: ArrayLike) -> Potent
     return _scale_reduction(means, variances, checked_ends.astype(np.float64))
 
 
-def gelman_plot_ends(n_draws: int, bin_width: int = 10, max_bins: int = 50) -> NDArray[np.int64]:
+def gelman_plot_ends(n_draws: int, bin_width: int = 10, max_bins: int = 50) -> IntegerArray:
     """Numbers of draws at which coda's `gelman.plot` evaluates the potential scale reduction.
 
     Args:
@@ -159,7 +159,7 @@ def _chains(chains: ArrayLike) -> NDArray[np.floating]:
     return values
 
 
-def _spectral_moments(series: ArrayLike) -> tuple[Float64Array, Float64Array]:
+def _spectral_moments(series: ArrayLike) -> tuple[FloatArray, FloatArray]:
     values = finite_series(series)
     n_draws = values.shape[-1]
     lanes = values.reshape(-1, n_draws)
@@ -171,7 +171,7 @@ def _spectral_moments(series: ArrayLike) -> tuple[Float64Array, Float64Array]:
     return ess.reshape(values.shape[:-1]), density.reshape(values.shape[:-1])
 
 
-def _spectral_moments_of_lanes(lanes: Float64Array) -> tuple[Float64Array, Float64Array]:
+def _spectral_moments_of_lanes(lanes: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Returns (effective sample size [lane], spectral density at zero [lane]) of series [lane, draw]."""
     n_draws = lanes.shape[-1]
     # Scaling by a power of two is exact; it keeps squares away from overflow and underflow.
@@ -193,18 +193,18 @@ def _spectral_moments_of_lanes(lanes: Float64Array) -> tuple[Float64Array, Float
     return ess, np.where(constant, 0.0, density)
 
 
-def _is_straight_line(scaled: Float64Array, centred: Float64Array) -> NDArray[np.bool_]:
+def _is_straight_line(scaled: FloatArray, centred: FloatArray) -> BooleanArray:
     n_draws = scaled.shape[-1]
     time = np.arange(n_draws) - 0.5 * (n_draws - 1)
     slope = centred @ time / (time @ time)
     residual_sd = np.std(centred - slope[:, None] * time, axis=-1)
     # Rounding of the values themselves, whose magnitude is at most 1 here, leaves residuals of this size.
-    same: NDArray[np.bool_] = np.max(scaled, axis=-1) == np.min(scaled, axis=-1)
+    same: BooleanArray = np.max(scaled, axis=-1) == np.min(scaled, axis=-1)
     rounding = 16.0 * float(np.finfo(np.float64).eps)
     return same | (residual_sd <= rounding) if n_draws > 2 else same
 
 
-def _autoregressive_density(covariances: Float64Array, n_draws: int) -> Float64Array:
+def _autoregressive_density(covariances: FloatArray, n_draws: int) -> FloatArray:
     """Levinson recursion on all lanes at once; keeps, per lane, the order with the smallest AIC.
 
     Args:
@@ -236,7 +236,7 @@ def _autoregressive_density(covariances: Float64Array, n_draws: int) -> Float64A
 
 def _moments_of_first_draws(
     values: NDArray[np.floating], ends: NDArray[np.integer]
-) -> tuple[Float64Array, Float64Array]:
+) -> tuple[FloatArray, FloatArray]:
     """Means and variances (divisor k - 1) [..., chain, end] of the first k draws, for k in `ends`.
 
     Sums of squares about the mean are joined segment by segment, which loses no digits to cancellation;
@@ -263,7 +263,7 @@ def _moments_of_first_draws(
 
 
 def _scale_reduction(
-    means: Float64Array, variances: Float64Array, n_draws: Float64Array
+    means: FloatArray, variances: FloatArray, n_draws: FloatArray
 ) -> PotentialScaleReduction:
     """Potential scale reduction [..., end] from moments [..., chain, end] of chains of n_draws [end]."""
     n_chains = means.shape[-2]
@@ -294,19 +294,17 @@ def _scale_reduction(
     return PotentialScaleReduction(point, np.where(np.isinf(point), np.inf, upper))
 
 
-def _covariance(first: Float64Array, second: Float64Array) -> Float64Array:
+def _covariance(first: FloatArray, second: FloatArray) -> FloatArray:
     deviations = (first - np.mean(first, axis=-2, keepdims=True)) * (
         second - np.mean(second, axis=-2, keepdims=True)
     )
-    covariance: Float64Array = np.sum(deviations, axis=-2) / (first.shape[-2] - 1)
+    covariance: FloatArray = np.sum(deviations, axis=-2) / (first.shape[-2] - 1)
     return covariance
 
 
-def _f_quantile(probability: float, numerator: int, denominator: Float64Array) -> Float64Array:
+def _f_quantile(probability: float, numerator: int, denominator: FloatArray) -> FloatArray:
     """F quantile with the chi-square limit where all chains have the same variance (infinite degrees)."""
     limit = stats.chi2.ppf(probability, numerator) / numerator
     finite = np.where(np.isfinite(denominator), denominator, 1.0)
-    quantile: Float64Array = np.where(
-        np.isinf(denominator), limit, stats.f.ppf(probability, numerator, finite)
-    )
+    quantile: FloatArray = np.where(np.isinf(denominator), limit, stats.f.ppf(probability, numerator, finite))
     return quantile

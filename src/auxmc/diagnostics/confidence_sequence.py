@@ -5,11 +5,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from auxmc.numerics.array_types import BooleanArray, FloatArray
 
 __all__ = ["ConfidenceInterval", "confidence_sequence"]
 
-Float64Array = NDArray[np.float64]
 
 # Largest stake, as a share of the capital that the largest value could win or lose: no bet can ruin the gambler.
 _LARGEST_STAKE = 0.5
@@ -24,8 +25,8 @@ class ConfidenceInterval(NamedTuple):
         upper: [..., time].
     """
 
-    lower: Float64Array
-    upper: Float64Array
+    lower: FloatArray
+    upper: FloatArray
 
 
 def confidence_sequence(
@@ -85,10 +86,8 @@ def confidence_sequence(
     return ConfidenceInterval(low + (high - low) * lower, low + (high - low) * upper)
 
 
-def _interval(
-    scaled: Float64Array, stakes: Float64Array, log_stake: float
-) -> tuple[Float64Array, Float64Array]:
-    def refuted(candidates: Float64Array, side: float) -> NDArray[np.bool_]:
+def _interval(scaled: FloatArray, stakes: FloatArray, log_stake: float) -> tuple[FloatArray, FloatArray]:
+    def refuted(candidates: FloatArray, side: float) -> BooleanArray:
         gains = np.log1p(side * stakes * (scaled - candidates[..., None]))
         return np.asarray(gains.sum(axis=-1) >= log_stake)
 
@@ -99,7 +98,7 @@ def _interval(
     )
 
 
-def _scaled(values: ArrayLike, low: float, high: float) -> Float64Array:
+def _scaled(values: ArrayLike, low: float, high: float) -> FloatArray:
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise ValueError(f"low must be below high and both finite, got {low!r} and {high!r}")
     array = np.asarray(values, dtype=np.float64)
@@ -114,7 +113,7 @@ def _scaled(values: ArrayLike, low: float, high: float) -> Float64Array:
     return (array - low) / (high - low)
 
 
-def _variances_before(scaled: Float64Array) -> Float64Array:
+def _variances_before(scaled: FloatArray) -> FloatArray:
     """Estimate of the variance from the values before each [..., draw], begun at the largest possible variance."""
     counts = np.arange(2.0, scaled.shape[-1] + 2.0)
     means = (0.5 + np.cumsum(scaled, axis=-1)) / counts
@@ -122,9 +121,7 @@ def _variances_before(scaled: Float64Array) -> Float64Array:
     return np.concatenate([np.full((*scaled.shape[:-1], 1), 0.25), after[..., :-1]], axis=-1)
 
 
-def _edge(
-    refuted: Callable[[Float64Array], NDArray[np.bool_]], outer: Float64Array, inner: Float64Array
-) -> Float64Array:
+def _edge(refuted: Callable[[FloatArray], BooleanArray], outer: FloatArray, inner: FloatArray) -> FloatArray:
     """Last candidate, from `outer` toward `inner`, that is refuted; `outer` where none is."""
     for _ in range(_HALVINGS):
         middle = 0.5 * (outer + inner)

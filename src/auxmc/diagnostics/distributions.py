@@ -3,14 +3,15 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from auxmc.diagnostics.checks import finite_series
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["bin_probabilities", "histogram_roughness", "sample_frequencies", "total_variation"]
 
 
-def sample_frequencies(samples: ArrayLike, edges: ArrayLike) -> NDArray[np.float64]:
+def sample_frequencies(samples: ArrayLike, edges: ArrayLike) -> FloatArray:
     """Fraction of the draws in each bin, the space below and above the edges being bins of their own.
 
     Args:
@@ -32,9 +33,7 @@ def sample_frequencies(samples: ArrayLike, edges: ArrayLike) -> NDArray[np.float
     return np.bincount(bins, minlength=checked.size + 1) / values.size
 
 
-def bin_probabilities(
-    cdf: Callable[[NDArray[np.float64]], ArrayLike], edges: ArrayLike
-) -> NDArray[np.float64]:
+def bin_probabilities(cdf: Callable[[FloatArray], ArrayLike], edges: ArrayLike) -> FloatArray:
     """Exact probability of the bins of `sample_frequencies`.
 
     Args:
@@ -107,14 +106,14 @@ def histogram_roughness(counts: ArrayLike) -> float:
     return float(np.sum(np.diff(weights, 2) ** 2))
 
 
-def _edges(edges: ArrayLike) -> NDArray[np.float64]:
+def _edges(edges: ArrayLike) -> FloatArray:
     checked = np.asarray(edges, dtype=np.float64)
     if checked.ndim != 1 or checked.size < 2 or not np.all(np.diff(checked) > 0.0):
         raise ValueError(f"edges must be at least 2 strictly increasing numbers [edge], got {edges!r}")
     return checked
 
 
-def _normalised(weights: ArrayLike, what: str) -> NDArray[np.float64]:
+def _normalised(weights: ArrayLike, what: str) -> FloatArray:
     values = np.asarray(weights, dtype=np.float64)
     if (
         values.ndim != 1

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = [
     "detailed_balance_residual",
@@ -16,12 +18,11 @@ __all__ = [
     "uniform_cells",
 ]
 
-Float64Array = NDArray[np.float64]
 
 _ROW_SUM_TOLERANCE = 1e-12
 
 
-def uniform_cells(thresholds: Sequence[ArrayLike]) -> tuple[Float64Array, Float64Array]:
+def uniform_cells(thresholds: Sequence[ArrayLike]) -> tuple[FloatArray, FloatArray]:
     """Cuts a unit cube of uniform numbers into boxes on which all comparisons with thresholds have one outcome.
 
     A kernel that compares its uniform numbers with known thresholds does the same for all numbers of a box. Running it
@@ -54,7 +55,7 @@ def uniform_cells(thresholds: Sequence[ArrayLike]) -> tuple[Float64Array, Float6
     return points, np.array([np.prod([length for _, length in box]) for box in boxes])
 
 
-def transition_matrix(ends: ArrayLike, probabilities: ArrayLike) -> Float64Array:
+def transition_matrix(ends: ArrayLike, probabilities: ArrayLike) -> FloatArray:
     """Matrix of a chain whose step is a map of the states that chance chooses.
 
     Args:
@@ -134,7 +135,7 @@ def second_eigenvalue(matrix: ArrayLike) -> float:
     return float(np.sort(np.abs(np.linalg.eigvals(kernel)))[-2])
 
 
-def stationary_law(matrix: ArrayLike) -> Float64Array:
+def stationary_law(matrix: ArrayLike) -> FloatArray:
     """The stationary law of an irreducible chain [state], by a linear solve.
 
     Raises:
@@ -152,7 +153,7 @@ def stationary_law(matrix: ArrayLike) -> Float64Array:
     return np.asarray(law, float)
 
 
-def total_variation_path(matrix: ArrayLike, law: ArrayLike, n_steps: int) -> Float64Array:
+def total_variation_path(matrix: ArrayLike, law: ArrayLike, n_steps: int) -> FloatArray:
     """Largest total variation distance to the law, over all starting states, after 0, 1, ..., n_steps steps [step].
 
     Raises:
@@ -168,7 +169,7 @@ def total_variation_path(matrix: ArrayLike, law: ArrayLike, n_steps: int) -> Flo
     return np.array(distances)
 
 
-def _checked(matrix: ArrayLike, law: ArrayLike | None = None) -> tuple[Float64Array, Float64Array]:
+def _checked(matrix: ArrayLike, law: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
     kernel = np.asarray(matrix, float)
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or len(kernel) < 2:
         raise ValueError(f"matrix must be square, of at least two states, got shape {kernel.shape}")

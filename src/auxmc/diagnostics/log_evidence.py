@@ -8,8 +8,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
+
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = [
     "Bounds",
@@ -23,7 +25,6 @@ __all__ = [
     "weighted_moments",
 ]
 
-Float64Array = NDArray[np.float64]
 
 _MIN_BATCHES = 4
 
@@ -48,8 +49,8 @@ class Moments(NamedTuple):
         covariance: [dim, dim], divisor the sum of the weights.
     """
 
-    mean: Float64Array
-    covariance: Float64Array
+    mean: FloatArray
+    covariance: FloatArray
 
 
 class Bounds(NamedTuple):
@@ -62,9 +63,9 @@ class Bounds(NamedTuple):
             the weights have heavy tails.
     """
 
-    lower: Float64Array
-    upper: Float64Array
-    upper_arithmetic: Float64Array
+    lower: FloatArray
+    upper: FloatArray
+    upper_arithmetic: FloatArray
 
 
 def log_evidence(log_target_weights: ArrayLike, log_base_weights: ArrayLike, log_zeta: float = 0.0) -> float:
@@ -91,7 +92,7 @@ def log_evidence(log_target_weights: ArrayLike, log_base_weights: ArrayLike, log
 
 def running_log_evidence(
     log_target_weights: ArrayLike, log_base_weights: ArrayLike, log_zeta: float = 0.0
-) -> Float64Array:
+) -> FloatArray:
     """Estimates after every draw, chains pooled.
 
     Args:
@@ -105,7 +106,7 @@ def running_log_evidence(
     target, base = _pair(log_target_weights, log_base_weights)
     _require_chains(target)
 
-    def running(values: Float64Array) -> Float64Array:
+    def running(values: FloatArray) -> FloatArray:
         return np.logaddexp.accumulate(np.asarray(logsumexp(values, axis=0)))
 
     return np.asarray(log_zeta + running(target) - running(base), dtype=np.float64)
@@ -205,13 +206,13 @@ def bidirectional_bounds(forward: ArrayLike, reverse: ArrayLike, log_zeta: Array
     logs, back = _log_weights(forward, "forward"), _log_weights(reverse, "reverse")
     zeta = np.asarray(log_zeta, dtype=np.float64)
 
-    def log_mean(values: Float64Array) -> Float64Array:
+    def log_mean(values: FloatArray) -> FloatArray:
         return np.asarray(logsumexp(values, axis=-1) - math.log(values.shape[-1]), dtype=np.float64)
 
     return Bounds(zeta + log_mean(logs), zeta - log_mean(back), zeta + log_mean(-back))
 
 
-def _pair(target: ArrayLike, base: ArrayLike) -> tuple[Float64Array, Float64Array]:
+def _pair(target: ArrayLike, base: ArrayLike) -> tuple[FloatArray, FloatArray]:
     pair = _log_weights(target, "log_target_weights"), _log_weights(base, "log_base_weights")
     if pair[0].shape != pair[1].shape:
         raise ValueError(
@@ -220,7 +221,7 @@ def _pair(target: ArrayLike, base: ArrayLike) -> tuple[Float64Array, Float64Arra
     return pair
 
 
-def _log_weights(values: ArrayLike, name: str) -> Float64Array:
+def _log_weights(values: ArrayLike, name: str) -> FloatArray:
     array = np.asarray(values, dtype=np.float64)
     if array.size == 0:
         raise ValueError(f"{name} is empty")
@@ -230,17 +231,17 @@ def _log_weights(values: ArrayLike, name: str) -> Float64Array:
     return array
 
 
-def _require_chains(array: Float64Array) -> None:
+def _require_chains(array: FloatArray) -> None:
     if array.ndim != 2:
         raise ValueError(f"log weights must be [chain, draw], got shape {array.shape}")
 
 
-def _relative(log_values: Float64Array) -> Float64Array:
+def _relative(log_values: FloatArray) -> FloatArray:
     """Values in units of their mean."""
     return np.asarray(np.exp(log_values - logsumexp(log_values)) * log_values.size, dtype=np.float64)
 
 
-def _error_of_mean(values: Float64Array) -> float:
+def _error_of_mean(values: FloatArray) -> float:
     if values.size < 2:
         return math.nan
     return float(np.std(values, ddof=1) / math.sqrt(values.size))

@@ -4,8 +4,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
+
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["ESTIMATORS", "SHRINKAGE", "NestedEvidence", "log_masses", "log_terms", "nested_evidence"]
 
@@ -15,8 +17,6 @@ ESTIMATORS = ("lower", "lebesgue", "upper", "trapezoid")
 SHRINKAGE = ("exponential", "mean", "unbiased")
 """Prior mass after k steps with M live points: exp(-k / M), its expectation (M / (M + 1))^k, or (1 - 1 / M)^k, with
 which the upper sum with the live points' share is an unbiased estimate under exact constrained draws."""
-
-Float64Array = NDArray[np.float64]
 
 
 class NestedEvidence(NamedTuple):
@@ -33,10 +33,10 @@ class NestedEvidence(NamedTuple):
     value: float
     standard_error: float
     information: float
-    log_weights: Float64Array
+    log_weights: FloatArray
 
 
-def log_masses(n_dead: int, n_live: int, shrinkage: str = "exponential") -> Float64Array:
+def log_masses(n_dead: int, n_live: int, shrinkage: str = "exponential") -> FloatArray:
     """Log prior mass X_0 = 1, X_1, ..., X_K with a likelihood above that of dead point k [n_dead + 1].
 
     Raises:
@@ -110,7 +110,7 @@ def log_terms(
     *,
     estimator: str = "lower",
     shrinkage: str = "exponential",
-) -> Float64Array:
+) -> FloatArray:
     """Logs of the terms whose sum is the evidence, for many runs at once.
 
     Args:
@@ -152,9 +152,9 @@ def log_terms(
     return np.concatenate([terms, live + left - math.log(live.shape[-1])], axis=-1)
 
 
-def _log_middle(first: ArrayLike, second: ArrayLike) -> Float64Array:
+def _log_middle(first: ArrayLike, second: ArrayLike) -> FloatArray:
     return np.asarray(np.logaddexp(first, second) - math.log(2.0), dtype=np.float64)
 
 
-def _log_difference(larger: Float64Array, smaller: Float64Array) -> Float64Array:
+def _log_difference(larger: FloatArray, smaller: FloatArray) -> FloatArray:
     return np.asarray(larger + np.log(-np.expm1(smaller - larger)), dtype=np.float64)

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from auxmc.diagnostics.checks import finite_series
+from auxmc.numerics.array_types import BooleanArray
 
 __all__ = ["longest_constant_run", "n_distinct_states"]
 
@@ -64,6 +65,6 @@ def _states(chain: ArrayLike) -> NDArray[np.floating]:
     return finite_series(states, "chain", min_draws=0)
 
 
-def _moved(states: NDArray[np.floating]) -> NDArray[np.bool_]:
-    moved: NDArray[np.bool_] = np.any(states[1:] != states[:-1], axis=1)
+def _moved(states: NDArray[np.floating]) -> BooleanArray:
+    moved: BooleanArray = np.any(states[1:] != states[:-1], axis=1)
     return moved

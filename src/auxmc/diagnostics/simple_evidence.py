@@ -1,14 +1,14 @@
 """Evidence from plain averages of likelihoods, over draws of the prior or of the posterior."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["harmonic_mean", "log_reciprocal", "prior_average"]
 
-Float64Array = NDArray[np.float64]
 
-
-def prior_average(log_likelihoods: ArrayLike) -> Float64Array:
+def prior_average(log_likelihoods: ArrayLike) -> FloatArray:
     """Log of the mean likelihood over prior draws.
 
     The mean is unbiased; its law is so skewed that nearly all estimates are far below the evidence.
@@ -30,7 +30,7 @@ def prior_average(log_likelihoods: ArrayLike) -> Float64Array:
     return _log_mean(_checked(log_likelihoods))
 
 
-def log_reciprocal(log_likelihoods: ArrayLike) -> Float64Array:
+def log_reciprocal(log_likelihoods: ArrayLike) -> FloatArray:
     """Log of the mean reciprocal likelihood over posterior draws: an estimate of minus the log evidence.
 
     The mean is unbiased for the reciprocal of the evidence, with a variance that is huge or does not exist.
@@ -49,7 +49,7 @@ def log_reciprocal(log_likelihoods: ArrayLike) -> Float64Array:
     return _log_mean(-_checked(log_likelihoods))
 
 
-def harmonic_mean(log_likelihoods: ArrayLike) -> Float64Array:
+def harmonic_mean(log_likelihoods: ArrayLike) -> FloatArray:
     """Log of the harmonic mean of likelihoods over posterior draws.
 
     It overestimates the evidence in expectation, and never exceeds the largest likelihood.
@@ -68,7 +68,7 @@ def harmonic_mean(log_likelihoods: ArrayLike) -> Float64Array:
     return -log_reciprocal(log_likelihoods)
 
 
-def _checked(log_likelihoods: ArrayLike) -> Float64Array:
+def _checked(log_likelihoods: ArrayLike) -> FloatArray:
     values = np.asarray(log_likelihoods, dtype=np.float64)
     if values.ndim < 1 or values.shape[-1] < 1:
         raise ValueError(
@@ -82,7 +82,7 @@ def _checked(log_likelihoods: ArrayLike) -> Float64Array:
     return values
 
 
-def _log_mean(values: Float64Array) -> Float64Array:
+def _log_mean(values: FloatArray) -> FloatArray:
     """Log of the mean of exp(values) over the last axis; infinite values give what their limits give."""
     largest = values.max(axis=-1, keepdims=True)
     shift = np.where(np.isfinite(largest), largest, 0.0)

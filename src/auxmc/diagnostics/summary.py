@@ -4,13 +4,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from arviz_stats.base.array import array_stats
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from auxmc.diagnostics.checks import finite_series
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["ChainSummary", "bulk_ess", "mcse_mean", "mcse_sd", "rank_r_hat", "summarise_chains", "tail_ess"]
 
-Float64Array = NDArray[np.float64]
 
 _MIN_DRAWS = 4
 
@@ -31,13 +31,13 @@ class ChainSummary(NamedTuple):
         r_hat: rank-normalised split R-hat, NaN for a single chain.
     """
 
-    mean: Float64Array
-    sd: Float64Array
-    mcse_mean: Float64Array
-    mcse_sd: Float64Array
-    bulk_ess: Float64Array
-    tail_ess: Float64Array
-    r_hat: Float64Array
+    mean: FloatArray
+    sd: FloatArray
+    mcse_mean: FloatArray
+    mcse_sd: FloatArray
+    bulk_ess: FloatArray
+    tail_ess: FloatArray
+    r_hat: FloatArray
 
 
 def summarise_chains(chains: ArrayLike) -> ChainSummary:
@@ -64,7 +64,7 @@ def summarise_chains(chains: ArrayLike) -> ChainSummary:
     )
 
 
-def bulk_ess(chains: ArrayLike) -> Float64Array:
+def bulk_ess(chains: ArrayLike) -> FloatArray:
     """Effective sample size of rank-normalised split chains, for the centre of the distribution.
 
     Args:
@@ -82,7 +82,7 @@ def bulk_ess(chains: ArrayLike) -> Float64Array:
     return np.where(spread == 0.0, 0.0, _arviz.ess(scaled, method="bulk"))
 
 
-def tail_ess(chains: ArrayLike) -> Float64Array:
+def tail_ess(chains: ArrayLike) -> FloatArray:
     """Effective sample size of the 5 % and 95 % quantiles, whichever is smaller.
 
     Args:
@@ -100,7 +100,7 @@ def tail_ess(chains: ArrayLike) -> Float64Array:
     return np.where(spread == 0.0, 0.0, _arviz.ess(scaled, method="tail", prob=(0.05, 0.95)))
 
 
-def rank_r_hat(chains: ArrayLike) -> Float64Array:
+def rank_r_hat(chains: ArrayLike) -> FloatArray:
     """Rank-normalised split R-hat, the larger of the bulk and the folded version.
 
     Args:
@@ -123,7 +123,7 @@ def rank_r_hat(chains: ArrayLike) -> Float64Array:
         return np.where(spread == 0.0, np.nan, _arviz.rhat(scaled, method="rank"))
 
 
-def mcse_mean(chains: ArrayLike) -> Float64Array:
+def mcse_mean(chains: ArrayLike) -> FloatArray:
     """Monte Carlo standard error of the mean.
 
     Args:
@@ -142,7 +142,7 @@ def mcse_mean(chains: ArrayLike) -> Float64Array:
     return np.where(spread == 0.0, np.nan, _arviz.mcse(scaled, method="mean")) * spread
 
 
-def mcse_sd(chains: ArrayLike) -> Float64Array:
+def mcse_sd(chains: ArrayLike) -> FloatArray:
     """Monte Carlo standard error of the standard deviation.
 
     The effective sample size is that of the squared deviations. `mcse(method="sd")` of arviz_stats 0.8 takes
@@ -168,12 +168,12 @@ def mcse_sd(chains: ArrayLike) -> Float64Array:
     return np.where(spread == 0.0, np.nan, error) * spread
 
 
-def _chains(chains: ArrayLike) -> Float64Array:
+def _chains(chains: ArrayLike) -> FloatArray:
     values = finite_series(chains, "chains", min_draws=_MIN_DRAWS, chain_axis=True)
     return values.astype(np.float64, copy=False)
 
 
-def _scaled(values: Float64Array) -> tuple[Float64Array, Float64Array]:
+def _scaled(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Values moved to [0, 1] and their range [...]: arviz_stats takes a range below 1e-15 for none."""
     low = np.min(values, axis=(-2, -1), keepdims=True)
     spread = np.max(values, axis=(-2, -1), keepdims=True) - low

@@ -3,11 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["PathIntegral", "thermodynamic_integration"]
-
-Float64Array = NDArray[np.float64]
 
 
 class PathIntegral(NamedTuple):
@@ -78,7 +78,7 @@ def thermodynamic_integration(
     return PathIntegral(value, error, lower, upper)
 
 
-def _vector(name: str, values: ArrayLike, size: int | None = None) -> Float64Array:
+def _vector(name: str, values: ArrayLike, size: int | None = None) -> FloatArray:
     array = np.asarray(values, np.float64)
     if array.ndim != 1 or (size is not None and array.size != size):
         wanted = "a vector" if size is None else f"[{size}], one for each inverse temperature"

@@ -3,12 +3,12 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
-__all__ = ["WeightedMoments", "in_batches", "weighted_estimates"]
+from auxmc.numerics.array_types import FloatArray
 
-FloatArray = NDArray[np.float64]
+__all__ = ["WeightedMoments", "in_batches", "weighted_estimates"]
 
 
 class WeightedMoments(NamedTuple):

@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["RunningSums", "WeightedSums", "pooled", "running"]
-
-Float64Array = NDArray[np.float64]
 
 
 class WeightedSums(NamedTuple):
@@ -21,25 +20,25 @@ class WeightedSums(NamedTuple):
         second: [..., dim, dim].
     """
 
-    log_scale: Float64Array
-    total: Float64Array
-    first: Float64Array
-    second: Float64Array
+    log_scale: FloatArray
+    total: FloatArray
+    first: FloatArray
+    second: FloatArray
 
     @property
-    def log_total(self) -> Float64Array:
+    def log_total(self) -> FloatArray:
         """Log of the sum of weights [...], in nats."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.total) + self.log_scale, dtype=np.float64)
 
     @property
-    def mean(self) -> Float64Array:
+    def mean(self) -> FloatArray:
         """Weighted mean [..., dim]; NaN where all weights are zero."""
         with np.errstate(invalid="ignore"):
             return np.asarray(self.first / self.total[..., None], dtype=np.float64)
 
     @property
-    def covariance(self) -> Float64Array:
+    def covariance(self) -> FloatArray:
         """Weighted covariance [..., dim, dim], divisor the sum of weights."""
         mean = self.mean
         with np.errstate(invalid="ignore"):
@@ -59,7 +58,7 @@ class RunningSums(NamedTuple):
     sums: WeightedSums
 
 
-def pooled(sums: WeightedSums, membership: Float64Array) -> WeightedSums:
+def pooled(sums: WeightedSums, membership: FloatArray) -> WeightedSums:
     """Adds the sums of the chains of each group.
 
     Args:
@@ -79,7 +78,7 @@ def pooled(sums: WeightedSums, membership: Float64Array) -> WeightedSums:
 
 
 def running(
-    blocks: WeightedSums, first_draws: WeightedSums, membership: Float64Array, block_size: int
+    blocks: WeightedSums, first_draws: WeightedSums, membership: FloatArray, block_size: int
 ) -> Iterator[RunningSums]:
     """Sums over a growing number of draws: after the first draw of each block, and at the end.
 

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from auxmc.numerics.array_types import FloatArray
+
 __all__ = ["ChunkSizes", "PackedChunks", "growing_chunks", "packed_chunks"]
 
 
@@ -52,7 +54,7 @@ class PackedChunks(NamedTuple):
 
 
 def packed_chunks(
-    blocks: Iterator[NDArray[np.float64]],
+    blocks: Iterator[FloatArray],
     sizes: ChunkSizes,
     first: int,
     n_columns: int,

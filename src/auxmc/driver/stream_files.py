@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auxmc.driver.checkpoint import Checkpoint
+from auxmc.numerics.array_types import NamedArrays
 
-__all__ = ["Record", "SavedStream", "StreamFiles"]
-
-Record = dict[str, NDArray[Any]]
-"""Arrays [chunk] by name."""
+__all__ = ["SavedStream", "StreamFiles"]
 
 _STATE = "state.npz"
 
@@ -28,7 +26,7 @@ class SavedStream(NamedTuple):
         run_s: seconds spent running.
     """
 
-    records: list[Record]
+    records: list[NamedArrays]
     leaves: list[NDArray[Any]]
     run_s: float
 
@@ -63,7 +61,7 @@ class StreamFiles:
             self._n_chunks = 0
         return saved
 
-    def save(self, records: Sequence[Record], leaves: Sequence[NDArray[Any]], run_s: float) -> None:
+    def save(self, records: Sequence[NamedArrays], leaves: Sequence[NDArray[Any]], run_s: float) -> None:
         """Appends the new part of the records and replaces the state.
 
         Args:

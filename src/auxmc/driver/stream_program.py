@@ -9,7 +9,6 @@ from jax import Array, lax
 from numpy.typing import NDArray
 
 from auxmc.driver.row_chunks import PackedChunks
-from auxmc.driver.stream_files import Record
 from auxmc.kernels.streams.published_estimators import (
     Chunk,
     ChunkRecord,
@@ -19,6 +18,7 @@ from auxmc.kernels.streams.published_estimators import (
     StreamState,
     remember,
 )
+from auxmc.numerics.array_types import NamedArrays
 
 __all__ = [
     "CHUNKS_IN_BLOCK",
@@ -158,7 +158,7 @@ def block_arguments(block: PackedChunks, first: int) -> tuple[Array, Array, Arra
     )
 
 
-def as_numpy(record: ChunkRecord, n_chunks: int) -> Record:
+def as_numpy(record: ChunkRecord, n_chunks: int) -> NamedArrays:
     """The record of a block's chunks; waits until it is there.
 
     Args:

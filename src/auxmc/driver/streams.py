@@ -8,11 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.row_chunks import ChunkSizes, PackedChunks, growing_chunks, packed_chunks
-from auxmc.driver.stream_files import Record, StreamFiles
+from auxmc.driver.stream_files import StreamFiles
 from auxmc.driver.stream_program import (
     CHUNKS_IN_BLOCK,
     Carry,
@@ -24,6 +23,7 @@ from auxmc.driver.stream_program import (
     fetch_from,
 )
 from auxmc.kernels.streams.published_estimators import ChunkRecord, PastRows, Stream, StreamState
+from auxmc.numerics.array_types import FloatArray, NamedArrays
 
 __all__ = [
     "ChunkSizes",
@@ -43,9 +43,8 @@ _SAVE_EVERY_S = 5.0
 # Numbers of past rows are int32.
 _MOST_STORED = 2**31 - 1
 
-Float64Array = NDArray[np.float64]
-ReadRows = Callable[[int], Iterator[Float64Array]]
-Report = Callable[[dict[str, Record], bool], None]
+ReadRows = Callable[[int], Iterator[FloatArray]]
+Report = Callable[[dict[str, NamedArrays], bool], None]
 
 
 class StreamRun(NamedTuple):
@@ -62,7 +61,7 @@ class StreamRun(NamedTuple):
         stopped: whether the run was told to stop before the rows ended.
     """
 
-    record: Record
+    record: NamedArrays
     provisional: bool
     state: StreamState
     compile_s: float
@@ -81,7 +80,7 @@ def run_stream(
     dtype: Any = jnp.float32,
     checkpoint: Checkpoint | None = None,
     store: RowFile | None = None,
-    report: Callable[[Record], None] | None = None,
+    report: Callable[[NamedArrays], None] | None = None,
 ) -> StreamRun:
     """Absorbs all rows that there are, chunk by chunk: `run_streams` with one estimator.
 
@@ -98,7 +97,7 @@ def run_stream(
         report: called with the new part of the record after every block.
     """
 
-    def report_one(found: dict[str, Record], resumed: bool) -> None:
+    def report_one(found: dict[str, NamedArrays], resumed: bool) -> None:
         if report is not None and not resumed:
             report(found[""])
 
@@ -196,7 +195,7 @@ class _Run:
             past = PastRows(jnp.zeros((capacity, n_columns), dtype), jnp.zeros((), jnp.int32))
             self.carries[name] = Carry(state, past)
         self.programs: dict[str, Any] = {}
-        self.records: dict[str, list[Record]] = {name: [] for name in self.streams}
+        self.records: dict[str, list[NamedArrays]] = {name: [] for name in self.streams}
         self.pending: _Pending | None = None
         self.n_chunks = self.n_rows = self.n_resumed = self.n_saved_parts = 0
         self.run_s = self.saved_s = self.compile_s = self.begin = 0.0
@@ -318,7 +317,7 @@ class _Run:
         self._take(records, time.perf_counter())
         self.n_saved_parts = len(next(iter(self.records.values())))
 
-    def _take(self, records: dict[str, Record], now: float) -> None:
+    def _take(self, records: dict[str, NamedArrays], now: float) -> None:
         self.run_s = now - self.begin
         for name, record in records.items():
             record["seconds"] = np.full(len(record["n_rows"]), self.run_s)
@@ -345,5 +344,5 @@ class _Pending(NamedTuple):
     started: float
 
 
-def _joined(parts: list[Record]) -> Record:
+def _joined(parts: list[NamedArrays]) -> NamedArrays:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

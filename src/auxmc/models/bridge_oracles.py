@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 import jax
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.truncated_exponential import log_base_weight, log_target_weight
 
 __all__ = ["PathOracle", "path_oracle"]
 
-FloatArray = NDArray[np.float64]
 
 # Compiled as one: on arrays as they come, every operation would be a program of its own.
 _log_target_weight, _log_base_weight = jax.jit(log_target_weight), jax.jit(log_base_weight)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["Density", "Distribution", "Fixed", "Parameter", "RealMap"]
-
-FloatArray = NDArray[np.float64]
 
 
 class Distribution(Protocol):

@@ -8,15 +8,13 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special, stats
 
 from auxmc.models.density import Density, Parameter, RealMap
 from auxmc.models.input_maps import INPUT_MAPS, INPUTS
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["DENSITIES", "DensityRow", "density_page", "density_table"]
-
-FloatArray = NDArray[np.float64]
 
 
 class DensityRow(NamedTuple):

@@ -12,13 +12,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.models.row_model import RowModel, row_model
+from auxmc.numerics.array_types import BooleanArray, FloatArray
 
 __all__ = ["ModelError", "PriorMass", "ValidRows", "check_model", "load_model", "prior_mass"]
 
-ValidRows = Callable[[NDArray[np.float64]], NDArray[np.bool_]]
+ValidRows = Callable[[FloatArray], BooleanArray]
 """Maps rows [row, column] to whether the model has a probability for each of them [row]."""
 
 _DEFAULT_NAME = "model"

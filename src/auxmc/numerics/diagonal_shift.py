@@ -2,15 +2,15 @@
 
 import clarabel
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
+
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["smallest_diagonal_shift"]
 
-Float64Array = NDArray[np.float64]
 
-
-def smallest_diagonal_shift(matrix: ArrayLike) -> Float64Array:
+def smallest_diagonal_shift(matrix: ArrayLike) -> FloatArray:
     """Minimises the largest eigenvalue of A + diag(d) over all d for which it is positive semi-definite.
 
     Args:

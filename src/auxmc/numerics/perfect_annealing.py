@@ -5,12 +5,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
+
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["AnnealedMoments", "annealed_moments", "limit_ladder"]
 
-FloatArray = NDArray[np.float64]
 
 _MAX_INTERVALS = 10_000
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.counted_operations import OPERATIONS, Arithmetic, Operation
 
 __all__ = [
@@ -22,8 +23,6 @@ __all__ = [
     "record",
     "reverse_sweep",
 ]
-
-Float64Array = NDArray[np.float64]
 
 
 class Node(NamedTuple):
@@ -202,14 +201,14 @@ def forward_sweep(
     return slopes
 
 
-def jacobian_by_rows(graph: Graph, inputs: ArrayLike, arithmetic: Arithmetic) -> Float64Array:
+def jacobian_by_rows(graph: Graph, inputs: ArrayLike, arithmetic: Arithmetic) -> FloatArray:
     """Jacobian [output, input] from a reverse sweep for each output."""
     values = evaluate(graph, inputs, arithmetic)
     rows = [reverse_sweep(graph, values, list(seeds), arithmetic) for seeds in np.eye(len(graph.outputs))]
     return np.array([row[: graph.n_inputs] for row in rows])
 
 
-def jacobian_by_columns(graph: Graph, inputs: ArrayLike, arithmetic: Arithmetic) -> Float64Array:
+def jacobian_by_columns(graph: Graph, inputs: ArrayLike, arithmetic: Arithmetic) -> FloatArray:
     """Jacobian [output, input] from a forward sweep for each input.
 
     Must hold: `jacobian_by_rows` to rounding. Tested in tests/unit/numerics/test_reverse_mode.py.

@@ -3,12 +3,13 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["linear_schedule", "sigmoidal_schedule"]
 
 
-def sigmoidal_schedule(n_intervals: int, slope: float = 4.0) -> NDArray[np.float64]:
+def sigmoidal_schedule(n_intervals: int, slope: float = 4.0) -> FloatArray:
     """Inverse temperatures that lie closer together at both ends.
 
     Args:
@@ -32,12 +33,12 @@ def sigmoidal_schedule(n_intervals: int, slope: float = 4.0) -> NDArray[np.float
         raise ValueError(f"slope must be positive, got {slope!r}")
     # The logistic function is the hyperbolic tangent of half its argument, up to a map that the ends undo.
     curve = np.tanh(0.5 * slope * np.linspace(-1.0, 1.0, n_intervals + 1)) / math.tanh(0.5 * slope)
-    schedule: NDArray[np.float64] = 0.5 * (1.0 + curve)
+    schedule: FloatArray = 0.5 * (1.0 + curve)
     schedule[0], schedule[-1] = 0.0, 1.0
     return schedule
 
 
-def linear_schedule(n_intervals: int) -> NDArray[np.float64]:
+def linear_schedule(n_intervals: int) -> FloatArray:
     """Equally spaced inverse temperatures k / K.
 
     Args:

@@ -7,8 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.style import (
     CYCLE,
     METHOD_COLOURS,
@@ -328,7 +329,7 @@ def preset_note(figure: Figure, text: str) -> None:
         engine.set(rect=(0.0, height, 1.0, 1.0 - height))
 
 
-def _same_length(**arrays: ArrayLike) -> tuple[NDArray[np.float64], ...]:
+def _same_length(**arrays: ArrayLike) -> tuple[FloatArray, ...]:
     checked = {name: np.asarray(array, dtype=np.float64) for name, array in arrays.items()}
     shapes = {name: array.shape for name, array in checked.items()}
     first = next(iter(checked.values()))

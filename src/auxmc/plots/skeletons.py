@@ -7,11 +7,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.patches import Circle, Ellipse
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 __all__ = ["SIDE_COLOURS", "Drawing", "clean_axis", "common_box", "draw_points", "draw_skeleton"]
 
-FloatArray = NDArray[np.float64]
 
 # Okabe and Ito's blue and vermilion, and a dark grey for the trunk.
 SIDE_COLOURS = {"left": "#0072B2", "right": "#D55E00", "trunk": "#404040"}

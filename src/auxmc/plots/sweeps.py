@@ -10,8 +10,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from numpy.typing import NDArray
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import missing_panel
 from auxmc.plots.style import (
     COLUMN_WIDTH_IN,
@@ -244,7 +244,7 @@ def _draw_sweep_panel(
         _text_ticks(axis, [_text(tick) for tick in ticks])
 
 
-def _numeric_ticks(axis: Axes, values: NDArray[np.float64]) -> None:
+def _numeric_ticks(axis: Axes, values: FloatArray) -> None:
     if values[0] > 0.0 and values[-1] > _LOG_ABOVE_RATIO * values[0]:
         axis.set_xscale("log")
         if values.size <= 6 and np.all(values[1:] >= 1.8 * values[:-1]):

@@ -9,7 +9,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = [
     "AdaptiveDraws",
@@ -22,7 +24,6 @@ __all__ = [
     "tangent_bound",
 ]
 
-FloatArray = NDArray[np.float64]
 LogDensity = Callable[[FloatArray], tuple[ArrayLike, ArrayLike]]
 
 # Relative excess over a hull that rounding explains.

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = [
     "Average",
@@ -15,8 +17,6 @@ __all__ = [
     "simple_average",
     "variance_of_mean",
 ]
-
-FloatArray = NDArray[np.float64]
 
 
 class Average(NamedTuple):

@@ -6,18 +6,19 @@ The project's own random numbers are those of JAX, by name (`engine.seeds`). Thi
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from auxmc.numerics.array_types import IntegerArray
 
 __all__ = ["bit_rows", "congruential_states", "has_full_period", "smallest_period"]
 
-IntArray = NDArray[np.int64]
 
 _LARGEST_MODULUS = 2**31
 
 
 def congruential_states(
     multiplier: ArrayLike, increment: ArrayLike, modulus: int, seed: ArrayLike, n: int
-) -> IntArray:
+) -> IntegerArray:
     """States s, f(s), f(f(s)), ... of the recursion f(s) = (a s + c) mod m, the seed first.
 
     Args:
@@ -86,7 +87,7 @@ def has_full_period(multiplier: int, increment: int, modulus: int) -> bool:
     return all((multiplier - 1) % prime == 0 for prime in _prime_factors(modulus))
 
 
-def bit_rows(states: ArrayLike, n_bits: int) -> IntArray:
+def bit_rows(states: ArrayLike, n_bits: int) -> IntegerArray:
     """Bits of each state, the least significant in row 0.
 
     Args:

@@ -5,8 +5,9 @@ from typing import Literal
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.random import standard_normal
 
 __all__ = ["covariance_root", "multivariate_normal"]
@@ -15,9 +16,7 @@ __all__ = ["covariance_root", "multivariate_normal"]
 _ASYMMETRY = 1e-10
 
 
-def covariance_root(
-    covariance: ArrayLike, kind: Literal["cholesky", "symmetric"] = "cholesky"
-) -> NDArray[np.float64]:
+def covariance_root(covariance: ArrayLike, kind: Literal["cholesky", "symmetric"] = "cholesky") -> FloatArray:
     """A matrix A with A A^T = C; which of them makes no difference to the law of A r.
 
     Args:

@@ -4,11 +4,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["IdealNestedRuns", "ideal_nested_sampling"]
-
-FloatArray = NDArray[np.float64]
 
 
 class IdealNestedRuns(NamedTuple):

@@ -13,9 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 from arviz_stats.base.array import array_stats
 from jax import Array
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from auxmc.numerics.annealing import log_effective_size
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = [
     "WeightSummary",
@@ -56,7 +57,7 @@ class WeightSummary(NamedTuple):
     """
 
     log_normaliser: float
-    shares: NDArray[np.float64]
+    shares: FloatArray
     effective_size: float
     pareto_index: float
 
@@ -139,7 +140,7 @@ def effective_size(log_weights: Array) -> Array:
     return jnp.exp(jax.vmap(log_effective_size)(rows)).reshape(log_weights.shape[:-1])
 
 
-def pareto_index(log_weights: ArrayLike) -> NDArray[np.float64]:
+def pareto_index(log_weights: ArrayLike) -> FloatArray:
     """Index of the generalised Pareto law fitted to the largest weights: they have moments of order below 1 / k.
 
     Args:

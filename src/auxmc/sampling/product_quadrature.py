@@ -3,11 +3,12 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["product_simpson", "simpson_rule"]
 
-FloatArray = NDArray[np.float64]
 
 # Grid points evaluated at once, which bounds the memory.
 _CHUNK = 2**18

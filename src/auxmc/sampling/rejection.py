@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
-from numpy.typing import NDArray
+
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = [
     "Conditioned",
@@ -83,7 +84,7 @@ class Conditioned(NamedTuple):
         n_drawn: all draws made; the share that matches estimates the probability of what is known.
     """
 
-    draws: NDArray[np.float64]
+    draws: FloatArray
     n_drawn: int
 
 

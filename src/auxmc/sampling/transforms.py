@@ -7,7 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["box_muller", "inverse_box_muller", "transformed_log_density", "transformed_probabilities"]
 
@@ -44,9 +46,7 @@ def transformed_log_density(
     return transformed
 
 
-def transformed_probabilities(
-    probabilities: ArrayLike, images: ArrayLike, n_values: int
-) -> NDArray[np.float64]:
+def transformed_probabilities(probabilities: ArrayLike, images: ArrayLike, n_values: int) -> FloatArray:
     """Law of x = g(u) for a discrete u: probabilities of all u with the same image are added, without a Jacobian.
 
     Args:

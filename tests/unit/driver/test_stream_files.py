@@ -5,12 +5,13 @@ from pathlib import Path
 import numpy as np
 
 from auxmc.driver.checkpoint import Checkpoint
-from auxmc.driver.stream_files import Record, StreamFiles
+from auxmc.driver.stream_files import StreamFiles
+from auxmc.numerics.array_types import NamedArrays
 
 LEAVES = [np.arange(3.0), np.array(7, np.int32)]
 
 
-def part(begin: int, n: int = 4) -> Record:
+def part(begin: int, n: int = 4) -> NamedArrays:
     return {"n_rows": np.arange(begin, begin + n), "log_evidence": -0.5 * np.arange(begin, begin + n)}
 
 

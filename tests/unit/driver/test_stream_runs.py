@@ -11,7 +11,6 @@ import pytest
 from auxmc.data.row_store import RowStore
 from auxmc.data.simulated_streams import rows
 from auxmc.driver.checkpoint import Checkpoint
-from auxmc.driver.stream_files import Record
 from auxmc.driver.streams import ChunkSizes, KeyedStream, StreamRun, fetch_from, run_stream, run_streams
 from auxmc.kernels.streams.published_estimators import (
     Chunk,
@@ -24,6 +23,7 @@ from auxmc.kernels.streams.published_estimators import (
     stream_evidence,
 )
 from auxmc.models.regression.linear_regression import linear_regression
+from auxmc.numerics.array_types import NamedArrays
 
 DATA = rows("linear", 2230)
 SETTINGS = StreamSettings(n_moves=2, batch_size=10, n_particles=4, target_size=2.0)
@@ -174,7 +174,7 @@ def test_the_callback_into_numpy_does_not_wait_for_itself(tmp_path: Path) -> Non
 def test_streams_side_by_side_give_the_numbers_that_each_gives_alone(
     uninterrupted: StreamRun, tmp_path: Path
 ) -> None:
-    reports: list[tuple[dict[str, Record], bool]] = []
+    reports: list[tuple[dict[str, NamedArrays], bool]] = []
 
     def both(n_rows: int, n_blocks: int) -> dict[str, StreamRun]:
         return run_streams(

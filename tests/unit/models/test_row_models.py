@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import softmax
 
@@ -21,12 +20,13 @@ from auxmc.models.regression.linear_regression import (
 )
 from auxmc.models.regression.softmax_regression import softmax_regression
 from auxmc.models.row_model import RowModel, row_model
+from auxmc.numerics.array_types import FloatArray
 
 GENERATOR = np.random.default_rng(11)
 CONTINUOUS = GENERATOR.normal(size=(12, 3))
 LABELLED = np.column_stack([GENERATOR.normal(size=(12, 2)), GENERATOR.integers(0, 3, 12)])
 
-MODELS: dict[str, tuple[RowModel, NDArray[np.float64]]] = {
+MODELS: dict[str, tuple[RowModel, FloatArray]] = {
     "linear": (linear_regression(2, 0.7), CONTINUOUS),
     "softmax": (softmax_regression(2, 3), LABELLED),
     **{

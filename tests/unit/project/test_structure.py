@@ -18,12 +18,12 @@ ALLOWED = {
     "numerics": set(),
     "sampling": {"numerics"},
     "diagnostics": {"numerics"},
-    "data": set(),
+    "data": {"numerics"},
     "approximations": {"numerics"},
     "models": {"numerics", "approximations", "data"},
     "kernels": {"numerics", "models", "sampling"},
-    "driver": {"kernels"},
-    "plots": set(),
+    "driver": {"numerics", "kernels"},
+    "plots": {"numerics"},
     "command_line": {"driver", "kernels", "models", "diagnostics", "data", "numerics"},
 }
 # Contracts are the only things of the models that a kernel may know.

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from auxmc.data.reading import read_matrix
 from auxmc.data.tables import DataError
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = [
     "DATA_VARIABLE",
@@ -26,7 +27,6 @@ __all__ = [
     "read_parameters",
 ]
 
-Float64Array = NDArray[np.float64]
 
 N_SYSTEMS = 10
 """Published systems of 30 units."""
@@ -50,8 +50,8 @@ class BoltzmannParameters(NamedTuple):
         biases: b [unit].
     """
 
-    weights: Float64Array
-    biases: Float64Array
+    weights: FloatArray
+    biases: FloatArray
 
     @property
     def n_units(self) -> int:
@@ -93,7 +93,7 @@ def generate_parameters(n_units: int = 30, n_systems: int = N_SYSTEMS) -> list[B
     return generated[-1:] + generated[:-1]
 
 
-def random_orthogonal(rng: np.random.RandomState, dim: int) -> Float64Array:
+def random_orthogonal(rng: np.random.RandomState, dim: int) -> FloatArray:
     """Draws a matrix [dim, dim] from the uniform law on orthogonal matrices, as a product of reflections.
 
     Source: Stewart 1980.
@@ -108,7 +108,7 @@ def random_orthogonal(rng: np.random.RandomState, dim: int) -> Float64Array:
         vector[0] += length
         matrix[k:] -= np.outer(vector, (vector @ matrix[k:]) / (length * vector[0]))
     signs[-1] = 1.0 if rng.uniform() > 0.5 else -1.0
-    result: Float64Array = matrix * signs[:, None]
+    result: FloatArray = matrix * signs[:, None]
     return result
 
 
@@ -200,7 +200,7 @@ def published_shift_file() -> Path:
     return path
 
 
-def published_shift(system: int) -> Float64Array:
+def published_shift(system: int) -> FloatArray:
     """Diagonal [unit] that the author added to the weights of a published system, from a solver of low accuracy.
 
     Args:
@@ -210,7 +210,7 @@ def published_shift(system: int) -> Float64Array:
         DataError: as `published_shift_file`.
     """
     with np.load(published_shift_file()) as archive:
-        shift: Float64Array = archive[f"D_{system}"]
+        shift: FloatArray = archive[f"D_{system}"]
     return shift
 
 

@@ -9,13 +9,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from auxmc.models.boltzmann.data import BoltzmannParameters
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["MAX_UNITS", "SpinMoments", "exact_moments", "sample_exactly", "sign_table"]
 
-Float64Array = NDArray[np.float64]
 
 MAX_UNITS = 30
 """Most units whose states are summed over."""
@@ -37,18 +36,18 @@ class SpinMoments(NamedTuple):
     """
 
     log_normaliser: float
-    mean: Float64Array
-    second: Float64Array
+    mean: FloatArray
+    second: FloatArray
 
 
 class _Block(NamedTuple):
     """Weights of states whose first half is one of a block of states."""
 
-    row_logs: Float64Array  # log sum over c [state of a]
-    row_means: Float64Array  # E[c | a] [state of a, unit of c]
-    first: Float64Array  # table over the first part of c [state of a, state]
-    second: Float64Array  # over its second part
-    row_scale: Float64Array  # log factor of a [state of a]
+    row_logs: FloatArray  # log sum over c [state of a]
+    row_means: FloatArray  # E[c | a] [state of a, unit of c]
+    first: FloatArray  # table over the first part of c [state of a, state]
+    second: FloatArray  # over its second part
+    row_scale: FloatArray  # log factor of a [state of a]
 
 
 def exact_moments(parameters: BoltzmannParameters) -> SpinMoments:
@@ -94,7 +93,7 @@ def exact_moments(parameters: BoltzmannParameters) -> SpinMoments:
     return SpinMoments(log_normaliser, mean, second)
 
 
-def sample_exactly(parameters: BoltzmannParameters, n_samples: int, rng: np.random.Generator) -> Float64Array:
+def sample_exactly(parameters: BoltzmannParameters, n_samples: int, rng: np.random.Generator) -> FloatArray:
     """Draws independent states: the first half from its marginal law, the second given it.
 
     Args:
@@ -129,7 +128,7 @@ def sample_exactly(parameters: BoltzmannParameters, n_samples: int, rng: np.rand
     return rng.permutation(samples)
 
 
-def sign_table(n_units: int) -> Float64Array:
+def sign_table(n_units: int) -> FloatArray:
     """All states of n units [2^n, unit] in the order of binary numbers, first unit most significant; -1.0 first.
 
     >>> sign_table(2).tolist()
@@ -186,5 +185,5 @@ class _Halves:
         return _Block(row_scale + np.log(totals), means, first, second, row_scale)
 
 
-def _log_weights(signs: Float64Array, weights: Float64Array, biases: Float64Array) -> Float64Array:
+def _log_weights(signs: FloatArray, weights: FloatArray, biases: FloatArray) -> FloatArray:
     return np.asarray(0.5 * np.einsum("su,su->s", signs @ weights, signs) + signs @ biases, dtype=np.float64)

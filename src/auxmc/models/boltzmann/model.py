@@ -7,12 +7,12 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.approximations.mean_field import MeanFieldFits
 from auxmc.models.boltzmann.data import BoltzmannParameters
 from auxmc.models.boltzmann.enumeration import SpinMoments
 from auxmc.models.bridge import Bridge
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = [
     "LEAST_EIGENVALUE",
@@ -27,7 +27,6 @@ __all__ = [
     "relaxed_samples",
 ]
 
-Float64Array = NDArray[np.float64]
 
 LEAST_EIGENVALUE = 1e-4
 """Eigenvalues below this add nothing to the relaxation but directions of pure noise."""
@@ -47,8 +46,8 @@ class Relaxation(NamedTuple):
     Source: PhD thesis, Appendix E.
     """
 
-    loadings: Float64Array
-    biases: Float64Array
+    loadings: FloatArray
+    biases: FloatArray
     log_constant: float
 
     @property
@@ -61,12 +60,12 @@ class RelaxedMoments(NamedTuple):
     """Log normaliser, in nats, mean [dim] and covariance [dim, dim] of a relaxation, exact or approximate."""
 
     log_normaliser: float
-    mean: Float64Array
-    covariance: Float64Array
+    mean: FloatArray
+    covariance: FloatArray
 
 
 def relax(
-    parameters: BoltzmannParameters, shift: Float64Array, least_eigenvalue: float = LEAST_EIGENVALUE
+    parameters: BoltzmannParameters, shift: FloatArray, least_eigenvalue: float = LEAST_EIGENVALUE
 ) -> Relaxation:
     """Relaxation with Q from the eigenvectors of W + diag(shift).
 
@@ -105,7 +104,7 @@ def relaxed_moments(relaxation: Relaxation, moments: SpinMoments) -> RelaxedMome
     )
 
 
-def relaxed_samples(relaxation: Relaxation, spins: Float64Array, rng: np.random.Generator) -> Float64Array:
+def relaxed_samples(relaxation: Relaxation, spins: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Exact draws [draw, dim] of a relaxation, given exact draws of the machine [draw, unit]."""
     noise = rng.normal(size=(len(spins), relaxation.dimension))
     return np.asarray(spins @ relaxation.loadings + noise, dtype=np.float64)

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from auxmc.models.boltzmann.data import BoltzmannParameters
+from auxmc.numerics.array_types import BooleanArray, FloatArray
 
 __all__ = [
     "ZeroOneParameters",
@@ -17,8 +18,6 @@ __all__ = [
     "zero_one_parameters",
 ]
 
-Float64Array = NDArray[np.float64]
-
 
 class ZeroOneParameters(NamedTuple):
     """Machine with units u in {0, 1} whose log weight is the sum over i < j of C_ij u_i u_j minus that of c_i u_i.
@@ -28,11 +27,11 @@ class ZeroOneParameters(NamedTuple):
         biases: c [unit]; a positive one switches a unit off.
     """
 
-    couplings: Float64Array
-    biases: Float64Array
+    couplings: FloatArray
+    biases: FloatArray
 
 
-def log_weights(parameters: BoltzmannParameters, spins: ArrayLike) -> Float64Array:
+def log_weights(parameters: BoltzmannParameters, spins: ArrayLike) -> FloatArray:
     """s^T W s / 2 + s^T b [...] of spins -1 and +1 [..., unit], in nats."""
     s = np.asarray(spins, float)
     return np.asarray(0.5 * np.sum((s @ parameters.weights) * s, axis=-1) + s @ parameters.biases, float)
@@ -48,7 +47,7 @@ def zero_one_parameters(parameters: BoltzmannParameters) -> ZeroOneParameters:
     return ZeroOneParameters(4.0 * np.triu(w, 1), 2.0 * w.sum(axis=1) - 2.0 * b)
 
 
-def zero_one_log_weights(parameters: ZeroOneParameters, units: ArrayLike) -> Float64Array:
+def zero_one_log_weights(parameters: ZeroOneParameters, units: ArrayLike) -> FloatArray:
     """Log weights [...] of states of zeros and ones [..., unit], in nats."""
     u = np.asarray(units, float)
     return np.asarray(np.sum((u @ parameters.couplings) * u, axis=-1) - u @ parameters.biases, float)
@@ -84,7 +83,7 @@ def condition_on_units(
     return BoltzmannParameters(w[np.ix_(rest, rest)], b[rest] + w[np.ix_(rest, given)] @ s)
 
 
-def is_single_flip_maximum(parameters: BoltzmannParameters, spins: ArrayLike) -> NDArray[np.bool_]:
+def is_single_flip_maximum(parameters: BoltzmannParameters, spins: ArrayLike) -> BooleanArray:
     """Whether no flip of one spin makes a state [..., unit] more probable [...].
 
     Flipping s_i changes the log weight by -2 s_i (W s + b)_i.

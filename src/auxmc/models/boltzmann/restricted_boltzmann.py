@@ -10,10 +10,11 @@ a positive bias switches a unit off. Given one layer, the units of the other are
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit, logsumexp
 
 from auxmc.models.boltzmann.enumeration import sign_table
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = [
     "MAX_LAYER",
@@ -34,7 +35,6 @@ __all__ = [
     "visible_transition",
 ]
 
-Float64Array = NDArray[np.float64]
 
 MAX_LAYER = 16
 """Most units of a layer whose states are enumerated."""
@@ -49,9 +49,9 @@ class RestrictedBoltzmann(NamedTuple):
         hidden_biases: b_h [hidden], likewise.
     """
 
-    weights: Float64Array
-    visible_biases: Float64Array
-    hidden_biases: Float64Array
+    weights: FloatArray
+    visible_biases: FloatArray
+    hidden_biases: FloatArray
 
 
 def restricted_boltzmann(
@@ -81,17 +81,17 @@ def restricted_boltzmann(
     return RestrictedBoltzmann(w, b, c)
 
 
-def hidden_probabilities(machine: RestrictedBoltzmann, visible: ArrayLike) -> Float64Array:
+def hidden_probabilities(machine: RestrictedBoltzmann, visible: ArrayLike) -> FloatArray:
     """P(h_j = 1 | v) = sigma(sum_i W_ij v_i - b_j) [..., hidden] for visible states [..., visible]."""
     return np.asarray(expit(np.asarray(visible, float) @ machine.weights - machine.hidden_biases), float)
 
 
-def visible_probabilities(machine: RestrictedBoltzmann, hidden: ArrayLike) -> Float64Array:
+def visible_probabilities(machine: RestrictedBoltzmann, hidden: ArrayLike) -> FloatArray:
     """P(v_i = 1 | h) = sigma(sum_j W_ij h_j - b_i) [..., visible] for hidden states [..., hidden]."""
     return np.asarray(expit(np.asarray(hidden, float) @ machine.weights.T - machine.visible_biases), float)
 
 
-def sample_hidden(machine: RestrictedBoltzmann, visible: ArrayLike, rng: np.random.Generator) -> Float64Array:
+def sample_hidden(machine: RestrictedBoltzmann, visible: ArrayLike, rng: np.random.Generator) -> FloatArray:
     """Draws the hidden layer given the visible one, zeros and ones [..., hidden].
 
     Must hold: with `sample_visible` it leaves the law of the machine unchanged.
@@ -101,13 +101,13 @@ def sample_hidden(machine: RestrictedBoltzmann, visible: ArrayLike, rng: np.rand
     return (rng.random(probabilities.shape) < probabilities).astype(np.float64)
 
 
-def sample_visible(machine: RestrictedBoltzmann, hidden: ArrayLike, rng: np.random.Generator) -> Float64Array:
+def sample_visible(machine: RestrictedBoltzmann, hidden: ArrayLike, rng: np.random.Generator) -> FloatArray:
     """Draws the visible layer given the hidden one, zeros and ones [..., visible]."""
     probabilities = visible_probabilities(machine, hidden)
     return (rng.random(probabilities.shape) < probabilities).astype(np.float64)
 
 
-def layer_states(n_units: int) -> Float64Array:
+def layer_states(n_units: int) -> FloatArray:
     """All states of a layer [2^n, unit] of zeros and ones, first unit most significant.
 
     Raises:
@@ -123,7 +123,7 @@ def layer_states(n_units: int) -> Float64Array:
     return 0.5 * (sign_table(n_units) + 1.0)
 
 
-def log_weights_visible(machine: RestrictedBoltzmann, visible: ArrayLike) -> Float64Array:
+def log_weights_visible(machine: RestrictedBoltzmann, visible: ArrayLike) -> FloatArray:
     """Log of the sum over h of the unnormalised probability, -b_v^T v + sum_j log(1 + exp(field of h_j)) [...]."""
     v = np.asarray(visible, float)
     fields = v @ machine.weights - machine.hidden_biases
@@ -168,7 +168,7 @@ def likelihood_gradient(machine: RestrictedBoltzmann, data: ArrayLike) -> Restri
     return _difference(_correlations(machine, v, np.full(len(v), 1.0 / len(v))), machine, states, law)
 
 
-def block_gibbs_matrices(machine: RestrictedBoltzmann) -> tuple[Float64Array, Float64Array]:
+def block_gibbs_matrices(machine: RestrictedBoltzmann) -> tuple[FloatArray, FloatArray]:
     """P(h | v) [visible state, hidden state] and P(v | h) [hidden state, visible state], states as `layer_states`.
 
     Must hold: rows sum to 1; their products leave the laws of both layers unchanged.
@@ -177,7 +177,7 @@ def block_gibbs_matrices(machine: RestrictedBoltzmann) -> tuple[Float64Array, Fl
     visible = layer_states(len(machine.visible_biases))
     hidden = layer_states(len(machine.hidden_biases))
 
-    def products(probabilities: Float64Array, states: Float64Array) -> Float64Array:
+    def products(probabilities: FloatArray, states: FloatArray) -> FloatArray:
         chosen = np.where(states[None] > 0.5, probabilities[:, None], 1.0 - probabilities[:, None])
         return np.asarray(chosen.prod(axis=-1), float)
 
@@ -187,7 +187,7 @@ def block_gibbs_matrices(machine: RestrictedBoltzmann) -> tuple[Float64Array, Fl
     )
 
 
-def visible_transition(machine: RestrictedBoltzmann) -> Float64Array:
+def visible_transition(machine: RestrictedBoltzmann) -> FloatArray:
     """Transition matrix of the visible layer under one sweep v -> h -> v [visible state, visible state]."""
     up, down = block_gibbs_matrices(machine)
     return np.asarray(up @ down, float)
@@ -246,7 +246,7 @@ def _check_sweeps(n_sweeps: int) -> None:
 
 
 def _correlations(
-    machine: RestrictedBoltzmann, visible: Float64Array, shares: Float64Array
+    machine: RestrictedBoltzmann, visible: FloatArray, shares: FloatArray
 ) -> RestrictedBoltzmann:
     """E[v h^T], -E[v] and -E[h] for visible states [state, visible] with probabilities [state]."""
     hidden = hidden_probabilities(machine, visible)
@@ -254,7 +254,7 @@ def _correlations(
 
 
 def _difference(
-    clamped: RestrictedBoltzmann, machine: RestrictedBoltzmann, visible: Float64Array, shares: Float64Array
+    clamped: RestrictedBoltzmann, machine: RestrictedBoltzmann, visible: FloatArray, shares: FloatArray
 ) -> RestrictedBoltzmann:
     unclamped = _correlations(machine, visible, shares)
     return RestrictedBoltzmann(*(c - u for c, u in zip(clamped, unclamped, strict=True)))

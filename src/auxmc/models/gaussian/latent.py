@@ -13,9 +13,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from auxmc.models.estimator import Estimator
+from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.random import chi_square, standard_normal
 
 __all__ = [
@@ -47,7 +48,7 @@ class GaussianLatentModel(NamedTuple):
         sd_observation: eps, standard deviation of an observation about its latent variable.
     """
 
-    observations: NDArray[np.float64]
+    observations: FloatArray
     sd_latent: float
     sd_observation: float
 
@@ -62,7 +63,7 @@ class GaussianLatentModel(NamedTuple):
         return int(self.observations.shape[1])
 
     @property
-    def observation_mean(self) -> NDArray[np.float64]:
+    def observation_mean(self) -> FloatArray:
         """Mean of the observations [dim]."""
         return np.asarray(self.observations.mean(axis=0))
 
@@ -75,8 +76,8 @@ class GaussianLatentModel(NamedTuple):
 class SimulatedData(NamedTuple):
     """A simulated data set: observations [observation, dim] and the position [dim] that generated them."""
 
-    observations: NDArray[np.float64]
-    position: NDArray[np.float64]
+    observations: FloatArray
+    position: FloatArray
 
 
 def simulate_data(

@@ -8,10 +8,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from auxmc.models.gaussian.latent import GaussianLatentModel
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = [
     "AuxiliaryMarginal",
@@ -34,7 +35,7 @@ _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(200)
 class ExactPosterior(NamedTuple):
     """Gaussian posterior of x: mean [dim] and the standard deviation common to all components."""
 
-    mean: NDArray[np.float64]
+    mean: FloatArray
     sd: float
 
 
@@ -55,12 +56,12 @@ class AuxiliaryMarginal(NamedTuple):
     informed_mean: float
     informed_sd: float
 
-    def density(self, values: ArrayLike) -> NDArray[np.float64]:
+    def density(self, values: ArrayLike) -> FloatArray:
         """Density of the mixture at the values, in their shape."""
         informed = stats.norm.pdf(values, self.informed_mean, self.informed_sd)
         return np.asarray(self.weight * informed + (1.0 - self.weight) * stats.norm.pdf(values))
 
-    def cumulative(self, values: ArrayLike) -> NDArray[np.float64]:
+    def cumulative(self, values: ArrayLike) -> FloatArray:
         """Cumulative distribution function of the mixture at the values, in their shape."""
         informed = stats.norm.cdf(values, self.informed_mean, self.informed_sd)
         return np.asarray(self.weight * informed + (1.0 - self.weight) * stats.norm.cdf(values))
@@ -92,7 +93,7 @@ def conditional_precision(model: GaussianLatentModel) -> float:
     return 1.0 + model.n_observations / model.sd_observation**2
 
 
-def metropolis_acceptance(scale: ArrayLike, precision: float, dim: int) -> NDArray[np.float64]:
+def metropolis_acceptance(scale: ArrayLike, precision: float, dim: int) -> FloatArray:
     """Stationary accept rate of random-walk Metropolis on an isotropic Gaussian.
 
     With step size `scale` it is 2 T(-sqrt(dim precision) scale / 2), T being the distribution function of
@@ -194,7 +195,7 @@ def _independence_acceptance(model: GaussianLatentModel, residual: float) -> flo
     return float(2.0 * np.dot(weights, fresh_is_smaller))
 
 
-def _norm_quadrature(degrees: int, noncentrality: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _norm_quadrature(degrees: int, noncentrality: float) -> tuple[FloatArray, FloatArray]:
     """Nodes and probability weights for the root of a noncentral chi-squared variable.
 
     In the root the density stays bounded at 0 for one degree of freedom, unlike that of the variable itself.
@@ -206,18 +207,14 @@ def _norm_quadrature(degrees: int, noncentrality: float) -> tuple[NDArray[np.flo
     return norms, 0.5 * (high - low) * _NODE_WEIGHTS * density
 
 
-def _chi_square_density(
-    values: NDArray[np.float64], degrees: int, noncentrality: float
-) -> NDArray[np.float64]:
+def _chi_square_density(values: FloatArray, degrees: int, noncentrality: float) -> FloatArray:
     # SciPy's noncentral form is not defined at noncentrality zero.
     if noncentrality == 0.0:
         return np.asarray(stats.chi2.pdf(values, degrees))
     return np.asarray(stats.ncx2.pdf(values, degrees, noncentrality))
 
 
-def _chi_square_cumulative(
-    values: NDArray[np.float64], degrees: int, noncentrality: float
-) -> NDArray[np.float64]:
+def _chi_square_cumulative(values: FloatArray, degrees: int, noncentrality: float) -> FloatArray:
     if noncentrality == 0.0:
         return np.asarray(stats.chi2.cdf(values, degrees))
     return np.asarray(stats.ncx2.cdf(values, degrees, noncentrality))

@@ -6,13 +6,12 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.random import standard_normal
 
 __all__ = ["SINE_OBSERVATIONS", "TWENTY_STEPS", "KalmanRun", "LinearGaussianStates", "kalman_filter"]
-
-FloatArray = NDArray[np.float64]
 
 
 class LinearGaussianStates(NamedTuple):

@@ -4,10 +4,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import integrate, optimize, stats
 from scipy.special import ndtr, ndtri
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.perfect_annealing import AnnealedMoments, annealed_moments
 
 __all__ = [
@@ -19,7 +20,6 @@ __all__ = [
     "log_evidence_law",
 ]
 
-FloatArray = NDArray[np.float64]
 
 _LOG_TWO_PI = math.log(2.0 * math.pi)
 

@@ -2,8 +2,6 @@
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy import integrate
 from scipy.special import ndtr
 
@@ -11,7 +9,6 @@ from auxmc.models.gaussian.mean import GaussianMean
 
 __all__ = ["expected_nested_ratio"]
 
-FloatArray = NDArray[np.float64]
 
 # Beyond this many standard deviations of the likelihood nothing contributes.
 _WIDTHS = 40.0

@@ -11,12 +11,12 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.integrate import quad
 
-__all__ = ["Branch", "fibre_integral", "hyperbola_branches", "hyperbola_generator", "noisy_output_density"]
+from auxmc.numerics.array_types import FloatArray
 
-Float64Array = NDArray[np.float64]
+__all__ = ["Branch", "fibre_integral", "hyperbola_branches", "hyperbola_generator", "noisy_output_density"]
 
 
 class Branch(NamedTuple):
@@ -28,14 +28,14 @@ class Branch(NamedTuple):
         ends: interval of the parameter, at whose ends the integrand has vanished.
     """
 
-    points: Callable[[Float64Array], Float64Array]
-    speeds: Callable[[Float64Array], Float64Array]
+    points: Callable[[FloatArray], FloatArray]
+    speeds: Callable[[FloatArray], FloatArray]
     ends: tuple[float, float]
 
 
 def fibre_integral(
-    function: Callable[[Float64Array], Float64Array],
-    gradient_norm: Callable[[Float64Array], Float64Array],
+    function: Callable[[FloatArray], FloatArray],
+    gradient_norm: Callable[[FloatArray], FloatArray],
     branches: Sequence[Branch],
     n_points: int = 401,
 ) -> float:
@@ -69,7 +69,7 @@ def fibre_integral(
     return total
 
 
-def hyperbola_generator(inputs: ArrayLike) -> Float64Array:
+def hyperbola_generator(inputs: ArrayLike) -> FloatArray:
     """g(u) = u1^2 - u2^2 [...] for inputs [..., 2].
 
     Source: PhD thesis, Eq. 4.51.
@@ -93,10 +93,10 @@ def hyperbola_branches(output: float) -> tuple[Branch, Branch]:
     # There exp(-scale^2 cosh(2t) / 2) is below exp(-60) of its value at 0.
     end = 0.5 * math.acosh(1.0 + 120.0 / scale**2)
 
-    def points(sign: float) -> Callable[[Float64Array], Float64Array]:
+    def points(sign: float) -> Callable[[FloatArray], FloatArray]:
         return lambda t: scale * np.stack([sign * np.cosh(t), np.sinh(t)], axis=1)[:, order]
 
-    def speeds(t: Float64Array) -> Float64Array:
+    def speeds(t: FloatArray) -> FloatArray:
         return np.asarray(scale * np.sqrt(np.cosh(2.0 * t)), float)
 
     return Branch(points(1.0), speeds, (-end, end)), Branch(points(-1.0), speeds, (-end, end))

@@ -19,10 +19,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from auxmc.models.abc_kernels import log_gaussian_kernel
 from auxmc.models.conditioned import ConditionedModel
+from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.jacobians import Jacobian, diagonal_jacobian
 
 __all__ = [
@@ -167,14 +168,14 @@ def support(z: Array) -> tuple[Array, Array]:
     return z[0] - _reach(z[1], z[2]), z[0] + _reach(z[1], z[3])
 
 
-def published_observations() -> NDArray[np.float64]:
+def published_observations() -> FloatArray:
     """The 250 published values, made again from their random numbers [data]."""
     return simulate_observations(_DATA_SEED, _N_DATA)
 
 
 def simulate_observations(
     seed: int, n_data: int, z: tuple[float, float, float, float] = GENERATING_PARAMETERS
-) -> NDArray[np.float64]:
+) -> FloatArray:
     """Draws a data set with NumPy's legacy generator, which is the one that made the published data.
 
     Args:

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.data.skeleton import BONES, N_ANGLES, N_BONES, NODES
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["PoseDerivatives", "joint_positions", "pose_derivatives"]
 
@@ -96,7 +96,7 @@ def _directions(angles: Array) -> tuple[Array, Array]:
 # --- the tree as arrays --------------------------------------------------------------------------------
 
 
-def _elementary(axis: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _elementary(axis: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Matrices C, S, K with rotation about an axis by t = cos(t) C + sin(t) S + K."""
     unit = np.eye(3)[axis]
     constant = np.outer(unit, unit)

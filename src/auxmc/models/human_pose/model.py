@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.data.pose_priors import PosePrior
 from auxmc.data.skeleton import N_ANGLES, N_BONES, N_JOINTS
@@ -18,6 +17,7 @@ from auxmc.models.conditioned import ConditionedModel, condition_noisy_generator
 from auxmc.models.human_pose.cameras import CAMERA_OFFSETS, N_CAMERA, camera_place, project, project_joints
 from auxmc.models.human_pose.kinematics import joint_positions, pose_derivatives
 from auxmc.models.human_pose.prior import angle_derivatives, bone_lengths, joint_angles
+from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.jacobians import Jacobian, noisy_jacobian
 
 __all__ = [
@@ -37,7 +37,6 @@ __all__ = [
     "split_inputs",
 ]
 
-FloatArray = NDArray[np.float64]
 
 N_SCENES = 3
 SCENE_SEED = 1234

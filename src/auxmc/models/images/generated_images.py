@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
 from auxmc.models.images.autoencoder import Autoencoder, Code, encode, log_code_weights, logits, to_precision
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["Bases", "GeneratedImages", "encoder_bases", "generate_images"]
-
-Float64Array = NDArray[np.float64]
 
 
 class GeneratedImages(NamedTuple):
@@ -24,7 +23,7 @@ class GeneratedImages(NamedTuple):
         images: 0 or 1 (uint8) [image, pixel].
     """
 
-    latents: Float64Array
+    latents: FloatArray
     images: NDArray[np.uint8]
 
 
@@ -38,10 +37,10 @@ class Bases(NamedTuple):
         single_bound: mean of the bounds by a single sample each, in nats [image].
     """
 
-    means: Float64Array
-    scales: Float64Array
-    log_zeta: Float64Array
-    single_bound: Float64Array
+    means: FloatArray
+    scales: FloatArray
+    log_zeta: FloatArray
+    single_bound: FloatArray
 
 
 def generate_images(model: Autoencoder, state: np.random.RandomState, n_images: int) -> GeneratedImages:

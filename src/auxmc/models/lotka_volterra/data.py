@@ -3,10 +3,10 @@
 import os
 
 import numpy as np
-from numpy.typing import NDArray
 
 from auxmc.data.reading import read_matrix
 from auxmc.data.tables import DataError
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["GENERATING_RATES", "MIN_STEPS", "POPULATIONS", "published_data", "read_populations"]
 
@@ -23,7 +23,7 @@ _DATA_SEED = 1234
 _PUBLISHED_STEPS = 50
 
 
-def published_data() -> NDArray[np.float64]:
+def published_data() -> FloatArray:
     """The published prey and predators [step, 2], made again from their seed by the scheme `code`.
 
     Source: PhD thesis, figure 4.9; the author's generator with `numpy.random.RandomState(1234)`.
@@ -42,7 +42,7 @@ def published_data() -> NDArray[np.float64]:
     return states
 
 
-def read_populations(path: str | os.PathLike[str], min_rows: int = MIN_STEPS + 1) -> NDArray[np.float64]:
+def read_populations(path: str | os.PathLike[str], min_rows: int = MIN_STEPS + 1) -> FloatArray:
     """Reads a series of prey and predators [step, 2] from a delimited text file of two columns.
 
     Args:

@@ -20,9 +20,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from auxmc.models.lotka_volterra.data import MIN_STEPS, POPULATIONS, published_data
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = [
     "N_RATES",
@@ -61,7 +62,7 @@ class LotkaVolterraModel(NamedTuple):
         prior_sd: s, prior standard deviation of each log rate.
     """
 
-    observations: NDArray[np.float64]
+    observations: FloatArray
     initial_state: tuple[float, float]
     time_step: float
     noise_scales: tuple[float, float]
@@ -80,12 +81,12 @@ class LotkaVolterraModel(NamedTuple):
         return N_RATES + 2 * self.n_steps
 
     @property
-    def step_sd(self) -> NDArray[np.float64]:
+    def step_sd(self) -> FloatArray:
         """Standard deviation of the noise in one step, sqrt(delta) sigma, of prey and predators [2]."""
         return math.sqrt(self.time_step) * np.array(self.noise_scales)
 
     @property
-    def previous_states(self) -> NDArray[np.float64]:
+    def previous_states(self) -> FloatArray:
         """Observed state before each step [step, 2]."""
         return np.concatenate([np.array([self.initial_state]), self.observations[:-1]])
 
@@ -214,7 +215,7 @@ def residuals(model: LotkaVolterraModel, inputs: Array) -> Array:
     return simulate(model, inputs) - model.observations
 
 
-def step_design(model: LotkaVolterraModel) -> NDArray[np.float64]:
+def step_design(model: LotkaVolterraModel) -> FloatArray:
     """Derivative of the step means at the observed states with respect to the rates z [step, 2, 4].
 
     The mean of a step from an observed state is that state plus this matrix times z: both means are linear in z.

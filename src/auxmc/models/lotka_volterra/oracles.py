@@ -7,13 +7,13 @@ in (z3, z4), so that the posterior of the log rates is a product of two densitie
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from auxmc.models.lotka_volterra.model import N_RATES, LotkaVolterraModel, step_design
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["LogRatePosterior", "exact_posterior"]
 
-FloatArray = NDArray[np.float64]
 
 _HALF_WIDTH_SD = 8.0
 _MAX_PASSES = 60

@@ -1,13 +1,12 @@
 """Moments along the path between a target and a base on the line, from the energies on a grid."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from auxmc.models.bridge_oracles import PathOracle
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["mass_below", "ratio_moments"]
-
-FloatArray = NDArray[np.float64]
 
 
 def ratio_moments(path: PathOracle, inverse_temperatures: ArrayLike) -> tuple[FloatArray, FloatArray]:

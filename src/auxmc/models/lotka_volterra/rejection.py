@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from auxmc.models.lotka_volterra.model import N_RATES, LotkaVolterraModel
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = [
     "POPULATION_LIMIT",
@@ -41,8 +41,8 @@ class PriorPaths(NamedTuple):
         n_draws: prior draws made, those dropped included.
     """
 
-    rate_inputs: NDArray[np.float64]
-    paths: NDArray[np.float64]
+    rate_inputs: FloatArray
+    paths: FloatArray
     n_draws: int
 
 
@@ -55,8 +55,8 @@ class Rejection(NamedTuple):
         n_draws: prior draws made.
     """
 
-    rate_inputs: NDArray[np.float64]
-    distances: NDArray[np.float64]
+    rate_inputs: FloatArray
+    distances: FloatArray
     n_draws: int
 
 
@@ -88,7 +88,7 @@ def rejection_sample(
     model: LotkaVolterraModel,
     rng: np.random.Generator,
     n_draws: int,
-    distance: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    distance: Callable[[FloatArray], FloatArray],
     limit: float = POPULATION_LIMIT,
 ) -> Rejection:
     """Prior draws and the distances of their data; `n_accepted` then counts those within a tolerance.
@@ -137,7 +137,7 @@ def n_accepted(rejection: Rejection, tolerance: float, reading: DistanceReading 
 
 def _simulate_chunk(
     model: LotkaVolterraModel, rng: np.random.Generator, n_draws: int, limit: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[FloatArray, FloatArray]:
     """One chunk of draws: u1 [path, 4] and paths [path, step, 2] of those that stay within the limit."""
     prey_sd, predator_sd = model.step_sd
     inputs = rng.standard_normal((N_RATES, n_draws))
@@ -145,7 +145,7 @@ def _simulate_chunk(
     rates[0] += 1.0
     np.subtract(1.0, rates[2], out=rates[2])
     prey, predators = np.full((2, n_draws), np.array(model.initial_state)[:, None])
-    history: list[NDArray[np.float64]] = []
+    history: list[FloatArray] = []
     kept = np.arange(n_draws)
     for _ in range(model.n_steps):
         noise = rng.standard_normal((2, len(kept)))

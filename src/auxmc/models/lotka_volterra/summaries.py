@@ -5,16 +5,16 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.models.lotka_volterra.model import LotkaVolterraModel
 from auxmc.models.lotka_volterra.rejection import POPULATION_LIMIT, simulate_prior
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["SUMMARY_NAMES", "Convention", "SummaryScales", "prior_summary_scales", "summary_statistics"]
 
 Convention = Literal["population", "sample"]
 
-Paths = TypeVar("Paths", Array, NDArray[np.float64])
+Paths = TypeVar("Paths", Array, FloatArray)
 
 SUMMARY_NAMES = (
     "mean prey",
@@ -39,7 +39,7 @@ class SummaryScales(NamedTuple):
         n_kept: draws that entered: both populations stayed within the limit.
     """
 
-    scales: NDArray[np.float64]
+    scales: FloatArray
     n_draws: int
     n_kept: int
 

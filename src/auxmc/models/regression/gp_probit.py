@@ -19,6 +19,7 @@ from jax.scipy.special import logsumexp
 
 from auxmc.approximations.laplace import SiteTerms, laplace_mode, reverse_precision_factor
 from auxmc.models.estimator import Estimator
+from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.linalg import (
     add_to_diagonal,
     solve_rows,
@@ -39,7 +40,6 @@ __all__ = [
     "standardise",
 ]
 
-FloatArray = npt.NDArray[np.float64]
 
 _VARIANCE_SHAPE = 1.1
 _VARIANCE_RATE = 0.1

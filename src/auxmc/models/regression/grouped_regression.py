@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.data.grouped import GroupedData
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = [
     "PARAMETRISATIONS",
@@ -48,11 +48,11 @@ class GroupStatistics(NamedTuple):
             [1 + regressor, 1 + regressor].
     """
 
-    n_rows: NDArray[np.float64]
-    counts: NDArray[np.float64]
-    mean_outcome: NDArray[np.float64]
-    mean_regressors: NDArray[np.float64]
-    scatter: NDArray[np.float64]
+    n_rows: FloatArray
+    counts: FloatArray
+    mean_outcome: FloatArray
+    mean_regressors: FloatArray
+    scatter: FloatArray
 
 
 class GroupedRegression(NamedTuple):

@@ -8,14 +8,13 @@ group sizes, and sigma_b enters through one small factorisation: a point of the 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from auxmc.models.regression.grouped_regression import GroupedRegression
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["Evidence", "Grid", "evidence_on_grid", "exact_evidence", "log_marginal", "quadrature_grid"]
 
-FloatArray = NDArray[np.float64]
 
 _START_POINTS = (33, 41, 33)
 _MOST_POINTS = 2_000_000

@@ -7,13 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.models.row_model import RowModel, row_model
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["PrefixEvidence", "extend_evidence", "linear_regression", "tempered_posterior"]
-
-Float64Array = NDArray[np.float64]
 
 
 class PrefixEvidence(NamedTuple):
@@ -25,7 +23,7 @@ class PrefixEvidence(NamedTuple):
         n_rows: rows absorbed.
     """
 
-    factor: Float64Array
+    factor: FloatArray
     n_rows: int
 
     @classmethod
@@ -93,7 +91,7 @@ def linear_regression(n_features: int, noise_scale: float = 1.0) -> RowModel:
     )
 
 
-def extend_evidence(evidence: PrefixEvidence, rows: Float64Array, noise_scale: float) -> PrefixEvidence:
+def extend_evidence(evidence: PrefixEvidence, rows: FloatArray, noise_scale: float) -> PrefixEvidence:
     """Absorbs rows [row, n_features + 1] by orthogonal transformations.
 
     Nothing is formed by subtraction, so that the evidence keeps its digits when the noise is small. The evidence of
@@ -112,8 +110,8 @@ def extend_evidence(evidence: PrefixEvidence, rows: Float64Array, noise_scale: f
 
 
 def tempered_posterior(
-    rows: Float64Array, weights: Float64Array, noise_scale: float = 1.0
-) -> tuple[Float64Array, Float64Array]:
+    rows: FloatArray, weights: FloatArray, noise_scale: float = 1.0
+) -> tuple[FloatArray, FloatArray]:
     """Mean and covariance of the law proportional to prior times the product of p(row_i | parameters)^weight_i.
 
     Args:

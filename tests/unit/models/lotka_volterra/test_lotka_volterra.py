@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import integrate, optimize
 
 from auxmc.data.tables import DataError
@@ -39,6 +38,7 @@ from auxmc.models.lotka_volterra.summaries import (
     prior_summary_scales,
     summary_statistics,
 )
+from auxmc.numerics.array_types import FloatArray
 
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 FORMS: tuple[ConstraintForm, ...] = get_args(ConstraintForm)
@@ -66,7 +66,7 @@ def _own_model(scheme: Scheme = "code") -> LotkaVolterraModel:
     )
 
 
-def _reference_path(model: LotkaVolterraModel, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
+def _reference_path(model: LotkaVolterraModel, inputs: FloatArray) -> FloatArray:
     """The recursion as the specification writes it, one step at a time."""
     z1, z2, z3, z4 = np.exp(model.prior_mean + model.prior_sd * inputs[:4])
     prey, predators = model.initial_state
@@ -94,7 +94,7 @@ def _posterior_like_inputs(model: LotkaVolterraModel, seed: int = 0) -> jax.Arra
     return jnp.concatenate([rate_inputs, noise_inputs(model, rate_inputs)])
 
 
-def _matrix(jacobian: Any, n_inputs: int) -> NDArray[np.float64]:
+def _matrix(jacobian: Any, n_inputs: int) -> FloatArray:
     return np.asarray(jax.vmap(jacobian.times, out_axes=1)(jnp.eye(n_inputs)))
 
 
@@ -445,7 +445,7 @@ def test_rejection_needs_draws() -> None:
     ],
 )
 def test_wrong_model_is_refused_with_what_is_wrong(
-    observations: NDArray[np.float64], options: dict[str, Any], message: str
+    observations: FloatArray, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
         lotka_volterra_model(observations, **options)
