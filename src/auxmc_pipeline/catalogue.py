@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from auxmc.driver.provenance import fingerprint
 from auxmc_pipeline.cases import Case, study_cases, sweep_cases
@@ -80,8 +80,28 @@ class Study(NamedTuple):
     sweep_quantities: Sequence[str]
 
     def module(self, part: str) -> ModuleType:
-        """The study's module `run`, `figures` or `claims`."""
+        """A module of the study, for example `run`."""
         return importlib.import_module(f"experiments.{self.name}.{part}")
+
+    def parts(self, part: str) -> list[str]:
+        """Names of the study's modules `claims` and `claims_*`, or `figures` and `figures_*`."""
+        return sorted(
+            path.stem for path in (STUDIES / self.name).glob("*.py") if path.stem.split("_")[0] == part
+        )
+
+    def measures(self) -> dict[str, Any]:
+        """What measures each claim: `MEASURE` of all modules of claims together."""
+        return self._together("claims", "MEASURE")
+
+    def drawings(self) -> dict[str, Any]:
+        """What draws each figure: `DRAW` of all modules of figures together, in the order of the captions."""
+        found = self._together("figures", "DRAW")
+        if set(found) != set(self.figures):
+            raise ValueError(
+                f"study {self.name}: figures with a caption and without a function, or the other way round: "
+                f"{', '.join(sorted(set(found) ^ set(self.figures)))}"
+            )
+        return {name: found[name] for name in self.figures}
 
     def settings(self, overrides: Sequence[str] = ()) -> CaseSettings:
         """Composed and checked settings, rules across fields and the user's data included.
@@ -102,13 +122,24 @@ class Study(NamedTuple):
         return self._checked(sweep_cases(CONF, self.name, self.schema, preset, over, self.batchable))
 
     def code(self, part: str) -> str:
-        """Digest of everything that the study's module `part` imports from this project."""
-        return code_digest(f"experiments.{self.name}.{part}", CODE_ROOTS)
+        """Digest of everything that the study's modules of a part (`run`, `claims`, `figures`) import."""
+        digests = [
+            code_digest(f"experiments.{self.name}.{module}", CODE_ROOTS) for module in self.parts(part)
+        ]
+        return digests[0] if len(digests) == 1 else fingerprint(digests)
 
     def data_digest(self, settings: CaseSettings) -> str:
         """Digest of the content of the data files that the settings name; empty when there are none."""
         files = self._declared("data_files")(settings)
         return hashlib.sha256(b"".join(Path(f).read_bytes() for f in files)).hexdigest()[:16] if files else ""
+
+    def _together(self, part: str, name: str) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for module in self.parts(part):
+            for key, function in getattr(self.module(module), name, {}).items():
+                if found.setdefault(key, function) is not function:
+                    raise ValueError(f"study {self.name}: {key} stands in two modules of {part}")
+        return found
 
     def _checked(self, cases: list[Case]) -> list[Case]:
         for case in cases:

@@ -1,21 +1,22 @@
 """Published claims beside measured values: the comparison that every study shares."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from auxmc_pipeline.lookup import MissingData
+from auxmc_pipeline.tables import MissingData, Tables
 
 __all__ = [
     "NATURES",
     "VERDICTS",
     "Measurement",
+    "Measures",
     "few_replicates",
     "judge",
     "mean_over_replicates",
@@ -47,6 +48,10 @@ class Measurement(NamedTuple):
     value: float
     error: float
     note: str = ""
+
+
+Measures = Mapping[str, Mapping[str, Callable[[Tables], Measurement]]]
+"""Functions that measure, by claim id and setting."""
 
 
 def few_replicates(n_replicates: int) -> float:
@@ -193,35 +198,29 @@ def verdict(measurement: Measurement, low: float, high: float, kind: str) -> str
 
 def judge(
     claims: pd.DataFrame,
-    measure: Mapping[str, Callable[[pd.DataFrame, pd.DataFrame], Mapping[str, Measurement]]],
-    summary: pd.DataFrame,
-    curves: pd.DataFrame,
+    measures: Measures,
+    tables: Tables,
 ) -> pd.DataFrame:
     """Measures every claim and gives its verdict.
 
     Args:
         claims: table of `read_claims`.
-        measure: for each claim id, a function of the summary and the curves that returns a measurement for each
-            setting of the claim.
-        summary: the study's summary table.
-        curves: the study's table of curves.
+        measures: for each claim id and each setting of the claim, a function of the tables. Where it raises
+            MissingData the measurement is NaN, with what is missing as its note.
+        tables: of the study.
 
     Returns:
         The claims with columns measured, monte_carlo_error, verdict, note.
 
     Raises:
-        ValueError: a claim has no function, a function no claim, or a setting has no measurement.
+        ValueError: a line of a claim has no function, or a claim's function no line.
     """
-    unmatched = set(claims["claim_id"]) ^ set(measure)
+    unmatched = set(claims["claim_id"]) ^ set(measures)
     if unmatched:
         raise ValueError(f"claims without a function, or functions without a claim: {sorted(unmatched)}")
-    found = {claim: function(summary, curves) for claim, function in measure.items()}
     rows = []
     for line in claims.to_dict("records"):
-        measurements = found[line["claim_id"]]
-        if line["setting"] not in measurements:
-            raise ValueError(f"{line['claim_id']}: nothing measured for the setting {line['setting']!r}")
-        m = measurements[line["setting"]]
+        m = _measured(measures[line["claim_id"]], line, tables)
         rows.append(
             {
                 **line,
@@ -232,3 +231,17 @@ def judge(
             }
         )
     return pd.DataFrame(rows)
+
+
+def _measured(by_setting: Any, line: Mapping[Hashable, Any], tables: Tables) -> Measurement:
+    if callable(by_setting):  # a study that still measures all settings of a claim at once
+        by_setting = {
+            setting: lambda _, m=m: m
+            for setting, m in by_setting(tables.summary.frame, tables.curves.frame).items()
+        }
+    if line["setting"] not in by_setting:
+        raise ValueError(f"{line['claim_id']}: nothing measures the setting {line['setting']!r}")
+    try:
+        return by_setting[line["setting"]](tables)  # type: ignore[no-any-return]
+    except MissingData as missing:
+        return Measurement(math.nan, math.nan, str(missing))

@@ -4,11 +4,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from auxmc_pipeline.tables import MissingData
+
 __all__ = ["MissingData", "find", "rows_of", "scalar"]
-
-
-class MissingData(LookupError):
-    """The tables do not hold what is asked for: the preset does not run it."""
 
 
 def rows_of(table: pd.DataFrame, quantity: str, **where: str | float) -> pd.DataFrame:

@@ -3,16 +3,15 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import pandas as pd
-
 from auxmc.driver.results import read_table
 from auxmc_pipeline.catalogue import Study, stale_cases
 from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.tables import Tables
 
 __all__ = ["read_tables"]
 
 
-def read_tables(study: Study, preset: str, paths: Sequence[Path]) -> tuple[pd.DataFrame, pd.DataFrame]:
+def read_tables(study: Study, preset: str, paths: Sequence[Path]) -> Tables:
     """Summary and curves of a study.
 
     Args:
@@ -32,4 +31,4 @@ def read_tables(study: Study, preset: str, paths: Sequence[Path]) -> tuple[pd.Da
             f"{paths[0]} was made with other settings for {', '.join(stale)}; bring it up to date with "
             f"`snakemake {paths[0]} --forcerun run_case`"
         )
-    return summary, curves
+    return Tables.of(summary, curves)

@@ -23,7 +23,7 @@ rule check_claims:
     benchmark:
         "logs/{preset}/{study}/claims.benchmark.tsv"
     params:
-        code=lambda w: code_of(f"experiments.{w.study}.claims"),
+        code=lambda w: load_study(w.study).code("claims"),
         numbers=lambda w: numbers_of_cases(w.study, w.preset),
         published=lambda w: fingerprint(
             Path(f"{workflow.basedir}/experiments/{w.study}/claims.csv").read_text()

@@ -36,7 +36,7 @@ for _study in STUDIES:
             f"logs/{{preset}}/{_study}/figures.benchmark.tsv"
         params:
             study=_study,
-            code=code_of(f"experiments.{_study}.figures"),
+            code=load_study(_study).code("figures"),
             captions=load_study(_study).figures,
             numbers=lambda w, study=_study: numbers_of_cases(study, w.preset),
             python=PYTHON,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from auxmc_pipeline.catalogue import Study
+from auxmc_pipeline.catalogue import STUDIES, Study
 from auxmc_pipeline.claims import VERDICTS
 from auxmc_pipeline.report.findings import Finding
 from auxmc_pipeline.report.front import Document, document_of
@@ -133,7 +133,7 @@ def claim_groups(
         documents: where claims come from.
         findings: all findings.
     """
-    module = study.module("claims")
+    measures = study.measures()
     groups: dict[tuple[str, str], list[ClaimLine]] = {}
     for row in table.to_dict("records"):
         about = _about(findings, study.name, row["claim_id"])
@@ -151,7 +151,7 @@ def claim_groups(
             note=row["note"] if math.isfinite(row["measured"]) else "",
             why=explanation(row, preset),
             findings=about,
-            code=measured_by(module, row["claim_id"], row["setting"]),
+            code=measured_by(STUDIES / study.name, measures, row["claim_id"], row["setting"]),
             strip=strip(row["published"], row["low"], row["high"], row["measured"], row["monte_carlo_error"]),
         )
         groups.setdefault((row["claim_id"], row["statement"]), []).append(line)

@@ -3,7 +3,6 @@
 import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 __all__ = ["CodePlace", "measured_by"]
@@ -17,7 +16,7 @@ class CodePlace(NamedTuple):
     line: int
 
 
-def measured_by(module: ModuleType, claim: str, setting: str) -> CodePlace:
+def measured_by(folder: Path, measures: Mapping[str, Any], claim: str, setting: str) -> CodePlace:
     """The function of a study that measures one line of a claim.
 
     Where a claim is computed by the study's run, its measure only reads a table and names, as its attribute
@@ -26,25 +25,28 @@ def measured_by(module: ModuleType, claim: str, setting: str) -> CodePlace:
     `claims*.py` of the study.
 
     Args:
-        module: the study's module, with `MEASURE`.
+        folder: of the study.
+        measures: of the study, by claim id.
         claim: id of the claim.
         setting: setting of the line.
     """
-    home, entry = Path(str(module.__file__)), f'MEASURE["{claim}"]'
-    place = None
-    if hasattr(module.MEASURE[claim], "computed_by"):
-        code = module.MEASURE[claim].computed_by.__code__
+    entry, place = f'MEASURE["{claim}"]', None
+    measure = measures[claim]
+    if isinstance(measure, Mapping):
+        measure = measure[setting]
+    if hasattr(measure, "computed_by"):
+        code = measure.computed_by.__code__
         return CodePlace(Path(code.co_filename).name, f"{code.co_name}()", code.co_firstlineno)
-    function: Callable[..., Any] | None = module.MEASURE[claim]
+    function: Callable[..., Any] | None = measure
     seen: set[int] = set()
     while inspect.isfunction(function) and id(function) not in seen:
         seen.add(id(function))
         code, name = function.__code__, function.__qualname__.partition(".")[0]
         path = Path(code.co_filename)
-        if path.parent == home.parent and path.name.startswith(home.stem):
+        if path.parent == folder and path.name.startswith("claims"):
             place = CodePlace(path.name, entry if name == "<lambda>" else f"{name}()", code.co_firstlineno)
         function = _inside(function, setting)
-    return place or CodePlace(home.name, entry, 1)
+    return place or CodePlace("claims.py", entry, 1)
 
 
 def _inside(function: Callable[..., Any], setting: str) -> Callable[..., Any] | None:

@@ -1,14 +1,19 @@
 """Draws a study's figures from its tables: `python -m auxmc_pipeline.steps.draw --help`."""
 
 import argparse
+import inspect
 import sys
+from collections.abc import Callable
 from pathlib import Path
+
+from matplotlib.figure import Figure
 
 from auxmc.plots.style import save_figure, use_style
 from auxmc.plots.vector import save_svg
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.settings import SettingsError, nearest
 from auxmc_pipeline.study_tables import read_tables
+from auxmc_pipeline.tables import Tables
 
 __all__ = ["main"]
 
@@ -27,24 +32,31 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         study = load_study(options.study)
-        draw = study.module("figures").DRAW
+        draw = study.drawings()
         unknown = next((name for name in options.figures if name not in draw), None)
         if unknown is not None:
             hint = nearest(unknown, list(draw))
             raise SettingsError(
                 f"study {study.name} has no figure {unknown!r}.{hint} Figures: {', '.join(draw)}"
             )
-        summary, curves = read_tables(study, options.preset, options.tables)
+        tables = read_tables(study, options.preset, options.tables)
     except (SettingsError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     with use_style():
         for name in options.figures or draw:
-            figure = draw[name](summary, curves)
+            figure = drawn(draw[name], tables)
             save_figure(figure, options.out / name)
             save_svg(figure, options.out / f"{name}.svg")
             print(options.out / f"{name}.pdf")
     return 0
+
+
+def drawn(function: Callable[..., Figure], tables: Tables) -> Figure:
+    """Calls a study's function of its tables."""
+    if len(inspect.signature(function).parameters) == 2:  # a study that still takes both tables apart
+        return function(tables.summary.frame, tables.curves.frame)
+    return function(tables)
 
 
 if __name__ == "__main__":

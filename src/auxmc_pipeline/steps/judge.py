@@ -29,11 +29,11 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     study = load_study(options.study)
     try:
-        summary, curves = read_tables(study, options.preset, options.tables)
+        tables = read_tables(study, options.preset, options.tables)
     except SettingsError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    table = judge(read_claims(options.claims), study.module("claims").MEASURE, summary, curves)
+    table = judge(read_claims(options.claims), study.measures(), tables)
     write_atomically(options.out, lambda path: table.to_csv(path, index=False, float_format="%.6g"))
     print(table["verdict"].value_counts().to_string())
     return 0

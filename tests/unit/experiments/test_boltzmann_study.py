@@ -18,6 +18,7 @@ from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.claims import judge, read_claims
 from auxmc_pipeline.settings import PRESETS, SettingsError
+from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
 from experiments.boltzmann import claims, figures, problem, run
 from experiments.boltzmann.lookup import jackknife
@@ -291,7 +292,7 @@ def test_every_figure_is_drawn_from_the_tables_and_from_empty_ones(tables) -> No
 
 
 def test_claims_about_thirty_units_are_not_judged_on_smaller_systems(tables) -> None:
-    verdicts = judge(CLAIMS, claims.MEASURE, *tables)
+    verdicts = judge(CLAIMS, claims.MEASURE, Tables.of(*tables))
     assert set(verdicts["verdict"]) == {"not measured"}
     assert verdicts["note"].str.contains("6 units; the claims are about 30").all()
 
@@ -299,7 +300,7 @@ def test_claims_about_thirty_units_are_not_judged_on_smaller_systems(tables) -> 
 def test_claims_are_measured_on_systems_of_thirty_units(tables) -> None:
     """The tables of six units stand for thirty, and one system for itself: what is not there is said."""
     summary, curves = (table.assign(n_units=30) for table in tables)
-    verdicts = judge(CLAIMS, claims.MEASURE, summary, curves).set_index(["claim_id", "setting"])
+    verdicts = judge(CLAIMS, claims.MEASURE, Tables.of(summary, curves)).set_index(["claim_id", "setting"])
     assert math.isfinite(verdicts.loc[("CT-B05", "mixture of 1024"), "measured"])
     assert "of the 10 published systems" in verdicts.loc[("CT-B21", "nested nearest"), "note"]
     assert "too few" in verdicts.loc[("CT-B10", "error of the mean"), "note"]

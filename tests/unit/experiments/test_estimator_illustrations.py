@@ -23,6 +23,7 @@ from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.claims import judge, read_claims
 from auxmc_pipeline.settings import PRESETS, SettingsError
+from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
 from experiments.estimator_illustrations import settings as declared
 from experiments.estimator_illustrations.claims import MEASURE
@@ -101,7 +102,7 @@ def tables(which: str) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def judged(which: str) -> pd.DataFrame:
-    return judge(read_claims(CLAIMS), MEASURE, *tables(which)).set_index(["claim_id", "setting"])
+    return judge(read_claims(CLAIMS), MEASURE, Tables.of(*tables(which))).set_index(["claim_id", "setting"])
 
 
 def test_claims_without_chance_hold_but_for_the_known_error_of_the_source() -> None:

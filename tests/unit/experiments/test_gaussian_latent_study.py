@@ -23,6 +23,7 @@ from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.claims import judge, read_claims
 from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
 from experiments.gaussian_latent import checks, selection, statistics
 from experiments.gaussian_latent import settings as declared
@@ -408,7 +409,7 @@ def test_figures_have_captions() -> None:
 
 @pytest.fixture(scope="module")
 def judged(tables: tuple[pd.DataFrame, pd.DataFrame]) -> pd.DataFrame:
-    return judge(read_claims(CLAIMS), MEASURE, *tables)
+    return judge(read_claims(CLAIMS), MEASURE, Tables.of(*tables))
 
 
 def test_every_claim_is_measured(judged: pd.DataFrame) -> None:
@@ -417,7 +418,7 @@ def test_every_claim_is_measured(judged: pd.DataFrame) -> None:
 
 
 def test_claims_without_data_are_not_measured_and_say_why() -> None:
-    judged = judge(read_claims(CLAIMS), MEASURE, pd.DataFrame(), pd.DataFrame())
+    judged = judge(read_claims(CLAIMS), MEASURE, Tables.of(pd.DataFrame(), pd.DataFrame()))
     assert set(judged["verdict"]) == {"not measured"}
     assert judged["measured"].isna().all()
     assert judged["note"].str.contains("not run at this preset").all()

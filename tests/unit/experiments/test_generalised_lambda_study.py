@@ -17,6 +17,7 @@ from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.claims import judge, read_claims
 from auxmc_pipeline.settings import PRESETS, SettingsError
+from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
 from experiments.generalised_lambda import claims, figures, run
 from experiments.generalised_lambda.measures import (
@@ -410,7 +411,7 @@ def test_figures_and_captions_have_the_same_names() -> None:
 
 
 def test_every_claim_is_measured_and_made_up_tables_give_known_numbers(tables) -> None:
-    measured = judge(CLAIMS, claims.MEASURE, *tables)
+    measured = judge(CLAIMS, claims.MEASURE, Tables.of(*tables))
     by_name = measured.set_index(["claim_id", "setting"])["measured"]
     missing = by_name[by_name.isna()]
     assert missing.empty, missing.index.tolist()
@@ -433,7 +434,7 @@ def test_every_claim_is_measured_and_made_up_tables_give_known_numbers(tables) -
 
 def test_claims_without_their_cases_are_not_measured(tables) -> None:
     summary, curves = tables
-    measured = judge(CLAIMS, claims.MEASURE, summary.iloc[:0], curves.iloc[:0])
+    measured = judge(CLAIMS, claims.MEASURE, Tables.of(summary.iloc[:0], curves.iloc[:0]))
     assert measured["measured"].isna().all()
     assert set(measured["verdict"]) == {"not measured"}
     assert (measured["note"] != "").all()
@@ -441,7 +442,7 @@ def test_claims_without_their_cases_are_not_measured(tables) -> None:
 
 def test_short_chains_settle_nothing_about_mixing(tables) -> None:
     summary, curves = tables
-    measured = judge(CLAIMS, claims.MEASURE, summary.assign(n_draws=50), curves)
+    measured = judge(CLAIMS, claims.MEASURE, Tables.of(summary.assign(n_draws=50), curves))
     by_name = measured.set_index(["claim_id", "setting"])
     assert by_name.loc[("IM-GL-05", "ABC HMC 0.05"), "verdict"] == "not measured"
     assert "too short to tell" in by_name.loc[("IM-GL-21", "largest error of a mean"), "note"]

@@ -16,6 +16,7 @@ from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.claims import judge, read_claims
 from auxmc_pipeline.settings import PRESETS, SettingsError
+from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
 from experiments.gp_probit import claim_statistics, claims, figures, run
 from experiments.gp_probit.lookup import MAIN_METHODS
@@ -247,7 +248,7 @@ def test_figures_and_captions_have_the_same_names():
 
 def test_every_claim_is_measured(tables, monkeypatch):
     monkeypatch.setattr(claim_statistics, "_ENOUGH_DRAWS", 10)
-    measured = judge(CLAIMS, claims.MEASURE, *tables)
+    measured = judge(CLAIMS, claims.MEASURE, Tables.of(*tables))
     assert len(measured) == len(CLAIMS)
     by_name = measured.set_index(["claim_id", "setting"])["measured"]
     for claim in ("PM-P02", "PM-P03", "PM-P06", "PM-P09", "PM-P11", "PM-P12"):
@@ -260,7 +261,7 @@ def test_every_claim_is_measured(tables, monkeypatch):
 
 
 def test_short_chains_settle_nothing_but_the_size_of_the_data(tables):
-    measured = judge(CLAIMS, claims.MEASURE, *tables)
+    measured = judge(CLAIMS, claims.MEASURE, Tables.of(*tables))
     known = measured[measured["measured"].notna()]
     assert set(known["claim_id"]) == {"PM-P01"}
     assert measured["note"].str.contains("too short to tell").any()
@@ -268,7 +269,7 @@ def test_short_chains_settle_nothing_but_the_size_of_the_data(tables):
 
 def test_claims_without_their_cases_are_not_measured(tables):
     summary, curves = tables
-    measured = judge(CLAIMS, claims.MEASURE, summary.iloc[:0], curves.iloc[:0])
+    measured = judge(CLAIMS, claims.MEASURE, Tables.of(summary.iloc[:0], curves.iloc[:0]))
     assert measured["measured"].isna().all()
     assert set(measured["verdict"]) == {"not measured"}
     assert (measured["note"] != "").all()

@@ -16,6 +16,7 @@ from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.claims import judge, read_claims
 from auxmc_pipeline.settings import PRESETS, SettingsError
+from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
 from experiments.human_pose import claims, figures
 from experiments.human_pose.measures import (
@@ -266,7 +267,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[pd.DataFrame, pd.D
 
 
 def test_every_claim_is_measured_and_made_up_tables_give_known_numbers(tables) -> None:
-    measured = judge(CLAIMS, claims.MEASURE, *tables).set_index(["claim_id", "setting"])
+    measured = judge(CLAIMS, claims.MEASURE, Tables.of(*tables)).set_index(["claim_id", "setting"])
     by_name = measured["measured"]
     assert by_name[by_name.isna()].empty
     assert by_name["IM-PO-01", "inputs"] == 140
@@ -291,7 +292,7 @@ def test_every_claim_is_measured_and_made_up_tables_give_known_numbers(tables) -
 
 def test_claims_without_their_cases_are_not_measured(tables) -> None:
     summary, curves = tables
-    measured = judge(CLAIMS, claims.MEASURE, summary.iloc[:0], curves.iloc[:0])
+    measured = judge(CLAIMS, claims.MEASURE, Tables.of(summary.iloc[:0], curves.iloc[:0]))
     assert measured["measured"].isna().all()
     assert set(measured["verdict"]) == {"not measured"}
     assert (measured["note"] != "").all()
@@ -301,7 +302,7 @@ def test_short_chains_settle_nothing_about_their_end_or_their_modes(tables) -> N
     summary, curves = tables
     counts = curves["quantity"] == "n_samples"
     shorter = curves.assign(value=np.where(counts, np.minimum(curves["value"], 41), curves["value"]))
-    measured = judge(CLAIMS, claims.MEASURE, summary.assign(n_draws=40), shorter).set_index(
+    measured = judge(CLAIMS, claims.MEASURE, Tables.of(summary.assign(n_draws=40), shorter)).set_index(
         ["claim_id", "setting"]
     )
     for line in (("IM-PO-03", "HMC scene 1"), ("IM-PO-05", "HMC"), ("IM-PO-03", "scenes won at the end")):

@@ -15,6 +15,7 @@ from auxmc.driver.chains import RunContext
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.claims import judge, read_claims
 from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.tables import Tables
 from experiments.image_models.claims import MEASURE
 from experiments.image_models.figures import DRAW, unpacked
 from experiments.image_models.lookup import reference, running_estimate
@@ -251,7 +252,7 @@ def test_claims_measure_what_the_tables_hold() -> None:
 
 def test_every_claim_has_a_measure_and_says_what_is_missing() -> None:
     claims = read_claims(Path("experiments/image_models/claims.csv"))
-    table = judge(claims, MEASURE, *made_up_tables()).set_index(["claim_id", "setting"])
+    table = judge(claims, MEASURE, Tables.of(*made_up_tables())).set_index(["claim_id", "setting"])
     assert table.loc[("CT-C08", "mnist: final"), "verdict"] == "reproduced"
     assert table.loc[("CT-C02", "mnist: images that differ"), "note"].startswith(
         "cannot be compared: set AUXMC_DATA_DIR"

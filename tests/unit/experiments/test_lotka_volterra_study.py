@@ -18,6 +18,7 @@ from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.claims import judge, read_claims
 from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
 from experiments.lotka_volterra import settings as declared
 from experiments.lotka_volterra.claims import MEASURE
@@ -288,7 +289,7 @@ def test_rows_fall_back_to_the_other_constraint_and_say_what_is_missing(
 
 @pytest.fixture(scope="module")
 def judged(tables: tuple[pd.DataFrame, pd.DataFrame]) -> pd.DataFrame:
-    return judge(read_claims(CLAIMS), MEASURE, *tables).set_index(["claim_id", "setting"])
+    return judge(read_claims(CLAIMS), MEASURE, Tables.of(*tables)).set_index(["claim_id", "setting"])
 
 
 def test_every_claim_is_measured(judged: pd.DataFrame) -> None:
@@ -297,7 +298,7 @@ def test_every_claim_is_measured(judged: pd.DataFrame) -> None:
 
 
 def test_claims_without_data_are_not_measured_and_say_why() -> None:
-    judged = judge(read_claims(CLAIMS), MEASURE, pd.DataFrame(), pd.DataFrame())
+    judged = judge(read_claims(CLAIMS), MEASURE, Tables.of(pd.DataFrame(), pd.DataFrame()))
     assert set(judged["verdict"]) == {"not measured"}
     assert judged["measured"].isna().all()
     assert judged["note"].str.contains("not run at this preset").all()
@@ -333,7 +334,7 @@ def test_no_accepted_draw_of_too_few_is_inconclusive(tables: tuple[pd.DataFrame,
     summary, curves = tables
     few = summary.copy()
     few.loc[few["quantity"] == "rejection_draws_summaries", "value"] = 5e6
-    judged = judge(read_claims(CLAIMS), MEASURE, few, curves).set_index(["claim_id", "setting"])
+    judged = judge(read_claims(CLAIMS), MEASURE, Tables.of(few, curves)).set_index(["claim_id", "setting"])
     assert judged["verdict"]["IM-LV-07", "distance"] == "inconclusive"
 
 

@@ -18,6 +18,7 @@ from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.claims import judge, read_claims
 from auxmc_pipeline.settings import PRESETS, SettingsError
+from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
 from experiments.radon import settings as declared
 from experiments.radon.claims import MEASURE
@@ -189,7 +190,7 @@ def test_every_figure_draws_and_says_when_there_is_nothing(name: str) -> None:
 
 def test_every_claim_is_measured_and_none_without_tables() -> None:
     claims = read_claims(CLAIMS)
-    judged = judge(claims, MEASURE, *tables()).set_index(["claim_id", "setting"])
+    judged = judge(claims, MEASURE, Tables.of(*tables())).set_index(["claim_id", "setting"])
     assert judged.loc[("CT-D02", "parameters"), "measured"] == 15
     assert "AUXMC_DATA_DIR" in judged.loc[("CT-D01", "largest difference"), "note"]
     assert "fewer than 250 iterations" in judged.loc[("CT-D07", "250 iterations"), "note"]
@@ -201,7 +202,7 @@ def test_every_claim_is_measured_and_none_without_tables() -> None:
     found = statistics("nuts")
     by_chain = found["log_evidence_by_chain"].values
     assert difference == pytest.approx(by_chain.mean() - float(found["exact_log_evidence"]))
-    empty = judge(claims, MEASURE, pd.DataFrame(), pd.DataFrame())
+    empty = judge(claims, MEASURE, Tables.of(pd.DataFrame(), pd.DataFrame()))
     assert empty["measured"].isna().all()
 
 

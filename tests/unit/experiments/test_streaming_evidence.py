@@ -278,7 +278,7 @@ def test_every_figure_is_drawn_from_the_tables_and_from_empty_ones(tables) -> No
 
 
 def test_claims_about_many_rows_are_not_judged_on_few(tables) -> None:
-    verdicts = judge(CLAIMS, claims.MEASURE, *tables).set_index(["claim_id", "setting"])
+    verdicts = judge(CLAIMS, claims.MEASURE, Tables.of(*tables)).set_index(["claim_id", "setting"])
     assert not set(verdicts.loc["SE-50", "verdict"]) & {"reproduced", "not reproduced"}
     assert "needs 1000000 rows, this preset has 300" in verdicts.loc[("SE-50", "relative"), "note"]
     assert "needs 5000 rows" in verdicts.loc[("SE-51", "operations"), "note"]

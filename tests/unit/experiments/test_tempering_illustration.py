@@ -15,6 +15,7 @@ from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.claims import judge, read_claims
 from auxmc_pipeline.settings import PRESETS, SettingsError
+from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
 from experiments.tempering_illustration import settings as declared
 from experiments.tempering_illustration.claims import MEASURE
@@ -58,7 +59,7 @@ def tables(designs: tuple[str, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def judged(designs: tuple[str, ...]) -> pd.DataFrame:
-    return judge(read_claims(CLAIMS), MEASURE, *tables(designs)).set_index(["claim_id", "setting"])
+    return judge(read_claims(CLAIMS), MEASURE, Tables.of(*tables(designs))).set_index(["claim_id", "setting"])
 
 
 def test_claims_without_chance_hold_but_for_the_known_errors_of_the_source() -> None:

@@ -15,6 +15,7 @@ from auxmc_pipeline.claims import (
     standard_error,
     verdict,
 )
+from auxmc_pipeline.tables import Tables
 
 NAN = float("nan")
 
@@ -66,16 +67,18 @@ def test_a_claim_is_a_conclusion_unless_its_table_says_otherwise(tmp_path: Path)
 
 def test_judge_measures_each_setting(tmp_path: Path) -> None:
     empty = pd.DataFrame()
-    table = judge(_claims(tmp_path), {"X-1": lambda s, c: {"N=1": Measurement(1.0, 0.1)}}, empty, empty)
+    table = judge(
+        _claims(tmp_path), {"X-1": {"N=1": lambda _: Measurement(1.0, 0.1)}}, Tables.of(empty, empty)
+    )
     assert table["verdict"].tolist() == ["reproduced"]
 
 
 def test_claims_and_functions_must_match(tmp_path: Path) -> None:
     empty = pd.DataFrame()
     with pytest.raises(ValueError, match="claims without a function"):
-        judge(_claims(tmp_path), {}, empty, empty)
-    with pytest.raises(ValueError, match="X-1: nothing measured for the setting 'N=1'"):
-        judge(_claims(tmp_path), {"X-1": lambda s, c: {}}, empty, empty)
+        judge(_claims(tmp_path), {}, Tables.of(empty, empty))
+    with pytest.raises(ValueError, match="X-1: nothing measures the setting 'N=1'"):
+        judge(_claims(tmp_path), {"X-1": {}}, Tables.of(empty, empty))
 
 
 def test_an_unknown_kind_is_refused(tmp_path: Path) -> None:

@@ -201,12 +201,12 @@ def _with_claims() -> list[str]:
 @pytest.mark.parametrize("study", _with_claims())
 def test_every_claim_has_a_document_and_a_function(study: str) -> None:
     documents = read_front(FRONT).documents
-    module = load_study(study).module("claims")
+    measures, folder = load_study(study).measures(), ROOT / "experiments" / study
     for row in pd.read_csv(ROOT / "experiments" / study / "claims.csv", dtype=str).to_dict("records"):
         assert document_of(documents, study, str(row["source"])).name
-        place = measured_by(module, row["claim_id"], row["setting"])
+        place = measured_by(folder, measures, row["claim_id"], row["setting"])
         assert place.line > 1, f"{row['claim_id']} {row['setting']}: no function found"
-        assert (ROOT / "experiments" / study / place.file).is_file()
+        assert (folder / place.file).is_file()
 
 
 def test_the_same_words_mean_another_thesis_in_another_study() -> None:

@@ -1,0 +1,22 @@
+"""The footer of every figure of a study: from which run it was drawn."""
+
+from matplotlib.figure import Figure
+
+from auxmc.plots.panels import preset_note
+from auxmc_pipeline.tables import Tables
+
+__all__ = ["footer"]
+
+
+def footer(figure: Figure, tables: Tables, *details: str) -> None:
+    """Writes the preset of the tables, then details such as the number of chains, under a figure.
+
+    Args:
+        figure: what was drawn.
+        tables: from which; the preset is unknown where they are empty.
+        details: empty ones are left out.
+    """
+    frames = (tables.summary.frame, tables.curves.frame)
+    presets: list[str] = next((list(f["preset"].dropna().unique()) for f in frames if "preset" in f), [])
+    shown = ", ".join(presets) or "unknown"
+    preset_note(figure, "; ".join([f"preset {shown}", *filter(None, details)]))
