@@ -50,10 +50,9 @@ CHAIN_METHODS = ("st", "gibbs_ct", "ct_hmc", "hmc", "tuned")
 ANNEALED_METHODS = ("h_ais", "ais_10", "ais_20")
 
 # Every method is a program of its own: sweep points are better run as cases side by side.
-BATCHABLE: tuple[str, ...] = ()
 SWEEP_QUANTITIES = ("pooled_log_z_error", "log_z_standard_error", "acceptance", "seconds_per_gradient")
 
-_BATCHED = ("method", "n_temperatures")
+BATCHED = ("method", "n_temperatures")
 _CURVES = (
     "Mean over 10 repeats of each system of the error divided by that of the variational base (below 1: better than "
     "the base), bands and bars +- 3 standard errors of that mean. Curves: 10 disjoint groups of chains a system; "
@@ -171,9 +170,6 @@ def check(settings: Settings) -> None:
         SettingsError: settings that contradict each other.
         DataError: the data file cannot be used, or a published one is missing.
     """
-    for name in settings.batch:
-        if name not in _BATCHED:
-            raise SettingsError(f"batch.{name}: this study runs together only {', '.join(_BATCHED)}")
     methods = [method for method, _ in programs(settings)]
     if settings.design == "estimates":
         _check_lengths(settings, methods)

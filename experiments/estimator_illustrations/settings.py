@@ -6,7 +6,6 @@ from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
 TITLE = "Markov kernels and simple estimators of the evidence"
 DOCUMENT = "MSc thesis"
-BATCHABLE: tuple[str, ...] = ()
 SWEEP_QUANTITIES = (
     "squared_jump_per_evaluation",
     "autocorrelation_time",
@@ -118,8 +117,6 @@ def check(settings: Settings) -> None:
     Raises:
         SettingsError: settings that contradict each other.
     """
-    if settings.batch:
-        raise SettingsError(f"batch.{next(iter(settings.batch))}: this study sweeps over cases only")
     for name in ("batch_rows", "exact_estimators", "n_live"):
         values = getattr(settings, name)
         if len(set(values)) < len(values):
@@ -137,9 +134,3 @@ def check(settings: Settings) -> None:
             f"n_draws must be at least {least}, the largest of n_steps_shown, n_evaluations_shown and "
             f"100 n_leapfrog, got {settings.n_draws}"
         )
-
-
-def data_files(settings: Settings) -> list[str]:
-    """Files whose content the result depends on: none."""
-    del settings
-    return []

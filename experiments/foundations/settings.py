@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
+from auxmc_pipeline.settings import CaseSettings, setting
 from experiments.foundations.captions_chains import CAPTIONS as CHAINS
 from experiments.foundations.captions_evidence import CAPTIONS as EVIDENCE
 from experiments.foundations.captions_models import CAPTIONS as MODELS
@@ -10,7 +10,6 @@ from experiments.foundations.captions_numbers import CAPTIONS as NUMBERS
 
 TITLE = "Foundations: algorithms and illustrations of the background chapters"
 DOCUMENT = "PhD thesis"
-BATCHABLE: tuple[str, ...] = ()
 SWEEP_QUANTITIES = ("measured",)
 FIGURES: dict[str, str] = NUMBERS | CHAINS | EVIDENCE | MODELS
 
@@ -25,19 +24,3 @@ class Settings(CaseSettings):
     effort: float = setting(
         1.0, "replicates run, as a share of the published numbers", minimum=1e-4, maximum=100.0
     )
-
-
-def check(settings: Settings) -> None:
-    """Rules across fields.
-
-    Raises:
-        SettingsError: settings that contradict each other.
-    """
-    if settings.batch:
-        raise SettingsError(f"batch.{next(iter(settings.batch))}: this study sweeps over cases only")
-
-
-def data_files(settings: Settings) -> list[str]:
-    """Files whose content the result depends on: none."""
-    del settings
-    return []

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pandas as pd
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, measure_settings
 from auxmc_pipeline.lookup import MissingData
-from auxmc.numerics.array_types import FloatArray
 from experiments.gaussian_latent.comparisons import Measure, by_size, mean_at, statistic_of_means
 from experiments.gaussian_latent.selection import TARGET_ACCEPT, grid_of, smoothed
 

@@ -11,7 +11,7 @@ METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss")
 BATCHABLE = ("step_size", "bracket_width")
 SWEEP_QUANTITIES = ("ess_per_evaluation", "ess_per_second", "acceptance_position", "acceptance_auxiliary")
 
-_BATCHED = ("method", "n_importance", *BATCHABLE)
+BATCHED = ("method", "n_importance", *BATCHABLE)
 
 _BANDS = (
     "Curves are means over the independent chains of a cell, 10 unless the footer says otherwise; bands are +- 1 "
@@ -102,9 +102,6 @@ def check(settings: Settings) -> None:
         SettingsError: settings that contradict each other.
         DataError: the data file cannot be used.
     """
-    for name in settings.batch:
-        if name not in _BATCHED:
-            raise SettingsError(f"batch.{name}: this study runs together only {', '.join(_BATCHED)}")
     tuned = {scale_name(method) for method, _ in programs(settings)}
     if settings.design in ("sweep", "long"):
         if len(tuned) > 1:
@@ -118,8 +115,3 @@ def check(settings: Settings) -> None:
         read_matrix(settings.data)
         if settings.design == "checks":
             raise SettingsError("design=checks uses simulated data: leave data empty, or use another design")
-
-
-def data_files(settings: Settings) -> list[str]:
-    """Files whose content the result depends on."""
-    return [settings.data] if settings.data else []

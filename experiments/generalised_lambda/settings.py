@@ -156,9 +156,6 @@ def check(settings: Settings) -> None:
         SettingsError: settings that contradict each other.
         DataError: the data file cannot be used.
     """
-    for name in settings.batch:
-        if name not in BATCHABLE:
-            raise SettingsError(f"batch.{name}: this study runs together only {', '.join(BATCHABLE)}")
     if settings.design == "reference" and set(settings.batch) - {"prior"}:
         raise SettingsError("design=reference runs together only priors: batch.prior")
     if settings.min_steps > settings.max_steps:
@@ -177,8 +174,3 @@ def check(settings: Settings) -> None:
         columns = read_matrix(settings.data).shape[1]
         if columns != 1:
             raise DataError(f"{settings.data}: has {columns} columns, needs one column of observations")
-
-
-def data_files(settings: Settings) -> list[str]:
-    """Files whose content the result depends on."""
-    return [settings.data] if settings.data else []

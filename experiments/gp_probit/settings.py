@@ -9,7 +9,6 @@ TITLE = "Gaussian process probit regression"
 DOCUMENT = "PhD thesis"
 METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss")
 # Every chain costs minutes: sweep points are better run as cases side by side than one after the other.
-BATCHABLE: tuple[str, ...] = ()
 SWEEP_QUANTITIES = (
     "ess_per_1000_cubic_operations",
     "acceptance_position",
@@ -120,11 +119,6 @@ def check(settings: Settings) -> None:
         )
     if settings.data:
         read_labelled(settings.data, settings.label)
-    if settings.batch:
-        name = next(iter(settings.batch))
-        raise SettingsError(
-            f"batch.{name}: this study runs no settings side by side; sweep over {name} instead"
-        )
     if settings.design == "estimator":
         if not settings.fixed_step_sizes:
             raise SettingsError(
@@ -139,8 +133,3 @@ def check(settings: Settings) -> None:
                 f"n_weights must be at least twice the largest n_importance_grid ({max(settings.n_importance_grid)}), "
                 f"so that there are two estimates to compare, got {settings.n_weights}"
             )
-
-
-def data_files(settings: Settings) -> list[str]:
-    """Files whose content the result depends on."""
-    return [settings.data] if settings.data else []

@@ -174,9 +174,6 @@ def check(settings: Settings) -> None:
         SettingsError: settings that contradict each other.
         DataError: the data file cannot be used, or the published prior cannot be had.
     """
-    for name in settings.batch:
-        if name not in BATCHABLE:
-            raise SettingsError(f"batch.{name}: this study runs together only {', '.join(BATCHABLE)}")
     if any(not step > 0.0 for step in settings.batch.get("step_size", [])):
         raise SettingsError("batch.step_size: every step must be positive")
     if settings.n_steps and (len(settings.n_steps) != 2 or settings.n_steps[0] > settings.n_steps[1]):

@@ -55,10 +55,9 @@ _OMNIGLOT = {
 _PUBLISHED = {"mnist": _MNIST, "omniglot": _OMNIGLOT, "own_digits": _MNIST, "own_glyphs": _OMNIGLOT}
 
 # Every model is a program of its own: sweep points are better run as cases side by side.
-BATCHABLE: tuple[str, ...] = ()
 SWEEP_QUANTITIES = ("joint_log_evidence", "ais_joint_log_evidence", "acceptance", "seconds_per_gradient")
 
-_BATCHED = ("method", "n_temperatures")
+BATCHED = ("method", "n_temperatures")
 # A row of pixels is kept as one whole number, which float64 holds exactly up to this width.
 _MAX_SIDE = 52
 _ESTIMATES = (
@@ -173,9 +172,6 @@ def check(settings: Settings) -> None:
         SettingsError: settings that contradict each other.
         DataError: the weights cannot be used.
     """
-    for name in settings.batch:
-        if name not in _BATCHED:
-            raise SettingsError(f"batch.{name}: this study runs together only {', '.join(_BATCHED)}")
     if settings.n_images > settings.n_generated:
         raise SettingsError(
             f"n_images must be at most n_generated={settings.n_generated}, got {settings.n_images}"

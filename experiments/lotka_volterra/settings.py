@@ -39,10 +39,9 @@ STEP_SIZES: dict[str, tuple[float, ...]] = {
 _STEP_RANGES = {**dict.fromkeys(EXACT_METHODS, (4, 8)), "hmc_gaussian": (10, 20)}
 
 # Every chain has its own loops: sweep points are better run as cases side by side than one after the other.
-BATCHABLE: tuple[str, ...] = ()
 SWEEP_QUANTITIES = ("ess_per_1000_evaluations", "acceptance", "psrf", "total_variation")
 
-_BATCHED = ("method", "scheme")
+BATCHED = ("method", "scheme")
 _EXACT_LINE = (
     "Curve: exact posterior given all data, by quadrature. Dashed line: value that generated the data."
 )
@@ -207,9 +206,6 @@ def check(settings: Settings) -> None:
         SettingsError: settings that contradict each other.
         DataError: the data file cannot be used.
     """
-    for name in settings.batch:
-        if name not in _BATCHED:
-            raise SettingsError(f"batch.{name}: this study runs together only {', '.join(_BATCHED)}")
     methods = {method for method, _ in programs(settings)}
     if settings.design == "failures" and not methods <= set(FAILING_METHODS):
         raise SettingsError(
@@ -241,8 +237,3 @@ def check(settings: Settings) -> None:
         read_populations(settings.data, MIN_STEPS + (0 if settings.initial_state else 1))
         if settings.design == "failures":
             raise DataError("design=failures repeats published runs: leave data empty, or use design=chains")
-
-
-def data_files(settings: Settings) -> list[str]:
-    """Files whose content the result depends on."""
-    return [settings.data] if settings.data else []

@@ -6,7 +6,6 @@ from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
 TITLE = "Illustrations of manifolds of inputs"
 DOCUMENT = "PhD thesis"
-BATCHABLE: tuple[str, ...] = ()
 SWEEP_QUANTITIES = ("branch_changes_per_iteration", "acceptance", "crossings", "net_over_path")
 FIGURES: dict[str, str] = {
     "fig_4_3": "Two inputs with standard normal density and the fibre of one observation (dashed). Left: prior "
@@ -77,8 +76,6 @@ def check(settings: Settings) -> None:
     Raises:
         SettingsError: settings that contradict each other.
     """
-    if settings.batch:
-        raise SettingsError(f"batch.{next(iter(settings.batch))}: this study sweeps over cases only")
     if not settings.noise_scales:
         raise SettingsError("noise_scales must hold at least one value")
     for name in ("inner_steps", "dense_sizes", "structured_sizes", "small_noise_scales"):
@@ -87,9 +84,3 @@ def check(settings: Settings) -> None:
     for number in settings.inner_steps:
         if 18 % number:
             raise SettingsError(f"inner_steps must be factors of 18 (1, 2, 3, 6, 9, 18), got {number}")
-
-
-def data_files(settings: Settings) -> list[str]:
-    """Files whose content the result depends on: none."""
-    del settings
-    return []

@@ -12,7 +12,6 @@ DOCUMENT = "PhD thesis"
 CHAIN_METHODS = ("nuts", "gibbs_ct", "ct_hmc")
 METHODS = (*CHAIN_METHODS, "ais")
 # Every method, base or parametrisation is a program of its own.
-BATCHABLE: tuple[str, ...] = ()
 SWEEP_QUANTITIES = (
     "log_evidence",
     "log_evidence_error",
@@ -132,10 +131,6 @@ def check(settings: Settings) -> None:
         SettingsError: settings that contradict each other.
         DataError: the data file cannot be used.
     """
-    if settings.batch:
-        raise SettingsError(
-            f"batch.{next(iter(settings.batch))}: this study runs no settings side by side; sweep over it instead"
-        )
     if settings.method == "nuts" and settings.n_warm_up > settings.n_draws:
         raise SettingsError(
             f"n_warm_up must be at most n_draws={settings.n_draws}, so that the step size stops changing, "

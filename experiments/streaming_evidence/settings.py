@@ -240,21 +240,12 @@ def check(settings: Settings) -> None:
     Raises:
         SettingsError: settings that contradict each other.
     """
-    for name in settings.batch:
-        if name not in BATCHABLE:
-            raise SettingsError(f"batch.{name}: this study runs together only {', '.join(BATCHABLE)}")
     if (settings.batch or settings.variations) and settings.design != "stream":
         raise SettingsError(
             f"design={settings.design} runs with one setting: leave batch and variations empty"
         )
     for point in points(settings):
         _check_point(point.settings)
-
-
-def data_files(settings: Settings) -> list[str]:
-    """Files whose content the result depends on: none, streams are simulated."""
-    del settings
-    return []
 
 
 def _replaced(settings: Settings, changes: Mapping[str, Any]) -> Settings:

@@ -6,7 +6,6 @@ from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
 TITLE = "Tempering on the line, and variational approximations"
 DOCUMENT = "PhD thesis"
-BATCHABLE: tuple[str, ...] = ()
 SWEEP_QUANTITIES = ("mass_left", "mass_left_error", "acceptance", "base_to_target_share")
 FIGURES: dict[str, str] = {
     "fig_2_13": "Densities along the path from a broad Gaussian (bottom) to a target with two modes (top), at inverse "
@@ -87,8 +86,6 @@ def check(settings: Settings) -> None:
     Raises:
         SettingsError: settings that contradict each other.
     """
-    if settings.batch:
-        raise SettingsError(f"batch.{next(iter(settings.batch))}: this study sweeps over cases only")
     if 0.0 not in settings.log_zetas:
         raise SettingsError(f"log_zetas must hold 0, the log normaliser itself, got {settings.log_zetas}")
     if len(set(settings.log_zetas)) < len(settings.log_zetas):
@@ -97,9 +94,3 @@ def check(settings: Settings) -> None:
         raise SettingsError(
             f"passage_intervals must be at least two different values, got {settings.passage_intervals}"
         )
-
-
-def data_files(settings: Settings) -> list[str]:
-    """Files whose content the result depends on: none."""
-    del settings
-    return []

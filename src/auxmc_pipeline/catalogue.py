@@ -3,7 +3,7 @@
 import hashlib
 import importlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -66,7 +66,8 @@ class Study(NamedTuple):
         title: a few words for headings.
         document: whose figures it draws: `fig_4_11` is figure 4.11 of this document.
         schema: its settings dataclass.
-        batchable: settings whose values run inside one compiled program.
+        batchable: settings whose values in a user's sweep run inside one compiled program.
+        batched: settings whose values may run inside one program at all: those, and what the study's own grids use.
         figures: caption of each figure, by name.
         sweep_quantities: quantities that the plot of a user's sweep shows, in order.
     """
@@ -76,6 +77,7 @@ class Study(NamedTuple):
     document: str
     schema: type[CaseSettings]
     batchable: Sequence[str]
+    batched: Sequence[str]
     figures: Mapping[str, str]
     sweep_quantities: Sequence[str]
 
@@ -130,7 +132,7 @@ class Study(NamedTuple):
 
     def data_digest(self, settings: CaseSettings) -> str:
         """Digest of the content of the data files that the settings name; empty when there are none."""
-        files = self._declared("data_files")(settings)
+        files = self._declared("data_files", _own_data)(settings)
         return hashlib.sha256(b"".join(Path(f).read_bytes() for f in files)).hexdigest()[:16] if files else ""
 
     def _together(self, part: str, name: str) -> dict[str, Any]:
@@ -147,15 +149,23 @@ class Study(NamedTuple):
         return cases
 
     def _check(self, settings: CaseSettings) -> None:
+        for name in settings.batch:
+            if name not in self.batched:
+                allowed = (
+                    f"runs together only {', '.join(self.batched)}"
+                    if self.batched
+                    else f"runs no settings side by side; sweep over {name} instead"
+                )
+                raise SettingsError(f"batch.{name}: this study {allowed}")
         try:
-            self._declared("check")(settings)
+            self._declared("check", lambda _: None)(settings)
         except SettingsError:
             raise
         except ValueError as error:
             raise SettingsError(str(error)) from error
 
-    def _declared(self, name: str):  # type: ignore[no-untyped-def]
-        return getattr(importlib.import_module(f"experiments.{self.name}.settings"), name)
+    def _declared(self, name: str, default: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        return getattr(self.module("settings"), name, default)  # type: ignore[no-any-return]
 
 
 def studies() -> list[str]:
@@ -179,10 +189,16 @@ def load_study(name: str) -> Study:
         declared.TITLE,
         declared.DOCUMENT,
         declared.Settings,
-        declared.BATCHABLE,
+        getattr(declared, "BATCHABLE", ()),
+        getattr(declared, "BATCHED", getattr(declared, "BATCHABLE", ())),
         declared.FIGURES,
         declared.SWEEP_QUANTITIES,
     )
+
+
+def _own_data(settings: Any) -> list[str]:
+    """What a study's result depends on where the study names no other files: the user's data."""
+    return [settings.data] if getattr(settings, "data", "") else []
 
 
 def check_preset(preset: str) -> str:
