@@ -9,7 +9,7 @@ from auxmc.diagnostics.log_evidence import (
     log_evidence_error,
     weighted_moments,
 )
-from auxmc.diagnostics.weighted_sums import WeightedSums, pooled, running
+from auxmc.diagnostics.weighted import WeightedSums, pooled, running
 from auxmc.models.boltzmann.model import RelaxedMoments
 from auxmc.numerics.array_types import FloatArray
 from experiments.boltzmann.problem import Problem

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from jax import Array
 
+from auxmc.diagnostics.autocorrelation import autocorrelation_time
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.results import CaseResult
@@ -17,7 +18,7 @@ from auxmc.kernels.base import Kernel
 from auxmc.kernels.streams.stochastic_gradient_chain import stochastic_gradient_chain
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.random import standard_normal
-from experiments.estimator_illustrations.moves import autocorrelation_time, slow_direction
+from experiments.estimator_illustrations.moves import slow_direction
 from experiments.estimator_illustrations.settings import Settings
 from experiments.estimator_illustrations.trajectories import correlated
 

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from jax import Array
 
-from auxmc.diagnostics.summary import bulk_ess
+from auxmc.diagnostics.autocorrelation import autocorrelation_time
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.results import CaseResult
@@ -56,11 +56,6 @@ def run_moves(settings: Settings, context: RunContext) -> CaseResult:
 def slow_direction(positions: FloatArray) -> FloatArray:
     """Coordinate along (1, 1), in which the target is widest for a positive correlation [..., 2] to [...]."""
     return np.asarray((positions[..., 0] + positions[..., 1]) / np.sqrt(2.0), dtype=np.float64)
-
-
-def autocorrelation_time(series: FloatArray) -> FloatArray:
-    """Integrated autocorrelation time of each chain [chain, draw] to [chain], in draws."""
-    return np.asarray(series.shape[1] / bulk_ess(series[:, None, :]), dtype=np.float64)
 
 
 def lag_one_autocorrelation(series: FloatArray) -> FloatArray:

@@ -7,8 +7,8 @@ import numpy as np
 import xarray as xr
 from scipy import signal, stats
 
+from auxmc.diagnostics.autocorrelation import autocorrelation_time, variance_of_mean
 from auxmc.numerics.array_types import FloatArray
-from auxmc.sampling.averages import autocorrelation_time, variance_of_mean
 from auxmc.sampling.product_quadrature import product_simpson, simpson_rule
 from experiments.foundations.shared_examples import mixture_density
 from experiments.foundations.topic import Measured, Topic, Work

@@ -14,10 +14,11 @@ from auxmc.diagnostics.distributions import (
     sample_frequencies,
     total_variation,
 )
+from auxmc.diagnostics.runs import longest_rejection_run
 from auxmc.diagnostics.summary import bulk_ess, mcse_sd, rank_r_hat, tail_ess
 from auxmc.driver.chains import Chains
 from auxmc.models.gaussian.latent_oracles import AuxiliaryMarginal, ExactPosterior
-from auxmc.numerics.array_types import BooleanArray, FloatArray, IntegerArray
+from auxmc.numerics.array_types import FloatArray, IntegerArray
 
 MOST_KEPT = 2_000_000
 """Draws are kept in the result file if there are at most this many numbers, all coordinates counted."""
@@ -40,23 +41,6 @@ Variable = tuple[tuple[str, ...], Any, dict[str, str]]
 def coordinate_names(dim: int) -> list[str]:
     """Names x1, x2, ... of the target variables."""
     return [f"x{i + 1}" for i in range(dim)]
-
-
-def longest_rejection_run(moved: BooleanArray) -> IntegerArray:
-    """Longest run of identical states, from flags that say whether a step moved [..., draw].
-
-    Returns:
-        Lengths in iterations [...]; 1 if every step moved. The state before the first draw does not count.
-
-    >>> int(longest_rejection_run(np.array([False, True, False, False, True])))
-    3
-    """
-    flags = moved.reshape(-1, moved.shape[-1])
-    lengths = np.empty(len(flags), dtype=np.int64)
-    for lane, lane_flags in enumerate(flags):
-        starts = np.flatnonzero(lane_flags[1:]) + 1
-        lengths[lane] = np.max(np.diff(np.concatenate([[0], starts, [lane_flags.size]])))
-    return lengths.reshape(moved.shape[:-1])
 
 
 def chain_statistics(chains: Chains, n_importance: int) -> xr.Dataset:

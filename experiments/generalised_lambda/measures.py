@@ -6,7 +6,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from auxmc.diagnostics.coda import effective_sample_size, potential_scale_reduction
+from auxmc.diagnostics.coda import (
+    effective_sample_size,
+    multivariate_scale_reduction,
+    potential_scale_reduction,
+)
 from auxmc.diagnostics.runs import longest_constant_run
 from auxmc.diagnostics.summary import bulk_ess, mcse_mean, mcse_sd, rank_r_hat
 from auxmc.numerics.array_types import FloatArray, IntegerArray
@@ -99,27 +103,6 @@ def chain_groups(draws: xr.Dataset, settings: Settings) -> dict[str, xr.Dataset]
     return {"posterior": kept[["z"]], "sample_stats": kept.drop_vars(["z", "parameter"])}
 
 
-def multivariate_scale_reduction(chains: FloatArray) -> float:
-    """Multivariate potential scale reduction factor of Brooks and Gelman.
-
-    Args:
-        chains: draws [parameter, chain, draw], at least 2 chains.
-
-    Returns:
-        sqrt((n - 1)/n + (m + 1)/m times the largest eigenvalue of W^-1 B/n); NaN where W is singular.
-    """
-    n_parameters, n_chains, n_draws = chains.shape
-    within = np.mean([np.cov(chains[:, chain]) for chain in range(n_chains)], axis=0).reshape(
-        n_parameters, -1
-    )
-    between = np.cov(chains.mean(axis=-1)).reshape(n_parameters, -1)
-    try:
-        largest = float(np.linalg.eigvals(np.linalg.solve(within, between)).real.max())
-    except np.linalg.LinAlgError:
-        return float("nan")
-    return float(np.sqrt((n_draws - 1.0) / n_draws + (n_chains + 1.0) / n_chains * largest))
-
-
 def _counted(draws: xr.Dataset, kept: xr.Dataset, n_warm_up: int) -> dict[str, tuple[xr.DataArray, str]]:
     """Failures and work counted by the kernels, after the warm-up and in it."""
     names = [str(n) for n in draws.data_vars if str(n).startswith("n_") and n != "n_evaluations"]
@@ -158,10 +141,7 @@ def _pooled(z: xr.DataArray, moved: xr.DataArray) -> dict[str, tuple[xr.DataArra
         found["psrf"] = (_over_chains(usable, lambda x: potential_scale_reduction(x).point), "")
         found["psrf_upper"] = (_over_chains(usable, lambda x: potential_scale_reduction(x).upper), "")
         multivariate = xr.apply_ufunc(
-            multivariate_scale_reduction,
-            usable,
-            input_core_dims=[["parameter", "chain", "draw"]],
-            vectorize=True,
+            multivariate_scale_reduction, usable, input_core_dims=[["parameter", "chain", "draw"]]
         )
         found["psrf_multivariate"] = (multivariate.where(moved), "")
     return found

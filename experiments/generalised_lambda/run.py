@@ -20,6 +20,7 @@ from auxmc.driver.seeds import stream
 from auxmc.driver.stopwatch import stopwatch
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import HMCInfo, hamiltonian_monte_carlo
+from auxmc.kernels.hamiltonian.phased import PhasedState, phased
 from auxmc.kernels.manifold.constrained_hmc import ConstrainedInfo, constrained_hmc
 from auxmc.kernels.manifold.modified_abc import ModifiedABCInfo, modified_abc
 from auxmc.models.generalised_lambda.fibre import (
@@ -44,7 +45,6 @@ from auxmc.models.generalised_lambda.oracles import reference_draws
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc_pipeline.settings import SettingsError
 from experiments.generalised_lambda.measures import chain_curves, chain_groups, chain_statistics
-from experiments.generalised_lambda.phases import PhasedState, phased
 from experiments.generalised_lambda.problem import Problem, build_problem
 from experiments.generalised_lambda.reference import reference_result
 from experiments.generalised_lambda.settings import Settings, batch_values

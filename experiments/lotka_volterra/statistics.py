@@ -5,7 +5,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from auxmc.diagnostics.coda import effective_sample_size, potential_scale_reduction
+from auxmc.diagnostics.coda import (
+    effective_sample_size,
+    multivariate_scale_reduction,
+    potential_scale_reduction,
+)
 from auxmc.diagnostics.distributions import bin_probabilities, sample_frequencies, total_variation
 from auxmc.diagnostics.runs import longest_constant_run
 from auxmc.diagnostics.summary import bulk_ess, rank_r_hat
@@ -199,31 +203,6 @@ def exact_curves(exact: LogRatePosterior, coordinates: tuple[str, ...]) -> xr.Da
         {"exact_density": (dims, np.stack(densities)), "exact_place": (dims, places)},
         coords={"coordinate": list(coordinates), "point": range(_CURVE_POINTS)},
     )
-
-
-def multivariate_scale_reduction(chains: FloatArray) -> FloatArray:
-    """Multivariate potential scale reduction factor of coda.
-
-    Args:
-        chains: recorded values [..., coordinate, chain, draw], at least 2 chains.
-
-    Returns:
-        Square root of (n - 1)/n + (m + 1)/m times the largest eigenvalue of W^-1 B/n [...], W being the mean of the
-        chains' covariances and B/n the covariance of their means; NaN where a chain's covariance is singular.
-
-    Source: Brooks and Gelman 1998; R coda `gelman.diag(multivariate = TRUE)`.
-    """
-    n_coordinates, n_chains, n_draws = chains.shape[-3:]
-    factors = np.full(chains.shape[:-3], np.nan)
-    for index in np.ndindex(factors.shape):
-        values = chains[index]
-        within = np.mean([np.cov(values[:, chain]) for chain in range(n_chains)], axis=0)
-        between = np.cov(values.mean(axis=-1))
-        within, between = within.reshape(n_coordinates, -1), between.reshape(n_coordinates, -1)
-        if np.linalg.matrix_rank(within) == n_coordinates:
-            largest = np.max(np.linalg.eigvals(np.linalg.solve(within, between)).real)
-            factors[index] = np.sqrt((n_draws - 1) / n_draws + (n_chains + 1) / n_chains * largest)
-    return factors
 
 
 def iterations_to_band(potential: FloatArray) -> FloatArray:

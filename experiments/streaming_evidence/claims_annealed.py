@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from auxmc.diagnostics.gradient_noise import evidence_loss_per_row, particle_variance_ratio
 from auxmc_pipeline.claims import Measurement, mean_over_replicates
 from auxmc_pipeline.lookup import MissingData
 from experiments.streaming_evidence.claims_evidence import (
@@ -52,21 +53,14 @@ _FIXES = ("resampled", "cooled", "control_variates", "corrected")
 _SIZES_SEEN = (500, 1000, 5000)
 
 
-def predicted_floor(rate: float, batch: float, friction: float, trace: float = _TRACE) -> float:
-    """Loss of log evidence for each row that gradient noise causes, in nats: lr tr(I) / (4 alpha B).
-
-    Args:
-        rate: learning rate for each row.
-        batch: rows in a mini-batch.
-        friction: alpha.
-        trace: of the Fisher information of a row, whose eigenvalues are taken to be 1 in the discretisation's factor.
-    """
-    return -rate * trace / (4.0 * friction * batch) / (1.0 - rate / (2.0 * (2.0 - friction)))
+def predicted_loss(rate: float, batch: float = _BATCH, friction: float = _FRICTION) -> float:
+    """Loss of log evidence for each row of the linear stream, in nats."""
+    return evidence_loss_per_row(rate, batch, friction, _TRACE)
 
 
 def predicted_ratio(n_rows: float) -> float:
-    """Variance of particles over that of the posterior, published settings: 1 + lr n / (2 alpha B)."""
-    return 1.0 + _RATE * n_rows / (2.0 * _FRICTION * _BATCH)
+    """Variance of particles over that of the posterior, published settings."""
+    return particle_variance_ratio(_RATE, _BATCH, _FRICTION, n_rows)
 
 
 def speed_up(model: str, rival: str = "nested") -> dict[str, Measure]:
@@ -175,7 +169,7 @@ def floor(variation: str) -> Measure:
         if n_rows < 5 * _LATE:
             raise MissingData(f"needs {5 * _LATE} rows, this preset has {n_rows:.0f}")
         found = slope(weights - exact, _LATE, n_rows)
-        predicted = predicted_floor(*FLOORS[variation])
+        predicted = predicted_loss(*FLOORS[variation])
         return mean_over_replicates(found / predicted, f"{found.mean():.3g} a row, predicted {predicted:.3g}")
 
     return measure
@@ -184,7 +178,7 @@ def floor(variation: str) -> Measure:
 def evidence_floor(tables: Tables) -> Measurement:
     """SE-62, log evidence, published settings."""
     found = slope(errors(tables, main("linear")), 200_000, 1_000_000)
-    predicted = predicted_floor(_RATE, _BATCH, _FRICTION)
+    predicted = predicted_loss(_RATE)
     return mean_over_replicates(found / predicted, f"{found.mean():.3g} a row, predicted {predicted:.3g}")
 
 

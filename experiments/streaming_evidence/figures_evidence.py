@@ -14,7 +14,7 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import missing_panel, preset_note
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.lookup import MissingData, rows_of
-from experiments.streaming_evidence.claims_annealed import FLOORS, predicted_floor, predicted_ratio
+from experiments.streaming_evidence.claims_annealed import FLOORS, predicted_loss, predicted_ratio
 from experiments.streaming_evidence.lookup import (
     MODEL_CASES,
     Series,
@@ -304,7 +304,7 @@ def _floor_panel(axis: Axes, tables: Tables) -> None:
     values = pd.DataFrame({rate: found[rate] for rate in rates})
     band(axis, values, _LOOKS["annealed"]._replace(label="runs"), marker="o")
     fine = np.geomspace(rates[0], rates[-1], 50)
-    predicted = [-predicted_floor(rate, 500, 0.2) for rate in fine]
+    predicted = [-predicted_loss(rate) for rate in fine]
     axis.plot(fine, predicted, color=_REFERENCE, linestyle="--", label="predicted")
     axis.set_xscale("log")
     axis.set_yscale("log")

@@ -17,6 +17,7 @@ __all__ = [
     "PotentialScaleReduction",
     "effective_sample_size",
     "gelman_plot_ends",
+    "multivariate_scale_reduction",
     "potential_scale_reduction",
     "potential_scale_reduction_path",
     "spectral_density_at_zero",
@@ -150,6 +151,33 @@ def gelman_plot_ends(n_draws: int, bin_width: int = 10, max_bins: int = 50) -> I
     spacing = (n_draws - first + 1) // n_bins
     inner = first + spacing * np.arange(n_bins, dtype=np.int64)
     return np.append(inner[inner < n_draws], n_draws)
+
+
+def multivariate_scale_reduction(chains: ArrayLike) -> FloatArray:
+    """Multivariate potential scale reduction: that of the direction in which the chains differ most.
+
+    Args:
+        chains: quantities side by side [..., quantity, chain, draw], at least 2 chains of at least 2 draws.
+
+    Returns:
+        Square root of (n - 1)/n + (m + 1)/m times the largest eigenvalue of W^-1 B/n [...], for m chains of n draws, W
+        being the mean of the chains' covariances and B/n the covariance of their means. NaN where W has not full rank
+        to rounding (`numpy.linalg.matrix_rank`): some combination of the quantities moves in no chain.
+
+    Raises:
+        ValueError: a value is not finite, fewer than 2 chains, or fewer than 2 draws.
+
+    Source: Brooks and Gelman 1998; R coda `gelman.diag(multivariate = TRUE)`.
+    """
+    values = _chains(chains)
+    n_quantities, n_chains, n_draws = values.shape[-3:]
+    within = np.mean(_covariances(np.swapaxes(values, -3, -2)), axis=-3)
+    between = _covariances(values.mean(axis=-1))
+    full = np.linalg.matrix_rank(within) == n_quantities
+    solvable = np.where(full[..., None, None], within, np.eye(n_quantities))
+    largest = np.max(np.linalg.eigvals(np.linalg.solve(solvable, between)).real, axis=-1)
+    factors = np.sqrt((n_draws - 1) / n_draws + (n_chains + 1) / n_chains * largest)
+    return np.where(full, factors, np.nan)
 
 
 def _chains(chains: ArrayLike) -> NDArray[np.floating]:
@@ -292,6 +320,12 @@ def _scale_reduction(
         quantile = _f_quantile(0.975, n_chains - 1, degrees_within)
         upper = np.sqrt(correction * (fixed + quantile * ratio))
     return PotentialScaleReduction(point, np.where(np.isinf(point), np.inf, upper))
+
+
+def _covariances(values: NDArray[np.floating]) -> FloatArray:
+    """Covariance matrices [..., quantity, quantity] of values [..., quantity, draw], divisor n - 1."""
+    centred = values - np.mean(values, axis=-1, keepdims=True)
+    return np.asarray(centred @ np.swapaxes(centred, -1, -2) * (1.0 / (values.shape[-1] - 1)), np.float64)
 
 
 def _covariance(first: FloatArray, second: FloatArray) -> FloatArray:

@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from auxmc.diagnostics.checks import finite_series
-from auxmc.numerics.array_types import BooleanArray
+from auxmc.numerics.array_types import BooleanArray, IntegerArray
 
-__all__ = ["longest_constant_run", "n_distinct_states"]
+__all__ = ["longest_constant_run", "longest_rejection_run", "n_distinct_states"]
 
 
 def longest_constant_run(chain: ArrayLike) -> int:
@@ -24,10 +24,28 @@ def longest_constant_run(chain: ArrayLike) -> int:
     >>> longest_constant_run([0.0, 1.0, 1.0, 1.0, 2.0])
     3
     """
-    changes = np.flatnonzero(_moved(_states(chain)))
-    n_draws = len(np.asarray(chain))
-    starts = np.concatenate([[0], changes + 1, [n_draws]])
-    return int(np.max(np.diff(starts)))
+    return int(longest_rejection_run(np.concatenate([[True], _moved(_states(chain))])))
+
+
+def longest_rejection_run(moved: ArrayLike) -> IntegerArray:
+    """Longest run of identical states, from flags that say whether a step moved.
+
+    Args:
+        moved: flags of each series [..., draw], at least 1 draw.
+
+    Returns:
+        Lengths in draws [...]; 1 if every step moved. The state before the first draw does not count.
+
+    >>> int(longest_rejection_run([False, True, False, False, True]))
+    3
+    """
+    flags = np.asarray(moved, bool)
+    lanes = flags.reshape(-1, flags.shape[-1])
+    lengths = np.empty(len(lanes), dtype=np.int64)
+    for lane, lane_flags in enumerate(lanes):
+        starts = np.flatnonzero(lane_flags[1:]) + 1
+        lengths[lane] = np.max(np.diff(np.concatenate([[0], starts, [lane_flags.size]])))
+    return lengths.reshape(flags.shape[:-1])
 
 
 def n_distinct_states(chain: ArrayLike) -> int:

@@ -6,6 +6,7 @@ import pytest
 from auxmc.diagnostics.coda import (
     effective_sample_size,
     gelman_plot_ends,
+    multivariate_scale_reduction,
     potential_scale_reduction,
     potential_scale_reduction_path,
     spectral_density_at_zero,
@@ -187,3 +188,50 @@ def test_plot_ends_increase_to_the_last_draw(n_draws: int) -> None:
     assert ends[-1] == n_draws
     assert np.all(np.diff(ends) > 0)
     assert len(ends) <= 51
+
+
+def test_multivariate_factor_is_the_univariate_one_for_one_coordinate_up_to_the_correction() -> None:
+    rng = np.random.default_rng(6)
+    chains = rng.normal(size=(1, 5, 4000)) + 0.1 * rng.normal(size=(1, 5, 1))
+    joint = multivariate_scale_reduction(chains)
+    single = potential_scale_reduction(chains[0]).point
+    # The univariate factor has a correction for degrees of freedom, which is near 1 for long chains.
+    assert float(joint) == pytest.approx(float(single), rel=2e-3)
+    assert float(joint) > 1.0
+
+
+def test_multivariate_factor_sees_a_difference_along_a_diagonal() -> None:
+    rng = np.random.default_rng(7)
+    common = rng.normal(size=(4, 2000))
+    narrow = 0.01 * rng.normal(size=(4, 2000))
+    shift = np.array([-1.0, 1.0, -1.0, 1.0])[:, None] * 0.05
+    chains = np.stack([common + narrow + shift, common - narrow - shift])
+    assert float(multivariate_scale_reduction(chains)) > 3.0
+    assert potential_scale_reduction(chains[0]).point < 1.05
+
+
+def test_there_is_no_multivariate_factor_where_a_combination_never_moves() -> None:
+    assert np.isnan(multivariate_scale_reduction(np.ones((2, 3, 50))))
+    # Singular to rounding only: solving with it would go through.
+    chains = np.random.default_rng(8).normal(size=(3, 4, 50))
+    chains[2] = chains[0] / 3.0 + chains[1] / 7.0
+    assert np.isnan(multivariate_scale_reduction(chains))
+
+
+def test_multivariate_factors_side_by_side_are_those_alone() -> None:
+    chains = np.random.default_rng(9).normal(size=(2, 3, 2, 4, 60))
+    chains[1, 1] = 0.5
+    found = multivariate_scale_reduction(chains)
+    alone = [[float(multivariate_scale_reduction(chains[i, j])) for j in range(3)] for i in range(2)]
+    np.testing.assert_array_equal(found, alone)
+    assert np.isnan(found).sum() == 1
+
+
+def test_multivariate_scale_reduction_is_that_of_the_worst_direction() -> None:
+    rng = np.random.default_rng(5)
+    chains = rng.normal(size=(2, 4, 500))
+    assert multivariate_scale_reduction(chains) == pytest.approx(1.0, abs=0.02)
+    # The difference of the parameters varies between chains, each of them hardly does.
+    chains = chains * np.array([1.0, 0.01])[:, None, None]
+    chains[1] += chains[0] + 0.05 * np.arange(4.0)[:, None]
+    assert multivariate_scale_reduction(chains) > 3.0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from auxmc.diagnostics.runs import longest_constant_run, n_distinct_states
+from auxmc.diagnostics.runs import longest_constant_run, longest_rejection_run, n_distinct_states
 
 
 def test_run_at_either_end_counts() -> None:
@@ -41,3 +41,10 @@ def test_unusable_chains_are_refused(function) -> None:
         function(np.zeros((2, 3, 4)))
     with pytest.raises(ValueError, match="at draw 1 "):
         function([[0.0, 1.0], [0.0, np.nan]])
+
+
+def test_longest_rejection_run_is_the_longest_constant_run_of_the_chain() -> None:
+    moved = np.random.default_rng(1).random((5, 3, 400)) < 0.1
+    states = np.cumsum(moved, axis=-1)
+    expected = [[longest_constant_run(chain) for chain in point] for point in states]
+    assert longest_rejection_run(moved).tolist() == expected

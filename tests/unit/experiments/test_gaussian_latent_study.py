@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from auxmc.diagnostics.runs import longest_constant_run
 from auxmc.driver.chains import Chains, RunContext
 from auxmc.driver.results import CaseResult, write_result
 from auxmc.kernels.base import Kernel
@@ -161,13 +160,6 @@ def test_long_chains_spend_equal_numbers_of_evaluations(
     settings = STUDY.settings(["design=long", "n_evaluations=3200000"])
     assert isinstance(settings, declared.Settings)
     assert long_chain_draws(settings, method, n_importance) == expected
-
-
-def test_longest_rejection_run_is_the_longest_constant_run_of_the_chain() -> None:
-    moved = np.random.default_rng(1).random((5, 3, 400)) < 0.1
-    states = np.cumsum(moved, axis=-1)
-    expected = [[longest_constant_run(chain) for chain in point] for point in states]
-    assert statistics.longest_rejection_run(moved).tolist() == expected
 
 
 def independent_chains(n_draws: int, mean: float = 0.3, sd: float = 0.5) -> Chains:

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +10,6 @@ from matplotlib.figure import Figure
 
 from auxmc.driver.chains import RunContext
 from auxmc.driver.results import write_result
-from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.claims import judge, read_claims
@@ -24,9 +21,7 @@ from experiments.generalised_lambda.measures import (
     chain_curves,
     chain_groups,
     chain_statistics,
-    multivariate_scale_reduction,
 )
-from experiments.generalised_lambda.phases import phased
 from experiments.generalised_lambda.problem import build_problem
 from experiments.generalised_lambda.reference import limit_statistics, targets
 from experiments.generalised_lambda.settings import FIGURES, ROWS, SWEEP_QUANTITIES
@@ -220,17 +215,6 @@ def test_where_no_chain_moved_nothing_is_said_of_the_posterior() -> None:
     np.testing.assert_array_equal(still["longest_run"], 50.0)
 
 
-def test_multivariate_scale_reduction_is_that_of_the_worst_direction() -> None:
-    rng = np.random.default_rng(5)
-    chains = rng.normal(size=(2, 4, 500))
-    assert multivariate_scale_reduction(chains) == pytest.approx(1.0, abs=0.02)
-    # The difference of the parameters varies between chains, each of them hardly does.
-    chains = chains * np.array([1.0, 0.01])[:, None, None]
-    chains[1] += chains[0] + 0.05 * np.arange(4.0)[:, None]
-    assert multivariate_scale_reduction(chains) > 3.0
-    assert np.isnan(multivariate_scale_reduction(np.ones((2, 3, 10))))
-
-
 def test_draws_are_kept_as_arviz_expects_them() -> None:
     draws = _draws({"prior": ["strong"], "chain": [0, 1]}, 50, ())
     groups = chain_groups(draws, STUDY.settings(["n_warm_up=10"]))
@@ -254,27 +238,6 @@ def test_the_limit_of_small_tolerances_is_approached_in_the_right_order() -> Non
 def test_reference_targets_are_named_as_the_figures_expect() -> None:
     settings = STUDY.settings(["design=reference", "tolerance=0.1"])
     assert {row.target for row in ROWS} == set(targets(settings))
-
-
-# --- the warm-up ---------------------------------------------------------------------------------------
-
-
-def test_the_warm_up_has_its_own_steps_and_then_ends() -> None:
-    build = lambda step: hamiltonian_monte_carlo(lambda x: -0.5 * jnp.sum(x**2), step, (5, 9), dim=2)
-    kernel = phased(build, 2, jnp.asarray(0.3), 0.01, 3)
-    state = kernel.init(jnp.ones(2))
-    plain = build(jnp.asarray(0.3))
-    for iteration in range(4):
-        noise = kernel.draw(jax.random.key(iteration))
-        before = state
-        state, info = kernel.apply(noise, state)
-        if iteration < 2:
-            assert int(info.n_steps) == 3
-        else:
-            expected, _ = plain.apply(noise, before.inner)
-            np.testing.assert_allclose(state.inner.position, expected.position, rtol=1e-12)
-            assert 5 <= int(info.n_steps) <= 9
-        assert int(state.iteration) == iteration + 1
 
 
 # --- tiny runs -----------------------------------------------------------------------------------------

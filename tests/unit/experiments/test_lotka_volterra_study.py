@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from auxmc.diagnostics.coda import potential_scale_reduction
 from auxmc.driver.chains import RunContext
 from auxmc.driver.results import CaseResult, write_result
 from auxmc.models.lotka_volterra.model import published_model
@@ -32,7 +31,6 @@ from experiments.lotka_volterra.statistics import (
     exact_curves,
     exact_statistics,
     iterations_to_band,
-    multivariate_scale_reduction,
 )
 
 STUDY = load_study("lotka_volterra")
@@ -100,30 +98,6 @@ def test_failures_count_rejection_under_both_readings(tmp_path: Path) -> None:
 
 
 # Statistics.
-
-
-def test_multivariate_factor_is_the_univariate_one_for_one_coordinate_up_to_the_correction() -> None:
-    rng = np.random.default_rng(6)
-    chains = rng.normal(size=(1, 5, 4000)) + 0.1 * rng.normal(size=(1, 5, 1))
-    joint = multivariate_scale_reduction(chains)
-    single = potential_scale_reduction(chains[0]).point
-    # The univariate factor has a correction for degrees of freedom, which is near 1 for long chains.
-    assert float(joint) == pytest.approx(float(single), rel=2e-3)
-    assert float(joint) > 1.0
-
-
-def test_multivariate_factor_sees_a_difference_along_a_diagonal() -> None:
-    rng = np.random.default_rng(7)
-    common = rng.normal(size=(4, 2000))
-    narrow = 0.01 * rng.normal(size=(4, 2000))
-    shift = np.array([-1.0, 1.0, -1.0, 1.0])[:, None] * 0.05
-    chains = np.stack([common + narrow + shift, common - narrow - shift])
-    assert float(multivariate_scale_reduction(chains)) > 3.0
-    assert potential_scale_reduction(chains[0]).point < 1.05
-
-
-def test_a_chain_that_never_moves_has_no_multivariate_factor() -> None:
-    assert np.isnan(multivariate_scale_reduction(np.ones((2, 3, 50))))
 
 
 def test_iterations_to_band_count_from_one() -> None:

@@ -24,7 +24,6 @@ from auxmc_pipeline.claims import judge, read_claims
 from auxmc_pipeline.settings import PRESETS, SettingsError
 from auxmc_pipeline.tidy import tidy_table
 from experiments.streaming_evidence import claims, figures, nested_pair, starts, stopping
-from experiments.streaming_evidence.claims_annealed import predicted_floor
 from experiments.streaming_evidence.claims_sensitivity import SWEEPS
 from experiments.streaming_evidence.drive import run_repeats
 from experiments.streaming_evidence.estimators import particle_extras
@@ -288,11 +287,6 @@ def test_every_claim_of_the_study_has_a_line() -> None:
     numbers = {19, 20, 24, 25, 30, *range(32, 43), *range(50, 67), *range(70, 76), *range(80, 95)}
     assert set(CLAIMS["claim_id"]) == {f"SE-{n}" for n in numbers}
     assert CLAIMS["statement"].str.len().min() > 20
-
-
-def test_predicted_loss_is_a_thousandth_of_the_log_evidence() -> None:
-    assert predicted_floor(0.1, 500, 0.2) == pytest.approx(-1.5e-3 / (1.0 - 0.1 / 3.6))
-    assert predicted_floor(1.0, 500, 0.2) == pytest.approx(-0.0208, rel=2e-3)
 
 
 def _curves(quantities: dict[str, dict[float, list[float]]], case="linear", **about) -> pd.DataFrame:

@@ -1,26 +1,13 @@
-"""Averages and their errors, against whole covariance matrices and closed forms."""
+"""Averages and their errors, against closed forms."""
 
 import math
 
 import numpy as np
 import pytest
-from scipy import signal
 
-from auxmc.sampling.averages import (
-    autocorrelation_time,
-    autocorrelations,
-    conditional_average,
-    simple_average,
-    variance_of_mean,
-)
+from auxmc.sampling.averages import conditional_average, simple_average
 
 pytestmark = pytest.mark.layer("diagnostics", "L1")
-
-
-def autoregression(rho: float, shape: tuple[int, int], seed: int) -> np.ndarray:
-    noise = np.random.default_rng(seed).normal(size=shape)
-    noise[:, 1:] *= math.sqrt(1.0 - rho**2)
-    return signal.lfilter([1.0], [1.0, -rho], noise, axis=-1)
 
 
 def test_an_average_and_its_error() -> None:
@@ -28,45 +15,6 @@ def test_an_average_and_its_error() -> None:
     np.testing.assert_allclose(found.mean, [3.0, 1.0])
     np.testing.assert_allclose(found.standard_error, [2.0 / math.sqrt(3.0), 1.0])
     assert np.isnan(simple_average([2.0]).standard_error)
-
-
-@pytest.mark.parametrize("n", [1, 2, 3, 17])
-@pytest.mark.parametrize("rho", [0.9, -0.5])
-def test_the_variance_of_a_mean_is_the_mean_of_the_covariances(rho: float, n: int) -> None:
-    covariance = 1.7 * rho ** np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
-    assert variance_of_mean(1.7, rho ** np.arange(1, n), n) == pytest.approx(covariance.mean(), rel=1e-13)
-
-
-def test_autocorrelations_are_the_sums_of_their_definition() -> None:
-    x = np.random.default_rng(5).normal(size=(2, 13)).cumsum(axis=1)
-    centred = x - x.mean(axis=1, keepdims=True)
-    expected = [
-        [(row[: 13 - lag] * row[lag:]).sum() / (row**2).sum() for lag in range(13)] for row in centred
-    ]
-    np.testing.assert_allclose(autocorrelations(x), expected, atol=1e-13)
-
-
-@pytest.mark.layer("diagnostics", "L12")
-@pytest.mark.parametrize(("rho", "tolerance"), [(-0.5, 0.05), (0.0, 0.05), (0.9, 0.05), (0.99, 0.10)])
-def test_the_median_time_of_autoregressions_is_right(rho: float, tolerance: float) -> None:
-    times = autocorrelation_time(autoregression(rho, (60, 20_000 if rho < 0.95 else 50_000), 6))
-    assert np.median(times) == pytest.approx((1.0 + rho) / (1.0 - rho), rel=tolerance)
-
-
-@pytest.mark.layer("diagnostics", "L12")
-def test_a_linear_map_changes_no_time_and_chains_do_not_mix() -> None:
-    x = autoregression(0.7, (3, 500), 7)
-    times = autocorrelation_time(x)
-    np.testing.assert_allclose(autocorrelation_time(1e6 - 1e3 * x), times, rtol=1e-6)
-    np.testing.assert_allclose([float(autocorrelation_time(row)) for row in x], times, rtol=1e-12)
-
-
-@pytest.mark.layer("diagnostics", "L12")
-def test_a_constant_chain_has_no_time_and_an_alternating_one_a_short_one() -> None:
-    assert np.isnan(autocorrelation_time(np.full(10, 3.3)))
-    found = autocorrelation_time(np.stack([np.full(1000, 0.1), np.tile([1.0, -1.0], 500)]))
-    assert np.isnan(found[0])
-    assert found[1] < 0.01
 
 
 def test_conditional_expectations_have_the_smaller_variance_that_the_law_of_variances_gives() -> None:
@@ -80,16 +28,6 @@ def test_conditional_expectations_have_the_smaller_variance_that_the_law_of_vari
 
 
 @pytest.mark.layer("diagnostics", "L15")
-def test_inputs_that_mean_nothing_are_refused() -> None:
+def test_an_average_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="with at least one draw, got shape"):
         simple_average([])
-    with pytest.raises(
-        ValueError, match=r"correlations must be at least n - 1 = 4 on one axis, got shape \(3,\)"
-    ):
-        variance_of_mean(1.0, [0.1, 0.1, 0.1], 5)
-    with pytest.raises(ValueError, match="n must be a positive whole number, got 0"):
-        variance_of_mean(1.0, [], 0)
-    with pytest.raises(ValueError, match=r"finite with at least 2 draws on its last axis, got shape \(3,\)"):
-        autocorrelations([0.0, np.nan, 1.0])
-    with pytest.raises(ValueError, match=r"at least 4 draws on its last axis, got shape \(3,\)"):
-        autocorrelation_time([0.0, 2.0, 1.0])
