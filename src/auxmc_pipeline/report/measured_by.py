@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,7 +38,7 @@ def measured_by(folder: Path, measures: Mapping[str, Any], claim: str, setting: 
     if hasattr(measure, "computed_by"):
         code = measure.computed_by.__code__
         return CodePlace(Path(code.co_filename).name, f"{code.co_name}()", code.co_firstlineno)
-    function: Callable[..., Any] | None = measure
+    function: Callable[..., Any] | None = measure.func if isinstance(measure, partial) else measure
     seen: set[int] = set()
     while inspect.isfunction(function) and id(function) not in seen:
         seen.add(id(function))

@@ -195,7 +195,7 @@ def test_numbers_of_a_claim_lie_in_order_on_its_strip() -> None:
 
 
 def _with_claims() -> list[str]:
-    return [name for name in studies() if (ROOT / "experiments" / name / "claims.py").is_file()]
+    return [name for name in studies() if (ROOT / "experiments" / name / "claims.csv").is_file()]
 
 
 @pytest.mark.parametrize("study", _with_claims())
