@@ -1,0 +1,39 @@
+"""Errors of medians, ratios and shares have the size of their spread over repeated experiments."""
+
+import math
+
+import numpy as np
+import pytest
+
+from auxmc_pipeline.error_rules import median_over_replicates, ratio_of_means, share_of_replicates
+
+N_EXPERIMENTS, N_REPLICATES = 2000, 50
+
+
+def test_errors_are_the_spread_over_repeated_experiments() -> None:
+    rng = np.random.default_rng(1)
+    above = rng.normal(3.0, 0.5, (N_EXPERIMENTS, N_REPLICATES))
+    below = rng.normal(-2.0, 0.2, (N_EXPERIMENTS, N_REPLICATES))
+    for measured in (
+        [median_over_replicates(a) for a in above],
+        [ratio_of_means(a, b) for a, b in zip(above, below, strict=True)],
+        [share_of_replicates(a > 2.8) for a in above],
+    ):
+        values, errors = (
+            np.array(part) for part in zip(*((m.value, m.error) for m in measured), strict=True)
+        )
+        assert np.mean(errors) == pytest.approx(np.std(values), rel=0.1)
+
+
+def test_one_replicate_has_no_error_of_its_own() -> None:
+    one, several = np.array([2.0]), np.array([1.0, 2.0, 3.0])
+    assert math.isnan(ratio_of_means(one, one).error)
+    assert ratio_of_means(one, several).error > 0.0
+    assert median_over_replicates(one)[::2] == (2.0, "one run")
+    assert math.isnan(median_over_replicates(one).error)
+
+
+def test_a_share_of_none_or_all_has_an_error_unless_they_are_all_there_is() -> None:
+    everywhere = np.array([True, True, True])
+    assert share_of_replicates(everywhere).error > 0.1
+    assert share_of_replicates(everywhere, exact=True) == (1.0, 0.0, "3 runs")
