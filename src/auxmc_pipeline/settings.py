@@ -25,6 +25,7 @@ __all__ = [
     "CaseSettings",
     "SettingsError",
     "compose_settings",
+    "interval",
     "nearest",
     "numbers_of",
     "parse_overrides",
@@ -163,6 +164,15 @@ def nearest(word: str, known: Sequence[str]) -> str:
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
+def interval(low: float | None, high: float | None) -> str:
+    """Words for the values between two bounds, either of which may be missing."""
+    if low is not None and high is not None:
+        return f"between {low} and {high}"
+    if low is not None:
+        return f"at least {low}"
+    return f"at most {high}" if high is not None else "a number"
+
+
 @functools.lru_cache(maxsize=4096)
 def _compose(conf: Path, study: str, schema: type[CaseSettings], overrides: tuple[str, ...]) -> CaseSettings:
     try:
@@ -228,17 +238,9 @@ def _check_value(name: str, value: Any, about: Mapping[str, Any], conf: Path, st
                 element == element and (low is None or element >= low) and (high is None or element <= high)
             ):
                 raise SettingsError(
-                    f"{name} must be {_interval(low, high)}, got {element} "
+                    f"{name} must be {interval(low, high)}, got {element} "
                     f"({conf.name}/study/{study}.yaml or the command line)"
                 )
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    if low is not None and high is not None:
-        return f"between {low} and {high}"
-    if low is not None:
-        return f"at least {low}"
-    return f"at most {high}" if high is not None else "a number"
 
 
 def _normalise(text: str) -> str:

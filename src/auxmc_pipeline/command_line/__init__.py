@@ -1,7 +1,9 @@
-"""`auxmc list`, `auxmc show` and `auxmc compare`: which studies there are, and what result files hold."""
+"""`auxmc list`, `settings`, `show` and `compare`: which studies there are, and what result files hold."""
 
 import argparse
+import importlib
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 __all__ = ["register"]
@@ -11,6 +13,10 @@ examples:
   auxmc list                        studies, number of cases, CPU time at each preset
   auxmc list radon                  cases of a study at preset quick, which are done, what they took
   auxmc list radon --preset paper
+"""
+_SETTINGS = """\
+example:
+  auxmc settings radon
 """
 _SHOW = """\
 example:
@@ -25,7 +31,7 @@ A difference is given with its Monte Carlo standard error; |z| is their ratio.
 
 
 def register(subparsers: Any) -> None:
-    """Adds the three subcommands.
+    """Adds the subcommands.
 
     Args:
         subparsers: what `ArgumentParser.add_subparsers` returned; each subcommand sets `run`, a function of the
@@ -37,6 +43,10 @@ def register(subparsers: Any) -> None:
         "--preset", default="quick", help="whose cases: smoke, quick or paper (default: quick)"
     )
     listing.set_defaults(run=_list)
+
+    settings = _add(subparsers, "settings", "show the settings of a study and what is allowed", _SETTINGS)
+    settings.add_argument("study", help="name of the study")
+    settings.set_defaults(run=_settings)
 
     showing = _add(subparsers, "show", "say what a result file holds and what made it", _SHOW)
     showing.add_argument("result", type=Path, metavar="RESULT", help="result file (.nc)")
@@ -64,14 +74,13 @@ def _add(subparsers: Any, name: str, help: str, examples: str) -> argparse.Argum
 
 # What the subcommands need takes a second to import, which `--help` should not cost.
 def _list(options: argparse.Namespace) -> int:
-    from auxmc.command_line.errors import CommandError
-    from auxmc_pipeline.settings import SettingsError
+    studies = _of_studies("study_list")
+    print(studies.list_cases(options.study, options.preset) if options.study else studies.list_studies())
+    return 0
 
-    try:
-        from auxmc_pipeline.command_line.study_list import list_cases, list_studies
-    except SettingsError as error:  # there is no checkout
-        raise CommandError(str(error)) from error
-    print(list_cases(options.study, options.preset) if options.study else list_studies())
+
+def _settings(options: argparse.Namespace) -> int:
+    print(_of_studies("setting_list").list_settings(options.study))
     return 0
 
 
@@ -87,3 +96,18 @@ def _compare(options: argparse.Namespace) -> int:
 
     print(compare(options.first, options.second))
     return 0
+
+
+def _of_studies(module: str) -> ModuleType:
+    """A module that needs a checkout with studies.
+
+    Raises:
+        CommandError: there is none.
+    """
+    from auxmc.command_line.errors import CommandError
+    from auxmc_pipeline.settings import SettingsError
+
+    try:
+        return importlib.import_module(f"auxmc_pipeline.command_line.{module}")
+    except SettingsError as error:
+        raise CommandError(str(error)) from error

@@ -23,10 +23,9 @@ def main(arguments: list[str] | None = None) -> int:
         description="Run one case of a study and write one result file. An interrupted run goes on where it "
         "stopped when the same command is given again.",
         epilog=f"Studies: {', '.join(studies())}. Settings follow Hydra's override grammar: KEY=VALUE. "
-        "--settings lists the settings of a study.",
+        "`auxmc settings STUDY` lists the settings of a study.",
     )
     parser.add_argument("words", nargs="*", metavar="KEY=VALUE", help="study=..., out=FILE.nc, any setting")
-    parser.add_argument("--settings", action="store_true", help="list the study's settings and stop")
     parser.add_argument("--show", action="store_true", help="print the composed settings and stop")
     options = parser.parse_args(arguments)
     # Settings of a study may import NumPy.
@@ -36,9 +35,6 @@ def main(arguments: list[str] | None = None) -> int:
         study = load_study(words.pop("study", ""))
         out = words.pop("out", None)
         overrides = [f"{key}={value}" for key, value in words.items()]
-        if options.settings:
-            print(_settings_help(study))
-            return 0
         settings = study.settings(overrides)
         if options.show:
             print(json.dumps(dataclasses.asdict(settings), indent=2))
@@ -105,18 +101,6 @@ def _split(word: str) -> tuple[str, str]:
     if not equals or not key:
         raise SettingsError(f"expected KEY=VALUE, got {word!r}")
     return key, value
-
-
-def _settings_help(study: Study) -> str:
-    lines = [f"Settings of study {study.name} ({study.title}):"]
-    for field in dataclasses.fields(study.schema):
-        about = field.metadata
-        allowed = ", ".join(about["choices"]) or " to ".join(
-            str(v) for v in (about["minimum"], about["maximum"]) if v is not None
-        )
-        extra = "; ".join(x for x in (about["unit"], f"allowed: {allowed}" if allowed else "") if x)
-        lines.append(f"  {field.name:28} {about['help']}{f' [{extra}]' if extra else ''}")
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

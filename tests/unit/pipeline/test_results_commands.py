@@ -1,6 +1,7 @@
 """`auxmc list`, `show` and `compare` on made-up results."""
 
 import argparse
+import dataclasses
 import math
 import re
 from pathlib import Path
@@ -126,6 +127,17 @@ def test_wrong_names_are_refused_with_the_nearest(
     monkeypatch.chdir(ROOT)
     with pytest.raises(CommandError, match=message):
         run(*words)
+
+
+def test_settings_say_what_they_do_and_what_is_allowed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("settings", "radon") == 0
+    text = capsys.readouterr().out
+    assert re.search(r"^  n_chains +independent chains \[allowed: at least 1\]$", text, re.M)
+    assert re.search(r"^  target_acceptance .*\[allowed: between 0.01 and 0.99\]$", text, re.M)
+    for field in dataclasses.fields(load_study("radon").schema):
+        assert f"\n  {field.name} " in text
+    with pytest.raises(CommandError, match="Did you mean 'radon'"):
+        run("settings", "radom")
 
 
 def test_list_outside_a_checkout_says_where_to_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
