@@ -1,13 +1,22 @@
-"""Monte Carlo errors of what studies measure from independent replicates: medians, ratios, shares."""
+"""Monte Carlo errors of what studies measure: medians, ratios, shares, extremes."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc_pipeline.claims import Measurement, few_replicates
 
-__all__ = ["median_over_replicates", "ratio_of_means", "share_of_replicates"]
+__all__ = [
+    "largest",
+    "median_over_replicates",
+    "ratio",
+    "ratio_of_means",
+    "share_of_replicates",
+    "share_of_trials",
+]
 
 
 def median_over_replicates(values: FloatArray, note: str = "") -> Measurement:
@@ -64,3 +73,49 @@ def share_of_replicates(holds: BooleanArray, note: str = "", *, exact: bool = Fa
     return Measurement(
         float(np.mean(holds)), error, f"{n_holding} of {n} runs; {note}" if note else f"{n} runs"
     )
+
+
+def ratio(above: Measurement, below: Measurement, note: str = "") -> Measurement:
+    """Ratio of two independent measurements, whose errors are known, with its error by the delta method.
+
+    Args:
+        above: the numerator.
+        below: the denominator; where it is 0 the ratio and its error are NaN.
+        note: as in Measurement.
+
+    >>> ratio(Measurement(3.0, 0.3), Measurement(2.0, 0.0))[:2]
+    (1.5, 0.15)
+    """
+    if below.value == 0.0:
+        return Measurement(math.nan, math.nan, note)
+    value = above.value / below.value
+    return Measurement(value, math.hypot(above.error, value * below.error) / abs(below.value), note)
+
+
+def share_of_trials(value: float, n: float, note: str = "") -> Measurement:
+    """Share of independent trials, with the standard error of a binomial law at that share.
+
+    Args:
+        value: share of the trials of which something holds; at 0 and 1 the error is 0.
+        n: number of trials.
+        note: as in Measurement.
+
+    >>> share_of_trials(0.5, 100)[:2]
+    (0.5, 0.05)
+    """
+    return Measurement(value, math.sqrt(value * (1.0 - value) / n), note)
+
+
+def largest(values: ArrayLike, errors: ArrayLike, names: Sequence[str]) -> Measurement:
+    """The largest of several values with the error of it alone: which one is the largest counts as known.
+
+    Args:
+        values: what is compared [part].
+        errors: their standard errors [part].
+        names: of the parts; the note is that of the largest.
+
+    >>> largest([1.0, 3.0, 2.0], [0.1, 0.2, 0.3], ["left", "middle", "right"])
+    Measurement(value=3.0, error=0.2, note='middle')
+    """
+    place = int(np.argmax(values))
+    return Measurement(float(np.asarray(values)[place]), float(np.asarray(errors)[place]), names[place])

@@ -1,11 +1,19 @@
-"""Errors of medians, ratios and shares have the size of their spread over repeated experiments."""
+"""Errors of medians, ratios, shares and extremes have the size of their spread over repeated experiments."""
 
 import math
 
 import numpy as np
 import pytest
 
-from auxmc_pipeline.error_rules import median_over_replicates, ratio_of_means, share_of_replicates
+from auxmc_pipeline.claims import Measurement
+from auxmc_pipeline.error_rules import (
+    largest,
+    median_over_replicates,
+    ratio,
+    ratio_of_means,
+    share_of_replicates,
+    share_of_trials,
+)
 
 N_EXPERIMENTS, N_REPLICATES = 2000, 50
 
@@ -37,3 +45,28 @@ def test_a_share_of_none_or_all_has_an_error_unless_they_are_all_there_is() -> N
     everywhere = np.array([True, True, True])
     assert share_of_replicates(everywhere).error > 0.1
     assert share_of_replicates(everywhere, exact=True) == (1.0, 0.0, "3 runs")
+
+
+def test_the_error_of_a_ratio_is_its_spread() -> None:
+    rng = np.random.default_rng(1)
+    above, below = rng.normal(-6.0, 0.1, 200_000), rng.normal(2.0, 0.02, 200_000)
+    found = ratio(Measurement(-6.0, 0.1), Measurement(2.0, 0.02), "why")
+    assert found.value == -3.0
+    assert found.error == pytest.approx(float(np.std(above / below)), rel=0.02)
+    assert found.note == "why"
+
+
+def test_a_ratio_to_zero_is_unknown_and_one_of_zero_is_not() -> None:
+    assert np.isnan(ratio(Measurement(1.0, 0.1), Measurement(0.0, 0.1))[:2]).all()
+    assert ratio(Measurement(0.0, 0.1), Measurement(2.0, 0.1))[:2] == (0.0, 0.05)
+    assert math.isnan(ratio(Measurement(1.0, math.nan), Measurement(2.0, 0.1)).error)
+
+
+def test_the_error_of_a_share_is_the_spread_of_shares() -> None:
+    shares = np.random.default_rng(2).binomial(50, 0.2, 100_000) / 50
+    assert share_of_trials(0.2, 50).error == pytest.approx(float(np.std(shares)), rel=0.02)
+    assert share_of_trials(1.0, 50).error == 0.0
+
+
+def test_the_largest_value_keeps_its_own_error_and_name() -> None:
+    assert largest(np.array([0.2, -0.9]), np.array([0.5, 0.1]), ("z1", "z2")) == (0.2, 0.5, "z1")
