@@ -10,8 +10,6 @@ import numpy as np
 import xarray as xr
 
 from auxmc.driver.chains import Chains, RunContext, run_chains
-from auxmc.driver.results import CaseResult
-from auxmc.driver.stopwatch import stopwatch
 from experiments.boltzmann.measures import (
     ERRORS,
     annealed_errors,
@@ -35,7 +33,7 @@ from experiments.boltzmann.systems import describe_systems
 _GRADIENTS_A_BLOCK = 5_000_000
 
 
-def run(settings: Settings, context: RunContext) -> CaseResult:
+def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs one case.
 
     Returns:
@@ -45,32 +43,25 @@ def run(settings: Settings, context: RunContext) -> CaseResult:
         DataError: the user's file cannot be used.
     """
     if settings.design == "systems":
-        with stopwatch() as times:
-            groups = describe_systems(settings, context)
-        return CaseResult(groups, times.compile_s, times.run_s, 0)
+        return describe_systems(settings, context)
     problems: dict[str, Problem] = {}
     statistics, curves = [], []
-    compile_s, run_s, n_resumed = 0.0, 0.0, 0
     for method, n_temperatures in programs(settings):
         numbers = method_settings(settings, method)
-        with stopwatch() as preparing:
-            if numbers.variational not in problems:
-                problems[numbers.variational] = build_problem(settings, numbers.variational)
+        if numbers.variational not in problems:
+            problems[numbers.variational] = build_problem(settings, numbers.variational)
         problem = problems[numbers.variational]
-        part, curve, chains = _run_method(settings, context, problem, method, numbers, n_temperatures)
+        part, curve = _run_method(settings, context, problem, method, numbers, n_temperatures)
         about: dict[str, Any] = {"method": [method]}
         if "n_temperatures" in settings.batch:
             about["n_temperatures"] = [n_temperatures]
         statistics.append(part.merge(_problem_statistics(problem)).expand_dims(about))
         if curve is not None:
             curves.append(curve.expand_dims(about))
-        compile_s += preparing.compile_s + chains.compile_s
-        run_s += preparing.run_s + chains.run_s
-        n_resumed += chains.n_resumed
     groups = {"statistics": _combined(statistics)}
     if curves:
         groups["curves"] = _combined(curves)
-    return CaseResult(groups, compile_s, run_s, n_resumed)
+    return groups
 
 
 def _run_method(
@@ -80,8 +71,8 @@ def _run_method(
     method: str,
     numbers: MethodSettings,
     n_temperatures: int,
-) -> tuple[xr.Dataset, xr.Dataset | None, Chains]:
-    """Statistics, running estimates where there are chains and a truth, and the chains with their times."""
+) -> tuple[xr.Dataset, xr.Dataset | None]:
+    """Statistics, and running estimates where there are chains and a truth."""
     # Own data have streams of their own; n_units tells systems of other sizes apart.
     where = "own" if settings.data else f"system-{settings.system}"
     names: list[str | int] = [where, problem.relaxation.loadings.shape[0], method]
@@ -100,7 +91,7 @@ def _run_method(
             block_size=max(1, _GRADIENTS_A_BLOCK // max(1, n_gradients)),
         )
         statistics = annealed_errors(_of_one_point(chains), problem)
-        return statistics.merge(_cost(chains, n_gradients, repeats)), None, chains
+        return statistics.merge(_cost(chains, n_gradients, repeats)), None
     size = settings.summary_size
     n_blocks = numbers.length // size
     chains = run_chains(
@@ -121,7 +112,7 @@ def _run_method(
     curves = mean_estimate(draws, method, problem)
     if problem.truth is not None:
         curves = curves.merge(chain_curves(draws, problem, method, repeats, size))
-    return statistics, curves, chains
+    return statistics, curves
 
 
 def _of_one_point(chains: Chains) -> dict[str, np.ndarray]:

@@ -12,7 +12,6 @@ from jax import Array
 from auxmc.diagnostics.autocorrelation import autocorrelation_time
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
-from auxmc.driver.results import CaseResult
 from auxmc.driver.seeds import generator
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.streams.stochastic_gradient_chain import stochastic_gradient_chain
@@ -94,7 +93,7 @@ def stationary_variance(
     )
 
 
-def run_dynamics(settings: Settings, context: RunContext) -> CaseResult:
+def run_dynamics(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs all chains.
 
     Returns:
@@ -129,12 +128,7 @@ def run_dynamics(settings: Settings, context: RunContext) -> CaseResult:
             "n": sizes,
         },
     )
-    return CaseResult(
-        {"statistics": xr.merge(parts), "curves": curves},
-        chains.compile_s + batches.compile_s,
-        chains.run_s + batches.run_s,
-        chains.n_resumed + batches.n_resumed,
-    )
+    return {"statistics": xr.merge(parts), "curves": curves}
 
 
 def _chains(settings: Settings, context: RunContext) -> Chains:

@@ -10,8 +10,6 @@ from jax import Array
 from auxmc.diagnostics.autocorrelation import autocorrelation_time
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
-from auxmc.driver.results import CaseResult
-from auxmc.driver.stopwatch import stopwatch
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import HMCNoise, HMCState, hamiltonian_monte_carlo
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
@@ -25,7 +23,7 @@ _METHODS = ("random_walk", "hmc")
 _FORGOTTEN = 0.1
 
 
-def run_moves(settings: Settings, context: RunContext) -> CaseResult:
+def run_moves(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs chains of both kernels.
 
     Returns:
@@ -42,15 +40,9 @@ def run_moves(settings: Settings, context: RunContext) -> CaseResult:
     statistics = statistics.assign_coords(part=["hmc"]).assign(n_not_finite=("part", [lost]))
     for name, units in (("squared_jump_per_evaluation", ""), ("autocorrelation_time", "evaluations")):
         statistics[name].attrs["units"] = units
-    with stopwatch() as times:
-        curves, error = _shown(settings, runs)
+    curves, error = _shown(settings, runs)
     statistics["acceptance_error"] = ((), error)
-    return CaseResult(
-        {"statistics": statistics, "curves": curves},
-        times.compile_s + sum(part.compile_s for part in runs.values()),
-        times.run_s + sum(part.run_s for part in runs.values()),
-        sum(part.n_resumed for part in runs.values()),
-    )
+    return {"statistics": statistics, "curves": curves}
 
 
 def slow_direction(positions: FloatArray) -> FloatArray:

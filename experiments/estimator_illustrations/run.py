@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 import xarray as xr
 
 from auxmc.driver.chains import RunContext
-from auxmc.driver.results import CaseResult
 from experiments.estimator_illustrations.dynamics import run_dynamics
 from experiments.estimator_illustrations.exact_moves import run_exact_moves
 from experiments.estimator_illustrations.identities import run_identities
@@ -17,13 +16,13 @@ from experiments.estimator_illustrations.nested import run_nested
 from experiments.estimator_illustrations.settings import Settings
 from experiments.estimator_illustrations.simple import run_simple
 
-_DESIGNS: dict[str, tuple[Callable[[Settings, RunContext], CaseResult], ...]] = {
+_DESIGNS: dict[str, tuple[Callable[[Settings, RunContext], dict[str, xr.Dataset]], ...]] = {
     "kernels": (run_identities, run_moves, run_dynamics),
     "evidence": (run_simple, run_exact_moves, run_nested),
 }
 
 
-def run(settings: Settings, context: RunContext) -> CaseResult:
+def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs one case.
 
     Returns:
@@ -32,21 +31,16 @@ def run(settings: Settings, context: RunContext) -> CaseResult:
     return together([part(settings, context) for part in _DESIGNS[settings.design]])
 
 
-def together(results: Sequence[CaseResult]) -> CaseResult:
-    """Puts the results of several parts into one; counts of failures have one entry for each part."""
+def together(parts: Sequence[dict[str, xr.Dataset]]) -> dict[str, xr.Dataset]:
+    """Puts the groups of several parts into one result; counts of failures have one entry for each part."""
     groups = {}
     for name in ("statistics", "curves"):
         merged = xr.merge(
-            [result.groups[name] for result in results if name in result.groups],
+            [part[name] for part in parts if name in part],
             join="outer",
             compat="no_conflicts",
         )
         for quantity in merged.data_vars:
             merged[quantity].attrs.setdefault("units", "")
         groups[name] = merged
-    return CaseResult(
-        groups,
-        sum(result.compile_s for result in results),
-        sum(result.run_s for result in results),
-        sum(result.n_resumed for result in results),
-    )
+    return groups

@@ -9,9 +9,7 @@ import xarray as xr
 from auxmc.data.simulated_streams import rows
 from auxmc.diagnostics.simple_evidence import harmonic_mean, log_reciprocal, prior_average
 from auxmc.driver.chains import RunContext
-from auxmc.driver.results import CaseResult
 from auxmc.driver.seeds import generator
-from auxmc.driver.stopwatch import stopwatch
 from auxmc.models.gaussian.mean import GaussianMean, from_observations
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import standard_error
@@ -38,38 +36,37 @@ class _Batch(NamedTuple):
     likelihoods: FloatArray
 
 
-def run_simple(settings: Settings, context: RunContext) -> CaseResult:
+def run_simple(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Makes all estimates.
 
     Returns:
         Groups `statistics` and `curves`.
     """
-    with stopwatch() as times:
-        model = from_observations(rows("normal", _N_ROWS)[:, 0])
-        data_rng = generator(context.seed, context.study, "data sets")
-        others = [from_observations(data_rng.normal(_TRUE_MEAN, 1.0, _N_ROWS)) for _ in range(_N_DATA_SETS)]
-        decades = np.array([other.log_evidence for other in others]) / np.log(10.0)
-        variables: dict[str, Any] = {
-            "log_evidence": ((), model.log_evidence, {"units": "nats"}),
-            "log10_evidence": ((), model.log_evidence / np.log(10.0), {"units": "decades"}),
-            "log10_evidence_median": ((), np.median(decades), {"units": "decades"}),
-            "log10_evidence_median_error": ((), _median_error(decades), {"units": "decades"}),
-            "log_largest_likelihood": ((), model.log_largest_likelihood, {"units": "nats"}),
-            "n_not_finite": ("part", np.zeros(len(ESTIMATES), int)),
-        }
-        curves = {}
-        for place, (name, measure) in enumerate(_MEASURES.items()):
-            estimates, found = measure(settings, context, model)
-            variables |= found
-            variables["n_not_finite"][1][place] = (~np.isfinite(estimates)).sum()
-            curves[name] = _histograms(estimates, settings.n_bins)
-        curve = xr.concat(list(curves.values()), "estimate")
+    model = from_observations(rows("normal", _N_ROWS)[:, 0])
+    data_rng = generator(context.seed, context.study, "data sets")
+    others = [from_observations(data_rng.normal(_TRUE_MEAN, 1.0, _N_ROWS)) for _ in range(_N_DATA_SETS)]
+    decades = np.array([other.log_evidence for other in others]) / np.log(10.0)
+    variables: dict[str, Any] = {
+        "log_evidence": ((), model.log_evidence, {"units": "nats"}),
+        "log10_evidence": ((), model.log_evidence / np.log(10.0), {"units": "decades"}),
+        "log10_evidence_median": ((), np.median(decades), {"units": "decades"}),
+        "log10_evidence_median_error": ((), _median_error(decades), {"units": "decades"}),
+        "log_largest_likelihood": ((), model.log_largest_likelihood, {"units": "nats"}),
+        "n_not_finite": ("part", np.zeros(len(ESTIMATES), int)),
+    }
+    curves = {}
+    for place, (name, measure) in enumerate(_MEASURES.items()):
+        estimates, found = measure(settings, context, model)
+        variables |= found
+        variables["n_not_finite"][1][place] = (~np.isfinite(estimates)).sum()
+        curves[name] = _histograms(estimates, settings.n_bins)
+    curve = xr.concat(list(curves.values()), "estimate")
     statistics = xr.Dataset(variables, coords={"part": list(ESTIMATES), "excess": list(_EXCESSES)})
     prior = np.exp(-0.5 * np.square(_AXIS)) / np.sqrt(2.0 * np.pi)
     likelihood = np.exp(model.log_likelihood(_AXIS) - model.log_largest_likelihood)
     curve = curve.assign_coords(estimate=list(ESTIMATES), mu=_AXIS)
     curve["prior_density"], curve["scaled_likelihood"] = ("mu", prior), ("mu", likelihood)
-    return CaseResult({"statistics": statistics, "curves": curve}, times.compile_s, times.run_s, 0)
+    return {"statistics": statistics, "curves": curve}
 
 
 def excess_probabilities(log_ratios: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -11,8 +11,6 @@ import xarray as xr
 
 from auxmc.driver.chains import RunContext
 from auxmc.driver.progress import Progress
-from auxmc.driver.results import CaseResult
-from auxmc.driver.stopwatch import stopwatch
 from experiments.foundations.settings import Settings
 from experiments.foundations.topic import Measured, Topic, Work
 
@@ -30,7 +28,7 @@ def topics(design: str) -> list[Topic]:
     return [importlib.import_module(f"experiments.foundations.{name}").TOPIC for name in TOPICS[design]]
 
 
-def run(settings: Settings, context: RunContext) -> CaseResult:
+def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs one case.
 
     Returns:
@@ -44,15 +42,14 @@ def run(settings: Settings, context: RunContext) -> CaseResult:
     progress.start(
         sum(len(topic.claims) + len(topic.curves) for topic in chosen), 0, 0.0, "claims and figures"
     )
-    with stopwatch() as times:
-        n_done = 0
-        for topic in chosen:
-            for claim, measure in topic.claims.items():
-                found |= {(claim, setting): measured for setting, measured in measure(work).items()}
-                progress.advance(n_done := n_done + 1, 0.0)
-            for draw in topic.curves.values():
-                curves |= draw(work)
-                progress.advance(n_done := n_done + 1, 0.0)
+    n_done = 0
+    for topic in chosen:
+        for claim, measure in topic.claims.items():
+            found |= {(claim, setting): measured for setting, measured in measure(work).items()}
+            progress.advance(n_done := n_done + 1, 0.0)
+        for draw in topic.curves.values():
+            curves |= draw(work)
+            progress.advance(n_done := n_done + 1, 0.0)
     values = np.array(list(found.values()), np.float64)
     statistics = xr.Dataset(
         {
@@ -64,6 +61,4 @@ def run(settings: Settings, context: RunContext) -> CaseResult:
     )
     for curve in curves.values():
         curve.attrs.setdefault("units", "")
-    return CaseResult(
-        {"statistics": statistics, "curves": xr.Dataset(curves)}, times.compile_s, times.run_s, 0
-    )
+    return {"statistics": statistics, "curves": xr.Dataset(curves)}

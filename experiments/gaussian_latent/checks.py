@@ -13,9 +13,7 @@ from scipy import optimize, stats
 
 from auxmc.driver.blocks import Sampler, sample
 from auxmc.driver.chains import RunContext
-from auxmc.driver.results import CaseResult
 from auxmc.driver.seeds import generator, stream
-from auxmc.driver.stopwatch import stopwatch
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.pseudo_marginal.updates import PseudoMarginalState, pseudo_marginal_metropolis
 from auxmc.kernels.slices.core import SliceInfo, SliceState
@@ -85,7 +83,7 @@ def estimator_noise(
     points: Mapping[str, tuple[GaussianLatentModel, FloatArray]],
     sizes: Sequence[int],
     n_draws: int,
-) -> CaseResult:
+) -> dict[str, xr.Dataset]:
     """Standard deviation and histogram of the log estimate at fixed x over fresh auxiliary variables.
 
     Args:
@@ -102,19 +100,16 @@ def estimator_noise(
     shape = (len(points), len(sizes))
     sd, error = np.empty(shape), np.empty(shape)
     density = np.empty((*shape, _N_BINS))
-    with stopwatch() as times:
-        for j, size in enumerate(sizes):
-            draw = _estimate_sampler(next(iter(points.values()))[0], size)
-            for i, (label, (model, position)) in enumerate(points.items()):
-                keys = jax.random.split(
-                    stream(context.seed, context.study, label, "estimator", size), n_draws
-                )
-                values = np.asarray(draw(keys, jnp.asarray(model.observations), jnp.asarray(position)))
-                deviations = values - values.mean()
-                sd[i, j] = values.std(ddof=1)
-                # Delta method, which holds for the skew law of a log estimate too.
-                error[i, j] = np.square(deviations).std(ddof=1) / (2.0 * sd[i, j] * math.sqrt(n_draws))
-                density[i, j] = np.histogram(deviations, edges)[0] / (n_draws * np.diff(edges))
+    for j, size in enumerate(sizes):
+        draw = _estimate_sampler(next(iter(points.values()))[0], size)
+        for i, (label, (model, position)) in enumerate(points.items()):
+            keys = jax.random.split(stream(context.seed, context.study, label, "estimator", size), n_draws)
+            values = np.asarray(draw(keys, jnp.asarray(model.observations), jnp.asarray(position)))
+            deviations = values - values.mean()
+            sd[i, j] = values.std(ddof=1)
+            # Delta method, which holds for the skew law of a log estimate too.
+            error[i, j] = np.square(deviations).std(ddof=1) / (2.0 * sd[i, j] * math.sqrt(n_draws))
+            density[i, j] = np.histogram(deviations, edges)[0] / (n_draws * np.diff(edges))
     dims = ("dataset", "n_importance")
     coords = {"dataset": list(points), "n_importance": list(sizes)}
     statistics = xr.Dataset(
@@ -129,10 +124,10 @@ def estimator_noise(
         {"density_log_estimate": ((*dims, "bin_log_estimate"), density, {"units": "1/nats"})},
         coords=coords | {"bin_log_estimate": centres},
     )
-    return CaseResult({"statistics": statistics, "curves": curves}, times.compile_s, times.run_s, 0)
+    return {"statistics": statistics, "curves": curves}
 
 
-def exactness_checks(context: RunContext, model: GaussianLatentModel, n_chains: int) -> CaseResult:
+def exactness_checks(context: RunContext, model: GaussianLatentModel, n_chains: int) -> dict[str, xr.Dataset]:
     """Reflective slice sampling leaves its target invariant; PM MH is MH on (x, u); constants of the theory.
 
     Args:
@@ -143,20 +138,18 @@ def exactness_checks(context: RunContext, model: GaussianLatentModel, n_chains: 
     Returns:
         Statistics and curves (illustration of one reflective slice update).
     """
-    with stopwatch() as times:
-        chi_square, p_value = _reflective_chi_square(context, n_chains)
-        constants = theory_constants()
-        statistics = xr.Dataset(
-            {
-                "reflective_chi_square": ((), chi_square),
-                "reflective_p_value": ((), p_value),
-                "identity_largest_difference": ((), _identity_difference(context, model)),
-                **{f"theory_{name}": ((), value) for name, value in constants._asdict().items()},
-            }
-        )
-        curves = _illustration(context)
-    groups = {"statistics": statistics, "curves": curves}
-    return CaseResult(groups, times.compile_s, times.run_s, 0)
+    chi_square, p_value = _reflective_chi_square(context, n_chains)
+    constants = theory_constants()
+    statistics = xr.Dataset(
+        {
+            "reflective_chi_square": ((), chi_square),
+            "reflective_p_value": ((), p_value),
+            "identity_largest_difference": ((), _identity_difference(context, model)),
+            **{f"theory_{name}": ((), value) for name, value in constants._asdict().items()},
+        }
+    )
+    curves = _illustration(context)
+    return {"statistics": statistics, "curves": curves}
 
 
 def _minimum(function: Any, low: float, high: float) -> float:

@@ -16,7 +16,6 @@ from jax import Array
 from auxmc.data.reading import read_matrix
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
-from auxmc.driver.results import CaseResult
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.pseudo_marginal.updates import PseudoMarginalInfo, PseudoMarginalState, method_kernel
 from auxmc.models.estimator import Estimator
@@ -60,7 +59,7 @@ class _Problem(NamedTuple):
     label: str
 
 
-def run(settings: Settings, context: RunContext) -> CaseResult:
+def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs one case.
 
     Args:
@@ -73,10 +72,10 @@ def run(settings: Settings, context: RunContext) -> CaseResult:
     """
     problem = _problem(settings, settings.dataset)
     if settings.design in ("sweep", "long"):
-        result = _run_programs(problem, settings, context)
+        groups = _run_programs(problem, settings, context)
     else:
-        result = _run_checks(problem, settings, context)
-    return result._replace(groups={**result.groups, "observed_data": _observed_data(problem)})
+        groups = _run_checks(problem, settings, context)
+    return {**groups, "observed_data": _observed_data(problem)}
 
 
 def long_chain_draws(settings: Settings, method: str, n_importance: int) -> int:
@@ -95,9 +94,8 @@ def _problem(settings: Settings, dataset: str) -> _Problem:
     return _Problem(gaussian_latent_model(data.observations, *scales), data.position, dataset)
 
 
-def _run_programs(problem: _Problem, settings: Settings, context: RunContext) -> CaseResult:
+def _run_programs(problem: _Problem, settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     parts: list[dict[str, xr.Dataset]] = []
-    compile_s, run_s, n_resumed = 0.0, 0.0, 0
     for method, n_importance in programs(settings):
         chains = _chains(problem, settings, context, method, n_importance)
         about: dict[str, Sequence[Any]] = {"method": [method], "n_importance": [n_importance]}
@@ -108,9 +106,6 @@ def _run_programs(problem: _Problem, settings: Settings, context: RunContext) ->
         if len(programs(settings)) == 1:
             groups |= kept_draws(chains, about)
         parts.append(groups)
-        compile_s += chains.compile_s
-        run_s += chains.run_s
-        n_resumed += chains.n_resumed
     merged = {
         name: xr.combine_by_coords(
             [part[name] for part in parts],
@@ -121,7 +116,7 @@ def _run_programs(problem: _Problem, settings: Settings, context: RunContext) ->
         )
         for name in parts[0]
     }
-    return CaseResult(merged, compile_s, run_s, n_resumed)  # type: ignore[arg-type]
+    return merged  # type: ignore[return-value]
 
 
 def _chains(
@@ -203,20 +198,18 @@ def _closed_forms(model: GaussianLatentModel, chains: Chains, method: str, n_imp
     )
 
 
-def _run_checks(problem: _Problem, settings: Settings, context: RunContext) -> CaseResult:
+def _run_checks(problem: _Problem, settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     sizes = [size for method, size in programs(settings) if method == programs(settings)[0][0]]
     if settings.design == "estimator":
         noise = estimator_noise(
             context, {problem.label: (problem.model, problem.reference)}, sizes, settings.n_draws
         )
-        groups = {name: data.squeeze("dataset", drop=True) for name, data in noise.groups.items()}
-        return noise._replace(groups=groups)
+        return {name: data.squeeze("dataset", drop=True) for name, data in noise.items()}
     both = {name: _problem(settings, name) for name in _DATASETS}
     points = {name: (p.model, p.reference) for name, p in both.items()}
     noise = estimator_noise(context, points, sizes, settings.n_draws)
     checks = exactness_checks(context, problem.model, settings.n_draws)
-    groups = {name: noise.groups[name].merge(checks.groups[name]) for name in noise.groups}
-    return CaseResult(groups, noise.compile_s + checks.compile_s, noise.run_s + checks.run_s, 0)
+    return {name: noise[name].merge(checks[name]) for name in noise}
 
 
 def _observed_data(problem: _Problem) -> xr.Dataset:

@@ -11,9 +11,7 @@ from scipy import stats
 
 from auxmc.diagnostics.summary import mcse_mean, mcse_sd, rank_r_hat
 from auxmc.driver.chains import RunContext
-from auxmc.driver.results import CaseResult
 from auxmc.driver.seeds import generator, stream
-from auxmc.driver.stopwatch import stopwatch
 from auxmc.models.generalised_lambda.fibre import fibre_point
 from auxmc.models.generalised_lambda.model import (
     GENERATING_PARAMETERS,
@@ -44,21 +42,20 @@ _PUBLISHED = {
 }
 
 
-def reference_result(problem: Problem, settings: Settings, context: RunContext) -> CaseResult:
+def reference_result(problem: Problem, settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs a case of design reference.
 
     Returns:
         Groups `statistics` and `curves`.
     """
-    with stopwatch() as times:
-        draws = _posteriors(problem, settings, context)
-        statistics = _moments(draws).merge(_prior_facts(problem, settings, context))
-        statistics = statistics.merge(_data_facts(problem, settings))
-        if settings.limit_tolerances:
-            exact = draws["z"].sel(target="exact").isel(prior=0)
-            statistics = statistics.merge(limit_statistics(problem, exact, settings.limit_tolerances))
-        curves = _thinned(draws["z"]).merge(_data_curves(problem, context))
-    return CaseResult({"statistics": statistics, "curves": curves}, times.compile_s, times.run_s, 0)
+    draws = _posteriors(problem, settings, context)
+    statistics = _moments(draws).merge(_prior_facts(problem, settings, context))
+    statistics = statistics.merge(_data_facts(problem, settings))
+    if settings.limit_tolerances:
+        exact = draws["z"].sel(target="exact").isel(prior=0)
+        statistics = statistics.merge(limit_statistics(problem, exact, settings.limit_tolerances))
+    curves = _thinned(draws["z"]).merge(_data_curves(problem, context))
+    return {"statistics": statistics, "curves": curves}
 
 
 def targets(settings: Settings) -> dict[str, tuple[str, float]]:

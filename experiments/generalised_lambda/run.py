@@ -15,9 +15,7 @@ from jax import Array
 
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
-from auxmc.driver.results import CaseResult
 from auxmc.driver.seeds import stream
-from auxmc.driver.stopwatch import stopwatch
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import HMCInfo, hamiltonian_monte_carlo
 from auxmc.kernels.hamiltonian.phased import PhasedState, phased
@@ -56,7 +54,7 @@ _POSTERIOR_WALKERS, _POSTERIOR_BURN_IN = 32, 250
 Parameters = dict[str, Array]
 
 
-def run(settings: Settings, context: RunContext) -> CaseResult:
+def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs one case.
 
     Args:
@@ -70,18 +68,17 @@ def run(settings: Settings, context: RunContext) -> CaseResult:
         SettingsError: no prior draw can generate the data, or no trajectory at a step size was accepted.
     """
     problem = build_problem(settings)
-    result = (
+    groups = (
         reference_result(problem, settings, context)
         if settings.design == "reference"
         else _chains(problem, settings, context)
     )
     observed = xr.Dataset({"x": (("datum",), problem.observations)})
-    return result._replace(groups={**result.groups, "observed_data": observed})
+    return {**groups, "observed_data": observed}
 
 
-def _chains(problem: Problem, settings: Settings, context: RunContext) -> CaseResult:
-    with stopwatch() as times:
-        starts, n_redraws = _starts(problem, settings, context)
+def _chains(problem: Problem, settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
+    starts, n_redraws = _starts(problem, settings, context)
     sweep: dict[str, Any] = {name: batch_values(settings, name) for name in _AXES}
     sweep["prior"] = list(range(len(problem.priors)))
     # Chains are swept by number, so that each finds its own starting point.
@@ -103,14 +100,11 @@ def _chains(problem: Problem, settings: Settings, context: RunContext) -> CaseRe
         dims=("prior", "chain"),
         coords={"prior": list(problem.priors), "chain": np.arange(settings.n_chains)},
     )
-    groups = {
+    return {
         "statistics": chain_statistics(draws, settings, chains.run_s, start_redraws),
         "curves": chain_curves(draws, settings),
         **chain_groups(draws, settings),
     }
-    return CaseResult(
-        groups, chains.compile_s + times.compile_s, chains.run_s + times.run_s, chains.n_resumed
-    )
 
 
 # --- starting points -----------------------------------------------------------------------------------

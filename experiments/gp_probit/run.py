@@ -14,7 +14,6 @@ from jax import Array
 
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
-from auxmc.driver.results import CaseResult
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.metropolis.adaptation import AdaptationInfo, AdaptationState, batch_adaptation
 from auxmc.kernels.pseudo_marginal.updates import method_kernel
@@ -40,7 +39,7 @@ _REFERENCE_METHOD = "apm_ss_mh"
 _REFERENCE_N_IMPORTANCE = 50
 
 
-def run(settings: Settings, context: RunContext) -> CaseResult:
+def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs one case.
 
     Args:
@@ -56,26 +55,25 @@ def run(settings: Settings, context: RunContext) -> CaseResult:
     """
     problem = build_problem(settings)
     design = {"chains": _adapted_chains, "estimator": _estimator_study}
-    result = design[settings.design](problem, settings, context)
-    statistics = result.groups["statistics"].merge(data_statistics(problem))
-    return result._replace(groups={**result.groups, "statistics": statistics, **data_groups(problem)})
+    groups = design[settings.design](problem, settings, context)
+    statistics = groups["statistics"].merge(data_statistics(problem))
+    return {**groups, "statistics": statistics, **data_groups(problem)}
 
 
-def _adapted_chains(problem: Problem, settings: Settings, context: RunContext) -> CaseResult:
+def _adapted_chains(problem: Problem, settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Chains from the prior: adaptive warm-up, then the main run, in one scan."""
     n_warm_up = _n_warm_up(settings, settings.method)
     names = ("chains", settings.method, settings.n_importance)
     chains = _adaptive_chains(problem, settings, context, names, n_warm_up + settings.n_draws)
     draws = ChainDraws.of(chains.draws, (0,), n_warm_up, problem.coordinates, chains.run_s)
-    groups = {
+    return {
         "statistics": chain_statistics(draws, settings.batch_size),
         "curves": chain_curves(draws, settings.method, fixed_range=not settings.data),
         **chain_groups(draws),
     }
-    return CaseResult(groups, chains.compile_s, chains.run_s, chains.n_resumed)
 
 
-def _estimator_study(problem: Problem, settings: Settings, context: RunContext) -> CaseResult:
+def _estimator_study(problem: Problem, settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """At posterior draws: noise of the density estimate, accept rates that follow, PM MH with small steps."""
     reference = _reference_chains(problem, settings, context)
     step_sizes = reference.draws["scale"][0, :, -1]
@@ -107,13 +105,7 @@ def _estimator_study(problem: Problem, settings: Settings, context: RunContext) 
     statistics = statistics.merge(fixed_step_statistics(small.draws, settings.fixed_step_sizes))
     kept = {"x": (("chain", "draw", "coordinate"), positions)}
     posterior = xr.Dataset(kept, coords={"coordinate": list(problem.coordinates)})
-    parts = (reference, weights, small)
-    return CaseResult(
-        {"statistics": statistics, "posterior": posterior},
-        sum(part.compile_s for part in parts),
-        sum(part.run_s for part in parts),
-        sum(part.n_resumed for part in parts),
-    )
+    return {"statistics": statistics, "posterior": posterior}
 
 
 def _small_step_chains(

@@ -15,9 +15,7 @@ from jax import Array
 from auxmc.data.skeleton import JOINT_NAMES, N_ANGLES, N_BONES, N_JOINTS
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import RunContext, run_chains
-from auxmc.driver.results import CaseResult
 from auxmc.driver.seeds import generator
-from auxmc.driver.stopwatch import stopwatch
 from auxmc.kernels.base import Kernel
 from auxmc.models.human_pose.cameras import project_joints
 from auxmc.models.human_pose.model import generator_jacobian, n_observed, positions
@@ -34,7 +32,7 @@ _N_PRIOR_DRAWS, _N_PRIOR_POSES = 20, 12
 Parameters = dict[str, Array]
 
 
-def run(settings: Settings, context: RunContext) -> CaseResult:
+def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs one case.
 
     Args:
@@ -48,13 +46,12 @@ def run(settings: Settings, context: RunContext) -> CaseResult:
         SettingsError: no trajectory of any chain was accepted.
         DataError: the user's file cannot be used.
     """
-    with stopwatch() as preparing:
-        problem = build_problem(settings, context)
-        first = _first_positions(problem)
-        facts, poses = _facts(problem, settings), xr.Dataset()
-        if settings.method == "constrained_hmc":
-            about_prior, poses = _prior_facts(problem, context)
-            facts = facts.merge(about_prior)
+    problem = build_problem(settings, context)
+    first = _first_positions(problem)
+    facts, poses = _facts(problem, settings), xr.Dataset()
+    if settings.method == "constrained_hmc":
+        about_prior, poses = _prior_facts(problem, context)
+        facts = facts.merge(about_prior)
     program = build_program(problem, settings)
     images, scenes, starts = jnp.asarray(problem.observed), jnp.asarray(problem.scenes), problem.starts
     swept = {
@@ -107,9 +104,7 @@ def run(settings: Settings, context: RunContext) -> CaseResult:
         for name, data in groups.items()
     }
     groups["observed_data"] = _scene_curves(problem)[["observed"]]
-    return CaseResult(
-        groups, chains.compile_s + preparing.compile_s, chains.run_s + preparing.run_s, chains.n_resumed
-    )
+    return groups
 
 
 def _labelled(draws: dict[str, FloatArray], axes: dict[str, FloatArray], problem: Problem) -> xr.Dataset:

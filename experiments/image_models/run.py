@@ -8,8 +8,6 @@ import xarray as xr
 from auxmc.data.tables import DataError
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
-from auxmc.driver.results import CaseResult
-from auxmc.driver.stopwatch import stopwatch
 from auxmc_pipeline.settings import SettingsError
 from experiments.image_models.measures import (
     annealed_statistics,
@@ -33,7 +31,7 @@ from experiments.image_models.settings import CHAIN_METHODS, Settings, ladders, 
 _RUNS_A_BLOCK = 4
 
 
-def run(settings: Settings, context: RunContext) -> CaseResult:
+def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs one case.
 
     Args:
@@ -46,14 +44,13 @@ def run(settings: Settings, context: RunContext) -> CaseResult:
     Raises:
         SettingsError: weights cannot be read, found or fetched.
     """
-    with stopwatch() as preparing:
-        try:
-            problem = build_problem(settings)
-            facts = published_facts(settings)
-        except DataError as error:
-            raise SettingsError(str(error)) from error
-        statistics = [problem_statistics(problem, facts)]
-        curves = [model_curves(problem, model_examples(settings, problem.model), training_curve(settings))]
+    try:
+        problem = build_problem(settings)
+        facts = published_facts(settings)
+    except DataError as error:
+        raise SettingsError(str(error)) from error
+    statistics = [problem_statistics(problem, facts)]
+    curves = [model_curves(problem, model_examples(settings, problem.model), training_curve(settings))]
     case = _Case(problem, settings, context)
     chosen = methods(settings)
     if "ais" in chosen:
@@ -73,18 +70,14 @@ def run(settings: Settings, context: RunContext) -> CaseResult:
         name: xr.merge(parts, join="outer", compat="no_conflicts", combine_attrs="override")
         for name, parts in (("statistics", statistics), ("curves", curves))
     }
-    return CaseResult(
-        groups, case.compile_s + preparing.compile_s, case.run_s + preparing.run_s, case.n_resumed
-    )
+    return groups
 
 
 class _Case:
-    """Runs methods and adds up what they cost."""
+    """Runs methods and counts their failures."""
 
     def __init__(self, problem: Problem, settings: Settings, context: RunContext) -> None:
         self.problem, self.settings, self.context = problem, settings, context
-        self.compile_s = self.run_s = 0.0
-        self.n_resumed = 0
         self.n_not_finite: dict[str, int] = {}
 
     def annealed(self, n_temperatures: int) -> xr.Dataset:
@@ -139,8 +132,5 @@ class _Case:
             sweep={"image": list(range(self.settings.n_images))},
             block_size=block_size,
         )
-        self.compile_s += chains.compile_s
-        self.run_s += chains.run_s
-        self.n_resumed += chains.n_resumed
         self.n_not_finite[name] = int(chains.draws["n_not_finite"].sum(dtype=int))
         return chains

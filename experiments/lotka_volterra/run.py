@@ -13,9 +13,7 @@ from jax import Array
 
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import RunContext, run_chains
-from auxmc.driver.results import CaseResult
 from auxmc.driver.seeds import generator
-from auxmc.driver.stopwatch import stopwatch
 from auxmc.kernels.base import Kernel
 from auxmc.models.lotka_volterra.data import POPULATIONS
 from auxmc.models.lotka_volterra.oracles import exact_posterior
@@ -58,7 +56,7 @@ _READINGS = ("l2", "l2_squared")
 _FINITE = 1e300
 
 
-def run(settings: Settings, context: RunContext) -> CaseResult:
+def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs one case.
 
     Args:
@@ -74,17 +72,14 @@ def run(settings: Settings, context: RunContext) -> CaseResult:
         DataError: the user's file cannot be used.
     """
     problems: dict[str, Problem] = {}
-    with stopwatch() as preparing:
-        for _, scheme in programs(settings):
-            if scheme not in problems:
-                problems[scheme] = build_problem(settings, scheme, context)
-    compile_s, run_s, n_resumed = preparing.compile_s, preparing.run_s, 0
+    for _, scheme in programs(settings):
+        if scheme not in problems:
+            problems[scheme] = build_problem(settings, scheme, context)
     parts: list[dict[str, xr.Dataset]] = []
     for method, scheme in programs(settings):
-        groups, times = _run_program(problems[scheme], settings, context, method, scheme)
+        groups = _run_program(problems[scheme], settings, context, method, scheme)
         about: dict[str, Any] = {"method": [method], "scheme": [scheme]}
         parts.append({name: data.expand_dims(about) for name, data in groups.items()})
-        compile_s, run_s, n_resumed = compile_s + times[0], run_s + times[1], n_resumed + times[2]
     if len(parts) > 1:
         # Draws of several programs have no common shape worth keeping.
         parts = [{name: part[name] for name in ("statistics", "curves")} for part in parts]
@@ -98,18 +93,16 @@ def run(settings: Settings, context: RunContext) -> CaseResult:
     first = next(iter(problems.values()))
     merged["curves"] = _merged(merged["curves"], _data_curves(first))
     if settings.design == "failures":
-        with stopwatch() as times_of_rejection:
-            rejected = _rejection(first, settings, context)
+        rejected = _rejection(first, settings, context)
         merged["statistics"] = _merged(merged["statistics"], rejected)
-        compile_s, run_s = compile_s + times_of_rejection.compile_s, run_s + times_of_rejection.run_s
     merged["observed_data"] = _observed_data(first)
-    return CaseResult(merged, compile_s, run_s, n_resumed)
+    return merged
 
 
 def _run_program(
     problem: Problem, settings: Settings, context: RunContext, method: str, scheme: str
-) -> tuple[dict[str, xr.Dataset], tuple[float, float, int]]:
-    """Groups of one method under one scheme, and seconds of compiling, of running, and resumed iterations."""
+) -> dict[str, xr.Dataset]:
+    """Groups of one method under one scheme."""
     program = build_program(problem, settings, method)
     axes = AxisValues(
         np.array(tolerances(settings, method)), np.array(step_sizes(settings, method)), COORDINATES
@@ -144,12 +137,11 @@ def _run_program(
     if method not in FAILING_METHODS:
         _check_moves(draws, axes, method)
     exact = exact_posterior(problem.model)
-    groups = {
+    return {
         "statistics": chain_statistics(draws, axes, settings.n_discard, chains.run_s / chains.n_lanes, exact),
         "curves": chain_curves(draws, axes, settings.n_discard, method),
         **chain_groups(draws, axes),
     }
-    return groups, (chains.compile_s, chains.run_s, chains.n_resumed)
 
 
 def _check_moves(draws: NamedArrays, axes: AxisValues, method: str) -> None:

@@ -11,9 +11,7 @@ from jax import Array
 from jax.scipy.special import ndtr
 
 from auxmc.driver.chains import RunContext
-from auxmc.driver.results import CaseResult
 from auxmc.driver.seeds import stream
-from auxmc.driver.stopwatch import stopwatch
 from auxmc.kernels.manifold.constrained_hmc import (
     Phase,
     constrained_step,
@@ -40,7 +38,7 @@ _TOLERANCES = (0.1, 0.2, 0.3, 0.4)
 _DIMENSIONS = (1, 2, 3)
 
 
-def identities(settings: Settings, context: RunContext) -> CaseResult:
+def identities(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs design identities.
 
     Returns:
@@ -51,15 +49,14 @@ def identities(settings: Settings, context: RunContext) -> CaseResult:
     def key(name: str) -> Array:
         return stream(context.seed, context.study, "identities", name)
 
-    with stopwatch() as times:
-        parts = [
-            _noisy_rank(key("rank"), settings.noise_scales),
-            _potential_errors(key("potential")),
-            _metric_error(key("metric"), settings.tolerance),
-            _energy_errors(key("energy")),
-            _rejection(key("rejection"), settings.n_simulations),
-        ]
-    return CaseResult({"statistics": xr.merge(parts)}, times.compile_s, times.run_s, 0)
+    parts = [
+        _noisy_rank(key("rank"), settings.noise_scales),
+        _potential_errors(key("potential")),
+        _metric_error(key("metric"), settings.tolerance),
+        _energy_errors(key("energy")),
+        _rejection(key("rejection"), settings.n_simulations),
+    ]
+    return {"statistics": xr.merge(parts)}
 
 
 def _network(key: Array) -> Callable[[Array], Array]:

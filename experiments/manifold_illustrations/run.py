@@ -14,9 +14,7 @@ from jax import Array
 
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
-from auxmc.driver.results import CaseResult
 from auxmc.driver.seeds import stream
-from auxmc.driver.stopwatch import stopwatch
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import HMCState, leapfrog
 from auxmc.kernels.manifold.constrained_hmc import ConstrainedInfo, ConstrainedState, constrained_hmc
@@ -39,7 +37,7 @@ _KEPT_DRAWS = 300
 _OBSERVED = jnp.ones(1)
 
 
-def run(settings: Settings, context: RunContext) -> CaseResult:
+def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs one case.
 
     Returns:
@@ -48,7 +46,7 @@ def run(settings: Settings, context: RunContext) -> CaseResult:
     return _DESIGNS[settings.design](settings, context)
 
 
-def _trajectories(settings: Settings, context: RunContext) -> CaseResult:
+def _trajectories(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     duration = settings.leapfrog_step_size * settings.n_leapfrog_steps
     model = condition_generator(generate, log_prior, jnp.zeros(1))
 
@@ -80,11 +78,10 @@ def _trajectories(settings: Settings, context: RunContext) -> CaseResult:
             states.append(part.apply(steps, part.init(START))[0].position)
         return jnp.stack(states)
 
-    with stopwatch() as times:
-        keys = jax.random.split(stream(context.seed, context.study, "momenta"), settings.n_momenta)
-        momenta = jax.vmap(lambda key: kernel.draw(key).normal)(keys)
-        paths = np.asarray(jax.jit(jax.vmap(unconstrained))(momenta))
-        along = np.asarray(jax.jit(constrained)(keys[0]))
+    keys = jax.random.split(stream(context.seed, context.study, "momenta"), settings.n_momenta)
+    momenta = jax.vmap(lambda key: kernel.draw(key).normal)(keys)
+    paths = np.asarray(jax.jit(jax.vmap(unconstrained))(momenta))
+    along = np.asarray(jax.jit(constrained)(keys[0]))
     distance = paths[..., 1] - np.asarray(fibre_height(jnp.asarray(paths[..., 0])))
     lengths = np.linalg.norm(np.diff(paths, axis=1), axis=-1).sum(axis=1)
     net = np.linalg.norm(paths[:, -1] - paths[:, 0], axis=-1)
@@ -106,14 +103,14 @@ def _trajectories(settings: Settings, context: RunContext) -> CaseResult:
         },
         coords={"u1": first, "axis": ["u1", "u2"]},
     )
-    return CaseResult({"statistics": statistics, "curves": curves}, times.compile_s, times.run_s, 0)
+    return {"statistics": statistics, "curves": curves}
 
 
 def _hyperbola(inputs: Array) -> Array:
     return (jnp.square(inputs[0]) - jnp.square(inputs[1]))[None]
 
 
-def _branches(settings: Settings, context: RunContext) -> CaseResult:
+def _branches(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     start = jnp.array([1.0, 0.0])
 
     def noisy(scale: Array) -> tuple[ConditionedModel, Array]:
@@ -145,12 +142,7 @@ def _branches(settings: Settings, context: RunContext) -> CaseResult:
         {"draws": (("draw", "axis"), kept[:: max(1, len(kept) // _KEPT_DRAWS)][:_KEPT_DRAWS])},
         coords={"axis": ["u1", "u2"]},
     )
-    return CaseResult(
-        {"statistics": statistics, "curves": curves},
-        sum(part.compile_s for part in parts),
-        sum(part.run_s for part in parts),
-        sum(part.n_resumed for part in parts),
-    )
+    return {"statistics": statistics, "curves": curves}
 
 
 def _chains(
@@ -194,7 +186,7 @@ def _changes(draws: dict[str, np.ndarray]) -> FloatArray:
     return changes
 
 
-_DESIGNS: dict[str, Callable[[Settings, RunContext], CaseResult]] = {
+_DESIGNS: dict[str, Callable[[Settings, RunContext], dict[str, xr.Dataset]]] = {
     "trajectory": _trajectories,
     "branches": _branches,
     "identities": identities,

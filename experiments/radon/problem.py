@@ -69,8 +69,6 @@ class Problem(NamedTuple):
         parametrisation: of the unconstrained vector.
         base: variational base.
         exact: evidence and posterior moments by quadrature.
-        compile_s: seconds of compiling the fit.
-        run_s: seconds of all preparation.
     """
 
     data: GroupedData
@@ -79,8 +77,6 @@ class Problem(NamedTuple):
     parametrisation: Parametrisation
     base: Base
     exact: Evidence
-    compile_s: float
-    run_s: float
 
     def bridge(self) -> Bridge:
         """Posterior and base in the units of the parameters."""
@@ -118,10 +114,9 @@ def build_problem(settings: Settings, context: RunContext) -> Problem:
     model = grouped_regression(data, settings.prior_scale)
     parametrisation = cast(Parametrisation, settings.parametrisation)
     label = "own" if settings.data else "radon"
-    with stopwatch() as times:
-        exact = exact_evidence(model)
-        base = _fit(model, parametrisation, settings, context, label)
-    return Problem(data, model, label, parametrisation, base, exact, times.compile_s, times.run_s)
+    exact = exact_evidence(model)
+    base = _fit(model, parametrisation, settings, context, label)
+    return Problem(data, model, label, parametrisation, base, exact)
 
 
 def _fit(

@@ -13,7 +13,6 @@ from jax import Array
 
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import RunContext, run_chains
-from auxmc.driver.results import CaseResult
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.dual_averaging import dual_averaging
 from auxmc.kernels.tempering.annealed_importance import (
@@ -42,7 +41,7 @@ from experiments.radon.settings import Settings
 Record = dict[str, Array]
 
 
-def run(settings: Settings, context: RunContext) -> CaseResult:
+def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs one case.
 
     Args:
@@ -84,9 +83,7 @@ def run(settings: Settings, context: RunContext) -> CaseResult:
     groups["observed_data"] = xr.Dataset(
         {"outcome": ("row", problem.data.outcome), "group": ("row", problem.data.group)}
     )
-    return CaseResult(
-        groups, chains.compile_s + problem.compile_s, chains.run_s + problem.run_s, chains.n_resumed
-    )
+    return groups
 
 
 class _Program(NamedTuple):

@@ -28,15 +28,11 @@ class Runs(NamedTuple):
             without compiling; each [repeat, chunk].
         last: last state of each run, each leaf [repeat, ...].
         compile_s: seconds of tracing and compiling.
-        run_s: processor seconds of running, all repeats.
-        n_resumed: chunks taken over from checkpoints.
     """
 
     record: NamedArrays
     last: Any
     compile_s: float
-    run_s: float
-    n_resumed: int
 
 
 def no_extras(state: Any) -> dict[str, Array]:
@@ -95,7 +91,7 @@ def run_repeats(
     compile_s = time.perf_counter() - start
     progress = Progress(f"{context.label} [{names}]")
     progress.start(len(keys) * n_chunks, 0, compile_s)
-    records, lasts, run_s, n_resumed = [], [], 0.0, 0
+    records, lasts, run_s = [], [], 0.0
     for repeat, (key, own) in enumerate(zip(keys, data, strict=True)):
         checkpoint = Checkpoint(context.checkpoints / names / f"repeat-{repeat}", context.identity)
         leaves, structure = jax.tree.flatten(like)
@@ -103,7 +99,7 @@ def run_repeats(
         if saved is not None:
             record = {name: np.array(values) for name, values in checkpoint.parts(1)[0].items()}
             state = jax.tree.unflatten(structure, saved.leaves)
-            n_resumed += n_chunks
+            context.n_resumed += n_chunks
         else:
             state, parts, seconds = init(key), [], 0.0
             for block in range(n_blocks):
@@ -133,7 +129,7 @@ def run_repeats(
     joined = {name: np.stack([record[name] for record in records]) for name in records[0]}
     last = jax.tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *lasts)
     jax.clear_caches()
-    return Runs(joined, last, compile_s, run_s, n_resumed)
+    return Runs(joined, last, compile_s)
 
 
 def _compile(stream: Stream, extras: Extras, data: Array, size: int, dtype: Any) -> Any:

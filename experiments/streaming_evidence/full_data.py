@@ -11,9 +11,7 @@ import xarray as xr
 
 from auxmc.driver.chains import RunContext
 from auxmc.driver.progress import Progress
-from auxmc.driver.results import CaseResult
 from auxmc.driver.seeds import stream
-from auxmc.driver.stopwatch import stopwatch
 from auxmc.kernels.streams.full_data_evidence import AnnealedSettings, annealed_evidence
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.array_types import FloatArray
@@ -22,7 +20,7 @@ from experiments.streaming_evidence.problem import exact_linear, model_of, rows_
 from experiments.streaming_evidence.settings import MODELS, Settings
 
 
-def run_full_data(settings: Settings, context: RunContext) -> CaseResult:
+def run_full_data(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Nested sampling and annealed importance sampling with the published settings, for each number of rows.
 
     Returns:
@@ -31,14 +29,13 @@ def run_full_data(settings: Settings, context: RunContext) -> CaseResult:
     rows = rows_of_stream(dataclasses.replace(settings, n_rows=settings.sizes[-1]))
     model = model_of(settings)
     table = _Table(settings)
-    with stopwatch() as times:
-        _run_nested(settings, context, model, rows, table)
-        _run_annealed(settings, context, model, rows, table)
+    _run_nested(settings, context, model, rows, table)
+    _run_annealed(settings, context, model, rows, table)
     variables = table.variables()
     if MODELS[settings.stream] == "linear":
         variables["exact"] = ("size", exact_linear(rows, settings.sizes), {"units": "nats"})
     coords = {"size": settings.sizes, "repeat": np.arange(settings.n_repeats)}
-    return CaseResult({"statistics": xr.Dataset(variables, coords)}, times.compile_s, times.run_s, 0)
+    return {"statistics": xr.Dataset(variables, coords)}
 
 
 class _Table:

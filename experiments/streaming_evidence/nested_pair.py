@@ -7,7 +7,6 @@ import numpy as np
 import xarray as xr
 
 from auxmc.driver.chains import RunContext
-from auxmc.driver.results import CaseResult
 from auxmc.driver.seeds import generator, stream
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.numerics.array_types import FloatArray
@@ -25,7 +24,7 @@ PAIR_METHODS = ("annealed", "corrected")
 _EXPECTED_GAIN = 5.0
 
 
-def run_nested_pair(settings: Settings, context: RunContext) -> CaseResult:
+def run_nested_pair(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Estimates log Bayes factors of a linear model with one input more than the stream has.
 
     Returns:
@@ -38,7 +37,6 @@ def run_nested_pair(settings: Settings, context: RunContext) -> CaseResult:
     exact = [float(exact_linear(d, [len(rows)])[0] - exact_linear(d[:, 1:], [len(rows)])[0]) for d in data]
     shape = (len(PAIR_METHODS), len(INPUTS), settings.n_repeats)
     found, lost = np.zeros(shape), np.zeros(shape)
-    compile_s, run_s, n_resumed = 0.0, 0.0, 0
     for place, method in enumerate(PAIR_METHODS):
         own = dataclasses.replace(settings, method=method)
         for sign, n_features in ((1.0, 6), (-1.0, 5)):
@@ -56,8 +54,6 @@ def run_nested_pair(settings: Settings, context: RunContext) -> CaseResult:
             last = runs.record["log_evidence"][:, -1].reshape(shape[1:])
             found[place] += sign * last
             lost[place] += runs.record["n_not_finite"][:, -1].reshape(shape[1:])
-            compile_s, run_s = compile_s + runs.compile_s, run_s + runs.run_s
-            n_resumed += runs.n_resumed
     nats = {"units": "nats"}
     variables: dict[str, Any] = {
         "exact_factor": ("input", exact, nats),
@@ -65,7 +61,7 @@ def run_nested_pair(settings: Settings, context: RunContext) -> CaseResult:
         "n_not_finite": (("method", "input", "repeat"), lost, {"units": "particles"}),
     }
     coords = {"method": list(PAIR_METHODS), "input": list(INPUTS), "repeat": np.arange(settings.n_repeats)}
-    return CaseResult({"statistics": xr.Dataset(variables, coords)}, compile_s, run_s, n_resumed)
+    return {"statistics": xr.Dataset(variables, coords)}
 
 
 def with_input(rows: FloatArray, extra: FloatArray, name: str) -> FloatArray:

@@ -4,8 +4,9 @@
 # Cost per preset: notes.md.
 """Dispatches a case to its design."""
 
+import xarray as xr
+
 from auxmc.driver.chains import RunContext
-from auxmc.driver.results import CaseResult
 from experiments.streaming_evidence.full_data import run_full_data
 from experiments.streaming_evidence.nested_pair import run_nested_pair
 from experiments.streaming_evidence.series import run_series
@@ -22,7 +23,7 @@ _DESIGNS = {
 }
 
 
-def run(settings: Settings, context: RunContext) -> CaseResult:
+def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs one case.
 
     Returns:

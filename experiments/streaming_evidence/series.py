@@ -8,9 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from auxmc.driver.chains import RunContext
-from auxmc.driver.results import CaseResult
 from auxmc.driver.seeds import stream
-from auxmc.driver.stopwatch import stopwatch
 from auxmc.numerics.array_types import FloatArray, IntegerArray, NamedArrays
 from experiments.streaming_evidence.drive import Runs, run_repeats
 from experiments.streaming_evidence.estimators import build_stream, extras_of
@@ -27,14 +25,13 @@ from experiments.streaming_evidence.references import near_exact
 from experiments.streaming_evidence.settings import METHODS, MODELS, Point, Settings, points
 
 
-def run_series(settings: Settings, context: RunContext) -> CaseResult:
+def run_series(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs every combination of the batched settings, each `n_repeats` times.
 
     Returns:
         Groups `statistics` and `curves`.
     """
     statistics, curves = [], []
-    compile_s, run_s, n_resumed = 0.0, 0.0, 0
     data: dict[str, FloatArray] = {}
     for point in points(settings):
         own = point.settings
@@ -44,21 +41,14 @@ def run_series(settings: Settings, context: RunContext) -> CaseResult:
         runs, ends = _run_point(point, rows, context)
         start = None
         if own.n_hybrid_runs and METHODS[own.method].estimator == "sequential":
-            with stopwatch() as times:
-                start = hybrid_start(own, rows, context)
-            compile_s, run_s = compile_s + times.compile_s, run_s + times.run_s
+            start = hybrid_start(own, rows, context)
         about = {name: [value] for name, value in point.axes.items()}
         part, curve = series_datasets(own, rows, runs, ends, start)
         statistics.append(part.expand_dims(about))
         curves.append(curve.expand_dims(about))
-        compile_s, run_s = compile_s + runs.compile_s, run_s + runs.run_s
-        n_resumed += runs.n_resumed
     if settings.reference == "auto" and MODELS[settings.stream] != "linear":
-        with stopwatch() as times:
-            curves.append(_references(settings, context))
-        compile_s, run_s = compile_s + times.compile_s, run_s + times.run_s
-    groups = {"statistics": _merged(statistics), "curves": _merged(curves)}
-    return CaseResult(groups, compile_s, run_s, n_resumed)
+        curves.append(_references(settings, context))
+    return {"statistics": _merged(statistics), "curves": _merged(curves)}
 
 
 def _run_point(point: Point, rows: FloatArray, context: RunContext) -> tuple[Runs, list[int]]:

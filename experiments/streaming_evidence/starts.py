@@ -9,7 +9,6 @@ import numpy as np
 import xarray as xr
 
 from auxmc.driver.chains import RunContext
-from auxmc.driver.results import CaseResult
 from auxmc.driver.seeds import stream
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.array_types import FloatArray
@@ -25,7 +24,7 @@ STARTS = ("growing", "chunks", "at_once")
 _NEAR = 0.05
 
 
-def run_starts(settings: Settings, context: RunContext) -> CaseResult:
+def run_starts(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Follows a mixture's posterior in three ways and scores where the particles end.
 
     Particles that see all rows at once make `n_start_moves` moves with the whole gradient from the prior.
@@ -37,13 +36,10 @@ def run_starts(settings: Settings, context: RunContext) -> CaseResult:
     rows = rows_of_stream(settings)
     model = model_of(settings)
     scores, lost = [], []
-    compile_s, run_s, n_resumed = 0.0, 0.0, 0
     for start in STARTS:
         runs = _run(settings, context, model, rows, start)
         scores.append(_scores(model, runs, rows) / len(rows))
         lost.append(runs.record["n_not_finite"][:, -1])
-        compile_s, run_s = compile_s + runs.compile_s, run_s + runs.run_s
-        n_resumed += runs.n_resumed
     found = np.stack(scores)
     near = np.mean(found > np.nanmax(found) - _NEAR, axis=2)
     variables: dict[str, Any] = {
@@ -56,7 +52,7 @@ def run_starts(settings: Settings, context: RunContext) -> CaseResult:
         "repeat": np.arange(settings.n_repeats),
         "particle": np.arange(settings.n_particles),
     }
-    return CaseResult({"statistics": xr.Dataset(variables, coords)}, compile_s, run_s, n_resumed)
+    return {"statistics": xr.Dataset(variables, coords)}
 
 
 def _run(settings: Settings, context: RunContext, model: RowModel, rows: FloatArray, start: str) -> Runs:

@@ -8,9 +8,7 @@ import xarray as xr
 
 from auxmc.diagnostics.nested_evidence import nested_evidence
 from auxmc.driver.chains import RunContext
-from auxmc.driver.results import CaseResult
 from auxmc.driver.seeds import stream
-from auxmc.driver.stopwatch import stopwatch
 from auxmc.kernels.streams.nested_sampling import NestedSettings
 from auxmc.numerics.array_types import FloatArray
 from experiments.streaming_evidence.nested import nested_runs
@@ -23,7 +21,7 @@ LIVE_POINTS = (2, 200)
 _SHARE = 0.01
 
 
-def run_stopping(settings: Settings, context: RunContext) -> CaseResult:
+def run_stopping(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs nested sampling on the first rows until what is left does not matter.
 
     Returns:
@@ -36,26 +34,25 @@ def run_stopping(settings: Settings, context: RunContext) -> CaseResult:
     shape = (len(LIVE_POINTS), settings.n_repeats)
     errors = {name: np.full(shape, np.nan) for name in ("additive_error", "remaining_error", "spread")}
     unfinished = 0
-    with stopwatch() as times:
-        for place, n_live in enumerate(LIVE_POINTS):
-            program = nested_runs(model, rows, NestedSettings(n_live=n_live, n_moves=5 * model.dim))
-            for repeat in range(settings.n_repeats):
-                key = stream(context.seed, context.study, settings.stream, "stopping", n_live, repeat)
-                run = program(key, HYBRID_ROWS)
-                dead = np.asarray(run.log_likelihoods)[: int(run.n_iterations)]
-                unfinished += int(not run.finished)
-                early = nested_evidence(dead[: additive_stop(dead, n_live)], n_live)
-                late = nested_evidence(dead, n_live)
-                errors["additive_error"][place, repeat] = early.value - exact
-                errors["remaining_error"][place, repeat] = late.value - exact
-                errors["spread"][place, repeat] = late.standard_error
+    for place, n_live in enumerate(LIVE_POINTS):
+        program = nested_runs(model, rows, NestedSettings(n_live=n_live, n_moves=5 * model.dim))
+        for repeat in range(settings.n_repeats):
+            key = stream(context.seed, context.study, settings.stream, "stopping", n_live, repeat)
+            run = program(key, HYBRID_ROWS)
+            dead = np.asarray(run.log_likelihoods)[: int(run.n_iterations)]
+            unfinished += int(not run.finished)
+            early = nested_evidence(dead[: additive_stop(dead, n_live)], n_live)
+            late = nested_evidence(dead, n_live)
+            errors["additive_error"][place, repeat] = early.value - exact
+            errors["remaining_error"][place, repeat] = late.value - exact
+            errors["spread"][place, repeat] = late.standard_error
     jax.clear_caches()
     variables: dict[str, Any] = {
         name: (("live_points", "repeat"), values, {"units": "nats"}) for name, values in errors.items()
     }
     variables["n_failures"] = ((), unfinished, {"units": "runs"})
     coords = {"live_points": list(LIVE_POINTS), "repeat": np.arange(settings.n_repeats)}
-    return CaseResult({"statistics": xr.Dataset(variables, coords)}, times.compile_s, times.run_s, 0)
+    return {"statistics": xr.Dataset(variables, coords)}
 
 
 def additive_stop(log_likelihoods: FloatArray, n_live: int) -> int:

@@ -12,9 +12,7 @@ from auxmc.diagnostics.log_evidence import bidirectional_bounds
 from auxmc.diagnostics.weighted import weighted_estimates
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
-from auxmc.driver.results import CaseResult
 from auxmc.driver.seeds import stream
-from auxmc.driver.stopwatch import stopwatch
 from auxmc.kernels.hamiltonian.hmc import HMCNoise, hamiltonian_monte_carlo
 from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
 from auxmc.kernels.tempering.tempered_hmc import ControlledNoise, ControlledState, continuously_tempered_hmc
@@ -36,7 +34,7 @@ _CODING_UPDATES = 5
 _CODING_SCALE = 3.0
 
 
-def run_bimodal(settings: Settings, context: RunContext) -> CaseResult:
+def run_bimodal(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs the chains and measures them.
 
     Returns:
@@ -45,11 +43,10 @@ def run_bimodal(settings: Settings, context: RunContext) -> CaseResult:
     tempered = _tempered_chains(settings, context)
     plain = _plain_chains(settings, context)
     annealed = [_annealed_runs(settings, context, reverse) for reverse in (False, True)]
-    with stopwatch() as times:
-        at_zero = settings.log_zetas.index(0.0)
-        draws = {name: array[at_zero] for name, array in tempered.draws.items()}
-        trajectory = _trajectory(settings, context, draws)
-        difference = coding_difference(settings.step_size, settings.n_steps)
+    at_zero = settings.log_zetas.index(0.0)
+    draws = {name: array[at_zero] for name, array in tempered.draws.items()}
+    trajectory = _trajectory(settings, context, draws)
+    difference = coding_difference(settings.step_size, settings.n_steps)
     statistics = _statistics(settings, draws, tempered, plain)
     log_weights = [runs.draws["log_weight"].reshape(-1) for runs in annealed]
     for name, bound in bidirectional_bounds(*log_weights)._asdict().items():
@@ -60,13 +57,7 @@ def run_bimodal(settings: Settings, context: RunContext) -> CaseResult:
         statistics[f"single_bound_{name}"] = ((), values.mean(), {"units": "nats"})
         statistics[f"single_bound_{name}_error"] = ((), error, {"units": "nats"})
     statistics["coding_difference"] = ((), difference, {"units": ""})
-    parts = (tempered, plain, *annealed)
-    return CaseResult(
-        {"statistics": statistics, "curves": _curves(draws, tempered, plain, trajectory)},
-        times.compile_s + sum(part.compile_s for part in parts),
-        times.run_s + sum(part.run_s for part in parts),
-        sum(part.n_resumed for part in parts),
-    )
+    return {"statistics": statistics, "curves": _curves(draws, tempered, plain, trajectory)}
 
 
 def coding_difference(step_size: float, n_steps: int) -> float:

@@ -14,9 +14,7 @@ from scipy.special import logsumexp
 from auxmc.diagnostics.log_evidence import log_evidence, log_evidence_error
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
-from auxmc.driver.results import CaseResult
 from auxmc.driver.seeds import stream
-from auxmc.driver.stopwatch import stopwatch
 from auxmc.kernels.tempering.simulated_tempering import (
     INDEX_UPDATES,
     TemperingState,
@@ -38,7 +36,7 @@ _SLOPE = 1.5
 _LEAST_EXPECTED = 5.0
 
 
-def run_ladder(settings: Settings, context: RunContext) -> CaseResult:
+def run_ladder(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs the chains and measures them.
 
     Returns:
@@ -46,8 +44,7 @@ def run_ladder(settings: Settings, context: RunContext) -> CaseResult:
     """
     chains = _chains(settings, context)
     passages = {update: _passages(settings, context, update) for update in INDEX_UPDATES}
-    with stopwatch() as times:
-        p_values = _index_draws(settings, context)
+    p_values = _index_draws(settings, context)
     statistics = _estimators(settings, chains)
     statistics = statistics.merge(_crossings(settings, passages))
     true_sum, printed = geometric_sums(0.5, 2)
@@ -55,13 +52,7 @@ def run_ladder(settings: Settings, context: RunContext) -> CaseResult:
     statistics["geometric_sum_printed"] = ((), printed, {"units": ""})
     statistics["smallest_p_value"] = ((), min(1.0, p_values.size * p_values.min()), {"units": ""})
     statistics["n_p_values"] = ((), p_values.size, {"units": ""})
-    parts = (chains, *passages.values())
-    return CaseResult(
-        {"statistics": statistics},
-        times.compile_s + sum(part.compile_s for part in parts),
-        times.run_s + sum(part.run_s for part in parts),
-        sum(part.n_resumed for part in parts),
-    )
+    return {"statistics": statistics}
 
 
 def geometric_sums(ratio: float, n_intervals: int) -> tuple[float, float]:

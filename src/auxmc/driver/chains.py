@@ -1,5 +1,6 @@
 """Chains at many sweep points in one compiled program, and the context in which a study runs them."""
 
+import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,7 +18,8 @@ from auxmc.driver.seeds import stream
 __all__ = ["Chains", "RunContext", "run_chains"]
 
 
-class RunContext(NamedTuple):
+@dataclasses.dataclass
+class RunContext:
     """Where a case runs: names of its random streams, checkpoints, progress.
 
     Attributes:
@@ -26,6 +28,7 @@ class RunContext(NamedTuple):
         checkpoints: folder for the case's checkpoints.
         identity: digest of settings, code and data; a checkpoint with another one is discarded.
         label: what progress lines begin with.
+        n_resumed: iterations that the case has taken over from checkpoints so far.
     """
 
     study: str
@@ -33,6 +36,7 @@ class RunContext(NamedTuple):
     checkpoints: Path
     identity: str
     label: str
+    n_resumed: int = 0
 
 
 class Chains(NamedTuple):
@@ -43,14 +47,12 @@ class Chains(NamedTuple):
         axes: names and values of the swept settings.
         compile_s: seconds of tracing and compiling.
         run_s: seconds of running, all chains at all sweep points together.
-        n_resumed: iterations taken over from a checkpoint.
     """
 
     draws: dict[str, np.ndarray]
     axes: dict[str, np.ndarray]
     compile_s: float
     run_s: float
-    n_resumed: int
 
     @property
     def n_lanes(self) -> int:
@@ -119,5 +121,6 @@ def run_chains(
     )
     shape = (*(len(values) for values in axes.values()), n_chains)
     draws = {name: array.reshape(*shape, *array.shape[1:]) for name, array in samples.draws.items()}
+    context.n_resumed += samples.n_resumed
     jax.clear_caches()
-    return Chains(draws, axes, samples.compile_s, samples.run_s, samples.n_resumed)
+    return Chains(draws, axes, samples.compile_s, samples.run_s)

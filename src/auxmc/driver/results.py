@@ -4,29 +4,12 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 import xarray as xr
 
-__all__ = ["CaseResult", "read_result", "read_table", "write_atomically", "write_result", "write_table"]
-
-
-class CaseResult(NamedTuple):
-    """What a study's `run` returns for one case.
-
-    Attributes:
-        groups: datasets by group name. `statistics` and `curves` become rows of the study's tables; `posterior`,
-            `sample_stats`, `observed_data` and others follow ArviZ.
-        compile_s: seconds of tracing and compiling.
-        run_s: seconds of running, device synchronised.
-        n_resumed: iterations taken over from a checkpoint.
-    """
-
-    groups: dict[str, xr.Dataset]
-    compile_s: float
-    run_s: float
-    n_resumed: int
+__all__ = ["read_result", "read_table", "write_atomically", "write_result", "write_table"]
 
 
 def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
@@ -50,7 +33,9 @@ def write_result(path: Path, groups: Mapping[str, xr.Dataset], provenance: Mappi
 
     Args:
         path: file to write, suffix `.nc`.
-        groups: datasets with dims `chain`, `draw` first where they have them, units in attributes.
+        groups: datasets with dims `chain`, `draw` first where they have them, units in attributes. Of a study's case,
+            `statistics` and `curves` become rows of its tables; `posterior`, `sample_stats`, `observed_data` and
+            others follow ArviZ.
         provenance: root attributes; containers are stored as JSON text.
     """
     tree = xr.DataTree.from_dict(dict(groups))

@@ -67,11 +67,13 @@ def run_case(study: Study, settings: CaseSettings, out: Path) -> None:
     from auxmc.driver.checkpoint import Checkpoint
     from auxmc.driver.provenance import describe_environment, peak_memory_mib
     from auxmc.driver.results import write_result
+    from auxmc.driver.stopwatch import stopwatch
 
     identity = identity_of(study, settings)
     folder = Path(".checkpoints") / out.with_suffix("")
     context = RunContext(study.name, settings.seed, folder, fingerprint(identity), f"{study.name}/{out.stem}")
-    result = study.module("run").run(settings, context)
+    with stopwatch() as times:
+        groups = study.module("run").run(settings, context)
     provenance = {
         "study": study.name,
         "case": out.stem,
@@ -81,15 +83,15 @@ def run_case(study: Study, settings: CaseSettings, out: Path) -> None:
         "data": identity["data"],
         "seed": settings.seed,
         **describe_environment(ROOT),
-        "compile_s": result.compile_s,
-        "run_s": result.run_s,
-        "n_iterations_resumed": result.n_resumed,
+        "compile_s": times.compile_s,
+        "run_s": times.run_s,
+        "n_iterations_resumed": context.n_resumed,
         "wall_s": time.perf_counter() - clock,
         # Snakemake reads the CPU time of a long job every half minute only and misses its end.
         "cpu_s": time.process_time(),
         "peak_memory_mib": peak_memory_mib(),
     }
-    write_result(out, result.groups, provenance)
+    write_result(out, groups, provenance)
     Checkpoint(folder, "").discard()
     print(
         f"{context.label}: wrote {out} ({provenance['wall_s']:.1f} s, {provenance['peak_memory_mib']:.0f} MiB)"

@@ -71,7 +71,7 @@ def tables(results, tmp_path_factory):
     for name, (settings, result) in results.items():
         plain = {k: v for k, v in vars(settings).items() if isinstance(v, str | int | float)}
         provenance = {"settings": plain | {"batch": settings.batch}, "numbers": "digest"}
-        write_result(folder / f"{name}.nc", result.groups, provenance)
+        write_result(folder / f"{name}.nc", result, provenance)
     files = sorted(folder.glob("*.nc"))
     return [tidy_table(files, group) for group in ("statistics", "curves")]
 
@@ -234,7 +234,7 @@ def test_curves_and_statistics_agree_with_estimates_from_all_states() -> None:
 
 
 def test_cases_report_what_they_did(results) -> None:
-    statistics = results["chains__system-0"][1].groups["statistics"]
+    statistics = results["chains__system-0"][1]["statistics"]
     assert list(statistics["method"].values) == sorted(["st", "gibbs_ct", "ct_hmc", "hmc", "tuned"])
     for name in ("n_not_finite", "acceptance", "pooled_error", "gradients_per_repeat", "seconds_per_repeat"):
         assert name in statistics
@@ -242,15 +242,15 @@ def test_cases_report_what_they_did(results) -> None:
     tempered = statistics.sel({"method": ["st", "gibbs_ct", "ct_hmc", "tuned"]})
     assert np.all(np.isfinite(tempered["log_z_estimate"]))
     assert float(tempered["gradients_per_repeat"].sel({"method": "gibbs_ct"})) == 20 * 20 * 2
-    curves = results["chains__system-0"][1].groups["curves"]["relative_error"]
+    curves = results["chains__system-0"][1]["curves"]["relative_error"]
     assert curves["n_samples"].values.tolist() == [1, 6, 11, 16, 20]
-    annealed = results["annealed__system-0"][1].groups["statistics"]
+    annealed = results["annealed__system-0"][1]["statistics"]
     assert annealed["annealed_error"].sel({"method": "h_ais"}).shape == (2, 2, 3)
     assert annealed["gradients_per_repeat"].values.tolist() == [[6 * 2, 6 * 3]]
 
 
 def test_systems_are_described(results) -> None:
-    groups = results["systems"][1].groups
+    groups = results["systems"][1]
     assert groups["statistics"].sizes["system"] == 2
     assert float(groups["statistics"]["moment_relation_difference"]) < 1e-10
     assert groups["curves"]["projection"].shape == (2, 50, 2)
@@ -258,11 +258,11 @@ def test_systems_are_described(results) -> None:
 
 def test_own_weights_are_estimated_with_and_without_a_truth(tmp_path, monkeypatch) -> None:
     settings = STUDY.settings([*TINY, f"data={EXAMPLE}", "method=gibbs_ct"])
-    found = run.run(settings, _context(tmp_path / "a")).groups
+    found = run.run(settings, _context(tmp_path / "a"))
     assert np.isfinite(found["statistics"]["log_z_standard_error"].item())
     assert "pooled_error" in found["statistics"]
     monkeypatch.setattr(problem, "MAX_UNITS", 4)
-    beyond = run.run(settings, _context(tmp_path / "b")).groups
+    beyond = run.run(settings, _context(tmp_path / "b"))
     assert "pooled_error" not in beyond["statistics"]
     assert set(beyond["curves"].data_vars) == {"mean_estimate"}
     assert beyond["statistics"]["log_z_estimate"].item() == pytest.approx(

@@ -11,12 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from matplotlib.figure import Figure
 from scipy import linalg
 
 from auxmc.data.simulated_streams import rows
 from auxmc.driver.chains import RunContext
-from auxmc.driver.results import CaseResult, write_result
+from auxmc.driver.results import write_result
 from auxmc.kernels.streams.stochastic_gradient_chain import ChainNoise, ChainState, stochastic_gradient_chain
 from auxmc.models.regression.linear_regression import linear_regression, tempered_posterior
 from auxmc.plots.style import use_style
@@ -67,7 +68,7 @@ def context() -> RunContext:
 
 
 @cache
-def without_chains() -> tuple[CaseResult, CaseResult]:
+def without_chains() -> tuple[dict[str, xr.Dataset], dict[str, xr.Dataset]]:
     """Parts of both designs that start nothing that takes long to compile."""
     chosen = settings()
     evidence = together([run_simple(chosen, context()), run_nested(chosen, context())])
@@ -75,7 +76,7 @@ def without_chains() -> tuple[CaseResult, CaseResult]:
 
 
 @cache
-def with_chains() -> tuple[CaseResult, CaseResult]:
+def with_chains() -> tuple[dict[str, xr.Dataset], dict[str, xr.Dataset]]:
     kernels = run(settings(), context())
     return kernels, run(
         settings("design=evidence", "exact_estimators=[ais,adaptive]", "n_live=[2]"), context()
@@ -97,7 +98,7 @@ def tables(which: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     about |= {"correlation": 0.9, "n_evaluations_shown": 200, "n_steps_shown": 500, "n_replicates": 20_000}
     for name, result in zip(("kernels", "evidence"), results, strict=True):
         paths.append(folder / f"{name}.nc")
-        write_result(paths[-1], result.groups, {"settings": {**about, "design": name}, "numbers": "n"})
+        write_result(paths[-1], result, {"settings": {**about, "design": name}, "numbers": "n"})
     return tidy_table(paths, "statistics"), tidy_table(paths, "curves")
 
 
@@ -149,7 +150,7 @@ def test_everything_that_runs_is_drawn_and_measured() -> None:
 
 @pytest.mark.slow
 def test_chains_of_the_figures_begin_where_they_are_said_to_and_paths_join_their_states() -> None:
-    curves = with_chains()[0].groups["curves"]
+    curves = with_chains()[0]["curves"]
     np.testing.assert_array_equal(curves["random_walk_path"].values[0], [-2.0, -2.0])
     np.testing.assert_array_equal(curves["gradient_path"].values[:, 0], [[-3.0, 3.0]] * 2)
     paths, states = curves["leapfrog_path"].values, curves["hmc_states"].values

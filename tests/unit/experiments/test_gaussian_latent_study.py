@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 from auxmc.driver.chains import Chains, RunContext
-from auxmc.driver.results import CaseResult, write_result
+from auxmc.driver.results import write_result
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.slices.core import SliceState
 from auxmc.kernels.slices.linear_slice import linear_slice
@@ -39,7 +39,7 @@ def context(folder: Path) -> RunContext:
     return RunContext("gaussian_latent", 5, folder / "checkpoints", "identity", "test")
 
 
-def run_small(folder: Path, *overrides: str) -> CaseResult:
+def run_small(folder: Path, *overrides: str) -> dict[str, xr.Dataset]:
     settings = STUDY.settings([*SMALL, *overrides])
     assert isinstance(settings, declared.Settings)
     return run(settings, context(folder))
@@ -49,7 +49,7 @@ def run_small(folder: Path, *overrides: str) -> CaseResult:
 
 
 @pytest.fixture(scope="module")
-def sweep(tmp_path_factory: pytest.TempPathFactory) -> CaseResult:
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> dict[str, xr.Dataset]:
     return run_small(
         tmp_path_factory.mktemp("sweep"),
         "method=apm_mi_mh",
@@ -59,8 +59,8 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> CaseResult:
     )
 
 
-def test_sweep_has_named_dimensions_and_units(sweep: CaseResult) -> None:
-    data = sweep.groups["statistics"]
+def test_sweep_has_named_dimensions_and_units(sweep: dict[str, xr.Dataset]) -> None:
+    data = sweep["statistics"]
     assert dict(data.sizes) == {"method": 1, "n_importance": 1, "step_size": 2, "chain": 8, "coordinate": 2}
     assert data["ess_per_second"].dims == ("method", "n_importance", "step_size", "chain")
     assert data["ess"].dims == (*data["ess_per_second"].dims, "coordinate")
@@ -70,10 +70,10 @@ def test_sweep_has_named_dimensions_and_units(sweep: CaseResult) -> None:
     assert np.isfinite(data["ess_per_evaluation"]).all()
 
 
-def test_sweep_has_accept_rates_beside_their_exact_values(sweep: CaseResult) -> None:
+def test_sweep_has_accept_rates_beside_their_exact_values(sweep: dict[str, xr.Dataset]) -> None:
     """That the rates are these is tested in tests/statistical/test_latent_estimates.py."""
-    data = sweep.groups["statistics"]
-    model = gaussian_latent_model(sweep.groups["observed_data"]["y"].values)
+    data = sweep["statistics"]
+    model = gaussian_latent_model(sweep["observed_data"]["y"].values)
     auxiliary = oracles.mean_independence_acceptance(model)
     position = oracles.metropolis_acceptance(np.array([0.3, 0.9]), oracles.conditional_precision(model), 2)
     np.testing.assert_allclose(data["exact_acceptance_auxiliary"].values.ravel(), auxiliary, rtol=1e-12)
@@ -84,19 +84,19 @@ def test_sweep_has_accept_rates_beside_their_exact_values(sweep: CaseResult) -> 
         assert ((rates > 0.0) & (rates < 1.0)).all()
 
 
-def test_sweep_reproduces_the_exact_posterior(sweep: CaseResult) -> None:
-    data = sweep.groups["statistics"].squeeze(("method", "n_importance"))
-    exact = exact_posterior(gaussian_latent_model(sweep.groups["observed_data"]["y"].values))
+def test_sweep_reproduces_the_exact_posterior(sweep: dict[str, xr.Dataset]) -> None:
+    data = sweep["statistics"].squeeze(("method", "n_importance"))
+    exact = exact_posterior(gaussian_latent_model(sweep["observed_data"]["y"].values))
     assert (abs(data["posterior_mean"] - exact.mean) < 6 * data["mcse_mean"]).all()
     assert np.allclose(data["posterior_sd"], exact.sd, rtol=0.15)
     assert (data["r_hat"] < 1.05).all()
 
 
-def test_a_small_sweep_keeps_its_draws_chain_and_draw_first(sweep: CaseResult) -> None:
-    posterior = sweep.groups["posterior"]["x"]
+def test_a_small_sweep_keeps_its_draws_chain_and_draw_first(sweep: dict[str, xr.Dataset]) -> None:
+    posterior = sweep["posterior"]["x"]
     assert posterior.dims == ("chain", "draw", "method", "n_importance", "step_size", "coordinate")
     assert posterior.shape == (8, 2000, 1, 1, 2, 2)
-    assert sweep.groups["sample_stats"]["accepted_position"].dims[:2] == ("chain", "draw")
+    assert sweep["sample_stats"]["accepted_position"].dims[:2] == ("chain", "draw")
 
 
 def test_long_chains_record_curves_and_the_auxiliary_variable(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_long_chains_record_curves_and_the_auxiliary_variable(tmp_path: Path) ->
         "step_size=0.9",
         "record_auxiliary=true",
     )
-    data, curves = result.groups["statistics"], result.groups["curves"]
+    data, curves = result["statistics"], result["curves"]
     assert data["n_iterations"].item() == 2000
     assert (data["longest_run_auxiliary"] == 1).all()
     assert (data["estimates_auxiliary"] >= 1).all()
@@ -129,18 +129,20 @@ def test_own_data_give_moments_and_errors_for_each_coordinate(tmp_path: Path) ->
     path = tmp_path / "own.csv"
     np.savetxt(path, rows, delimiter=",", header="first,second", comments="")
     result = run_small(tmp_path, f"data={path}", "n_chains=2", "n_draws=200")
-    data = result.groups["statistics"]
+    data = result["statistics"]
     for name in ("posterior_mean", "posterior_sd", "mcse_mean", "r_hat", "bulk_ess", "tail_ess"):
         assert data[name].sizes["coordinate"] == 2, name
-    assert np.allclose(result.groups["observed_data"]["y"], rows)
-    assert "x_generating" not in result.groups["observed_data"]
-    assert "posterior" in result.groups
+    assert np.allclose(result["observed_data"]["y"], rows)
+    assert "x_generating" not in result["observed_data"]
+    assert "posterior" in result
 
 
-def test_results_become_rows_with_the_settings_of_their_chains(sweep: CaseResult, tmp_path: Path) -> None:
+def test_results_become_rows_with_the_settings_of_their_chains(
+    sweep: dict[str, xr.Dataset], tmp_path: Path
+) -> None:
     path = tmp_path / "case.nc"
     about = {"settings": {"design": "sweep", "step_size": 0.425, "method": "pm_mh"}, "numbers": "x"}
-    write_result(path, sweep.groups, about)
+    write_result(path, sweep, about)
     table = tidy_table([path], "statistics")
     grid = selection.grid_of(table.assign(dataset="calibrated"), "ess", "apm_mi_mh", 1)
     assert grid.points.tolist() == [0.3, 0.9]
@@ -176,7 +178,7 @@ def independent_chains(n_draws: int, mean: float = 0.3, sd: float = 0.5) -> Chai
         "n_failures": np.ones(shape, np.int8),
         "not_finite": np.zeros(shape, bool),
     }
-    return Chains(draws, {"step_size": np.array([0.1, 0.2])}, compile_s=1.0, run_s=12.0, n_resumed=0)
+    return Chains(draws, {"step_size": np.array([0.1, 0.2])}, compile_s=1.0, run_s=12.0)
 
 
 def test_statistics_of_independent_draws() -> None:
@@ -249,7 +251,7 @@ def test_noise_of_the_estimate_agrees_with_its_closed_form(tmp_path: Path) -> No
     data = simulate_data(3)
     model = gaussian_latent_model(data.observations)
     found = checks.estimator_noise(context(tmp_path), {"calibrated": (model, data.position)}, [1], 4000)
-    sd, error = (found.groups["statistics"][f"sd_log_estimate{part}"].item() for part in ("", "_error"))
+    sd, error = (found["statistics"][f"sd_log_estimate{part}"].item() for part in ("", "_error"))
     assert abs(sd - np.sqrt((200 + 4 * 157) / 64)) < 5 * error
     assert 0.0 < error < 0.1
 

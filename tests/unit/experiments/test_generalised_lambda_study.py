@@ -265,12 +265,12 @@ def test_modified_abc_runs_on_own_data_under_an_own_prior(tmp_path, own_data) ->
         "n_warm_up=20",
         "n_chains=2",
     )
-    statistics = result.groups["statistics"]
+    statistics = result["statistics"]
     assert statistics["prior"].values.tolist() == ["own"]
     assert statistics["posterior_mean"].dims == ("prior", "parameter")
     assert 0.0 < float(statistics["acceptance"].mean()) < 1.0
-    assert result.groups["observed_data"]["x"].size == 9
-    assert result.groups["posterior"]["z"].sizes["draw"] == 60
+    assert result["observed_data"]["x"].size == 9
+    assert result["posterior"]["z"].sizes["draw"] == 60
 
 
 def test_hmc_runs_with_several_tolerances_and_the_same_starts(tmp_path, own_data) -> None:
@@ -286,7 +286,7 @@ def test_hmc_runs_with_several_tolerances_and_the_same_starts(tmp_path, own_data
         "n_chains=2",
         "warm_up_step_size=1e-3",
     )
-    statistics = result.groups["statistics"]
+    statistics = result["statistics"]
     assert statistics["acceptance"].dims == ("prior", "tolerance", "chain")
     np.testing.assert_array_equal(statistics["tolerance"], [0.3, 0.6])
     # Starts depend on the data, the prior and the number of the chain alone.
@@ -307,7 +307,7 @@ def test_reference_posteriors_and_facts_of_the_prior_are_found_for_own_data(tmp_
         "n_walkers=16",
         "n_prior_draws=200",
     )
-    statistics, curves = result.groups["statistics"], result.groups["curves"]
+    statistics, curves = result["statistics"], result["curves"]
     assert statistics["target"].values.tolist() == ["exact", "cube_0.1", "gaussian_0.5"]
     assert statistics["reference_mean"].dims == ("prior", "target", "parameter")
     assert bool(np.isfinite(statistics["reference_mean"]).all())

@@ -67,7 +67,7 @@ def tables(chains, estimates, tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
     scalars = {k: v for k, v in vars(STUDY.settings(TINY)).items() if isinstance(v, str | int | float)}
     for case, result in {"chains": chains, "estimator": estimates}.items():
-        groups = {name: data for name, data in result.groups.items() if name in ("statistics", "curves")}
+        groups = {name: data for name, data in result.items() if name in ("statistics", "curves")}
         write_result(folder / f"{case}.nc", groups, {"settings": scalars, "numbers": "digest"})
     names = [*(f"main__method-{method}" for method in MAIN_METHODS), "side_mi"]
     names += [f"side_pm__n_importance-{n}" for n in (1, 500)]
@@ -80,7 +80,7 @@ def tables(chains, estimates, tmp_path_factory):
 
 
 def test_statistics_have_the_right_dimensions_and_are_finite(chains):
-    statistics = chains.groups["statistics"]
+    statistics = chains["statistics"]
     assert statistics["ess"].dims == ("chain", "coordinate")
     assert statistics["cubic_operations"].dims == ("chain",)
     assert statistics["posterior_mean"].dims == ("coordinate",)
@@ -93,7 +93,7 @@ def test_statistics_have_the_right_dimensions_and_are_finite(chains):
 
 
 def test_efficiency_is_ess_over_the_cubic_operations_of_the_main_run(chains):
-    statistics, stats_of_draws = chains.groups["statistics"], chains.groups["sample_stats"]
+    statistics, stats_of_draws = chains["statistics"], chains["sample_stats"]
     n_cubic = stats_of_draws["n_cubic"].sum("draw").values
     np.testing.assert_array_equal(statistics["cubic_operations"].values, n_cubic)
     expected = 1000 * statistics["ess"].values / n_cubic[:, None]
@@ -103,20 +103,20 @@ def test_efficiency_is_ess_over_the_cubic_operations_of_the_main_run(chains):
 
 
 def test_draws_are_kept_as_arviz_expects_them(chains):
-    assert chains.groups["posterior"]["x"].dims == ("chain", "draw", "coordinate")
-    assert chains.groups["posterior"].sizes == {"chain": 2, "draw": 30, "coordinate": 3}
-    assert chains.groups["warmup_posterior"].sizes["draw"] == 20
-    kept = set(chains.groups["sample_stats"].data_vars)
+    assert chains["posterior"]["x"].dims == ("chain", "draw", "coordinate")
+    assert chains["posterior"].sizes == {"chain": 2, "draw": 30, "coordinate": 3}
+    assert chains["warmup_posterior"].sizes["draw"] == 20
+    kept = set(chains["sample_stats"].data_vars)
     assert {"accepted_position", "accepted_auxiliary", "n_cubic", "lp", "step_size"} <= kept
-    assert set(np.unique(chains.groups["observed_data"]["label"])) == {-1.0, 1.0}
-    features = chains.groups["constant_data"]["features"]
+    assert set(np.unique(chains["observed_data"]["label"])) == {-1.0, 1.0}
+    features = chains["constant_data"]["features"]
     np.testing.assert_allclose(features.mean("row"), 0.0, atol=1e-12)
     np.testing.assert_allclose(features.std("row"), 1.0, rtol=1e-12)
 
 
 def test_the_step_size_adapts_in_the_warm_up_alone(chains):
-    warm_up = chains.groups["warmup_sample_stats"]
-    main = chains.groups["sample_stats"]["step_size"].values
+    warm_up = chains["warmup_sample_stats"]
+    main = chains["sample_stats"]["step_size"].values
     for chain in range(2):
         step = 0.5
         for batch in range(4):
@@ -126,14 +126,14 @@ def test_the_step_size_adapts_in_the_warm_up_alone(chains):
             factor = (4.025, 3.05, 2.075, 1.1)[batch]
             step *= 1 / factor if rate < 0.15 else factor if rate > 0.30 else 1.0
         np.testing.assert_allclose(main[chain], step, rtol=1e-12)
-        adapted = chains.groups["statistics"]["adapted_step_size"].values[chain]
+        adapted = chains["statistics"]["adapted_step_size"].values[chain]
         assert adapted == main[chain, 0]
 
 
 def test_the_main_run_continues_where_the_warm_up_ended(chains):
-    last = chains.groups["warmup_posterior"]["x"].values[:, -1]
-    first = chains.groups["posterior"]["x"].values[:, 0]
-    accepted = chains.groups["sample_stats"]["accepted_position"].values[:, 0]
+    last = chains["warmup_posterior"]["x"].values[:, -1]
+    first = chains["posterior"]["x"].values[:, 0]
+    accepted = chains["sample_stats"]["accepted_position"].values[:, 0]
     np.testing.assert_array_equal((last == first).all(axis=1), ~accepted)
 
 
@@ -141,22 +141,22 @@ def test_the_main_run_continues_where_the_warm_up_ended(chains):
 def test_the_size_of_the_blocks_does_not_change_the_draws(chains, run_tiny):
     again = run_tiny("method=apm_mi_mh", "block_size=7")
     for group in ("posterior", "warmup_posterior", "sample_stats"):
-        xr.testing.assert_equal(again.groups[group], chains.groups[group])
+        xr.testing.assert_equal(again[group], chains[group])
 
 
 @pytest.mark.slow
 def test_slice_methods_have_their_own_warm_up_and_adapt_nothing(run_tiny):
     result = run_tiny("method=apm_ss_ss", "n_warm_up_slice=6", "n_draws=20")
-    assert result.groups["warmup_posterior"].sizes["draw"] == 6
-    assert result.groups["posterior"].sizes["draw"] == 20
-    assert (result.groups["sample_stats"]["step_size"] == 4.0).all()
-    assert (result.groups["statistics"]["longest_run"] == 1).all()
-    assert (result.groups["curves"]["histogram_draws"] == 8).all()
-    assert int(result.groups["curves"]["histogram"].sum()) == 2 * 8
+    assert result["warmup_posterior"].sizes["draw"] == 6
+    assert result["posterior"].sizes["draw"] == 20
+    assert (result["sample_stats"]["step_size"] == 4.0).all()
+    assert (result["statistics"]["longest_run"] == 1).all()
+    assert (result["curves"]["histogram_draws"] == 8).all()
+    assert int(result["curves"]["histogram"].sum()) == 2 * 8
 
 
 def test_curves_end_at_the_statistics(chains):
-    statistics, curves = chains.groups["statistics"], chains.groups["curves"]
+    statistics, curves = chains["statistics"], chains["curves"]
     last = curves.isel(end=-1)
     mean_cubic = float(statistics["cubic_operations"].mean())
     assert float(last["cubic_operations_so_far"]) == pytest.approx(mean_cubic)
@@ -168,23 +168,23 @@ def test_curves_end_at_the_statistics(chains):
 
 
 def test_small_steps_are_tried_from_posterior_draws(estimates):
-    accepted = estimates.groups["statistics"]["acceptance_fixed_step"]
+    accepted = estimates["statistics"]["acceptance_fixed_step"]
     assert accepted.dims == ("step_size", "chain")
     np.testing.assert_array_equal(accepted["step_size"], [0.001, 0.01, 0.1])
     # With so few data the estimate has little noise, and such a step hardly changes the density.
     assert float(accepted.sel(step_size=0.001).mean()) > 0.2
-    assert (estimates.groups["statistics"]["longest_run_fixed_step"] <= 12).all()
+    assert (estimates["statistics"]["longest_run_fixed_step"] <= 12).all()
 
 
 def test_noise_of_the_estimate_falls_with_the_number_of_importance_samples(estimates):
-    statistics = estimates.groups["statistics"]
+    statistics = estimates["statistics"]
     noise = statistics["sd_log_estimate"]
     assert noise.dims == ("n_importance", "chain", "reference")
     assert float(noise.sel(n_importance=10).mean()) < float(noise.sel(n_importance=1).mean())
     for name in ("acceptance_mi", "acceptance_pm_mh", "acceptance_apm_mh"):
         assert ((statistics[name] >= 0) & (statistics[name] <= 1)).all()
     assert (statistics["newton_steps"] >= 1).all()
-    assert estimates.groups["posterior"]["x"].dims == ("chain", "draw", "coordinate")
+    assert estimates["posterior"]["x"].dims == ("chain", "draw", "coordinate")
 
 
 @pytest.mark.parametrize("sd", [0.5, 1.5])

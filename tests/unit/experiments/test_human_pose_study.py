@@ -45,23 +45,23 @@ def run_small(folder: Path, *overrides: str):
 
 def test_own_images_give_poses_on_the_manifold_without_an_error(tmp_path: Path) -> None:
     result = run_small(tmp_path, f"data={EXAMPLE}", "n_steps=[1,2]", "n_inner_steps=2", "n_chains=1")
-    data = result.groups["statistics"]
+    data = result["statistics"]
     assert "rmse" not in data
     assert "rms_depth" not in data
     assert float(data["largest_residual"].max()) < 1e-8
     assert (data["rank"] == 50).all()
     for name in ("not_converged", "not_converged_reverse", "irreversible", "not_finite", "singular"):
         assert data[f"n_{name}"].dims == ("chain",)
-    assert result.groups["posterior"]["positions"].dims[:2] == ("chain", "draw")
-    assert "true_position" not in result.groups["curves"]
-    assert np.isfinite(result.groups["curves"]["sample_image"]).all()
+    assert result["posterior"]["positions"].dims[:2] == ("chain", "draw")
+    assert "true_position" not in result["curves"]
+    assert np.isfinite(result["curves"]["sample_image"]).all()
     # Noise explains everything at the start, and is spent from there on.
-    misfit = result.groups["sample_stats"]["misfit"].values[0]
+    misfit = result["sample_stats"]["misfit"].values[0]
     assert misfit[-1] < misfit[0]
 
 
 def test_hmc_runs_scenes_together(tmp_path: Path) -> None:
-    data = run_small(tmp_path, "method=hmc", "n_steps=[3,3]", "++batch.scene=[1,3]", "step_size=1e-5").groups[
+    data = run_small(tmp_path, "method=hmc", "n_steps=[3,3]", "++batch.scene=[1,3]", "step_size=1e-5")[
         "statistics"
     ]
     assert data["rmse"].dims == ("scene", "chain")

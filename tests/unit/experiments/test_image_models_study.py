@@ -310,7 +310,7 @@ def test_a_case_of_ones_own_weights_gives_finite_estimates(tmp_path: Path) -> No
     )  # fmt: skip
     context = RunContext("image_models", settings.seed, tmp_path / "checkpoints", "x", "test")
     result = run(settings, context)
-    statistics = result.groups["statistics"]
+    statistics = result["statistics"]
     assert isinstance(statistics, xr.Dataset)
     assert all(np.isfinite(statistics[name]).all() for name in statistics.data_vars)
     assert list(statistics["method"].values) == ["st", "ct_hmc"]
@@ -318,4 +318,4 @@ def test_a_case_of_ones_own_weights_gives_finite_estimates(tmp_path: Path) -> No
     assert int(statistics["n_not_finite"].sum()) == 0
     # Probabilities of three images of nine pixels, none of them next to impossible.
     assert -100.0 < float(statistics["joint_lower"]) < 0.0
-    assert result.groups["curves"]["image_rows"].shape == (5, 3)
+    assert result["curves"]["image_rows"].shape == (5, 3)

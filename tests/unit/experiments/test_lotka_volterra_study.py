@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 
 from auxmc.driver.chains import RunContext
-from auxmc.driver.results import CaseResult, write_result
+from auxmc.driver.results import write_result
 from auxmc.models.lotka_volterra.model import published_model
 from auxmc.models.lotka_volterra.oracles import LogRatePosterior, exact_posterior
 from auxmc.plots.style import use_style
@@ -40,7 +40,7 @@ N_CHAINS, N_DRAWS, N_DISCARD = 4, 510, 10
 WIDTHS = {"ss_ball": {10.0: 1.5, 100.0: 4.0}, "ss_gaussian": {10.0: 2.0}, "chmc_summaries": {0.0: 1.3}}
 
 
-def run_small(folder: Path, *overrides: str) -> CaseResult:
+def run_small(folder: Path, *overrides: str) -> dict[str, xr.Dataset]:
     settings = STUDY.settings(["n_draws=20", "n_discard=5", "n_chains=2", *overrides])
     assert isinstance(settings, declared.Settings)
     return run(settings, RunContext("lotka_volterra", 5, folder / "checkpoints", "identity", "test"))
@@ -60,7 +60,7 @@ def own_series(folder: Path) -> Path:
 def test_own_data_give_moments_failures_and_an_exact_posterior(tmp_path: Path) -> None:
     path = own_series(tmp_path)
     overrides = ["method=chmc_teacher_forced", f"data={path}", "time_step=0.5", "noise_scales=[1.5,2.0]"]
-    data = run_small(tmp_path, *overrides).groups["statistics"].squeeze()
+    data = run_small(tmp_path, *overrides)["statistics"].squeeze()
     assert data.sizes["chain"] == 2
     assert data["posterior_mean"].sizes["coordinate"] == data["exact_mean"].sizes["coordinate"] == 4
     assert "data_difference" not in data
@@ -86,7 +86,7 @@ def test_failures_count_rejection_under_both_readings(tmp_path: Path) -> None:
         "n_rejection_summaries=20000",
         "n_normalisation=20000",
     )
-    data = result.groups["statistics"]
+    data = result["statistics"]
     all_data = data["rejection_accepted_all"].squeeze()
     assert list(data["reading"].values) == ["l2", "l2_squared"]
     # About 0.24 per cent within a distance of 1000; no draw within its root.

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from auxmc.data.tables import DataError
 from auxmc.driver.chains import RunContext
-from auxmc.driver.results import CaseResult, write_result
+from auxmc.driver.results import write_result
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.claims import judge, read_claims
@@ -41,14 +41,14 @@ SIZES = {"nuts": [], "gibbs_ct": [], "ct_hmc": [], "ais": ["n_draws=10", "n_temp
 
 
 @cache
-def run_tiny(method: str) -> CaseResult:
+def run_tiny(method: str) -> dict[str, xr.Dataset]:
     settings = STUDY.settings(["preset=smoke", *OWN, *TINY, f"method={method}", *SIZES[method]])
     assert isinstance(settings, declared.Settings)
     return run(settings, RunContext("radon", 5, Path(mkdtemp()), "identity", "test"))
 
 
 def statistics(method: str) -> xr.Dataset:
-    return run_tiny(method).groups["statistics"]
+    return run_tiny(method)["statistics"]
 
 
 @pytest.mark.parametrize(
@@ -75,14 +75,14 @@ def test_all_methods_share_one_base() -> None:
 
 def test_chains_record_what_the_figures_need() -> None:
     result = run_tiny("nuts")
-    curves = result.groups["curves"]
+    curves = result["curves"]
     assert curves["iteration"].values[-1] == 40
     pooled = float(curves["running_pooled"].values[-1])
-    assert pooled == pytest.approx(float(result.groups["statistics"]["log_evidence"]), abs=1e-9)
+    assert pooled == pytest.approx(float(result["statistics"]["log_evidence"]), abs=1e-9)
     assert curves["log_temperature_density"].values[0] == 0.0
-    gain = pooled - float(result.groups["statistics"]["log_zeta"])
+    gain = pooled - float(result["statistics"]["log_zeta"])
     assert float(curves["log_temperature_density"].values[-1]) == pytest.approx(gain, abs=1e-9)
-    assert result.groups["posterior"]["effects"].shape == (3, 40, 7)
+    assert result["posterior"]["effects"].shape == (3, 40, 7)
     assert curves.sizes["fit_step"] == 4
 
 
@@ -94,7 +94,7 @@ def test_another_optimiser_gives_another_base() -> None:
     # optax itself mixes types, which the tests' stricter rules of JAX refuse.
     with jax.numpy_dtype_promotion("standard"):
         result = run(settings, RunContext("radon", 5, Path(mkdtemp()), "identity", "test"))
-    assert float(result.groups["statistics"]["log_zeta"]) != float(statistics("ais")["log_zeta"])
+    assert float(result["statistics"]["log_zeta"]) != float(statistics("ais")["log_zeta"])
 
 
 @pytest.mark.slow
@@ -175,7 +175,7 @@ def tables() -> tuple[pd.DataFrame, pd.DataFrame]:
         sizes = {"n_chains": 3, "n_draws": 40, "n_temperatures": 30}
         about = {"settings": {"preset": "smoke", "method": method, **sizes}}
         paths.append(folder / f"{name}.nc")
-        write_result(paths[-1], run_tiny(method).groups, {**about, "numbers": "n"})
+        write_result(paths[-1], run_tiny(method), {**about, "numbers": "n"})
     return tidy_table(paths, "statistics"), tidy_table(paths, "curves")
 
 

@@ -67,7 +67,7 @@ def tables(results, tmp_path_factory):
             "settings": dataclasses.asdict(settings) | {"presets": {}, "grids": {}},
             "numbers": "digest",
         }
-        write_result(folder / f"{name}.nc", result.groups, provenance)
+        write_result(folder / f"{name}.nc", result, provenance)
     files = sorted(folder.glob("*.nc"))
     return [tidy_table(files, group) for group in ("statistics", "curves")]
 
@@ -187,15 +187,15 @@ def test_repeats_give_the_record_of_a_stream_that_is_read_once(tmp_path) -> None
     once = run_stream(
         estimator, lambda skip: iter([rows[skip:]]), key, 6, chunk_sizes=ChunkSizes((), 50), capacity=230
     )
-    ends = chunk_ends(230, 50, cuts=())
-    arguments = (estimator, [rows, rows], ends, [key, jax.random.key(8)], _context(tmp_path), "test")
+    ends, context = chunk_ends(230, 50, cuts=()), _context(tmp_path)
+    arguments = (estimator, [rows, rows], ends, [key, jax.random.key(8)], context, "test")
     found = run_repeats(*arguments, extras=particle_extras)
     np.testing.assert_allclose(found.record["log_evidence"][0], once.record["log_evidence"], rtol=1e-12)
     assert found.record["n_rows"][0].tolist() == ends
     assert not np.allclose(found.record["log_evidence"][1], found.record["log_evidence"][0])
     assert np.all(np.diff(found.record["seconds"], axis=1) >= 0.0)
     again = run_repeats(*arguments, extras=particle_extras)
-    assert again.n_resumed == 2 * len(ends)
+    assert context.n_resumed == 2 * len(ends)
     np.testing.assert_array_equal(again.record["log_evidence"], found.record["log_evidence"])
     np.testing.assert_array_equal(again.last.particles, found.last.particles)
     spread = found.last.particles.astype(float).var(axis=1, ddof=1).mean(axis=1) * 230
@@ -206,10 +206,10 @@ _SMALL = StreamSettings(n_particles=4, n_moves=2, batch_size=20, target_size=2.0
 
 
 def test_cases_report_what_they_did(results) -> None:
-    statistics = results["linear"][1].groups["statistics"]
+    statistics = results["linear"][1]["statistics"]
     for name in ("n_not_finite", "n_failures", "final_error", "operations_total", "seconds_total"):
         assert statistics[name].sel({"method": "sequential"}).notnull().all()
-    curves = results["linear"][1].groups["curves"]
+    curves = results["linear"][1]["curves"]
     sequential = curves.sel({"method": "sequential"})
     difference = sequential["log_evidence"] - sequential["exact"] - sequential["error"]
     assert float(np.abs(difference).max()) < 1e-9
@@ -220,7 +220,7 @@ def test_cases_report_what_they_did(results) -> None:
 
 
 def test_the_hybrid_estimate_differs_by_a_constant_and_begins_at_a_hundred_rows(results) -> None:
-    curves = results["linear"][1].groups["curves"].sel({"method": "sequential", "repeat": 0})
+    curves = results["linear"][1]["curves"].sel({"method": "sequential", "repeat": 0})
     shift = (curves["log_evidence_hybrid"] - curves["log_evidence"]).dropna("absorbed")
     assert int(shift["absorbed"][0]) == 100
     assert float(np.ptp(shift.values)) < 1e-9
@@ -228,7 +228,7 @@ def test_the_hybrid_estimate_differs_by_a_constant_and_begins_at_a_hundred_rows(
 
 
 def test_estimators_with_all_rows_are_run_for_the_sizes_they_can(results) -> None:
-    found = results["linear_full"][1].groups["statistics"]
+    found = results["linear_full"][1]["statistics"]
     assert found["annealed_log_evidence"].notnull().values.tolist() == [[True, True], [False, False]]
     assert found["nested_log_evidence"].notnull().all()
     error = np.abs(found["nested_log_evidence"] - found["exact"]).max()
@@ -248,17 +248,17 @@ def test_rules_that_end_nested_sampling() -> None:
 def test_small_designs_run(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(nested_pair, "PAIR_METHODS", ("annealed",))
     pair = run_nested_pair(_settings("design=nested_pair", "n_rows=200"), _context(tmp_path / "a"))
-    assert np.all(np.isfinite(pair.groups["statistics"]["factor"]))
+    assert np.all(np.isfinite(pair["statistics"]["factor"]))
     monkeypatch.setattr(starts, "STARTS", ("at_once",))
     where = ["design=starts", "stream=mixture_separated", "n_rows=200", "n_start_moves=5"]
-    began = run_starts(_settings(*where), _context(tmp_path / "b")).groups["statistics"]
+    began = run_starts(_settings(*where), _context(tmp_path / "b"))["statistics"]
     assert began["near_best"].max() > 0.0
     assert began["log_likelihood_per_row"].shape == (1, 2, 4)
 
 
 def test_the_additive_rule_ends_early(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(stopping, "LIVE_POINTS", (50,))
-    found = run_stopping(_settings("design=stopping", n_repeats=1), _context(tmp_path)).groups["statistics"]
+    found = run_stopping(_settings("design=stopping", n_repeats=1), _context(tmp_path))["statistics"]
     # Both sums are of the same points, one of fewer of them.
     assert float(found["additive_error"].item()) < float(found["remaining_error"].item()) < 30.0
     assert int(found["n_failures"]) == 0
