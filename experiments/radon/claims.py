@@ -1,14 +1,13 @@
 """Measures the published claims CT-D01 to CT-D12 from the study's tables."""
 
 import math
-from collections.abc import Callable
+from functools import partial
 
 import numpy as np
-import pandas as pd
 
-from auxmc_pipeline.claims import Measurement, measure_settings, standard_error
-from auxmc_pipeline.lookup import MissingData, find, scalar
-from experiments.radon.lookup import AIS_CASE, CENTRED_CASE, NUTS_CASE, value_of
+from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.claims import Measurement, Measures, mean_over_replicates, standard_error
+from auxmc_pipeline.tables import MissingData, Tables
 
 _PUBLISHED_AIS = -1081.01
 _NEAR_NATS = 1.5
@@ -17,89 +16,81 @@ _ENOUGH_TEMPERATURES = 1000
 _ENOUGH_DRAWS = 1000
 
 
-def data_difference(summary: pd.DataFrame) -> Measurement:
+def data_difference(tables: Tables) -> Measurement:
     """CT-D01."""
     try:
-        return Measurement(
-            value_of(summary, NUTS_CASE, "data_difference"), 0.0, "log radon, floor, uranium and county"
-        )
+        return Measurement(_value(tables, "data_difference"), 0.0, "log radon, floor, uranium and county")
     except MissingData:
-        note = "cannot be compared: set AUXMC_DATA_DIR to the folder that holds the author's data file"
-        return Measurement(math.nan, math.nan, note)
+        raise MissingData(
+            "cannot be compared: set AUXMC_DATA_DIR to the folder that holds the author's data file"
+        ) from None
 
 
-def annealed(summary: pd.DataFrame) -> Measurement:
+def exact(tables: Tables, quantity: str) -> Measurement:
+    """CT-D02, and the error of CT-D04: a quantity without chance."""
+    return Measurement(_value(tables, quantity), 0.0)
+
+
+def annealed(tables: Tables) -> Measurement:
     """CT-D03."""
-    _require(summary, AIS_CASE, "n_temperatures", _ENOUGH_TEMPERATURES)
-    value, error = (value_of(summary, AIS_CASE, name) for name in ("log_evidence", "log_evidence_error"))
-    ess = value_of(summary, AIS_CASE, "ess_is")
-    return Measurement(value, error, f"effective sample size of the weights {ess:.0f}")
+    _require(tables, "ais", "n_temperatures", _ENOUGH_TEMPERATURES)
+    return Measurement(
+        _value(tables, "log_evidence", "ais"),
+        _value(tables, "log_evidence_error", "ais"),
+        f"effective sample size of the weights {_value(tables, 'ess_is', 'ais'):.0f}",
+    )
 
 
-def quadrature_and_line(summary: pd.DataFrame) -> Measurement:
+def quadrature_and_line(tables: Tables) -> Measurement:
     """CT-D04, the value."""
-    exact = value_of(summary, NUTS_CASE, "exact_log_evidence")
-    return Measurement(exact - _PUBLISHED_AIS, 0.0, f"quadrature gives {exact:.4f}")
+    evidence = _value(tables, "exact_log_evidence")
+    return Measurement(evidence - _PUBLISHED_AIS, 0.0, f"quadrature gives {evidence:.4f}")
 
 
-def grids(summary: pd.DataFrame) -> Measurement:
-    """CT-D04, its error."""
-    return Measurement(value_of(summary, NUTS_CASE, "exact_log_evidence_error"), 0.0)
-
-
-def objective(summary: pd.DataFrame) -> Measurement:
+def objective(tables: Tables) -> Measurement:
     """CT-D05, the published rule."""
-    zeta, error = (value_of(summary, NUTS_CASE, name) for name in ("log_zeta", "log_zeta_error"))
-    bound = value_of(summary, NUTS_CASE, "lower_bound")
-    return Measurement(zeta, error, f"the bound of the final fit, from many draws, is {bound:.2f}")
+    note = f"the bound of the final fit, from many draws, is {_value(tables, 'lower_bound'):.2f}"
+    return Measurement(_value(tables, "log_zeta"), _value(tables, "log_zeta_error"), note)
 
 
-def bound(summary: pd.DataFrame) -> Measurement:
+def bound(tables: Tables) -> Measurement:
     """CT-D05, the sign."""
-    names = ("lower_bound", "lower_bound_error", "exact_log_evidence")
-    value, error, exact = (value_of(summary, NUTS_CASE, name) for name in names)
-    return Measurement(value - exact, error)
+    gap = _value(tables, "lower_bound") - _value(tables, "exact_log_evidence")
+    return Measurement(gap, _value(tables, "lower_bound_error"))
 
 
-def final_estimate(summary: pd.DataFrame) -> Measurement:
+def final_estimate(tables: Tables) -> Measurement:
     """CT-D06, in nats: mean over chains of their estimates, as published."""
-    by_chain = _by_chain(summary, NUTS_CASE)
-    exact = value_of(summary, NUTS_CASE, "exact_log_evidence")
-    pooled = value_of(summary, NUTS_CASE, "log_evidence") - exact
+    by_chain = _by_chain(tables, "log_evidence_by_chain")
+    evidence = _value(tables, "exact_log_evidence")
+    pooled = _value(tables, "log_evidence") - evidence
     note = f"{by_chain.size} chains; their pooled estimate differs by {pooled:.3f}"
-    return Measurement(float(by_chain.mean()) - exact, standard_error(by_chain), note)
+    return Measurement(float(by_chain.mean()) - evidence, standard_error(by_chain), note)
 
 
-def final_score(summary: pd.DataFrame) -> Measurement:
+def final_score(tables: Tables) -> Measurement:
     """CT-D06, in standard errors."""
-    found = final_estimate(summary)
+    found = final_estimate(tables)
     return Measurement(abs(found.value) / found.error, 0.0, "mean over chains of their estimates")
 
 
-def running(n_iterations: int) -> Callable[[pd.DataFrame, pd.DataFrame], Measurement]:
+def running(tables: Tables, n_iterations: int) -> Measurement:
     """CT-D07 after a number of iterations."""
-
-    def measure(summary: pd.DataFrame, curves: pd.DataFrame) -> Measurement:
-        mean = find(curves, NUTS_CASE, "running_mean", "iteration")
-        error = find(curves, NUTS_CASE, "running_mean_error", "iteration")
-        if mean is None or error is None or n_iterations not in mean["iteration"]:
-            raise MissingData(f"fewer than {n_iterations} iterations at this preset")
-        exact = value_of(summary, NUTS_CASE, "exact_log_evidence")
-        return Measurement(
-            float(mean.sel(iteration=n_iterations)) - exact, float(error.sel(iteration=n_iterations))
-        )
-
-    return measure
+    mean = tables.curves.array("running_mean", "iteration", case="nuts")
+    error = tables.curves.array("running_mean_error", "iteration", case="nuts")
+    if n_iterations not in mean["iteration"]:
+        raise MissingData(f"fewer than {n_iterations} iterations at this preset")
+    after = {"iteration": n_iterations}
+    return Measurement(float(mean.sel(after)) - _value(tables, "exact_log_evidence"), float(error.sel(after)))
 
 
-def until_near(summary: pd.DataFrame, curves: pd.DataFrame) -> Measurement:
+def until_near(tables: Tables) -> Measurement:
     """CT-D07: time after which the mean of the running estimates stays near the exact value."""
-    names = ("running_mean", "time_so_far", "gradients_so_far")
-    mean, seconds_so_far, gradients = (find(curves, NUTS_CASE, name, "iteration") for name in names)
-    if mean is None or seconds_so_far is None or gradients is None:
-        raise MissingData("not run at this preset")
-    exact = value_of(summary, NUTS_CASE, "exact_log_evidence")
-    far = np.flatnonzero(np.abs(mean.values - exact) > _NEAR_NATS)
+    mean, seconds_so_far, gradients = (
+        tables.curves.array(name, "iteration", case="nuts")
+        for name in ("running_mean", "time_so_far", "gradients_so_far")
+    )
+    far = np.flatnonzero(np.abs(mean.values - _value(tables, "exact_log_evidence")) > _NEAR_NATS)
     first = int(far[-1]) + 1 if far.size else 0
     if first == mean.size:
         raise MissingData("does not stay near within the iterations of this preset")
@@ -108,123 +99,97 @@ def until_near(summary: pd.DataFrame, curves: pd.DataFrame) -> Measurement:
     return Measurement(float(seconds_so_far.values[first]), math.nan, note)
 
 
-def improvement(summary: pd.DataFrame) -> Measurement:
+def improvement(tables: Tables) -> Measurement:
     """CT-D08."""
-    reference = annealed(summary)
-    zeta, error = (value_of(summary, NUTS_CASE, name) for name in ("log_zeta", "log_zeta_error"))
-    exact = value_of(summary, NUTS_CASE, "exact_log_evidence")
-    final = exact - value_of(summary, NUTS_CASE, "lower_bound")
+    reference = annealed(tables)
+    error = math.hypot(reference.error, _value(tables, "log_zeta_error"))
+    final = _value(tables, "exact_log_evidence") - _value(tables, "lower_bound")
     note = f"quadrature minus the bound of the final fit: {final:.2f}"
-    return Measurement(reference.value - zeta, math.hypot(reference.error, error), note)
+    return Measurement(reference.value - _value(tables, "log_zeta"), error, note)
 
 
-def seconds(quantity: str) -> Callable[[pd.DataFrame], Measurement]:
+def seconds(tables: Tables, quantity: str) -> Measurement:
     """CT-D09."""
-    return lambda summary: Measurement(
-        value_of(summary, NUTS_CASE, quantity), math.nan, "depends on the machine"
-    )
+    return Measurement(_value(tables, quantity), math.nan, "depends on the machine")
 
 
-def acceptance(summary: pd.DataFrame) -> Measurement:
+def acceptance(tables: Tables) -> Measurement:
     """CT-D10, acceptance after adaptation."""
-    rates = find(summary, NUTS_CASE, "acceptance", "chain")
-    if rates is None:
-        raise MissingData("not run at this preset")
-    return Measurement(float(rates.mean()), standard_error(rates.values), "after the step size has adapted")
+    return mean_over_replicates(_by_chain(tables, "acceptance"), "after the step size has adapted")
 
 
-def divergences(summary: pd.DataFrame) -> Measurement:
+def divergences(tables: Tables) -> Measurement:
     """CT-D10, divergences."""
-    counts = find(summary, NUTS_CASE, "n_failures", "chain")
-    if counts is None:
-        raise MissingData("not run at this preset")
-    rows = summary[summary["case"] == NUTS_CASE]
-    per_chain = 1000.0 * counts.values / float(rows["n_draws"].iloc[0])
-    centred = find(summary, CENTRED_CASE, "n_failures", "chain")
-    note = "" if centred is None else f"; centred form: {int(centred.sum())}"
-    return Measurement(
-        float(per_chain.mean()), standard_error(per_chain), f"{int(counts.sum())} in all{note}"
-    )
+    counts = _by_chain(tables, "n_failures")
+    note = f"{int(counts.sum())} in all"
+    if tables.summary.holds("n_failures", case="centred"):
+        note += f"; centred form: {int(_by_chain(tables, 'n_failures', 'centred').sum())}"
+    n_draws = float(tables.summary.setting("n_draws", case="nuts"))
+    return mean_over_replicates(1000.0 * counts / n_draws, note)
 
 
-def base_moments(summary: pd.DataFrame) -> Measurement:
+def base_moments(tables: Tables) -> Measurement:
     """CT-D11."""
-    _require(summary, NUTS_CASE, "n_draws", _ENOUGH_DRAWS)
-    largest = value_of(summary, NUTS_CASE, "base_moment_largest_score")
-    mean_square = value_of(summary, NUTS_CASE, "base_moment_mean_square_score")
-    n = value_of(summary, NUTS_CASE, "n_base_moments")
-    return Measurement(
-        largest, 0.0, f"largest of {n:.0f} means and second moments; mean square score {mean_square:.2f}"
+    _require(tables, "nuts", "n_draws", _ENOUGH_DRAWS)
+    note = (
+        f"largest of {_value(tables, 'n_base_moments'):.0f} means and second moments; "
+        f"mean square score {_value(tables, 'base_moment_mean_square_score'):.2f}"
     )
+    return Measurement(_value(tables, "base_moment_largest_score"), 0.0, note)
 
 
-def parametrisations(summary: pd.DataFrame) -> Measurement:
+def parametrisations(tables: Tables) -> Measurement:
     """CT-D12."""
-    first, second = _by_chain(summary, NUTS_CASE), _by_chain(summary, CENTRED_CASE)
+    first, second = (_by_chain(tables, "log_evidence_by_chain", case) for case in ("nuts", "centred"))
     difference = float(second.mean() - first.mean())
     error = math.hypot(standard_error(first), standard_error(second))
-    return Measurement(
-        difference / error, 0.0, f"centred minus non-centred: {difference:.3f} +- {error:.3f} nats"
-    )
+    note = f"centred minus non-centred: {difference:.3f} +- {error:.3f} nats"
+    return Measurement(difference / error, 0.0, note)
 
 
-def quick_convergence(summary: pd.DataFrame, curves: pd.DataFrame) -> dict[str, Measurement]:
-    """CT-D07."""
-    settings = {
-        "100 iterations": running(100),
-        "250 iterations": running(250),
-        "seconds to come within 1.5 nats": until_near,
-    }
-    found = {}
-    for setting, measure in settings.items():
-        try:
-            found[setting] = measure(summary, curves)
-        except MissingData as missing:
-            found[setting] = Measurement(math.nan, math.nan, str(missing))
-    return found
+def _value(tables: Tables, quantity: str, case: str = "nuts") -> float:
+    return tables.summary.value(quantity, case=case)
 
 
-def _size(quantity: str) -> Callable[[pd.DataFrame], Measurement]:
-    return lambda summary: Measurement(value_of(summary, NUTS_CASE, quantity), 0.0)
+def _by_chain(tables: Tables, quantity: str, case: str = "nuts") -> FloatArray:
+    return np.asarray(tables.summary.array(quantity, "chain", case=case).values, dtype=np.float64)
 
 
-MEASURE = {
-    "CT-D01": measure_settings({"largest difference": data_difference}),
-    "CT-D02": measure_settings(
-        {"parameters": _size("n_parameters"), "counties": _size("n_groups"), "rows": _size("n_rows")}
-    ),
-    "CT-D03": measure_settings({"log evidence": annealed}),
-    "CT-D04": measure_settings(
-        {"quadrature minus published line": quadrature_and_line, "change between grids": grids}
-    ),
-    "CT-D05": measure_settings(
-        {"mean of last 100 values": objective, "final bound minus exact value": bound}
-    ),
-    "CT-D06": measure_settings(
-        {"last estimate minus quadrature": final_estimate, "distance in standard errors": final_score}
-    ),
-    "CT-D07": quick_convergence,
-    "CT-D08": measure_settings({"AIS minus variational objective": improvement}),
-    "CT-D09": measure_settings(
-        {"variational fit": seconds("fit_seconds"), "NUTS chain": seconds("seconds_per_chain")}
-    ),
-    "CT-D10": measure_settings({"mean acceptance": acceptance, "diverged per 1000 iterations": divergences}),
-    "CT-D11": measure_settings({"largest distance in standard errors": base_moments}),
-    "CT-D12": measure_settings({"distance in standard errors": parametrisations}),
-}
-
-
-def _require(summary: pd.DataFrame, case: str, setting: str, least: int) -> None:
+def _require(tables: Tables, case: str, setting: str, least: int) -> None:
     """Raises MissingData where a case was not run, or with a smaller setting."""
-    found = scalar(summary, case, setting)
-    if found is None:
-        raise MissingData(f"case {case}: not run at this preset")
-    if float(str(found)) < least:
-        raise MissingData(f"needs {setting} of at least {least}, this preset has {float(str(found)):.0f}")
+    found = float(tables.summary.setting(setting, case=case))
+    if found < least:
+        raise MissingData(f"needs {setting} of at least {least}, this preset has {found:.0f}")
 
 
-def _by_chain(summary: pd.DataFrame, case: str) -> np.ndarray:
-    found = find(summary, case, "log_evidence_by_chain", "chain")
-    if found is None:
-        raise MissingData(f"log_evidence_by_chain of the case {case}: not run at this preset")
-    return np.asarray(found.values, float)
+MEASURE: Measures = {
+    "CT-D01": {"largest difference": data_difference},
+    "CT-D02": {
+        "parameters": partial(exact, quantity="n_parameters"),
+        "counties": partial(exact, quantity="n_groups"),
+        "rows": partial(exact, quantity="n_rows"),
+    },
+    "CT-D03": {"log evidence": annealed},
+    "CT-D04": {
+        "quadrature minus published line": quadrature_and_line,
+        "change between grids": partial(exact, quantity="exact_log_evidence_error"),
+    },
+    "CT-D05": {"mean of last 100 values": objective, "final bound minus exact value": bound},
+    "CT-D06": {
+        "last estimate minus quadrature": final_estimate,
+        "distance in standard errors": final_score,
+    },
+    "CT-D07": {
+        "100 iterations": partial(running, n_iterations=100),
+        "250 iterations": partial(running, n_iterations=250),
+        "seconds to come within 1.5 nats": until_near,
+    },
+    "CT-D08": {"AIS minus variational objective": improvement},
+    "CT-D09": {
+        "variational fit": partial(seconds, quantity="fit_seconds"),
+        "NUTS chain": partial(seconds, quantity="seconds_per_chain"),
+    },
+    "CT-D10": {"mean acceptance": acceptance, "diverged per 1000 iterations": divergences},
+    "CT-D11": {"largest distance in standard errors": base_moments},
+    "CT-D12": {"distance in standard errors": parametrisations},
+}

@@ -1,38 +1,49 @@
 """Figures of the study, drawn from its two tables."""
 
-import contextlib
 import math
 from collections.abc import Callable
+from contextlib import suppress
+from itertools import pairwise
 
 import numpy as np
-import pandas as pd
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse, FancyBboxPatch, Rectangle
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
-from auxmc.plots.panels import band_curve, missing_panel, preset_note
+from auxmc.numerics.array_types import FloatArray
+from auxmc.plots.panels import band_curve, missing_figure, missing_panel
 from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
-from auxmc_pipeline.lookup import find, scalar
-from experiments.radon.lookup import AIS_CASE, CENTRED_CASE, CT_HMC_CASE, GIBBS_CASE, NUTS_CASE, value_of
+from auxmc_pipeline.footer import chain_lengths, footer
+from auxmc_pipeline.tables import MissingData, Tables
 
 _NOT_RUN = "not run at this preset"
 _N_ERRORS = 3.0
 _BLUE, _RED, _REFERENCE = CYCLE[0], CYCLE[1], QUANTITY_COLOURS["reference"]
 _NUTS = METHOD_COLOURS["nuts"]
-_METHODS = {
-    NUTS_CASE: (METHOD_LABELS["nuts"], METHOD_COLOURS["nuts"], "-"),
-    CENTRED_CASE: ("NUTS, centred form", CYCLE[4], "-."),
-    GIBBS_CASE: (METHOD_LABELS["gibbs_ct"], METHOD_COLOURS["gibbs_ct"], "--"),
-    CT_HMC_CASE: (METHOD_LABELS["ct_hmc"], METHOD_COLOURS["ct_hmc"], ":"),
+# Label, colour and line of the cases with chains.
+_CHAINS = {
+    "nuts": (METHOD_LABELS["nuts"], METHOD_COLOURS["nuts"], "-"),
+    "centred": ("NUTS, centred form", CYCLE[4], "-."),
+    "hmc__method-gibbs_ct": (METHOD_LABELS["gibbs_ct"], METHOD_COLOURS["gibbs_ct"], "--"),
+    "hmc__method-ct_hmc": (METHOD_LABELS["ct_hmc"], METHOD_COLOURS["ct_hmc"], ":"),
+}
+_SYMBOLS = {
+    "log sigma_a": r"$\log\sigma_a$",
+    "mu_a": r"$\mu_a$",
+    "log sigma_b": r"$\log\sigma_b$",
+    "mu_b": r"$\mu_b$",
+    "log epsilon": r"$\log\epsilon$",
 }
 # Axis of the published figure, in nats above the exact value.
 _PUBLISHED_RANGE = (-19.0, 11.0)
 _METHODS_RANGE = (-8.0, 3.0)
 
 
-def model_graph(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
+def model_graph(tables: Tables) -> Figure:
     """Figure 5.5: the factor graph of the model; uses no data."""
+    del tables
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.6), layout="constrained")
     axis = figure.subplots()
     axis.set_xlim(-0.9, 14.3)
@@ -44,38 +55,21 @@ def model_graph(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
         ((4.55, 0.35), (1.9, 2.05), r"$k = 1, 2$", (6.35, 0.5)),
         ((7.75, 1.55), (6.2, 3.75), r"$i = 1 \ldots 919$", (13.85, 1.7)),
     ):
-        axis.add_patch(
-            FancyBboxPatch(
-                corner,
-                *size,
-                boxstyle="round,pad=0,rounding_size=0.25",
-                facecolor="none",
-                edgecolor="#777777",
-            )
-        )
+        box = "round,pad=0,rounding_size=0.25"
+        axis.add_patch(FancyBboxPatch(corner, *size, boxstyle=box, facecolor="none", edgecolor="#777777"))
         axis.text(*place, label, ha="right", va="bottom", fontsize=7.0, color="#444444")
     centre_a, centre_b, likelihood, observed = (3.6, 5.6), (3.6, 1.6), (10.9, 3.5), (12.9, 3.5)
-    edges = [
-        ((0.0, 6.4), (1.9, 6.4)),
-        ((0.0, 4.8), (1.9, 4.8)),
-        ((1.9, 6.4), centre_a),
-        ((1.9, 4.8), centre_a),
-        (centre_a, (5.5, 5.6)),
-        ((0.0, 2.4), (1.9, 2.4)),
-        ((0.0, 0.8), (1.9, 0.8)),
-        ((1.9, 2.4), centre_b),
-        ((1.9, 0.8), centre_b),
-        (centre_b, (5.5, 1.6)),
-        ((5.5, 5.6), likelihood),
-        ((5.5, 1.6), likelihood),
-        ((8.9, 6.4), (10.9, 6.4)),
-        ((10.9, 6.4), likelihood),
-        ((9.75, 4.6), likelihood),
-        ((9.75, 2.4), likelihood),
-        (likelihood, observed),
-    ]
-    for (x0, y0), (x1, y1) in edges:
-        axis.plot([x0, x1], [y0, y1], color="black", linewidth=0.8, zorder=1)
+    for path in (
+        [(0.0, 6.4), (1.9, 6.4), centre_a, (5.5, 5.6), likelihood, observed],
+        [(0.0, 4.8), (1.9, 4.8), centre_a],
+        [(0.0, 2.4), (1.9, 2.4), centre_b, (5.5, 1.6), likelihood],
+        [(0.0, 0.8), (1.9, 0.8), centre_b],
+        [(8.9, 6.4), (10.9, 6.4), likelihood],
+        [(9.75, 4.6), likelihood],
+        [(9.75, 2.4), likelihood],
+    ):
+        for (x0, y0), (x1, y1) in pairwise(path):
+            axis.plot([x0, x1], [y0, y1], color="black", linewidth=0.8, zorder=1)
     for x, y, text, up in (
         (0.0, 6.4, r"$\mathcal{C}^+(2.5)$", False),
         (0.0, 4.8, r"$\mathcal{N}(0, 1)$", False),
@@ -124,69 +118,68 @@ def model_graph(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     return figure
 
 
-def evidence_over_time(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
+def evidence_over_time(tables: Tables) -> Figure:
     """Figure 5.6: running estimate and variational objective against run time."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.3), layout="constrained")
     axis = figure.subplots()
-    objective = find(curves, NUTS_CASE, "objective", "fit_step")
-    fit_time = find(curves, NUTS_CASE, "fit_time", "fit_step")
-    running = find(curves, NUTS_CASE, "running_mean", "iteration")
-    error = find(curves, NUTS_CASE, "running_mean_error", "iteration")
-    time = find(curves, NUTS_CASE, "time_so_far", "iteration")
-    if objective is None or fit_time is None or running is None or error is None or time is None:
-        missing_panel(axis, _NOT_RUN)
-        return figure
-    seconds, zeta, exact = (
-        value_of(summary, NUTS_CASE, name) for name in ("fit_seconds", "log_zeta", "exact_log_evidence")
-    )
-    axis.plot(fit_time.values, objective.values, color=_BLUE, label="variational objective")
-    half = _N_ERRORS * error.values if np.isfinite(error.values).all() else None
-    band_curve(axis, seconds + time.values, running.values, half, colour=_NUTS, label="NUTS, mean of chains")
+    numbers, curves = (table.where(case="nuts") for table in tables)
+    try:
+        objective, fit_time = (curves.array(name, "fit_step").values for name in ("objective", "fit_time"))
+        running, error, time = (
+            curves.array(name, "iteration").values
+            for name in ("running_mean", "running_mean_error", "time_so_far")
+        )
+    except MissingData:
+        return missing_figure(figure, _NOT_RUN)
+    seconds, zeta, exact = (numbers.value(name) for name in ("fit_seconds", "log_zeta", "exact_log_evidence"))
+    axis.plot(fit_time, objective, color=_BLUE, label="variational objective")
+    band_curve(axis, seconds + time, running, _half_width(error), colour=_NUTS, label="NUTS, mean of chains")
     axis.axvline(seconds, color="black", linestyle=":", linewidth=0.9, label="end of the variational fit")
     axis.axhline(zeta, color=_RED, linestyle="-.", linewidth=1.0, label=r"$\log\zeta$")
     # Without the case of annealed importance sampling the figure has one line less.
-    with contextlib.suppress(LookupError):
-        reference = value_of(summary, AIS_CASE, "log_evidence")
+    with suppress(MissingData):
+        reference = tables.summary.value("log_evidence", case="ais")
         axis.axhline(reference, color="black", linestyle="--", linewidth=1.0, label="AIS")
     axis.axhline(exact, color=_REFERENCE, linewidth=0.8, label="quadrature")
-    axis.set_xlim(0.0, seconds + float(time.values[-1]))
-    axis.set_ylim(_range(exact, zeta))
+    axis.set_xlim(0.0, seconds + float(time[-1]))
+    # The published range, moved to the exact value; wider where log zeta would lie outside.
+    low, high = _PUBLISHED_RANGE
+    axis.set_ylim(min(exact + low, zeta - 5.0), max(exact + high, zeta + 5.0))
     axis.set_xlabel("run time without compiling (s)")
     axis.set_ylabel("log evidence (nats)")
     figure.legend(loc="outside upper center", ncols=3)
-    preset_note(figure, _note(summary, NUTS_CASE))
+    _footer(figure, tables)
     return figure
 
 
-def methods(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
+def methods(tables: Tables) -> Figure:
     """Pooled running estimates of all methods, and their errors, against gradients."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.2), layout="constrained")
     left, right = figure.subplots(1, 2, sharex=True)
     exact = math.nan
-    for case, (label, colour, line) in _METHODS.items():
-        pooled = find(curves, case, "running_pooled", "iteration")
-        error = find(curves, case, "running_pooled_error", "iteration")
-        gradients = find(curves, case, "gradients_so_far", "iteration")
-        if pooled is None or error is None or gradients is None:
+    for case, (label, colour, line) in _CHAINS.items():
+        try:
+            pooled, error, gradients = (
+                tables.curves.array(name, "iteration", case=case).values
+                for name in ("running_pooled", "running_pooled_error", "gradients_so_far")
+            )
+        except MissingData:
             continue
-        exact = value_of(summary, case, "exact_log_evidence")
-        total = gradients.values * float(str(scalar(summary, case, "n_chains")))
-        half = _N_ERRORS * error.values if np.isfinite(error.values).all() else None
-        band_curve(left, total, pooled.values, half, colour=colour, label=label, line_style=line)
-        right.plot(total, error.values, color=colour, linestyle=line)
+        exact = tables.summary.value("exact_log_evidence", case=case)
+        total = gradients * float(tables.summary.setting("n_chains", case=case))
+        band_curve(left, total, pooled, _half_width(error), colour=colour, label=label, line_style=line)
+        right.plot(total, error, color=colour, linestyle=line)
     if math.isnan(exact):
-        missing_panel(left, _NOT_RUN)
-        missing_panel(right, _NOT_RUN)
-        return figure
+        return missing_figure(figure, _NOT_RUN)
     left.axhline(exact, color=_REFERENCE, linewidth=0.8, label="quadrature")
-    with contextlib.suppress(LookupError):
-        names = ("n_gradients_per_run", "n_runs", "log_evidence", "log_evidence_error")
-        gradients_per_run, n_runs, value, sd = (value_of(summary, AIS_CASE, name) for name in names)
-        total_ais = gradients_per_run * n_runs
-        left.errorbar(
-            total_ais, value, yerr=_N_ERRORS * sd, color="black", marker="s", linestyle="none", label="AIS"
+    with suppress(MissingData):
+        gradients_per_run, n_runs, value, sd = (
+            tables.summary.value(name, case="ais")
+            for name in ("n_gradients_per_run", "n_runs", "log_evidence", "log_evidence_error")
         )
-        right.plot(total_ais, sd, color="black", marker="s", linestyle="none")
+        total_ais = gradients_per_run * n_runs
+        left.errorbar(total_ais, value, yerr=_N_ERRORS * sd, color="black", fmt="s", label="AIS")
+        right.plot(total_ais, sd, "s", color="black")
     left.set_ylim(exact + _METHODS_RANGE[0], exact + _METHODS_RANGE[1])
     left.set_ylabel("log evidence (nats)")
     right.set_ylabel("standard error (nats)")
@@ -199,64 +192,56 @@ def methods(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
         axis.xaxis.set_minor_formatter(NullFormatter())
         axis.set_xlabel("gradients of all chains or runs")
     figure.legend(loc="outside upper center", ncols=6)
-    preset_note(figure, _note(summary, NUTS_CASE))
+    _footer(figure, tables)
     return figure
 
 
-def temperature_and_moments(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
+def temperature_and_moments(tables: Tables) -> Figure:
     """Law of the inverse temperature, and posterior moments beside the exact ones."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.2), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    _temperature_panel(left, summary, curves)
-    _moments_panel(right, summary)
-    preset_note(figure, _note(summary, NUTS_CASE))
+    for axis, draw in zip(figure.subplots(1, 2), (_temperature_panel, _moments_panel), strict=True):
+        try:
+            draw(axis, tables)
+        except MissingData:
+            missing_panel(axis, _NOT_RUN)
+    _footer(figure, tables)
     return figure
 
 
-DRAW: dict[str, Callable[[pd.DataFrame, pd.DataFrame], Figure]] = {
-    "fig_5_5": model_graph,
-    "fig_5_6": evidence_over_time,
-    "fig_methods": methods,
-    "fig_temperature": temperature_and_moments,
-}
-
-
-def _temperature_panel(axis: Axes, summary: pd.DataFrame, curves: pd.DataFrame) -> None:
-    density = find(curves, NUTS_CASE, "log_temperature_density", "inverse_temperature")
-    error = find(curves, NUTS_CASE, "log_temperature_density_error", "inverse_temperature")
-    if density is None or error is None:
-        missing_panel(axis, _NOT_RUN)
-        return
+def _temperature_panel(axis: Axes, tables: Tables) -> None:
+    density, error = (
+        tables.curves.array(name, "inverse_temperature", case="nuts")
+        for name in ("log_temperature_density", "log_temperature_density_error")
+    )
     points = density["inverse_temperature"].values
-    half = _N_ERRORS * error.values if np.isfinite(error.values).all() else None
-    band_curve(axis, points, density.values, half, colour=_NUTS, label="NUTS")
-    gain = value_of(summary, NUTS_CASE, "exact_log_evidence") - value_of(summary, NUTS_CASE, "log_zeta")
-    axis.plot([0.0, 1.0], [0.0, gain], color=_REFERENCE, linestyle="--", linewidth=1.0, label="exact bound")
+    band_curve(axis, points, density.values, _half_width(error.values), colour=_NUTS, label="NUTS")
+    exact, zeta = (tables.summary.value(name, case="nuts") for name in ("exact_log_evidence", "log_zeta"))
+    bound = [0.0, exact - zeta]
+    axis.plot([0.0, 1.0], bound, color=_REFERENCE, linestyle="--", linewidth=1.0, label="exact bound")
     axis.set_xlim(0.0, 1.0)
     axis.set_xlabel("inverse temperature")
     axis.set_ylabel("log density relative to the base (nats)")
     axis.legend(loc="upper left")
 
 
-def _moments_panel(axis: Axes, summary: pd.DataFrame) -> None:
-    exact_mean = find(summary, NUTS_CASE, "exact_mean", "effect")
-    exact_sd = find(summary, NUTS_CASE, "exact_sd", "effect")
-    found = [
-        find(summary, NUTS_CASE, name, "effect")
-        for name in ("posterior_mean", "posterior_mean_error", "posterior_sd", "posterior_sd_error")
-    ]
-    if exact_mean is None or exact_sd is None or any(array is None for array in found):
-        missing_panel(axis, _NOT_RUN)
-        return
-    mean, mean_error, sd, sd_error = (array.values for array in found if array is not None)
-    rows = np.arange(mean.size)[::-1]
-    for offset, value, error, colour, marker, label in (
-        (0.12, (mean - exact_mean.values) / exact_sd.values, mean_error, _BLUE, "o", "mean"),
-        (-0.12, (sd - exact_sd.values) / exact_sd.values, sd_error, _RED, "s", "standard deviation"),
+def _moments_panel(axis: Axes, tables: Tables) -> None:
+    def by_effect(quantity: str) -> xr.DataArray:
+        return tables.summary.array(quantity, "effect", case="nuts")
+
+    exact_mean, exact_sd = by_effect("exact_mean"), by_effect("exact_sd").values
+    rows = np.arange(exact_sd.size)[::-1]
+    for offset, value, error, exact, colour, marker, label in (
+        (0.12, "posterior_mean", "posterior_mean_error", exact_mean.values, _BLUE, "o", "mean"),
+        (-0.12, "posterior_sd", "posterior_sd_error", exact_sd, _RED, "s", "standard deviation"),
     ):
-        half = _N_ERRORS * np.nan_to_num(error / exact_sd.values)
         axis.errorbar(
-            value, rows + offset, xerr=half, color=colour, marker=marker, linestyle="none", label=label
+            (by_effect(value).values - exact) / exact_sd,
+            rows + offset,
+            xerr=_N_ERRORS * np.nan_to_num(by_effect(error).values / exact_sd),
+            color=colour,
+            marker=marker,
+            linestyle="none",
+            label=label,
         )
     axis.axvline(0.0, color=_REFERENCE, linewidth=0.8)
     axis.set_yticks(rows, [_pretty(str(name)) for name in exact_mean["effect"].values])
@@ -264,24 +249,23 @@ def _moments_panel(axis: Axes, summary: pd.DataFrame) -> None:
     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
 
 
+def _half_width(error: FloatArray) -> FloatArray | None:
+    """Of a band; none where errors are not known."""
+    return _N_ERRORS * error if np.isfinite(error).all() else None
+
+
 def _pretty(name: str) -> str:
-    symbols = {
-        "log sigma_a": r"$\log\sigma_a$",
-        "mu_a": r"$\mu_a$",
-        "log sigma_b": r"$\log\sigma_b$",
-        "mu_b": r"$\mu_b$",
-        "log epsilon": r"$\log\epsilon$",
-    }
-    return symbols.get(name, name.removeprefix("b[").removesuffix("]").replace("_", " "))
+    return _SYMBOLS.get(name, name.removeprefix("b[").removesuffix("]").replace("_", " "))
 
 
-def _range(exact: float, zeta: float) -> tuple[float, float]:
-    """The published axis range, moved to the exact value; wider where log zeta would lie outside."""
-    low, high = _PUBLISHED_RANGE
-    return min(exact + low, zeta - 5.0), max(exact + high, zeta + 5.0)
+def _footer(figure: Figure, tables: Tables) -> None:
+    chains = chain_lengths(tables, case="nuts")
+    footer(figure, tables, chains and f"{chains}, all of them used")
 
 
-def _note(summary: pd.DataFrame, case: str) -> str:
-    chains, draws = scalar(summary, case, "n_chains"), scalar(summary, case, "n_draws")
-    preset = summary["preset"].iloc[0] if "preset" in summary and len(summary) else "unknown"
-    return f"preset {preset}; {chains} chains of {draws} iterations, all of them used"
+DRAW: dict[str, Callable[[Tables], Figure]] = {
+    "fig_5_5": model_graph,
+    "fig_5_6": evidence_over_time,
+    "fig_methods": methods,
+    "fig_temperature": temperature_and_moments,
+}

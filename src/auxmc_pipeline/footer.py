@@ -3,9 +3,9 @@
 from matplotlib.figure import Figure
 
 from auxmc.plots.panels import preset_note
-from auxmc_pipeline.tables import Tables
+from auxmc_pipeline.tables import MissingData, Tables, Wanted
 
-__all__ = ["footer"]
+__all__ = ["chain_lengths", "footer"]
 
 
 def footer(figure: Figure, tables: Tables, *details: str) -> None:
@@ -20,3 +20,12 @@ def footer(figure: Figure, tables: Tables, *details: str) -> None:
     presets: list[str] = next((list(f["preset"].dropna().unique()) for f in frames if "preset" in f), [])
     shown = ", ".join(presets) or "unknown"
     preset_note(figure, "; ".join([f"preset {shown}", *filter(None, details)]))
+
+
+def chain_lengths(tables: Tables, **wanted: Wanted) -> str:
+    """`4 chains of 100 iterations`, as the settings of the wanted rows have it; empty where there are no such rows."""
+    try:
+        n_chains, n_draws = (tables.summary.setting(name, **wanted) for name in ("n_chains", "n_draws"))
+    except MissingData:
+        return ""
+    return f"{n_chains} chains of {n_draws} iterations"
