@@ -1,16 +1,20 @@
-"""Finds the numbers of a method in the study's tables, for figures and claims."""
+"""Published methods at their tolerances, and where their numbers are in the study's tables."""
 
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from auxmc.models.lotka_volterra.data import GENERATING_RATES
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline import lookup
-from auxmc_pipeline.lookup import MissingData
+from auxmc_pipeline.tables import MissingData, Table, Tables, Wanted
 
 COORDINATES = ("log z1", "log z2", "log z3", "log z4")
 """Names of the log rates, as the tables have them."""
+
+LOG_GENERATING = np.log(GENERATING_RATES)
+"""Log rates that generated the data."""
 
 
 class Row(NamedTuple):
@@ -40,29 +44,32 @@ ROWS: dict[str, Row] = {
     "pm_normalised": Row("PM ABC, normalised, ε=1", ("pm_summaries",), 1.0, "#0072B2"),
     "pm_raw": Row("PM ABC, raw, ε=2.5", ("pm_summaries_raw",), 2.5, "#D55E00"),
 }
-"""Published rows of figures 4.10 to 4.12, the first six in the order of 4.11."""
+"""Published rows of figures 4.10 to 4.12."""
+
+FIGURE_ROWS = ("all", "summaries", "ball_10", "ball_100", "gaussian", "hmc")
+"""Rows of figures 4.11 and 4.12, in order."""
 
 
-def rows_of(table: pd.DataFrame, quantity: str, **where: str | float) -> pd.DataFrame:
-    """Rows of a quantity that have a value, for which the given columns have the given values.
+def known(table: Table, quantity: str, **wanted: Wanted) -> pd.DataFrame:
+    """Rows of a quantity that have a value: methods of one case leave places without one.
 
     Raises:
         MissingData: there are none.
     """
-    known = table[table["value"].notna()] if "value" in table else table
-    return lookup.rows_of(known, quantity, **where)
+    frame = table.frame
+    return Table(frame[frame["value"].notna()] if "value" in frame else frame).rows(quantity, **wanted)
 
 
-def scalar_of(table: pd.DataFrame, quantity: str, **where: str | float) -> float:
+def known_value(table: Table, quantity: str, **wanted: Wanted) -> float:
     """The one value of a quantity; the first where several cases hold the same.
 
     Raises:
         MissingData: the tables do not hold it.
     """
-    return float(rows_of(table, quantity, **where)["value"].iloc[0])
+    return float(known(table, quantity, **wanted)["value"].iloc[0])
 
 
-def of_row(table: pd.DataFrame, quantity: str, row: str, scheme: str = "code") -> pd.DataFrame:
+def of_row(table: Table, quantity: str, row: str, scheme: str = "code") -> pd.DataFrame:
     """Rows of a quantity of a published row, from the first of its methods that was run.
 
     Raises:
@@ -70,30 +77,28 @@ def of_row(table: pd.DataFrame, quantity: str, row: str, scheme: str = "code") -
     """
     about = ROWS[row]
     for method in about.methods:
-        try:
-            return rows_of(table, quantity, method=method, scheme=scheme, tolerance=about.tolerance)
-        except MissingData:
-            continue
+        with suppress(MissingData):
+            return known(table, quantity, method=method, scheme=scheme, tolerance=about.tolerance)
     raise MissingData(f"{about.label}, scheme {scheme}: not run at this preset")
 
 
-def by_rate(table: pd.DataFrame, quantity: str, row: str, scheme: str = "code") -> FloatArray:
-    """A quantity of a published row for each log rate [rate].
+def by_rate(tables: Tables, quantity: str, row: str) -> FloatArray:
+    """A statistic of a published row for each log rate [rate].
 
     Raises:
         MissingData: it was not run.
     """
-    found = of_row(table, quantity, row, scheme).groupby("coordinate")["value"].mean()
+    found = of_row(tables.summary, quantity, row).groupby("coordinate")["value"].mean()
     return np.asarray(found.reindex(list(COORDINATES)), dtype=np.float64)
 
 
-def by_chain(table: pd.DataFrame, quantity: str, row: str, scheme: str = "code") -> FloatArray:
-    """A quantity of a published row for each log rate and chain [rate, chain], or for each chain [chain].
+def by_chain(tables: Tables, quantity: str, row: str) -> FloatArray:
+    """A statistic of a published row for each log rate and chain [rate, chain], or for each chain [chain].
 
     Raises:
         MissingData: it was not run.
     """
-    found = of_row(table, quantity, row, scheme)
+    found = of_row(tables.summary, quantity, row)
     if "coordinate" not in found or found["coordinate"].isna().all():
         return found.sort_values("chain")["value"].to_numpy(dtype=np.float64)
     wide = found.pivot_table(index="coordinate", columns="chain", values="value")

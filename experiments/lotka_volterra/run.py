@@ -238,7 +238,7 @@ def _data_curves(problem: Problem) -> xr.Dataset:
     model = problem.model
     series = np.concatenate([np.array([model.initial_state]), model.observations])
     return xr.Dataset(
-        {f"data_{name}": (("step",), series[:, i]) for i, name in enumerate(POPULATIONS)},
+        {"data_prey": ("step", series[:, 0]), "data_predators": ("step", series[:, 1])},
         coords={"step": range(len(series))},
     )
 

@@ -17,12 +17,12 @@ from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.claims import judge, read_claims
 from auxmc_pipeline.settings import SettingsError
-from auxmc_pipeline.tables import Tables
+from auxmc_pipeline.tables import MissingData, Tables
 from auxmc_pipeline.tidy import tidy_table
 from experiments.lotka_volterra import settings as declared
 from experiments.lotka_volterra.claims import MEASURE
 from experiments.lotka_volterra.figures import DRAW
-from experiments.lotka_volterra.lookup import COORDINATES, ROWS, MissingData, by_chain, by_rate
+from experiments.lotka_volterra.lookup import COORDINATES, ROWS, by_chain, by_rate
 from experiments.lotka_volterra.run import run
 from experiments.lotka_volterra.statistics import (
     AxisValues,
@@ -159,7 +159,7 @@ def made_up_case(method: str, scheme: str, rng: np.random.Generator) -> dict[str
         .merge(exact_curves(exact, COORDINATES).expand_dims(by_scheme))
         .merge(
             xr.Dataset(
-                {f"data_{name}": ("step", np.arange(51.0)) for name in ("prey", "predators")},
+                {"data_prey": ("step", np.arange(51.0)), "data_predators": ("step", np.arange(51.0))},
                 coords={"step": range(51)},
             )
         ),
@@ -187,7 +187,7 @@ def made_up_rejection() -> xr.Dataset:
 
 
 @pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[pd.DataFrame, pd.DataFrame]:
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Tables:
     folder = tmp_path_factory.mktemp("tables")
     rng = np.random.default_rng(4)
     paths = []
@@ -210,7 +210,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[pd.DataFrame, pd.D
         path = folder / f"{methods[0]}.nc"
         write_result(path, groups, {"settings": settings, "numbers": "x"})
         paths.append(path)
-    return tidy_table(paths, "statistics"), tidy_table(paths, "curves")
+    return Tables.of(tidy_table(paths, "statistics"), tidy_table(paths, "curves"))
 
 
 def texts_of(figure: Any) -> str:
@@ -218,9 +218,9 @@ def texts_of(figure: Any) -> str:
 
 
 @pytest.mark.parametrize("name", sorted(DRAW))
-def test_figures_draw_from_the_tables(name: str, tables: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+def test_figures_draw_from_the_tables(name: str, tables: Tables) -> None:
     with use_style():
-        figure = DRAW[name](*tables)
+        figure = DRAW[name](tables)
         figure.canvas.draw()
     assert "not run" not in texts_of(figure)
 
@@ -228,14 +228,14 @@ def test_figures_draw_from_the_tables(name: str, tables: tuple[pd.DataFrame, pd.
 @pytest.mark.parametrize("name", sorted(DRAW))
 def test_figures_without_data_say_so_on_their_face(name: str) -> None:
     with use_style():
-        figure = DRAW[name](pd.DataFrame(), pd.DataFrame())
+        figure = DRAW[name](Tables.of(pd.DataFrame(), pd.DataFrame()))
         figure.canvas.draw()
     assert "not run" in texts_of(figure)
 
 
-def test_marginal_columns_share_their_axes(tables: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+def test_marginal_columns_share_their_axes(tables: Tables) -> None:
     with use_style():
-        figure = DRAW["fig_4_11"](*tables)
+        figure = DRAW["fig_4_11"](tables)
     panels = np.array(figure.axes).reshape(6, 4)
     for column in panels.T:
         assert len({axis.get_xlim() for axis in column}) == len({axis.get_ylim() for axis in column}) == 1
@@ -246,24 +246,24 @@ def test_figures_have_captions() -> None:
 
 
 def test_rows_fall_back_to_the_other_constraint_and_say_what_is_missing(
-    tables: tuple[pd.DataFrame, pd.DataFrame],
+    tables: Tables,
 ) -> None:
-    summary, _ = tables
-    assert by_chain(summary, "ess", "all").shape == (4, N_CHAINS)
-    assert by_chain(summary, "acceptance", "all").shape == (N_CHAINS,)
-    without = summary[summary["method"] != "chmc_all"]
+    assert by_chain(tables, "ess", "all").shape == (4, N_CHAINS)
+    assert by_chain(tables, "acceptance", "all").shape == (N_CHAINS,)
+    summary, curves = tables.summary.frame, tables.curves.frame
+    without = Tables.of(summary[summary["method"] != "chmc_all"], curves)
     expected = exact_posterior(published_model()).mean
     np.testing.assert_allclose(by_rate(without, "posterior_mean", "all"), expected, atol=0.01)
     with pytest.raises(MissingData, match=r"Cons. HMC \(sum.\), scheme code: not run at this preset"):
-        by_rate(summary[summary["method"] != "chmc_summaries"], "psrf", "summaries")
+        by_rate(Tables.of(summary[summary["method"] != "chmc_summaries"], curves), "psrf", "summaries")
 
 
 # Claims.
 
 
 @pytest.fixture(scope="module")
-def judged(tables: tuple[pd.DataFrame, pd.DataFrame]) -> pd.DataFrame:
-    return judge(read_claims(CLAIMS), MEASURE, Tables.of(*tables)).set_index(["claim_id", "setting"])
+def judged(tables: Tables) -> pd.DataFrame:
+    return judge(read_claims(CLAIMS), MEASURE, tables).set_index(["claim_id", "setting"])
 
 
 def test_every_claim_is_measured(judged: pd.DataFrame) -> None:
@@ -304,11 +304,12 @@ def test_measured_claims_of_known_tables(judged: pd.DataFrame) -> None:
     assert verdict["IM-LV-17", "Cons. HMC (all), log z1"] == "timing"
 
 
-def test_no_accepted_draw_of_too_few_is_inconclusive(tables: tuple[pd.DataFrame, pd.DataFrame]) -> None:
-    summary, curves = tables
-    few = summary.copy()
+def test_no_accepted_draw_of_too_few_is_inconclusive(tables: Tables) -> None:
+    few = tables.summary.frame.copy()
     few.loc[few["quantity"] == "rejection_draws_summaries", "value"] = 5e6
-    judged = judge(read_claims(CLAIMS), MEASURE, Tables.of(few, curves)).set_index(["claim_id", "setting"])
+    judged = judge(read_claims(CLAIMS), MEASURE, Tables.of(few, tables.curves.frame)).set_index(
+        ["claim_id", "setting"]
+    )
     assert judged["verdict"]["IM-LV-07", "distance"] == "inconclusive"
 
 
