@@ -41,7 +41,7 @@ from auxmc.driver.provenance import peak_memory_mib
 from auxmc.driver.seeds import stream as stream_key
 from auxmc.driver.streams import run_stream
 from auxmc.kernels.streams.running_laplace import running_laplace
-from auxmc.kernels.streams.published_estimators import (
+from auxmc.kernels.streams.contract import (
     ESTIMATORS,
     Chunk,
     ChunkRecord,
@@ -49,8 +49,8 @@ from auxmc.kernels.streams.published_estimators import (
     Stream,
     StreamSettings,
     StreamState,
-    stream_evidence,
 )
+from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
 
 __all__ = ["main"]

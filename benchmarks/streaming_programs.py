@@ -20,11 +20,13 @@ from streaming_problems import (
 )
 
 from auxmc.diagnostics.nested_evidence import nested_evidence
-from auxmc.driver.streams import ChunkSizes, StreamRun, run_stream
+from auxmc.driver.row_chunks import ChunkSizes
+from auxmc.driver.streams import StreamRun, run_stream
 from auxmc.kernels.streams.growing_data import TemperedSettings, tempered_by_data
 from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
 from auxmc.kernels.streams.running_laplace import running_laplace
-from auxmc.kernels.streams.published_estimators import Stream, StreamSettings, stream_evidence
+from auxmc.kernels.streams.contract import Stream, StreamSettings
+from auxmc.kernels.streams.published_estimators import stream_evidence
 
 __all__ = ["PROGRAMS"]
 

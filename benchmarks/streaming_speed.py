@@ -29,17 +29,12 @@ import jax.numpy as jnp
 from jax import Array
 
 from auxmc.data.simulated_streams import blocks, rows
-from auxmc.driver.streams import ChunkSizes, growing_chunks, run_stream
+from auxmc.driver.row_chunks import ChunkSizes, growing_chunks
+from auxmc.driver.streams import run_stream
 from auxmc.kernels.streams.running_laplace import running_laplace
 from auxmc.kernels.streams.stochastic_gradient_moves import stochastic_gradient_moves
-from auxmc.kernels.streams.published_estimators import (
-    Chunk,
-    PastRows,
-    Stream,
-    StreamSettings,
-    Target,
-    stream_evidence,
-)
+from auxmc.kernels.streams.contract import Chunk, PastRows, Stream, StreamSettings, Target
+from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
 from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
 from auxmc.models.row_model import RowModel

@@ -19,15 +19,8 @@ from auxmc.data.simulated_streams import rows
 from auxmc.driver.chains import RunContext
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import stream
-from auxmc.kernels.streams.published_estimators import (
-    Chunk,
-    Mover,
-    PastRows,
-    StreamSettings,
-    StreamState,
-    Target,
-    stream_evidence,
-)
+from auxmc.kernels.streams.contract import Chunk, Mover, PastRows, StreamSettings, StreamState, Target
+from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
 from auxmc.models.row_model import RowModel, row_model
 from auxmc.numerics.array_types import FloatArray

@@ -12,7 +12,7 @@ from jax import Array, lax
 from auxmc.driver.chains import RunContext
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.progress import Progress
-from auxmc.kernels.streams.published_estimators import Chunk, PastRows, Stream
+from auxmc.kernels.streams.contract import Chunk, PastRows, Stream
 from auxmc.numerics.array_types import FloatArray, NamedArrays
 
 _CHUNKS_IN_BLOCK = 16

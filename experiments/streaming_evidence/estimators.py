@@ -5,8 +5,9 @@ from typing import Any
 import jax.numpy as jnp
 from jax import Array
 
+from auxmc.kernels.streams.contract import PastRows, Stream, StreamSettings
 from auxmc.kernels.streams.nested_updating import UpdatingSettings, nested_updating
-from auxmc.kernels.streams.published_estimators import PastRows, Stream, StreamSettings, stream_evidence
+from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.kernels.streams.running_laplace import running_laplace
 from auxmc.models.row_model import RowModel
 from auxmc_pipeline.settings import SettingsError

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from auxmc.data.simulated_streams import rows as simulated_rows
-from auxmc.driver.streams import growing_chunks
+from auxmc.driver.row_chunks import growing_chunks
 from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
 from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
 from auxmc.models.regression.softmax_regression import softmax_regression

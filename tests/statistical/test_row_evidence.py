@@ -14,15 +14,10 @@ import pytest
 from jax import Array
 from scipy.special import gammaln, logsumexp
 
+from auxmc.kernels.streams.contract import Chunk, PastRows, StreamSettings, StreamState
 from auxmc.kernels.streams.full_data_evidence import AnnealedSettings, annealed_evidence
 from auxmc.kernels.streams.growing_data import TemperedSettings, chunk_boundaries, tempered_by_data
-from auxmc.kernels.streams.published_estimators import (
-    Chunk,
-    PastRows,
-    StreamSettings,
-    StreamState,
-    stream_evidence,
-)
+from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.kernels.streams.weighted_reservoir import weighted_reservoirs
 from auxmc.models.mixtures.gaussian_mixture import MEAN_COORDINATES, WEIGHT_COORDINATES, gaussian_mixture
 from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression

@@ -11,15 +11,16 @@ from jax import Array
 from scipy import stats
 
 from auxmc.data.simulated_streams import rows
+from auxmc.kernels.streams.contract import Chunk, PastRows, StreamSettings, Target
 from auxmc.kernels.streams.curvature_moves import curvature_moves
-from auxmc.kernels.streams.published_estimators import Chunk, PastRows, StreamSettings, Target
 from auxmc.kernels.streams.stochastic_gradient_moves import (
     no_anchors,
     renewed_anchors,
     stochastic_gradient_moves,
 )
-from auxmc.models.regression.linear_regression import linear_regression, tempered_posterior
+from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.numerics.array_types import FloatArray
+from tests.exact_posteriors import tempered_posterior
 from tests.statistical.levels import (
     assert_at_least,
     assert_standard_mean,

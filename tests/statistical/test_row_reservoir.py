@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from jax import Array
 
-from auxmc.kernels.streams.published_estimators import Chunk, PastRows, remember
+from auxmc.kernels.streams.contract import Chunk, PastRows
+from auxmc.kernels.streams.published_estimators import remember
 from tests.statistical.levels import assert_standard_mean, key_for, legendre, seed_for
 
 N_ROWS, CAPACITY, SIZE = 60, 10, 6

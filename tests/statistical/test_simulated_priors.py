@@ -10,7 +10,7 @@ from scipy import stats
 
 from auxmc.approximations.advi import MeanField, evidence_lower_bound
 from auxmc.diagnostics.log_evidence import log_evidence, log_evidence_error
-from auxmc.kernels.streams.published_estimators import Chunk, PastRows, Target
+from auxmc.kernels.streams.contract import Chunk, PastRows, Target
 from auxmc.models.generalised_lambda.model import LOGISTIC_RATE, sample_parameter_inputs
 from auxmc.models.lotka_volterra.model import (
     LotkaVolterraModel,
@@ -20,10 +20,10 @@ from auxmc.models.lotka_volterra.model import (
     simulate,
 )
 from auxmc.models.lotka_volterra.rejection import simulate_prior
-from auxmc.models.regression.linear_regression import tempered_posterior
 from auxmc_pipeline.claims import mean_over_replicates
 from experiments.estimator_illustrations.exact_moves import conjugate_law, conjugate_mover
 from experiments.manifold_illustrations.identities import _rejection
+from tests.exact_posteriors import tempered_posterior
 from tests.statistical.levels import (
     assert_at_least,
     assert_bounded_mean,

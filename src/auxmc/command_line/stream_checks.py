@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.kernels.streams.published_estimators import StreamSettings
+from auxmc.kernels.streams.contract import StreamSettings
 from auxmc.models.row_model import RowModel
 
 __all__ = [

@@ -49,11 +49,6 @@ class RunFolder:
             )
 
     @property
-    def has_state(self) -> bool:
-        """Whether a run can go on from here."""
-        return (self.path / _STATE / "state.npz").exists()
-
-    @property
     def row_store(self) -> Path:
         """File for all rows absorbed."""
         return self.path / _STATE / "rows.bin"

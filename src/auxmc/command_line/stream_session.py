@@ -22,7 +22,8 @@ from auxmc.command_line.stream_setup import StreamSetup, make_estimators, prepar
 from auxmc.data.row_store import RowStore
 from auxmc.data.tables import DataError
 from auxmc.diagnostics.change_points import DropDetector, change_points, chunk_scores
-from auxmc.driver.streams import StreamRun, fetch_from, run_streams
+from auxmc.driver.stream_program import fetch_from
+from auxmc.driver.streams import StreamRun, run_streams
 from auxmc.numerics.array_types import NamedArrays
 
 __all__ = ["record_table", "run_session"]

@@ -20,9 +20,11 @@ from auxmc.command_line.stream_models import NamedModel, named_model
 from auxmc.command_line.stream_reading import first_rows, open_source
 from auxmc.command_line.stream_settings import SETTINGS
 from auxmc.data.row_files import RowFile
+from auxmc.driver.row_chunks import ChunkSizes, growing_chunks
 from auxmc.driver.seeds import stream as stream_key
-from auxmc.driver.streams import ChunkSizes, KeyedStream, growing_chunks
-from auxmc.kernels.streams.published_estimators import Fetch, Stream, StreamSettings, stream_evidence
+from auxmc.driver.stream_program import KeyedStream
+from auxmc.kernels.streams.contract import Fetch, Stream, StreamSettings
+from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
 from auxmc.models.user_model import ModelError, check_model
 from auxmc.numerics.array_types import FloatArray

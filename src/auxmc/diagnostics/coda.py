@@ -20,7 +20,6 @@ __all__ = [
     "multivariate_scale_reduction",
     "potential_scale_reduction",
     "potential_scale_reduction_path",
-    "spectral_density_at_zero",
 ]
 
 
@@ -54,24 +53,6 @@ def effective_sample_size(series: ArrayLike) -> FloatArray:
     0.0
     """
     return _spectral_moments(series)[0]
-
-
-def spectral_density_at_zero(series: ArrayLike) -> FloatArray:
-    """Spectral density at frequency zero of an autoregression whose order minimises the AIC.
-
-    Args:
-        series: recorded values [..., draw], at least 2 draws.
-
-    Returns:
-        S0 [...], in squared units of the series: the variance of the mean of n draws is S0 / n. Zero for a
-        series that is constant or an exact straight line.
-
-    Raises:
-        ValueError: a value is not finite, or fewer than 2 draws.
-
-    Source: R coda `spectrum0.ar` with `ar.yw`: Yule-Walker equations, divisor n, orders up to 10 log10 n.
-    """
-    return _spectral_moments(series)[1]
 
 
 def potential_scale_reduction(chains: ArrayLike) -> PotentialScaleReduction:

@@ -13,7 +13,6 @@ __all__ = [
     "invariance_residual",
     "second_eigenvalue",
     "stationary_law",
-    "total_variation_path",
     "transition_matrix",
     "uniform_cells",
 ]
@@ -151,22 +150,6 @@ def stationary_law(matrix: ArrayLike) -> FloatArray:
     if rank < n_states:
         raise ValueError("the chain has several stationary laws: some states do not lead to others")
     return np.asarray(law, float)
-
-
-def total_variation_path(matrix: ArrayLike, law: ArrayLike, n_steps: int) -> FloatArray:
-    """Largest total variation distance to the law, over all starting states, after 0, 1, ..., n_steps steps [step].
-
-    Raises:
-        ValueError: shapes do not fit, the matrix is not one of transition probabilities, or n_steps is negative.
-    """
-    kernel, probabilities = _checked(matrix, law)
-    if n_steps < 0:
-        raise ValueError(f"n_steps must not be negative, got {n_steps}")
-    power, distances = np.eye(len(kernel)), []
-    for _ in range(n_steps + 1):
-        distances.append(0.5 * np.max(np.sum(np.abs(power - probabilities), axis=1)))
-        power = power @ kernel
-    return np.array(distances)
 
 
 def _checked(matrix: ArrayLike, law: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:

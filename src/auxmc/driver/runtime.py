@@ -7,9 +7,7 @@ import os
 import platform
 from pathlib import Path
 
-__all__ = ["HARDWARE", "HardwareError", "configure", "limit_threads"]
-
-HARDWARE = ("cpu", "gpu", "auto")
+__all__ = ["HardwareError", "configure", "limit_threads"]
 
 
 class HardwareError(RuntimeError):

@@ -9,15 +9,8 @@ from jax import Array, lax
 from numpy.typing import NDArray
 
 from auxmc.driver.row_chunks import PackedChunks
-from auxmc.kernels.streams.published_estimators import (
-    Chunk,
-    ChunkRecord,
-    Fetch,
-    PastRows,
-    Stream,
-    StreamState,
-    remember,
-)
+from auxmc.kernels.streams.contract import Chunk, ChunkRecord, Fetch, PastRows, Stream, StreamState
+from auxmc.kernels.streams.published_estimators import remember
 from auxmc.numerics.array_types import NamedArrays
 
 __all__ = [

@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array
 
 from auxmc.driver.checkpoint import Checkpoint
-from auxmc.driver.row_chunks import ChunkSizes, PackedChunks, growing_chunks, packed_chunks
+from auxmc.driver.row_chunks import ChunkSizes, PackedChunks, packed_chunks
 from auxmc.driver.stream_files import StreamFiles
 from auxmc.driver.stream_program import (
     CHUNKS_IN_BLOCK,
@@ -20,21 +20,11 @@ from auxmc.driver.stream_program import (
     as_numpy,
     block_arguments,
     compile_block,
-    fetch_from,
 )
-from auxmc.kernels.streams.published_estimators import ChunkRecord, PastRows, Stream, StreamState
+from auxmc.kernels.streams.contract import ChunkRecord, PastRows, Stream, StreamState
 from auxmc.numerics.array_types import FloatArray, NamedArrays
 
-__all__ = [
-    "ChunkSizes",
-    "KeyedStream",
-    "RowFile",
-    "StreamRun",
-    "fetch_from",
-    "growing_chunks",
-    "run_stream",
-    "run_streams",
-]
+__all__ = ["StreamRun", "run_stream", "run_streams"]
 
 # A block is as many chunks as take about this long, so that a report comes and a stop is heeded soon.
 _BLOCK_S = 0.5

@@ -19,14 +19,12 @@ from auxmc.numerics.annealing import log_effective_size
 from auxmc.numerics.array_types import FloatArray
 
 __all__ = [
-    "WeightSummary",
     "WeightedDraws",
     "effective_size",
     "importance_draws",
     "log_mean_weight",
     "pareto_index",
     "self_normalised_mean",
-    "summarise_weights",
 ]
 
 # arviz_stats has no annotations.
@@ -43,23 +41,6 @@ class WeightedDraws(NamedTuple):
 
     positions: Array
     log_weights: Array
-
-
-class WeightSummary(NamedTuple):
-    """What weights say about themselves.
-
-    Attributes:
-        log_normaliser: log of their mean, in nats; the mean is an unbiased estimate of the target's normaliser.
-        shares: the weights over their sum [draw].
-        effective_size: (sum w)^2 / sum w^2, in draws; between 1 and the number of draws. A large one is necessary and
-            not sufficient: mass that no draw has visited leaves no trace.
-        pareto_index: of the tail of the weights; above 0.7 averages are not to be trusted.
-    """
-
-    log_normaliser: float
-    shares: FloatArray
-    effective_size: float
-    pareto_index: float
 
 
 def importance_draws(
@@ -174,29 +155,3 @@ def pareto_index(log_weights: ArrayLike) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         found = np.asarray(_arviz.psislw(-usable)[1], np.float64)
     return np.where(level, -np.inf, found)
-
-
-def summarise_weights(log_weights: ArrayLike) -> WeightSummary:
-    """Normaliser, shares, effective size and tail index of one set of weights [draw].
-
-    Raises:
-        ValueError: not one axis of at least one draw; a log weight is NaN or plus infinity; or all weights are zero.
-
-    Must hold: shares sum to 1. Tested in tests/unit/sampling/test_importance.py.
-    """
-    logs = np.asarray(log_weights, np.float64)
-    if logs.ndim != 1 or logs.size == 0:
-        raise ValueError(f"log_weights must have one axis of at least one draw, got shape {logs.shape}")
-    if np.any(np.isnan(logs) | np.isposinf(logs)):
-        raise ValueError("log_weights must be below infinity and not NaN")
-    present = logs[np.isfinite(logs)]
-    if present.size == 0:
-        raise ValueError("all weights are zero: no draw of the proposal lies where the target is positive")
-    # Weights of zero are not in the tail: the index is that of the others, where there are enough.
-    index = float(pareto_index(present)) if present.size >= 25 else math.nan
-    return WeightSummary(
-        float(log_mean_weight(jnp.asarray(logs))),
-        np.asarray(jax.nn.softmax(jnp.asarray(logs))),
-        float(effective_size(jnp.asarray(logs))),
-        index,
-    )

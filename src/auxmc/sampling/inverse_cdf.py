@@ -14,8 +14,6 @@ __all__ = [
     "draw_by_inversion",
     "exponential",
     "generalised_logistic",
-    "half_cauchy",
-    "hyperbolic_secant",
     "logistic",
     "normal",
 ]
@@ -99,43 +97,6 @@ def logistic(mean: float, scale: float) -> Law:
         lambda x: jax.nn.sigmoid((x - mean) / scale),
         lambda u: mean + scale * (jnp.log(u) - jnp.log1p(-u)),
     )
-
-
-def hyperbolic_secant(scale: float) -> Law:
-    """Hyperbolic secant law with density sech(pi x / (2 scale)) / (2 scale) and standard deviation `scale`."""
-    _require_positive("scale", scale)
-    slope = 0.5 * math.pi / scale
-
-    def log_density(x: Array) -> Array:
-        z = jnp.abs(slope * x)
-        return -z - jnp.log1p(jnp.exp(-2.0 * z)) - math.log(scale)
-
-    def quantile(u: Array) -> Array:
-        # The lower half is inverted and mirrored: near u = 1 the tangent would lose its digits.
-        tail = jnp.where(u < 0.5, u, 1.0 - u)
-        return jnp.where(u < 0.5, 1.0, -1.0) * jnp.log(jnp.tan(0.5 * math.pi * tail)) / slope
-
-    def distribution_function(x: Array) -> Array:
-        tail = jnp.arctan(jnp.exp(-jnp.abs(slope * x))) * (2.0 / math.pi)
-        return jnp.where(x < 0.0, tail, 1.0 - tail)
-
-    return Law(log_density, distribution_function, quantile)
-
-
-def half_cauchy(scale: float) -> Law:
-    """Half-Cauchy law on the positive numbers, with median `scale` and no mean."""
-    _require_positive("scale", scale)
-
-    def log_density(x: Array) -> Array:
-        inside = math.log(2.0 / (math.pi * scale)) - jnp.log1p(jnp.square(x / scale))
-        return jnp.where(x >= 0.0, inside, -jnp.inf)
-
-    def quantile(u: Array) -> Array:
-        # Above the median by the cotangent of what is left of 1, which is exact there.
-        upper = scale / jnp.tan(0.5 * math.pi * jnp.maximum(1.0 - u, _SMALLEST_TAIL))
-        return jnp.where(u < 0.5, scale * jnp.tan(0.5 * math.pi * u), upper)
-
-    return Law(log_density, lambda x: jnp.arctan(jnp.maximum(x, 0.0) / scale) * (2.0 / math.pi), quantile)
 
 
 def generalised_logistic(exponent: float) -> Law:

@@ -5,13 +5,9 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
-from numpy.typing import ArrayLike
 
-from auxmc.numerics.array_types import FloatArray
-
-__all__ = ["box_muller", "inverse_box_muller", "transformed_log_density", "transformed_probabilities"]
+__all__ = ["box_muller", "inverse_box_muller", "transformed_log_density"]
 
 _TURN = 2.0 * math.pi
 
@@ -44,37 +40,6 @@ def transformed_log_density(
         return log_density(inverse(x)) + jnp.linalg.slogdet(jacobian(x))[1]
 
     return transformed
-
-
-def transformed_probabilities(probabilities: ArrayLike, images: ArrayLike, n_values: int) -> FloatArray:
-    """Law of x = g(u) for a discrete u: probabilities of all u with the same image are added, without a Jacobian.
-
-    Args:
-        probabilities: of the values of u [value].
-        images: g of each value of u, whole numbers in [0, n_values) [value].
-        n_values: number of values of x.
-
-    Returns:
-        Probabilities of x [n_values].
-
-    Raises:
-        ValueError: lengths differ, or an image is out of range.
-
-    Must hold: the sum is that of the probabilities. Tested in tests/unit/sampling/test_transforms.py.
-
-    Source: PhD thesis, section 1.1.4.
-
-    >>> transformed_probabilities([0.2, 0.3, 0.5], [1, 0, 1], 2).tolist()
-    [0.3, 0.7]
-    """
-    masses, places = np.asarray(probabilities, np.float64), np.asarray(images)
-    if masses.ndim != 1 or places.shape != masses.shape:
-        raise ValueError(
-            f"probabilities and images must be [value], got shapes {masses.shape} and {places.shape}"
-        )
-    if np.any((places < 0) | (places >= n_values)):
-        raise ValueError(f"images must be in [0, n_values = {n_values}), got {places}")
-    return np.asarray(np.bincount(places, weights=masses, minlength=n_values), np.float64)
 
 
 def box_muller(uniforms: Array) -> Array:

@@ -14,7 +14,7 @@ from auxmc.command_line.stream_checks import (
     stability_limit,
 )
 from auxmc.data.simulated_streams import rows
-from auxmc.kernels.streams.published_estimators import StreamSettings
+from auxmc.kernels.streams.contract import StreamSettings
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings
 from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
 from auxmc.models.regression.linear_regression import linear_regression

@@ -17,7 +17,7 @@ from auxmc.command_line.stream_models import named_model
 from auxmc.command_line.stream_reading import open_source, read_checked
 from auxmc.command_line.stream_settings import SETTINGS
 from auxmc.data.tables import DataError
-from auxmc.kernels.streams.published_estimators import StreamSettings
+from auxmc.kernels.streams.contract import StreamSettings
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings
 
 NAMES = ("load", "age", "pressure")

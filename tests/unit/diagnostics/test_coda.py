@@ -9,7 +9,6 @@ from auxmc.diagnostics.coda import (
     multivariate_scale_reduction,
     potential_scale_reduction,
     potential_scale_reduction_path,
-    spectral_density_at_zero,
 )
 
 
@@ -46,12 +45,6 @@ def test_effective_sample_size_is_that_of_coda(series: np.ndarray, expected: flo
     assert float(effective_sample_size(series)) == pytest.approx(expected, rel=5e-12)
 
 
-def test_spectral_density_is_that_of_coda() -> None:
-    assert float(spectral_density_at_zero(congruential(12345, 2000, 0.9))) == pytest.approx(
-        8.1552312857, rel=1e-11
-    )
-
-
 def test_scale_reduction_is_that_of_coda() -> None:
     result = potential_scale_reduction(four_chains())
     assert float(result.point) == pytest.approx(1.12351544904, rel=5e-12)
@@ -81,7 +74,6 @@ def test_lanes_do_not_influence_each_other(autoregression) -> None:
 @pytest.mark.parametrize("value", [0.0, 0.1, -3e300, 1e-300])
 def test_constant_series_has_no_effective_draws(value: float) -> None:
     assert float(effective_sample_size(np.full(777, value))) == 0.0
-    assert float(spectral_density_at_zero(np.full(777, value))) == 0.0
 
 
 def test_straight_line_has_no_effective_draws() -> None:
@@ -112,12 +104,11 @@ def test_shortest_series_are_handled() -> None:
         effective_sample_size([1.0])
 
 
-@pytest.mark.parametrize("function", [effective_sample_size, spectral_density_at_zero])
-def test_nan_is_refused(function) -> None:
+def test_nan_is_refused() -> None:
     series = np.ones((2, 50))
     series[1, 33] = np.nan
     with pytest.raises(ValueError, match="chain 1, draw 33"):
-        function(series)
+        effective_sample_size(series)
 
 
 def test_path_ends_with_the_whole_chains_and_equals_each_prefix() -> None:

@@ -8,7 +8,6 @@ from auxmc.diagnostics.finite_chains import (
     invariance_residual,
     second_eigenvalue,
     stationary_law,
-    total_variation_path,
     transition_matrix,
     uniform_cells,
 )
@@ -41,13 +40,6 @@ def test_a_rotation_is_invariant_but_not_reversible() -> None:
     assert second_eigenvalue(matrix) == pytest.approx(1.0)
 
 
-def test_the_second_eigenvalue_is_the_rate_of_the_distance() -> None:
-    matrix = np.array([[0.9, 0.1], [0.3, 0.7]])
-    distances = total_variation_path(matrix, stationary_law(matrix), 20)
-    np.testing.assert_allclose(distances[1:] / distances[:-1], second_eigenvalue(matrix), rtol=1e-9)
-    assert distances[0] == pytest.approx(0.75)
-
-
 def test_boxes_of_uniform_numbers_integrate_comparisons_exactly() -> None:
     points, volumes = uniform_cells([[0.2, 0.7, 0.7], [0.5], []])
     assert points.shape == (6, 3)
@@ -70,7 +62,6 @@ def test_maps_of_states_give_their_matrix() -> None:
         (lambda: second_eigenvalue([[1.5, -0.5], [0.0, 1.0]]), "must hold probabilities"),
         (lambda: detailed_balance_residual(np.eye(2), [1.0]), r"one probability a state \[2\], got \(1,\)"),
         (lambda: stationary_law(np.eye(2)), "several stationary laws"),
-        (lambda: total_variation_path(np.eye(2), [0.5, 0.5], -1), "n_steps must not be negative, got -1"),
         (lambda: uniform_cells([[1.5]]), r"thresholds must be in \[0, 1\], got \[1.5\]"),
         (lambda: transition_matrix([[0, 2]], [1.0]), "numbers of states from 0 to 1"),
         (lambda: transition_matrix([0, 1], [1.0]), r"ends must be \[map, state\]"),

@@ -11,8 +11,10 @@ import pytest
 from auxmc.data.row_store import RowStore
 from auxmc.data.simulated_streams import rows
 from auxmc.driver.checkpoint import Checkpoint
-from auxmc.driver.streams import ChunkSizes, KeyedStream, StreamRun, fetch_from, run_stream, run_streams
-from auxmc.kernels.streams.published_estimators import (
+from auxmc.driver.row_chunks import ChunkSizes
+from auxmc.driver.stream_program import KeyedStream, fetch_from
+from auxmc.driver.streams import StreamRun, run_stream, run_streams
+from auxmc.kernels.streams.contract import (
     Chunk,
     ChunkRecord,
     Fetch,
@@ -20,8 +22,8 @@ from auxmc.kernels.streams.published_estimators import (
     Stream,
     StreamSettings,
     StreamState,
-    stream_evidence,
 )
+from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.numerics.array_types import NamedArrays
 

@@ -19,7 +19,7 @@ from auxmc.data.simulated_streams import rows
 from auxmc.driver.chains import RunContext
 from auxmc.driver.results import write_result
 from auxmc.kernels.streams.stochastic_gradient_chain import ChainNoise, ChainState, stochastic_gradient_chain
-from auxmc.models.regression.linear_regression import linear_regression, tempered_posterior
+from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.claims import judge, read_claims
@@ -48,6 +48,7 @@ from experiments.estimator_illustrations.nested import (
 from experiments.estimator_illustrations.run import run, together
 from experiments.estimator_illustrations.simple import excess_probabilities, run_simple
 from experiments.estimator_illustrations.trajectories import Bent, correlated, trajectories
+from tests.exact_posteriors import tempered_posterior
 
 STUDY = load_study("estimator_illustrations")
 CLAIMS = Path(declared.__file__).with_name("claims.csv")

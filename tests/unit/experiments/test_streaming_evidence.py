@@ -15,8 +15,10 @@ from scipy import stats
 from auxmc.data.simulated_streams import rows as simulated_rows
 from auxmc.driver.chains import RunContext
 from auxmc.driver.results import write_result
-from auxmc.driver.streams import ChunkSizes, run_stream
-from auxmc.kernels.streams.published_estimators import StreamSettings, stream_evidence
+from auxmc.driver.row_chunks import ChunkSizes
+from auxmc.driver.streams import run_stream
+from auxmc.kernels.streams.contract import StreamSettings
+from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.streams.published_estimators import Mover, Target
+from auxmc.kernels.streams.contract import Mover, Target
 
 __all__ = ["exact_linear_moves"]
 

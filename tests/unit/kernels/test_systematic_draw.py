@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from auxmc.kernels.streams.published_estimators import Chunk, PastRows, StreamSettings, stream_evidence
+from auxmc.kernels.streams.contract import Chunk, PastRows, StreamSettings
+from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.sampling.resampling import systematic_indices
 

@@ -16,11 +16,11 @@ from auxmc.models.regression.linear_regression import (
     PrefixEvidence,
     extend_evidence,
     linear_regression,
-    tempered_posterior,
 )
 from auxmc.models.regression.softmax_regression import softmax_regression
 from auxmc.models.row_model import RowModel, row_model
 from auxmc.numerics.array_types import FloatArray
+from tests.exact_posteriors import tempered_posterior
 
 GENERATOR = np.random.default_rng(11)
 CONTINUOUS = GENERATOR.normal(size=(12, 3))

@@ -12,7 +12,6 @@ from auxmc.sampling.transforms import (
     box_muller,
     inverse_box_muller,
     transformed_log_density,
-    transformed_probabilities,
 )
 from auxmc.sampling.uniforms import avoiding_zero
 
@@ -48,13 +47,6 @@ def test_the_inverse_transform_gives_the_density_back() -> None:
     np.testing.assert_allclose(jax.jit(jax.vmap(back))(points), jax.vmap(log_normal_law)(points), rtol=1e-12)
 
 
-def test_probabilities_of_equal_images_are_added() -> None:
-    # The sum of two dice.
-    images = np.add.outer(np.arange(6), np.arange(6)).ravel()
-    law = transformed_probabilities(np.full(36, 1 / 36), images, 11)
-    np.testing.assert_allclose(law, np.array([1, 2, 3, 4, 5, 6, 5, 4, 3, 2, 1]) / 36, rtol=1e-14)
-
-
 def test_box_muller_at_quarter_turns() -> None:
     u = jnp.array([[math.exp(-2.0), turn] for turn in (0.0, 0.25, 0.5, 0.75)])
     np.testing.assert_allclose(box_muller(u), [[2, 0], [0, 2], [-2, 0], [0, -2]], atol=1e-15)
@@ -85,11 +77,3 @@ def test_precision_is_kept_and_the_largest_uniform_number_gives_a_finite_normal_
     assert bool(jnp.all(jnp.isfinite(numbers)))
     digits = 24 if dtype == jnp.float32 else 53
     assert float(numbers[1, 0]) == pytest.approx(math.sqrt(2.0 * digits * math.log(2.0)), rel=1e-6)
-
-
-@pytest.mark.layer("direct_sampling", "L15")
-def test_images_out_of_range_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"images must be in \[0, n_values = 2\), got \[0 2\]"):
-        transformed_probabilities([0.5, 0.5], [0, 2], 2)
-    with pytest.raises(ValueError, match=r"must be \[value\], got shapes \(2,\) and \(3,\)"):
-        transformed_probabilities([0.5, 0.5], [0, 1, 1], 2)

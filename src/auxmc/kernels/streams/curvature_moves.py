@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from auxmc.kernels.hamiltonian.hmc import HMCState, hamiltonian_monte_carlo
-from auxmc.kernels.streams.published_estimators import Mover, Target
+from auxmc.kernels.streams.contract import Mover, Target
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.row_blocks import row_total, sum_over_rows
 

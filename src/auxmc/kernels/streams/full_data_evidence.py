@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
-from auxmc.kernels.streams.published_estimators import Chunk, Mover, PastRows, Target
+from auxmc.kernels.streams.contract import Chunk, Mover, PastRows, Target
 from auxmc.kernels.streams.stochastic_gradient import sghmc_step
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.annealing import annealing_increment, log_effective_size

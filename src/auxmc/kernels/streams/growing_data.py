@@ -12,7 +12,7 @@ from jax import Array, lax
 
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import HMCState, hamiltonian_monte_carlo
-from auxmc.kernels.streams.published_estimators import (
+from auxmc.kernels.streams.contract import (
     Chunk,
     Mover,
     PastRows,
@@ -20,8 +20,8 @@ from auxmc.kernels.streams.published_estimators import (
     StreamSettings,
     StreamState,
     Target,
-    stream_evidence,
 )
+from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.row_blocks import BLOCK_ROWS, map_over_rows, row_total
 

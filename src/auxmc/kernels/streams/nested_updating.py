@@ -7,15 +7,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from auxmc.kernels.streams.contract import Chunk, PastRows, Stream, StreamSettings, StreamState
 from auxmc.kernels.streams.nested_sampling import NestedRun, NestedSettings, nested_sampling
-from auxmc.kernels.streams.published_estimators import (
-    Chunk,
-    PastRows,
-    Stream,
-    StreamSettings,
-    StreamState,
-    stream_evidence,
-)
+from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.kernels.streams.weighted_reservoir import weighted_reservoirs
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.annealing import log_effective_size

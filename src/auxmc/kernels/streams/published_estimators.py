@@ -36,21 +36,7 @@ from auxmc.models.row_model import RowModel
 from auxmc.numerics.annealing import annealing_increment, log_effective_size
 from auxmc.sampling.resampling import systematic_indices
 
-__all__ = [
-    "ESTIMATORS",
-    "RESAMPLING",
-    "Chunk",
-    "ChunkRecord",
-    "Fetch",
-    "Mover",
-    "PastRows",
-    "Stream",
-    "StreamSettings",
-    "StreamState",
-    "Target",
-    "remember",
-    "stream_evidence",
-]
+__all__ = ["remember", "stream_evidence"]
 
 
 def stream_evidence(

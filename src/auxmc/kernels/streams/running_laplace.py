@@ -14,15 +14,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from auxmc.kernels.streams.contract import Chunk, ChunkRecord, Mover, PastRows, Stream, Target
 from auxmc.kernels.streams.curvature_moves import curvature_moves
-from auxmc.kernels.streams.published_estimators import (
-    Chunk,
-    ChunkRecord,
-    Mover,
-    PastRows,
-    Stream,
-    Target,
-)
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.annealing import annealing_increment, log_effective_size
 from auxmc.numerics.random import standard_normal

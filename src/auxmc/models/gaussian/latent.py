@@ -26,9 +26,7 @@ __all__ = [
     "SimulatedData",
     "estimator",
     "gaussian_latent_model",
-    "log_posterior_density",
     "lumped_estimator",
-    "lumped_statistics",
     "simulate_data",
 ]
 
@@ -164,25 +162,6 @@ def gaussian_latent_model(
     return GaussianLatentModel(values, float(sd_latent), float(sd_observation))
 
 
-def log_posterior_density(model: GaussianLatentModel, position: Array) -> Array:
-    """Exact, normalised log posterior density of x, which no sampler under test may use.
-
-    Args:
-        model: the model.
-        position: x [dim].
-
-    Returns:
-        Log density, a scalar in nats.
-
-    Source: PhD thesis, Eq. 3.15, with the number of observations M in place of N in the variance.
-    """
-    total_variance = model.sd_latent**2 + model.sd_observation**2
-    mean = model.observations.sum(axis=0) / (model.n_observations + total_variance)
-    variance = total_variance / (model.n_observations + total_variance)
-    distance = jnp.sum(jnp.square(position - mean))
-    return -0.5 * distance / variance - 0.5 * model.dim * math.log(2.0 * math.pi * variance)
-
-
 def estimator(model: GaussianLatentModel, n_importance: int) -> Estimator:
     """Importance-sampling estimate of p(x) p(y | x), with the prior of z given x as importance density.
 
@@ -266,22 +245,6 @@ def lumped_estimator(model: GaussianLatentModel, n_importance: int) -> Estimator
         return jnp.concatenate([centre, model.sd_latent**2 * scatter[:, None]], axis=1)
 
     return Estimator(prepare, log_estimate, draw_auxiliary, _no_count, _no_count)
-
-
-def lumped_statistics(model: GaussianLatentModel, auxiliary: Array) -> Array:
-    """Maps auxiliary variables of `estimator` to those of `lumped_estimator` with the same estimate at every x.
-
-    Args:
-        model: the model.
-        auxiliary: u [importance, observation, dim].
-
-    Returns:
-        A and, last, Q of each importance sample [importance, dim + 1].
-    """
-    points = jnp.asarray(model.observations)[None] - model.sd_latent * auxiliary
-    centre = jnp.mean(points, axis=1)
-    scatter = jnp.sum(jnp.square(points - centre[:, None, :]), axis=(1, 2))
-    return jnp.concatenate([centre, scatter[:, None]], axis=1)
 
 
 def _log_x_factor(model: GaussianLatentModel, n_importance: int, position: Array) -> Array:

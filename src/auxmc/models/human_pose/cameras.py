@@ -13,7 +13,6 @@ __all__ = [
     "CAMERA_OFFSETS",
     "FOCAL_LENGTH",
     "N_CAMERA",
-    "VIEWS",
     "Projection",
     "camera_inputs",
     "camera_place",
@@ -27,7 +26,6 @@ FOCAL_LENGTH = math.exp(2.0)
 CAMERA_OFFSETS = {"binocular": (0.5, -0.5), "monocular": (0.0,)}
 """Sideways offset of each camera, in metres, by kind of observation."""
 
-VIEWS = tuple(CAMERA_OFFSETS)
 N_CAMERA = 3
 
 _SIDEWAYS_SD, _LOG_DEPTH_MEAN, _LOG_DEPTH_SD = 0.1, 1.5, 0.5

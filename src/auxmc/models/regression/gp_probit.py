@@ -35,7 +35,6 @@ __all__ = [
     "GPProbitModel",
     "estimator",
     "gp_probit_model",
-    "laplace_log_marginal",
     "load_biopsy",
     "standardise",
 ]
@@ -301,23 +300,6 @@ def estimator(model: GPProbitModel, n_importance: int) -> Estimator:
         n_cubic=lambda cache: cache.n_newton + _N_CUBIC_FIXED,
         n_failures=lambda cache: cache.failed.astype(jnp.int32),
     )
-
-
-def laplace_log_marginal(model: GPProbitModel, x: Array) -> Array:
-    """Laplace's approximation of log p(y | x), without the prior of x.
-
-    Args:
-        model: the data.
-        x: (log s, log l_1, ..., log l_K) [dim].
-
-    Returns:
-        Log marginal likelihood, in nats; `-inf` where it cannot be computed. Deterministic and biased.
-
-    Source: Rasmussen and Williams, Gaussian Processes for Machine Learning, Eq. 3.32.
-    """
-    mode = laplace_mode(model.covariance(x), lambda z: _site_terms(model, z))
-    usable = mode.converged & jnp.isfinite(mode.log_marginal)
-    return jnp.where(usable, mode.log_marginal, -jnp.inf)
 
 
 def _prepare(model: GPProbitModel, x: Array) -> GPProbitCache:

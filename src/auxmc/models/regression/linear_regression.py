@@ -11,7 +11,7 @@ from jax import Array
 from auxmc.models.row_model import RowModel, row_model
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = ["PrefixEvidence", "extend_evidence", "linear_regression", "tempered_posterior"]
+__all__ = ["PrefixEvidence", "extend_evidence", "linear_regression"]
 
 
 class PrefixEvidence(NamedTuple):
@@ -107,27 +107,6 @@ def extend_evidence(evidence: PrefixEvidence, rows: FloatArray, noise_scale: flo
     block = np.concatenate([rows[:, :-1], ones, rows[:, -1:]], axis=1) / noise_scale
     factor = np.asarray(np.linalg.qr(np.concatenate([evidence.factor, block]), mode="r"))
     return PrefixEvidence(factor, evidence.n_rows + len(rows))
-
-
-def tempered_posterior(
-    rows: FloatArray, weights: FloatArray, noise_scale: float = 1.0
-) -> tuple[FloatArray, FloatArray]:
-    """Mean and covariance of the law proportional to prior times the product of p(row_i | parameters)^weight_i.
-
-    Args:
-        rows: [row, n_features + 1].
-        weights: powers, not negative [row]; 1 for a whole row.
-        noise_scale: sigma.
-    """
-    roots = np.sqrt(weights)[:, None] / noise_scale
-    design = np.concatenate([rows[:, :-1], np.ones((len(rows), 1))], axis=1) * roots
-    dim = design.shape[1]
-    stacked = np.concatenate([np.eye(dim), design])
-    target = np.concatenate([np.zeros(dim), rows[:, -1] * roots[:, 0]])
-    factor = np.linalg.qr(stacked, mode="r")
-    inverse = np.linalg.inv(factor)
-    mean, *_ = np.linalg.lstsq(stacked, target, rcond=None)
-    return mean, inverse @ inverse.T
 
 
 def _standard_normal_log_density(parameters: Array) -> Array:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from auxmc.diagnostics.nested_evidence import nested_evidence
-from auxmc.driver.streams import ChunkSizes, StreamRun, run_stream
+from auxmc.driver.row_chunks import ChunkSizes
+from auxmc.driver.streams import StreamRun, run_stream
 from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
 from auxmc.kernels.streams.nested_updating import UpdatingSettings, nested_updating
 from auxmc.kernels.streams.weighted_reservoir import weighted_reservoirs

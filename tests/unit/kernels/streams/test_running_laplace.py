@@ -10,15 +10,16 @@ import pytest
 from jax import Array
 
 from auxmc.data.simulated_streams import rows
-from auxmc.driver.streams import ChunkSizes, run_stream
+from auxmc.driver.row_chunks import ChunkSizes
+from auxmc.driver.streams import run_stream
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
 from auxmc.models.regression.linear_regression import (
     PrefixEvidence,
     extend_evidence,
     linear_regression,
-    tempered_posterior,
 )
 from auxmc.models.row_model import RowModel, row_model
+from tests.exact_posteriors import tempered_posterior
 
 LINEAR = linear_regression(5)
 DATA = rows("linear", 6000)

@@ -10,14 +10,8 @@ import pytest
 from jax import Array
 
 from auxmc.data.simulated_streams import rows
-from auxmc.kernels.streams.published_estimators import (
-    Chunk,
-    PastRows,
-    StreamSettings,
-    StreamState,
-    remember,
-    stream_evidence,
-)
+from auxmc.kernels.streams.contract import Chunk, PastRows, StreamSettings, StreamState
+from auxmc.kernels.streams.published_estimators import remember, stream_evidence
 from auxmc.kernels.streams.stochastic_gradient import injected_noise, sghmc_step, sgld_step
 from auxmc.kernels.streams.stochastic_gradient_moves import (
     no_anchors,

@@ -1,0 +1,30 @@
+"""Posteriors in closed form, to compare samplers and estimators with."""
+
+import numpy as np
+
+from auxmc.numerics.array_types import FloatArray
+
+__all__ = ["tempered_posterior"]
+
+
+def tempered_posterior(
+    rows: FloatArray, weights: FloatArray, noise_scale: float = 1.0
+) -> tuple[FloatArray, FloatArray]:
+    """Mean and covariance of the law proportional to prior times the product of p(row_i | parameters)^weight_i.
+
+    The model is linear regression with a standard normal prior.
+
+    Args:
+        rows: [row, n_features + 1].
+        weights: powers, not negative [row]; 1 for a whole row.
+        noise_scale: sigma.
+    """
+    roots = np.sqrt(weights)[:, None] / noise_scale
+    design = np.concatenate([rows[:, :-1], np.ones((len(rows), 1))], axis=1) * roots
+    dim = design.shape[1]
+    stacked = np.concatenate([np.eye(dim), design])
+    target = np.concatenate([np.zeros(dim), rows[:, -1] * roots[:, 0]])
+    factor = np.linalg.qr(stacked, mode="r")
+    inverse = np.linalg.inv(factor)
+    mean, *_ = np.linalg.lstsq(stacked, target, rcond=None)
+    return mean, inverse @ inverse.T
