@@ -1,160 +1,173 @@
 """Figures of the study, drawn from its two tables."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import missing_figure, preset_note
+from auxmc.plots.panels import missing_figure
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
-from auxmc_pipeline.lookup import find, scalar
+from auxmc_pipeline.footer import footer
+from auxmc_pipeline.tables import MissingData, Tables
 
-_NOT_RUN = "not run at this preset"
 _BLUE, _RED, _GREEN, _ORANGE = CYCLE[0], CYCLE[1], CYCLE[2], CYCLE[5]
 _REFERENCE = QUANTITY_COLOURS["reference"]
 _PLANE = 4.0
 _DECADE = np.log(10.0)
+# Numbers of the chains that stand under the panels of figures 2.1 and 2.2.
+_OF_SAMPLERS = {
+    "squared_jump_per_evaluation": "squared jump per evaluation {:.3g}",
+    "lag_one_autocorrelation": "lag-one autocorrelation {:.3g}",
+    "autocorrelation_time": "autocorrelation time {:.3g} evaluations",
+}
+_OF_GRADIENT_STEPS = {
+    "travelled_length": "length of the path {:.3g}",
+    "displacement": "distance after 100 steps {:.3g}",
+    "gradient_autocorrelation_time": "autocorrelation time {:.3g} gradients",
+}
 
 
-def exploring(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
+def exploring(tables: Tables) -> Figure:
     """Figure 2.1."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 4.1), layout="constrained")
     left, right = figure.subplots(1, 2, sharex=True, sharey=True)
-    walk = find(curves, "kernels", "random_walk_path", "step", "axis")
-    states = find(curves, "kernels", "hmc_states", "update", "axis")
-    paths = find(curves, "kernels", "leapfrog_path", "trajectory", "leapfrog", "axis")
-    rho = scalar(summary, "kernels", "correlation")
-    if walk is None or states is None or paths is None or rho is None:
-        return missing_figure(figure, _NOT_RUN)
-    for axis in (left, right):
-        _plane(axis, float(str(rho)), max(np.abs(found.values).max() for found in (walk, paths)))
-    left.plot(*walk.values.T, color=_BLUE, linewidth=0.8, marker=".", markersize=2.5)
-    left.set_title("random-walk Metropolis")
-    for path in paths.values:
+    try:
+        walk = tables.curves.array("random_walk_path", "step", "axis").values
+        states = tables.curves.array("hmc_states", "update", "axis").values
+        paths = tables.curves.array("leapfrog_path", "trajectory", "leapfrog", "axis").values
+        labels = [_numbers(tables, _OF_SAMPLERS, method=method) for method in ("random_walk", "hmc")]
+    except MissingData as missing:
+        return missing_figure(figure, str(missing))
+    reach = max(np.abs(found).max() for found in (walk, paths))
+    _plane(left, tables, reach, walk[0], "random-walk Metropolis", labels[0])
+    _plane(right, tables, reach, states[0], "Hamiltonian Monte Carlo", labels[1])
+    left.plot(*walk.T, color=_BLUE, linewidth=0.8, marker=".", markersize=2.5)
+    for path in paths:
         right.plot(*path.T, color=_RED, linewidth=0.4)
-    right.plot(*states.values.T, color=_RED, linestyle="none", marker="o", markersize=3.5)
-    right.set_title("Hamiltonian Monte Carlo")
-    _mark_starts((left, walk.values[0]), (right, states.values[0]))
-    for axis, method in ((left, "random_walk"), (right, "hmc")):
-        lines = [
-            f"squared jump per evaluation {_mean(summary, 'squared_jump_per_evaluation', method=method):.3g}",
-            f"lag-one autocorrelation {_mean(summary, 'lag_one_autocorrelation', method=method):.3g}",
-            f"autocorrelation time {_mean(summary, 'autocorrelation_time', method=method):.3g} evaluations",
-        ]
-        axis.set_xlabel("$x_1$\n" + "\n".join(lines))
+    right.plot(*states.T, color=_RED, linestyle="none", marker="o", markersize=3.5)
     left.set_ylabel("$x_2$")
-    note = (
-        "{n_evaluations_shown} evaluations of one chain; numbers are means of {n_chains} chains of {n_draws}"
+    setting = partial(tables.summary.setting, case="kernels")
+    footer(
+        figure,
+        tables,
+        f"{setting('n_evaluations_shown')} evaluations of one chain; numbers are means of {setting('n_chains')} "
+        f"chains of {setting('n_draws')} evaluations, autocorrelations along (1, 1)",
     )
-    preset_note(figure, _note(summary, "kernels", note + " evaluations, autocorrelations along (1, 1)"))
     return figure
 
 
-def noisy_gradients(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
+def noisy_gradients(tables: Tables) -> Figure:
     """Figure 2.2."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 4.3), layout="constrained")
-    left, right = figure.subplots(1, 2, sharex=True, sharey=True)
-    paths = find(curves, "kernels", "gradient_path", "dynamics", "step_number", "axis")
-    rho = scalar(summary, "kernels", "correlation")
-    if paths is None or rho is None:
-        return missing_figure(figure, _NOT_RUN)
-    for axis, path, colour, title in zip(
-        (left, right),
-        paths.values,
-        (_BLUE, _RED),
-        ("stochastic-gradient Langevin dynamics", "stochastic-gradient HMC"),
-        strict=True,
-    ):
-        _plane(axis, float(str(rho)), np.abs(paths.values).max())
+    axes = figure.subplots(1, 2, sharex=True, sharey=True)
+    looks = {
+        "sgld": (_BLUE, "stochastic-gradient Langevin dynamics"),
+        "sghmc": (_RED, "stochastic-gradient HMC"),
+    }
+    try:
+        paths = tables.curves.array("gradient_path", "dynamics", "step_number", "axis")
+        labels = [_numbers(tables, _OF_GRADIENT_STEPS, dynamics=name) for name in looks]
+    except MissingData as missing:
+        return missing_figure(figure, str(missing))
+    for axis, label, (name, (colour, title)) in zip(axes, labels, looks.items(), strict=True):
+        path = paths.sel(dynamics=name).values
+        _plane(axis, tables, np.abs(paths.values).max(), path[0], title, label)
         axis.plot(*path.T, color=colour, linewidth=0.6)
-        axis.set_title(title)
-        _mark_starts((axis, path[0]))
-    for axis, name in ((left, "sgld"), (right, "sghmc")):
-        time = _mean(summary, "gradient_autocorrelation_time", dynamics=name)
-        lines = [
-            f"length of the path {_mean(summary, 'travelled_length', dynamics=name):.3g}",
-            f"distance after 100 steps {_mean(summary, 'displacement', dynamics=name):.3g}",
-            f"autocorrelation time {time:.3g} gradients",
-        ]
-        axis.set_xlabel("$x_1$\n" + "\n".join(lines))
-    left.set_ylabel("$x_2$")
-    note = "{n_steps_shown} steps of one chain; lengths of as many steps, and times, are means of {n_chains} chains"
-    preset_note(figure, _note(summary, "kernels", note + " of {n_draws} steps, times along (1, 1)"))
+    axes[0].set_ylabel("$x_2$")
+    setting = partial(tables.summary.setting, case="kernels")
+    footer(
+        figure,
+        tables,
+        f"{setting('n_steps_shown')} steps of one chain; lengths of as many steps, and times, are means of "
+        f"{setting('n_chains')} chains of {setting('n_draws')} steps, times along (1, 1)",
+    )
     return figure
 
 
-def gaussian_example(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
+def gaussian_example(tables: Tables) -> Figure:
     """Figure 3.1."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     axis = figure.subplots()
-    prior = find(curves, "evidence", "prior_density", "mu")
-    likelihood = find(curves, "evidence", "scaled_likelihood", "mu")
-    evidence = find(summary, "evidence", "log_evidence")
-    if prior is None or likelihood is None or evidence is None:
-        return missing_figure(figure, _NOT_RUN)
-    mu = prior["mu"].values
+    try:
+        prior = tables.curves.array("prior_density", "mu")
+        likelihood = tables.curves.array("scaled_likelihood", "mu").values
+        log_evidence = tables.summary.value("log_evidence")
+    except MissingData as missing:
+        return missing_figure(figure, str(missing))
+    mu, product = prior["mu"].values, prior.values * likelihood
     axis.plot(mu, prior.values, color=_BLUE, label="prior")
-    axis.fill_between(
-        mu,
-        prior.values * likelihood.values,
-        color=_GREEN,
-        alpha=0.5,
-        linewidth=0.0,
-        label="prior × likelihood",
-    )
+    axis.fill_between(mu, product, color=_GREEN, alpha=0.5, linewidth=0.0, label="prior × likelihood")
     axis.set(xlim=(mu[0], mu[-1]), xlabel=r"mean $\mu$", ylabel="prior density")
     axis.set_ylim(bottom=0.0, top=0.5)
     twin = axis.twinx()
     twin.spines["right"].set_visible(True)
-    twin.plot(mu, likelihood.values, color=_RED, linestyle="--", label="likelihood")
+    twin.plot(mu, likelihood, color=_RED, linestyle="--", label="likelihood")
     twin.set_ylabel("likelihood / largest", color=_RED)
     twin.tick_params(axis="y", colors=_RED)
     twin.set_ylim(bottom=0.0, top=1.25)
     handles = axis.get_legend_handles_labels()[0] + twin.get_legend_handles_labels()[0]
     axis.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
-    value = float(evidence)
-    axis.text(
-        0.02,
-        0.95,
-        rf"$\log Z = {value:.2f}$ nats" + "\n" + rf"$Z = 10^{{{value / _DECADE:.2f}}}$",
-        transform=axis.transAxes,
-        va="top",
-    )
+    words = rf"$\log Z = {log_evidence:.2f}$ nats" + "\n" + rf"$Z = 10^{{{log_evidence / _DECADE:.2f}}}$"
+    axis.text(0.02, 0.95, words, transform=axis.transAxes, va="top")
     return figure
 
 
-def prior_averaging(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
-    """Figure 3.2."""
-    return _histograms(summary, curves, "prior")
+def evidence_estimates(name: str, tables: Tables) -> Figure:
+    """Figures 3.2 and 3.3: histograms of estimates by prior averaging and by the harmonic mean."""
+    figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    try:
+        exact = tables.summary.value("log_evidence")
+        largest = tables.summary.value("log_largest_likelihood")
+        counts = tables.curves.array("ratio_count", "bin", estimate=name).values
+        ends = tables.curves.array("ratio_edges", "end", estimate=name).values
+        log_counts = tables.curves.array("log_ratio_count", "bin", estimate=name).values
+        log_ends = tables.curves.array("log_ratio_edges", "end", estimate=name).values
+    except MissingData as missing:
+        return missing_figure(figure, str(missing))
+    # In units of the power of ten below the evidence: of order 1e-62, a number that axes do not label well.
+    power = int(np.floor(exact / _DECADE))
+    unit = np.exp(exact - power * _DECADE)
+    _histogram(left, counts, ends * unit, log_density=name == "prior")
+    left.axvline(unit, color=_ORANGE, linestyle="--")
+    left.set(xlabel=rf"estimate [$10^{{{power}}}$]", ylabel=rf"density [$10^{{{-power}}}$]")
+    _histogram(right, log_counts, log_ends + exact)
+    right.axvline(exact, color=_ORANGE, linestyle="--", label="exact")
+    right.set(xlabel="log estimate [nats]", ylabel="density [1/nat]")
+    if name == "harmonic":
+        left.axvline(np.exp(largest - power * _DECADE), color=_REFERENCE, linestyle=":")
+        right.axvline(largest, color=_REFERENCE, linestyle=":", label="largest possible")
+    else:
+        words = f"{counts[0] / counts.sum():.0%} of the estimates are\nin the first bin"
+        left.text(0.97, 0.95, words, transform=left.transAxes, ha="right", va="top")
+    right.legend(loc="upper left")
+    setting = partial(tables.summary.setting, case="evidence")
+    draws = f"{setting('n_replicates')} estimates from {setting('n_samples')} draws each"
+    footer(figure, tables, f"{draws}, {setting('n_bins')} bins")
+    return figure
 
 
-def harmonic_means(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
-    """Figure 3.3."""
-    return _histograms(summary, curves, "harmonic")
-
-
-def inflation(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
+def inflation(tables: Tables) -> Figure:
     """Stationary variances."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     left, right = figure.subplots(1, 2)
-    variance = find(summary, "kernels", "variance", "configuration", "chain")
-    steps = find(summary, "kernels", "gradient_step_of", "configuration")
-    inflated = find(summary, "kernels", "inflation", "n_rows", "chain")
-    formulas = (
-        find(curves, "kernels", "variance_curve", "eta"),
-        find(curves, "kernels", "inflation_curve", "n"),
-    )
-    if variance is None or steps is None or inflated is None or formulas[0] is None or formulas[1] is None:
-        return missing_figure(figure, _NOT_RUN)
+    try:
+        variance = tables.summary.array("variance", "configuration", "chain")
+        steps = tables.summary.array("gradient_step_of", "configuration").values
+        inflated = tables.summary.array("inflation", "n_rows", "chain")
+        formulas = (
+            tables.curves.array("variance_curve", "eta"),
+            tables.curves.array("inflation_curve", "n"),
+        )
+    except MissingData as missing:
+        return missing_figure(figure, str(missing))
     exact = [str(name).startswith("step") for name in variance["configuration"].values]
-    _measured(left, steps.values[exact], variance.values[exact])
-    _measured(right, inflated["n_rows"].values.astype(float), inflated.values)
+    _measured(left, steps[exact], variance.values[exact])
+    _measured(right, inflated["n_rows"].values, inflated.values)
     for axis, formula in zip((left, right), formulas, strict=True):
-        assert formula is not None
         x = formula[formula.dims[0]].values
         axis.plot(x, formula.values, color=_RED, linestyle="--", label="closed form")
         axis.axhline(1.0, color=_REFERENCE, linewidth=0.7, linestyle=":")
@@ -162,84 +175,41 @@ def inflation(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     left.set(xlabel=r"$\eta$ × curvature", ylabel="variance × curvature")
     right.set(yscale="log", xlabel="rows $n$", ylabel="variance / posterior variance")
     left.legend(loc="upper left")
-    note = "{n_chains} chains of {n_draws} steps (left) and of {n_batch_draws} steps (right)"
-    preset_note(figure, _note(summary, "kernels", note))
+    setting = partial(tables.summary.setting, case="kernels")
+    lengths = f"{setting('n_draws')} steps (left) and of {setting('n_batch_draws')} steps (right)"
+    footer(figure, tables, f"{setting('n_chains')} chains of {lengths}")
     return figure
 
 
-DRAW: dict[str, Callable[[pd.DataFrame, pd.DataFrame], Figure]] = {
+DRAW: dict[str, Callable[[Tables], Figure]] = {
     "fig_2_1": exploring,
     "fig_2_2": noisy_gradients,
     "fig_3_1": gaussian_example,
-    "fig_3_2": prior_averaging,
-    "fig_3_3": harmonic_means,
+    "fig_3_2": partial(evidence_estimates, "prior"),
+    "fig_3_3": partial(evidence_estimates, "harmonic"),
     "fig_inflation": inflation,
 }
 
 
-def _plane(axis: Axes, rho: float, reach: float) -> None:
+def _numbers(tables: Tables, texts: dict[str, str], **wanted: str) -> str:
+    """Horizontal label of a panel, with means over chains below it."""
+    means = {name: float(tables.summary.array(name, "chain", **wanted).mean()) for name in texts}
+    return "\n".join(["$x_1$", *(text.format(means[name]) for name, text in texts.items())])
+
+
+def _plane(
+    axis: Axes, tables: Tables, reach: float, start: FloatArray, title: str, horizontal_label: str
+) -> None:
     """Contours of the correlated target at one, two and three standard deviations, on a square that holds all paths."""
+    rho = tables.summary.setting("correlation", case="kernels")
     limit = max(_PLANE, reach + 0.2)
     points = np.linspace(-limit, limit, 201)
     x, y = np.meshgrid(points, points)
     square = (x**2 - 2.0 * rho * x * y + y**2) / (1.0 - rho**2)
     axis.contour(x, y, square, levels=[1.0, 4.0, 9.0], colors=_REFERENCE, linewidths=0.7)
     axis.set_aspect("equal")
-    axis.set(xlim=(-limit, limit), ylim=(-limit, limit))
-
-
-def _mark_starts(*starts: tuple[Axes, FloatArray]) -> None:
-    for axis, point in starts:
-        axis.plot(*point, color="black", marker="x", markersize=6.0, linestyle="none", zorder=5)
-
-
-def _histograms(summary: pd.DataFrame, curves: pd.DataFrame, name: str) -> Figure:
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    evidence = find(summary, "evidence", "log_evidence")
-    largest = find(summary, "evidence", "log_largest_likelihood")
-    counts = [
-        find(curves, "evidence", quantity, "bin", estimate=name)
-        for quantity in ("ratio_count", "log_ratio_count")
-    ]
-    edges = [
-        find(curves, "evidence", quantity, "end", estimate=name)
-        for quantity in ("ratio_edges", "log_ratio_edges")
-    ]
-    if evidence is None or largest is None or any(found is None for found in (*counts, *edges)):
-        return missing_figure(figure, _NOT_RUN)
-    exact = float(evidence)
-    # In units of the power of ten below the evidence: of order 1e-62, a number that axes do not label well.
-    power = int(np.floor(exact / _DECADE))
-    unit = np.exp(exact - power * _DECADE)
-    _histogram(left, _values(counts[0]), _values(edges[0]) * unit, log_density=name == "prior")
-    left.axvline(unit, color=_ORANGE, linestyle="--")
-    left.set(xlabel=rf"estimate [$10^{{{power}}}$]", ylabel=rf"density [$10^{{{-power}}}$]")
-    _histogram(right, _values(counts[1]), _values(edges[1]) + exact)
-    right.axvline(exact, color=_ORANGE, linestyle="--", label="exact")
-    right.set(xlabel="log estimate [nats]", ylabel="density [1/nat]")
-    if name == "harmonic":
-        left.axvline(np.exp(float(largest) - power * _DECADE), color=_REFERENCE, linestyle=":")
-        right.axvline(float(largest), color=_REFERENCE, linestyle=":", label="largest possible")
-    else:
-        share = _values(counts[0])[0] / _values(counts[0]).sum()
-        left.text(
-            0.97,
-            0.95,
-            f"{share:.0%} of the estimates are\nin the first bin",
-            transform=left.transAxes,
-            ha="right",
-            va="top",
-        )
-    right.legend(loc="upper left")
-    note = "{n_replicates} estimates from {n_samples} draws each, {n_bins} bins"
-    preset_note(figure, _note(summary, "evidence", note))
-    return figure
-
-
-def _values(found: xr.DataArray | None) -> FloatArray:
-    assert found is not None
-    return np.asarray(found.values, dtype=np.float64)
+    axis.set(xlim=(-limit, limit), ylim=(-limit, limit), title=title, xlabel=horizontal_label)
+    axis.plot(*start, color="black", marker="x", markersize=6.0, linestyle="none", zorder=5)
 
 
 def _histogram(axis: Axes, counts: FloatArray, ends: FloatArray, log_density: bool = False) -> None:
@@ -262,14 +232,3 @@ def _measured(axis: Axes, x: FloatArray, values: FloatArray) -> None:
     axis.errorbar(
         x, values.mean(axis=1), yerr=2.0 * errors, color=_BLUE, linestyle="none", marker="o", label="measured"
     )
-
-
-def _mean(summary: pd.DataFrame, quantity: str, **where: str | float) -> float:
-    found = find(summary, "kernels", quantity, "chain", **where)
-    return float("nan") if found is None else float(found.mean())
-
-
-def _note(summary: pd.DataFrame, case: str, text: str) -> str:
-    names = [part.split("}")[0] for part in text.split("{")[1:]]
-    values = {name: scalar(summary, case, name) for name in names}
-    return f"preset {scalar(summary, case, 'preset')}; {text.format(**values)}"

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from auxmc_pipeline.tables import MissingData, Tables
+from auxmc_pipeline.tables import MissingData, Tables, Wanted
 
 __all__ = [
     "NATURES",
@@ -23,6 +23,7 @@ __all__ = [
     "measure_settings",
     "rank_correlation",
     "read_claims",
+    "recorded",
     "standard_error",
     "verdict",
 ]
@@ -80,6 +81,25 @@ def standard_error(values: ArrayLike) -> float:
 def mean_over_replicates(values: ArrayLike, note: str = "") -> Measurement:
     """Mean over chains or repetitions [replicate] with its `standard_error`."""
     return Measurement(float(np.mean(np.asarray(values))), standard_error(values), note)
+
+
+def recorded(
+    quantity: str, error: str | None = None, *, note: str = "", **wanted: Wanted
+) -> Callable[[Tables], Measurement]:
+    """Makes a function that measures what a study's run recorded as it stands in the summary.
+
+    Args:
+        quantity: its name.
+        error: name of its recorded Monte Carlo standard error; an exact value has none.
+        note: as in Measurement.
+        wanted: columns and the values that they must have, so that one value is left.
+    """
+
+    def measure(tables: Tables) -> Measurement:
+        found = tables.summary.value(quantity, **wanted)
+        return Measurement(found, tables.summary.value(error, **wanted) if error else 0.0, note)
+
+    return measure
 
 
 def rank_correlation(replicates: Mapping[float, ArrayLike], note: str = "") -> Measurement:

@@ -23,7 +23,7 @@ def measured_by(folder: Path, measures: Mapping[str, Any], claim: str, setting: 
     Where a claim is computed by the study's run, its measure only reads a table and names, as its attribute
     `computed_by`, the function that computed it. A claim with several settings is often a wrapper around a mapping from
     settings to functions. Wrappers are followed inwards; the innermost function counts that stands in a file
-    `claims*.py` of the study.
+    `claims*.py` of the study, and where there is none, the line of `MEASURE` that names the claim.
 
     Args:
         folder: of the study.
@@ -47,7 +47,16 @@ def measured_by(folder: Path, measures: Mapping[str, Any], claim: str, setting: 
         if path.parent == folder and path.name.startswith("claims"):
             place = CodePlace(path.name, entry if name == "<lambda>" else f"{name}()", code.co_firstlineno)
         function = _inside(function, setting)
-    return place or CodePlace("claims.py", entry, 1)
+    return place or _named(folder, claim, entry)
+
+
+def _named(folder: Path, claim: str, entry: str) -> CodePlace:
+    """Where the study's `MEASURE` names a claim that a function of the pipeline measures."""
+    for path in sorted(folder.glob("claims*.py")):
+        for line, text in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            if text.strip().startswith(f'"{claim}":'):
+                return CodePlace(path.name, entry, line)
+    return CodePlace("claims.py", entry, 1)
 
 
 def _inside(function: Callable[..., Any], setting: str) -> Callable[..., Any] | None:

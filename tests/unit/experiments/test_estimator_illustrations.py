@@ -27,7 +27,6 @@ from auxmc_pipeline.settings import PRESETS, SettingsError
 from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
 from experiments.estimator_illustrations import settings as declared
-from experiments.estimator_illustrations.claims import MEASURE
 from experiments.estimator_illustrations.dynamics import stationary_variance
 from experiments.estimator_illustrations.exact_moves import (
     annealed_stages,
@@ -35,7 +34,6 @@ from experiments.estimator_illustrations.exact_moves import (
     powered_regression,
     whole_stages,
 )
-from experiments.estimator_illustrations.figures import DRAW
 from experiments.estimator_illustrations.identities import run_identities
 from experiments.estimator_illustrations.moves import lag_one_autocorrelation
 from experiments.estimator_illustrations.nested import (
@@ -85,7 +83,9 @@ def with_chains() -> tuple[dict[str, xr.Dataset], dict[str, xr.Dataset]]:
 
 
 @cache
-def tables(which: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+def tables(which: str) -> Tables:
+    if which == "nothing":
+        return Tables.of(pd.DataFrame(), pd.DataFrame())
     results = {"nothing long": without_chains, "everything": with_chains}[which]()
     folder, paths = Path(mkdtemp()), []
     about = {
@@ -100,11 +100,11 @@ def tables(which: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     for name, result in zip(("kernels", "evidence"), results, strict=True):
         paths.append(folder / f"{name}.nc")
         write_result(paths[-1], result, {"settings": {**about, "design": name}, "numbers": "n"})
-    return tidy_table(paths, "statistics"), tidy_table(paths, "curves")
+    return Tables.of(tidy_table(paths, "statistics"), tidy_table(paths, "curves"))
 
 
 def judged(which: str) -> pd.DataFrame:
-    return judge(read_claims(CLAIMS), MEASURE, Tables.of(*tables(which))).set_index(["claim_id", "setting"])
+    return judge(read_claims(CLAIMS), STUDY.measures(), tables(which)).set_index(["claim_id", "setting"])
 
 
 def test_claims_without_chance_hold_but_for_the_known_error_of_the_source() -> None:
@@ -123,8 +123,7 @@ def test_claims_without_chance_hold_but_for_the_known_error_of_the_source() -> N
 def test_every_figure_draws_or_says_that_there_is_nothing(name: str) -> None:
     with use_style():
         for which in ("nothing long", "nothing"):
-            given = tables(which) if which != "nothing" else (pd.DataFrame(), pd.DataFrame())
-            figure = DRAW[name](*given)
+            figure = STUDY.drawings()[name](tables(which))
             assert isinstance(figure, Figure)
             texts = [text.get_text() for axis in figure.axes for text in axis.texts]
             known = name.startswith("fig_3") and which != "nothing"
@@ -134,8 +133,8 @@ def test_every_figure_draws_or_says_that_there_is_nothing(name: str) -> None:
 @pytest.mark.slow
 def test_everything_that_runs_is_drawn_and_measured() -> None:
     with use_style():
-        for draw in DRAW.values():
-            figure = draw(*tables("everything"))
+        for draw in STUDY.drawings().values():
+            figure = draw(tables("everything"))
             assert not any("not run" in text.get_text() for axis in figure.axes for text in axis.texts)
     found = judged("everything")
     missing = found[found["measured"].isna()]
@@ -143,7 +142,7 @@ def test_everything_that_runs_is_drawn_and_measured() -> None:
     left_out = {"SE-06", "SE-18", "SE-23", "SE-31"}
     assert set(missing.index.get_level_values(0)) <= left_out, missing
     assert found.loc[("SE-02", "acceptance"), "verdict"] == "reproduced"
-    summary = tables("everything")[0]
+    summary = tables("everything").summary.frame
     failures = summary[summary["quantity"].isin(["n_not_finite", "n_failures"])]["value"].dropna()
     assert len(failures) >= 5
     assert (failures == 0.0).all()
@@ -283,7 +282,10 @@ def test_presets_compose(preset: str) -> None:
         ),
         (["n_leapfrog=150"], "n_evaluations_shown must be at least two updates, 2 n_leapfrog = 300, got 200"),
         (["n_draws=900"], "n_draws must be at least 1000"),
-        (["++batch.n_samples=[5,10]"], "batch.n_samples: this study sweeps over cases only"),
+        (
+            ["++batch.n_samples=[5,10]"],
+            "batch.n_samples: this study runs no settings side by side; sweep over n_samples instead",
+        ),
     ],
 )
 def test_wrong_settings_are_named(words: list[str], message: str) -> None:

@@ -12,10 +12,11 @@ from auxmc_pipeline.claims import (
     judge,
     rank_correlation,
     read_claims,
+    recorded,
     standard_error,
     verdict,
 )
-from auxmc_pipeline.tables import Tables
+from auxmc_pipeline.tables import MissingData, Tables
 
 NAN = float("nan")
 
@@ -84,6 +85,16 @@ def test_claims_and_functions_must_match(tmp_path: Path) -> None:
 def test_an_unknown_kind_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="kind must be I, W or Q, got \\['Z'\\]"):
         _claims(tmp_path, kind="Z")
+
+
+def test_what_a_run_recorded_is_measured_with_its_recorded_error_or_none() -> None:
+    rows = [("share", 10, 0.3), ("share_error", 10, 0.1), ("share", 20, 0.4), ("share_error", 20, 0.2)]
+    summary = pd.DataFrame(rows, columns=["quantity", "n_rows", "value"])
+    tables = Tables.of(summary, pd.DataFrame())
+    assert recorded("share", "share_error", n_rows=20)(tables) == Measurement(0.4, 0.2)
+    assert recorded("share", note="exact", n_rows=10)(tables) == Measurement(0.3, 0.0, "exact")
+    with pytest.raises(MissingData, match="share for n_rows 30: not run at this preset"):
+        recorded("share", n_rows=30)(tables)
 
 
 def test_a_single_replicate_has_no_error() -> None:
