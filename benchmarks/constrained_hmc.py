@@ -229,7 +229,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--iterations", type=int, default=1000, help="iterations of a chain")
-    parser.add_argument("--repetitions", type=int, default=3, help="chains, of which the median")
+    parser.add_argument("--repetitions", type=int, default=3, help="chains; their median counts")
     parser.add_argument("--mici-iterations", type=int, default=200, help="iterations of a chain of Mici")
     parser.add_argument(
         "--output", type=Path, default=Path("benchmarks/results"), help="folder for the tables"

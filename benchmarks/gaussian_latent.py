@@ -87,7 +87,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--repetitions", type=int, default=5, help="runs of each program, of which the median"
+        "--repetitions", type=int, default=5, help="runs of each program; their median counts"
     )
     parser.add_argument("--seconds", type=float, default=1.0, help="length of a run, about")
     parser.add_argument(

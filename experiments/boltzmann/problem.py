@@ -28,7 +28,7 @@ from auxmc.numerics.diagonal_shift import smallest_diagonal_shift
 from experiments.boltzmann.settings import Settings
 
 _FIT_SEED = 201702
-# The author kept smaller eigenvalues, of which his solver left some.
+# The author's solver left some smaller eigenvalues, and he kept them.
 _PUBLISHED_LEAST_EIGENVALUE = 1e-6
 
 

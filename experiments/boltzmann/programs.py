@@ -89,7 +89,7 @@ def chain_sampler(
 def annealed_sampler(
     settings: Settings, problem: Problem, numbers: MethodSettings, n_temperatures: int
 ) -> Sampler:
-    """Sampler of which each iteration is one annealed run."""
+    """Sampler whose iterations are annealed runs."""
     kernel = annealed_importance_sampling(
         problem.bridge,
         sigmoidal_schedule(n_temperatures),

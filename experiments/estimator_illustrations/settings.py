@@ -71,7 +71,7 @@ class Settings(CaseSettings):
     )
     batch_rows: list[int] = setting(
         [200, 2000, 20_000, 200_000],
-        "numbers of rows of which mini-batches are drawn (design kernels)",
+        "numbers of rows that mini-batches are drawn from (design kernels)",
         minimum=10,
         maximum=10_000_000,
     )

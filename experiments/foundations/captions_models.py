@@ -5,7 +5,7 @@ CAPTIONS: dict[str, str] = {
     "steps by Milstein's scheme and by that of Euler and Maruyama, with the exact solution for the same noise. Right: "
     "mean error at time 1 against the time step, all from the same paths; dotted lines have slopes 1/2 and 1, bars are "
     "+- 1 standard error over 20 batches of paths and mostly hidden by the markers.",
-    "fig_1_6": "An implicit model: two standard normal inputs, of which circles hold 10, 30, 50, 70 and 90 %, and the "
+    "fig_1_6": "An implicit model: two standard normal inputs with circles that hold 10, 30, 50, 70 and 90 %, and the "
     "curve on which the output x1 x2 / ((1 + exp x1)(1 + exp x2)) is 1. The curve lies where both inputs are negative: "
     "two positive inputs give 0.078 at most. Exact: no bands.",
     "fig_b_1": "The computation graph of figures B.1 and B.2, the negative log density of a normal law with mean m and "

@@ -32,7 +32,7 @@ from experiments.human_pose.problem import Problem
 from experiments.human_pose.settings import Settings, tuning
 
 Record = dict[str, Array]
-# Errors of the constrained integrator, each of which rejects a proposal.
+# Errors of the constrained integrator: each rejects a proposal.
 _ERRORS = ("n_not_converged", "n_not_converged_reverse", "n_irreversible", "n_not_finite", "n_singular")
 
 

@@ -21,7 +21,7 @@ from experiments.image_models.settings import Settings, method_settings
 
 
 def chain_sampler(problem: Problem, settings: Settings, method: str) -> Sampler:
-    """Chains of simulated or continuous tempering; the swept number `image` says of which image.
+    """Chains of simulated or continuous tempering; the swept number `image` chooses the image.
 
     All start from a draw of the base, at a temperature drawn as published: an index uniform on the ladder
     without its last, or a standard normal control.

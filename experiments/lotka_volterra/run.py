@@ -145,7 +145,7 @@ def _run_program(
 
 
 def _check_moves(draws: NamedArrays, axes: AxisValues, method: str) -> None:
-    """Refuses a method of which no chain moved at some tolerance and step size.
+    """Refuses a method whose chains all stood still at some tolerance and step size.
 
     Raises:
         SettingsError: says which, what went wrong, and what to change.

@@ -99,9 +99,7 @@ class Settings(CaseSettings):
     n_temperatures: int = setting(
         10_000, "intervals of the ladder of temperatures (ais)", minimum=1, maximum=10_000_000
     )
-    data: str = setting(
-        "", "CSV file with your own rows, one of which names a group; empty for the radon data"
-    )
+    data: str = setting("", "CSV file with your own rows, each with its group; empty for the radon data")
     outcome: str = setting("", "column of the outcome (with data)")
     group: str = setting("", "column that names the group of a row (with data)")
     row_regressors: list[str] = setting([], "columns that may differ within a group (with data)")

@@ -1,4 +1,4 @@
-"""Bayes factors of two linear models, one of which has an input more, as streaming estimates give them."""
+"""Bayes factors of two linear models, the second with one input more, as streaming estimates give them."""
 
 import dataclasses
 from typing import Any

@@ -10,7 +10,7 @@ import xarray as xr
 __all__ = ["MissingData", "Table", "Tables", "Wanted"]
 
 Wanted = str | float | Collection[str | float]
-"""The value of a column that rows must have, or the values of which they must have one."""
+"""The value that rows must have in a column, or the values among which it must be."""
 
 
 class MissingData(LookupError):

@@ -44,7 +44,7 @@ class SourceMutation(NamedTuple):
         module: path of the module inside the package, such as "kernels/hamiltonian/hmc.py".
         edits: pairs of a text that occurs exactly once in the module and what takes its place.
         tests: the test, as a node id, that must notice in each layer. Without brackets an id stands for all cases
-            of the test, of which one at least must fail.
+            of the test; at least one must fail.
         harmless: whether the change is right, so that all its tests must pass: one that fails asks for more than a
             right law.
         error: name of an exception, besides AssertionError, that counts as noticing.

@@ -113,8 +113,8 @@ def laplace_evidence(
         starts: parameters from which to search [start, dim].
         n_draws: importance draws, at least 2.
         key: of the draws.
-        n_copies: equal copies of the mode, of which one is integrated: the factorial of the number of components for
-            a mixture that may be relabelled. Right only while copies do not overlap.
+        n_copies: number of equal modes; one is integrated and multiplied by it. The factorial of the number of
+            components for a mixture that may be relabelled. Right only while the modes do not overlap.
         block_rows: rows worked on at once.
 
     Returns:
@@ -174,7 +174,7 @@ def prior_starts(
         rows: [row, column].
         key: of the draws.
         n_starts: starts wanted.
-        n_candidates: prior draws for each start, of which the one with the highest likelihood is taken.
+        n_candidates: prior draws for each start; the start is the one with the highest likelihood.
         n_rows: rows that decide, taken at equal distances.
 
     Returns:

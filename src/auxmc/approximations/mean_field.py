@@ -45,7 +45,7 @@ def fit_mean_field(
     Args:
         weights: W [unit, unit], symmetric with zero diagonal.
         biases: b [unit].
-        starts: standard normal numbers [fit, unit], of which half are the first theta.
+        starts: standard normal numbers [fit, unit]; half of each is the first theta.
         variant: one of `VARIANTS`.
 
     Raises:

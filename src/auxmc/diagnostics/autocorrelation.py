@@ -45,7 +45,7 @@ def autocorrelations(series: ArrayLike) -> FloatArray:
         series: [..., draw], finite, at least 2 draws.
 
     Returns:
-        [..., lag], as many lags as draws; NaN for a constant series, of which nothing is known.
+        [..., lag], as many lags as draws; NaN for a constant series, which tells nothing.
 
     Raises:
         ValueError: fewer than 2 draws, or a value is not finite.

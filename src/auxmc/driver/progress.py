@@ -27,7 +27,7 @@ class Progress:
         self._what = "iterations"
 
     def start(self, total: int, done: int, compile_s: float, what: str = "iterations") -> None:
-        """Announces a run of `total` iterations, or of `what` else, of which `done` were taken from a checkpoint."""
+        """Announces a run of `total` units named `what`; `done` of them were taken from a checkpoint."""
         self._total, self._resumed, self._begin, self._what = total, done, time.monotonic(), what
         self._last = -float("inf")
         compiled = f", compiled in {compile_s:.1f} s" if compile_s else ""

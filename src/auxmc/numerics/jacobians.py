@@ -1,6 +1,6 @@
 """Jacobians of constraints with structure: products, Gram solves and log-determinants at the cost that it allows.
 
-Every form offers the same operations on J [constraint, input], of which dense linear algebra is the plain case:
+Every form offers the same operations on J [constraint, input]; the plain form does them by dense linear algebra:
 
 * `times(v)`: J v, for v [input];
 * `transposed_times(b)`: J^T b, for b [constraint];

@@ -118,7 +118,7 @@ def row_numbers(key: Array, shape: tuple[int, ...], n_rows: Array) -> Array:
 
     A counter is hashed twice with the words of the key, by multiplications that a compiler can vectorise: a tenth of
     the time of `jax.random.randint`, most of a step of a cheap model otherwise. Made for choosing rows, not for
-    numbers of which tails matter. A row's probability differs from 1 / n_rows by less than one part in 2^32 / n_rows.
+    numbers whose tails matter. A row's probability differs from 1 / n_rows by less than one part in 2^32 / n_rows.
 
     Args:
         key: typed key, scalar.

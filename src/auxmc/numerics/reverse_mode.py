@@ -54,7 +54,7 @@ class Graph(NamedTuple):
 
 
 class Variable:
-    """A scalar of which it is recorded how it is computed; `record` makes the first ones.
+    """A scalar that remembers how it was computed; `record` makes the first ones.
 
     Variables are joined by + - * / with each other and with numbers; further operations are methods.
     """

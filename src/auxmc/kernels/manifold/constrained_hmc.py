@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 REVERSIBILITY_CHECKS = ("position_and_constraint", "position", "none")
-"""What the point that a reversed sub-step leads back to is compared in; without a check the target may be another."""
+"""What must come back when a sub-step is reversed; without a check chains may sample another law than the target."""
 
 
 class ConstrainedState(NamedTuple):

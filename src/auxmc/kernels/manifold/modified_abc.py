@@ -87,20 +87,21 @@ def modified_abc(
     dim: int,
     n_bisections: Array | int = 16,
 ) -> Kernel:
-    """Metropolis-Hastings on parameters and uniforms, with uniforms drawn inside brackets around the allowed
-    values.
+    """Metropolis-Hastings on parameters and uniforms, with uniforms drawn inside brackets around the allowed values.
 
     Args:
-        quantile: maps (p [data], z [dim]) to quantiles [data], not decreasing in p; any values where the
-        prior is zero. log_prior: maps z [dim] to a log density, in nats; minus infinity where the prior is
-        zero. observations: data [data]. tolerance: half side of the cube, in units of the data; may be
-        traced. step_size: half side of the cube of proposals for z; may be traced. dim: number of parameters.
+        quantile: maps (p [data], z [dim]) to quantiles [data], not decreasing in p; any values where the prior is zero.
+        log_prior: maps z [dim] to a log density, in nats; minus infinity where the prior is zero.
+        observations: data [data].
+        tolerance: half side of the cube, in units of the data; may be traced.
+        step_size: half side of the cube of proposals for z; may be traced.
+        dim: number of parameters.
         n_bisections: halvings m of (0, 1) for each end of a bracket; may be traced.
 
     Returns:
-        Kernel on ModifiedABCState with ModifiedABCInfo. `init(position)` starts at the uniforms that give the
-        data; where the parameters cannot give them the log density is minus infinity, and the first allowed
-        proposal is accepted.
+        Kernel on ModifiedABCState with ModifiedABCInfo. `init(position)` starts at the uniforms that give the data;
+        where the parameters cannot give them the log density is minus infinity, and the first allowed proposal is
+        accepted.
 
     Raises:
         ValueError: dim is not positive or observations are no vector.

@@ -178,7 +178,7 @@ def gaussian_blocks(
         blocks: coordinates that are redrawn together; None redraws one at a time.
 
     Returns:
-        BlockUpdate with standard normal numbers [dim], of which those of the block are used.
+        BlockUpdate with standard normal numbers [dim]; an update uses those of its block.
 
     Raises:
         ValueError: shapes do not fit, the covariance is not positive definite, or a block names a coordinate that

@@ -36,7 +36,7 @@ def curvature_moves(model: RowModel, n_moves: int, n_leapfrog: int) -> Mover:
 
     Returns:
         Mover for `stream_evidence`. Rows are worked on in their own precision and summed in float64; past rows are
-        those of `PastRows.rows`, all of which must still be there.
+        those of `PastRows.rows`, which must still hold every row.
 
     Source: Hamiltonian Monte Carlo as in `hmc`; the scales are this project's.
     """

@@ -188,7 +188,7 @@ def _log_weights(run: NestedRun, n_live: int) -> Array:
 def _past_log_density(
     model: RowModel, settings: UpdatingSettings, key: Array, past: PastRows, n_past: Array
 ) -> Any:
-    """Log density of the posterior before the chunk, of which only the gradient is used.
+    """Log density of the posterior before the chunk; callers use its gradient alone.
 
     Args:
         model: the model of a row.

@@ -154,7 +154,7 @@ def remember(key: Array, past: PastRows, chunk: Chunk, n_rows: Array) -> PastRow
         n_rows: rows of the stream before the chunk (int64).
 
     Returns:
-        Past rows of which each row of the stream so far is one with the same probability.
+        Past rows; each row of the stream so far is among them with the same probability.
 
     Source: Vitter 1985, algorithm R.
     """

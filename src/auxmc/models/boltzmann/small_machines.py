@@ -1,4 +1,4 @@
-"""Small Boltzmann machines of which everything is known by summing over a handful of states."""
+"""Small Boltzmann machines, exactly solved by summing over a handful of states."""
 
 import numpy as np
 

@@ -52,7 +52,7 @@ def camera_place(inputs: Array) -> Array:
 
 
 def camera_inputs(place: Array) -> Array:
-    """Inputs [3] of which `camera_place` makes a translation [3]."""
+    """Inputs [3] from which `camera_place` makes a given translation [3]."""
     log_depth = (jnp.log(place[2]) - _LOG_DEPTH_MEAN) / _LOG_DEPTH_SD
     return jnp.stack([place[0] / _SIDEWAYS_SD, place[1] / _SIDEWAYS_SD, log_depth])
 

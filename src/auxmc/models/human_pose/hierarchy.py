@@ -34,7 +34,7 @@ def state_of_inputs(model: PoseModel, inputs: Array) -> Array:
 
 
 def inputs_of_state(model: PoseModel, state: Array) -> Array:
-    """Inputs [input] of which the generator makes a state [input]."""
+    """Inputs [input] from which the generator makes a given state [input]."""
     log_lengths, code, cos_part, sin_part, camera = split_inputs(model, state)
     law = pair_law(model.prior, code)
     # R^T u = log lengths - mean.

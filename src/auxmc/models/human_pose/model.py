@@ -186,7 +186,7 @@ def simulated_scenes(model: PoseModel, noise_scale: float, seed: int = SCENE_SEE
     """The scenes of the study, drawn from the model as the published code draws them.
 
     A row of the normal numbers of `numpy.random.RandomState(seed)` is a scene: its inputs, then the noise of two
-    views, of which the monocular model uses the first half. The seed and so the scenes of the publications are
+    views; the monocular model uses the first half of it. The seed and so the scenes of the publications are
     unknown.
 
     Args:

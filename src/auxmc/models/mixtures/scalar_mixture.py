@@ -1,4 +1,4 @@
-"""One-dimensional mixtures of Gaussians: small targets of which everything is known."""
+"""One-dimensional mixtures of Gaussians: small targets about which everything is known."""
 
 import math
 from typing import NamedTuple

@@ -143,7 +143,7 @@ def _conditional(
     """Log marginal density [point], and conditional means and variances of the effects [point, effect].
 
     Given the scales, y = X F w + (intercepts of groups and noise) with w = (mu_a, n_b, mu_b) standard normal and
-    b = mu_b + sigma_b n_b. The rows of a group have covariance V = epsilon^2 I + sigma_a^2 1 1', of which inverse and
+    b = mu_b + sigma_b n_b. The rows of a group have covariance V = epsilon^2 I + sigma_a^2 1 1', whose inverse and
     determinant are explicit. With A = X' V^-1 X, B = I + F' A F is positive definite however small the scales are.
     """
     log_a, log_b, log_noise = log_scales.T

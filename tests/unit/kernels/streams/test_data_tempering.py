@@ -1,4 +1,4 @@
-"""Sequential Monte Carlo over growing data, on linear models of which the evidence of every prefix is known."""
+"""Sequential Monte Carlo over growing data, on linear models with known evidence of every prefix."""
 
 from typing import Any
 

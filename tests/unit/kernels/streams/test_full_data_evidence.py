@@ -1,4 +1,4 @@
-"""Annealed importance sampling over all rows, on linear models of which the evidence is known."""
+"""Annealed importance sampling over all rows, on linear models with known evidence."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""Nested sampling on models of which the evidence is known."""
+"""Nested sampling on models with known evidence."""
 
 from typing import Any
 
