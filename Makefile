@@ -53,6 +53,7 @@ check: $(STAMP)
 format: $(STAMP)
 	$(RUN)/ruff check --fix .
 	$(RUN)/ruff format .
+	$(RUN)/python -m auxmc_pipeline.steps.coverage --write  # it names lines of the code
 
 clean:
 	rm -rf results/*/ paper_figures/*/ docs/_build docs/api logs .snakemake .checkpoints .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
+from auxmc_pipeline.figure_sources import SourcePlace, figure_source
 
 __all__ = [
     "Item",
@@ -36,15 +37,17 @@ class Place(NamedTuple):
 
     Attributes:
         name: of a figure, or of a function or class.
-        file: where it stands, relative to the root; a figure's folder has one part for the preset.
-        line: on which a function begins, 0 for a figure.
+        file: where the function that draws the figure, or the function or class, stands, relative to the root.
+        line: on which it begins.
         study: whose figure it is, empty for a function.
+        quantities: what the figure reads from the tables, with the places where these are recorded.
     """
 
     name: str
     file: str
     line: int
-    study: str
+    study: str = ""
+    quantities: tuple[SourcePlace, ...] = ()
 
 
 class Item(NamedTuple):
@@ -94,8 +97,8 @@ def figures() -> dict[str, list[Place]]:
                 item = f"Lecture slides, figure {figure.removeprefix('slides_')}"
             else:
                 continue
-            path = f"paper_figures/<preset>/{name}/{figure}.pdf"
-            found[item].append(Place(figure, path, 0, name))
+            source = figure_source(study, figure)
+            found[item].append(Place(figure, source.drawn.file, source.drawn.line, name, source.quantities))
     return dict(found)
 
 
@@ -108,7 +111,7 @@ def algorithms_and_tables(root: Path = ROOT / "src") -> dict[str, list[Place]]:
             if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module):
                 name, line = (path.stem, 1) if isinstance(node, ast.Module) else (node.name, node.lineno)
                 for item in _named_sources(ast.get_docstring(node) or ""):
-                    found[item].append(Place(name, str(path.relative_to(ROOT)), line, ""))
+                    found[item].append(Place(name, str(path.relative_to(ROOT)), line))
     return dict(found)
 
 
@@ -123,10 +126,11 @@ def markdown() -> str:
     lines = [
         "# Coverage of the documents",
         "",
-        "Every numbered figure, table and algorithm of the five documents with its counterpart here. Figures are made",
-        "at every preset; functions stand in the file that is named. `python -m auxmc_pipeline.steps.coverage --write`",
-        "makes this page from `experiments/documents.toml`, the figures that studies declare and the sources in",
-        "docstrings.",
+        "Every numbered figure, table and algorithm of the five documents with its counterpart here: function, file and",
+        "line. For a figure that is the function that draws it, then the quantities that it reads from the study's",
+        "tables, each with the line that records it. A command of the last column writes the figure to",
+        "`paper_figures/<preset>/<study>/`. `python -m auxmc_pipeline.steps.coverage --write` makes this page from",
+        "`experiments/documents.toml`, the source of the studies and the sources named in docstrings.",
     ]
     by_document: dict[str, list[str]] = defaultdict(list)
     for item, places in coverage():
@@ -134,7 +138,11 @@ def markdown() -> str:
     titles = {d["name"]: d["title"] for d in tomllib.loads(CATALOGUE.read_text())["documents"]}
     for document, rows in by_document.items():
         lines += ["", f"## {document}", "", f"{titles[document]}.", ""]
-        lines += ["| item | what | counterpart | where | command |", "|---|---|---|---|---|", *rows]
+        lines += [
+            "| item | what | counterpart | where | quantities | command |",
+            "|---|---|---|---|---|---|",
+            *rows,
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -196,12 +204,16 @@ def _numbers(text: str) -> list[str]:
 def _row(item: Item, places: Sequence[Place]) -> str:
     head = f"| {item.kind} {item.number} | {item.title} | "
     if item.drawing:
-        return head + "a drawing, nothing computed | | |"
+        return head + "a drawing, nothing computed | | | |"
     same = f"same as {item.repeats}: " if item.repeats else ""
     names = same + ", ".join(f"`{place.name}`" for place in places)
-    files = ", ".join(dict.fromkeys(f"`{place.file}`" for place in places))
+    files = ", ".join(dict.fromkeys(f"`{place.file}:{place.line}`" for place in places))
+    by_file: dict[str, list[str]] = defaultdict(list)
+    for quantity in dict.fromkeys(quantity for place in places for quantity in place.quantities):
+        by_file[quantity.file].append(f"{quantity.name} {quantity.line}")
+    quantities = "; ".join(f"`{file}`: {', '.join(names)}" for file, names in sorted(by_file.items()))
     commands = ", ".join(dict.fromkeys(f"`snakemake {place.study}`" for place in places if place.study))
-    return f"{head}{names} | {files} | {commands} |"
+    return f"{head}{names} | {files} | {quantities} | {commands} |"
 
 
 if __name__ == "__main__":

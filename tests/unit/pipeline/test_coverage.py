@@ -57,6 +57,16 @@ def test_a_missing_counterpart_is_an_error(
     assert "no counterpart: PhD thesis, algorithm 14" in capsys.readouterr().err
 
 
+def test_a_figure_leads_to_its_drawing_function_and_to_what_records_its_numbers() -> None:
+    (place,) = coverage.figures()["PhD thesis, figure 4.3"]
+    assert place.file == "experiments/manifold_illustrations/figures.py"
+    assert "def oscillating_trajectory" in (ROOT / place.file).read_text().splitlines()[place.line - 1]
+    quantities = {quantity.name: quantity for quantity in place.quantities}
+    assert {"fibre", "hmc_path", "constrained_path"} <= set(quantities)
+    for quantity in quantities.values():
+        assert f'"{quantity.name}"' in (ROOT / quantity.file).read_text().splitlines()[quantity.line - 1]
+
+
 def test_a_function_is_found_on_the_line_where_it_begins() -> None:
     (place,) = coverage.algorithms_and_tables()["PhD thesis, algorithm 14"]
     assert place.name == "gibbs_continuous_tempering"

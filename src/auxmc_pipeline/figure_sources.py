@@ -1,0 +1,170 @@
+"""Where the numbers of a figure come from: drawing function, quantities of the tables, where those are recorded.
+
+By reading the study's source: nothing is drawn and no table is needed. Quantities are written out literally where they
+are recorded and where they are read, so that a name found in both places is the same quantity.
+"""
+
+import ast
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import CodeType
+from typing import Any, NamedTuple
+
+from auxmc_pipeline.catalogue import ROOT, STUDIES, Study
+
+__all__ = ["FigureSource", "SourcePlace", "figure_source"]
+
+_SHARED = ROOT / "src" / "auxmc_pipeline" / "chain_statistics.py"
+# Modules of a study that read tables or settings, and so record nothing.
+_READERS = ("claims", "figures", "settings", "lookup")
+
+
+class SourcePlace(NamedTuple):
+    """A place in the code: file relative to the root of the project, line, function or quantity that begins there."""
+
+    file: str
+    line: int
+    name: str
+
+
+class FigureSource(NamedTuple):
+    """What a figure is made from.
+
+    Attributes:
+        drawn: the function that draws it.
+        quantities: what it reads from the tables, in alphabetical order, each with the place where it is recorded.
+    """
+
+    drawn: SourcePlace
+    quantities: tuple[SourcePlace, ...]
+
+
+def figure_source(study: Study, figure: str) -> FigureSource:
+    """The function that draws a figure, and the quantities that it and what it calls in the study read.
+
+    Args:
+        study: the study.
+        figure: name of the figure.
+    """
+    code = _code(study.drawings()[figure])
+    path = Path(code.co_filename)
+    place = SourcePlace(str(path.relative_to(ROOT)), code.co_firstlineno, code.co_qualname.partition(".")[0])
+    recorded = _recorded(study.name)
+    texts = _texts_read(path, place.name)
+    return FigureSource(place, tuple(recorded[name] for name in sorted(texts & set(recorded))))
+
+
+def _code(function: Callable[..., Any]) -> CodeType:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function.__code__
+
+
+@functools.lru_cache(maxsize=64)
+def _recorded(study: str) -> Mapping[str, SourcePlace]:
+    """Names under which the study's run, or the statistics that all studies share, record quantities."""
+    own = [
+        path for path in sorted((STUDIES / study).rglob("*.py")) if path.stem.split("_")[0] not in _READERS
+    ]
+    found: dict[str, SourcePlace] = {}
+    for path in [*own, *([_SHARED] if _SHARED.is_file() else [])]:
+        for name, line in _names_recorded(_tree(path)):
+            found.setdefault(name, SourcePlace(str(path.relative_to(ROOT)), line, name))
+    return found
+
+
+def _names_recorded(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Keys of dictionaries, and what is assigned to by key.
+
+    Coordinates and dimensions are no quantities, nor are keys of tables of functions.
+    """
+    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    dimensions = {
+        part.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Tuple)
+        for part in node.elts[: len(node.elts) if all(map(_is_text, node.elts)) else 0]
+        if isinstance(part, ast.Constant)
+    }
+    coordinates = {
+        id(value) for node in ast.walk(tree) for value in _coordinates(node) if isinstance(value, ast.Dict)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict) and id(node) not in coordinates:
+            keys: list[ast.expr | None] = [
+                key
+                for key, value in zip(node.keys, node.values, strict=True)
+                if not (isinstance(value, ast.Name) and value.id in functions)
+            ]
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            keys = [node.slice]
+        else:
+            continue
+        for key in keys:
+            if key is not None and _is_text(key) and key.value not in dimensions:  # type: ignore[attr-defined]
+                yield key.value, key.lineno  # type: ignore[attr-defined]
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _coordinates(node: ast.AST) -> list[ast.expr]:
+    if isinstance(node, ast.Call):
+        return [word.value for word in node.keywords if word.arg == "coords"]
+    if isinstance(node, ast.Assign) and any("coords" in ast.unparse(target) for target in node.targets):
+        return [node.value]
+    return []
+
+
+def _texts_read(path: Path, function: str) -> set[str]:
+    """String constants in a top-level definition and in all definitions of the study that it uses."""
+    seen: set[tuple[Path, str]] = set()
+    queue = [(path, function)]
+    texts: set[str] = set()
+    while queue:
+        place = queue.pop()
+        if place in seen:
+            continue
+        seen.add(place)
+        node = _definitions(place[0]).get(place[1])
+        if node is None:
+            continue
+        imported = _imported(place[0])
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Constant) and isinstance(inner.value, str):
+                texts.add(inner.value)
+            elif isinstance(inner, ast.Name):
+                queue.append(imported.get(inner.id, (place[0], inner.id)))
+    return texts
+
+
+@functools.lru_cache(maxsize=256)
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@functools.lru_cache(maxsize=256)
+def _definitions(path: Path) -> Mapping[str, ast.stmt]:
+    """Functions, classes and constants of a module, by name."""
+    found: dict[str, ast.stmt] = {}
+    for node in _tree(path).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found[node.name] = node
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found |= {target.id: node for target in targets if isinstance(target, ast.Name)}
+    return found
+
+
+@functools.lru_cache(maxsize=256)
+def _imported(path: Path) -> Mapping[str, tuple[Path, str]]:
+    """Names that a module imports from others of its study: the file and the name there."""
+    found: dict[str, tuple[Path, str]] = {}
+    for node in _tree(path).body:
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("experiments."):
+            file = (ROOT / Path(*node.module.split("."))).with_suffix(".py")
+            if file.is_file():
+                found |= {alias.asname or alias.name: (file, alias.name) for alias in node.names}
+    return found
