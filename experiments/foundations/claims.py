@@ -1,56 +1,33 @@
-"""Measures the claims of the foundations: each stands in the table under its id and setting."""
+"""Measures the claims of the foundations: the run has put each into the table, under its id and setting."""
 
 import csv
-from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
-import pandas as pd
-
-from auxmc_pipeline.claims import Measurement
-from auxmc_pipeline.lookup import MissingData, rows_of
-from experiments.foundations.run import TOPICS, topics
-from experiments.foundations.topic import Measured, Work
+from auxmc_pipeline.claims import Measurement, Measures
+from auxmc_pipeline.tables import Tables
+from experiments.foundations.run import TOPICS, claims_of
+from experiments.foundations.topic import Lines, Work
 
 
-def from_table(
-    claim: str, settings: list[str], computed_by: Callable[[Work], Mapping[str, Measured]]
-) -> Callable[[pd.DataFrame, pd.DataFrame], dict[str, Measurement]]:
+def _recorded(line: str, computed_by: Callable[[Work], Lines]) -> Callable[[Tables], Measurement]:
     """A measure that reads what `computed_by` has put into the table."""
 
-    def measure(summary: pd.DataFrame, curves: pd.DataFrame) -> dict[str, Measurement]:
-        del curves
-        return {setting: _read(summary, f"{claim} {setting}") for setting in settings}
+    def measure(tables: Tables) -> Measurement:
+        summary = tables.summary
+        return Measurement(summary.value("measured", line=line), summary.value("measured_error", line=line))
 
     measure.computed_by = computed_by  # type: ignore[attr-defined]
     return measure
 
 
-def _read(summary: pd.DataFrame, line: str) -> Measurement:
-    try:
-        value, error = (
-            float(rows_of(summary, quantity, line=line)["value"].iloc[0])
-            for quantity in ("measured", "measured_error")
-        )
-    except MissingData as missing:
-        return Measurement(float("nan"), float("nan"), str(missing))
-    return Measurement(value, error)
+with Path(__file__).with_name("claims.csv").open(newline="") as _file:
+    _LINES = [(row["claim_id"], row["setting"]) for row in csv.DictReader(_file)]
 
-
-def _settings() -> dict[str, list[str]]:
-    found = defaultdict(list)
-    with Path(__file__).with_name("claims.csv").open(newline="") as file:
-        for row in csv.DictReader(file):
-            found[row["claim_id"]].append(row["setting"])
-    return found
-
-
-_SETTINGS = _settings()
-
-MEASURE = {
-    claim: from_table(claim, _SETTINGS[claim], computed_by)
+MEASURE: Measures = {
+    claim: {
+        setting: _recorded(f"{claim} {setting}", computed_by) for listed, setting in _LINES if listed == claim
+    }
     for design in TOPICS
-    for topic in topics(design)
-    for claim, computed_by in topic.claims.items()
+    for claim, computed_by in claims_of(design).items()
 }
-"""For each claim id, a function of the summary and the curves that returns a measurement for each setting."""

@@ -3,29 +3,70 @@
 # One case: python -m auxmc_pipeline.steps.run study=foundations design=chains out=x.nc
 """Computes all claims and curves of one group of topics."""
 
-import importlib
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
+from types import ModuleType
 
-import numpy as np
 import xarray as xr
 
 from auxmc.driver.chains import RunContext
 from auxmc.driver.progress import Progress
+from auxmc_pipeline.claims import Measurement
+from experiments.foundations.chains import (
+    dynamics,
+    dynamics_curves,
+    langevin_laws,
+    markov_curves,
+    markov_kernels,
+    perfect_sampling,
+    slice_curves,
+    slices,
+    spin_scans,
+    stochastic_gradients,
+)
+from experiments.foundations.evidence import annealing, estimators, nested, sequential, tempering
+from experiments.foundations.models import differentiation, generators, spins, variational
+from experiments.foundations.numbers import (
+    averages,
+    direct_sampling,
+    importance,
+    normal_weights,
+    random_numbers,
+    shared_examples,
+)
 from experiments.foundations.settings import Settings
-from experiments.foundations.topic import Measured, Topic, Work
+from experiments.foundations.topic import Arrays, Lines, Work, measurements
 
-TOPICS: Mapping[str, tuple[str, ...]] = {
-    "numbers": ("random_numbers", "direct_sampling", "importance", "averages"),
-    "chains": ("markov_kernels", "slices", "dynamics", "stochastic_gradients", "perfect_sampling"),
-    "evidence": ("tempering", "evidence", "nested", "sequential"),
-    "models": ("spins", "variational", "differentiation", "generators"),
+TOPICS: Mapping[str, tuple[ModuleType, ...]] = {
+    "numbers": (random_numbers, shared_examples, direct_sampling, normal_weights, importance, averages),
+    "chains": (
+        markov_kernels,
+        markov_curves,
+        spin_scans,
+        slices,
+        slice_curves,
+        dynamics,
+        dynamics_curves,
+        langevin_laws,
+        stochastic_gradients,
+        perfect_sampling,
+    ),
+    "evidence": (tempering, estimators, annealing, nested, sequential),
+    "models": (spins, variational, differentiation, generators),
 }
-"""Modules of this folder by design, each with a `TOPIC`."""
+"""Modules by design, each with a `TOPIC`."""
 
 
-def topics(design: str) -> list[Topic]:
-    """The topics of a design."""
-    return [importlib.import_module(f"experiments.foundations.{name}").TOPIC for name in TOPICS[design]]
+def claims_of(design: str) -> dict[str, Callable[[Work], Lines]]:
+    """Functions of the claims of a design, by id; those with the same letters in the order of their numbers."""
+    found = {claim: function for topic in TOPICS[design] for claim, function in topic.TOPIC.claims.items()}
+    letters = list(dict.fromkeys(claim[:-3] for claim in found))
+    return dict(sorted(found.items(), key=lambda item: (letters.index(item[0][:-3]), item[0])))
+
+
+def curves_of(design: str) -> dict[str, Callable[[Work], Arrays]]:
+    """Functions of the curves of a design, by figure."""
+    return {figure: function for topic in TOPICS[design] for figure, function in topic.TOPIC.curves.items()}
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
@@ -35,29 +76,24 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
         Groups `statistics` (`measured` and `measured_error` of every claim's settings) and `curves`.
     """
     work = Work(context.seed, context.study, settings.effort)
-    found: dict[tuple[str, str], Measured] = {}
+    claims, figures = claims_of(settings.design), curves_of(settings.design)
+    found: dict[str, Measurement] = {}
     curves: dict[str, xr.DataArray] = {}
-    chosen = topics(settings.design)
     progress = Progress(context.label)
-    progress.start(
-        sum(len(topic.claims) + len(topic.curves) for topic in chosen), 0, 0.0, "claims and figures"
-    )
-    n_done = 0
-    for topic in chosen:
-        for claim, measure in topic.claims.items():
-            found |= {(claim, setting): measured for setting, measured in measure(work).items()}
-            progress.advance(n_done := n_done + 1, 0.0)
-        for draw in topic.curves.values():
-            curves |= draw(work)
-            progress.advance(n_done := n_done + 1, 0.0)
-    values = np.array(list(found.values()), np.float64)
+    progress.start(len(claims) + len(figures), 0, 0.0, "claims and figures")
+    for n_done, (claim, measure) in enumerate(claims.items(), 1):
+        found |= {f"{claim} {setting}": m for setting, m in measurements(measure(work)).items()}
+        progress.advance(n_done, 0.0)
+    for n_done, compute in enumerate(figures.values(), len(claims) + 1):
+        curves |= compute(work)
+        progress.advance(n_done, 0.0)
     statistics = xr.Dataset(
         {
-            "measured": ("line", values[:, 0], {"units": ""}),
-            "measured_error": ("line", values[:, 1], {"units": ""}),
-            "n_not_finite": ((), np.isnan(values[:, 0]).sum(), {"units": ""}),
+            "measured": ("line", [m.value for m in found.values()], {"units": ""}),
+            "measured_error": ("line", [m.error for m in found.values()], {"units": ""}),
+            "n_not_finite": ((), sum(math.isnan(m.value) for m in found.values()), {"units": ""}),
         },
-        coords={"line": [f"{claim} {setting}" for claim, setting in found]},
+        coords={"line": list(found)},
     )
     for curve in curves.values():
         curve.attrs.setdefault("units", "")

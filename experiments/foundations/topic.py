@@ -1,22 +1,23 @@
 """What a topic of the study is: functions that compute its claims, and functions that compute its curves."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
 import xarray as xr
+from numpy.typing import ArrayLike
 
 from auxmc.driver.seeds import generator, stream
+from auxmc_pipeline.claims import Measurement
 
 Shared = TypeVar("Shared")
 
+Lines = Mapping[str, ArrayLike | Measurement]
+"""For each setting of a claim a number, which is exact, or a measurement with its Monte Carlo standard error."""
 
-class Measured(NamedTuple):
-    """A computed value and its Monte Carlo standard error, 0 where there is none."""
-
-    value: float
-    error: float = 0.0
+Arrays = Mapping[str, xr.DataArray]
+"""Arrays of a figure; names of variables and of dimensions begin with the name of the figure, so that they differ."""
 
 
 class Work:
@@ -51,14 +52,30 @@ class Work:
         return self._shared[make]  # type: ignore[no-any-return]
 
 
-class Topic(NamedTuple):
-    """Claims and curves that belong together.
+class Topic:
+    """Claims and curves that belong together; each function of a module enters itself, by a decorator.
 
     Attributes:
-        claims: for each claim id, a function that returns the measured value of every setting of the claim.
-        curves: for each figure, a function that returns its arrays; names of variables and of dimensions begin with
-            the name of the figure, so that no two figures share them.
+        claims: for each claim id, a function that returns what every setting of the claim has.
+        curves: for each figure, a function that returns its arrays.
     """
 
-    claims: Mapping[str, Callable[[Work], Mapping[str, Measured]]]
-    curves: Mapping[str, Callable[[Work], Mapping[str, xr.DataArray]]]
+    def __init__(self) -> None:
+        self.claims: dict[str, Callable[[Work], Lines]] = {}
+        self.curves: dict[str, Callable[[Work], Arrays]] = {}
+
+    def claim(self, claim_id: str) -> Callable[[Callable[[Work], Lines]], Callable[[Work], Lines]]:
+        """Decorator of the function that measures a claim."""
+        return lambda function: self.claims.setdefault(claim_id, function)
+
+    def figure(self, name: str) -> Callable[[Callable[[Work], Arrays]], Callable[[Work], Arrays]]:
+        """Decorator of the function that computes the arrays of a figure."""
+        return lambda function: self.curves.setdefault(name, function)
+
+
+def measurements(lines: Lines) -> dict[str, Measurement]:
+    """The same with exact numbers as measurements without an error."""
+    return {
+        setting: found if isinstance(found, Measurement) else Measurement(float(np.asarray(found)), 0.0)
+        for setting, found in lines.items()
+    }

@@ -86,9 +86,12 @@ class Study(NamedTuple):
         return importlib.import_module(f"experiments.{self.name}.{part}")
 
     def parts(self, part: str) -> list[str]:
-        """Names of the study's modules `claims` and `claims_*`, or `figures` and `figures_*`."""
+        """Names of the study's modules `claims` and `claims_*`, or `figures` and `figures_*`, in any of its folders."""
+        folder = STUDIES / self.name
         return sorted(
-            path.stem for path in (STUDIES / self.name).glob("*.py") if path.stem.split("_")[0] == part
+            ".".join(path.relative_to(folder).with_suffix("").parts)
+            for path in folder.rglob("*.py")
+            if path.stem.split("_")[0] == part
         )
 
     def measures(self) -> dict[str, Any]:

@@ -37,7 +37,9 @@ def measured_by(folder: Path, measures: Mapping[str, Any], claim: str, setting: 
         measure = measure[setting]
     if hasattr(measure, "computed_by"):
         code = measure.computed_by.__code__
-        return CodePlace(Path(code.co_filename).name, f"{code.co_name}()", code.co_firstlineno)
+        return CodePlace(
+            str(Path(code.co_filename).relative_to(folder)), f"{code.co_name}()", code.co_firstlineno
+        )
     function: Callable[..., Any] | None = measure.func if isinstance(measure, partial) else measure
     seen: set[int] = set()
     while inspect.isfunction(function) and id(function) not in seen:

@@ -1,70 +1,25 @@
 """The group `chains` of the foundations: what its claims return, its curves and figures, at a small effort."""
 
-import csv
-from functools import cache
-from pathlib import Path
-
 import numpy as np
-import pandas as pd
 import pytest
-import xarray as xr
 from matplotlib.figure import Figure
 
-from auxmc.driver.results import write_result
 from auxmc.plots.style import use_style
-from auxmc_pipeline.tidy import tidy_table
-from experiments.foundations import dynamics, markov_kernels, perfect_sampling, slices, stochastic_gradients
-from experiments.foundations.captions_chains import CAPTIONS
-from experiments.foundations.chain_measures import mixture_density
-from experiments.foundations.figures_chains import DRAW
-from experiments.foundations.topic import Measured, Topic, Work
+from auxmc_pipeline.catalogue import load_study
+from experiments.foundations.chains import slices
+from experiments.foundations.chains.inputs import mixture_density
+from tests.unit.experiments.foundations_topics import EMPTY, Computed, listed, says_not_run
 
-TOPICS: tuple[Topic, ...] = tuple(
-    module.TOPIC for module in (markov_kernels, slices, dynamics, stochastic_gradients, perfect_sampling)
-)
-CLAIMS = Path(slices.__file__).with_name("claims.csv")
-
-
-@cache
-def work() -> Work:
-    return Work(5, "foundations", 0.02)
-
-
-@cache
-def measured() -> dict[str, dict[str, Measured]]:
-    return {claim: dict(f(work())) for topic in TOPICS for claim, f in topic.claims.items()}
-
-
-@cache
-def curves() -> dict[str, dict[str, xr.DataArray]]:
-    return {name: dict(f(work())) for topic in TOPICS for name, f in topic.curves.items()}
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
-    arrays = {name: array for group in curves().values() for name, array in group.items()}
-    for array in arrays.values():
-        array.attrs.setdefault("units", "")
-    path = tmp_path_factory.mktemp("chains") / "chains.nc"
-    about = {"settings": {"preset": "smoke", "design": "chains"}, "numbers": "n"}
-    write_result(path, {"curves": xr.Dataset(arrays)}, about)
-    return tidy_table([path], "curves")
-
-
-def value(claim: str, setting: str) -> float:
-    return measured()[claim][setting].value
+CHAINS = Computed("chains", 5, 0.02)
+DRAW = load_study("foundations").drawings()
+value = CHAINS.value
 
 
 def test_every_line_of_the_claims_has_a_measurement_and_none_is_left_over() -> None:
-    with CLAIMS.open(newline="") as file:
-        lines = {
-            (row["claim_id"], row["setting"]) for row in csv.DictReader(file) if row["claim_id"] in measured()
-        }
-    returned = {(claim, setting) for claim, settings in measured().items() for setting in settings}
-    assert lines == returned
-    assert all(
-        np.isfinite(m.value) and m.error >= 0.0 for group in measured().values() for m in group.values()
-    )
+    for claim in CHAINS.claims:
+        found = CHAINS.measured(claim)
+        assert set(found) == set(listed()[claim])
+        assert all(np.isfinite(m.value) and m.error >= 0.0 for m in found.values())
 
 
 def test_exact_claims_are_those_of_closed_forms() -> None:
@@ -90,14 +45,13 @@ def test_what_the_sources_print_wrongly_is_measured_as_wrong() -> None:
 
 
 def test_mutants_of_persistent_momentum_are_seen() -> None:
-    found = {setting: m.value for setting, m in measured()["FN-HM-09"].items()}
+    found = {setting: m.value for setting, m in CHAINS.measured("FN-HM-09").items()}
     assert found["momentum not reversed"] > 10.0
     assert found["noise with the root of 1 - a"] > 10.0
 
 
 def test_curves_are_named_after_their_figure_and_finite() -> None:
-    assert set(curves()) == set(CAPTIONS) == set(DRAW)
-    for name, arrays in curves().items():
+    for name, arrays in CHAINS.curves.items():
         for variable, array in arrays.items():
             assert variable.startswith(name)
             assert all(str(dim).startswith(name) for dim in array.dims)
@@ -106,8 +60,8 @@ def test_curves_are_named_after_their_figure_and_finite() -> None:
 
 def test_the_build_up_of_a_slice_update_ends_in_the_other_mode() -> None:
     brackets, marks = (
-        curves()["slides_slice"]["slides_slice_bracket"],
-        curves()["slides_slice"]["slides_slice_mark"],
+        CHAINS.curves["slides_slice"]["slides_slice_bracket"],
+        CHAINS.curves["slides_slice"]["slides_slice_mark"],
     )
     first, grown, once, twice = brackets.values
     assert grown[0] < -0.2 < first[0]
@@ -119,7 +73,7 @@ def test_the_build_up_of_a_slice_update_ends_in_the_other_mode() -> None:
 
 
 def test_the_cost_of_a_draw_grows_faster_for_random_walks() -> None:
-    cost = curves()["fig_hmc_cost"]["fig_hmc_cost_operations"]
+    cost = CHAINS.curves["fig_hmc_cost"]["fig_hmc_cost_operations"]
     dims = np.log(cost["fig_hmc_cost_dimension"].values)
     walk, hamiltonian = (np.polyfit(dims[2:], np.log(row[2:]), 1)[0] for row in cost.values)
     # Powers 2 and 5/4 of the source, from a few dozen replicates.
@@ -127,11 +81,10 @@ def test_the_cost_of_a_draw_grows_faster_for_random_walks() -> None:
     assert hamiltonian == pytest.approx(1.25, abs=0.15)
 
 
-@pytest.mark.parametrize("name", list(CAPTIONS))
-def test_every_figure_draws_or_says_that_there_is_nothing(name: str, table: pd.DataFrame) -> None:
+@pytest.mark.parametrize("name", list(CHAINS.figures))
+def test_every_figure_draws_or_says_that_there_is_nothing(name: str) -> None:
     with use_style():
-        for found in (table, pd.DataFrame()):
-            figure = DRAW[name](pd.DataFrame(), found)
+        for tables in (CHAINS.tables, EMPTY):
+            figure = DRAW[name](tables)
             assert isinstance(figure, Figure)
-            texts = [text.get_text() for axis in figure.axes for text in axis.texts]
-            assert any("not run" in text for text in texts) == found.empty
+            assert any(says_not_run(figure)) == (tables is EMPTY)

@@ -1,77 +1,36 @@
 """The group `models` of the foundations: what its claims return, its curves and figures, at a small effort."""
 
-import csv
-from functools import cache
-from pathlib import Path
-
 import numpy as np
-import pandas as pd
 import pytest
-import xarray as xr
 from matplotlib.figure import Figure
 
-from auxmc.driver.results import write_result
 from auxmc.models.boltzmann.model import relax
 from auxmc.models.boltzmann.small_machines import five_units
 from auxmc.numerics.counted_operations import Arithmetic
 from auxmc.numerics.reverse_mode import evaluate, jacobian_by_rows
 from auxmc.plots.style import use_style
-from auxmc_pipeline.tidy import tidy_table
-from experiments.foundations import differentiation, generators, spins, variational
-from experiments.foundations.captions_models import CAPTIONS
-from experiments.foundations.differentiation import random_graph
-from experiments.foundations.figures_models import DRAW
-from experiments.foundations.spins import relaxation_by_quadrature
-from experiments.foundations.topic import Measured, Topic, Work
+from auxmc_pipeline.catalogue import load_study
+from experiments.foundations.models.differentiation import random_graph
+from experiments.foundations.models.spins import relaxation_by_quadrature
+from tests.unit.experiments.foundations_topics import EMPTY, Computed, listed, says_not_run
 
-TOPICS: tuple[Topic, ...] = tuple(
-    module.TOPIC for module in (spins, variational, differentiation, generators)
-)
-CLAIMS = Path(spins.__file__).with_name("claims.csv")
+MODELS = Computed("models", 5, 0.02)
+DRAW = load_study("foundations").drawings()
 # Claims whose numbers come from simulation in part.
 RANDOM = {"FN-VI-06", "FN-AD-02", "FN-AD-03", "FN-GM-01"}
 
 
-@cache
-def work() -> Work:
-    return Work(5, "foundations", 0.02)
-
-
-@cache
-def measured() -> dict[str, dict[str, Measured]]:
-    return {claim: dict(f(work())) for topic in TOPICS for claim, f in topic.claims.items()}
-
-
-@cache
-def curves() -> dict[str, dict[str, xr.DataArray]]:
-    return {name: dict(f(work())) for topic in TOPICS for name, f in topic.curves.items()}
-
-
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[pd.DataFrame, pd.DataFrame]:
-    arrays = {name: array for group in curves().values() for name, array in group.items()}
-    for array in arrays.values():
-        array.attrs.setdefault("units", "")
-    path = tmp_path_factory.mktemp("models") / "models.nc"
-    statistics = xr.Dataset({"measured": ((), 0.0, {"units": ""})})
-    about = {"settings": {"preset": "smoke", "design": "models"}, "numbers": "n"}
-    write_result(path, {"statistics": statistics, "curves": xr.Dataset(arrays)}, about)
-    return tidy_table([path], "statistics"), tidy_table([path], "curves")
-
-
 def test_every_line_of_the_claims_is_measured_and_no_other() -> None:
-    with CLAIMS.open(newline="") as file:
-        lines = [(row["claim_id"], row["setting"]) for row in csv.DictReader(file)]
-    expected = {line for line in lines if line[0] in measured()}
-    assert {(claim, setting) for claim, settings in measured().items() for setting in settings} == expected
+    for claim in MODELS.claims:
+        assert set(MODELS.measured(claim)) == set(listed()[claim])
 
 
 def test_values_are_finite_and_only_simulations_have_errors() -> None:
-    for claim, settings in measured().items():
-        for setting, value in settings.items():
-            assert np.isfinite(value.value), f"{claim} {setting}"
-            assert value.error >= 0.0
-            assert claim in RANDOM or value.error == 0.0
+    for claim in MODELS.claims:
+        for setting, found in MODELS.measured(claim).items():
+            assert np.isfinite(found.value), f"{claim} {setting}"
+            assert found.error >= 0.0
+            assert claim in RANDOM or found.error == 0.0
 
 
 @pytest.mark.parametrize(
@@ -89,17 +48,16 @@ def test_values_are_finite_and_only_simulations_have_errors() -> None:
     ],
 )
 def test_known_numbers(claim: str, setting: str, expected: float, tolerance: float) -> None:
-    assert measured()[claim][setting].value == pytest.approx(expected, abs=tolerance)
+    assert MODELS.value(claim, setting) == pytest.approx(expected, abs=tolerance)
 
 
 def test_errors_of_the_sources_show() -> None:
-    found = measured()
-    assert found["FN-AD-04"]["derivative in x as drawn"].value == pytest.approx(
+    assert MODELS.value("FN-AD-04", "derivative in x as drawn") == pytest.approx(
         1.0 / 0.7 * 0.8 / 0.7, abs=1e-8
     )
-    assert found["FN-AD-04"]["accumulator of x by the drawn rule"].value == pytest.approx(0.8 / 0.7)
-    assert found["FN-VI-03"]["limit as printed"].value == pytest.approx(np.log(2.0), abs=1e-8)
-    assert found["FN-VI-02"]["Renyi 1/2, excess of the published fit"].value == pytest.approx(
+    assert MODELS.value("FN-AD-04", "accumulator of x by the drawn rule") == pytest.approx(0.8 / 0.7)
+    assert MODELS.value("FN-VI-03", "limit as printed") == pytest.approx(np.log(2.0), abs=1e-8)
+    assert MODELS.value("FN-VI-02", "Renyi 1/2, excess of the published fit") == pytest.approx(
         0.00778, abs=1e-5
     )
 
@@ -107,7 +65,7 @@ def test_errors_of_the_sources_show() -> None:
 def test_slopes_of_the_simulators_lie_within_five_errors_of_their_orders() -> None:
     # Finite steps bend the slopes by less than 0.03.
     for name, order in (("Milstein", 1.0), ("Euler-Maruyama", 0.5)):
-        slope = measured()["FN-GM-01"][name]
+        slope = MODELS.measured("FN-GM-01")[name]
         assert 0.0 < slope.error < 0.05
         assert abs(slope.value - order) < 0.03 + 5.0 * slope.error
 
@@ -135,23 +93,22 @@ def test_derivatives_of_random_graphs_are_those_of_differences() -> None:
 
 
 def test_names_of_curves_and_their_dimensions_begin_with_the_figure() -> None:
-    assert set(curves()) == set(DRAW) == set(CAPTIONS)
-    for figure, arrays in curves().items():
+    for figure, arrays in MODELS.curves.items():
         for name, array in arrays.items():
             assert all(part.startswith(f"{figure}_") for part in (name, *map(str, array.dims)))
 
 
-@pytest.mark.parametrize("name", sorted(DRAW))
-def test_figures_draw(name: str, tables: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+@pytest.mark.parametrize("name", sorted(MODELS.figures))
+def test_figures_draw(name: str) -> None:
     with use_style():
-        figure = DRAW[name](*tables)
+        figure = DRAW[name](MODELS.tables)
         figure.draw_without_rendering()
     assert isinstance(figure, Figure)
-    assert not any("not run" in text.get_text() for axis in figure.axes for text in axis.texts)
+    assert not any(says_not_run(figure))
 
 
-@pytest.mark.parametrize("name", sorted(DRAW))
-def test_figures_say_what_is_missing(name: str, tables: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+@pytest.mark.parametrize("name", sorted(MODELS.figures))
+def test_figures_say_what_is_missing(name: str) -> None:
     with use_style():
-        figure = DRAW[name](tables[0], tables[1].iloc[:0])
-    assert any("not run" in text.get_text() for axis in figure.axes for text in axis.texts)
+        figure = DRAW[name](EMPTY)
+    assert any(says_not_run(figure))

@@ -86,7 +86,7 @@ def test_no_folder_holds_too_many_modules() -> None:
 def test_studies_do_not_import_each_other() -> None:
     studies = {path.parent.name for path in (ROOT / "experiments").glob("*/settings.py")}
     for study in studies:
-        for path in (ROOT / "experiments" / study).glob("*.py"):
+        for path in (ROOT / "experiments" / study).rglob("*.py"):
             for name in _imports(path):
                 parts = name.split(".")
                 if parts[0] == "experiments" and len(parts) > 1 and parts[1] in studies:

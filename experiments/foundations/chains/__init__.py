@@ -1,0 +1,1 @@
+"""Topics on Markov kernels, slice sampling, Hamiltonian and stochastic-gradient dynamics, coupling from the past."""

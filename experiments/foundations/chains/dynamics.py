@@ -1,0 +1,187 @@
+"""Claims on Hamiltonian dynamics: figure 2.12, the integrator, its stability, and momenta that persist."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from scipy import integrate, optimize, special, stats
+
+from auxmc.kernels.hamiltonian.hmc import HMCState, leapfrog
+from auxmc.kernels.hamiltonian.persistent_hmc import PersistentNoise, PersistentState, persistent_hmc
+from auxmc.models.mixtures.scalar_mixture import NARROW_LEFT
+from auxmc.numerics.array_types import FloatArray
+from experiments.foundations.chains.dynamics_curves import (
+    N_STEPS,
+    SHAPE,
+    STEP,
+    Path,
+    drawn_paths,
+    leapfrog_path,
+    log_skewed,
+)
+from experiments.foundations.chains.inputs import log_uniforms, mixture_draws, mixture_mass_below
+from experiments.foundations.topic import Lines, Topic, Work
+
+TOPIC = Topic()
+
+_MOMENTUM_DIMENSIONS = (1, 10, 100)
+_PERSISTENCE = 0.7
+
+
+@TOPIC.claim("FN-HM-01")
+def ends_of_trajectories(work: Work) -> Lines:
+    """Where the two trajectories of figure 2.12 end."""
+    found = {}
+    for name, path in zip(("first", "second"), work.once(drawn_paths), strict=True):
+        found[f"{name} trajectory, position"] = path.position[-1]
+        found[f"{name} trajectory, momentum"] = path.momentum[-1]
+    return found
+
+
+@TOPIC.claim("FN-HM-02")
+def energies_of_trajectories(work: Work) -> Lines:
+    """Their energies and acceptance probabilities."""
+    found = {}
+    for name, path in zip(("first", "second"), work.once(drawn_paths), strict=True):
+        energy = path.energy
+        found[f"{name} trajectory, energy at the start"] = energy[0]
+        found[f"{name} trajectory, energy at the end"] = energy[-1]
+        found[f"{name} trajectory, acceptance probability"] = min(1.0, math.exp(energy[0] - energy[-1]))
+    return found
+
+
+@TOPIC.claim("FN-HM-03")
+def drawn_contours(work: Work) -> Lines:
+    """The contours drawn are those of the first energy and of 1 nat less and more."""
+    energy = float(work.once(drawn_paths)[0].energy[0])
+    return {
+        f"{name} contour": energy + shift
+        for name, shift in (("inner", -1.0), ("middle", 0.0), ("outer", 1.0))
+    }
+
+
+@TOPIC.claim("FN-HM-04")
+def skewed_target(work: Work) -> Lines:
+    """Facts of the density of figure 2.12, by quadrature."""
+
+    def moment(power: int) -> float:
+        def weighted(x: float) -> float:
+            return x**power * math.exp(_log_skewed_numpy(x))
+
+        return sum(integrate.quad(weighted, *ends, epsabs=1e-12)[0] for ends in ((-50.0, 1.0), (1.0, 120.0)))
+
+    mass, mean = moment(0), moment(1)
+    mode = optimize.minimize_scalar(
+        lambda x: -_log_skewed_numpy(x), bracket=(0.0, 1.0), options={"xtol": 1e-9}
+    ).x
+    return {"mass": mass, "mean": mean, "variance": moment(2) - mean**2, "mode": mode}
+
+
+def _log_skewed_numpy(x: float) -> float:
+    shape = SHAPE
+    return math.log(shape) - shape * x - (1.0 + shape) * float(np.logaddexp(0.0, -x))
+
+
+@TOPIC.claim("FN-HM-05")
+def integrator_geometry(work: Work) -> Lines:
+    """Leapfrog leads back, keeps volume, and has an energy error of second order."""
+    evaluate = jax.value_and_grad(log_skewed)
+    phases = jnp.asarray(work.rng("phases").normal(size=(200, 2)) * np.array([3.0, 1.0]))
+
+    def move(phase: Array, sign: float = 1.0) -> Array:
+        start = HMCState(phase[:1], *evaluate(phase[:1]))
+        end, momentum, _ = leapfrog(evaluate, start, sign * phase[1:], STEP, jnp.asarray(9, jnp.int32))
+        return jnp.concatenate([end.position, sign * momentum])
+
+    @jax.jit
+    def checks(phases: Array) -> tuple[Array, Array]:
+        back = jax.vmap(lambda phase: move(move(phase), -1.0))(phases)
+        volume = jax.vmap(lambda phase: jnp.linalg.det(jax.jacfwd(move)(phase)))(phases)
+        return jnp.max(jnp.abs(back - phases)), jnp.max(jnp.abs(jnp.abs(volume) - 1.0))
+
+    away, volume = checks(phases)
+    steps = np.array([0.5, 0.25, 0.125, 0.0625])
+    errors = []
+    for step in steps:
+        energy = leapfrog_path(log_skewed, (-1.8, 1.2), float(step), N_STEPS).energy[: round(4.5 / step) + 1]
+        errors.append(np.max(np.abs(energy - energy[0])))
+    slope = np.polyfit(np.log(steps), np.log(errors), 1)[0]
+    return {
+        "distance after the way back": away,
+        "change of volume": volume,
+        "order of the energy error": slope,
+    }
+
+
+@TOPIC.claim("FN-HM-06")
+def kinetic_spread(work: Work) -> Lines:
+    """Standard deviation of the kinetic energy of a standard normal momentum."""
+    spreads = {dim: 0.5 * stats.chi2(dim).std() for dim in _MOMENTUM_DIMENSIONS}
+    return {**{f"D = {dim}": spread for dim, spread in spreads.items()}, "D = 100, as printed": spreads[100]}
+
+
+@TOPIC.claim("FN-HM-09")
+def persistent_momenta(work: Work) -> Lines:
+    """Joint law of position and momentum after a step, with the momentum turned by rejections and without."""
+    kernel = persistent_hmc(lambda x: NARROW_LEFT.log_density(x)[0], 0.35, 4, _PERSISTENCE, 1)
+    n, rng = work.replicates(100_000, 50_000), work.rng("persistent")
+    starts = jnp.asarray(mixture_draws(NARROW_LEFT, rng, n)[:, None])
+    momenta, normals = jnp.asarray(rng.normal(size=(2, n, 1)))
+    uniforms = jnp.asarray(log_uniforms(rng, (n,)))
+    evaluate = jax.value_and_grad(lambda x: NARROW_LEFT.log_density(x)[0])
+
+    @jax.jit
+    def steps(share: Array, sign: Array) -> tuple[Array, Array]:
+        """Steps whose fresh momentum is multiplied by a share, and the kept one, after a rejection, by a sign."""
+
+        def step(start: Array, momentum: Array, normal: Array, uniform: Array) -> tuple[Array, Array]:
+            state = PersistentState(start, momentum, *evaluate(start))
+            new, info = kernel.apply(PersistentNoise(share * normal, uniform), state)
+            return new.position[0], jnp.where(info.accepted, 1.0, sign) * new.momentum[0]
+
+        return jax.vmap(step)(starts, momenta, normals, uniforms)
+
+    one = jnp.ones(())
+    # sqrt(1 - a) in the place of sqrt(1 - a^2).
+    weaker = one / math.sqrt(1.0 + _PERSISTENCE)
+    return {
+        "momentum reversed by rejections": _joint_distance(*steps(one, one)),
+        "momentum not reversed": _joint_distance(*steps(one, -one)),
+        "noise with the root of 1 - a": _joint_distance(*steps(weaker, one)),
+    }
+
+
+def _joint_distance(positions: Array, momenta: Array) -> float:
+    """Largest distance from 0, in standard errors, of means of functions that are orthonormal under the joint law.
+
+    Four Legendre polynomials each of the distribution functions of position and momentum, and products of two of each.
+    """
+    first = _legendre(mixture_mass_below(NARROW_LEFT, np.asarray(positions)))
+    second = _legendre(special.ndtr(np.asarray(momenta)))
+    joint = (first[:, :2, None] * second[:, None, :2]).reshape(len(first), -1)
+    means = np.concatenate([first, second, joint], axis=1).mean(axis=0)
+    return np.max(np.abs(means)) * math.sqrt(len(first))
+
+
+def _legendre(uniforms: FloatArray) -> FloatArray:
+    basis = np.polynomial.Legendre.basis
+    return np.stack([math.sqrt(2.0 * k + 1.0) * basis(k)(2.0 * uniforms - 1.0) for k in range(1, 5)], axis=1)
+
+
+@TOPIC.claim("FN-HM-10")
+def stability(work: Work) -> Lines:
+    """Leapfrog on a harmonic oscillator below and above its largest stable step."""
+
+    def path(step: float) -> Path:
+        return leapfrog_path(lambda x: -0.5 * jnp.sum(x**2), (0.0, 1.0), step, 10_000)
+
+    def largest_error(step: float) -> float:
+        energy = path(step).energy
+        return float(np.max(np.abs(energy[np.isfinite(energy)] - energy[0])))
+
+    return {
+        "step times frequency 1.99": largest_error(1.99),
+        "step times frequency 2.01": largest_error(2.01),
+    }

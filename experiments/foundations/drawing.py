@@ -1,0 +1,68 @@
+"""What the figures of all topics are made with."""
+
+from collections.abc import Callable
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from auxmc.numerics.array_types import FloatArray
+from auxmc.plots.panels import missing_figure
+from auxmc.plots.style import CYCLE, QUANTITY_COLOURS
+from auxmc_pipeline.footer import footer
+from auxmc_pipeline.tables import MissingData, Table, Tables
+
+BLUE, RED, GREEN = CYCLE[:3]
+REFERENCE = QUANTITY_COLOURS["reference"]
+
+Fill = Callable[[Figure, Table], None]
+"""Draws on a figure from the table of curves; it makes its panels and reads all its arrays before it draws."""
+
+
+def drawing(
+    width: float, height: float, *, footed: bool = False
+) -> Callable[[Fill], Callable[[Tables], Figure]]:
+    """Decorator that makes a function of the tables of one that fills a figure.
+
+    Args:
+        width: of the figure, in inches.
+        height: of the figure, in inches.
+        footed: whether the preset is written below it.
+
+    Where the curves are missing, all panels say so.
+    """
+
+    def decorate(fill: Fill) -> Callable[[Tables], Figure]:
+        def draw(tables: Tables) -> Figure:
+            figure = Figure(figsize=(width, height), layout="constrained")
+            try:
+                fill(figure, tables.curves)
+            except MissingData:
+                return missing_figure(figure, "not run at this preset")
+            if footed:
+                footer(figure, tables)
+            return figure
+
+        return draw
+
+    return decorate
+
+
+def circle() -> FloatArray:
+    """Points of the unit circle [axis, point]."""
+    angle = np.linspace(0.0, 2.0 * np.pi, 181)
+    return np.stack([np.cos(angle), np.sin(angle)])
+
+
+def marks(
+    axis: Axes, x: ArrayLike, y: ArrayLike, marker: str, colour: str = "black", **options: object
+) -> None:
+    """Markers without lines between them."""
+    axis.plot(x, y, color=colour, marker=marker, linestyle="none", **options)  # type: ignore[arg-type]
+
+
+def square(axis: Axes, limit: float) -> None:
+    """A plane of two coordinates, of equal units, up to a limit on all sides."""
+    axis.set_aspect("equal")
+    axis.set(xlabel="$x_1$", ylabel="$x_2$", xlim=(-limit, limit), ylim=(-limit, limit))

@@ -1,0 +1,1 @@
+"""Topics on tempering paths, estimators of the evidence, nested sampling and particle filters."""

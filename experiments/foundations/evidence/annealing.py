@@ -1,0 +1,193 @@
+"""Annealed importance sampling on Gaussian observations with a Gaussian mean, and on eight states."""
+
+import itertools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from scipy.special import logsumexp
+
+from auxmc.diagnostics.thermodynamic_integration import thermodynamic_integration
+from auxmc.models.boltzmann.small_machines import three_units
+from auxmc.models.gaussian.mean import HUNDRED_OBSERVATIONS
+from auxmc.numerics.annealing import annealing_increment, log_effective_size
+from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.perfect_annealing import limit_ladder
+from auxmc.numerics.schedules import linear_schedule
+from experiments.foundations.measurements import distance_from, mean_of
+from experiments.foundations.topic import Arrays, Lines, Topic, Work
+
+TOPIC = Topic()
+
+_MODEL = HUNDRED_OBSERVATIONS
+_STEPS = (1, 3, 10, 30, 100, 300, 1000)
+_SHARES = (0.5, 0.9, 0.99)
+_LADDER_PARTICLES = 2000
+
+
+def annealed_runs(work: Work) -> dict[tuple[int, bool], FloatArray]:
+    """Log weights less the log evidence [run], by number of steps and whether runs are reversed."""
+    n, found = work.replicates(2000), {}
+    for steps in _STEPS:
+        for reverse in (False, True):
+            rng = work.rng("evidence", "annealed", steps, int(reverse))
+            logs = _MODEL.annealed_log_weights(rng, linear_schedule(steps), n, reverse=reverse)
+            found[steps, reverse] = logs + (_MODEL.log_evidence if reverse else -_MODEL.log_evidence)
+    return found
+
+
+@TOPIC.claim("FN-EV-10")
+def annealing(work: Work) -> Lines:
+    """Log weights of perfect annealing bracket the log evidence."""
+    runs, found = work.once(annealed_runs), {}
+    for steps in (10, 100, 1000):
+        moments = _MODEL.annealed_moments(linear_schedule(steps))
+        lower, upper = moments.forward_mean - _MODEL.log_evidence, -moments.reverse_mean - _MODEL.log_evidence
+        found[f"mean log weight less log evidence, {steps} steps"] = lower
+        found[f"variance of the log weight, {steps} steps"] = moments.forward_variance
+        found[f"upper bound less log evidence, {steps} steps"] = upper
+        forward, reverse = mean_of(runs[steps, False]), mean_of(-runs[steps, True])
+        found[f"simulated lower bound, {steps} steps, distance in standard errors"] = distance_from(
+            forward, lower
+        )
+        found[f"simulated upper bound, {steps} steps, distance in standard errors"] = distance_from(
+            reverse, upper
+        )
+    ladder = linear_schedule(1000)
+    means, variances = _MODEL.log_likelihood_moments(ladder)
+    integral = thermodynamic_integration(ladder, means, variances=variances)
+    found["thermodynamic integration with 1000 steps, error"] = integral.value - _MODEL.log_evidence
+    return found
+
+
+@TOPIC.claim("FN-EV-11")
+def adaptive_ladders(work: Work) -> Lines:
+    """Ladders that keep a share of the effective size, with infinitely many particles."""
+    found = {}
+    for share in _SHARES:
+        ladder = _limit_ladder(share)
+        found[f"number of temperatures, share {share:g}"] = ladder.size - 1
+        found[f"first inverse temperature, share {share:g}"] = ladder[1]
+    return found
+
+
+@TOPIC.claim("FN-EV-12")
+def effective_size(work: Work) -> Lines:
+    """The effective size never rises with the step."""
+    rng = work.rng("evidence", "effective size")
+    logs = rng.standard_normal((200, 30)) * np.exp(rng.normal(0.0, 3.0, (200, 1)))
+    steps = np.linspace(0.0, 1.0, 101)
+    sizes = jax.jit(jax.vmap(jax.vmap(lambda v, d: log_effective_size(d * v), (None, 0)), (0, None)))
+    table = np.exp(np.asarray(sizes(jnp.asarray(logs), jnp.asarray(steps))))
+    return {"largest rise": max(0.0, float(np.max(np.diff(table, axis=1))))}
+
+
+@TOPIC.claim("FN-EV-15")
+def enumerated_annealing(work: Work) -> Lines:
+    """Annealed importance sampling on eight states, all paths summed."""
+    machine = three_units()
+    states = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+    log_target = 0.5 * np.einsum("si,ij,sj->s", states, machine.weights, states) + states @ machine.biases
+    log_base = np.full(8, -math.log(8.0))
+    ladder = linear_schedule(3)
+    logs = [b * log_target + (1.0 - b) * log_base for b in ladder]
+    kernels = [_heat_bath(states, log_density) for log_density in logs[1:-1]]
+    # Path (x_0, x_1, x_2): x_{k+1} moves from x_k at b_{k+1}; increments stand beside the state they are taken at.
+    gains = [np.exp(after - before) for before, after in itertools.pairwise(logs)]
+    forward = np.einsum(
+        "a,a,ab,b,bc,c->", np.exp(log_base), gains[0], kernels[0], gains[1], kernels[1], gains[2]
+    )
+    normaliser = float(np.exp(logsumexp(log_target)))
+    # Reversed paths begin with the target and make the reversed moves.
+    back = [
+        kernel.T * np.exp(log[None, :] - log[:, None])
+        for kernel, log in zip(kernels, logs[1:-1], strict=True)
+    ]
+    law = np.exp(log_target) / normaliser
+    reverse = np.einsum(
+        "c,c,cb,b,ba,a->", law, 1.0 / gains[2], back[1], 1.0 / gains[1], back[0], 1.0 / gains[0]
+    )
+    return {
+        "sum over all paths, relative error": abs(float(forward) / normaliser - 1.0),
+        "sum over all reversed paths, relative error": abs(float(reverse) * normaliser - 1.0),
+    }
+
+
+@TOPIC.figure("bounds")
+def bounds_curves(work: Work) -> Arrays:
+    """Bounds of annealing against the number of steps, and adaptive ladders."""
+    runs = work.once(annealed_runs)
+    simulated = np.empty((2, 2, len(_STEPS)))
+    for column, steps in enumerate(_STEPS):
+        for row, sign in enumerate((1.0, -1.0)):
+            simulated[row, :, column] = mean_of(sign * runs[steps, bool(row)])[:2]
+    fine = np.unique(np.round(np.geomspace(1.0, 1000.0, 60)).astype(int))
+    exact = np.array(
+        [
+            [moments.forward_mean, -moments.reverse_mean]
+            for moments in (_MODEL.annealed_moments(linear_schedule(int(steps))) for steps in fine)
+        ]
+    )
+    found = {
+        "bounds_simulated": xr.DataArray(
+            simulated,
+            coords={
+                "bounds_side": ["lower", "upper"],
+                "bounds_part": ["mean", "error"],
+                "bounds_steps": list(_STEPS),
+            },
+            dims=["bounds_side", "bounds_part", "bounds_steps"],
+            attrs={"units": "nats"},
+        ),
+        "bounds_exact": xr.DataArray(
+            exact.T - _MODEL.log_evidence,
+            coords={"bounds_side": ["lower", "upper"], "bounds_fine_steps": fine},
+            dims=["bounds_side", "bounds_fine_steps"],
+            attrs={"units": "nats"},
+        ),
+    }
+    limits, particles = [_limit_ladder(share) for share in _SHARES], _particle_ladders(work)
+    longest = max(ladder.size for ladder in limits + particles)
+    for name, ladders in (("limit", limits), ("particles", particles)):
+        table = np.full((len(_SHARES), longest), np.nan)
+        for row, ladder in enumerate(ladders):
+            table[row, : ladder.size] = ladder
+        found[f"bounds_ladder_{name}"] = xr.DataArray(
+            table,
+            coords={"bounds_share": list(_SHARES), "bounds_temperature": np.arange(longest)},
+            dims=["bounds_share", "bounds_temperature"],
+        )
+    return found
+
+
+def _limit_ladder(share: float) -> FloatArray:
+    return limit_ladder(lambda b: float(_MODEL.log_normaliser(b)), share)
+
+
+def _particle_ladders(work: Work) -> list[FloatArray]:
+    """Ladders that particles with exact moves choose (MSc thesis, Algorithm 6), one for each share."""
+    increment = jax.jit(annealing_increment)
+    found = []
+    for share in _SHARES:
+        rng, ladder = work.rng("evidence", "ladder", str(share)), [0.0]
+        log_size = jnp.asarray(math.log(share * _LADDER_PARTICLES))
+        while ladder[-1] < 1.0:
+            values = _MODEL.log_likelihood(_MODEL.draw(rng, (_LADDER_PARTICLES,), ladder[-1]))
+            left = 1.0 - ladder[-1]
+            step = float(increment(jnp.asarray(values), jnp.asarray(left), log_size, jnp.zeros_like(values)))
+            ladder.append(1.0 if step == left else ladder[-1] + step)
+        found.append(np.array(ladder))
+    return found
+
+
+def _heat_bath(states: FloatArray, log_density: FloatArray) -> FloatArray:
+    """Transition matrix of drawing each spin in turn given the others."""
+    matrix = np.eye(len(states))
+    for unit in range(states.shape[1]):
+        others = np.delete(states, unit, axis=1)
+        same = (others[:, None, :] == others[None, :, :]).all(axis=2)
+        weights = np.where(same, np.exp(log_density)[None, :], 0.0)
+        matrix = matrix @ (weights / weights.sum(axis=1, keepdims=True))
+    return matrix

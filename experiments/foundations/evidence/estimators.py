@@ -1,0 +1,218 @@
+"""Estimators of the evidence of Gaussian observations with a Gaussian mean, where all is known in closed form."""
+
+import math
+
+import numpy as np
+import xarray as xr
+from scipy.special import logsumexp, ndtr
+
+from auxmc.diagnostics.simple_evidence import harmonic_mean, prior_average
+from auxmc.models.gaussian.mean import FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS, log_evidence_law
+from auxmc.numerics.array_types import FloatArray
+from experiments.foundations.measurements import distance_from, mean_of, quantile_of, share_of
+from experiments.foundations.topic import Arrays, Lines, Topic, Work
+
+TOPIC = Topic()
+
+_MODEL = HUNDRED_OBSERVATIONS
+_DECADE = math.log(10.0)
+_N_SAMPLES = 10
+_BLOCK = 100_000
+_PERCENTILES = (5, 25, 50, 75, 95)
+_SIZES = (3, 10, 30, 100, 300, 1000, 3000, 10_000)
+# Half the smallest positive number: likelihoods below round to zero.
+_LOG_UNDERFLOW = -1075.0 * math.log(2.0)
+
+
+@TOPIC.claim("FN-EV-01")
+def canonical_evidence(work: Work) -> Lines:
+    """Evidence of the canonical statistics."""
+    log_evidence = _MODEL.log_evidence
+    grid = np.linspace(-10.0, 14.0, 240_001)
+    log_joint = _MODEL.log_likelihood(grid) - 0.5 * np.square(grid) - 0.5 * math.log(2.0 * math.pi)
+    quadrature = float(logsumexp(log_joint) + math.log(grid[1] - grid[0]))
+    return {
+        "log": log_evidence,
+        "decimal log": log_evidence / _DECADE,
+        "value": math.exp(log_evidence),
+        "log by quadrature less closed form": quadrature - log_evidence,
+    }
+
+
+@TOPIC.claim("FN-EV-02")
+def data_sets(work: Work) -> Lines:
+    """Law of the evidence over data sets of the same size."""
+    law = log_evidence_law(100, 2.0)
+    return {
+        "mean of the log": law.mean,
+        "standard deviation of the log": law.sd,
+        "decimal log exceeded by 97.5 %": law.quantile(0.025) / _DECADE,
+        "decimal log exceeded by 2.5 %": law.quantile(0.975) / _DECADE,
+        "within half a decade of 1e-64": law.cdf(-63.5 * _DECADE) - law.cdf(-64.5 * _DECADE),
+    }
+
+
+@TOPIC.claim("FN-EV-03")
+def entropy_bound(work: Work) -> Lines:
+    """The bound by the entropy of the data holds on average only."""
+    law = log_evidence_law(100, 2.0)
+    bound = -100.0 * 0.5 * math.log(2.0 * math.pi * math.e)
+    above = 1.0 - law.cdf(bound)
+    return {
+        "bound": bound,
+        "as printed": above,
+        "share of data sets above it": above,
+        "mean of the log less bound": law.mean - bound,
+    }
+
+
+def prior_averages(work: Work) -> FloatArray:
+    """Log ratios of averages of ten likelihoods of prior draws to the evidence [replicate]."""
+    rng, n = work.rng("evidence", "prior"), work.replicates(2_000_000)
+    parts = [
+        prior_average(_MODEL.log_likelihood(rng.standard_normal((size, _N_SAMPLES))))
+        for size in _block_sizes(n, _BLOCK)
+    ]
+    return np.concatenate(parts) - _MODEL.log_evidence
+
+
+def harmonic_means(work: Work) -> FloatArray:
+    """Log ratios of harmonic means of ten likelihoods of posterior draws to the evidence [replicate]."""
+    n = work.replicates(2_000_000)
+    return _harmonic_ratios(work.rng("evidence", "harmonic"), n, _N_SAMPLES, _BLOCK)
+
+
+@TOPIC.claim("FN-EV-04")
+def prior_averaging(work: Work) -> Lines:
+    """Averages of ten likelihoods: unbiased, and nearly always far too low."""
+    logs = work.once(prior_averages)
+    found = {
+        f"{percent} % quantile of the decimal log ratio": quantile_of(logs / _DECADE, percent)
+        for percent in _PERCENTILES
+    }
+    ratio = np.exp(logs)
+    return found | {
+        "share below the evidence": share_of(logs < 0.0),
+        "mean of the log ratio": mean_of(logs),
+        "relative variance of one draw": _MODEL.relative_variance,
+        "draws for a relative error of a tenth": math.ceil(_MODEL.relative_variance / 0.1**2),
+        "mean ratio, distance in standard errors": distance_from(mean_of(ratio), 1.0),
+    }
+
+
+@TOPIC.claim("FN-EV-05")
+def underflow(work: Work) -> Lines:
+    """Likelihoods that are zero in a computer's numbers."""
+    distance = math.sqrt(2.0 * (_MODEL.log_largest_likelihood - _LOG_UNDERFLOW) / _MODEL.n_rows)
+    one = float(ndtr(_MODEL.sample_mean - distance) + ndtr(-_MODEL.sample_mean - distance))
+    with np.errstate(under="ignore"):
+        largest = np.exp(np.float32(_MODEL.log_largest_likelihood))
+    return {
+        "one likelihood in double precision": one,
+        "all ten in double precision": one**_N_SAMPLES,
+        "estimate in single precision": largest == 0.0,
+    }
+
+
+@TOPIC.claim("FN-EV-06")
+def harmonic(work: Work) -> Lines:
+    """Harmonic means of ten likelihoods overestimate, with a hard bound."""
+    logs = work.once(harmonic_means)
+    law = log_evidence_law(100, 2.0)
+    median = quantile_of(logs / _DECADE, 50)
+    return {
+        "as printed": median,
+        "5 % quantile of the decimal log ratio": quantile_of(logs / _DECADE, 5),
+        "50 % quantile of the decimal log ratio": median,
+        "95 % quantile of the decimal log ratio": quantile_of(logs / _DECADE, 95),
+        "share above ten times the evidence": share_of(logs > _DECADE),
+        "largest likelihood over evidence": math.exp(_MODEL.log_largest_likelihood - _MODEL.log_evidence),
+        "share above a hundred times the evidence": np.mean(logs > 2.0 * _DECADE),
+        "data sets whose bound is a hundred or more": law.probability_of_range_above(2.0 * _DECADE),
+    }
+
+
+def harmonic_by_size(work: Work) -> dict[int, FloatArray]:
+    """Ratios of harmonic means to the evidence [replicate] for each number of draws."""
+    found = {}
+    for size in _SIZES:
+        rng, n = work.rng("evidence", "harmonic", size), work.replicates(max(2000, 200_000 // size), 50)
+        found[size] = np.exp(_harmonic_ratios(rng, n, size, max(1, 1_000_000 // size)))
+    return found
+
+
+@TOPIC.claim("FN-EV-07")
+def harmonic_convergence(work: Work) -> Lines:
+    """The overestimate hardly falls with the number of draws."""
+    ratios = work.once(harmonic_by_size)
+    return {f"{size} draws": quantile_of(ratios[size], 50) for size in (10, 100, 1000, 10_000)}
+
+
+@TOPIC.claim("FN-EV-08")
+def reciprocal_identity(work: Work) -> Lines:
+    """The posterior mean of the reciprocal likelihood is one over the evidence, by quadrature."""
+    mean, variance = (float(part) for part in _MODEL.posterior())
+    grid = np.linspace(-15.0, 15.0, 30_001)
+    log_posterior = -0.5 * (np.square(grid - mean) / variance + math.log(2.0 * math.pi * variance))
+    log_mean = logsumexp(log_posterior - _MODEL.log_likelihood(grid)) + math.log(grid[1] - grid[0])
+    return {"relative error": abs(math.expm1(float(log_mean) + _MODEL.log_evidence))}
+
+
+@TOPIC.claim("FN-EV-09")
+def markov_bound(work: Work) -> Lines:
+    """Unbiased estimates seldom exceed the evidence by much."""
+    logs = work.once(prior_averages)
+    found = {}
+    for excess in (1, 2, 3):
+        found[f"bound at {excess} nats"] = share_of(logs > excess)
+        found[f"share at {excess} nats"] = share_of(logs > excess)
+    return found
+
+
+@TOPIC.claim("FN-EV-13")
+def model_comparison(work: Work) -> Lines:
+    """Comparing models depends on their priors."""
+    wide = _MODEL._replace(prior_variance=100.0)
+    log_factor = _MODEL.log_evidence - wide.log_evidence
+    return {
+        "log Bayes factor": log_factor,
+        "probability of the narrow prior": 1.0 / (1.0 + math.exp(-log_factor)),
+    }
+
+
+@TOPIC.claim("FN-EV-14")
+def small_fixture(work: Work) -> Lines:
+    """Four observations."""
+    model = FOUR_OBSERVATIONS
+    return {
+        "log evidence": model.log_evidence,
+        "largest likelihood over evidence": math.exp(model.log_largest_likelihood - model.log_evidence),
+        "relative variance of one prior draw": model.relative_variance,
+    }
+
+
+@TOPIC.figure("harmonic")
+def harmonic_curves(work: Work) -> Arrays:
+    """Quantiles of the harmonic mean over the evidence against the number of draws."""
+    ratios = work.once(harmonic_by_size)
+    levels = (0.05, 0.5, 0.95)
+    table = np.array([np.quantile(ratios[size], levels) for size in _SIZES]).T
+    cap = math.exp(_MODEL.log_largest_likelihood - _MODEL.log_evidence)
+    coords = {"harmonic_level": list(levels), "harmonic_size": list(_SIZES)}
+    return {
+        "harmonic_quantile": xr.DataArray(table, coords=coords, dims=["harmonic_level", "harmonic_size"]),
+        "harmonic_cap": xr.DataArray(cap),
+    }
+
+
+def _harmonic_ratios(rng: np.random.Generator, n: int, n_samples: int, block: int) -> FloatArray:
+    """Log ratios of harmonic means to the evidence [replicate]."""
+    parts = [
+        harmonic_mean(_MODEL.log_likelihood(_MODEL.draw(rng, (size, n_samples))))
+        for size in _block_sizes(n, block)
+    ]
+    return np.concatenate(parts) - _MODEL.log_evidence
+
+
+def _block_sizes(n: int, block: int) -> list[int]:
+    return [min(block, n - begin) for begin in range(0, n, block)]

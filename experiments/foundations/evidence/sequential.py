@@ -1,0 +1,224 @@
+"""Sequential importance resampling: particle filters beside Kalman's, resampling schemes, data tempering."""
+
+import functools
+import math
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jax import Array
+from numpy.typing import ArrayLike
+from scipy.special import logsumexp
+
+from auxmc.diagnostics.confidence_sequence import confidence_sequence
+from auxmc.kernels.streams.particle_filter import (
+    SequentialRun,
+    bootstrap_particle_filter,
+    sequential_importance_resampling,
+)
+from auxmc.models.gaussian.linear_gaussian_states import SINE_OBSERVATIONS, TWENTY_STEPS, kalman_filter
+from auxmc.models.gaussian.mean import FOUR_OBSERVATIONS
+from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.random import standard_normal
+from auxmc.sampling.resampling import SCHEMES, multinomial_indices
+from experiments.foundations.measurements import distance_from, mean_of, quantile_of
+from experiments.foundations.topic import Arrays, Lines, Topic, Work
+
+TOPIC = Topic()
+
+_MODEL, _OBSERVATIONS = TWENTY_STEPS, SINE_OBSERVATIONS
+_LEVEL = 2e-7
+_N_FILTER, _N_MANY, _N_TEMPERED = 100, 1000, 16
+_SHORT = 3
+_WEIGHTS = np.array([0.31, 0.02, 0.17, 0.05, 0.25, 0.2])
+_N_DRAWN = 7
+# Runs side by side in one program: more would not fit into a cache.
+_LANES = 50
+
+
+@TOPIC.claim("FN-SM-01")
+def filter_likelihood(work: Work) -> Lines:
+    """The likelihood of a particle filter is unbiased for Kalman's."""
+    exact = kalman_filter(_MODEL, _OBSERVATIONS)
+    short = kalman_filter(_MODEL, _OBSERVATIONS[:_SHORT]).log_likelihood
+    logs = _filtered(work, "filter", _N_FILTER, 1.0, 8000).log_evidence
+    ratios = np.exp(logs[:, -1] - exact.log_likelihood)
+    bound = math.exp(_MODEL.log_largest_likelihood(_SHORT) - short)
+    inside = _covered(np.exp(logs[:, _SHORT - 1] - short), bound)
+    return {
+        "exact log likelihood": exact.log_likelihood,
+        "last exact mean": exact.mean[-1],
+        "last exact variance": exact.variance[-1],
+        "mean ratio of 20 steps": mean_of(ratios),
+        "mean ratio of 20 steps, distance in standard errors": distance_from(mean_of(ratios), 1.0),
+        "truth inside the confidence sequence of 3 steps": inside,
+    }
+
+
+@TOPIC.claim("FN-SM-02")
+def resampling_counts(work: Work) -> Lines:
+    """Expected counts are in proportion to the weights in every scheme."""
+    counts = work.once(_counts)
+    found = {}
+    expected = _N_DRAWN * _WEIGHTS / _WEIGHTS.sum()
+    for scheme, table in counts.items():
+        errors = np.abs(table.mean(axis=0) - expected)
+        spreads = table.std(axis=0, ddof=1) / math.sqrt(len(table))
+        found[f"{scheme}, distance in standard errors"] = np.max(errors / spreads)
+    return found
+
+
+@TOPIC.claim("FN-SM-03")
+def data_tempering(work: Work) -> Lines:
+    """The evidence of resampled particles that absorb row by row is unbiased."""
+    model, n = FOUR_OBSERVATIONS, work.replicates(20_000)
+    keys = jax.random.split(work.key("sequential", "data tempering"), n)
+    program = _tempered_by_rows()
+    logs = np.asarray(jax.jit(jax.vmap(lambda key: program(key).log_evidence[-1]))(keys))
+    ratios = np.exp(logs - model.log_evidence)
+    # After resampling every row may be met by a particle at the row itself: the largest likelihood is no bound.
+    bound = math.exp(-0.5 * model.n_rows * math.log(2.0 * math.pi) - model.log_evidence)
+    return {
+        "mean ratio": mean_of(ratios),
+        "mean ratio, distance in standard errors": distance_from(mean_of(ratios), 1.0),
+        "truth inside the confidence sequence": _covered(ratios, bound),
+    }
+
+
+@TOPIC.claim("FN-SM-04")
+def degeneracy(work: Work) -> Lines:
+    """Effective share of the particles at the last step, with resampling and without."""
+    found = {}
+    for name, threshold in (("without resampling", 0.0), ("resampled at each step", 1.0)):
+        shares = np.asarray(_filtered(work, name, _N_MANY, threshold, 300).effective_share[:, -1])
+        found[name] = quantile_of(shares, 50)
+    return found
+
+
+@TOPIC.claim("FN-SM-05")
+def terminology(work: Work) -> Lines:
+    """What the slides call stratified is triggered resampling; stratified draws are something else."""
+    resampled = _filtered(work, "triggered", _N_FILTER, 0.5, 500).resampled
+    counts = work.once(_counts)
+    ratio = counts["stratified"].var(axis=0) / counts["multinomial"].var(axis=0)
+    return {
+        "triggered by the weights: share of steps with resampling": mean_of(np.mean(resampled, axis=1)),
+        "stratified draws: largest variance of a count over that of independent draws": ratio.max(),
+    }
+
+
+@TOPIC.figure("slides_particle_filter")
+def figure_curves(work: Work) -> Arrays:
+    """Filtered moments beside exact ones, and two genealogies."""
+    name = "slides_particle_filter"
+    exact = kalman_filter(_MODEL, _OBSERVATIONS)
+    runs = [_filtered(work, "shown", _N_FILTER, threshold, 1) for threshold in (0.0, 1.0)]
+    weights, states = _shares(runs[1].log_weights[0]), runs[1].particles[0]
+    mean = np.sum(weights * states, axis=1)
+    spread = np.sqrt(np.sum(weights * np.square(states - mean[:, None]), axis=1))
+    steps = np.arange(1, _OBSERVATIONS.size + 1)
+    moments = np.array([[exact.mean, np.sqrt(exact.variance)], [mean, spread]])
+    step, tree = {f"{name}_step": steps}, {f"{name}_tree": ["none", "each step"]}
+    particle = {f"{name}_particle": np.arange(_N_FILTER)}
+    return {
+        f"{name}_moments": xr.DataArray(
+            moments,
+            coords={f"{name}_filter": ["exact", "particles"], f"{name}_moment": ["mean", "sd"]} | step,
+            dims=[f"{name}_filter", f"{name}_moment", f"{name}_step"],
+        ),
+        f"{name}_observation": xr.DataArray(_OBSERVATIONS, coords=step, dims=list(step)),
+        f"{name}_state": xr.DataArray(
+            np.stack([run.particles[0] for run in runs]),
+            coords=tree | step | particle,
+            dims=[*tree, *step, *particle],
+        ),
+        f"{name}_ancestor": xr.DataArray(
+            np.stack([run.ancestors[0] for run in runs]).astype(float),
+            coords=tree | step | particle,
+            dims=[*tree, *step, *particle],
+        ),
+        f"{name}_last_weight": xr.DataArray(
+            np.stack([_shares(run.log_weights[0, -1]) for run in runs]),
+            coords=tree | particle,
+            dims=[*tree, *particle],
+        ),
+    }
+
+
+def _filter(n_particles: int, key: Array, threshold: Array) -> SequentialRun:
+    program = bootstrap_particle_filter(
+        _MODEL.draw_initial,
+        _MODEL.draw_next,
+        _MODEL.log_emission,
+        jnp.asarray(_OBSERVATIONS),
+        n_particles,
+        resampling=multinomial_indices,
+        threshold=threshold,
+    )
+    return program(key)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _lanes(n_particles: int, keys: Array, threshold: Array) -> SequentialRun:
+    return jax.vmap(_filter, (None, 0, None))(n_particles, keys, threshold)
+
+
+def _filtered(work: Work, name: str, n_particles: int, threshold: float, full: int) -> SequentialRun:
+    """Runs of the filter [run, ...], NumPy arrays."""
+    n_blocks = -(-work.replicates(full) // _LANES)
+    keys = jax.random.split(work.key("sequential", name), (n_blocks, _LANES))
+    blocks = [_lanes(n_particles, block, jnp.asarray(threshold)) for block in keys]
+    together: SequentialRun = jax.tree.map(lambda *parts: np.concatenate(parts), *blocks)
+    return together
+
+
+def _shares(log_weights: ArrayLike) -> FloatArray:
+    logs = np.asarray(log_weights)
+    return np.asarray(np.exp(logs - logsumexp(logs, axis=-1, keepdims=True)))
+
+
+def _tempered_by_rows() -> Callable[[Array], SequentialRun]:
+    """Particles of the mean absorb the four observations one by one and are then drawn anew from their posterior."""
+    rows = jnp.asarray(FOUR_OBSERVATIONS.rows())
+    totals = jnp.cumsum(rows)
+
+    def log_weight(step: Array, particles: Array) -> Array:
+        return -0.5 * (jnp.square(particles - rows[step]) + math.log(2.0 * math.pi))
+
+    def move(key: Array, step: Array, particles: Array) -> Array:
+        variance = 1.0 / (2.0 + step.astype(jnp.float64))
+        return variance * totals[step] + jnp.sqrt(variance) * standard_normal(key, particles.shape)
+
+    return sequential_importance_resampling(
+        lambda key, n: standard_normal(key, (n,)),
+        log_weight,
+        move,
+        n_steps=FOUR_OBSERVATIONS.n_rows,
+        n_particles=_N_TEMPERED,
+        resampling=multinomial_indices,
+    )
+
+
+def _counts(work: Work) -> dict[str, FloatArray]:
+    """Counts of each particle [draw, particle] in each scheme."""
+    log_weights = jnp.log(jnp.asarray(_WEIGHTS))
+    keys = jax.random.split(work.key("sequential", "counts"), work.replicates(50_000))
+
+    def draw(key: Array) -> Array:
+        return jnp.stack(
+            [
+                scheme(jax.random.fold_in(key, i), log_weights, _N_DRAWN)
+                for i, scheme in enumerate(SCHEMES.values())
+            ]
+        )
+
+    indices = np.asarray(jax.jit(jax.vmap(draw))(keys))
+    counts = np.stack([(indices == k).sum(axis=2) for k in range(_WEIGHTS.size)], axis=2).astype(float)
+    return {name: counts[:, row] for row, name in enumerate(SCHEMES)}
+
+
+def _covered(ratios: FloatArray, bound: float) -> bool:
+    found = confidence_sequence(ratios, 0.0, bound, _LEVEL)
+    return bool(found.lower[0] <= 1.0 <= found.upper[0])

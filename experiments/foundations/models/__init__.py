@@ -1,0 +1,1 @@
+"""Topics on small Boltzmann machines, variational approximations, differentiation and simulators."""

@@ -1,0 +1,170 @@
+"""Topic: reverse and forward accumulation on a graph, what they cost, and a misprint in their drawing."""
+
+import numpy as np
+import xarray as xr
+
+from auxmc.numerics.counted_operations import OPERATIONS, Arithmetic
+from auxmc.numerics.reverse_mode import (
+    Graph,
+    Variable,
+    evaluate,
+    jacobian_by_columns,
+    jacobian_by_rows,
+    record,
+    reverse_sweep,
+)
+from experiments.foundations.topic import Arrays, Lines, Topic, Work
+
+TOPIC = Topic()
+
+_HALF_LOG_TWO_PI = 0.5 * float(np.log(2.0 * np.pi))
+# Values of x, m and s of the worked example.
+_EXAMPLE = (1.3, 0.5, 0.7)
+_NAMES = ("x", "m", "s", "constant", "y", "z", "a", "u", "b", "c")
+_N_GRAPHS = 200
+_GRAPH_SIZE = 60
+_UNARY = ("exp", "sin", "half_square", "log")
+
+
+def normal_energy(x: Variable, m: Variable, s: Variable) -> Variable:
+    """Negative log density of a normal law, in the operations of figure B.1."""
+    y = x - m
+    z = y / s
+    u = s.log()
+    return z.half_square() + (u + _HALF_LOG_TWO_PI)
+
+
+@TOPIC.claim("FN-AD-01")
+def worked_example(work: Work) -> Lines:
+    """Value and derivatives at one point."""
+    values, bars, _ = work.once(_example_sweeps)
+    return {
+        "value": values["c"],
+        "derivative in x": bars["x"],
+        "derivative in m": bars["m"],
+        "derivative in s": bars["s"],
+    }
+
+
+@TOPIC.claim("FN-AD-02")
+def cheap_gradients(work: Work) -> Lines:
+    """Operations of a value with its gradient over those of the value alone."""
+    rng = work.rng("graphs")
+    ratios = [
+        _cost_ratio(random_graph(rng, 5, _GRAPH_SIZE), rng.uniform(0.3, 1.0, 5))
+        for _ in range(work.replicates(_N_GRAPHS, least=20))
+    ]
+    return {
+        "normal energy": _cost_ratio(record(normal_energy, 3), np.array(_EXAMPLE)),
+        "random graphs, largest": max(ratios),
+        "random graphs, median": np.median(ratios),
+    }
+
+
+@TOPIC.claim("FN-AD-03")
+def jacobians(work: Work) -> Lines:
+    """A random map of five inputs to three outputs, by rows and by columns."""
+    rng = work.rng("jacobian")
+    graph = random_graph(rng, 5, _GRAPH_SIZE, n_outputs=3)
+    point = rng.uniform(0.3, 1.0, 5)
+    rows = jacobian_by_rows(graph, point, Arithmetic())
+    columns = jacobian_by_columns(graph, point, Arithmetic())
+    return {"random map": np.max(np.abs(rows - columns))}
+
+
+@TOPIC.claim("FN-AD-04")
+def misprint(work: Work) -> Lines:
+    """The accumulator of x with the right partial derivative of z = y / s and with the drawn one."""
+    _, bars, drawn = work.once(_example_sweeps)
+    return {
+        "accumulator of x": bars["x"],
+        "accumulator of x by the drawn rule": drawn["x"],
+        "derivative in x as drawn": _difference_in_x(),
+    }
+
+
+def random_graph(rng: np.random.Generator, n_inputs: int, n_nodes: int, n_outputs: int = 1) -> Graph:
+    """Graph of random operations on random earlier variables, which mixes all of them into its outputs.
+
+    Arguments of unsafe operations are brought into a safe range: sines in products and under logarithms, and a constant
+    that keeps logarithms and quotients away from zero.
+    """
+
+    def build(*inputs: Variable) -> list[Variable]:
+        pool = list(inputs)
+
+        def pick() -> Variable:
+            return pool[int(rng.integers(len(pool)))]
+
+        for _ in range(n_nodes):
+            kind = str(rng.choice(["add", "subtract", "multiply", "divide", *_UNARY]))
+            first, second = pick(), pick()
+            if kind == "add":
+                new = first + second
+            elif kind == "subtract":
+                new = first - second
+            elif kind == "multiply":
+                new = first.sin() * second
+            elif kind == "divide":
+                new = first / (second.sin() + 2.0)
+            elif kind == "log":
+                new = (first.sin() + 2.0).log()
+            elif kind == "exp":
+                new = first.sin().exp()
+            elif kind == "half_square":
+                new = first.sin().half_square()
+            else:
+                new = first.sin()
+            pool.append(new)
+        # Every late variable is used, so that hardly any operation is without effect.
+        outputs = [pool[-1 - k] for k in range(n_outputs)]
+        for k, variable in enumerate(pool[n_inputs : -n_outputs or None]):
+            outputs[k % n_outputs] = outputs[k % n_outputs] + variable.sin()
+        return outputs
+
+    return record(build, n_inputs)
+
+
+def _cost_ratio(graph: Graph, inputs: np.ndarray) -> float:
+    arithmetic = Arithmetic()
+    values = evaluate(graph, inputs, arithmetic)
+    n_forward = arithmetic.n_operations
+    reverse_sweep(graph, values, [1.0], arithmetic)
+    return arithmetic.n_operations / n_forward
+
+
+def _example_sweeps(work: Work) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
+    """Values, accumulators, and accumulators as drawn in figure B.2, by name of the variable."""
+    graph = record(normal_energy, 3)
+    values = evaluate(graph, _EXAMPLE, Arithmetic())
+    # The drawing takes the partial derivative of y / s in y for 1.
+    drawn = OPERATIONS["divide"]._replace(
+        pull=lambda m, bar, a, b, y: (bar, -m.multiply(m.divide(bar, b), y))
+    )
+    sweeps = [
+        values,
+        reverse_sweep(graph, values, [1.0], Arithmetic()),
+        reverse_sweep(graph, values, [1.0], Arithmetic(), {**OPERATIONS, "divide": drawn}),
+    ]
+    first, second, third = (dict(zip(_NAMES, numbers, strict=True)) for numbers in sweeps)
+    return first, second, third
+
+
+def _difference_in_x(step: float = 1e-5) -> float:
+    graph = record(normal_energy, 3)
+    x, m, s = _EXAMPLE
+    high, low = (evaluate(graph, [x + side * step, m, s], Arithmetic())[-1] for side in (1.0, -1.0))
+    return (high - low) / (2.0 * step)
+
+
+@TOPIC.figure("fig_b_1")
+def graph_curves(work: Work) -> Arrays:
+    """Figures B.1 and B.2: values and accumulators of every variable."""
+    values, bars, drawn = work.once(_example_sweeps)
+    names = [name for name in _NAMES if name != "constant"]
+    along = {"fig_b_1_variable": names}
+    return {
+        "fig_b_1_value": xr.DataArray([values[name] for name in names], along),
+        "fig_b_1_accumulator": xr.DataArray([bars[name] for name in names], along),
+        "fig_b_1_as_drawn": xr.DataArray([drawn[name] for name in names], along),
+    }

@@ -1,0 +1,185 @@
+"""Topic: Boltzmann machines small enough for exact sums, contrastive divergence, and the Gaussian relaxation."""
+
+import math
+
+import numpy as np
+import xarray as xr
+from scipy.special import logsumexp
+
+from auxmc.diagnostics.finite_chains import second_eigenvalue
+from auxmc.models.boltzmann.enumeration import exact_moments, sign_table
+from auxmc.models.boltzmann.model import Relaxation, relax, relaxed_moments
+from auxmc.models.boltzmann.relations import (
+    condition_on_units,
+    is_single_flip_maximum,
+    log_weights,
+    zero_one_log_weights,
+    zero_one_parameters,
+)
+from auxmc.models.boltzmann.restricted_boltzmann import (
+    contrastive_divergence,
+    expected_contrastive_divergence,
+    likelihood_gradient,
+    log_likelihood,
+    log_normaliser,
+    visible_transition,
+)
+from auxmc.models.boltzmann.small_machines import LAYER_DATA, five_units, three_by_two
+from auxmc.numerics.array_types import FloatArray
+from experiments.foundations.topic import Arrays, Lines, Topic, Work
+
+TOPIC = Topic()
+
+_SWEEPS = (1, 2, 5, 10)
+_MOST_SWEEPS = 12
+_N_ESTIMATES = 4000
+# Nodes an axis: the largest exponent, the sum of all loadings, is met to 1e-12.
+_N_NODES = 44
+
+
+@TOPIC.claim("FN-EB-01")
+def restricted_machine(work: Work) -> Lines:
+    """Exact normaliser, likelihood and gradient."""
+    machine = three_by_two()
+    gradient = likelihood_gradient(machine, LAYER_DATA).weights
+    found = {
+        "log normaliser": log_normaliser(machine),
+        "mean log likelihood": log_likelihood(machine, LAYER_DATA),
+    }
+    for (i, j), value in np.ndenumerate(gradient):
+        found[f"gradient, visible unit {i + 1}, hidden unit {j + 1}"] = value
+    return found
+
+
+@TOPIC.claim("FN-EB-02")
+def divergence_bias(work: Work) -> Lines:
+    """Bias of contrastive divergence, and the rate at which it falls."""
+    biases = _biases(_SWEEPS)
+    rate = second_eigenvalue(visible_transition(three_by_two()))
+    found = {f"{k} sweep{'s' * (k > 1)}": b for k, b in zip(_SWEEPS, biases, strict=True)}
+    return {**found, "second eigenvalue": rate}
+
+
+@TOPIC.claim("FN-EB-03")
+def five_spins(work: Work) -> Lines:
+    """Moments of the machine of five spins."""
+    machine = five_units()
+    moments = exact_moments(machine)
+    maxima = is_single_flip_maximum(machine, sign_table(5))
+    return {
+        "log normaliser": moments.log_normaliser,
+        **{f"mean of spin {i + 1}": mean for i, mean in enumerate(moments.mean)},
+        "mean of spin 1 times spin 2": moments.second[0, 1],
+        "mean of spin 2 times spin 4": moments.second[1, 3],
+        "local maxima": np.count_nonzero(maxima),
+    }
+
+
+@TOPIC.claim("FN-EB-04")
+def relaxation(work: Work) -> Lines:
+    """Normaliser and moments of the relaxation by quadrature, and by the relations of the appendix."""
+    machine = five_units()
+    least = float(np.linalg.eigvalsh(machine.weights)[0])
+    relaxed = relax(machine, np.full(machine.n_units, -least))
+    spins = exact_moments(machine)
+    related = relaxed_moments(relaxed, spins)
+    log_z, mean, second = relaxation_by_quadrature(relaxed)
+    q = relaxed.loadings
+    related_second = q.T @ spins.second @ q + np.eye(relaxed.dimension)
+    return {
+        "least eigenvalue": least,
+        "log normaliser by quadrature": log_z,
+        "log normaliser by relation E.9": related.log_normaliser,
+        "mean by relation E.10": np.max(np.abs(mean - q.T @ spins.mean)),
+        "second moment by relation E.11": np.max(np.abs(second - related_second)),
+    }
+
+
+def relaxation_by_quadrature(
+    relaxed: Relaxation, n_nodes: int = _N_NODES
+) -> tuple[float, FloatArray, FloatArray]:
+    """Log normaliser, mean [dim] and second moments [dim, dim] by Gauss and Hermite's rule in every dimension."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(n_nodes)
+    dim = relaxed.dimension
+    rest = np.stack(np.meshgrid(*(nodes,) * (dim - 1), indexing="ij"), axis=-1).reshape(-1, dim - 1)
+    log_rest = np.sum(np.meshgrid(*(np.log(weights),) * (dim - 1), indexing="ij"), axis=0).ravel()
+    fields_rest = rest @ relaxed.loadings[:, 1:].T + relaxed.biases
+    logs, means, seconds = [], [], []
+    # One node of the first dimension after the other: all at once would fill the memory.
+    for node, weight in zip(nodes, weights, strict=True):
+        fields = fields_rest + node * relaxed.loadings[:, 0]
+        log_terms = log_rest + np.sum(np.logaddexp(fields, -fields) - math.log(2.0), axis=1)
+        total = float(logsumexp(log_terms))
+        law = np.exp(log_terms - total)
+        mean = law @ rest
+        logs.append(math.log(weight) + total)
+        means.append(np.concatenate([[node], mean]))
+        second = np.empty((dim, dim))
+        second[0, 0], second[0, 1:], second[1:, 0] = node**2, node * mean, node * mean
+        second[1:, 1:] = (rest * law[:, None]).T @ rest
+        seconds.append(second)
+    log_z = float(logsumexp(logs))
+    shares = np.exp(np.array(logs) - log_z)
+    return log_z, shares @ np.array(means), np.einsum("n,nij->ij", shares, np.array(seconds))
+
+
+@TOPIC.claim("FN-EB-05")
+def other_units(work: Work) -> Lines:
+    """The same machine with units 0 and 1."""
+    machine, spins = five_units(), sign_table(5)
+    units = 0.5 * (spins + 1.0)
+    offsets = log_weights(machine, spins) - zero_one_log_weights(zero_one_parameters(machine), units)
+    return {"32 states": np.ptp(offsets)}
+
+
+@TOPIC.claim("FN-EB-06")
+def conditioned(work: Work) -> Lines:
+    """Law given two spins, by conditioning the whole law and by the machine of the other three."""
+    machine, states = five_units(), sign_table(5)
+    logs = log_weights(machine, states)
+    distances = []
+    for spins in sign_table(2):
+        chosen = np.all(states[:, :2] == spins, axis=1)
+        whole = np.exp(logs[chosen] - logsumexp(logs[chosen]))
+        smaller = log_weights(condition_on_units(machine, (0, 1), spins), states[chosen][:, 2:])
+        distances.append(0.5 * np.abs(whole - np.exp(smaller - logsumexp(smaller))).sum())
+    return {"four conditions": max(distances)}
+
+
+def _biases(sweeps: tuple[int, ...]) -> FloatArray:
+    """Largest error over the weights of the expectation of contrastive divergence, for each number of sweeps."""
+    machine = three_by_two()
+    gradient = likelihood_gradient(machine, LAYER_DATA).weights
+    return np.array(
+        [
+            np.max(np.abs(expected_contrastive_divergence(machine, LAYER_DATA, k).weights - gradient))
+            for k in sweeps
+        ]
+    )
+
+
+@TOPIC.figure("contrastive_divergence")
+def divergence_curves(work: Work) -> Arrays:
+    """Bias of contrastive divergence against the number of sweeps, with what simulated estimates leave."""
+    machine = three_by_two()
+    gradient = likelihood_gradient(machine, LAYER_DATA).weights
+    sweeps = np.arange(1, _MOST_SWEEPS + 1)
+    n_copies = work.replicates(_N_ESTIMATES)
+    data = np.repeat(np.array(LAYER_DATA), n_copies, axis=0)
+    simulated = [
+        np.max(
+            np.abs(
+                contrastive_divergence(machine, data, int(k), work.rng("divergence", int(k))).weights
+                - gradient
+            )
+        )
+        for k in sweeps
+    ]
+    along = {"contrastive_divergence_sweeps": sweeps}
+    rate = second_eigenvalue(visible_transition(machine))
+    return {
+        "contrastive_divergence_bias": xr.DataArray(_biases(tuple(int(k) for k in sweeps)), along),
+        "contrastive_divergence_simulated": xr.DataArray(np.array(simulated), along),
+        "contrastive_divergence_rate": xr.DataArray(rate),
+        "contrastive_divergence_n_copies": xr.DataArray(float(n_copies)),
+    }

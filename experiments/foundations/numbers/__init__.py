@@ -1,0 +1,1 @@
+"""Topics on random numbers, direct sampling, importance weights and averages."""

@@ -1,0 +1,190 @@
+"""Topic: Monte Carlo averages, of independent draws and of chains, beside quadrature on a grid."""
+
+import math
+
+import numpy as np
+import xarray as xr
+from scipy import signal, stats
+
+from auxmc.diagnostics.autocorrelation import autocorrelation_time, variance_of_mean
+from auxmc.numerics.array_types import FloatArray
+from auxmc.sampling.product_quadrature import product_simpson, simpson_rule
+from auxmc_pipeline.claims import Measurement
+from experiments.foundations.numbers.shared_examples import mixture_density
+from experiments.foundations.topic import Arrays, Lines, Topic, Work
+
+TOPIC = Topic()
+
+_N_PANELS = range(2, 17)
+# Grids of the figure, bounded by their number of points; the largest of dimension 8 has 5^8.
+_MOST_POINTS = 5**8
+_FIGURE_DIMS = (1, 2, 4, 8)
+_N_BATCHES = 20
+# Draws after which the variance of a mean is its limit to five digits.
+_LONG = 10**6
+
+
+@TOPIC.claim("FN-MC-01")
+def monte_carlo_rates(work: Work) -> Lines:
+    """Slope of the log variance of the mean of x_d over dimensions against the log number of draws."""
+    numbers = 2 ** np.arange(2, 8)
+    per_batch = work.replicates(2000, 400) // _N_BATCHES
+    found = {}
+    for dim in (1, 10, 100):
+        rng = work.rng("rate", dim)
+        log_variances = np.empty((_N_BATCHES, numbers.size))
+        for i, n in enumerate(numbers):
+            means = rng.normal(size=(_N_BATCHES, per_batch, n, dim)).mean(axis=(2, 3))
+            # The true mean is known to be 0.
+            log_variances[:, i] = np.log((means**2).mean(axis=1))
+        slopes = np.array([np.polyfit(np.log(numbers), row, 1)[0] for row in log_variances])
+        found[f"{dim} dimensions" if dim > 1 else "one dimension"] = Measurement(
+            float(slopes.mean()), float(slopes.std(ddof=1)) / math.sqrt(_N_BATCHES)
+        )
+    return found
+
+
+def _exponential_of_sum(x: FloatArray) -> FloatArray:
+    return np.exp(x.sum(axis=1))
+
+
+def _relative_error(n_panels: int, dim: int) -> float:
+    """Of the integral of exp(sum x) over the unit cube, (e - 1)^dim."""
+    return abs(product_simpson(_exponential_of_sum, n_panels, dim) / math.expm1(1.0) ** dim - 1.0)
+
+
+@TOPIC.claim("FN-MC-02")
+def quadrature_rates(work: Work) -> Lines:
+    """FN-MC-02."""
+    found = {}
+    for dim in (1, 2, 4):
+        n_points = [(2 * m + 1) ** dim for m in _N_PANELS]
+        errors = [_relative_error(m, dim) for m in _N_PANELS]
+        slope = np.polyfit(np.log(n_points), np.log(errors), 1)[0]
+        found[f"{dim} dimensions" if dim > 1 else "one dimension"] = slope
+    # Errors of order h^(k + 1) for a rule exact up to degree k, and n^(-1/2) for draws.
+    order = _degree_of_exactness() + 1
+    return {**found, "dimension at which the rates are equal": order / 0.5}
+
+
+def _degree_of_exactness() -> int:
+    points, weights = simpson_rule(3)
+    degree = 0
+    while abs(weights @ points ** (degree + 1) - 1.0 / (degree + 2)) < 1e-9:
+        degree += 1
+    return degree
+
+
+@TOPIC.claim("FN-MC-03")
+def printed_variance(work: Work) -> Lines:
+    """The mean of three values of an autoregression with correlation 1/2."""
+    rho, n = 0.5, 3
+    covariance = rho ** np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+    exact = float(covariance.mean())
+    # As printed: the outer of the two sums ends at n - 1.
+    pairs = sum(rho ** (later - earlier) for later in range(n) for earlier in range(later) if later < n - 1)
+    printed = (1.0 + 2.0 / n * pairs) / n
+    return {
+        "formula with the sum to N": variance_of_mean(1.0, rho ** np.arange(1, n), n),
+        "mean of the covariances": exact,
+        "formula as printed": printed,
+        "error of the formula as printed": printed - exact,
+    }
+
+
+def _autoregressions(rng: np.random.Generator, rho: float, n_chains: int, n: int) -> FloatArray:
+    """Stationary chains [chain, draw] with unit variance."""
+    noise = rng.normal(size=(n_chains, n))
+    noise[:, 1:] *= math.sqrt(1.0 - rho**2)
+    return np.asarray(signal.lfilter([1.0], [1.0, -rho], noise, axis=-1))
+
+
+@TOPIC.claim("FN-MC-04")
+def correlated_averages(work: Work) -> Lines:
+    """FN-MC-04."""
+    rho, n_short = 0.9, 1000
+    rng = work.rng("autocorrelation_time")
+    times = np.array(
+        [
+            float(autocorrelation_time(_autoregressions(rng, rho, 1, 100_000)[0]))
+            for _ in range(work.replicates(200, 20))
+        ]
+    )
+    n_chains = work.replicates(10_000, 1000)
+    means = _autoregressions(work.rng("means"), rho, n_chains, n_short).mean(axis=1)
+    expected = variance_of_mean(1.0, rho ** np.arange(1, n_short), n_short)
+    # Means are normal with mean 0: the mean square over its expectation has variance 2 / chains.
+    distance = abs((means**2).mean() / expected - 1.0) / math.sqrt(2.0 / n_chains)
+    return {
+        "median estimate": Measurement(
+            float(np.median(times)), 1.2533 * float(times.std(ddof=1)) / math.sqrt(times.size)
+        ),
+        "from the formula": _LONG * variance_of_mean(1.0, rho ** np.arange(1, _LONG), _LONG),
+        "variance of means, distance in standard errors": distance,
+    }
+
+
+@TOPIC.claim("FN-MC-05")
+def extrapolated_times(work: Work) -> Lines:
+    """17 minutes for seven dimensions, three more to come."""
+    measured_s = {5: 2.5, 6: 50.0, 7: 17.0 * 60.0}
+    factors = {
+        "rounded factor": round(measured_s[6] / measured_s[5]),
+        "last factor": measured_s[7] / measured_s[6],
+    }
+    return {
+        f"days for ten dimensions, {name}": measured_s[7] * factor**3 / 86_400.0
+        for name, factor in factors.items()
+    }
+
+
+# --- figures ------------------------------------------------------------------------------------------------------
+
+
+@TOPIC.figure("quadrature")
+def grid_against_draws(work: Work) -> Arrays:
+    """Errors of Simpson's rule and of Monte Carlo averages for exp(sum x) on the unit cube."""
+    panels = [2**k for k in range(10)]
+    n_points = np.full((len(_FIGURE_DIMS), len(panels)), np.nan)
+    errors = np.full_like(n_points, np.nan)
+    n_draws = [10, 100, 1000, 10_000]
+    n_runs = work.replicates(50, 50)
+    sampled = np.empty((len(_FIGURE_DIMS), len(n_draws)))
+    exact = np.empty(len(_FIGURE_DIMS))
+    for row, dim in enumerate(_FIGURE_DIMS):
+        for column, m in enumerate(panels):
+            if (2 * m + 1) ** dim <= _MOST_POINTS:
+                n_points[row, column] = (2 * m + 1) ** dim
+                errors[row, column] = _relative_error(m, dim)
+        mean = math.expm1(1.0) ** dim
+        exact[row] = math.sqrt((math.expm1(2.0) / 2.0 / math.expm1(1.0) ** 2) ** dim - 1.0)
+        for column, n in enumerate(n_draws):
+            draws = work.rng("figure", dim, n).random((n_runs, n, dim))
+            means = np.exp(draws.sum(axis=2)).mean(axis=1)
+            sampled[row, column] = math.sqrt(float(((means / mean - 1.0) ** 2).mean()))
+    dims = np.array(_FIGURE_DIMS)
+    return {
+        "quadrature_n_points": xr.DataArray(n_points, {"quadrature_dim": dims, "quadrature_panels": panels}),
+        "quadrature_error": xr.DataArray(errors, {"quadrature_dim": dims, "quadrature_panels": panels}),
+        "quadrature_sampled_error": xr.DataArray(
+            sampled, {"quadrature_dim": dims, "quadrature_n_draws": n_draws}
+        ),
+        "quadrature_sd": xr.DataArray(exact, {"quadrature_dim": dims}),
+    }
+
+
+@TOPIC.figure("slides_integration")
+def integrands(work: Work) -> Arrays:
+    """The slides' two examples of a function and the density that it is averaged over."""
+    x = np.linspace(-4.0, 4.0, 801)
+    names = ["oscillating", "square"]
+    functions = np.stack([np.sin(8.0 * x) * np.exp(-(x**2) / 8.0), x**2])
+    densities = np.stack([stats.norm.pdf(x), mixture_density(x)])
+    along = {"slides_integration_case": names, "slides_integration_x": x}
+    return {
+        "slides_integration_function": xr.DataArray(functions, along),
+        "slides_integration_density": xr.DataArray(densities, along),
+        "slides_integration_mean": xr.DataArray(
+            (functions * densities).sum(axis=1) * (x[1] - x[0]), {"slides_integration_case": names}
+        ),
+    }

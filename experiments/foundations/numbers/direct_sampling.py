@@ -1,0 +1,247 @@
+"""Topic: transforms, inverse distribution functions, roots of covariances, rejection."""
+
+import math
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jax import Array
+from numpy.typing import ArrayLike
+from scipy import integrate, optimize, stats
+
+from auxmc.numerics.array_types import BooleanArray, FloatArray
+from auxmc.sampling.gaussian import covariance_root
+from auxmc.sampling.inverse_cdf import draw_by_inversion, generalised_logistic
+from auxmc.sampling.rejection import condition_by_rejection, rejection_sample
+from auxmc.sampling.transforms import box_muller, inverse_box_muller
+from experiments.foundations.numbers.shared_examples import (
+    BOUND,
+    TAIL,
+    figure_proposals,
+    figure_ratio,
+    make_proposals,
+    marked_points,
+    mixture_mass,
+    tail_envelope,
+)
+from experiments.foundations.topic import Arrays, Lines, Topic, Work
+
+TOPIC = Topic()
+
+# PhD thesis, figure 2.12.
+_EXPONENT = 0.4
+# Level of the band within which a sample's distribution function must lie.
+_LEVEL = 2e-7
+
+
+@TOPIC.claim("FN-DS-01")
+def box_muller_jacobian(work: Work) -> Lines:
+    """FN-DS-01."""
+    uniforms = _random_uniforms(work)
+    image, jacobians = jax.jit(jax.vmap(lambda u: (box_muller(u), jax.jacfwd(box_muller)(u))))(uniforms)
+    sizes = np.abs(np.linalg.det(np.asarray(jacobians)))
+    normals = stats.norm.pdf(np.asarray(image)).prod(axis=-1)
+    return {
+        "determinant against 2 pi / u1": _largest(sizes / (2.0 * math.pi / uniforms[:, 0]) - 1.0),
+        "its inverse against the normal densities": _largest(1.0 / sizes / normals - 1.0),
+    }
+
+
+@TOPIC.claim("FN-DS-02")
+def box_muller_inverses(work: Work) -> Lines:
+    """FN-DS-02."""
+    uniforms = _random_uniforms(work)
+    image, back = (np.asarray(values) for values in _there_and_back(uniforms))
+    printed = np.arctan(image[:, 0] / image[:, 1]) / (2.0 * math.pi)
+    error_as_printed = _largest(printed - uniforms[:, 1])
+    return {
+        "corrected": _largest(back - uniforms),
+        "as printed": error_as_printed,
+        "size of the error as printed": error_as_printed,
+    }
+
+
+@jax.jit
+def _there_and_back(uniforms: Array) -> tuple[Array, Array]:
+    image = box_muller(uniforms)
+    return image, inverse_box_muller(image)
+
+
+def _random_uniforms(work: Work) -> FloatArray:
+    return work.rng("box_muller").uniform(0.01, 0.99, (1000, 2))
+
+
+@cache
+def _grid_and_image() -> tuple[FloatArray, FloatArray]:
+    """The grid of figure 2.2 and its image [first, second, axis]."""
+    line = 0.0455 + 0.909 * np.arange(12) / 11
+    grid = np.stack(np.meshgrid(line, line, indexing="ij"), axis=-1)
+    return grid, np.asarray(jax.jit(box_muller)(grid))
+
+
+@TOPIC.claim("FN-DS-03")
+def box_muller_grid(work: Work) -> Lines:
+    """FN-DS-03."""
+    _, image = _grid_and_image()
+    radii = np.hypot(*np.moveaxis(image, -1, 0))
+    return {
+        "corner, first": image[0, 0, 0],
+        "corner, second": image[0, 0, 1],
+        "smallest radius": radii.min(),
+        "largest radius": radii.max(),
+    }
+
+
+@TOPIC.claim("FN-DS-04")
+def skewed_draws(work: Work) -> Lines:
+    """FN-DS-04."""
+    law, n = generalised_logistic(_EXPONENT), work.replicates(100_000, 1000)
+    median, drawn = jax.jit(lambda key: (law.quantile(jnp.asarray(0.5)), draw_by_inversion(key, law, (n,))))(
+        work.key("skewed")
+    )
+    draws = np.asarray(drawn)
+    expected = np.sort(1.0 - (1.0 + np.exp(draws)) ** -_EXPONENT)
+    ranks = np.arange(draws.size + 1) / draws.size
+    distance = max(np.max(ranks[1:] - expected), np.max(expected - ranks[:-1]))
+    band = math.sqrt(math.log(2.0 / _LEVEL) / (2.0 * draws.size))
+    return {"median": median, "distance of the sample's distribution function over its band": distance / band}
+
+
+@TOPIC.claim("FN-DS-05")
+def figure_acceptance(work: Work) -> Lines:
+    """FN-DS-05."""
+    grid = np.linspace(-4.0, 4.0, 8001)
+    start = float(grid[np.argmax(figure_ratio(grid))])
+    top = optimize.minimize_scalar(
+        lambda x: -float(figure_ratio(np.asarray(x))),
+        bounds=(start - 0.01, start + 0.01),
+        method="bounded",
+        options={"xatol": 1e-9},
+    )
+    accepted = np.asarray(work.once(figure_proposals).accepted)
+    return {
+        "largest target over proposal": -float(top.fun),
+        "where it is": top.x,
+        "acceptance probability": mixture_mass() / BOUND,
+        "acceptance rate, distance in standard errors": _binomial_distance(accepted, 1.0 / BOUND),
+    }
+
+
+def _binomial_distance(hits: BooleanArray, probability: float) -> float:
+    error = math.sqrt(probability * (1.0 - probability) / hits.size)
+    return abs(float(hits.mean()) - probability) / error
+
+
+@TOPIC.claim("FN-DS-06")
+def marked_proposals(work: Work) -> Lines:
+    """A proposal is accepted if its height is at most the target."""
+    found: dict[str, ArrayLike] = {}
+    for name, point in marked_points().items():
+        found |= {
+            f"{name} point": point.x,
+            f"{name} height": point.height,
+            f"{name} target": point.target,
+            f"{name} decision": point.height <= point.target,
+        }
+    return found
+
+
+@TOPIC.claim("FN-DS-07")
+def acceptance_in_many_dimensions(work: Work) -> Lines:
+    """FN-DS-07."""
+    made = make_proposals(work.key("product"), work.replicates(500_000, 20_000), 10)
+    return {
+        "acceptance probability": (mixture_mass() / BOUND) ** 10,
+        "acceptance rate, distance in standard errors": _binomial_distance(
+            np.asarray(made.accepted), BOUND**-10
+        ),
+    }
+
+
+@TOPIC.claim("FN-DS-08")
+def tail_of_the_normal(work: Work) -> Lines:
+    """FN-DS-08."""
+    # The density is scaled by its largest value, or it would be lost beside the tolerances.
+    top = stats.norm.logpdf(TAIL)
+    scaled, squares = (
+        integrate.quad(
+            lambda x, k=power: x**k * math.exp(stats.norm.logpdf(x) - top), TAIL, 20.0, epsabs=0.0
+        )[0]
+        for power in (0, 2)
+    )
+    probability = scaled * math.exp(top)
+    n_naive = work.replicates(1_000_000, 100_000)
+    naive = condition_by_rejection(work.key("naive"), _standard_normal, lambda x: x > TAIL, n_naive)
+    hits = np.arange(n_naive) < len(naive.draws)
+    drawn = rejection_sample(work.key("tail"), tail_envelope(), work.replicates(100_000, 10_000))
+    second = np.asarray(drawn.position) ** 2
+    error = second.std(ddof=1) / math.sqrt(second.size)
+    return {
+        "conditional second moment": squares / scaled,
+        "closed form": 1.0 + TAIL * math.exp(top) / stats.norm.sf(TAIL),
+        "acceptance probability of naive rejection": probability,
+        "draws for each accepted one, naive": 1.0 / probability,
+        "naive acceptance rate, distance in standard errors": _binomial_distance(hits, stats.norm.sf(TAIL)),
+        "draws for each accepted one, exponential proposal": np.mean(drawn.n_proposals),
+        "second moment with the exponential proposal, distance in standard errors": abs(
+            second.mean() - squares / scaled
+        )
+        / error,
+    }
+
+
+def _standard_normal(key: Array) -> Array:
+    return jax.random.normal(key, dtype=jnp.float64)
+
+
+@TOPIC.claim("FN-DS-09")
+def covariance_roots(work: Work) -> Lines:
+    """FN-DS-09."""
+    half = work.rng("covariance").normal(size=(5, 5))
+    covariance = half @ half.T + np.eye(5)
+    roots = {
+        "Cholesky root": covariance_root(covariance),
+        "symmetric root": covariance_root(covariance, "symmetric"),
+    }
+    return {name: _largest(root @ root.T - covariance) for name, root in roots.items()}
+
+
+def _largest(errors: FloatArray) -> float:
+    return float(np.max(np.abs(errors)))
+
+
+# --- figures -----------------------------------------------------------------------------------------------
+
+
+@TOPIC.figure("fig_2_2")
+def grid_image(work: Work) -> Arrays:
+    """Figure 2.2."""
+    grid, image = _grid_and_image()
+    dims = ("fig_2_2_first", "fig_2_2_second", "fig_2_2_axis")
+    coords = {"fig_2_2_first": np.arange(12), "fig_2_2_second": np.arange(12), "fig_2_2_axis": [1, 2]}
+    return {
+        "fig_2_2_uniform": xr.DataArray(grid, coords, dims),
+        "fig_2_2_normal": xr.DataArray(image, coords, dims),
+    }
+
+
+@TOPIC.figure("slides_inverse_cdf")
+def quantile_map(work: Work) -> Arrays:
+    """The slides' picture of inversion, for the skewed law of figure 2.12."""
+    law = generalised_logistic(_EXPONENT)
+    x = np.linspace(-6.0, 12.0, 361)
+    levels = (np.arange(20) + 0.5) / 20
+    function, log_density, quantiles = jax.jit(
+        lambda x, u: (law.distribution_function(x), law.log_density(x), law.quantile(u))
+    )(x, levels)
+    return {
+        "slides_inverse_cdf_function": xr.DataArray(np.asarray(function), {"slides_inverse_cdf_x": x}),
+        "slides_inverse_cdf_density": xr.DataArray(
+            np.exp(np.asarray(log_density)), {"slides_inverse_cdf_x": x}
+        ),
+        "slides_inverse_cdf_quantile": xr.DataArray(
+            np.asarray(quantiles), {"slides_inverse_cdf_level": levels}
+        ),
+    }

@@ -1,0 +1,233 @@
+"""Topic: importance weights, what they estimate, and when they must not be trusted."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+from scipy import optimize, stats
+
+from auxmc.numerics.array_types import FloatArray
+from auxmc.sampling.importance import effective_size, importance_draws, log_mean_weight, self_normalised_mean
+from auxmc_pipeline.claims import Measurement
+from experiments.foundations.numbers.shared_examples import (
+    BOUND,
+    figure_proposals,
+    figure_ratio,
+    mixture_density,
+    tail_envelope,
+)
+from experiments.foundations.topic import Arrays, Lines, Topic, Work
+
+TOPIC = Topic()
+
+# PhD thesis, figure 2.5: the target is this multiple of the mixture, whose mean is 0.1.
+_MULTIPLE = 0.75
+_PROPOSAL_MEAN = 0.1
+_PROPOSAL_SDS = (0.52, 0.8)
+_TRUTH = 0.1
+
+
+# --- figure 2.5 -------------------------------------------------------------------------------------------------
+
+
+def _log_weight(x: FloatArray, sd: float) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        return np.asarray(
+            math.log(_MULTIPLE) + np.log(mixture_density(x)) - stats.norm.logpdf(x, _PROPOSAL_MEAN, sd)
+        )
+
+
+class _Exact:
+    """Moments of the weights of one proposal of figure 2.5 by quadrature; the mean of x is the quantity estimated."""
+
+    def __init__(self, sd: float) -> None:
+        # The trapezoidal rule is exact to rounding for smooth densities that are over before the ends.
+        x = np.linspace(-12.0, 12.0, 24_001)
+        step = x[1] - x[0]
+        target = _MULTIPLE * mixture_density(x)
+        weights = np.exp(_log_weight(x, sd))
+        self.normaliser = float(np.sum(target) * step)
+        self.effective_share = self.normaliser**2 / float(np.sum(target * weights) * step)
+        deviation = (x - _TRUTH) / self.normaliser
+        self.bias_times_n = -float(np.sum(target * weights * deviation) * step) / self.normaliser
+        self.variance_times_n = float(np.sum(target * weights * deviation**2) * step)
+
+
+def _largest_weight(sd: float) -> tuple[float, float]:
+    grid = np.linspace(-10.0, 10.0, 2001)
+    start = float(grid[np.argmax(_log_weight(grid, sd))])
+    top = optimize.minimize_scalar(
+        lambda x: -float(_log_weight(np.asarray(x), sd)),
+        bounds=(start - 0.02, start + 0.02),
+        method="bounded",
+        options={"xatol": 1e-9},
+    )
+    return math.exp(-float(top.fun)), float(top.x)
+
+
+@TOPIC.claim("FN-IS-04")
+def figure_weights(work: Work) -> Lines:
+    """FN-IS-04."""
+    found: dict[str, ArrayLike] = {}
+    for sd in _PROPOSAL_SDS:
+        largest, place = _largest_weight(sd)
+        found |= {
+            f"effective share of the draws, sd {sd:g}": _Exact(sd).effective_share,
+            f"largest weight, sd {sd:g}": largest,
+            f"where it is, sd {sd:g}": place,
+        }
+    return found
+
+
+def _figure_draws(work: Work, name: str, sd: float, shape: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
+    """Draws and log weights [...] of a proposal of figure 2.5."""
+    x = work.rng(name, round(1000 * sd)).normal(_PROPOSAL_MEAN, sd, shape)
+    return x, _log_weight(x, sd)
+
+
+def _mean_weights(log_weights: FloatArray) -> FloatArray:
+    return np.exp(np.asarray(jax.jit(log_mean_weight)(jnp.asarray(log_weights))))
+
+
+@TOPIC.claim("FN-IS-05")
+def unbiased_normaliser(work: Work) -> Lines:
+    """FN-IS-05."""
+    found: dict[str, ArrayLike] = {}
+    for sd in _PROPOSAL_SDS:
+        _, logs = _figure_draws(work, "normaliser", sd, (work.replicates(10_000, 1000), 100))
+        means = _mean_weights(logs)
+        error = means.std(ddof=1) / math.sqrt(means.size)
+        found[f"sd {sd:g}, distance in standard errors"] = abs(means.mean() - _MULTIPLE) / error
+    return found
+
+
+@TOPIC.claim("FN-IS-06")
+def self_normalised_bias(work: Work) -> Lines:
+    """FN-IS-06."""
+    found: dict[str, ArrayLike] = {}
+    for sd in _PROPOSAL_SDS:
+        exact = _Exact(sd)
+        x, logs = _figure_draws(work, "bias", sd, (work.replicates(400_000, 10_000), 5))
+        estimates = np.asarray(jax.jit(self_normalised_mean)(jnp.asarray(logs), jnp.asarray(x)))
+        error = float(estimates.std(ddof=1)) / math.sqrt(estimates.size)
+        found |= {
+            f"bias times draws, sd {sd:g}": exact.bias_times_n,
+            f"variance times draws, sd {sd:g}": exact.variance_times_n,
+            f"mean estimate from 5 draws, sd {sd:g}": Measurement(float(estimates.mean()), error),
+        }
+    return found
+
+
+@TOPIC.claim("FN-IS-07")
+def unbiased_rejection(work: Work) -> Lines:
+    """Five proposals at a time; runs without an accepted one are made again, that is, left out."""
+    made = work.once(figure_proposals)
+    n = len(made.accepted) // 5 * 5
+    accepted = np.asarray(made.accepted)[:n].reshape(-1, 5)
+    x = np.asarray(made.position[:, 0])[:n].reshape(-1, 5)
+    counts = accepted.sum(axis=1)
+    estimates = (x * accepted).sum(axis=1)[counts > 0] / counts[counts > 0]
+    error = estimates.std(ddof=1) / math.sqrt(estimates.size)
+    return {
+        "mean estimate from 5 proposals, distance in standard errors": abs(estimates.mean() - _TRUTH) / error
+    }
+
+
+# --- identities ---------------------------------------------------------------------------------------------------
+
+
+@TOPIC.claim("FN-IS-08")
+def effective_sizes(work: Work) -> Lines:
+    """Random weights of very different spreads, 50 sets of each of six sizes."""
+    rng = work.rng("effective_size")
+    n = np.repeat([1, 2, 3, 10, 100, 1000], 50)
+    # Sets of fewer than 1000 weights end with absent ones.
+    present = np.arange(1000)[None, :] < n[:, None]
+    logs = rng.normal(size=present.shape) * rng.uniform(0.0, 10.0, (n.size, 1))
+    scaled = logs + rng.uniform(-300.0, 300.0, (n.size, 1))
+    stacked = np.where(present, np.stack([logs, scaled, np.zeros_like(logs)]), -np.inf)
+    sizes, sizes_scaled, sizes_equal = np.asarray(jax.jit(effective_size)(jnp.asarray(stacked)))
+    weights = np.where(present, np.exp(logs - logs.max(axis=1, keepdims=True)), 0.0)
+    mean = weights.sum(axis=1) / n
+    variance = np.where(present, (weights / mean[:, None] - 1.0) ** 2, 0.0).sum(axis=1) / n
+    printed = 1.0 / (1.0 + variance)
+    return {
+        "outside of 1 to the number of draws": max(
+            0.0, float(np.max((1.0 - sizes) / n)), float(np.max((sizes - n) / n))
+        ),
+        "equal weights": _largest((sizes_equal - n) / n),
+        "scaled weights": _largest((sizes_scaled - sizes) / n),
+        "1 / (1 + Var(w / mean w)) times the number of draws": _largest((n * printed - sizes) / n),
+        "1 / (1 + Var(w / mean w)) as printed": _largest((printed - sizes) / n),
+    }
+
+
+def _largest(errors: FloatArray) -> float:
+    return float(np.max(np.abs(errors)))
+
+
+@TOPIC.claim("FN-IS-09")
+def best_proposal(work: Work) -> Lines:
+    """F(x) = x^2 under N(0, 1), with draws from the density x^2 phi(x)."""
+    rng = work.rng("best_proposal")
+    x = rng.choice([-1.0, 1.0], 10_000) * np.sqrt(rng.chisquare(3.0, 10_000))
+    log_proposal = stats.chi.logpdf(np.abs(x), 3) - math.log(2.0)
+    terms = x**2 * np.exp(stats.norm.logpdf(x) - log_proposal)
+    return {"spread of the weighted terms": terms.std()}
+
+
+@TOPIC.claim("FN-IS-10")
+def variance_gain(work: Work) -> Lines:
+    """P = N(0, 1), q = N(0, 1.5^2), h = x^2."""
+    p, q = stats.norm(0.0, 1.0), stats.norm(0.0, 1.5)
+    x = np.linspace(-40.0, 40.0, 80_001)
+    step = x[1] - x[0]
+    density, other, squares = p.pdf(x), q.pdf(x), x**2
+    ratio = np.exp(p.logpdf(x) - q.logpdf(x))
+    mean = float(np.sum(density * squares) * step)
+    direct = float(np.sum(density * squares**2) * step) - mean**2
+    weighted = float(np.sum(other * (ratio * squares) ** 2) * step) - mean**2
+    return {
+        "difference": np.sum(density * squares**2 * (1.0 - ratio)) * step,
+        "variance of direct draws": direct,
+        "variance of weighted draws": weighted,
+        "difference of the variances": direct - weighted,
+    }
+
+
+@TOPIC.claim("FN-IS-11")
+def bounded_weights(work: Work) -> Lines:
+    """The bound that rejection needs is the largest weight."""
+    x = np.asarray(work.once(figure_proposals).position[:, 0])
+    tail = tail_envelope()
+    drawn = jax.jit(lambda key: importance_draws(key, tail.log_target, tail.draw, tail.log_proposal, 10_000))(
+        work.key("tail_weights")
+    )
+    return {
+        "figure 2.3": figure_ratio(x).max() - BOUND,
+        "normal tail": np.exp(np.max(np.asarray(drawn.log_weights))) - math.exp(tail.log_bound),
+    }
+
+
+# --- figures ------------------------------------------------------------------------------------------------------
+
+
+@TOPIC.figure("fig_2_5")
+def weight_curves(work: Work) -> Arrays:
+    """Figure 2.5."""
+    x = np.linspace(-2.0, 2.5, 451)
+    sds = np.array(_PROPOSAL_SDS)
+    along = {"fig_2_5_sd": sds, "fig_2_5_x": x}
+    return {
+        "fig_2_5_target": xr.DataArray(_MULTIPLE * mixture_density(x), {"fig_2_5_x": x}),
+        "fig_2_5_proposal": xr.DataArray(
+            np.stack([stats.norm.pdf(x, _PROPOSAL_MEAN, sd) for sd in sds]), along
+        ),
+        "fig_2_5_weight": xr.DataArray(np.stack([np.exp(_log_weight(x, sd)) for sd in sds]), along),
+        "fig_2_5_effective_share": xr.DataArray(
+            [_Exact(sd).effective_share for sd in sds], {"fig_2_5_sd": sds}
+        ),
+    }

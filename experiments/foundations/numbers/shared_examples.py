@@ -1,0 +1,154 @@
+"""Examples that several topics share: the mixture and the envelope of figure 2.3, and the tail of a normal law."""
+
+import math
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jax import Array
+from scipy import integrate, stats
+
+from auxmc.models.mixtures.scalar_mixture import OVERLAPPING
+from auxmc.numerics.array_types import FloatArray
+from auxmc.sampling.inverse_cdf import draw_by_inversion, exponential, normal
+from auxmc.sampling.rejection import Envelope, Proposal, rejection_proposal
+from experiments.foundations.topic import Arrays, Topic, Work
+
+TOPIC = Topic()
+
+PROPOSAL_MEAN, PROPOSAL_SD, BOUND = 0.1, 0.6, 1.9
+"""Proposal and bound of PhD thesis, figure 2.3, from the sources of its drawing."""
+
+TAIL = 4.0
+"""Where the tail of the slides' example begins."""
+
+# The two proposals that figure 2.3 marks: place, and height as a share of the envelope.
+_MARKED = {"rejected": (-0.25, 0.6), "accepted": (0.9, 0.3)}
+
+
+def mixture_density(x: FloatArray) -> FloatArray:
+    """Density of the target of figure 2.3 at points [...]."""
+    # With NumPy: compiling the same for a few hundred points would take longer than all of them.
+    parts = (weight * stats.norm.pdf(x, mean, sd) for weight, mean, sd in zip(*OVERLAPPING, strict=True))
+    return np.asarray(sum(parts))
+
+
+def mixture_mass() -> float:
+    """Mass of the target of figure 2.3 by quadrature."""
+    # The trapezoidal rule is exact to rounding for a smooth density that is over before the ends.
+    x = np.linspace(-6.0, 6.0, 6001)
+    return float(integrate.trapezoid(mixture_density(x), x))
+
+
+def figure_envelope(dim: int = 1) -> Envelope:
+    """Envelope of figure 2.3 in each of some dimensions."""
+    proposal = normal(PROPOSAL_MEAN, PROPOSAL_SD)
+    return Envelope(
+        lambda x: jnp.sum(OVERLAPPING.log_density(x)),
+        lambda key: draw_by_inversion(key, proposal, (dim,)),
+        lambda x: jnp.sum(proposal.log_density(x)),
+        dim * math.log(BOUND),
+    )
+
+
+@partial(jax.jit, static_argnames=("n", "dim"))
+def make_proposals(key: Array, n: int, dim: int) -> Proposal:
+    """Independent proposals of figure 2.3 in each of some dimensions [draw]."""
+    envelope = figure_envelope(dim)
+    return jax.vmap(lambda one: rejection_proposal(one, envelope))(jax.random.split(key, n))
+
+
+def figure_proposals(work: Work) -> Proposal:
+    """Independent proposals of figure 2.3 [draw]."""
+    return make_proposals(work.key("figure_2_3"), work.replicates(1_000_000, 20_000), 1)
+
+
+def figure_ratio(x: FloatArray) -> FloatArray:
+    """Target over proposal of figure 2.3 at points [...]."""
+    return np.asarray(mixture_density(x) / stats.norm.pdf(x, PROPOSAL_MEAN, PROPOSAL_SD))
+
+
+class Marked(NamedTuple):
+    """A proposal, its height, and target and envelope there."""
+
+    x: float
+    height: float
+    target: float
+    envelope: float
+
+
+def marked_points() -> dict[str, Marked]:
+    """The two proposals that figure 2.3 marks."""
+    proposal = stats.norm(PROPOSAL_MEAN, PROPOSAL_SD)
+    return {
+        name: Marked(
+            x,
+            float(share * BOUND * proposal.pdf(x)),
+            float(mixture_density(np.asarray(x))),
+            float(BOUND * proposal.pdf(x)),
+        )
+        for name, (x, share) in _MARKED.items()
+    }
+
+
+def tail_envelope() -> Envelope:
+    """A normal number beyond 4 below a multiple of an exponential density that begins there."""
+    excess = exponential(TAIL)
+    standard = normal(0.0, 1.0)
+    return Envelope(
+        lambda x: jnp.where(x > TAIL, standard.log_density(x), -jnp.inf),
+        lambda key: TAIL + draw_by_inversion(key, excess, ()),
+        lambda x: excess.log_density(x - TAIL),
+        float(stats.norm.logpdf(TAIL)) - math.log(TAIL),
+    )
+
+
+@TOPIC.figure("fig_2_3")
+def rejection_curves(work: Work) -> Arrays:
+    """Figure 2.3."""
+    x = np.linspace(-2.0, 2.0, 401)
+    marked = marked_points()
+    return {
+        "fig_2_3_target": xr.DataArray(mixture_density(x), {"fig_2_3_x": x}),
+        "fig_2_3_envelope": xr.DataArray(
+            BOUND * stats.norm.pdf(x, PROPOSAL_MEAN, PROPOSAL_SD), {"fig_2_3_x": x}
+        ),
+        "fig_2_3_marked": xr.DataArray(
+            np.array([list(point) for point in marked.values()]),
+            {"fig_2_3_point": list(marked), "fig_2_3_part": ["x", "height", "target", "envelope"]},
+        ),
+    }
+
+
+@TOPIC.figure("slides_rejection")
+def rejection_box(work: Work) -> Arrays:
+    """The slides' picture of rejection: points below the envelope, and the weight below its bound."""
+    x = np.linspace(-2.0, 2.0, 401)
+    made = work.once(figure_proposals)
+    shown = slice(0, 600)
+    points = np.stack(
+        [
+            np.asarray(made.position[shown, 0]),
+            np.exp(np.asarray(made.log_height[shown])),
+            np.asarray(made.accepted[shown]).astype(float),
+        ],
+        axis=1,
+    )
+    return {
+        "slides_rejection_target": xr.DataArray(mixture_density(x), {"slides_rejection_x": x}),
+        "slides_rejection_envelope": xr.DataArray(
+            BOUND * stats.norm.pdf(x, PROPOSAL_MEAN, PROPOSAL_SD), {"slides_rejection_x": x}
+        ),
+        "slides_rejection_weight": xr.DataArray(figure_ratio(x), {"slides_rejection_x": x}),
+        "slides_rejection_bound": xr.DataArray(BOUND),
+        "slides_rejection_points": xr.DataArray(
+            points,
+            {
+                "slides_rejection_draw": np.arange(len(points)),
+                "slides_rejection_part": ["x", "height", "accepted"],
+            },
+        ),
+    }
