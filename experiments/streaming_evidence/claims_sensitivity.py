@@ -1,154 +1,117 @@
 """Measures the claims about settings: SE-80 to SE-94, all on the mixture unless said otherwise."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
-import pandas as pd
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement, rank_correlation
-from auxmc_pipeline.lookup import MissingData
-from experiments.streaming_evidence.claims_evidence import ratio_of_means, time_slope
-from experiments.streaming_evidence.lookup import (
-    Measure,
-    Series,
-    Tables,
-    annealing_steps,
-    at,
+from auxmc_pipeline.claims import Measurement, Measures, rank_correlation
+from auxmc_pipeline.error_rules import ratio_of_means
+from auxmc_pipeline.tables import MissingData, Tables
+from experiments.streaming_evidence.stream_runs import (
+    StreamRuns,
     between,
-    curve,
-    default,
-    errors,
+    enough_rows,
     final_rows,
     full_data,
-    main,
-    measures,
+    published,
     reference_at,
     row_counts,
-    slope,
+    slope_per_row,
+    values_at,
     varied,
 )
+from experiments.streaming_evidence.streaming_costs import power_of_rows
+from experiments.streaming_evidence.sweeps import SWEEPS, sweep, variations_run
 
 _CASE = "sensitivity"
-
-SWEEPS: dict[str, dict[float, str]] = {
-    "particles": {5: "n_particles=5", 10: "default", 20: "n_particles=20", 50: "n_particles=50",
-                  100: "n_particles=100"},
-    "moves": {2: "n_moves=2", 5: "n_moves=5", 10: "n_moves=10", 20: "default", 50: "n_moves=50"},
-    "batch": {100: "batch_size=100", 200: "batch_size=200", 500: "default", 1000: "batch_size=1000",
-              2000: "batch_size=2000"},
-    "target": {1: "target_share=0.1", 2: "target_share=0.2", 3: "target_share=0.3", 5: "default",
-               7: "target_share=0.7", 9: "target_share=0.9"},
-    "rate": {0.01: "learning_rate=0.01", 0.03: "learning_rate=0.03", 0.1: "default", 0.3: "learning_rate=0.3",
-             1.0: "learning_rate=1"},
-    "exchange": {0.01: "learning_rate=0.01 rate_times_moves=2", 0.05: "learning_rate=0.05 rate_times_moves=2",
-                 0.1: "default", 0.3: "learning_rate=0.3 rate_times_moves=2",
-                 0.5: "learning_rate=0.5 rate_times_moves=2", 1.0: "learning_rate=1 rate_times_moves=2"},
-}  # fmt: skip
-"""Variations of the sensitivity case by the value of what is swept; a preset may leave some out."""
-
+_FAST = "learning_rate=1 rate_times_moves=2"
 _EXACT_RATE = "learning_rate=1 method=control_variates"
 
 
-def sweep(tables: Tables, name: str) -> dict[float, Series]:
-    """Runs of a sweep that the preset has, by the value of what is swept.
-
-    Raises:
-        MissingData: fewer than three values were run.
-    """
-    there = set(_variations(tables))
-    found = {}
-    for number, variation in SWEEPS[name].items():
-        if variation == "default":
-            found[number] = default(tables, _CASE)
-        elif variation in there:
-            found[number] = varied(_CASE, variation)
-    if len(found) < 3:
-        raise MissingData(f"the sweep over {name}: not run at this preset")
-    return found
+def final_distance(runs: StreamRuns) -> FloatArray:
+    """Absolute error after all rows [repeat]."""
+    return np.abs(values_at(runs.errors(), runs.end))
 
 
-def error_trend(name: str, least_rows: int = 0) -> Measure:
+def mean_steps(runs: StreamRuns) -> FloatArray:
+    """Annealing steps of a chunk, mean over all chunks [repeat]."""
+    steps, chunks = runs.curve("n_steps_so_far"), runs.curve("n_chunks_so_far").iloc[0]
+    last = steps.columns[-1]
+    return (steps[last] / chunks[last]).to_numpy(dtype=np.float64)
+
+
+def final_seconds(runs: StreamRuns) -> FloatArray:
+    """Time of all rows [repeat]."""
+    return values_at(runs.curve("seconds"), runs.end)
+
+
+Read = Callable[[StreamRuns], FloatArray]
+"""One of the three above."""
+
+
+def error_trend(tables: Tables, name: str, least_rows: int = 0) -> Measurement:
     """Rank correlation of what is swept with the median absolute error at the end."""
-
-    def measure(tables: Tables) -> Measurement:
-        n_rows = final_rows(tables, _CASE)
-        found = {number: _errors(tables, series) for number, series in sweep(tables, name).items()}
-        words = ", ".join(f"{number:g}: {np.median(np.abs(values)):.0f}" for number, values in found.items())
-        if n_rows < least_rows:
-            raise MissingData(f"needs {least_rows} rows; nats at {n_rows:.0f} rows: {words}")
-        sizes = {number: np.abs(values) for number, values in found.items()}
-        return rank_correlation(sizes, f"nats at {n_rows:.0f} rows: {words}")
-
-    return measure
+    found = _over_sweep(tables, name, final_distance)
+    words = ", ".join(f"{number:g}: {np.median(values):.0f}" for number, values in found.items())
+    n_rows = final_rows(tables, _CASE)
+    if n_rows < least_rows:
+        raise MissingData(f"needs {least_rows} rows; nats at {n_rows:.0f} rows: {words}")
+    return rank_correlation(found, f"nats at {n_rows:.0f} rows: {words}")
 
 
-def steps_trend(name: str) -> Measure:
+def steps_trend(tables: Tables, name: str) -> Measurement:
     """Rank correlation of what is swept with the annealing steps of a chunk."""
-
-    def measure(tables: Tables) -> Measurement:
-        found = {number: _steps(tables, series) for number, series in sweep(tables, name).items()}
-        words = ", ".join(f"{number:g}: {values.mean():.2f}" for number, values in found.items())
-        return rank_correlation(found, f"steps a chunk: {words}")
-
-    return measure
+    found = _over_sweep(tables, name, mean_steps)
+    words = ", ".join(f"{number:g}: {values.mean():.2f}" for number, values in found.items())
+    return rank_correlation(found, f"steps a chunk: {words}")
 
 
-def time_trend(name: str) -> Measure:
+def time_trend(tables: Tables, name: str) -> Measurement:
     """Rank correlation of what is swept with the run time."""
-
-    def measure(tables: Tables) -> Measurement:
-        found = {number: _seconds(tables, series) for number, series in sweep(tables, name).items()}
-        words = ", ".join(f"{number:g}: {values.mean():.3g}" for number, values in found.items())
-        return rank_correlation(found, f"seconds: {words}")
-
-    return measure
+    found = _over_sweep(tables, name, final_seconds)
+    words = ", ".join(f"{number:g}: {values.mean():.3g}" for number, values in found.items())
+    return rank_correlation(found, f"seconds: {words}")
 
 
 def time_of_particles(tables: Tables) -> Measurement:
     """SE-80, growth of time."""
-    found = {number: _seconds(tables, series) for number, series in sweep(tables, "particles").items()}
+    found = _over_sweep(tables, "particles", final_seconds)
     seconds = np.array([float(np.median(values)) for values in found.values()])
     return Measurement(
-        time_slope(seconds, np.array(list(found))), math.nan, f"{len(found)} numbers of particles"
+        power_of_rows(np.array(list(found)), seconds), math.nan, f"{len(found)} numbers of particles"
     )
 
 
 def steps_of_particles(tables: Tables) -> Measurement:
     """SE-80, annealing steps."""
-    found = [float(_steps(tables, s).mean()) for s in sweep(tables, "particles").values()]
+    found = [float(values.mean()) for values in _over_sweep(tables, "particles", mean_steps).values()]
     return Measurement(max(found) / min(found), math.nan, ", ".join(f"{v:.2f}" for v in found))
 
 
-def compared(quantity: str, above: str, below: str) -> Measure:
+def compared(tables: Tables, read: Read, above: str, below: str) -> Measurement:
     """Ratio of errors, steps or seconds of two variations at the end."""
-
-    def measure(tables: Tables) -> Measurement:
-        first, second = (_series(tables, name) for name in (above, below))
-        n_rows = f"at {final_rows(tables, _CASE):.0f} rows"
-        if quantity == "error":
-            above_values, below_values = (np.abs(_errors(tables, s)) for s in (first, second))
-        else:
-            read = _steps if quantity == "steps" else _seconds
-            above_values, below_values = (read(tables, s) for s in (first, second))
-        note = f"{n_rows}: {above_values.mean():.3g} against {below_values.mean():.3g}"
-        return ratio_of_means(above_values, below_values, note)
-
-    return measure
+    first, second = (read(varied(tables, _CASE, name)) for name in (above, below))
+    n_rows = final_rows(tables, _CASE)
+    return ratio_of_means(
+        first, second, f"at {n_rows:.0f} rows: {first.mean():.3g} against {second.mean():.3g}"
+    )
 
 
 def one_step(tables: Tables) -> Measurement:
     """SE-84, no annealing."""
-    steps = annealing_steps(tables, varied(_CASE, "target_share=0.1"))
+    steps = varied(tables, _CASE, "target_share=0.1").steps_of_chunks()
     return Measurement(float(steps.to_numpy().max()), 0.0, "largest number of steps in any chunk")
 
 
-def early_error(tables: Tables) -> Measurement:
+def error_without_annealing(tables: Tables) -> Measurement:
     """SE-84, errors at 500 rows; nested sampling, some nats off, stands for the truth."""
     truth = float(np.median(full_data(tables, "mixture", "nested_log_evidence", 500)))
     own, usual = (
-        np.abs(at(curve(tables, series, "log_evidence"), 500) - truth)
-        for series in (varied(_CASE, "target_share=0.1"), default(tables, _CASE))
+        np.abs(values_at(varied(tables, _CASE, name).curve("log_evidence"), 500) - truth)
+        for name in ("target_share=0.1", "default")
     )
     note = f"{own.mean():.0f} against {usual.mean():.0f} nats"
     if own.size < 2:
@@ -158,182 +121,137 @@ def early_error(tables: Tables) -> Measurement:
 
 def early_steps(tables: Tables) -> Measurement:
     """SE-85: share of the annealing steps in the first tenth of the rows."""
-    series = main("mixture")
-    steps = curve(tables, series, "n_steps_so_far")
-    n_rows = min(50_000.0, float(row_counts(steps)[-1]))
-    if n_rows < 10_000:
-        raise MissingData(f"needs 10000 rows, this preset has {n_rows:.0f}")
+    steps = published(tables, "mixture").curve("n_steps_so_far")
+    n_rows = enough_rows(min(50_000.0, float(row_counts(steps)[-1])), 10_000)
     columns = row_counts(between(steps, 0.0, n_rows))
     last = columns[-1]
     first = columns[int(np.argmin(np.abs(columns - 0.1 * last)))]
     shares = (steps[first] / steps[last]).to_numpy()
     chunk = float(steps.iloc[:, 0].mean())
-    return Measurement(
-        float(shares.mean()),
-        float(np.std(shares)),
-        f"of the first {last:.0f} rows; {chunk:.0f} in the first chunk",
-    )
+    note = f"of the first {last:.0f} rows; {chunk:.0f} in the first chunk"
+    return Measurement(float(shares.mean()), float(np.std(shares)), note)
 
 
 def worst_target(tables: Tables) -> Measurement:
     """SE-86."""
     n_rows = final_rows(tables, _CASE)
-    found = {number: _errors(tables, s) for number, s in sweep(tables, "target").items() if number > 1}
-    unit = abs(reference_at(tables, "mixture", n_rows))
-    worst = max(float(np.max(np.abs(values))) for values in found.values()) / unit
+    found = [values for number, values in _over_sweep(tables, "target", final_distance).items() if number > 1]
+    worst = max(float(np.max(values)) for values in found) / abs(reference_at(tables, "mixture", n_rows))
     return Measurement(worst, 0.0, f"largest of all runs at {n_rows:.0f} rows")
 
 
-def bend(tables: Tables) -> Measurement:
+def bend_of_steps(tables: Tables) -> Measurement:
     """SE-88."""
-    series = varied(_CASE, "learning_rate=0.01")
-    steps = curve(tables, series, "n_steps_so_far")
-    chunks = curve(tables, series, "n_chunks_so_far").iloc[0]
-    last = float(row_counts(steps)[-1])
-    if last < 200_000:
-        raise MissingData(f"needs 200000 rows, this preset has {last:.0f}")
-    first, end = at(steps, 100_000), at(steps, last)
-    before = first / float(chunks[100_000])
+    runs = varied(tables, _CASE, "learning_rate=0.01")
+    steps, chunks = runs.curve("n_steps_so_far"), runs.curve("n_chunks_so_far").iloc[0]
+    last = enough_rows(float(row_counts(steps)[-1]), 200_000)
+    first, end = values_at(steps, 100_000), values_at(steps, last)
     after = (end - first) / float(chunks[last] - chunks[100_000])
-    return ratio_of_means(after, before)
+    return ratio_of_means(after, first / float(chunks[100_000]))
 
 
-def without_noise(case: str) -> Measure:
+def without_noise(tables: Tables, case: str) -> Measurement:
     """SE-90: loss at rate 1 without gradient noise, over the loss with it."""
-
-    def measure(tables: Tables) -> Measurement:
-        exact, noisy = (varied(case, name) for name in (_EXACT_RATE, "learning_rate=1"))
-        n_rows = final_rows(tables, case)
-        found = [np.abs(at(errors(tables, s), n_rows)) for s in (exact, noisy)]
-        usual = np.abs(at(errors(tables, default(tables, case)), n_rows))
-        note = (
-            f"at {n_rows:.0f} rows: {found[0].mean():.0f} without and {found[1].mean():.0f} nats with gradient noise; "
-            f"{usual.mean():.0f} with rate 0.1 and noise"
-        )
-        return ratio_of_means(found[0], found[1], note)
-
-    return measure
+    exact, noisy, usual = (
+        final_distance(varied(tables, case, name)) for name in (_EXACT_RATE, "learning_rate=1", "default")
+    )
+    note = (
+        f"at {final_rows(tables, case):.0f} rows: {exact.mean():.0f} without and {noisy.mean():.0f} nats with gradient "
+        f"noise; {usual.mean():.0f} with rate 0.1 and noise"
+    )
+    return ratio_of_means(exact, noisy, note)
 
 
 def noise_growth(tables: Tables) -> Measurement:
     """SE-90: late loss for each row at rate 1 over that at rate 0.1, both with noise."""
-    n_rows = final_rows(tables, "floor")
-    if n_rows < 100_000:
-        raise MissingData(f"needs 100000 rows, this preset has {n_rows:.0f}")
+    n_rows = final_rows(tables, "floor", 100_000)
     own, usual = (
-        slope(errors(tables, s), n_rows / 5, n_rows)
-        for s in (varied("floor", "learning_rate=1"), default(tables, "floor"))
+        slope_per_row(varied(tables, "floor", name).errors(), n_rows / 5, n_rows)
+        for name in ("learning_rate=1", "default")
     )
     return ratio_of_means(own, usual, "10 from the noise times 1.35 from the discretisation are predicted")
 
 
 def linear_steps(tables: Tables) -> Measurement:
     """SE-91, linear regression."""
-    own = _steps(tables, varied("floor", "learning_rate=1 n_moves=2"))
-    usual = annealing_steps_at_end(tables, default(tables, "floor"))
+    own, usual = (
+        mean_steps(varied(tables, "floor", name)) for name in ("learning_rate=1 n_moves=2", "default")
+    )
     return ratio_of_means(own, usual, f"{own.mean():.2f} against {usual.mean():.2f} steps a chunk")
 
 
-def relative_error(case: str, variation: str) -> Measure:
+def relative_error(tables: Tables, case: str, variation: str) -> Measurement:
     """SE-92."""
-
-    def measure(tables: Tables) -> Measurement:
-        n_rows = final_rows(tables, case)
-        series = varied(case, variation)
-        unit = abs(reference_at(tables, series.model, n_rows))
-        found = np.abs(at(errors(tables, series), n_rows)) / unit
-        return Measurement(float(found.max()), 0.0, f"largest of {found.size} runs at {n_rows:.0f} rows")
-
-    return measure
+    n_rows = final_rows(tables, case)
+    runs = varied(tables, case, variation)
+    found = final_distance(runs) / abs(reference_at(tables, runs.model, n_rows))
+    return Measurement(float(found.max()), 0.0, f"largest of {found.size} runs at {n_rows:.0f} rows")
 
 
 def speed_up_over_nested(tables: Tables) -> Measurement:
     """SE-93, against nested sampling."""
     n_rows = final_rows(tables, _CASE)
-    own = _seconds(tables, varied(_CASE, "learning_rate=1 rate_times_moves=2"))
+    own = final_seconds(varied(tables, _CASE, _FAST))
     full = full_data(tables, "mixture", "nested_seconds", n_rows)
     return ratio_of_means(full, own, f"at {n_rows:.0f} rows")
 
 
-def spread_of_all(tables: Tables) -> Measurement:
+def spread_of_settings(tables: Tables) -> Measurement:
     """SE-94."""
     n_rows = final_rows(tables, _CASE)
-    names = {v for s in SWEEPS.values() for v in s.values()} - {"default", "target_share=0.1"}
-    series = [varied(_CASE, v) for v in _variations(tables) if v in names] + [default(tables, _CASE)]
-    means = [float(np.median(at(curve(tables, s, "log_evidence"), n_rows))) for s in series]
-    return Measurement(
-        (max(means) - min(means)) / abs(max(means)), 0.0, f"{len(series)} settings at {n_rows:.0f} rows"
-    )
+    swept = {variation for by_value in SWEEPS.values() for variation in by_value.values()} - {
+        "target_share=0.1"
+    }
+    names = [name for name in (*variations_run(tables), "default") if name in swept]
+    finals = [values_at(varied(tables, _CASE, name).curve("log_evidence"), n_rows) for name in names]
+    medians = [float(np.median(values)) for values in finals]
+    spread = (max(medians) - min(medians)) / abs(max(medians))
+    return Measurement(spread, 0.0, f"{len(names)} settings at {n_rows:.0f} rows")
 
 
-def annealing_steps_at_end(tables: Tables, series: Series) -> FloatArray:
-    """Annealing steps of a chunk, mean over all chunks [repeat]."""
-    steps = curve(tables, series, "n_steps_so_far")
-    chunks = curve(tables, series, "n_chunks_so_far").iloc[0]
-    last = steps.columns[-1]
-    return (steps[last] / chunks[last]).to_numpy(dtype=np.float64)
+def _over_sweep(tables: Tables, name: str, read: Read) -> dict[float, FloatArray]:
+    return {number: read(runs) for number, runs in sweep(tables, name).items()}
 
 
-_steps = annealing_steps_at_end
+_READ: dict[str, Read] = {"error": final_distance, "steps": mean_steps, "time": final_seconds}
 
-
-def _variations(tables: Tables) -> list[str]:
-    found: pd.DataFrame = tables.summary
-    if "variation" not in found:
-        return []
-    return [str(v) for v in found.loc[found["case"] == _CASE, "variation"].dropna().unique()]
-
-
-def _series(tables: Tables, variation: str) -> Series:
-    return default(tables, _CASE) if variation == "default" else varied(_CASE, variation)
-
-
-def _errors(tables: Tables, series: Series) -> FloatArray:
-    return at(errors(tables, series), final_rows(tables, _CASE))
-
-
-def _seconds(tables: Tables, series: Series) -> FloatArray:
-    return at(curve(tables, series, "seconds"), final_rows(tables, _CASE))
-
-
-_FAST = "learning_rate=1 rate_times_moves=2"
-
-MEASURE = {
-    "SE-80": measures(
-        {
-            "error": error_trend("particles"),
-            "growth of time": time_of_particles,
-            "steps, most over fewest": steps_of_particles,
-        }
-    ),
-    "SE-81": measures({name: compared(name, "n_moves=2", "default") for name in ("error", "steps", "time")}),
-    "SE-82": measures({"steps": steps_trend("batch"), "error": error_trend("batch")}),
-    "SE-83": measures({"steps": steps_trend("target")}),
-    "SE-84": measures({"steps": one_step, "error at 500 rows": early_error}),
-    "SE-85": measures({"first tenth": early_steps}),
-    "SE-86": measures({"relative error": worst_target}),
-    "SE-87": measures(
-        {name: compared(name, "learning_rate=0.01", "default") for name in ("error", "steps", "time")}
-    ),
-    "SE-88": measures({"steps after over before": bend}),
-    "SE-89": measures({"time": time_trend("exchange"), "error": error_trend("exchange", 1_000_000)}),
-    "SE-90": measures(
-        {
-            "linear, part without noise": without_noise("floor"),
-            "mixture, part without noise": without_noise(_CASE),
-            "linear, growth of the loss": noise_growth,
-        }
-    ),
-    "SE-91": measures({"mixture": compared("steps", _FAST, "default"), "linear": linear_steps}),
-    "SE-92": measures(
-        {
-            "linear, 20 moves": relative_error("floor", "learning_rate=1"),
-            "linear, 2 moves": relative_error("floor", "learning_rate=1 n_moves=2"),
-            "mixture, 2 moves": relative_error(_CASE, _FAST),
-        }
-    ),
-    "SE-93": measures(
-        {"over nested sampling": speed_up_over_nested, "over rate 0.1": compared("time", "default", _FAST)}
-    ),
-    "SE-94": measures({"spread": spread_of_all}),
+MEASURE: Measures = {
+    "SE-80": {
+        "error": partial(error_trend, name="particles"),
+        "growth of time": time_of_particles,
+        "steps, most over fewest": steps_of_particles,
+    },
+    "SE-81": {n: partial(compared, read=r, above="n_moves=2", below="default") for n, r in _READ.items()},
+    "SE-82": {"steps": partial(steps_trend, name="batch"), "error": partial(error_trend, name="batch")},
+    "SE-83": {"steps": partial(steps_trend, name="target")},
+    "SE-84": {"steps": one_step, "error at 500 rows": error_without_annealing},
+    "SE-85": {"first tenth": early_steps},
+    "SE-86": {"relative error": worst_target},
+    "SE-87": {
+        n: partial(compared, read=r, above="learning_rate=0.01", below="default") for n, r in _READ.items()
+    },
+    "SE-88": {"steps after over before": bend_of_steps},
+    "SE-89": {
+        "time": partial(time_trend, name="exchange"),
+        "error": partial(error_trend, name="exchange", least_rows=1_000_000),
+    },
+    "SE-90": {
+        "linear, part without noise": partial(without_noise, case="floor"),
+        "mixture, part without noise": partial(without_noise, case=_CASE),
+        "linear, growth of the loss": noise_growth,
+    },
+    "SE-91": {
+        "mixture": partial(compared, read=mean_steps, above=_FAST, below="default"),
+        "linear": linear_steps,
+    },
+    "SE-92": {
+        "linear, 20 moves": partial(relative_error, case="floor", variation="learning_rate=1"),
+        "linear, 2 moves": partial(relative_error, case="floor", variation="learning_rate=1 n_moves=2"),
+        "mixture, 2 moves": partial(relative_error, case=_CASE, variation=_FAST),
+    },
+    "SE-93": {
+        "over nested sampling": speed_up_over_nested,
+        "over rate 0.1": partial(compared, read=final_seconds, above="default", below=_FAST),
+    },
+    "SE-94": {"spread": spread_of_settings},
 }

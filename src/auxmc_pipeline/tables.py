@@ -1,6 +1,6 @@
 """What claims and figures read: a study's tidy tables, asked by quantity."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,8 +46,7 @@ class Table:
         """
         found = self.where(quantity=quantity, **wanted).frame
         if found.empty:
-            asked = ", ".join(f"{name} {value}" for name, value in wanted.items())
-            raise MissingData(f"{quantity}{' for ' * bool(asked)}{asked}: not run at this preset")
+            raise _not_run(quantity, wanted)
         return found
 
     def array(self, quantity: str, *dims: str, **wanted: Wanted) -> xr.DataArray:
@@ -87,7 +86,7 @@ class Table:
         rows = self.where(**wanted).frame
         values: list[Any] = list(rows[name].dropna().unique()) if name in rows else []
         if not values:
-            raise MissingData(f"setting {name}: not run at this preset")
+            raise _not_run(f"setting {name}", wanted)
         if len(values) > 1:
             raise ValueError(f"setting {name} has several values: {', '.join(map(str, values))}")
         return values[0]
@@ -108,6 +107,11 @@ class Tables(NamedTuple):
     def of(cls, summary: pd.DataFrame, curves: pd.DataFrame) -> "Tables":
         """Both from tidy rows."""
         return cls(Table(summary), Table(curves))
+
+
+def _not_run(what: str, wanted: Mapping[str, Wanted]) -> MissingData:
+    asked = ", ".join(f"{name} {value}" for name, value in wanted.items())
+    return MissingData(f"{what}{' for ' * bool(asked)}{asked}: not run at this preset")
 
 
 def _agrees(column: "pd.Series[Any]", value: Wanted) -> "pd.Series[bool] | np.ndarray[Any, Any]":

@@ -5,7 +5,6 @@ import math
 from pathlib import Path
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,21 +23,22 @@ from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.claims import judge, read_claims
 from auxmc_pipeline.settings import PRESETS, SettingsError
+from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
-from experiments.streaming_evidence import claims, figures, nested_pair, starts, stopping
-from experiments.streaming_evidence.claims_sensitivity import SWEEPS
+from experiments.streaming_evidence import nested_pair, starts, stopping
 from experiments.streaming_evidence.drive import run_repeats
 from experiments.streaming_evidence.estimators import particle_extras
-from experiments.streaming_evidence.lookup import Tables, annealing_steps, at, errors, main, slope
 from experiments.streaming_evidence.nested_pair import run_nested_pair, with_input
 from experiments.streaming_evidence.problem import CUTS, chunk_ends, ends_of, exact_linear, shown_ends
 from experiments.streaming_evidence.run import run
 from experiments.streaming_evidence.settings import FIGURES, METHODS, points
 from experiments.streaming_evidence.starts import run_starts
 from experiments.streaming_evidence.stopping import additive_stop, run_stopping
+from experiments.streaming_evidence.stream_runs import published, slope_per_row, values_at
+from experiments.streaming_evidence.sweeps import SWEEPS
 
 STUDY = load_study("streaming_evidence")
-CLAIMS = read_claims(Path(claims.__file__).parent / "claims.csv")
+CLAIMS = read_claims(Path(stopping.__file__).parent / "claims.csv")
 TINY = ["preset=smoke", "n_repeats=2", "n_moves=3", "batch_size=60", "n_particles=4"]
 
 
@@ -71,7 +71,7 @@ def tables(results, tmp_path_factory):
         }
         write_result(folder / f"{name}.nc", result, provenance)
     files = sorted(folder.glob("*.nc"))
-    return [tidy_table(files, group) for group in ("statistics", "curves")]
+    return Tables.of(tidy_table(files, "statistics"), tidy_table(files, "curves"))
 
 
 # Settings.
@@ -270,16 +270,17 @@ def test_the_additive_rule_ends_early(tmp_path, monkeypatch) -> None:
 
 
 def test_every_figure_is_drawn_from_the_tables_and_from_empty_ones(tables) -> None:
-    assert set(figures.DRAW) == set(FIGURES)
-    summary, curves = tables
+    empty = Tables.of(tables.summary.frame.iloc[:0], tables.curves.frame.iloc[:0])
+    drawings = STUDY.drawings()
+    assert set(drawings) == set(FIGURES)
     with use_style():
-        for draw in figures.DRAW.values():
-            assert isinstance(draw(summary, curves), Figure)
-            assert isinstance(draw(summary.iloc[:0], curves.iloc[:0]), Figure)
+        for draw in drawings.values():
+            assert isinstance(draw(tables), Figure)
+            assert isinstance(draw(empty), Figure)
 
 
 def test_claims_about_many_rows_are_not_judged_on_few(tables) -> None:
-    verdicts = judge(CLAIMS, claims.MEASURE, Tables.of(*tables)).set_index(["claim_id", "setting"])
+    verdicts = judge(CLAIMS, STUDY.measures(), tables).set_index(["claim_id", "setting"])
     assert not set(verdicts.loc["SE-50", "verdict"]) & {"reproduced", "not reproduced"}
     assert "needs 1000000 rows, this preset has 300" in verdicts.loc[("SE-50", "relative"), "note"]
     assert "needs 5000 rows" in verdicts.loc[("SE-51", "operations"), "note"]
@@ -315,11 +316,11 @@ def test_curves_become_slopes_steps_and_errors() -> None:
             )
         ]
     )
-    tables = Tables(pd.DataFrame(), curves)
-    found = errors(tables, main("linear"))
-    np.testing.assert_allclose(slope(found, 1000, 2000), [-0.002, -0.002])
-    np.testing.assert_allclose(at(found, 500), [-1.0, -2.0])
-    steps = annealing_steps(tables, main("linear")).to_numpy()
+    runs = published(Tables.of(pd.DataFrame(), curves), "linear")
+    found = runs.errors()
+    np.testing.assert_allclose(slope_per_row(found, 1000, 2000), [-0.002, -0.002])
+    np.testing.assert_allclose(values_at(found, 500), [-1.0, -2.0])
+    steps = runs.steps_of_chunks().to_numpy()
     np.testing.assert_allclose(steps, [[8.0, 2.0, 2.0], [9.0, 2.0, 4.0]])
 
 
@@ -337,11 +338,10 @@ def test_a_drop_of_the_score_is_found_where_the_data_change() -> None:
         for k in (3, 5, 7)
         for stream in ("non_stationary", "shuffled")
     ]
-    curves = pd.concat(parts)
-    found = claims.MEASURE["SE-70"](pd.DataFrame(), curves)
-    assert found["K = 5, at 1000"].value == pytest.approx(1.0)
-    assert found["K = 7, at 10000"].value == pytest.approx(0.9)
-    seen = claims.MEASURE["SE-72"](pd.DataFrame(), curves)
-    assert seen["changes found"].value == 1.0
-    assert seen["false alarms, in order"].value == 0.0
-    assert jnp.isfinite(seen["false alarms, shuffled"].value)
+    tables = Tables.of(pd.DataFrame(), pd.concat(parts))
+    drops, seen = STUDY.measures()["SE-70"], STUDY.measures()["SE-72"]
+    assert drops["K = 5, at 1000"](tables).value == pytest.approx(1.0)
+    assert drops["K = 7, at 10000"](tables).value == pytest.approx(0.9)
+    assert seen["changes found"](tables).value == 1.0
+    assert seen["false alarms, in order"](tables).value == 0.0
+    assert math.isfinite(seen["false alarms, shuffled"](tables).value)

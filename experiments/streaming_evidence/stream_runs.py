@@ -1,0 +1,265 @@
+"""Runs of streaming estimators, and what they are compared with, as the study's tables hold them."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.tables import MissingData, Table, Tables, Wanted
+
+MODEL_CASES = ("linear", "softmax", "mixture")
+
+_MODEL_OF = {"floor": "linear", "sensitivity": "mixture"}
+
+_ERROR_OF = {
+    "log_evidence": "error",
+    "log_evidence_hybrid": "error_hybrid",
+    "log_evidence_hybrid_published": "error_hybrid_published",
+}
+"""Errors of the estimates of the log evidence, which are recorded where the truth is exact."""
+
+
+class Rival(NamedTuple):
+    """Quantities of an estimator that needs all rows.
+
+    Attributes:
+        log_evidence: its estimate.
+        seconds: its time.
+        operations: what adds up to its likelihoods and gradients of rows.
+    """
+
+    log_evidence: str
+    seconds: str
+    operations: tuple[str, ...]
+
+
+RIVALS = {
+    "nested": Rival("nested_log_evidence", "nested_seconds", ("nested_likelihood_rows",)),
+    "ais": Rival(
+        "annealed_log_evidence", "annealed_seconds", ("annealed_likelihood_rows", "annealed_gradient_rows")
+    ),
+}
+"""Nested sampling and annealed importance sampling of all rows."""
+
+
+class StreamRuns(NamedTuple):
+    """Runs that differ by their random numbers only.
+
+    Attributes:
+        tables: of the study.
+        case: name of their case.
+        wanted: columns with the one value that they have, besides.
+        last: rows after which they are not looked at.
+    """
+
+    tables: Tables
+    case: str
+    wanted: dict[str, Wanted]
+    last: float = np.inf
+
+    @property
+    def model(self) -> str:
+        """Which of MODEL_CASES they belong to, else their own case."""
+        return _MODEL_OF.get(self.case, self.case)
+
+    @property
+    def end(self) -> float:
+        """Rows after which they are compared."""
+        return min(self.last, final_rows(self.tables, self.case))
+
+    def curve(self, quantity: str) -> pd.DataFrame:
+        """A quantity against the rows absorbed.
+
+        Returns:
+            One line a run, one column for each number of rows where all runs have a value.
+
+        Raises:
+            MissingData: there are none.
+        """
+        found = _by_run(self.tables.curves, quantity, "absorbed", case=self.case, **self.wanted)
+        return between(found.dropna(axis=1), 0.0, self.last)
+
+    def totals(self, quantity: str) -> FloatArray:
+        """A quantity of the summary [repeat].
+
+        Raises:
+            MissingData: there are none.
+        """
+        rows = _with_value(self.tables.summary, quantity, case=self.case, **self.wanted)
+        return rows["value"].to_numpy(dtype=np.float64)
+
+    def errors(self, quantity: str = "log_evidence") -> pd.DataFrame:
+        """Errors of an estimate of the log evidence in nats, a `curve` at the numbers of rows with a reference.
+
+        Raises:
+            MissingData: there are none.
+        """
+        if self.model == "linear":
+            return self.curve(_ERROR_OF[quantity])
+        return against(self.curve(quantity), reference(self.tables, self.model))
+
+    def steps_of_chunks(self) -> pd.DataFrame:
+        """Annealing steps of a chunk, a `curve`: means over the chunks since the number of rows before."""
+        steps, chunks = self.curve("n_steps_so_far"), self.curve("n_chunks_so_far").iloc[0]
+        gained = steps.diff(axis=1)
+        gained[steps.columns[0]] = steps.iloc[:, 0]
+        return gained / chunks.diff().fillna(chunks.iloc[0])
+
+
+def published(tables: Tables, case: str, method: str = "annealed") -> StreamRuns:
+    """Runs with the published settings, or of another method with its own."""
+    return StreamRuns(tables, case, {"method": method})
+
+
+def varied(tables: Tables, case: str, variation: str) -> StreamRuns:
+    """Runs with a variation of the settings, as it is written in the case's settings.
+
+    Args:
+        tables: of the study.
+        case: name of the case.
+        variation: "default" for the published settings, as far as the variations of the case go.
+    """
+    if variation == "default":
+        return published(tables, _MODEL_OF[case])._replace(last=final_rows(tables, case))
+    return StreamRuns(tables, case, {"variation": variation})
+
+
+def final_rows(tables: Tables, case: str, least: int = 0) -> float:
+    """Rows of the stream of a case.
+
+    Raises:
+        MissingData: they are fewer than `least`.
+    """
+    return enough_rows(float(tables.summary.setting("n_rows", case=case)), least)
+
+
+def enough_rows(n_rows: float, least: int) -> float:
+    """The number of rows itself.
+
+    Raises:
+        MissingData: it is below the least.
+    """
+    if n_rows < least:
+        raise MissingData(f"needs {least} rows, this preset has {n_rows:.0f}")
+    return n_rows
+
+
+def reference(tables: Tables, case: str) -> pd.Series:
+    """Exact or near-exact log evidence of a case's stream, by rows.
+
+    Raises:
+        MissingData: there is none.
+    """
+    return StreamRuns(tables, case, {}).curve("exact" if case == "linear" else "reference").iloc[0]
+
+
+def reference_at(tables: Tables, model: str, n_rows: float) -> float:
+    """Exact or near-exact log evidence of a model's stream for a number of rows.
+
+    Raises:
+        MissingData: there is none for this number.
+    """
+    truth = reference(tables, model)
+    if n_rows not in truth.index:
+        raise MissingData(f"a reference of {model} at {n_rows:.0f} rows: not run at this preset")
+    return float(truth[n_rows])
+
+
+def against(found: pd.DataFrame, truth: pd.Series) -> pd.DataFrame:
+    """Runs minus a reference, at the numbers of rows that both have.
+
+    Raises:
+        MissingData: there are none.
+    """
+    common = [n for n in found.columns if n in truth.index]
+    if not common:
+        raise MissingData("no number of rows with a reference: not run at this preset")
+    return found[common] - truth[common]
+
+
+def by_size(tables: Tables, model: str, quantity: str) -> pd.DataFrame:
+    """A quantity of estimators that need all rows, which are run anew for each number of rows.
+
+    Returns:
+        One line a run, one column for each number of rows; missing where there are fewer runs.
+
+    Raises:
+        MissingData: there are none.
+    """
+    return _by_run(tables.summary, quantity, "size", case=f"{model}_full")
+
+
+def full_data(tables: Tables, model: str, quantity: str, size: float) -> FloatArray:
+    """A quantity of estimators that need all rows, for a number of rows [repeat].
+
+    Raises:
+        MissingData: it was not run.
+    """
+    return values_at(by_size(tables, model, quantity), size)
+
+
+def full_data_errors(tables: Tables, model: str, rival: str) -> pd.DataFrame:
+    """Errors in nats of an estimator that needs all rows, as `by_size` gives them.
+
+    Raises:
+        MissingData: there are none.
+    """
+    truth = by_size(tables, model, "exact").iloc[0] if model == "linear" else reference(tables, model)
+    return against(by_size(tables, model, RIVALS[rival].log_evidence), truth)
+
+
+def between(found: pd.DataFrame, first: float, last: float = np.inf) -> pd.DataFrame:
+    """The columns of a table by rows from one number to another, both included."""
+    columns = row_counts(found)
+    return found.loc[:, (columns >= first) & (columns <= last)]
+
+
+def row_counts(found: pd.DataFrame) -> FloatArray:
+    """Numbers of rows, the columns of a table by rows."""
+    return found.columns.to_numpy(dtype=np.float64)
+
+
+def per_row(found: pd.DataFrame) -> pd.DataFrame:
+    """Divides each column of a table by rows by its number of rows."""
+    return found.div(row_counts(found), axis=1)
+
+
+def values_at(found: pd.DataFrame, n_rows: float) -> FloatArray:
+    """Values of all runs at a number of rows [repeat].
+
+    Raises:
+        MissingData: no chunk ends there.
+    """
+    if n_rows not in found.columns:
+        raise MissingData(f"{n_rows:.0f} rows: not run at this preset")
+    return found[n_rows].dropna().to_numpy(dtype=np.float64)
+
+
+def slope_per_row(found: pd.DataFrame, first: float, last: float) -> FloatArray:
+    """Change of a quantity for each row between two numbers of rows, or those nearest to them [repeat].
+
+    Raises:
+        MissingData: the runs end long before the last.
+    """
+    columns = row_counts(found)
+    if columns[-1] < 0.98 * last:
+        raise MissingData(f"{last:.0f} rows: not run at this preset")
+    begin, end = (columns[int(np.argmin(np.abs(columns - n)))] for n in (first, last))
+    return (found[end] - found[begin]).to_numpy(dtype=np.float64) / (end - begin)
+
+
+def _by_run(table: Table, quantity: str, columns: str, **wanted: Wanted) -> pd.DataFrame:
+    """One line a run, or one alone for what runs do not differ in."""
+    rows = _with_value(table, quantity, **wanted)
+    rows = rows.assign(repeat=rows["repeat"].fillna(0))
+    return rows.pivot_table(index="repeat", columns=columns, values="value").astype(np.float64)
+
+
+def _with_value(table: Table, quantity: str, **wanted: Wanted) -> pd.DataFrame:
+    """Rows that are there and hold a number: runs of one case differ in what they record, and where.
+
+    Raises:
+        MissingData: there are none.
+    """
+    return Table(table.rows(quantity, **wanted).dropna(subset="value")).rows(quantity, **wanted)
