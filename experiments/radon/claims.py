@@ -6,7 +6,8 @@ from functools import partial
 import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement, Measures, mean_over_replicates, standard_error
+from auxmc_pipeline.claims import Measurement, Measures, mean_over_replicates, recorded, standard_error
+from auxmc_pipeline.error_rules import difference
 from auxmc_pipeline.tables import MissingData, Tables
 
 _PUBLISHED_AIS = -1081.01
@@ -26,19 +27,11 @@ def data_difference(tables: Tables) -> Measurement:
         ) from None
 
 
-def exact(tables: Tables, quantity: str) -> Measurement:
-    """CT-D02, and the error of CT-D04: a quantity without chance."""
-    return Measurement(_value(tables, quantity), 0.0)
-
-
 def annealed(tables: Tables) -> Measurement:
     """CT-D03."""
     _require(tables, "ais", "n_temperatures", _ENOUGH_TEMPERATURES)
-    return Measurement(
-        _value(tables, "log_evidence", "ais"),
-        _value(tables, "log_evidence_error", "ais"),
-        f"effective sample size of the weights {_value(tables, 'ess_is', 'ais'):.0f}",
-    )
+    note = f"effective sample size of the weights {_value(tables, 'ess_is', 'ais'):.0f}"
+    return recorded("log_evidence", "log_evidence_error", note=note, case="ais")(tables)
 
 
 def quadrature_and_line(tables: Tables) -> Measurement:
@@ -50,7 +43,7 @@ def quadrature_and_line(tables: Tables) -> Measurement:
 def objective(tables: Tables) -> Measurement:
     """CT-D05, the published rule."""
     note = f"the bound of the final fit, from many draws, is {_value(tables, 'lower_bound'):.2f}"
-    return Measurement(_value(tables, "log_zeta"), _value(tables, "log_zeta_error"), note)
+    return recorded("log_zeta", "log_zeta_error", note=note, case="nuts")(tables)
 
 
 def bound(tables: Tables) -> Measurement:
@@ -101,11 +94,10 @@ def until_near(tables: Tables) -> Measurement:
 
 def improvement(tables: Tables) -> Measurement:
     """CT-D08."""
-    reference = annealed(tables)
-    error = math.hypot(reference.error, _value(tables, "log_zeta_error"))
+    zeta = recorded("log_zeta", "log_zeta_error", case="nuts")(tables)
     final = _value(tables, "exact_log_evidence") - _value(tables, "lower_bound")
     note = f"quadrature minus the bound of the final fit: {final:.2f}"
-    return Measurement(reference.value - _value(tables, "log_zeta"), error, note)
+    return difference(annealed(tables), zeta, note)
 
 
 def seconds(tables: Tables, quantity: str) -> Measurement:
@@ -140,11 +132,12 @@ def base_moments(tables: Tables) -> Measurement:
 
 def parametrisations(tables: Tables) -> Measurement:
     """CT-D12."""
-    first, second = (_by_chain(tables, "log_evidence_by_chain", case) for case in ("nuts", "centred"))
-    difference = float(second.mean() - first.mean())
-    error = math.hypot(standard_error(first), standard_error(second))
-    note = f"centred minus non-centred: {difference:.3f} +- {error:.3f} nats"
-    return Measurement(difference / error, 0.0, note)
+    non_centred, centred = (
+        mean_over_replicates(_by_chain(tables, "log_evidence_by_chain", case)) for case in ("nuts", "centred")
+    )
+    found = difference(centred, non_centred)
+    note = f"centred minus non-centred: {found.value:.3f} +- {found.error:.3f} nats"
+    return Measurement(found.value / found.error, 0.0, note)
 
 
 def _value(tables: Tables, quantity: str, case: str = "nuts") -> float:
@@ -165,14 +158,14 @@ def _require(tables: Tables, case: str, setting: str, least: int) -> None:
 MEASURE: Measures = {
     "CT-D01": {"largest difference": data_difference},
     "CT-D02": {
-        "parameters": partial(exact, quantity="n_parameters"),
-        "counties": partial(exact, quantity="n_groups"),
-        "rows": partial(exact, quantity="n_rows"),
+        "parameters": recorded("n_parameters", case="nuts"),
+        "counties": recorded("n_groups", case="nuts"),
+        "rows": recorded("n_rows", case="nuts"),
     },
     "CT-D03": {"log evidence": annealed},
     "CT-D04": {
         "quadrature minus published line": quadrature_and_line,
-        "change between grids": partial(exact, quantity="exact_log_evidence_error"),
+        "change between grids": recorded("exact_log_evidence_error", case="nuts"),
     },
     "CT-D05": {"mean of last 100 values": objective, "final bound minus exact value": bound},
     "CT-D06": {

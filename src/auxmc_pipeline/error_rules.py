@@ -1,15 +1,17 @@
-"""Monte Carlo errors of what studies measure: medians, ratios, shares, extremes."""
+"""Monte Carlo errors of what studies measure: medians, ratios, differences, shares, extremes."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxmc.numerics.array_types import BooleanArray, FloatArray
+from auxmc.numerics.array_types import BooleanArray, FloatArray, IntegerArray
 from auxmc_pipeline.claims import Measurement, few_replicates
 
 __all__ = [
+    "difference",
+    "jackknife",
     "largest",
     "median_over_replicates",
     "ratio",
@@ -90,6 +92,34 @@ def ratio(above: Measurement, below: Measurement, note: str = "") -> Measurement
         return Measurement(math.nan, math.nan, note)
     value = above.value / below.value
     return Measurement(value, math.hypot(above.error, value * below.error) / abs(below.value), note)
+
+
+def difference(first: Measurement, second: Measurement, note: str = "") -> Measurement:
+    """The first of two independent measurements minus the second.
+
+    >>> difference(Measurement(3.0, 0.3), Measurement(2.0, 0.4))[:2]
+    (1.0, 0.5)
+    """
+    return Measurement(first.value - second.value, math.hypot(first.error, second.error), note)
+
+
+def jackknife(statistic: Callable[[IntegerArray], float], n_replicates: int, note: str = "") -> Measurement:
+    """A statistic of independent replicates, with its standard error from leaving them out one by one.
+
+    Args:
+        statistic: maps the numbers of the replicates to use to a value.
+        n_replicates: how many there are.
+        note: as in Measurement.
+
+    >>> values = np.array([1.0, 2.0, 6.0, 7.0])
+    >>> found = jackknife(lambda kept: float(values[kept].mean()), 4)  # of a mean: its standard error
+    >>> found.value, round(found.error, 4) == round(float(np.std(values, ddof=1)) / 2.0, 4)
+    (4.0, True)
+    """
+    replicates = np.arange(n_replicates)
+    without = np.array([statistic(np.delete(replicates, one)) for one in replicates])
+    error = math.sqrt((n_replicates - 1) * float(np.mean((without - without.mean()) ** 2)))
+    return Measurement(statistic(replicates), error, note)
 
 
 def share_of_trials(value: float, n: float, note: str = "") -> Measurement:

@@ -48,7 +48,7 @@ def run_tiny(design: str) -> dict[str, xr.Dataset]:
 
 
 @cache
-def tables(designs: tuple[str, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
+def tables(designs: tuple[str, ...]) -> Tables:
     folder = Path(mkdtemp())
     about = {"preset": "smoke", "n_chains": 8, "n_draws": 60, "gradient_dim": 20, "n_passage_draws": 400}
     paths = []
@@ -56,11 +56,11 @@ def tables(designs: tuple[str, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
         paths.append(folder / f"{design}.nc")
         settings = {**about, "design": design}
         write_result(paths[-1], run_tiny(design), {"settings": settings, "numbers": "n"})
-    return tidy_table(paths, "statistics"), tidy_table(paths, "curves")
+    return Tables.of(tidy_table(paths, "statistics"), tidy_table(paths, "curves"))
 
 
 def judged(designs: tuple[str, ...]) -> pd.DataFrame:
-    return judge(read_claims(CLAIMS), MEASURE, Tables.of(*tables(designs))).set_index(["claim_id", "setting"])
+    return judge(read_claims(CLAIMS), MEASURE, tables(designs)).set_index(["claim_id", "setting"])
 
 
 def test_claims_without_chance_hold_but_for_the_known_errors_of_the_source() -> None:
@@ -78,11 +78,11 @@ def test_claims_without_chance_hold_but_for_the_known_errors_of_the_source() -> 
 @pytest.mark.parametrize("name", list(declared.FIGURES))
 def test_every_figure_draws_or_says_that_there_is_nothing(name: str) -> None:
     with use_style():
-        for summary, curves in (tables(("exact",)), (pd.DataFrame(), pd.DataFrame())):
-            figure = DRAW[name](summary, curves)
+        for found in (tables(("exact",)), Tables.of(pd.DataFrame(), pd.DataFrame())):
+            figure = DRAW[name](found)
             assert isinstance(figure, Figure)
             texts = [text.get_text() for axis in figure.axes for text in axis.texts]
-            known = name in ("fig_2_13", "fig_c_1", "fig_c_2", "fig_orders") and len(summary) > 0
+            known = name in ("fig_2_13", "fig_c_1", "fig_c_2", "fig_orders") and len(found.summary.frame) > 0
             assert known != any("not run" in text for text in texts)
 
 
@@ -90,7 +90,7 @@ def test_every_figure_draws_or_says_that_there_is_nothing(name: str) -> None:
 @pytest.mark.parametrize("name", ["fig_bimodal", "fig_temperature", "fig_ladder"])
 def test_figures_of_chains_draw(name: str) -> None:
     with use_style():
-        figure = DRAW[name](*tables(DESIGNS))
+        figure = DRAW[name](tables(DESIGNS))
     assert not any("not run" in text.get_text() for axis in figure.axes for text in axis.texts)
 
 
@@ -162,7 +162,7 @@ def test_presets_compose(preset: str) -> None:
         (["log_zetas=[-1.0,1.0]"], "log_zetas must hold 0"),
         (["log_zetas=[0.0,1.0,1.0]"], "log_zetas must be different values"),
         (["passage_intervals=[5,5]"], "passage_intervals must be at least two different values"),
-        (["++batch.step_size=[0.1,0.2]"], "batch.step_size: this study sweeps over cases only"),
+        (["++batch.step_size=[0.1,0.2]"], "batch.step_size: this study runs no settings side by side"),
     ],
 )
 def test_wrong_settings_are_named(words: list[str], message: str) -> None:

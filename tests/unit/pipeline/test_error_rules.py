@@ -7,6 +7,8 @@ import pytest
 
 from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.error_rules import (
+    difference,
+    jackknife,
     largest,
     median_over_replicates,
     ratio,
@@ -70,3 +72,14 @@ def test_the_error_of_a_share_is_the_spread_of_shares() -> None:
 
 def test_the_largest_value_keeps_its_own_error_and_name() -> None:
     assert largest(np.array([0.2, -0.9]), np.array([0.5, 0.1]), ("z1", "z2")) == (0.2, 0.5, "z1")
+
+
+def test_the_jackknife_of_a_mean_gives_its_standard_error() -> None:
+    values = np.array([1.0, 4.0, 2.0, 7.0, 3.0])
+    found = jackknife(lambda kept: float(values[kept].mean()), 5)
+    assert found.value == pytest.approx(values.mean())
+    assert found.error == pytest.approx(values.std(ddof=1) / np.sqrt(5.0))
+
+
+def test_errors_of_independent_measurements_add_up_in_a_difference() -> None:
+    assert difference(Measurement(1.0, 0.3), Measurement(3.0, 0.4), "nats") == (-2.0, 0.5, "nats")
