@@ -108,7 +108,7 @@ def run_annealed(settings: CaseSettings, variational: str, seconds: float) -> Es
 
     def runs(key: Array) -> Any:
         keys = jax.random.split(key, N_RUNS)
-        return jax.vmap(lambda key: sampler.record(*kernel.step(key, kernel.init())))(keys)
+        return jax.vmap(lambda key: sampler.record(*kernel.step(key, kernel.init(key))))(keys)
 
     program = jax.jit(runs).lower(jax.random.key(0)).compile()
     parts, used = [], 0.0

@@ -122,7 +122,7 @@ def _chain(model: ConditionedModel, settings: Settings, n: int) -> Callable[[Arr
             state, info = kernel.step(key, state)
             return state, (state.position[:N_PARAMETERS], info.accepted)
 
-        end, kept = jax.lax.scan(one, kernel.init(start), jax.random.split(key, n))
+        end, kept = jax.lax.scan(one, kernel.init(jax.random.key(0), start), jax.random.split(key, n))
         return end.position, kept
 
     return run
@@ -199,7 +199,7 @@ def step_times(repetitions: int) -> list[tuple[int, float]]:
         settings = Settings(0.6 / np.sqrt(size / 250), (5, 5), 1, "newton")
         kernel = _kernel(conditioned, settings, start.shape[0])
         step = jax.jit(lambda key, state, kernel=kernel: kernel.step(key, state))
-        state = kernel.init(start)
+        state = kernel.init(jax.random.key(0), start)
         seconds = []
         for seed in range(repetitions + 1):
             clock = time.process_time()

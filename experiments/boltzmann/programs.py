@@ -112,7 +112,7 @@ def annealed_sampler(
             "settled": jnp.all(pattern(state.position) == pattern(info.halfway)),
         }
 
-    return Sampler(lambda _: kernel, lambda key, _: kernel.init(), record)
+    return Sampler(lambda _: kernel, lambda key, _: kernel.init(key), record)
 
 
 def _chain_kernel(
@@ -126,7 +126,7 @@ def _chain_kernel(
         direct = hamiltonian_monte_carlo(
             lambda x: -energy(x), step_size, (n_steps, n_steps), bridge.dimension
         )
-        return direct, lambda _, x: direct.init(x), lambda _: ((jnp.zeros(()),), jnp.ones(()))
+        return direct, direct.init, lambda _: ((jnp.zeros(()),), jnp.ones(()))
     if method == "st":
         ladder = jnp.asarray(sigmoidal_schedule(n_temperatures))
         tempering = simulated_tempering(

@@ -73,7 +73,7 @@ def _random_walks(settings: Settings, context: RunContext) -> Chains:
         ("random_walk",),
         Sampler(
             lambda parameters: kernel,
-            lambda key, parameters: kernel.init(jnp.array(_START)),
+            lambda key, parameters: kernel.init(key, jnp.array(_START)),
             lambda state, info: {"x": state.position, "accepted": info.accepted},
         ),
         n_draws=settings.n_draws,
@@ -99,7 +99,7 @@ def _trajectories(settings: Settings, context: RunContext) -> Chains:
         ("hmc",),
         Sampler(
             lambda parameters: Kernel(kernel.init, kernel.draw, apply),
-            lambda key, parameters: kernel.init(jnp.array(_START)),
+            lambda key, parameters: kernel.init(key, jnp.array(_START)),
             lambda state, info: {
                 "x": state.position,
                 "accepted": info[0].accepted,

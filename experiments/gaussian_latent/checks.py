@@ -201,8 +201,7 @@ def _reflective_chi_square(context: RunContext, n_chains: int) -> tuple[float, f
     starts = jnp.asarray(_exact_square_draws(rng, n_chains))
 
     def initial(key: Array, start: Array) -> SliceState:
-        del key
-        state: SliceState = kernel.init(start)
+        state: SliceState = kernel.init(key, start)
         return state
 
     def record(state: SliceState, info: SliceInfo) -> dict[str, Array]:
@@ -303,7 +302,7 @@ def _illustration(context: RunContext) -> xr.Dataset:
     """One reflective slice update with a rejected proposal, an accepted one and a line that meets the walls."""
     kernel = reflective_slice(_square_log_density, 2)
     current = np.array([0.42, 0.22])
-    state = kernel.init(jnp.asarray(current))
+    state = kernel.init(jax.random.key(0), jnp.asarray(current))
     keys = jax.random.split(stream(context.seed, context.study, "illustration"), _ILLUSTRATION_TRIES)
     noises = jax.vmap(kernel.draw)(keys)
     new, info = jax.jit(jax.vmap(lambda noise: kernel.apply(noise, state)))(noises)

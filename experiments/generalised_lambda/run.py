@@ -174,12 +174,11 @@ def _sampler(problem: Problem, settings: Settings, starts: FloatArray) -> Sample
         return _kernel(model_of(swept), settings, swept)
 
     def initial(key: Array, swept: Parameters) -> PhasedState:
-        del key
         model = model_of(swept)
         inputs = all_starts[swept["prior"].astype(jnp.int32), swept["chain"].astype(jnp.int32)]
         if settings.method == "modified_abc":
             inputs = parameters(inputs[:N_PARAMETERS], model.prior)
-        state: PhasedState = _kernel(model, settings, swept).init(inputs)
+        state: PhasedState = _kernel(model, settings, swept).init(key, inputs)
         return state
 
     record_method: Callable[[Any, Any], dict[str, Array]] = _RECORD[settings.method]

@@ -263,6 +263,6 @@ def _weights_sampler(
             return state, info
 
         # The noise is the key itself: the auxiliaries are too many to be drawn ahead.
-        return Kernel(lambda position: position, lambda key: key, apply)
+        return Kernel(lambda _, position: position, lambda key: key, apply)
 
     return Sampler(build, lambda key, parameters: jnp.zeros(()), lambda state, info: info)

@@ -41,7 +41,7 @@ class Program(NamedTuple):
 
     Attributes:
         build: maps (images, step size) to a kernel.
-        start: maps (kernel, images, inputs [input]) to its initial state.
+        start: maps (key, kernel, images, inputs [input]) to its initial state.
         record: maps (state, info) to what is kept of an iteration; every method has `positions` [joint, 3], `camera`
             (its place [3]), `misfit` (root mean square of image errors over the noise scale), `accepted`,
             `acceptance_probability`, `n_work` (projections, or gradients) and `n_failures` (1 where the update
@@ -50,7 +50,7 @@ class Program(NamedTuple):
     """
 
     build: Callable[[Array, Array], Kernel]
-    start: Callable[[Kernel, Array, Array], Any]
+    start: Callable[[Array, Kernel, Array, Array], Any]
     record: Callable[[Any, Any], Record]
 
 
@@ -78,10 +78,10 @@ def _constrained(problem: Problem, settings: Settings) -> Program:
             projection=projection,
         )
 
-    def start(kernel: Kernel, observed: Array, inputs: Array) -> Any:
+    def start(key: Array, kernel: Kernel, observed: Array, inputs: Array) -> Any:
         # The noise that explains whatever the inputs do not: hundreds of standard deviations at first.
         point = noisy_input(lambda u: generate(model, u), inputs, observed, noise_scale)
-        return kernel.init(point)
+        return kernel.init(key, point)
 
     def record(state: Any, info: Any) -> Record:
         inputs, noise = state.position[: model.n_inputs], state.position[model.n_inputs :]
@@ -111,7 +111,7 @@ def _hamiltonian(problem: Problem, settings: Settings) -> Program:
         squares = 2.0 * (log_prior(state.position) - state.log_density)
         return _common(model, state.position, squares, info, info.n_gradients, info.n_not_finite > 0)
 
-    return Program(build, lambda kernel, _, inputs: kernel.init(inputs), record)
+    return Program(build, lambda key, kernel, _, inputs: kernel.init(key, inputs), record)
 
 
 def _hierarchical(problem: Problem, settings: Settings) -> Program:
@@ -130,7 +130,9 @@ def _hierarchical(problem: Problem, settings: Settings) -> Program:
         squares = 2.0 * (hierarchical_log_prior(model, state.position) - state.log_density)
         return _common(model, inputs, squares, info, info.n_gradients, info.n_not_finite > 0)
 
-    return Program(build, lambda kernel, _, inputs: kernel.init(state_of_inputs(model, inputs)), record)
+    return Program(
+        build, lambda key, kernel, _, inputs: kernel.init(key, state_of_inputs(model, inputs)), record
+    )
 
 
 def _common(

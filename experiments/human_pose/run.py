@@ -68,8 +68,7 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
         return program.build(image(lane), lane["step_size"])
 
     def initial(key: Array, lane: Parameters) -> Any:
-        del key
-        return program.start(build(lane), image(lane), starts[lane["chain"].astype(jnp.int32)])
+        return program.start(key, build(lane), image(lane), starts[lane["chain"].astype(jnp.int32)])
 
     chains = run_chains(
         context,

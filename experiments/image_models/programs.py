@@ -118,7 +118,7 @@ def _runs(build: Any) -> Sampler:
             "n_not_finite": info.n_not_finite,
         }
 
-    return Sampler(build, lambda key, parameters: build(parameters).init(), record)
+    return Sampler(build, lambda key, parameters: build(parameters).init(key), record)
 
 
 def _number(parameters: dict[str, Array]) -> Array:

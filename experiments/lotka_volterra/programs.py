@@ -72,14 +72,14 @@ class Program(NamedTuple):
 
     Attributes:
         build: maps (tolerance, step size), traced scalars, to a kernel.
-        start: maps (kernel, inputs [input]) to its initial state.
+        start: maps (key, kernel, inputs [input]) to its initial state.
         record: maps (state, info) to what is kept of an iteration; every method has `log_rates` [4], `accepted`,
             `n_evaluations` (runs of the generator) and `n_failed` (1 where the update failed numerically); names
             that begin with `count_` are further counters.
     """
 
     build: Callable[[Array, Array], Kernel]
-    start: Callable[[Kernel, Array], Any]
+    start: Callable[[Array, Kernel, Array], Any]
     record: Callable[[Any, Any], Record]
 
 
@@ -193,7 +193,7 @@ def _constrained(problem: Problem, settings: Settings, method: str) -> Program:
             "count_projections": errors.n_projections,
         }
 
-    return Program(build, lambda kernel, inputs: kernel.init(inputs), record)
+    return Program(build, lambda key, kernel, inputs: kernel.init(key, inputs), record)
 
 
 def _hamiltonian(problem: Problem, settings: Settings) -> Program:
@@ -211,7 +211,7 @@ def _hamiltonian(problem: Problem, settings: Settings) -> Program:
         common = _common(model, state.position, info.accepted, info.n_gradients, info.n_not_finite > 0)
         return {**common, "count_not_finite": info.n_not_finite}
 
-    return Program(build, lambda kernel, inputs: kernel.init(inputs), record)
+    return Program(build, lambda key, kernel, inputs: kernel.init(key, inputs), record)
 
 
 def _elliptical(problem: Problem, kernel_name: str) -> Program:
@@ -230,7 +230,7 @@ def _elliptical(problem: Problem, kernel_name: str) -> Program:
         common = _common(model, state.position, info.n_collapsed[1] == 0, evaluations, collapsed > 0)
         return {**common, "count_collapsed": collapsed}
 
-    return Program(build, lambda kernel, inputs: kernel.init(inputs), record)
+    return Program(build, lambda key, kernel, inputs: kernel.init(key, inputs), record)
 
 
 def _pseudo_marginal(problem: Problem, settings: Settings, method: str) -> Program:
@@ -255,9 +255,9 @@ def _pseudo_marginal(problem: Problem, settings: Settings, method: str) -> Progr
         def plain(scale: Array) -> Kernel:
             kernel = method_kernel("apm_mi_mh" if is_split else "pm_mh", estimator, scale, N_RATES)
 
-            def init(inputs: Array) -> Any:
+            def init(key: Array, inputs: Array) -> Any:
                 # The initial noise is that which yields the data, not a fresh draw, which would hardly ever be near.
-                state = kernel.init(jax.random.key(0), inputs[:N_RATES])
+                state = kernel.init(key, inputs[:N_RATES])
                 value = estimator.log_estimate(state.cache, inputs[N_RATES:])
                 return state._replace(auxiliary=inputs[N_RATES:], log_estimate=value)
 
@@ -275,7 +275,7 @@ def _pseudo_marginal(problem: Problem, settings: Settings, method: str) -> Progr
         extra = {"scale": info.scale} if adapts else {}
         return {**common, **extra, "accepted_auxiliary": inner_info.accepted_auxiliary}
 
-    return Program(build, lambda kernel, inputs: kernel.init(inputs), record)
+    return Program(build, lambda key, kernel, inputs: kernel.init(key, inputs), record)
 
 
 def _common(

@@ -114,9 +114,8 @@ def _run_program(
         return program.build(parameters["tolerance"], parameters["step_size"])
 
     def initial(key: Array, parameters: dict[str, Array]) -> Any:
-        del key
         start = starts[parameters["start"].astype(jnp.int32)]
-        return program.start(build(parameters), start)
+        return program.start(key, build(parameters), start)
 
     # A chain is a sweep point of its own, so that all methods start chain i from the same inputs.
     chains = run_chains(

@@ -76,7 +76,7 @@ def _rates_chains(settings: Settings, context: RunContext, n_inner_steps: int, c
         )
 
     def initial(key: Array, parameters: dict[str, Array]) -> Any:
-        return build(parameters).init(initial_inputs(populations, key))
+        return build(parameters).init(key, initial_inputs(populations, key))
 
     def record(state: ConstrainedState, info: ConstrainedInfo) -> dict[str, Array]:
         return {
@@ -173,12 +173,11 @@ def _small_noise(settings: Settings, context: RunContext) -> xr.Dataset:
         return hamiltonian_monte_carlo(log_density, _HMC_STEP_OVER_SCALE * scale, _HMC_STEPS, 2)
 
     def constrained_start(key: Array, parameters: dict[str, Array]) -> Any:
-        del key
-        return constrained(parameters).init(noisy_input(generate, START, observed, parameters["noise_scale"]))
+        start = noisy_input(generate, START, observed, parameters["noise_scale"])
+        return constrained(parameters).init(key, start)
 
     def unconstrained_start(key: Array, parameters: dict[str, Array]) -> Any:
-        del key
-        return unconstrained(parameters).init(START)
+        return unconstrained(parameters).init(key, START)
 
     def record_constrained(state: ConstrainedState, info: ConstrainedInfo) -> dict[str, Array]:
         work = info.errors.n_projection_iterations

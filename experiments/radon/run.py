@@ -109,7 +109,7 @@ def _no_u_turn(problem: Problem, settings: Settings) -> _Program:
 
     def initial(key: Array, parameters: Any) -> Any:
         standard, control = _start(key, joined.dimension)
-        return build(parameters).init(fit.draw(standard), control)
+        return build(parameters).init(key, fit.draw(standard), control=control)
 
     def record(state: Any, info: Any) -> Record:
         about = info.inner
@@ -185,7 +185,7 @@ def _annealed(problem: Problem, settings: Settings) -> _Program:
             "n_not_finite": info.n_not_finite,
         }
 
-    sampler = Sampler(lambda parameters: kernel, lambda key, parameters: kernel.init(), record)
+    sampler = Sampler(lambda parameters: kernel, lambda key, parameters: kernel.init(key), record)
     return _Program(sampler, vectorise=True)
 
 

@@ -79,7 +79,10 @@ def coding_difference(step_size: float, n_steps: int) -> float:
     second = hamiltonian_monte_carlo(log_density, step_size, (n_steps, n_steps), 2)
 
     def both(key: Array) -> Array:
-        start = first.init(key, jnp.array([1.0]), 0.5), second.init(jnp.array([1.0, 0.5 * _CODING_SCALE]))
+        start = (
+            first.init(key, jnp.array([1.0]), 0.5),
+            second.init(key, jnp.array([1.0, 0.5 * _CODING_SCALE])),
+        )
 
         def update(states: Any, index: Array) -> tuple[Any, Array]:
             state, other = states
@@ -134,7 +137,7 @@ def _plain_chains(settings: Settings, context: RunContext) -> Chains:
         ("hmc",),
         Sampler(
             lambda parameters: kernel,
-            lambda key, parameters: kernel.init(standard_normal(key, (1,))),
+            lambda key, parameters: kernel.init(key, standard_normal(key, (1,))),
             lambda state, info: {"x": state.position[0], "accepted": info.accepted},
         ),
         n_draws=settings.n_draws,
@@ -159,7 +162,7 @@ def _annealed_runs(settings: Settings, context: RunContext, reverse: bool) -> Ch
         ("annealed", "reverse" if reverse else "forward"),
         Sampler(
             lambda parameters: kernel,
-            lambda key, parameters: kernel.init(),
+            lambda key, parameters: kernel.init(key),
             lambda state, info: {"log_weight": state.log_weight, "n_not_finite": info.n_not_finite},
         ),
         n_draws=1,

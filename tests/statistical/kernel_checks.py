@@ -102,10 +102,14 @@ def line_driver(build: Callable[[Array], Kernel]) -> Callable[[int, str], Runs]:
     def replica(index: Array, key: Array) -> Any:
         kernel = build(index)
         key_start, key_steps = jax.random.split(key)
-        state = kernel.init(draw_target(index, key_start))
+        state = kernel.init(jax.random.key(0), draw_target(index, key_start))
         transform = lambda state: target_cdf(index, state.position[0])[None]
         return follow(
-            kernel, state, key_steps, transform, lambda state: kernel.init(state.position).log_density
+            kernel,
+            state,
+            key_steps,
+            transform,
+            lambda state: kernel.init(jax.random.key(0), state.position).log_density,
         )
 
     return many_replicas(replica)
@@ -134,9 +138,13 @@ def square_driver(kernel: Kernel) -> Callable[[int, str], Runs]:
         # Order statistics: the minimum of 6 uniforms and the fifth of 6.
         first = jnp.min(jax.random.uniform(key_first, (6, 2)), axis=0)
         second = jnp.sort(jax.random.uniform(key_second, (6, 2)), axis=0)[4]
-        state = kernel.init(jnp.where(side, first, second))
+        state = kernel.init(jax.random.key(0), jnp.where(side, first, second))
         return follow(
-            kernel, state, key_steps, transform, lambda state: kernel.init(state.position).log_density
+            kernel,
+            state,
+            key_steps,
+            transform,
+            lambda state: kernel.init(jax.random.key(0), state.position).log_density,
         )
 
     return many_replicas(replica)
@@ -292,7 +300,7 @@ def slice_internals(kernel: Kernel, name: str, n: int = 20_000) -> Internals:
 
     def replica(key: Array) -> Any:
         key_start, key_step = jax.random.split(key)
-        state = kernel.init(draw_target(index, key_start))
+        state = kernel.init(jax.random.key(0), draw_target(index, key_start))
         new, info = kernel.step(key_step, state)
         return target_cdf(index, state.position[0]), state.log_density, new.log_density, info
 
@@ -318,7 +326,7 @@ def check_height(internals: Internals) -> None:
 
 def flat_infos(kernel: Kernel, name: str, dim: int = 1, n: int = 20_000) -> Any:
     """Infos of updates of a kernel built on a constant density, where the bracket is never shrunk."""
-    start = kernel.init(jnp.full(dim, 0.5))
+    start = kernel.init(jax.random.key(0), jnp.full(dim, 0.5))
     infos = jax.jit(jax.vmap(lambda key: kernel.step(key, start)[1]))(jax.random.split(key_for(name), n))
     return jax.tree.map(np.asarray, infos)
 

@@ -6,6 +6,7 @@ a truncated normal for the ball and normal for the Gaussian kernel.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -90,7 +91,13 @@ def log_likelihood(inputs: Array) -> Array:
 
 def test_blocked_elliptical_slices_leave_the_ball_posterior_invariant() -> None:
     kernel = blocked_elliptical_slice(log_likelihood, [(1, 2), (0, 1)])
-    runs = run_replicas("ball", kernel, kernel.init, lambda state: state.position, "abc/blocked ball")
+    runs = run_replicas(
+        "ball",
+        kernel,
+        partial(kernel.init, jax.random.key(0)),
+        lambda state: state.position,
+        "abc/blocked ball",
+    )
     check_invariance(runs, floor=0.5)
 
 
@@ -131,7 +138,9 @@ def test_blocks_that_do_not_see_each_others_new_value_are_found_out() -> None:
         counts = jnp.zeros(2, jnp.int32)
         return SliceState(position, jnp.zeros(())), BlockedSliceInfo(counts, counts)
 
-    kernel = Kernel(lambda position: SliceState(position, jnp.zeros(())), draw, apply)
-    runs = run_replicas("ball", kernel, kernel.init, lambda state: state.position, "abc/broken")
+    kernel = Kernel(lambda _, position: SliceState(position, jnp.zeros(())), draw, apply)
+    runs = run_replicas(
+        "ball", kernel, partial(kernel.init, jax.random.key(0)), lambda state: state.position, "abc/broken"
+    )
     with expecting_failure(), pytest.raises(AssertionError, match="exceeds"):
         check_invariance(runs, floor=0.5)

@@ -114,7 +114,12 @@ def check_means(values: np.ndarray, label: str) -> None:
 def test_chains_reach_a_known_posterior(kernel: str, posterior: str) -> None:
     law = POSTERIORS[posterior]
     built = KERNELS[kernel](law)
-    found = averages(built, lambda key: built.init(law.draw_prior(key)), law.cdf, f"{kernel}/{posterior}")
+    found = averages(
+        built,
+        lambda key: built.init(jax.random.key(0), law.draw_prior(key)),
+        law.cdf,
+        f"{kernel}/{posterior}",
+    )
     check_means(found, f"{kernel}, {posterior}")
 
 
@@ -138,6 +143,8 @@ def test_a_chain_of_another_posterior_is_found() -> None:
         log_density=lambda x: -0.5 * x[0] ** 2 - 0.5 * jnp.sum(jnp.square((_DATA - x[0]) / 0.9))
     )
     kernel = KERNELS["hmc"](wrong)
-    found = averages(kernel, lambda key: kernel.init(law.draw_prior(key)), law.cdf, "another")
+    found = averages(
+        kernel, lambda key: kernel.init(jax.random.key(0), law.draw_prior(key)), law.cdf, "another"
+    )
     with expecting_failure(), pytest.raises(AssertionError, match="exceeds"):
         check_means(found, "another")

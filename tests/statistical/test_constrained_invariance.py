@@ -82,14 +82,14 @@ def run(
 
     def replica(key: Array) -> Any:
         key_start, key_steps = jax.random.split(key)
-        state = kernel.init(draw(key_start))
+        state = kernel.init(jax.random.key(0), draw(key_start))
 
         def step(state: ConstrainedState, key: Array) -> Any:
             state, _ = kernel.step(key, state)
             return state, transform(state.position)
 
         end, path = jax.lax.scan(step, state, jax.random.split(key_steps, N_STEPS))
-        error = jnp.abs(end.potential - kernel.init(end.position).potential)
+        error = jnp.abs(end.potential - kernel.init(jax.random.key(0), end.position).potential)
         return transform(state.position), path[0], path[-1], error
 
     keys = jax.random.split(key_for(name), N)

@@ -140,7 +140,7 @@ def posterior_bridge() -> Bridge:
 def test_annealed_weights_with_a_fixed_ladder_are_unbiased() -> None:
     """Short trajectories, so that transitions are far from draws of their targets."""
     kernel = annealed_importance_sampling(posterior_bridge(), linear_schedule(4), 0.3, 2)
-    run = jax.jit(jax.vmap(lambda key: kernel.step(key, kernel.init())[0].log_weight))
+    run = jax.jit(jax.vmap(lambda key: kernel.step(key, kernel.init(jax.random.key(0)))[0].log_weight))
     logs = np.asarray(run(jax.random.split(key_for("evidence/annealed"), 60_000)))
     assert_bounded_mean(
         np.exp(logs - MODEL.log_evidence), 0.0, BOUND, 1.0, detects=0.04, label="annealed weights"
@@ -152,7 +152,7 @@ def test_annealing_in_one_step_is_importance_sampling() -> None:
     path = posterior_bridge()
     kernel = annealed_importance_sampling(path, [0.0, 1.0], 0.3, 2)
     keys = jax.random.split(key_for("evidence/one step"), 50)
-    state, info = jax.jit(jax.vmap(lambda key: kernel.step(key, kernel.init())))(keys)
+    state, info = jax.jit(jax.vmap(lambda key: kernel.step(key, kernel.init(jax.random.key(0)))))(keys)
     target, base = jax.jit(jax.vmap(path.energies))(info.start)
     np.testing.assert_allclose(state.log_weight, base - target, rtol=1e-14)
     np.testing.assert_array_equal(state.position, info.start)

@@ -152,7 +152,7 @@ def test_gaussian_gibbs_is_invariant_and_reversible_where_its_scan_is(name: str)
         return ndtr(jnp.stack([x, (y - RHO * x) / jnp.sqrt(1.0 - RHO**2)]))
 
     runs = _follow(
-        lambda key: kernel.init(factor @ jax.random.normal(key, (2,))),
+        lambda key: kernel.init(jax.random.key(0), factor @ jax.random.normal(key, (2,))),
         lambda key, state: kernel.step(key, state)[0],
         transform,
         f"invariance/gibbs/{name}",
@@ -177,7 +177,9 @@ def test_joint_law_of_parameters_and_data_is_unchanged_by_gibbs() -> None:
             theta, y = theta_y
             key_step, key_data = jax.random.split(key)
             # The posterior mean of both coordinates is y / 3.
-            theta = kernel.step(key_step, kernel.init(theta - y / 3.0))[0].position + y / 3.0
+            theta = (
+                kernel.step(key_step, kernel.init(jax.random.key(0), theta - y / 3.0))[0].position + y / 3.0
+            )
             return (theta, jnp.sum(theta) + jax.random.normal(key_data)), None
 
         start = (normals[:2], jnp.sum(normals))
@@ -204,7 +206,7 @@ def test_spins_reach_the_law_found_by_enumeration() -> None:
 
     def replica(key: Array) -> Array:
         step = lambda i, state: kernel.step(jax.random.fold_in(key, i), state)[0]
-        return jax.lax.fori_loop(0, 20, step, kernel.init(jnp.ones(5))).position
+        return jax.lax.fori_loop(0, 20, step, kernel.init(jax.random.key(0), jnp.ones(5))).position
 
     spins = np.asarray(jax.jit(jax.vmap(replica))(jax.random.split(key_for("five spins"), 20_000)))
     assert_standard_mean(_standardised(spins, machine), detects=0.08, label="moments of spins")
@@ -241,7 +243,7 @@ def test_unadjusted_langevin_keeps_its_biased_law() -> None:
     sd = 1.0 / np.sqrt(1.0 - size**2 / 4.0)
     kernel = unadjusted_langevin(lambda x: -0.5 * jnp.sum(x**2), size, 1)
     runs = _follow(
-        lambda key: kernel.init(sd * jax.random.normal(key, (1,))),
+        lambda key: kernel.init(jax.random.key(0), sd * jax.random.normal(key, (1,))),
         lambda key, state: kernel.step(key, state)[0],
         lambda state: ndtr(state.position / sd),
         "invariance/unadjusted",
@@ -312,7 +314,7 @@ def test_slow_annealing_finds_the_state_of_lowest_energy() -> None:
         lambda unit, s: jnp.where(jnp.arange(5) == unit, -s, s),
         np.linspace(0.1, 5.0, 2000),
     )
-    start = kernel.init(states[int(np.argmax(energies))])
+    start = kernel.init(jax.random.key(0), states[int(np.argmax(energies))])
 
     def run(key: Array) -> Array:
         step = lambda i, state: kernel.step(jax.random.fold_in(key, i), state)[0]

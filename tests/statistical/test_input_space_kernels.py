@@ -135,7 +135,7 @@ def _quantile_runs(kernel: Kernel, name: str) -> Runs:
         z = jnp.interp(jax.random.uniform(key_z, (1,)), jnp.asarray(CDF), jnp.asarray(_GRID))
         low, high = _allowed(z[0])
         uniforms = low + (high - low) * jax.random.uniform(key_p, DATA.shape)
-        state = kernel.init(z)._replace(uniforms=uniforms, log_density=_log_prior(z))
+        state = kernel.init(jax.random.key(0), z)._replace(uniforms=uniforms, log_density=_log_prior(z))
         start = _transforms(state)
 
         def step(state: ModifiedABCState, key: Array) -> tuple[ModifiedABCState, Array]:

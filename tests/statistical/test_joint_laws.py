@@ -46,7 +46,7 @@ def hmc(key: Array, theta: Array, noise_sd: float = 1.0) -> tuple[Array, Array]:
     key_data, key_step = jax.random.split(key)
     y = theta + jax.random.normal(key_data, (1,))
     kernel = hamiltonian_monte_carlo(lambda x: log_normal(x) + log_normal((y - x) / noise_sd), 0.6, (1, 4), 1)
-    theta = kernel.step(key_step, kernel.init(theta))[0].position
+    theta = kernel.step(key_step, kernel.init(jax.random.key(0), theta))[0].position
     return theta, ndtr(jnp.concatenate([theta, y - theta]))
 
 
@@ -58,7 +58,7 @@ def abc_ball(key: Array, inputs: Array, tolerance: float = TOLERANCE) -> tuple[A
     kernel = blocked_elliptical_slice(
         lambda u: log_kernel(jnp.sum(u, keepdims=True) - y, tolerance), [(1, 2), (0, 1)]
     )
-    inputs = kernel.step(key_step, kernel.init(inputs))[0].position
+    inputs = kernel.step(key_step, kernel.init(jax.random.key(0), inputs))[0].position
     place = 0.5 * (y - jnp.sum(inputs)) / TOLERANCE + 0.5
     return inputs, jnp.concatenate([ndtr(inputs), place[None]])
 
@@ -98,7 +98,7 @@ def constrained(key: Array, inputs: Array, slope: float = 0.4) -> tuple[Array, A
     kernel = constrained_hmc(
         model, 0.5, (1, 3), 3, projection=ProjectionSettings("newton", None, max_iterations=10)
     )
-    inputs = kernel.step(key_step, kernel.init(inputs))[0].position
+    inputs = kernel.step(key_step, kernel.init(jax.random.key(0), inputs))[0].position
     return inputs, ndtr(inputs)
 
 

@@ -192,7 +192,7 @@ def test_joint_law_of_parameter_and_data_is_unchanged(name: str) -> None:
             theta, y = theta_y
             key_step, key_data = jax.random.split(key)
             kernel = GEWEKE_KERNELS[name](y)
-            theta = kernel.step(key_step, kernel.init(theta))[0].position
+            theta = kernel.step(key_step, kernel.init(jax.random.key(0), theta))[0].position
             return (theta, theta[0] + jax.random.normal(key_data)), None
 
         (theta, y), _ = jax.lax.scan(

@@ -57,7 +57,7 @@ def uniforms_after_a_step(kernel: Kernel, name: str) -> np.ndarray:
         b = jnp.interp(jax.random.uniform(keys[0]), jnp.asarray(DISTRIBUTION), jnp.asarray(GRID))
         mean, sd = conditional(b)
         x = mean + sd * jax.random.normal(keys[1], ())
-        state, _ = kernel.step(keys[2], kernel.init(x[None], jnp.log(b) - jnp.log1p(-b)))
+        state, _ = kernel.step(keys[2], kernel.init(keys[2], x[None], jnp.log(b) - jnp.log1p(-b)))
         new_b = state.inverse_temperature
         mean, sd = conditional(new_b)
         place = jnp.interp(new_b, jnp.asarray(GRID), jnp.asarray(DISTRIBUTION))

@@ -51,7 +51,7 @@ def test_kernels_in_single_precision_keep_type_and_law(name: str) -> None:
         kernel = SINGLE[name]()
 
         def replica(key: Array) -> Array:
-            state = kernel.init(jax.random.normal(jax.random.fold_in(key, 0), (1,)))
+            state = kernel.init(jax.random.key(0), jax.random.normal(jax.random.fold_in(key, 0), (1,)))
             for i in range(N_STEPS):
                 state, _ = kernel.step(jax.random.fold_in(key, i + 1), state)
             return state.position[0]

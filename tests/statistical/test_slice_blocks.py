@@ -20,7 +20,7 @@ START = 0.5
 def test_every_block_moves_and_each_turns_by_an_angle_of_its_own() -> None:
     """A flat likelihood accepts the first point of each ellipse: v cos(a) + nu sin(a) with independent angles."""
     kernel = blocked_elliptical_slice(lambda position: jnp.zeros(()), BLOCKS)
-    start = kernel.init(jnp.full(DIM, START))
+    start = kernel.init(jax.random.key(0), jnp.full(DIM, START))
     keys = jax.random.split(key_for("blocks/flat"), N)
     states, infos = jax.jit(jax.vmap(lambda key: kernel.step(key, start)))(keys)
     assert np.all(infos.n_evaluations == 1)
@@ -65,7 +65,7 @@ def test_a_gaussian_posterior_is_left_unchanged_in_one_block_or_several(
 
     def replica(key: Array) -> tuple[Array, Array]:
         key_start, key_steps = jax.random.split(key)
-        state = start = kernel.init(mean + factor @ jax.random.normal(key_start, (DIM,)))
+        state = start = kernel.init(jax.random.key(0), mean + factor @ jax.random.normal(key_start, (DIM,)))
         for key_step in jax.random.split(key_steps, 2):
             state, _ = kernel.step(key_step, state)
         standard = jax.scipy.linalg.solve_triangular(factor, state.position - mean, lower=True)

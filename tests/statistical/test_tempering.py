@@ -245,7 +245,7 @@ def test_annealed_weights_are_unbiased(n_intervals: int, refreshment: float) -> 
         NARROW, linear_schedule(n_intervals), 0.4, 2, refreshment=refreshment
     )
     keys = jax.random.split(key_for(f"annealed/{n_intervals}/{refreshment}"), N_RUNS)
-    state, _ = jax.jit(jax.vmap(lambda key: kernel.step(key, kernel.init())))(keys)
+    state, _ = jax.jit(jax.vmap(lambda key: kernel.step(key, kernel.init(jax.random.key(0)))))(keys)
     largest = -_smallest_difference(NARROW, 1.0)
     _check_mean(np.asarray(state.log_weight), largest, _log_z(0.5), f"K = {n_intervals}")
 
@@ -256,7 +256,7 @@ def test_reverse_annealed_weights_are_unbiased_for_the_inverse() -> None:
         WIDE, linear_schedule(6)[::-1], 0.4, 2, draw_start=lambda noise: 0.3 + 1.8 * noise
     )
     keys = jax.random.split(key_for("annealed/reverse"), N_RUNS)
-    state, _ = jax.jit(jax.vmap(lambda key: kernel.step(key, kernel.init())))(keys)
+    state, _ = jax.jit(jax.vmap(lambda key: kernel.step(key, kernel.init(jax.random.key(0)))))(keys)
     largest = -_smallest_difference(WIDE, -1.0)
     _check_mean(np.asarray(state.log_weight), largest, -_log_z(1.8), "reverse")
 

@@ -153,13 +153,13 @@ def cost_against_dimension(work: Work) -> Arrays:
     def hamiltonian(root: Array, mask: Array, start: Array, normal: Array, uniform: Array) -> Any:
         kernel = hamiltonian_monte_carlo(lambda x: -0.5 * jnp.sum(mask * x**2), 0.7 / root, (1, 1), longest)
         noise = HMCNoise(normal, (2.0 * root).astype(jnp.int32), uniform)
-        new, info = kernel.apply(noise, kernel.init(start))
+        new, info = kernel.apply(noise, kernel.init(jax.random.key(0), start))
         return correlation_of(new.position, start, mask), info.acceptance_probability
 
     def walk(root: Array, mask: Array, start: Array, normal: Array, uniform: Array) -> Any:
         scale = 2.38 / jnp.square(root) * mask
         kernel = random_walk_metropolis(lambda x: -0.5 * jnp.sum(mask * x**2), scale, longest)
-        new, info = kernel.apply(RandomWalkNoise(normal, uniform), kernel.init(start))
+        new, info = kernel.apply(RandomWalkNoise(normal, uniform), kernel.init(jax.random.key(0), start))
         return correlation_of(new.position, start, mask), info.acceptance_probability
 
     found, accepted = [], []

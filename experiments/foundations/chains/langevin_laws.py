@@ -35,8 +35,12 @@ def one_leapfrog_step(work: Work) -> Lines:
     @jax.jit
     @jax.vmap
     def both(normal: Array, start: Array) -> tuple[Array, Array]:
-        end, info = hamiltonian.apply(HMCNoise(normal, one, always), hamiltonian.init(start))
-        other, other_info = langevin.apply(LangevinNoise(normal, always), langevin.init(start))
+        end, info = hamiltonian.apply(
+            HMCNoise(normal, one, always), hamiltonian.init(jax.random.key(0), start)
+        )
+        other, other_info = langevin.apply(
+            LangevinNoise(normal, always), langevin.init(jax.random.key(0), start)
+        )
         return info.energy_change + other_info.log_ratio, jnp.max(jnp.abs(end.position - other.position))
 
     acceptance, position = both(normals, starts)
@@ -57,7 +61,7 @@ def unadjusted_law(work: Work) -> Lines:
             def step(state: HMCState, normal: Array) -> tuple[HMCState, None]:
                 return kernel.apply(LangevinNoise(normal, jnp.zeros(())), state)[0], None
 
-            return jax.lax.scan(step, kernel.init(start), normals)[0].position[0]
+            return jax.lax.scan(step, kernel.init(jax.random.key(0), start), normals)[0].position[0]
 
         return jax.vmap(jax.vmap(run, (None, 0, 0)), (0, 0, None))(sizes, starts, normals)
 
@@ -90,7 +94,7 @@ def vanishing_rejections(work: Work) -> Lines:
     def energy_error(size: Array, position: Array, normal: Array) -> Array:
         kernel = metropolis_langevin(lambda x: -0.5 * jnp.sum(x**2), size, 1)
         noise = LangevinNoise(normal[None], jnp.zeros(()))
-        return -kernel.apply(noise, kernel.init(position[None]))[1].log_ratio
+        return -kernel.apply(noise, kernel.init(jax.random.key(0), position[None]))[1].log_ratio
 
     errors = jax.jit(jax.vmap(jax.vmap(energy_error, (None, 0, 0)), (0, None, None)))
     found = {}

@@ -109,7 +109,7 @@ def metropolis_path(work: Work) -> Arrays:
     normals, uniforms = rng.normal(size=(n_steps, 2)), log_uniforms(rng, (n_steps,))
     precision = jnp.asarray(np.linalg.inv(correlated(NARROW)))
     kernel = random_walk_metropolis(lambda x: -0.5 * x @ precision @ x, scale, 2)
-    state, apply = kernel.init(jnp.array([-2.0, -2.0])), jax.jit(kernel.apply)
+    state, apply = kernel.init(jax.random.key(0), jnp.array([-2.0, -2.0])), jax.jit(kernel.apply)
     states, proposals_, accepted = [state.position], [], []
     for step in range(n_steps):
         noise = RandomWalkNoise(jnp.asarray(normals[step]), jnp.asarray(uniforms[step]))

@@ -43,7 +43,7 @@ def involution_orbits(work: Work) -> Lines:
             new, _ = kernel.apply(noise, state)
             return new, new.position[0]
 
-        return jax.lax.scan(step, kernel.init(start), noise)[1]
+        return jax.lax.scan(step, kernel.init(jax.random.key(0), start), noise)[1]
 
     starts = jnp.asarray(rng.gamma(_GAMMA_SHAPE, size=(n_chains, 1)))
     paths = np.log(np.asarray(jax.jit(jax.vmap(chain))(noise, starts)))
@@ -92,7 +92,7 @@ def acceptance_of_random_walks(work: Work) -> Lines:
 
     def accepted(scale: Array, start: Array, noise: RandomWalkNoise) -> Array:
         kernel = random_walk_metropolis(lambda x: -0.5 * jnp.sum(x**2), scale, 1)
-        return kernel.apply(noise, kernel.init(start))[1].acceptance_probability
+        return kernel.apply(noise, kernel.init(jax.random.key(0), start))[1].acceptance_probability
 
     many = jax.jit(jax.vmap(jax.vmap(accepted, (None, 0, 0)), (0, None, None)))
     sampled = np.asarray(many(jnp.asarray(_WALK_SDS), starts, RandomWalkNoise(normals, log_uniform)))
@@ -124,7 +124,7 @@ def constants_in_the_target(work: Work) -> Lines:
             new, info = kernel.apply(noise, state)
             return new, (jnp.log(info.acceptance_probability), info.accepted)
 
-        return jax.lax.scan(step, kernel.init(jnp.full(1, START)), noise)[1]
+        return jax.lax.scan(step, kernel.init(jax.random.key(0), jnp.full(1, START)), noise)[1]
 
     log_accept, accepted = (
         np.asarray(values) for values in jax.jit(jax.vmap(chain))(jnp.asarray(_LOG_CONSTANTS))

@@ -102,7 +102,7 @@ def _run(starts: Array, restart: Array, noise: LineNoise) -> tuple[Array, Array,
     def step(points: Array, inputs: tuple[Array, LineNoise]) -> tuple[Array, tuple[Array, Array, Array]]:
         fresh, noise = inputs
         before = jnp.where(restart, fresh, points)
-        new, info = jax.vmap(kernel.apply)(noise, jax.vmap(kernel.init)(before))
+        new, info = jax.vmap(kernel.apply)(noise, jax.vmap(kernel.init, (None, 0))(jax.random.key(0), before))
         return new.position, (before, new.position, info.n_evaluations)
 
     return jax.lax.scan(step, starts[0], (starts, noise))[1]
@@ -182,7 +182,7 @@ def update_in_frames(work: Work) -> Arrays:
         def stopped(offset_uniform: Array, n_proposals: Array) -> Array:
             kernel = directed_slice(_log_density, along_axes(1), width, 1, step_outs, max_passes=n_proposals)
             noise = LineNoise(jnp.ones(1), log_height, half, offset_uniform, allowed, key)
-            new, info = kernel.apply(noise, kernel.init(jnp.full(1, start)))
+            new, info = kernel.apply(noise, kernel.init(jax.random.key(0), jnp.full(1, start)))
             return jnp.stack([info.lower, info.upper, new.position[0]])
 
         # A first proposal at the lower end itself leaves the bracket as it was grown.

@@ -193,7 +193,7 @@ def _ellipse_chains(work: Work) -> dict[str, dict[str, FloatArray]]:
             same = jnp.all(new.position == states.position, axis=1)
             return new, (new.position, states.log_density, info.log_height, info.n_evaluations, same)
 
-        return jax.lax.scan(step, jax.vmap(kernel.init)(starts), noise)[1]
+        return jax.lax.scan(step, jax.vmap(kernel.init, (None, 0))(jax.random.key(0), starts), noise)[1]
 
     names = ("position", "log_likelihood", "log_height", "n_evaluations", "repeated")
     found = {}

@@ -111,7 +111,7 @@ def same_steps(work: Work) -> Lines:
     start, normal = jnp.asarray(work.rng("same steps").normal(size=(2, 3)))
     kernel = unadjusted_langevin(lambda x: -jnp.sum(0.25 * x**4), size, 3)
     numbers = LangevinNoise(normal, jnp.zeros(()))
-    moved, _ = jax.jit(lambda x: kernel.apply(numbers, kernel.init(x)))(start)
+    moved, _ = jax.jit(lambda x: kernel.apply(numbers, kernel.init(jax.random.key(0), x)))(start)
     other = sgld_step(start, start**3, normal, 0.5 * size**2)
     return {"one step": jnp.max(jnp.abs(moved.position - other))}
 

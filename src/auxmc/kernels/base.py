@@ -17,8 +17,9 @@ class Kernel(NamedTuple):
     numbers are the same to the last bit.
 
     Attributes:
-        init: maps a position (and, where the kernel has auxiliary variables, a key before it) to a state,
-            a NamedTuple of arrays that caches all expensive values at the current point.
+        init: maps (key, position [dim]) to a state, a NamedTuple of arrays that caches all expensive values at the
+            current point. A kernel whose state has nothing random ignores the key; further arguments of a kernel
+            have defaults.
         draw: maps a key to the random numbers of one step, a pytree of arrays of fixed shape. A kernel that
             needs a random number of draws includes a key for its loop.
         apply: maps (noise, state) to (state, info), info being a NamedTuple of arrays.

@@ -82,7 +82,7 @@ def hamiltonian(key: Array, noise_sd: float = 1.0) -> tuple[Array, Array]:
     y = truth + jax.random.normal(keys[1], (1,))
     kernel = hamiltonian_monte_carlo(lambda x: log_normal(x) + log_normal((y - x) / noise_sd), 0.5, (2, 4), 1)
     functions = lambda x: jnp.concatenate([x, jnp.abs(y - x)])
-    state = kernel.init(jax.random.normal(keys[2], (1,)))
+    state = kernel.init(jax.random.key(0), jax.random.normal(keys[2], (1,)))
     return functions(truth), thinned(kernel, state, keys[3], lambda state: functions(state.position), 30, 4)
 
 
@@ -99,7 +99,9 @@ def constrained(key: Array) -> tuple[Array, Array]:
     start = jax.random.normal(keys[1], (3,))
     start = start.at[2].set((y[0] - start[0] - SLOPE * start[1] ** 2) / NOISE)
     functions = lambda u: jnp.stack([u[0], u[1], jnp.abs(u[2])])
-    draws = thinned(kernel, kernel.init(start), keys[2], lambda state: functions(state.position), 30, 4)
+    draws = thinned(
+        kernel, kernel.init(jax.random.key(0), start), keys[2], lambda state: functions(state.position), 30, 4
+    )
     return functions(truth), draws
 
 
@@ -114,7 +116,7 @@ def approximate(key: Array) -> tuple[Array, Array]:
     )
     first = jax.random.normal(keys[2])
     functions = lambda u: jnp.stack([u[0], u[0] * u[1], jnp.abs(jnp.sum(u) - y)])
-    state = kernel.init(jnp.stack([first, y - first]))
+    state = kernel.init(jax.random.key(0), jnp.stack([first, y - first]))
     draws = thinned(kernel, state, keys[3], lambda state: functions(state.position), 120, 20)
     return functions(truth), draws
 

@@ -192,14 +192,14 @@ def test_constrained_trajectories(name: str) -> None:
 
     def replica(key: Array) -> Any:
         key_start, key_steps = jax.random.split(key)
-        state = kernel.init(draw(key_start))
+        state = kernel.init(jax.random.key(0), draw(key_start))
 
         def step(state: Any, key: Array) -> Any:
             state, _ = kernel.step(key, state)
             return state, transform(state.position)
 
         end, path = jax.lax.scan(step, state, jax.random.split(key_steps, N_STEPS))
-        error = jnp.abs(end.potential - kernel.init(end.position).potential)
+        error = jnp.abs(end.potential - kernel.init(jax.random.key(0), end.position).potential)
         return transform(state.position), path[0], path[-1], error
 
     assert_law_unchanged(_in_batches(replica), 0, f"deep/{name}", reversible=True)

@@ -112,7 +112,7 @@ def _exact(build: Build) -> Callable[[Array], tuple[Kernel, Any, Array]]:
     def start(key: Array) -> tuple[Kernel, Any, Array]:
         theta, noise = jax.random.normal(key, (2,))
         kernel = build(theta + noise)
-        return kernel, kernel.init(theta[None]), theta + noise
+        return kernel, kernel.init(jax.random.key(0), theta[None]), theta + noise
 
     return start
 

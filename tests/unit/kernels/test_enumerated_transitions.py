@@ -80,7 +80,9 @@ def test_the_random_walk_keeps_the_probabilities_of_five_points() -> None:
 
     def transition(numbers: Array, log_uniform: Array) -> Array:
         start, step = numbers
-        return kernel.apply(RandomWalkNoise(step[None], log_uniform), kernel.init(start[None]))[1].accepted
+        return kernel.apply(
+            RandomWalkNoise(step[None], log_uniform), kernel.init(jax.random.key(0), start[None])
+        )[1].accepted
 
     moves = np.zeros((5, 5))
     cases = list(product(range(5), (-1, 1)))
@@ -102,7 +104,7 @@ def test_independence_proposals_keep_the_probabilities_of_five_points() -> None:
     def transition(numbers: Array, log_uniform: Array) -> Array:
         start, end = numbers
         noise = IndependenceNoise(end[None], log_uniform)
-        return kernel.apply(noise, kernel.init(start[None]))[1].accepted
+        return kernel.apply(noise, kernel.init(jax.random.key(0), start[None]))[1].accepted
 
     moves = np.zeros((5, 5))
     cases = list(product(range(5), range(5)))

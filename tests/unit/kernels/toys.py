@@ -104,8 +104,8 @@ def cases() -> dict[str, Case]:
     result = {
         name: Case(
             kernel,
-            lambda key, kernel=kernel, position=position: kernel.init(position),
-            lambda state, kernel=kernel: kernel.init(state.position).log_density,
+            lambda key, kernel=kernel, position=position: kernel.init(key, position),
+            lambda state, kernel=kernel: kernel.init(jax.random.key(0), state.position).log_density,
         )
         for name, (kernel, _, position) in plain.items()
     }

@@ -53,7 +53,8 @@ def dual_averaging(
         target: mean acceptance probability to reach, between 0 and 1.
 
     Returns:
-        Kernel on DualAveragingState with AdaptationInfo; `init` takes what the inner `init` takes.
+        Kernel on DualAveragingState with AdaptationInfo; `init(key, position)` passes on whatever further
+        arguments the inner one takes.
 
     Raises:
         ValueError: n_warm_up is negative or target is not between 0 and 1.
@@ -66,8 +67,8 @@ def dual_averaging(
         raise ValueError(f"target must be between 0 and 1, got {target}")
     log_initial = jnp.log(jnp.asarray(initial_scale, float))
 
-    def init(*args: Any) -> DualAveragingState:
-        inner = build(jnp.exp(log_initial)).init(*args)
+    def init(key: Array, position: Array, **options: Any) -> DualAveragingState:
+        inner = build(jnp.exp(log_initial)).init(key, position, **options)
         zero = jnp.zeros((), log_initial.dtype)
         return DualAveragingState(inner, log_initial, log_initial, zero, jnp.zeros((), jnp.int32))
 

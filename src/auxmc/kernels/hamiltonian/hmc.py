@@ -78,7 +78,7 @@ def hamiltonian_monte_carlo(
     Source: PhD thesis, Algorithm 6, and section 4.6 for the potential energy of inputs; MSc thesis, Algorithm 2.
 
     >>> kernel = hamiltonian_monte_carlo(lambda x: -0.5 * jnp.sum(x**2), 0.1, (5, 10), dim=2)
-    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(2)))
+    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.zeros(2)))
     >>> bool(info.n_gradients == info.n_steps)
     True
     """
@@ -89,7 +89,7 @@ def hamiltonian_monte_carlo(
         raise ValueError(f"dim must be a positive whole number, got {dim}")
     evaluate = jax.value_and_grad(log_density)
 
-    def init(position: Array) -> HMCState:
+    def init(_: Array, position: Array) -> HMCState:
         return HMCState(position, *evaluate(position))
 
     def draw(key: Array) -> HMCNoise:

@@ -62,7 +62,7 @@ def metropolis_langevin(log_density: Callable[[Array], Array], step_size: Array 
     Tested in tests/unit/kernels/hamiltonian/test_langevin.py and tests/statistical/test_foundation_kernels.py.
 
     >>> kernel = metropolis_langevin(lambda x: -0.5 * jnp.sum(x**2), 0.5, dim=2)
-    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(2)))
+    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.zeros(2)))
     >>> bool(info.acceptance_probability > 0.9)
     True
     """
@@ -97,7 +97,7 @@ def _langevin(
         raise ValueError(f"dim must be a positive whole number, got {dim}")
     evaluate = jax.value_and_grad(log_density)
 
-    def init(position: Array) -> HMCState:
+    def init(_: Array, position: Array) -> HMCState:
         return HMCState(position, *evaluate(position))
 
     def draw(key: Array) -> LangevinNoise:

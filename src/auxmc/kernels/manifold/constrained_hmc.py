@@ -147,7 +147,7 @@ def constrained_hmc(
         reversibility_check: one of REVERSIBILITY_CHECKS, made after every sub-step. "none" is for measuring its cost.
 
     Returns:
-        Kernel on ConstrainedState with `init(position)`, which takes a point on the manifold.
+        Kernel on ConstrainedState with `init(key, position)`, which takes a point on the manifold.
 
     Raises:
         ValueError: a number of steps is not positive or out of order, or a solver or check is unknown.
@@ -166,7 +166,7 @@ def constrained_hmc(
         expected = ", ".join(REVERSIBILITY_CHECKS)
         raise ValueError(f"unknown reversibility_check {reversibility_check!r}: expected one of {expected}")
 
-    def init(position: Array) -> ConstrainedState:
+    def init(_: Array, position: Array) -> ConstrainedState:
         return evaluate_state(model, position)
 
     def draw(key: Array) -> ConstrainedNoise:

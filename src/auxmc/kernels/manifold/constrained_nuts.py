@@ -107,8 +107,8 @@ def constrained_nuts(
         reversibility_check: see `constrained_hmc`.
 
     Returns:
-        Kernel on ConstrainedState with `init(position)`; its info counts the integrator steps made in `n_steps`, and
-        its acceptance probability is the mean over the points of the trajectory.
+        Kernel on ConstrainedState with `init(key, position)`; its info counts the integrator steps made in `n_steps`,
+        and its acceptance probability is the mean over the points of the trajectory.
 
     Raises:
         ValueError: max_depth or n_inner_steps is not positive.
@@ -175,7 +175,7 @@ def constrained_nuts(
         )
         return end.tree.proposal, info
 
-    return Kernel(lambda position: evaluate_state(model, position), draw, apply)
+    return Kernel(lambda _, position: evaluate_state(model, position), draw, apply)
 
 
 def _subtree(

@@ -84,7 +84,7 @@ def directed_slice(
     Tested in tests/unit/kernels/slices/test_directed_slice.py and tests/statistical/test_foundation_kernels.py.
 
     >>> kernel = directed_slice(lambda x: -0.5 * jnp.sum(x**2), along_axes(3), 2.0, dim=3)
-    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.ones(3)))
+    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.ones(3)))
     >>> int(jnp.sum(state.position != 1.0))
     1
     """
@@ -93,7 +93,7 @@ def directed_slice(
     if max_step_outs < 0:
         raise ValueError(f"max_step_outs must not be negative, got {max_step_outs}")
 
-    def init(position: Array) -> SliceState:
+    def init(_: Array, position: Array) -> SliceState:
         return SliceState(position, log_density(position))
 
     def draw(key: Array) -> LineNoise:

@@ -56,7 +56,7 @@ def reflective_slice(
         folded = reflect(point)
         return Candidate(folded, log_density(folded))
 
-    def init(position: Array) -> SliceState:
+    def init(_: Array, position: Array) -> SliceState:
         return SliceState(position, log_density(position))
 
     def draw(key: Array) -> LineNoise:

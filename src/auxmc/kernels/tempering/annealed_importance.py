@@ -78,7 +78,8 @@ def annealed_importance_sampling(
         dtype: of the position.
 
     Returns:
-        Kernel on AnnealedState with AnnealedInfo; `init()` makes an empty state, which a step does not read.
+        Kernel on AnnealedState with AnnealedInfo; `init(key, position=None)` makes a state of weight 1, of which a step
+        reads nothing.
 
     Raises:
         ValueError: the schedule is not strictly monotone, starts in (0, 1) or above 0 without `draw_start`, or as
@@ -141,8 +142,9 @@ def annealed_importance_sampling(
         (_, result, info), _ = lax.scan(chunk, (state, result, info), plan)
         return result, info
 
-    def init() -> AnnealedState:
-        return AnnealedState(jnp.zeros((bridge.dimension,), dtype), jnp.zeros((), dtype))
+    def init(_: Array, position: Array | None = None) -> AnnealedState:
+        empty = jnp.zeros((bridge.dimension,), dtype) if position is None else position
+        return AnnealedState(empty, jnp.zeros((), dtype))
 
     return Kernel(init, lambda key: key, lambda key, _: run(key))
 

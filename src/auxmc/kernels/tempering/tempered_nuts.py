@@ -87,7 +87,7 @@ def tempered_nuts(
         max_doublings: largest number of times that a trajectory is doubled.
 
     Returns:
-        Kernel on TemperedTreeState with TemperedTreeInfo; `init(position, control=0.0)`.
+        Kernel on TemperedTreeState with TemperedTreeInfo; `init(key, position, control=0.0)`.
 
     Raises:
         ValueError: the inverse mass has another length, or max_doublings is not positive.
@@ -97,7 +97,7 @@ def tempered_nuts(
     >>> from auxmc.models.bridge import bridge, gaussian_base
     >>> joined = bridge(lambda x: jnp.sum(x**2), gaussian_base(jnp.zeros(2), jnp.ones(2)))
     >>> kernel = tempered_nuts(joined, 0.5, jnp.ones(3))
-    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(2)))
+    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.zeros(2)))
     >>> bool(info.n_gradients >= 1), bool(info.diverged)
     (True, False)
     """
@@ -121,7 +121,7 @@ def tempered_nuts(
         target, base = bridge.energies(extended[:-1])
         return target - base
 
-    def init(position: Array, control: Array | float = 0.0) -> TemperedTreeState:
+    def init(_: Array, position: Array, control: Array | float = 0.0) -> TemperedTreeState:
         extended = jnp.append(position, jnp.asarray(control, position.dtype))
         value, gradient = jax.value_and_grad(log_density)(extended)
         return TemperedTreeState(extended, value, gradient, delta(extended))

@@ -19,7 +19,7 @@ class Info(NamedTuple):
 def build(scale: Array) -> Kernel:
     """A stand-in whose acceptance probability is exp(-scale), with noise that has mean one."""
     return Kernel(
-        init=lambda position: position,
+        init=lambda _, position: position,
         draw=lambda key: jax.random.uniform(key, minval=0.8, maxval=1.2),
         apply=lambda noise, state: (state, Info(jnp.clip(noise * jnp.exp(-scale), 0.0, 1.0))),
     )
@@ -33,7 +33,9 @@ def run(initial: float, n_warm_up: int, target: float, n: int = 1500) -> np.ndar
         return state, info.scale
 
     keys = jax.random.split(jax.random.key(0), n)
-    return np.asarray(jax.jit(lambda: jax.lax.scan(one, kernel.init(jnp.zeros(1)), keys)[1])())
+    return np.asarray(
+        jax.jit(lambda: jax.lax.scan(one, kernel.init(jax.random.key(0), jnp.zeros(1)), keys)[1])()
+    )
 
 
 @pytest.mark.parametrize("initial", [0.01, 3.0])

@@ -72,7 +72,7 @@ def test_numbers_of_steps_are_drawn_from_the_inclusive_range() -> None:
 
 def test_info_tells_what_happened() -> None:
     kernel = hamiltonian_monte_carlo(log_quartic, 0.2, (4, 9), dim=2)
-    state = kernel.init(START)
+    state = kernel.init(jax.random.key(0), START)
     noise = kernel.draw(jax.random.key(3))
     new, info = jax.jit(kernel.apply)(noise, state)
     end, momentum, _ = leapfrog(EVALUATE, state, noise.normal, 0.2, noise.n_steps)
@@ -90,7 +90,7 @@ def test_info_tells_what_happened() -> None:
 
 def test_a_trajectory_that_overflows_is_rejected_counted_and_cut_short() -> None:
     kernel = hamiltonian_monte_carlo(lambda x: -jnp.sum(x**4), 30.0, (50, 50), dim=1)
-    state = kernel.init(jnp.array([2.0]))
+    state = kernel.init(jax.random.key(0), jnp.array([2.0]))
     new, info = kernel.step(jax.random.key(0), state)
     assert not bool(info.accepted)
     assert int(info.n_not_finite) == 1
@@ -107,7 +107,7 @@ def test_an_end_of_density_zero_is_rejected_and_one_on_the_way_is_not() -> None:
         return jnp.where(jnp.abs(x[0]) < 0.5, -jnp.inf, 0.0)
 
     kernel = hamiltonian_monte_carlo(log_density, 0.5, (4, 4), dim=1)
-    state = kernel.init(jnp.array([-1.0]))
+    state = kernel.init(jax.random.key(0), jnp.array([-1.0]))
     noise = kernel.draw(jax.random.key(1))
     inside = noise._replace(normal=jnp.array([0.5]))
     beyond = noise._replace(normal=jnp.array([1.0]))
@@ -122,7 +122,7 @@ def test_an_end_of_density_zero_is_rejected_and_one_on_the_way_is_not() -> None:
 def test_step_sizes_may_be_traced_and_chains_run_side_by_side() -> None:
     def step(step_size: jax.Array, key: jax.Array) -> jax.Array:
         kernel = hamiltonian_monte_carlo(log_quartic, step_size, (2, 6), dim=2)
-        return kernel.step(key, kernel.init(START))[0].position
+        return kernel.step(key, kernel.init(jax.random.key(0), START))[0].position
 
     sizes, keys = jnp.array([0.05, 0.2, 0.4]), jax.random.split(jax.random.key(5), 3)
     together = jax.jit(jax.vmap(step))(sizes, keys)

@@ -23,7 +23,7 @@ def test_a_step_is_hamiltonian_monte_carlo_with_one_leapfrog_step() -> None:
     hamiltonian = hamiltonian_monte_carlo(log_quartic, 0.8, (1, 1), 2)
     start = jnp.array([0.7, -1.3])
     apply, other_apply = jax.jit(langevin.apply), jax.jit(hamiltonian.apply)
-    state, other_state = langevin.init(start), hamiltonian.init(start)
+    state, other_state = langevin.init(jax.random.key(0), start), hamiltonian.init(jax.random.key(0), start)
     for normal in np.random.default_rng(1).normal(size=(10, 2)):
         noise = LangevinNoise(jnp.asarray(normal), jnp.array(-0.1))
         new, info = apply(noise, state)
@@ -38,7 +38,9 @@ def test_the_ratio_is_that_of_densities_of_both_moves() -> None:
     """log p(x') + log N(x | x' + h^2/2 g(x'), h^2) against the same from x to x', for N(0, 1) by hand."""
     size, x, normal = 0.9, 0.4, -1.2
     kernel = metropolis_langevin(log_normal, size, 1)
-    _, info = kernel.apply(LangevinNoise(jnp.array([normal]), jnp.zeros(())), kernel.init(jnp.array([x])))
+    _, info = kernel.apply(
+        LangevinNoise(jnp.array([normal]), jnp.zeros(())), kernel.init(jax.random.key(0), jnp.array([x]))
+    )
     proposed = x * (1.0 - size**2 / 2.0) + size * normal
     log_move = lambda a, b: -0.5 * ((b - a * (1.0 - size**2 / 2.0)) / size) ** 2
     expected = -0.5 * proposed**2 + log_move(proposed, x) + 0.5 * x**2 - log_move(x, proposed)
@@ -53,7 +55,7 @@ def test_without_an_accept_step_a_normal_law_is_too_wide(size: float) -> None:
 
     def move(x: float, normal: float) -> float:
         noise = LangevinNoise(jnp.array([normal]), jnp.zeros(()))
-        return float(kernel.apply(noise, kernel.init(jnp.array([x])))[0].position[0])
+        return float(kernel.apply(noise, kernel.init(jax.random.key(0), jnp.array([x])))[0].position[0])
 
     slope, spread = move(1.0, 0.0), move(0.0, 1.0)
     assert spread**2 / (1.0 - slope**2) == pytest.approx(1.0 / (1.0 - size**2 / 4.0), rel=1e-12)
@@ -63,8 +65,8 @@ def test_without_an_accept_step_every_proposal_is_taken() -> None:
     adjusted, free = (build(log_quartic, 0.9, 2) for build in (metropolis_langevin, unadjusted_langevin))
     start = jnp.array([1.5, -1.5])
     noise = LangevinNoise(jnp.array([2.0, -2.0]), jnp.array(0.0))
-    kept, kept_info = adjusted.apply(noise, adjusted.init(start))
-    moved, moved_info = free.apply(noise, free.init(start))
+    kept, kept_info = adjusted.apply(noise, adjusted.init(jax.random.key(0), start))
+    moved, moved_info = free.apply(noise, free.init(jax.random.key(0), start))
     assert not bool(kept_info.accepted)
     assert bool(moved_info.accepted)
     np.testing.assert_array_equal(kept.position, start)
@@ -78,7 +80,7 @@ def test_a_proposal_that_is_not_finite_is_rejected_or_counted() -> None:
     noise = LangevinNoise(jnp.array([-50.0]), jnp.array(-100.0))
     for build, accepted in ((metropolis_langevin, False), (unadjusted_langevin, True)):
         kernel = build(log_density, 0.5, 1)
-        new, info = kernel.apply(noise, kernel.init(jnp.array([1.0])))
+        new, info = kernel.apply(noise, kernel.init(jax.random.key(0), jnp.array([1.0])))
         assert bool(info.accepted) == accepted
         assert int(info.n_not_finite) == 1
         assert float(info.acceptance_probability) == 0.0

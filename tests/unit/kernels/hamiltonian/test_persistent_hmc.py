@@ -23,7 +23,7 @@ def _state(kernel, momentum: jax.Array) -> PersistentState:
 def test_without_persistence_it_is_plain_hamiltonian_monte_carlo() -> None:
     kernel = persistent_hmc(log_quartic, 0.3, 5, 0.0, 2)
     plain = hamiltonian_monte_carlo(log_quartic, 0.3, (5, 5), 2)
-    state, first = _state(kernel, jnp.array([9.0, 9.0])), plain.init(START)
+    state, first = _state(kernel, jnp.array([9.0, 9.0])), plain.init(jax.random.key(0), START)
     apply, plain_apply = jax.jit(kernel.apply), jax.jit(plain.apply)
     for normal in np.random.default_rng(1).normal(size=(5, 2)):
         new, info = apply(PersistentNoise(jnp.asarray(normal), jnp.array(-0.1)), state)

@@ -22,7 +22,7 @@ class _Info(NamedTuple):
 def _scripted(scale: jax.Array) -> Kernel:
     """A kernel whose noise is the accept flag and whose state counts steps."""
     return Kernel(
-        lambda position: position,
+        lambda _, position: position,
         lambda key: jnp.zeros((), bool),
         lambda noise, state: (state + 1, _Info(noise)),
     )
@@ -30,7 +30,7 @@ def _scripted(scale: jax.Array) -> Kernel:
 
 def _run(flags: np.ndarray, batch_size: int, n_batches: int) -> Any:
     kernel = batch_adaptation(_scripted, 0.5, batch_size, n_batches)
-    start = kernel.init(jnp.zeros((), jnp.int32))
+    start = kernel.init(jax.random.key(0), jnp.zeros((), jnp.int32))
     return jax.lax.scan(lambda state, flag: kernel.apply(flag, state), start, jnp.asarray(flags))
 
 
@@ -68,7 +68,10 @@ def test_the_scale_is_frozen_after_the_last_batch() -> None:
 def test_a_frozen_chain_is_the_plain_chain_at_that_scale() -> None:
     adapted = batch_adaptation(lambda scale: random_walk_metropolis(log_normal, scale, 2), 0.5, 5, 0)
     plain = random_walk_metropolis(log_normal, jnp.asarray(0.5), 2)
-    state, expected = adapted.init(jnp.zeros(2)), plain.init(jnp.zeros(2))
+    state, expected = (
+        adapted.init(jax.random.key(0), jnp.zeros(2)),
+        plain.init(jax.random.key(0), jnp.zeros(2)),
+    )
     for key in jax.random.split(jax.random.key(0), 10):
         state, _ = adapted.step(key, state)
         expected, _ = plain.step(key, expected)
@@ -79,7 +82,7 @@ def test_adaptation_brings_the_accept_rate_into_the_band() -> None:
     kernel = batch_adaptation(lambda scale: random_walk_metropolis(log_normal, scale, 4), 0.1)
     keys = jax.random.split(jax.random.key(0), 6000)
     _, info = jax.jit(lambda state: jax.lax.scan(lambda state, key: kernel.step(key, state), state, keys))(
-        kernel.init(jnp.zeros(4))
+        kernel.init(jax.random.key(0), jnp.zeros(4))
     )
     assert 0.08 < float(np.mean(info.inner.accepted[2000:])) < 0.42
 

@@ -71,7 +71,7 @@ def test_without_noise_the_random_walk_kernel_is_reproduced_to_the_last_bit(name
     start = method_kernel("pm_mh", estimator, 0.4, DIM).init(jax.random.key(0), position)
     build = pseudo_marginal_metropolis if name == "pm_mh" else metropolis_position
     states, infos = _chain(build(estimator, 0.4, DIM), start)
-    expected, expected_infos = _chain(marginal, marginal.init(position))
+    expected, expected_infos = _chain(marginal, marginal.init(jax.random.key(0), position))
     np.testing.assert_array_equal(states.position, expected.position)
     np.testing.assert_array_equal(states.log_estimate, expected.log_density)
     np.testing.assert_array_equal(infos.accepted_position, expected_infos.accepted)
@@ -84,7 +84,7 @@ def test_without_noise_the_linear_slice_is_reproduced_to_the_last_bit(max_step_o
     position = jnp.array([-1.0, 1.2])
     start = method_kernel("pm_mh", estimator, 0.8, DIM).init(jax.random.key(0), position)
     states, infos = _chain(slice_position(estimator, 0.8, DIM, max_step_outs), start)
-    expected, expected_infos = _chain(marginal, marginal.init(position))
+    expected, expected_infos = _chain(marginal, marginal.init(jax.random.key(0), position))
     np.testing.assert_array_equal(states.position, expected.position)
     np.testing.assert_array_equal(infos.n_estimates_position, expected_infos.n_evaluations)
 
@@ -96,7 +96,7 @@ def test_the_elliptical_update_is_the_elliptical_slice_kernel_on_u() -> None:
     start = method_kernel("pm_mh", estimator, 1.0, DIM).init(jax.random.key(0), x)
     kernel = elliptical_slice(lambda u: estimator.log_estimate(x, u.reshape(start.auxiliary.shape)), dim=6)
     states, infos = _chain(elliptical_auxiliary(estimator), start)
-    expected, expected_infos = _chain(kernel, kernel.init(start.auxiliary.ravel()))
+    expected, expected_infos = _chain(kernel, kernel.init(jax.random.key(0), start.auxiliary.ravel()))
     np.testing.assert_allclose(
         states.auxiliary.reshape(len(KEYS), -1), expected.position, rtol=1e-10, atol=1e-12
     )

@@ -18,7 +18,7 @@ def log_likelihood(position: Array) -> Array:
 
 def _runs(log_density: object, n: int, max_passes: int = 1000) -> tuple[object, object, object]:
     kernel = blocked_elliptical_slice(log_density, BLOCKS, max_passes=max_passes)  # type: ignore[arg-type]
-    start = kernel.init(jnp.full(DIM, 0.5))
+    start = kernel.init(jax.random.key(0), jnp.full(DIM, 0.5))
     states, infos = jax.jit(jax.vmap(lambda key: kernel.step(key, start)))(
         jax.random.split(jax.random.key(1), n)
     )
@@ -42,7 +42,7 @@ def test_blocks_are_updated_in_their_order_given_the_new_values_of_those_before(
 
     kernel = blocked_elliptical_slice(recorded, BLOCKS)
     start = jnp.full(DIM, 0.5)
-    state, _ = jax.jit(kernel.step)(jax.random.key(3), kernel.init(start))
+    state, _ = jax.jit(kernel.step)(jax.random.key(3), kernel.init(jax.random.key(0), start))
     jax.effects_barrier()
     first, second = (np.array(point) for point in seen[-2:])
     np.testing.assert_array_equal(first[:2], start[:2])

@@ -31,7 +31,7 @@ def test_with_the_same_numbers_it_does_what_the_plain_kernel_does() -> None:
         linear_slice(log_normal, 1.2, 3, 2),
         directed_slice(log_normal, along_axes(3), 1.2, 3, 2),
     )
-    state = plain.init(jnp.array([0.2, -1.0, 0.5]))
+    state = plain.init(jax.random.key(0), jnp.array([0.2, -1.0, 0.5]))
     noise = plain.draw(jax.random.key(5))
     first, second = (jax.tree.leaves(jax.jit(kernel.apply)(noise, state)) for kernel in (plain, directed))
     for a, b in zip(first, second, strict=True):
@@ -41,7 +41,7 @@ def test_with_the_same_numbers_it_does_what_the_plain_kernel_does() -> None:
 @pytest.mark.layer("slice", "L1")
 def test_an_update_moves_along_its_direction_and_stays_on_the_slice() -> None:
     kernel = directed_slice(log_normal, along_gaussian(CHOLESKY), 0.7, 3, 3)
-    start = kernel.init(jnp.array([0.2, -1.0, 0.5]))
+    start = kernel.init(jax.random.key(0), jnp.array([0.2, -1.0, 0.5]))
 
     def one(key: jax.Array):
         noise = kernel.draw(key)

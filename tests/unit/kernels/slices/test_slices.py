@@ -36,7 +36,12 @@ def _kernel(kind: str, log_density: Callable[[jax.Array], jax.Array], **options:
 @cache
 def _bimodal_step(kind: str) -> Any:
     kernel = _kernel(kind, lambda x: log_bimodal(4.0 * x - 2.0))
-    return jax.jit(lambda seed, x: (kernel.init(x), *kernel.step(jax.random.key(seed), kernel.init(x))))
+    return jax.jit(
+        lambda seed, x: (
+            kernel.init(jax.random.key(0), x),
+            *kernel.step(jax.random.key(seed), kernel.init(jax.random.key(0), x)),
+        )
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -170,7 +175,7 @@ def test_the_loop_gives_up_after_one_thousand_passes_and_says_so() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_cap_is_respected_by_every_kernel(kind: str) -> None:
     kernel = _kernel(kind, lambda x: jnp.where(x[0] == 0.5, 0.0, -jnp.inf), max_passes=7)
-    _, info = kernel.step(jax.random.key(0), kernel.init(jnp.array([0.5])))
+    _, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.array([0.5])))
     assert int(info.n_collapsed) == 1
     assert int(info.n_evaluations) <= 7 + 2
     assert int(info.n_evaluations) >= 7
@@ -195,7 +200,7 @@ def _flat_line(seed: jax.Array, n_lower: jax.Array) -> Any:
 
 def test_step_outs_stop_at_the_edge_of_the_slice() -> None:
     kernel = linear_slice(lambda x: jnp.where(jnp.abs(x[0]) < 0.6, 0.0, -jnp.inf), 0.5, 1, 50)
-    start = kernel.init(jnp.zeros(1))
+    start = kernel.init(jax.random.key(0), jnp.zeros(1))
     keys = jax.random.split(jax.random.key(5), 200)
     states, infos = jax.jit(jax.vmap(lambda key: kernel.step(key, start)))(keys)
     assert np.all(np.abs(np.asarray(states.position)) < 0.6)
@@ -206,7 +211,7 @@ def test_a_gaussian_target_is_accepted_at_the_first_angle() -> None:
     """With a constant likelihood the slice is the whole ellipse (FN-SL-08)."""
     kernel = elliptical_slice(lambda _: jnp.zeros(()), jnp.array([[2.0, 0.0], [1.0, 0.5]]))
     noise = kernel.draw(jax.random.key(0))
-    state, info = kernel.apply(noise, kernel.init(jnp.array([1.0, -1.0])))
+    state, info = kernel.apply(noise, kernel.init(jax.random.key(0), jnp.array([1.0, -1.0])))
     assert int(info.n_evaluations) == 1
     expected = np.array([1.0, -1.0]) * np.cos(noise.angle) + np.asarray(noise.direction) * np.sin(noise.angle)
     np.testing.assert_allclose(state.position, expected, rtol=1e-14)
@@ -255,7 +260,7 @@ def test_width_may_be_traced_and_batched() -> None:
 
     def bracket(width: jax.Array) -> jax.Array:
         kernel = linear_slice(lambda _: jnp.zeros(()), width, 2)
-        _, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(2)))
+        _, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.zeros(2)))
         return info.upper - info.lower
 
     np.testing.assert_allclose(jax.jit(jax.vmap(bracket))(widths), widths, rtol=1e-12)

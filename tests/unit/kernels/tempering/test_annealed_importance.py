@@ -14,7 +14,7 @@ BRIDGE = bridge(lambda x: 2.0 * jnp.sum((x - 0.5) ** 2), gaussian_base(jnp.zeros
 
 def _run(kernel, n: int = 6):
     keys = jax.random.split(jax.random.key(4), n)
-    return jax.jit(jax.vmap(lambda key: kernel.step(key, kernel.init())))(keys)
+    return jax.jit(jax.vmap(lambda key: kernel.step(key, kernel.init(jax.random.key(0)))))(keys)
 
 
 def _delta(x: np.ndarray) -> np.ndarray:
@@ -80,7 +80,7 @@ def test_runs_under_jit_and_alone_agree() -> None:
     kernel = annealed_importance_sampling(BRIDGE, sigmoidal_schedule(40), 0.4, 1, refreshment=0.54)
     together, _ = _run(kernel, 3)
     keys = jax.random.split(jax.random.key(4), 3)
-    alone, _ = kernel.step(keys[1], kernel.init())
+    alone, _ = kernel.step(keys[1], kernel.init(jax.random.key(0)))
     np.testing.assert_allclose(together.log_weight[1], alone.log_weight, rtol=1e-11)
 
 

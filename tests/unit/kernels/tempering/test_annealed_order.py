@@ -31,7 +31,7 @@ def test_a_run_weighs_before_it_moves_and_moves_at_its_own_temperature(
         BRIDGE, ladder, STEP_SIZE, N_STEPS, draw_start=BRIDGE.draw_base, refreshment=refreshment
     )
     key = jax.random.key(5)
-    found, info = kernel.step(key, kernel.init())
+    found, info = kernel.step(key, kernel.init(jax.random.key(0)))
     move = tempered_hmc(BRIDGE, STEP_SIZE, N_STEPS, refreshment=refreshment)
     state = move.init(jax.random.fold_in(key, 2), info.start)
     log_weight = 0.0

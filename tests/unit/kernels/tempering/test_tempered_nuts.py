@@ -35,7 +35,7 @@ def check_caches(state: TemperedTreeState) -> None:
 
 
 def test_states_carry_what_belongs_to_their_point() -> None:
-    state = KERNEL.init(jnp.array([0.5, -1.0]), 0.7)
+    state = KERNEL.init(jax.random.key(0), jnp.array([0.5, -1.0]), 0.7)
     check_caches(state)
     assert float(state.inverse_temperature) == pytest.approx(1.0 / (1.0 + np.exp(-0.7)))
     for i in range(3):
@@ -45,7 +45,7 @@ def test_states_carry_what_belongs_to_their_point() -> None:
 
 
 def test_a_step_is_a_function_of_its_key_and_counts_its_work() -> None:
-    start = KERNEL.init(jnp.zeros(2))
+    start = KERNEL.init(jax.random.key(0), jnp.zeros(2))
     first, info = STEP(jax.random.key(3), start)
     again, _ = STEP(jax.random.key(3), start)
     np.testing.assert_array_equal(first.extended, again.extended)
@@ -56,7 +56,7 @@ def test_a_step_is_a_function_of_its_key_and_counts_its_work() -> None:
 
 
 def test_shapes_and_dtypes_are_kept() -> None:
-    state = jax.eval_shape(lambda: KERNEL.init(jnp.zeros(2)))
+    state = jax.eval_shape(lambda: KERNEL.init(jax.random.key(0), jnp.zeros(2)))
     new, info = jax.eval_shape(KERNEL.step, jax.random.key(0), state)
     assert jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype), new) == jax.tree.map(
         lambda leaf: (leaf.shape, leaf.dtype), state
@@ -66,7 +66,7 @@ def test_shapes_and_dtypes_are_kept() -> None:
 
 def test_a_step_that_is_far_too_long_diverges_stays_and_says_so() -> None:
     wild = tempered_nuts(JOINED, 1e3, jnp.ones(3))
-    start = wild.init(jnp.ones(2), 5.0)
+    start = wild.init(jax.random.key(0), jnp.ones(2), 5.0)
     state, info = jax.jit(wild.step)(jax.random.key(0), start)
     assert bool(info.diverged)
     np.testing.assert_array_equal(state.extended, start.extended)
@@ -80,7 +80,9 @@ def test_dual_averaging_reaches_its_target() -> None:
         return state, (info.inner.acceptance_probability, info.scale)
 
     keys = jax.random.split(jax.random.key(0), 600)
-    _, (acceptance, scale) = jax.jit(lambda s, k: jax.lax.scan(run, s, k))(adapted.init(jnp.zeros(2)), keys)
+    _, (acceptance, scale) = jax.jit(lambda s, k: jax.lax.scan(run, s, k))(
+        adapted.init(jax.random.key(0), jnp.zeros(2)), keys
+    )
     assert float(scale[-1]) > 0.05
     assert float(jnp.mean(acceptance[200:])) == pytest.approx(0.8, abs=0.12)
 
