@@ -16,6 +16,7 @@ from auxmc.kernels.hamiltonian.dual_averaging import dual_averaging
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
 from auxmc.kernels.hamiltonian.langevin import metropolis_langevin, unadjusted_langevin
 from auxmc.kernels.hamiltonian.persistent_hmc import persistent_hmc
+from auxmc.kernels.hamiltonian.phased import phased
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.manifold.constrained_nuts import constrained_nuts
 from auxmc.kernels.manifold.modified_abc import modified_abc
@@ -79,6 +80,7 @@ KERNELS: dict[Callable[..., Kernel], Callable[[], Kernel]] = {
     metropolis_langevin: lambda: metropolis_langevin(log_normal, 0.1, DIM),
     modified_abc: lambda: modified_abc(lambda p, z: p + z, log_normal, jnp.ones(DIM), 0.1, 0.5, DIM),
     persistent_hmc: lambda: persistent_hmc(log_normal, 0.1, 2, 0.5, DIM),
+    phased: lambda: phased(lambda s: hamiltonian_monte_carlo(log_normal, s, (1, 2), DIM), 2, 0.1, 0.05, 3),
     pseudo_marginal_metropolis: lambda: pseudo_marginal_metropolis(ESTIMATOR, 0.5, DIM),
     random_walk_metropolis: lambda: random_walk_metropolis(log_normal, 0.5, DIM),
     reflective_slice: lambda: reflective_slice(log_normal, DIM),
