@@ -1,17 +1,11 @@
 """Names of the study's cases and parameters, and values of its summary."""
 
-from collections.abc import Callable
-
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement
-from auxmc_pipeline.lookup import MissingData, find, scalar
+from auxmc_pipeline.tables import MissingData, Tables, Wanted
 from experiments.generalised_lambda.settings import ROWS
-
-Measure = Callable[[pd.DataFrame], Measurement]
 
 PARAMETERS = ("z1", "z2", "z3", "z4")
 CASE_NAMES = {
@@ -21,6 +15,9 @@ CASE_NAMES = {
     "abc_hmc_025": "ABC HMC 0.25",
 }
 """What claims call the cases with chains of a method."""
+
+GENERATING = {"z1": 5.0, "z2": 1.0, "z3": 0.4, "z4": -0.1}
+"""Parameters that generated the data."""
 
 TARGETS = {row.case: row.target for row in ROWS}
 """Name of the reference posterior of these cases."""
@@ -32,52 +29,51 @@ _ENOUGH_ITERATIONS = {
     "abc_hmc_005": 10_000,
     "abc_hmc_025": 10_000,
 }
-_NOT_RUN = "not run at this preset"
+_CHAIN_MOMENTS = {"mean": ("posterior_mean", "mcse_mean"), "sd": ("posterior_sd", "mcse_sd")}
+_REFERENCE_MOMENTS = {
+    "mean": ("reference_mean", "reference_mcse_mean"),
+    "sd": ("reference_sd", "reference_mcse_sd"),
+}
 
 
-def array_of(
-    summary: pd.DataFrame, case: str, quantity: str, *dims: str, **where: str | float
-) -> xr.DataArray:
-    """A quantity of a case as a labelled array with the given dims; parameters in their order.
+def array_of(tables: Tables, quantity: str, *dims: str, **wanted: Wanted) -> xr.DataArray:
+    """A quantity of the summary as a labelled array with the given dims; parameters in their order.
 
     Raises:
         MissingData: the table does not have it.
     """
-    found = find(summary, case, quantity, *dims, **where)
-    if found is None:
-        raise MissingData(_NOT_RUN)
+    found = tables.summary.array(quantity, *dims, **wanted)
     return found.sel(parameter=list(PARAMETERS)) if "parameter" in dims else found
 
 
 def values_of(
-    summary: pd.DataFrame, case: str, quantity: str, *dims: str, prior: str | None = "strong"
+    tables: Tables, case: str, quantity: str, *dims: str, prior: str | None = "strong"
 ) -> FloatArray:
     """A quantity of a case as an array with the given dims, under one prior; None where priors are not told apart.
 
     Raises:
         MissingData: the table does not have it, or values are not finite.
     """
-    found = array_of(summary, case, quantity, *dims, **({} if prior is None else {"prior": prior}))
-    values: FloatArray = found.values
+    under = {} if prior is None else {"prior": prior}
+    values: FloatArray = array_of(tables, quantity, *dims, case=case, **under).values
     if not np.isfinite(values).all():
         raise MissingData(f"{quantity} is not known: chains did not move, or there is one chain only")
     return values
 
 
-def chain_moment(summary: pd.DataFrame, case: str, moment: str) -> tuple[FloatArray, FloatArray]:
+def chain_moment(tables: Tables, case: str, moment: str) -> tuple[FloatArray, FloatArray]:
     """Posterior "mean" or "sd" by the chains of a case, with its Monte Carlo standard error [parameter].
 
     Raises:
-        MissingData: the case was not run, or its chains do not tell.
+        MissingData: the case was not run, its chains are too short for claims about their law, or they do not tell.
     """
-    values, errors = (
-        values_of(summary, case, name, "parameter") for name in (f"posterior_{moment}", f"mcse_{moment}")
-    )
+    require_length(tables, case)
+    values, errors = (values_of(tables, case, name, "parameter") for name in _CHAIN_MOMENTS[moment])
     return values, errors
 
 
 def reference_moment(
-    summary: pd.DataFrame, moment: str, target: str, prior: str = "strong"
+    tables: Tables, moment: str, target: str, prior: str = "strong"
 ) -> tuple[FloatArray, FloatArray]:
     """The "mean" or "sd" of a reference posterior, with its Monte Carlo standard error [parameter].
 
@@ -85,30 +81,18 @@ def reference_moment(
         MissingData: there is no reference posterior for this target and prior.
     """
     values, errors = (
-        array_of(summary, "reference", name, "parameter", prior=prior, target=target).values
-        for name in (f"reference_{moment}", f"reference_mcse_{moment}")
+        array_of(tables, name, "parameter", case="reference", prior=prior, target=target).values
+        for name in _REFERENCE_MOMENTS[moment]
     )
     return values, errors
 
 
-def setting_of(summary: pd.DataFrame, case: str, name: str) -> float:
-    """A number among the settings of a case.
-
-    Raises:
-        MissingData: the case was not run.
-    """
-    value = scalar(summary, case, name)
-    if value is None:
-        raise MissingData(_NOT_RUN)
-    return float(str(value))
-
-
-def require_length(summary: pd.DataFrame, case: str) -> None:
+def require_length(tables: Tables, case: str) -> None:
     """Refuses chains that are too short for claims about their law.
 
     Raises:
         MissingData: they are, or the case was not run.
     """
-    n_iterations = setting_of(summary, case, "n_draws")
+    n_iterations = tables.summary.setting("n_draws", case=case)
     if n_iterations < _ENOUGH_ITERATIONS[case]:
         raise MissingData(f"chains of {n_iterations:.0f} iterations are too short to tell")

@@ -16,7 +16,7 @@ from auxmc_pipeline.claims import judge, read_claims
 from auxmc_pipeline.settings import PRESETS, SettingsError
 from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
-from experiments.generalised_lambda import claims, figures, run
+from experiments.generalised_lambda import figures, run
 from experiments.generalised_lambda.measures import (
     chain_curves,
     chain_groups,
@@ -27,7 +27,7 @@ from experiments.generalised_lambda.reference import limit_statistics, targets
 from experiments.generalised_lambda.settings import FIGURES, ROWS, SWEEP_QUANTITIES
 
 STUDY = load_study("generalised_lambda")
-CLAIMS = read_claims(Path(claims.__file__).parent / "claims.csv")
+CLAIMS = read_claims(Path(figures.__file__).parent / "claims.csv")
 NAMES = ["z1", "z2", "z3", "z4"]
 MEANS = np.array([4.705, 0.96, 0.53, -0.16])
 SDS = np.array([0.108, 0.1, 0.085, 0.075])
@@ -152,7 +152,7 @@ def tables(tmp_path_factory):
     reference = STUDY.settings(["design=reference"])
     _write(folder, "reference", _reference(), reference, ["prior"], reference.n_draws)
     paths = sorted(folder.glob("*.nc"))
-    return tidy_table(paths, "statistics"), tidy_table(paths, "curves")
+    return Tables.of(tidy_table(paths, "statistics"), tidy_table(paths, "curves"))
 
 
 def _write(
@@ -353,7 +353,7 @@ def test_data_that_the_prior_cannot_generate_are_refused_with_advice(tmp_path, o
 @pytest.mark.parametrize("name", list(FIGURES))
 def test_every_figure_draws(name, tables) -> None:
     with use_style():
-        figure = figures.DRAW[name](*tables)
+        figure = figures.DRAW[name](tables)
         assert isinstance(figure, Figure)
         figure.canvas.draw()
     words = [text.get_text() for axis in figure.axes for text in axis.texts]
@@ -363,7 +363,7 @@ def test_every_figure_draws(name, tables) -> None:
 @pytest.mark.parametrize("name", list(FIGURES))
 def test_a_figure_without_data_says_so(name) -> None:
     with use_style():
-        figure = figures.DRAW[name](pd.DataFrame(), pd.DataFrame())
+        figure = figures.DRAW[name](Tables.of(pd.DataFrame(), pd.DataFrame()))
         figure.canvas.draw()
     words = [text.get_text().replace("\n", " ") for axis in figure.axes for text in axis.texts]
     assert any("not run at this preset" in text for text in words)
@@ -374,7 +374,7 @@ def test_figures_and_captions_have_the_same_names() -> None:
 
 
 def test_every_claim_is_measured_and_made_up_tables_give_known_numbers(tables) -> None:
-    measured = judge(CLAIMS, claims.MEASURE, Tables.of(*tables))
+    measured = judge(CLAIMS, STUDY.measures(), tables)
     by_name = measured.set_index(["claim_id", "setting"])["measured"]
     missing = by_name[by_name.isna()]
     assert missing.empty, missing.index.tolist()
@@ -396,16 +396,16 @@ def test_every_claim_is_measured_and_made_up_tables_give_known_numbers(tables) -
 
 
 def test_claims_without_their_cases_are_not_measured(tables) -> None:
-    summary, curves = tables
-    measured = judge(CLAIMS, claims.MEASURE, Tables.of(summary.iloc[:0], curves.iloc[:0]))
+    empty = Tables.of(tables.summary.frame.iloc[:0], tables.curves.frame.iloc[:0])
+    measured = judge(CLAIMS, STUDY.measures(), empty)
     assert measured["measured"].isna().all()
     assert set(measured["verdict"]) == {"not measured"}
     assert (measured["note"] != "").all()
 
 
 def test_short_chains_settle_nothing_about_mixing(tables) -> None:
-    summary, curves = tables
-    measured = judge(CLAIMS, claims.MEASURE, Tables.of(summary.assign(n_draws=50), curves))
+    short = Tables.of(tables.summary.frame.assign(n_draws=50), tables.curves.frame)
+    measured = judge(CLAIMS, STUDY.measures(), short)
     by_name = measured.set_index(["claim_id", "setting"])
     assert by_name.loc[("IM-GL-05", "ABC HMC 0.05"), "verdict"] == "not measured"
     assert "too short to tell" in by_name.loc[("IM-GL-21", "largest error of a mean"), "note"]

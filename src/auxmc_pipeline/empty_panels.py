@@ -1,0 +1,34 @@
+"""What a figure shows where the tables lack its data."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from auxmc.plots.panels import missing_figure, missing_panel
+from auxmc_pipeline.tables import MissingData
+
+__all__ = ["empty_where_missing"]
+
+
+@contextmanager
+def empty_where_missing(place: Figure | Axes, message: str = "not run at this preset") -> Iterator[None]:
+    """Says on the face of a figure or a panel that there is nothing to draw, where the tables lack what a block reads.
+
+    Args:
+        place: a panel, or a figure with all its panels; a figure without panels gets one.
+        message: what it says. The block should read before it draws: what it drew stays behind the message.
+
+    >>> with empty_where_missing(figure := Figure()):
+    ...     raise MissingData("ess for case nuts: not run at this preset")
+    >>> figure.axes[0].texts[0].get_text()
+    'not run at this preset'
+    """
+    try:
+        yield
+    except MissingData:
+        if isinstance(place, Axes):
+            missing_panel(place, message)
+        else:
+            missing_figure(place, message)
