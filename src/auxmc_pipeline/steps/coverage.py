@@ -126,8 +126,8 @@ def markdown() -> str:
     lines = [
         "# Coverage of the documents",
         "",
-        "Every numbered figure, table and algorithm of the five documents with its counterpart here: function, file and",
-        "line. For a figure that is the function that draws it, then the quantities that it reads from the study's",
+        "Every numbered figure, table and algorithm of the five documents with its counterpart here: function, file",
+        "and line. For a figure that is the function that draws it, then the quantities that it reads from the study's",
         "tables, each with the line that records it. A command of the last column writes the figure to",
         "`paper_figures/<preset>/<study>/`. `python -m auxmc_pipeline.steps.coverage --write` makes this page from",
         "`experiments/documents.toml`, the source of the studies and the sources named in docstrings.",
