@@ -145,13 +145,13 @@ def _smc(problem: Problem, n_particles: int, seed: int) -> tuple[RelaxedMoments,
         lambda x: bridge.energies(x)[1] - bridge.energies(x)[0],
         step,
         blackjax.hmc.init,
-        {"step_size": jnp.full((1,), 0.5), "inverse_mass_matrix": jnp.ones((1, bridge.dimension))},
+        {"step_size": jnp.full((1,), 0.5), "inverse_mass_matrix": jnp.ones((1, bridge.dim))},
         blackjax.smc.resampling.systematic,
         TARGET_ESS,
         num_mcmc_steps=MOVES,
     )
     key = jax.random.key(seed)
-    noise = jax.random.normal(jax.random.fold_in(key, 0), (n_particles, bridge.dimension))
+    noise = jax.random.normal(jax.random.fold_in(key, 0), (n_particles, bridge.dim))
     state = smc.init(jax.vmap(bridge.draw_base)(noise))
     program = jax.jit(smc.step).lower(key, state).compile()
     log_z, used, i = problem.base.log_normaliser, 0.0, 1

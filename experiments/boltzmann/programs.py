@@ -80,7 +80,7 @@ def chain_sampler(
     blocks = summarised(kernel, settings.summary_size, keep, summarise)
 
     def initial(key: Array, _: dict[str, Array]) -> Any:
-        noise = standard_normal(jax.random.fold_in(key, 0), (problem.bridge.dimension,))
+        noise = standard_normal(jax.random.fold_in(key, 0), (problem.bridge.dim,))
         return start(jax.random.fold_in(key, 1), problem.bridge.draw_base(noise))
 
     return Sampler(lambda _: blocks, initial, lambda _, summary: summary)
@@ -123,9 +123,7 @@ def _chain_kernel(
     options: dict[str, Any] = {"refreshment": numbers.refreshment, "integrator": settings.integrator}
     if method == "hmc":
         energy = relaxation_energy(problem.relaxation)
-        direct = hamiltonian_monte_carlo(
-            lambda x: -energy(x), step_size, (n_steps, n_steps), bridge.dimension
-        )
+        direct = hamiltonian_monte_carlo(lambda x: -energy(x), step_size, (n_steps, n_steps), bridge.dim)
         return direct, direct.init, lambda _: ((jnp.zeros(()),), jnp.ones(()))
     if method == "st":
         ladder = jnp.asarray(sigmoidal_schedule(n_temperatures))

@@ -137,7 +137,7 @@ def _problem_statistics(problem: Problem) -> xr.Dataset:
         "log_zeta": problem.base.log_normaliser,
         "n_fits_distinct": problem.n_fits,
         "fit_residual": problem.residual,
-        "dimension": problem.relaxation.dimension,
+        "dimension": problem.relaxation.dim,
     }
     if problem.truth is not None:
         found["log_z"] = problem.truth.log_normaliser

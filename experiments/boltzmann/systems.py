@@ -63,7 +63,7 @@ def _describe(
     eigenvalues = np.linalg.eigvalsh(parameters.weights)
     row = {
         "log_z": truth.log_normaliser,
-        "dimension": float(relaxation.dimension),
+        "dimension": float(relaxation.dim),
         "largest_eigenvalue": float(np.max(np.sum(relaxation.loadings**2, axis=0))),
         "largest_eigenvalue_plain_shift": float(eigenvalues[-1] - eigenvalues[0]),
     }
@@ -124,7 +124,7 @@ def _relation_of_moments(settings: Settings, context: RunContext) -> xr.Dataset:
     logs = 0.5 * np.sum((states @ small.weights) * states, axis=1) + states @ small.biases
     mixture = weighted_moments(logs, states @ relaxation.loadings)
     moments = relaxed_moments(relaxation, exact_moments(small))
-    covariance = mixture.covariance + np.eye(relaxation.dimension)
+    covariance = mixture.covariance + np.eye(relaxation.dim)
     difference = max(
         float(np.max(np.abs(moments.mean - mixture.mean))),
         float(np.max(np.abs(moments.covariance - covariance))),

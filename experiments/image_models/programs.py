@@ -46,7 +46,7 @@ def chain_sampler(problem: Problem, settings: Settings, method: str) -> Sampler:
 
     def initial(key: Array, parameters: dict[str, Array]) -> Any:
         bridge = problem.bridge(_number(parameters))
-        normal = jax.random.normal(jax.random.fold_in(key, 0), (bridge.dimension + 1,), dtype)
+        normal = jax.random.normal(jax.random.fold_in(key, 0), (bridge.dim + 1,), dtype)
         position, control = bridge.draw_base(normal[:-1]), normal[-1]
         start = {
             # The distribution function makes a uniform number of the normal one.

@@ -188,8 +188,8 @@ def _energy_errors(key: Array) -> xr.Dataset:
 def _rejection(key: Array, n_simulations: int) -> xr.Dataset:
     """Accept rates of rejection with a cube kernel, for standard normal simulators and data at the origin."""
 
-    def counts(key: Array, dimension: int) -> Array:
-        simulated = jax.random.normal(key, (n_simulations, dimension), dtype=jnp.float64)
+    def counts(key: Array, dim: int) -> Array:
+        simulated = jax.random.normal(key, (n_simulations, dim), dtype=jnp.float64)
 
         def accepted(tolerance: Array) -> Array:
             logs = jax.vmap(lambda x: log_cube_kernel(x, tolerance))(simulated)

@@ -92,7 +92,7 @@ def problem_statistics(problem: Problem, settings: Settings) -> xr.Dataset:
     sizes = {
         "n_rows": len(problem.data.outcome),
         "n_groups": problem.model.n_groups,
-        "n_parameters": problem.model.dimension,
+        "n_parameters": problem.model.dim,
     }
     values = {
         "exact_log_evidence": exact.log_evidence,

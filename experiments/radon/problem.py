@@ -132,7 +132,7 @@ def _fit(
         if settings.optimiser == "published"
         else decaying_adam(settings.fit_rate, settings.n_fit_steps)
     )
-    start = MeanField(prior_start(model), jnp.zeros(model.dimension))
+    start = MeanField(prior_start(model), jnp.zeros(model.dim))
     names = (context.study, label, parametrisation, settings.optimiser)
 
     def run(key: Array) -> tuple[MeanField, Array, Array, Array]:

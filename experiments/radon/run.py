@@ -96,7 +96,7 @@ class _Program(NamedTuple):
 def _no_u_turn(problem: Problem, settings: Settings) -> _Program:
     joined, fit = problem.bridge(), problem.base.approximation
     inverse_mass = jnp.append(jnp.exp(2.0 * fit.log_sd), settings.control_inverse_mass)
-    first_step = settings.initial_step / (joined.dimension + 1) ** 0.25
+    first_step = settings.initial_step / (joined.dim + 1) ** 0.25
 
     def build(parameters: Any) -> Kernel:
         del parameters
@@ -108,7 +108,7 @@ def _no_u_turn(problem: Problem, settings: Settings) -> _Program:
         )
 
     def initial(key: Array, parameters: Any) -> Any:
-        standard, control = _start(key, joined.dimension)
+        standard, control = _start(key, joined.dim)
         return build(parameters).init(key, fit.draw(standard), control=control)
 
     def record(state: Any, info: Any) -> Record:
@@ -129,7 +129,7 @@ def _gibbs(problem: Problem, settings: Settings) -> _Program:
 
     def initial(key: Array, parameters: Any) -> Any:
         del parameters
-        standard, _ = _start(key, problem.model.dimension)
+        standard, _ = _start(key, problem.model.dim)
         # The momentum of the start is not used: it is drawn anew in every update.
         return kernel.init(key, standard, 0.0)
 
@@ -146,7 +146,7 @@ def _controlled(problem: Problem, settings: Settings) -> _Program:
 
     def initial(key: Array, parameters: Any) -> Any:
         del parameters
-        standard, control = _start(key, problem.model.dimension)
+        standard, control = _start(key, problem.model.dim)
         return kernel.init(key, standard, control)
 
     return _hmc_program(problem, settings, kernel, initial)
@@ -197,9 +197,9 @@ _PROGRAMS: dict[str, Callable[[Problem, Settings], _Program]] = {
 }
 
 
-def _start(key: Array, dimension: int) -> tuple[Array, Array]:
+def _start(key: Array, dim: int) -> tuple[Array, Array]:
     """A draw of the base in its standard deviations [dim], and a control with inverse temperature uniform."""
-    standard = standard_normal(jax.random.fold_in(key, 0), (dimension,))
+    standard = standard_normal(jax.random.fold_in(key, 0), (dim,))
     return standard, jax.random.logistic(jax.random.fold_in(key, 1))
 
 

@@ -85,7 +85,7 @@ def relaxation(work: Work) -> Lines:
     related = relaxed_moments(relaxed, spins)
     log_z, mean, second = relaxation_by_quadrature(relaxed)
     q = relaxed.loadings
-    related_second = q.T @ spins.second @ q + np.eye(relaxed.dimension)
+    related_second = q.T @ spins.second @ q + np.eye(relaxed.dim)
     return {
         "least eigenvalue": least,
         "log normaliser by quadrature": log_z,
@@ -100,7 +100,7 @@ def relaxation_by_quadrature(
 ) -> tuple[float, FloatArray, FloatArray]:
     """Log normaliser, mean [dim] and second moments [dim, dim] by Gauss and Hermite's rule in every dimension."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(n_nodes)
-    dim = relaxed.dimension
+    dim = relaxed.dim
     rest = np.stack(np.meshgrid(*(nodes,) * (dim - 1), indexing="ij"), axis=-1).reshape(-1, dim - 1)
     log_rest = np.sum(np.meshgrid(*(np.log(weights),) * (dim - 1), indexing="ij"), axis=0).ravel()
     fields_rest = rest @ relaxed.loadings[:, 1:].T + relaxed.biases

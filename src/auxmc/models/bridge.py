@@ -25,7 +25,7 @@ class Bridge(NamedTuple):
             is normalised.
         energies_and_gradients: maps x [dim] to ((target, base), (gradient of target [dim], gradient of base [dim])).
         draw_base: maps standard normal numbers [dim] to an exact draw of the base [dim].
-        dimension: length of x.
+        dim: length of x.
 
     Source: PhD thesis, section 5.1.
     """
@@ -33,7 +33,7 @@ class Bridge(NamedTuple):
     energies: Callable[[Array], tuple[Array, Array]]
     energies_and_gradients: EnergiesAndGradients
     draw_base: Callable[[Array], Array]
-    dimension: int
+    dim: int
 
 
 class GaussianBase(NamedTuple):
@@ -48,7 +48,7 @@ class GaussianBase(NamedTuple):
     scale: Array
 
     @property
-    def dimension(self) -> int:
+    def dim(self) -> int:
         """Length of x."""
         return int(self.mean.shape[0])
 
@@ -59,7 +59,7 @@ class GaussianBase(NamedTuple):
             standard, widths = centred / self.scale, self.scale
         else:
             standard, widths = solve_triangular(self.scale, centred, lower=True), jnp.diagonal(self.scale)
-        constant = 0.5 * self.dimension * jnp.log(2.0 * jnp.pi).astype(x.dtype) + jnp.sum(jnp.log(widths))
+        constant = 0.5 * self.dim * jnp.log(2.0 * jnp.pi).astype(x.dtype) + jnp.sum(jnp.log(widths))
         return 0.5 * jnp.sum(jnp.square(standard)) + constant
 
     def draw(self, noise: Array) -> Array:
@@ -120,4 +120,4 @@ def bridge(
         reference, base_gradient = jax.value_and_grad(base.energy)(x)
         return (target, reference), (target_gradient, base_gradient)
 
-    return Bridge(energies, energies_and_gradients or automatic, base.draw, base.dimension)
+    return Bridge(energies, energies_and_gradients or automatic, base.draw, base.dim)

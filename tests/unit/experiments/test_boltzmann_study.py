@@ -197,7 +197,7 @@ def _made_up_draws(dim: int, n_chains: int = 4, n_blocks: int = 3, size: int = 5
 def test_curves_and_statistics_agree_with_estimates_from_all_states() -> None:
     where = build_problem(STUDY.settings(TINY), "published")
     truth, unit = where.truth, base_errors(where.reference, where.truth)
-    draws, logs, x = _made_up_draws(where.relaxation.dimension)
+    draws, logs, x = _made_up_draws(where.relaxation.dim)
 
     def expected(chains: list[int], n: int) -> np.ndarray:
         target, base = logs[chains, :n, 0], logs[chains, :n, 1]

@@ -40,7 +40,7 @@ def test_log_zeta_is_part_of_the_target_energy_alone() -> None:
     plain, folded = bridge(target, base), bridge(target, base, 2.5)
     assert float(folded.energies(x)[0] - plain.energies(x)[0]) == pytest.approx(2.5)
     assert float(folded.energies(x)[1]) == float(plain.energies(x)[1]) == float(base.energy(x))
-    assert plain.dimension == 2
+    assert plain.dim == 2
 
 
 def test_automatic_gradients_agree_with_finite_differences() -> None:

@@ -143,7 +143,7 @@ def annealed_importance_sampling(
         return result, info
 
     def init(_: Array, position: Array | None = None) -> AnnealedState:
-        empty = jnp.zeros((bridge.dimension,), dtype) if position is None else position
+        empty = jnp.zeros((bridge.dim,), dtype) if position is None else position
         return AnnealedState(empty, jnp.zeros((), dtype))
 
     return Kernel(init, lambda key: key, lambda key, _: run(key))

@@ -238,7 +238,7 @@ def continuously_tempered_hmc(
         )
 
     def draw(key: Array) -> ControlledNoise:
-        normal = normal_numbers(jax.random.fold_in(key, 0), (bridge.dimension + 1,), dtype)
+        normal = normal_numbers(jax.random.fold_in(key, 0), (bridge.dim + 1,), dtype)
         return ControlledNoise(
             normal[:-1], normal[-1], -jax.random.exponential(jax.random.fold_in(key, 1), dtype=dtype)
         )

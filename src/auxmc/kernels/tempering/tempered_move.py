@@ -133,7 +133,7 @@ def tempered_hmc(
 
     def draw(key: Array) -> TemperedNoise:
         return TemperedNoise(
-            normal_numbers(jax.random.fold_in(key, 0), (bridge.dimension,), dtype),
+            normal_numbers(jax.random.fold_in(key, 0), (bridge.dim,), dtype),
             -jax.random.exponential(jax.random.fold_in(key, 1), dtype=dtype),
         )
 

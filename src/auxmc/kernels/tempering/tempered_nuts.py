@@ -101,9 +101,9 @@ def tempered_nuts(
     >>> bool(info.n_gradients >= 1), bool(info.diverged)
     (True, False)
     """
-    if jnp.shape(inverse_mass) != (bridge.dimension + 1,):
+    if jnp.shape(inverse_mass) != (bridge.dim + 1,):
         raise ValueError(
-            f"inverse_mass must be [{bridge.dimension + 1}], one number for each coordinate and one for the control, "
+            f"inverse_mass must be [{bridge.dim + 1}], one number for each coordinate and one for the control, "
             f"got {list(jnp.shape(inverse_mass))}"
         )
     if max_doublings < 1:

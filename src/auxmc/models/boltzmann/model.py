@@ -51,7 +51,7 @@ class Relaxation(NamedTuple):
     log_constant: float
 
     @property
-    def dimension(self) -> int:
+    def dim(self) -> int:
         """Length of x."""
         return int(self.loadings.shape[1])
 
@@ -100,13 +100,13 @@ def relaxed_moments(relaxation: Relaxation, moments: SpinMoments) -> RelaxedMome
     return RelaxedMoments(
         moments.log_normaliser + relaxation.log_constant,
         q.T @ moments.mean,
-        covariance + np.eye(relaxation.dimension),
+        covariance + np.eye(relaxation.dim),
     )
 
 
 def relaxed_samples(relaxation: Relaxation, spins: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Exact draws [draw, dim] of a relaxation, given exact draws of the machine [draw, unit]."""
-    noise = rng.normal(size=(len(spins), relaxation.dimension))
+    noise = rng.normal(size=(len(spins), relaxation.dim))
     return np.asarray(spins @ relaxation.loadings + noise, dtype=np.float64)
 
 
@@ -124,7 +124,7 @@ def mixture_moments(relaxation: Relaxation, fits: MeanFieldFits) -> RelaxedMomen
     centres = fits.means @ relaxation.loadings
     mean = (weights / total) @ centres
     centred = centres - mean
-    covariance = (centred * (weights / total)[:, None]).T @ centred + np.eye(relaxation.dimension)
+    covariance = (centred * (weights / total)[:, None]).T @ centred + np.eye(relaxation.dim)
     return RelaxedMoments(top + math.log(total) + relaxation.log_constant, mean, covariance)
 
 
@@ -164,7 +164,7 @@ def relaxation_bridge(relaxation: Relaxation, base: RelaxedMoments) -> Bridge:
     target_energy = relaxation_energy(relaxation)
     loadings, biases = jnp.asarray(relaxation.loadings), jnp.asarray(relaxation.biases)
     mean, precisions, scale = jnp.asarray(base.mean), jnp.asarray(1.0 / variances), jnp.sqrt(variances)
-    dim = relaxation.dimension
+    dim = relaxation.dim
     constant = 0.5 * float(np.sum(np.log(variances))) + 0.5 * dim * math.log(2.0 * math.pi)
 
     def energies(x: Array) -> tuple[Array, Array]:

@@ -87,7 +87,7 @@ class GroupedRegression(NamedTuple):
         return len(self.group_names)
 
     @property
-    def dimension(self) -> int:
+    def dim(self) -> int:
         """Length of the unconstrained vector."""
         return _N_SCALES + self.n_regressors + self.n_groups
 
@@ -136,7 +136,7 @@ def effect_names(model: GroupedRegression) -> tuple[str, ...]:
 def prior_start(model: GroupedRegression) -> Array:
     """Medians of the scales, means of all else [dim]: where variational fits start."""
     log_scale = jnp.log(jnp.asarray(model.prior_scale, float))
-    return jnp.zeros(model.dimension).at[jnp.array([0, 2, 4])].set(log_scale)
+    return jnp.zeros(model.dim).at[jnp.array([0, 2, 4])].set(log_scale)
 
 
 def energy(model: GroupedRegression, parametrisation: Parametrisation, position: Array) -> Array:

@@ -125,7 +125,7 @@ def test_density_is_the_mixture_over_all_states() -> None:
     logs = 0.5 * np.einsum("si,ij,sj->s", states, parameters.weights, states) + states @ parameters.biases
     energy = jax.jit(relaxation_energy(relaxation))
     log_z = relaxed_moments(relaxation, exact_moments(parameters)).log_normaliser
-    dim = relaxation.dimension
+    dim = relaxation.dim
     for x in np.random.default_rng(2).normal(scale=2.0, size=(10, dim)):
         components = logs - 0.5 * np.sum((x - states @ relaxation.loadings) ** 2, axis=1)
         components -= 0.5 * dim * np.log(2 * np.pi)
@@ -138,7 +138,7 @@ def test_normaliser_and_moments_agree_with_quadrature_in_the_plane() -> None:
     parameters = BoltzmannParameters(weights, np.array([0.1, -0.2, 0.3]))
     shift = smallest_diagonal_shift(weights)
     relaxation = relax(parameters, shift)
-    assert relaxation.dimension == 2
+    assert relaxation.dim == 2
     grid = np.linspace(-12.0, 12.0, 401)
     x = np.stack(np.meshgrid(grid, grid, indexing="ij"), axis=-1).reshape(-1, 2)
     density = np.exp(-np.asarray(jax.vmap(relaxation_energy(relaxation))(x)))
@@ -167,7 +167,7 @@ def test_mixture_of_one_fit_is_a_normal_around_it() -> None:
     means = np.array([[0.5, -0.5, 0.1, 0.9, 0.0]])
     base = mixture_moments(relaxation, MeanFieldFits(means, np.array([1.7]), np.zeros(1)))
     np.testing.assert_allclose(base.mean, means[0] @ relaxation.loadings)
-    np.testing.assert_allclose(base.covariance, np.eye(relaxation.dimension), atol=1e-14)
+    np.testing.assert_allclose(base.covariance, np.eye(relaxation.dim), atol=1e-14)
     assert base.log_normaliser == pytest.approx(1.7 + relaxation.log_constant)
 
 
@@ -177,7 +177,7 @@ def test_bridge_has_the_energies_and_derivatives_of_its_parts() -> None:
     base = mixture_moments(relaxation, MeanFieldFits(means, np.arange(4.0), np.zeros(4)))
     rotated, diagonal = in_diagonal_basis(relaxation, base)
     joined = relaxation_bridge(rotated, diagonal)
-    x = jnp.asarray(np.random.default_rng(3).normal(scale=3.0, size=rotated.dimension))
+    x = jnp.asarray(np.random.default_rng(3).normal(scale=3.0, size=rotated.dim))
     energies, gradients = joined.energies_and_gradients(x)
     np.testing.assert_allclose(energies, joined.energies(x), rtol=1e-13)
     fields = np.asarray(x) @ rotated.loadings.T + parameters.biases
@@ -187,7 +187,7 @@ def test_bridge_has_the_energies_and_derivatives_of_its_parts() -> None:
         automatic = jax.grad(lambda x, k=k: joined.energies(x)[k])(x)
         np.testing.assert_allclose(gradients[k], automatic, rtol=1e-10, atol=1e-10)
     # The base is normalised: its draws have the density that its energy says, up to the noise.
-    noise = jnp.asarray(np.random.default_rng(4).normal(size=rotated.dimension))
+    noise = jnp.asarray(np.random.default_rng(4).normal(size=rotated.dim))
     log_noise = -0.5 * float(noise @ noise) - 0.5 * len(noise) * np.log(2 * np.pi)
     jacobian = jax.jacobian(joined.draw_base)(noise)
     log_density = log_noise - float(np.linalg.slogdet(jacobian)[1])

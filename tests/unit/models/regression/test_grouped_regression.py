@@ -66,14 +66,14 @@ def dense_energy(position: np.ndarray, parametrisation: Parametrisation) -> floa
 def test_the_energy_is_that_of_the_textbook_densities(parametrisation: Parametrisation) -> None:
     rng = np.random.default_rng(1)
     for _ in range(5):
-        position = 0.7 * rng.normal(size=model().dimension)
+        position = 0.7 * rng.normal(size=model().dim)
         found = float(energy(model(), parametrisation, jnp.asarray(position)))
         assert found == pytest.approx(dense_energy(position, parametrisation), rel=1e-12)
 
 
 def test_a_large_common_offset_costs_no_digits() -> None:
     shifted = grouped_regression(data()._replace(outcome=data().outcome + 1e6), SCALE)
-    position = jnp.zeros(model().dimension)
+    position = jnp.zeros(model().dim)
     centred = position.at[7:].set(1.0)
     moved = centred.at[7:].add(1e6).at[1].set(1e6)
     prior_shift = 0.5e12
@@ -83,7 +83,7 @@ def test_a_large_common_offset_costs_no_digits() -> None:
 
 def test_both_parametrisations_have_one_density_up_to_their_jacobian() -> None:
     rng = np.random.default_rng(2)
-    standard = jnp.asarray(0.5 * rng.normal(size=model().dimension))
+    standard = jnp.asarray(0.5 * rng.normal(size=model().dim))
     sigma_a, sigma_b = jnp.exp(standard[0]), jnp.exp(standard[2])
     centred = jnp.concatenate(
         [standard[:5], standard[3] + sigma_b * standard[5:7], standard[1] + sigma_a * standard[7:]]
@@ -98,7 +98,7 @@ def test_both_parametrisations_have_one_density_up_to_their_jacobian() -> None:
 
 def test_names_belong_to_coordinates() -> None:
     names = coordinate_names(model(), "non_centred")
-    assert len(names) == model().dimension == 11
+    assert len(names) == model().dim == 11
     assert names[5:8] == ("n_b[x]", "n_b[u]", "n_a[a]")
     assert coordinate_names(model(), "centred")[5] == "b[x]"
     assert effect_names(model())[-1] == "b[u]"
@@ -155,12 +155,12 @@ def test_the_evidence_and_the_moments_agree_with_weighted_prior_draws() -> None:
     def weigh(key: jax.Array) -> tuple[jax.Array, jax.Array]:
         def one(key: jax.Array) -> tuple[jax.Array, jax.Array]:
             keys = jax.random.split(key, 3)
-            position = jax.random.normal(keys[0], (model().dimension,))
+            position = jax.random.normal(keys[0], (model().dim,))
             log_scales = jnp.log(SCALE * jnp.abs(jax.random.cauchy(keys[1], (3,))))
             position = position.at[jnp.array([0, 2, 4])].set(log_scales)
             ratio = log_scales - jnp.log(SCALE)
             log_prior = -0.5 * jnp.sum(position[jnp.array([1, 3])] ** 2) - 0.5 * jnp.sum(position[5:] ** 2)
-            log_prior -= 0.5 * (model().dimension - 3) * jnp.log(2 * jnp.pi)
+            log_prior -= 0.5 * (model().dim - 3) * jnp.log(2 * jnp.pi)
             log_prior += jnp.sum(ratio + jnp.log(2 / jnp.pi) - jax.nn.softplus(2 * ratio))
             log_weight = -energy(model(), "non_centred", position) - log_prior
             return log_weight, effects(model(), "non_centred", position)
