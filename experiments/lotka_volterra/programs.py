@@ -74,8 +74,8 @@ class Program(NamedTuple):
         build: maps (tolerance, step size), traced scalars, to a kernel.
         start: maps (key, kernel, inputs [input]) to its initial state.
         record: maps (state, info) to what is kept of an iteration; every method has `log_rates` [4], `accepted`,
-            `n_evaluations` (runs of the generator) and `n_failed` (1 where the update failed numerically); names
-            that begin with `count_` are further counters.
+            `n_evaluations` (runs of the generator) and `n_failed` (1 where the update failed numerically), some have
+            the counters of `statistics.COUNTERS`.
     """
 
     build: Callable[[Array, Array], Kernel]
@@ -184,13 +184,13 @@ def _constrained(problem: Problem, settings: Settings, method: str) -> Program:
             **_common(model, state.position, info.accepted, errors.n_projection_iterations, failed > 0),
             "residual": jnp.max(jnp.abs(conditioned.constraint(state.position))),
             "potential": state.potential,
-            "count_not_converged": errors.n_not_converged,
-            "count_not_converged_reverse": errors.n_not_converged_reverse,
-            "count_irreversible": errors.n_irreversible,
-            "count_not_finite": errors.n_not_finite,
-            "count_singular": errors.n_singular,
-            "count_fallback": errors.n_fallback,
-            "count_projections": errors.n_projections,
+            "n_not_converged": errors.n_not_converged,
+            "n_not_converged_reverse": errors.n_not_converged_reverse,
+            "n_irreversible": errors.n_irreversible,
+            "n_not_finite": errors.n_not_finite,
+            "n_singular": errors.n_singular,
+            "n_fallback": errors.n_fallback,
+            "n_projections": errors.n_projections,
         }
 
     return Program(build, lambda key, kernel, inputs: kernel.init(key, inputs), record)
@@ -209,7 +209,7 @@ def _hamiltonian(problem: Problem, settings: Settings) -> Program:
 
     def record(state: Any, info: Any) -> Record:
         common = _common(model, state.position, info.accepted, info.n_gradients, info.n_not_finite > 0)
-        return {**common, "count_not_finite": info.n_not_finite}
+        return {**common, "n_not_finite": info.n_not_finite}
 
     return Program(build, lambda key, kernel, inputs: kernel.init(key, inputs), record)
 
@@ -228,7 +228,7 @@ def _elliptical(problem: Problem, kernel_name: str) -> Program:
         collapsed = jnp.sum(info.n_collapsed, dtype=jnp.int32)
         evaluations = jnp.sum(info.n_evaluations, dtype=jnp.int32)
         common = _common(model, state.position, info.n_collapsed[1] == 0, evaluations, collapsed > 0)
-        return {**common, "count_collapsed": collapsed}
+        return {**common, "n_collapsed": collapsed}
 
     return Program(build, lambda key, kernel, inputs: kernel.init(key, inputs), record)
 

@@ -4,6 +4,7 @@
 # Cost per preset: notes.md.
 """Runs the chains of a case, or its rejection samplers, and puts the results together."""
 
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -19,7 +20,8 @@ from auxmc.models.lotka_volterra.data import POPULATIONS
 from auxmc.models.lotka_volterra.oracles import exact_posterior
 from auxmc.models.lotka_volterra.rejection import n_accepted, rejection_sample, simulate_prior
 from auxmc.models.lotka_volterra.summaries import SUMMARY_NAMES, summary_statistics
-from auxmc.numerics.array_types import FloatArray, NamedArrays
+from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.chain_statistics import MOST_KEPT, arviz_groups, labelled_draws
 from auxmc_pipeline.settings import SettingsError
 from experiments.lotka_volterra.programs import (
     COORDINATES,
@@ -37,9 +39,8 @@ from experiments.lotka_volterra.settings import (
     tolerances,
 )
 from experiments.lotka_volterra.statistics import (
-    AxisValues,
+    COUNTERS,
     chain_curves,
-    chain_groups,
     chain_statistics,
     exact_curves,
     exact_statistics,
@@ -104,10 +105,6 @@ def _run_program(
 ) -> dict[str, xr.Dataset]:
     """Groups of one method under one scheme."""
     program = build_program(problem, settings, method)
-    axes = AxisValues(
-        np.array(tolerances(settings, method)), np.array(step_sizes(settings, method)), COORDINATES
-    )
-
     starts = problem.near_starts if method == "pm_summaries_raw" else problem.starts
 
     def build(parameters: dict[str, Array]) -> Kernel:
@@ -125,40 +122,39 @@ def _run_program(
         n_draws=settings.n_draws,
         n_chains=1,
         sweep={
-            "tolerance": list(axes.tolerance),
-            "step_size": list(axes.step_size),
+            "tolerance": tolerances(settings, method),
+            "step_size": step_sizes(settings, method),
             "start": list(range(settings.n_chains)),
         },
         block_size=settings.block_size,
         vectorise=is_vectorised(method),
     )
-    draws: NamedArrays = {name: array[:, :, :, 0] for name, array in chains.draws.items()}
+    draws = labelled_draws(
+        chains, {"coordinate": list(COORDINATES)}, {"log_rates": ["coordinate"]}, chain="start"
+    )
     if method not in FAILING_METHODS:
-        _check_moves(draws, axes, method)
+        _check_moves(draws, method)
     exact = exact_posterior(problem.model)
     return {
-        "statistics": chain_statistics(draws, axes, settings.n_discard, chains.run_s / chains.n_lanes, exact),
-        "curves": chain_curves(draws, axes, settings.n_discard, method),
-        **chain_groups(draws, axes),
+        "statistics": chain_statistics(draws, settings.n_discard, chains.run_s / chains.n_lanes, exact),
+        "curves": chain_curves(draws, settings.n_discard, method),
+        **arviz_groups(draws, ["log_rates"], most=MOST_KEPT),
     }
 
 
-def _check_moves(draws: NamedArrays, axes: AxisValues, method: str) -> None:
+def _check_moves(draws: xr.Dataset, method: str) -> None:
     """Refuses a method whose chains all stood still at some tolerance and step size.
 
     Raises:
         SettingsError: says which, what went wrong, and what to change.
     """
-    n_draws = draws["accepted"].shape[3]
-    for i, tolerance in enumerate(axes.tolerance):
-        for j, step_size in enumerate(axes.step_size):
-            if draws["accepted"][i, j].any():
+    counters = [name for name in COUNTERS if name in draws and name not in ("n_projections", "n_fallback")]
+    for tolerance in draws["tolerance"].values:
+        for step_size in draws["step_size"].values:
+            point = draws.sel(tolerance=tolerance, step_size=step_size)
+            if point["accepted"].any():
                 continue
-            counts = {
-                name.removeprefix("count_").replace("_", " "): int(values[i, j].sum())
-                for name, values in draws.items()
-                if name.startswith("count_") and name not in ("count_projections", "count_fallback")
-            }
+            counts = {name.removeprefix("n_").replace("_", " "): int(point[name].sum()) for name in counters}
             found = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
             at = "" if method in EXACT_METHODS else f" and tolerance {tolerance:g}"
             if method in EXACT_METHODS:
@@ -172,8 +168,8 @@ def _check_moves(draws: NamedArrays, axes: AxisValues, method: str) -> None:
             else:
                 change = "take a larger tolerance or more n_batches of adaptation"
             raise SettingsError(
-                f"method={method} at step size {step_size:g}{at}: none of {n_draws} updates of any of "
-                f"{draws['accepted'].shape[2]} chains was accepted"
+                f"method={method} at step size {step_size:g}{at}: none of {draws.sizes['draw']} updates of any of "
+                f"{draws.sizes['chain']} chains was accepted"
                 f"{f' (updates that failed: {found})' if found else ''}; {change}, or start nearer to the posterior "
                 "with start_centre"
             )
@@ -192,30 +188,40 @@ def _rejection(problem: Problem, settings: Settings, context: RunContext) -> xr.
         scaled = (summary_statistics(paths, convention) - observed[None]) / problem.scales.scales[None]
         return np.sqrt(np.square(scaled).sum(axis=1))
 
-    variables: dict[str, Any] = {}
-    coords: dict[str, Any] = {"reading": list(_READINGS)}
-    for target, distance, n_draws in (
-        ("all", on_all, settings.n_rejection_all),
-        ("summaries", on_summaries, settings.n_rejection_summaries),
-    ):
-        rng = generator(context.seed, context.study, "rejection", target)
-        rejection = rejection_sample(model, rng, n_draws, distance)
+    def rejected(
+        target: str, distance: Callable[[FloatArray], FloatArray], n_draws: int
+    ) -> tuple[list[list[int]], float]:
+        """Accepted draws by tolerance and reading, and the smallest distance."""
+        rejection = rejection_sample(
+            model, generator(context.seed, context.study, "rejection", target), n_draws, distance
+        )
         counts = [
             [n_accepted(rejection, tolerance, reading) for reading in _READINGS]  # type: ignore[arg-type]
             for tolerance in _REJECTION_TOLERANCES[target]
         ]
-        axis = f"rejection_tolerance_{target}"
-        variables[f"rejection_accepted_{target}"] = ((axis, "reading"), counts, {"units": "draws"})
-        variables[f"rejection_draws_{target}"] = ((), n_draws, {"units": "draws"})
-        variables[f"rejection_smallest_distance_{target}"] = (
-            (),
-            rejection.distances.min() if rejection.distances.size else np.inf,
-        )
-        coords[axis] = list(_REJECTION_TOLERANCES[target])
+        return counts, rejection.distances.min() if rejection.distances.size else np.inf
+
+    accepted_all, smallest_all = rejected("all", on_all, settings.n_rejection_all)
+    accepted, smallest = rejected("summaries", on_summaries, settings.n_rejection_summaries)
     rng = generator(context.seed, context.study, "prior predictive")
     finite = simulate_prior(model, rng, settings.n_rejection_all, _FINITE)
-    variables["finite_prior_fraction"] = ((), len(finite.paths) / finite.n_draws)
-    return xr.Dataset(variables, coords=coords)
+    units = {"units": "draws"}
+    return xr.Dataset(
+        {
+            "rejection_accepted_all": (("rejection_tolerance_all", "reading"), accepted_all, units),
+            "rejection_draws_all": ((), settings.n_rejection_all, units),
+            "rejection_smallest_distance_all": ((), smallest_all),
+            "rejection_accepted_summaries": (("rejection_tolerance_summaries", "reading"), accepted, units),
+            "rejection_draws_summaries": ((), settings.n_rejection_summaries, units),
+            "rejection_smallest_distance_summaries": ((), smallest),
+            "finite_prior_fraction": ((), len(finite.paths) / finite.n_draws),
+        },
+        coords={
+            "reading": list(_READINGS),
+            "rejection_tolerance_all": list(_REJECTION_TOLERANCES["all"]),
+            "rejection_tolerance_summaries": list(_REJECTION_TOLERANCES["summaries"]),
+        },
+    )
 
 
 def _data_statistics(problem: Problem) -> xr.Dataset:

@@ -1,64 +1,58 @@
 """From recorded chains to the numbers and curves of the study. NumPy and xarray only."""
 
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from auxmc.diagnostics.coda import (
-    effective_sample_size,
-    multivariate_scale_reduction,
-    potential_scale_reduction,
-)
+from auxmc.diagnostics.coda import effective_sample_size
 from auxmc.diagnostics.distributions import bin_probabilities, sample_frequencies, total_variation
-from auxmc.diagnostics.runs import longest_constant_run
-from auxmc.diagnostics.summary import bulk_ess, rank_r_hat
 from auxmc.models.lotka_volterra.oracles import LogRatePosterior
-from auxmc.numerics.array_types import FloatArray, NamedArrays
+from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.chain_statistics import (
+    MOST_KEPT,
+    error_of_mean,
+    longest_run,
+    over_chains,
+    over_draws,
+    pooled,
+    scale_reduction,
+    thinned_r_hat,
+    with_units,
+)
 from experiments.lotka_volterra.settings import SUMMARY_METHODS
-
-MOST_KEPT = 2_000_000
-"""Draws are kept in the result file if there are at most this many numbers, all coordinates counted."""
 
 _BINS, _SUMMARY_BINS = 20, 30
 _DISTANCE_EDGES = 41
 _DISTANCE_HALF_RANGE_SD = 5.0
 _CURVE_POINTS = 161
 _CURVE_HALF_RANGE_SD = 4.5
-# R-hat hardly depends on thinning, and ranking millions of draws would take longer than the chains.
 _R_HAT_DRAWS = 2000
 
-Variable = tuple[tuple[str, ...], Any, dict[str, str]]
+COUNTERS = (
+    "n_not_converged",
+    "n_not_converged_reverse",
+    "n_irreversible",
+    "n_not_finite",
+    "n_singular",
+    "n_fallback",
+    "n_projections",
+    "n_collapsed",
+)
+"""What the methods count besides evaluations and failures, each those that it has."""
 
-
-class AxisValues(NamedTuple):
-    """Values of the swept settings and names of the log rates: the coordinates of every variable."""
-
-    tolerance: FloatArray
-    step_size: FloatArray
-    coordinate: tuple[str, ...]
-
-    def coordinates(self, n_chains: int) -> dict[str, Any]:
-        """Coordinates of a dataset."""
-        return {
-            "tolerance": self.tolerance,
-            "step_size": self.step_size,
-            "chain": range(n_chains),
-            "coordinate": list(self.coordinate),
-        }
-
-
-_POINT = ("tolerance", "step_size")
-_BY_CHAIN = (*_POINT, "chain")
-_BY_RATE = (*_POINT, "coordinate")
+_UNITS = {
+    "ess_per_1000_evaluations": "draws per 1000 runs of the generator",
+    "n_accepted": "iterations",
+    "n_failed": "iterations",
+    "iterations_to_band": "iterations",
+    "iterations_per_projection": "",
+}
 
 
 def chain_statistics(
-    draws: NamedArrays,
-    axes: AxisValues,
-    n_discard: int,
-    chain_s: float,
-    exact: LogRatePosterior,
+    draws: xr.Dataset, n_discard: int, chain_s: float, exact: LogRatePosterior
 ) -> xr.Dataset:
     """Efficiency, accept rates, failures and posterior moments.
 
@@ -66,123 +60,67 @@ def chain_statistics(
     the discarded iterations, but no compilation.
 
     Args:
-        draws: recorded quantities [tolerance, step_size, chain, draw, ...].
-        axes: values of the swept settings.
+        draws: recorded quantities (tolerance, step_size, chain, draw, ...).
         n_discard: first iterations to leave out.
         chain_s: run time of a chain in seconds.
         exact: exact posterior given all data under the scheme of the chains.
     """
-    kept = draws["log_rates"][:, :, :, n_discard:]
-    n_chains, n_kept = kept.shape[2:4]
-    by_rate = np.moveaxis(kept, -1, 2)  # [tolerance, step_size, coordinate, chain, draw]
-    ess = effective_sample_size(np.moveaxis(kept, -1, -2))
-    evaluations = draws["n_evaluations"].sum(axis=3, dtype=np.int64)
-    sd = by_rate.std(axis=(3, 4), ddof=1)
-    total_ess = ess.sum(axis=2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        error = np.where(total_ess > 0.0, sd / np.sqrt(total_ess), np.nan)
-    accepted = draws["accepted"]
-    runs = np.empty(accepted.shape[:3])
-    for index in np.ndindex(runs.shape):
-        runs[index] = longest_constant_run(draws["log_rates"][index])
-    variables: dict[str, Variable] = {
-        "ess": ((*_BY_CHAIN, "coordinate"), ess, {"units": "draws"}),
-        "ess_per_second": ((*_BY_CHAIN, "coordinate"), ess / chain_s, {"units": "1/s"}),
-        "ess_per_1000_evaluations": (
-            (*_BY_CHAIN, "coordinate"),
-            1e3 * ess / evaluations[..., None],
-            {"units": "draws per 1000 runs of the generator"},
-        ),
-        "acceptance": (_BY_CHAIN, accepted.mean(axis=3), {}),
-        "n_accepted": (_BY_CHAIN, accepted.sum(axis=3, dtype=np.int64), {"units": "iterations"}),
-        "longest_run": (_BY_CHAIN, runs, {"units": "iterations"}),
-        "evaluations_per_iteration": (_BY_CHAIN, evaluations / accepted.shape[3], {"units": "1/iteration"}),
-        "n_failed": (
-            _BY_CHAIN,
-            draws["n_failed"].sum(axis=3, dtype=np.int64),
-            {"units": "iterations"},
-        ),
-        "posterior_mean": (_BY_RATE, by_rate.mean(axis=(3, 4)), {}),
-        "posterior_sd": (_BY_RATE, sd, {}),
-        "mcse_mean": (_BY_RATE, error, {}),
-        "smallest": (_BY_RATE, by_rate.min(axis=(3, 4)), {}),
-        "largest": (_BY_RATE, by_rate.max(axis=(3, 4)), {}),
-        "lower_quantile": (_BY_RATE, np.quantile(by_rate, 0.025, axis=(3, 4)), {}),
-        "upper_quantile": (_BY_RATE, np.quantile(by_rate, 0.975, axis=(3, 4)), {}),
-        "total_variation": (_BY_RATE, _distances(by_rate, exact), {}),
-        "n_iterations": ((), accepted.shape[3], {"units": "iterations"}),
-        "chain_seconds": ((), chain_s, {"units": "s"}),
+    rates = draws["log_rates"].isel(draw=slice(n_discard, None))
+    both = ["chain", "draw"]
+    ess = over_draws(effective_sample_size, rates)
+    evaluations = draws["n_evaluations"].sum("draw")
+    found: dict[str, Any] = {
+        "ess": ess,
+        "ess_per_second": ess / chain_s,
+        "ess_per_1000_evaluations": 1e3 * ess / evaluations,
+        "acceptance": draws["accepted"].mean("draw"),
+        "n_accepted": draws["accepted"].sum("draw"),
+        "longest_run": longest_run(draws["log_rates"], "coordinate").astype(float),
+        "evaluations_per_iteration": evaluations / draws.sizes["draw"],
+        "n_failed": draws["n_failed"].sum("draw"),
+        **pooled(rates, *(["bulk_ess"] if rates.size <= MOST_KEPT else [])),
+        "smallest": rates.min(both),
+        "largest": rates.max(both),
+        "lower_quantile": over_chains(lambda x: np.quantile(x, 0.025, axis=(-2, -1)), rates),
+        "upper_quantile": over_chains(lambda x: np.quantile(x, 0.975, axis=(-2, -1)), rates),
+        "total_variation": _distances(rates, exact),
+        "n_iterations": draws.sizes["draw"],
+        "chain_seconds": chain_s,
     }
-    for name, counts in draws.items():
-        if name.startswith("count_"):
-            total = counts.sum(axis=3, dtype=np.int64)
-            variables[f"n_{name.removeprefix('count_')}"] = (_BY_CHAIN, total, {})
-    if "count_projections" in draws:
-        projections = np.maximum(draws["count_projections"].sum(axis=3, dtype=np.int64), 1)
-        variables["iterations_per_projection"] = (_BY_CHAIN, evaluations / projections, {})
-        variables["largest_residual"] = (_BY_CHAIN, draws["residual"].max(axis=3), {})
-        reached = iterations_to_band(draws["potential"])
-        variables["iterations_to_band"] = (_BY_CHAIN, reached, {"units": "iterations"})
+    found["mcse_mean"] = error_of_mean(found["posterior_sd"], ess)
+    found |= {name: draws[name].sum("draw") for name in COUNTERS if name in draws}
+    if "n_projections" in draws:
+        found["iterations_per_projection"] = evaluations / np.maximum(found["n_projections"], 1)
+        found["largest_residual"] = draws["residual"].max("draw")
+        found["iterations_to_band"] = over_chains(iterations_to_band, draws["potential"], ["chain"])
     if "accepted_auxiliary" in draws:
-        variables["acceptance_auxiliary"] = (_BY_CHAIN, draws["accepted_auxiliary"].mean(axis=3), {})
+        found["acceptance_auxiliary"] = draws["accepted_auxiliary"].mean("draw")
     if "scale" in draws:
-        variables["adapted_scale"] = (_BY_CHAIN, draws["scale"][..., -1], {})
-    if kept.size <= MOST_KEPT:
-        variables["bulk_ess"] = (_BY_RATE, bulk_ess(by_rate), {"units": "draws"})
-    if n_chains > 1:
-        thinned = by_rate[..., :: max(1, n_kept // _R_HAT_DRAWS)]
-        reduction = potential_scale_reduction(by_rate)
-        variables |= {
-            "r_hat": (_BY_RATE, rank_r_hat(thinned), {}),
-            "psrf": (_BY_RATE, reduction.point, {}),
-            "psrf_upper": (_BY_RATE, reduction.upper, {}),
-            "psrf_multivariate": (_POINT, multivariate_scale_reduction(by_rate), {}),
-        }
-    return xr.Dataset(variables, coords=axes.coordinates(n_chains))
+        found["adapted_scale"] = draws["scale"].isel(draw=-1)
+    if draws.sizes["chain"] > 1:
+        found["r_hat"] = thinned_r_hat(rates, _R_HAT_DRAWS)
+        found |= scale_reduction(rates, "coordinate")
+    return with_units(found, _UNITS)
 
 
-def chain_curves(draws: NamedArrays, axes: AxisValues, n_discard: int, method: str) -> xr.Dataset:
+def chain_curves(draws: xr.Dataset, n_discard: int, method: str) -> xr.Dataset:
     """Histograms of the log rates over the kept iterations of all chains, each over its own range.
 
     Variables `histogram` (density), and `histogram_low` and `histogram_high`, the ends of its range.
     """
     n_bins = _SUMMARY_BINS if method in SUMMARY_METHODS else _BINS
-    kept = np.moveaxis(draws["log_rates"][:, :, :, n_discard:], -1, 2)
-    shape = kept.shape[:3]
-    density, ends = np.empty((*shape, n_bins)), np.empty((2, *shape))
-    for index in np.ndindex(shape):
-        values = kept[index].ravel()
+
+    def own_range(values: FloatArray) -> tuple[FloatArray, float, float]:
         low, high = float(values.min()), float(values.max())
         # A chain that never moves has no range: a narrow one about its value.
         half = max(0.5 * (high - low), 1e-6)
-        ends[:, *index] = 0.5 * (low + high) - half, 0.5 * (low + high) + half
-        density[index], _ = np.histogram(values, n_bins, (ends[0][index], ends[1][index]), density=True)
-    return xr.Dataset(
-        {
-            "histogram": ((*_BY_RATE, "bin"), density),
-            "histogram_low": (_BY_RATE, ends[0]),
-            "histogram_high": (_BY_RATE, ends[1]),
-        },
-        coords={name: value for name, value in axes.coordinates(0).items() if name != "chain"}
-        | {"bin": range(n_bins)},
-    )
+        low, high = 0.5 * (low + high) - half, 0.5 * (low + high) + half
+        return np.histogram(values, n_bins, (low, high), density=True)[0], low, high
 
-
-def chain_groups(draws: NamedArrays, axes: AxisValues) -> dict[str, xr.Dataset]:
-    """Groups `posterior` and `sample_stats` with dims (chain, draw) first, if the draws are few enough to keep."""
-    if draws["log_rates"].size > MOST_KEPT:
-        return {}
-    dims = (*_BY_CHAIN, "draw")
-    coords = axes.coordinates(draws["log_rates"].shape[2])
-    posterior = xr.Dataset({"log_rates": ((*dims, "coordinate"), draws["log_rates"])}, coords=coords)
-    del coords["coordinate"]
-    sample_stats = xr.Dataset(
-        {name: (dims, values) for name, values in draws.items() if name != "log_rates"}, coords=coords
-    )
-    return {
-        name: data.transpose("chain", "draw", ...)
-        for name, data in (("posterior", posterior), ("sample_stats", sample_stats))
-    }
+    rates = draws["log_rates"].isel(draw=slice(n_discard, None))
+    density, low, high = over_chains(own_range, rates, ["bin"], [], [], one_by_one=True)
+    curves = xr.Dataset({"histogram": density, "histogram_low": low, "histogram_high": high})
+    return curves.assign_coords(bin=range(n_bins))
 
 
 def exact_statistics(exact: LogRatePosterior, coordinates: tuple[str, ...]) -> xr.Dataset:
@@ -211,25 +149,29 @@ def iterations_to_band(potential: FloatArray) -> FloatArray:
     The stationary mean and standard deviation are those of the second half of all chains at a point.
 
     Args:
-        potential: [tolerance, step_size, chain, draw], in nats.
+        potential: [..., chain, draw], in nats.
 
     Returns:
-        Numbers of iterations, at least 1 [tolerance, step_size, chain]; NaN for a chain that never gets there.
+        Numbers of iterations, at least 1 [..., chain]; NaN for a chain that never gets there.
     """
     late = potential[..., potential.shape[-1] // 2 :]
-    centre, spread = late.mean(axis=(2, 3), keepdims=True), late.std(axis=(2, 3), keepdims=True)
+    centre, spread = late.mean(axis=(-2, -1), keepdims=True), late.std(axis=(-2, -1), keepdims=True)
     inside = np.abs(potential - centre) <= 3.0 * spread
     first: FloatArray = np.where(inside.any(axis=-1), inside.argmax(axis=-1) + 1.0, np.nan)
     return first
 
 
-def _distances(by_rate: FloatArray, exact: LogRatePosterior) -> FloatArray:
-    """Total variation distance [tolerance, step_size, coordinate] of pooled histograms from the exact posterior."""
-    distances = np.empty(by_rate.shape[:3])
+def _distances(rates: xr.DataArray, exact: LogRatePosterior) -> xr.DataArray:
+    """Total variation distance (tolerance, step_size, coordinate) of pooled histograms from the exact posterior."""
     offsets = np.linspace(-_DISTANCE_HALF_RANGE_SD, _DISTANCE_HALF_RANGE_SD, _DISTANCE_EDGES)
-    for index in np.ndindex(distances.shape):
-        rate = index[2]
+
+    def distance(values: FloatArray, rate: int) -> float:
         edges = exact.mean[rate] + exact.sd[rate] * offsets
-        probabilities = bin_probabilities(lambda x, rate=rate: exact.cumulative(x, rate), edges)  # type: ignore[misc]
-        distances[index] = total_variation(sample_frequencies(by_rate[index], edges), probabilities)
-    return distances
+        probabilities = bin_probabilities(lambda x: exact.cumulative(x, rate), edges)
+        return total_variation(sample_frequencies(values, edges), probabilities)
+
+    found = [
+        over_chains(partial(distance, rate=rate), rates.isel(coordinate=rate), one_by_one=True)
+        for rate in range(rates.sizes["coordinate"])
+    ]
+    return xr.concat(found, rates["coordinate"]).transpose(..., "coordinate")

@@ -25,7 +25,6 @@ from experiments.lotka_volterra.figures import DRAW
 from experiments.lotka_volterra.lookup import COORDINATES, ROWS, by_chain, by_rate
 from experiments.lotka_volterra.run import run
 from experiments.lotka_volterra.statistics import (
-    AxisValues,
     chain_curves,
     chain_statistics,
     exact_curves,
@@ -133,7 +132,7 @@ def made_up_draws(method: str, scheme: str, rng: np.random.Generator) -> dict[st
     }
     if method in declared.EXACT_METHODS:
         draws |= {"residual": np.full(shape, 1e-12), "potential": rng.normal(size=shape)}
-        draws |= {"count_projections": np.full(shape, 4), "count_not_converged": np.zeros(shape, np.int32)}
+        draws |= {"n_projections": np.full(shape, 4), "n_not_converged": np.zeros(shape, np.int32)}
     if method in declared.FAILING_METHODS:
         draws["accepted"] = np.zeros(shape, bool)
         draws["log_rates"] = np.broadcast_to(exact.mean, (*shape, 4)).copy()
@@ -141,14 +140,18 @@ def made_up_draws(method: str, scheme: str, rng: np.random.Generator) -> dict[st
 
 
 def made_up_case(method: str, scheme: str, rng: np.random.Generator) -> dict[str, xr.Dataset]:
-    axes = AxisValues(
-        np.array(declared.TOLERANCES[method]), np.array(declared.STEP_SIZES[method]), COORDINATES
-    )
     exact = exact_under(scheme)
-    draws = made_up_draws(method, scheme, rng)
+    values = {
+        "tolerance": list(declared.TOLERANCES[method]),
+        "step_size": list(declared.STEP_SIZES[method]),
+        "coordinate": list(COORDINATES),
+    }
+    dims = ("tolerance", "step_size", "chain", "draw", "coordinate")
+    made = made_up_draws(method, scheme, rng)
+    draws = xr.Dataset({name: (dims[: array.ndim], array) for name, array in made.items()}, coords=values)
     seconds = {"chmc_teacher_forced": 0.1, "chmc_all": 0.1, "chmc_summaries": 0.2, "ss_ball": 0.3}
-    statistics = chain_statistics(draws, axes, N_DISCARD, seconds.get(method, 1.0), exact)
-    curves = chain_curves(draws, axes, N_DISCARD, method)
+    statistics = chain_statistics(draws, N_DISCARD, seconds.get(method, 1.0), exact)
+    curves = chain_curves(draws, N_DISCARD, method)
     about: dict[str, Any] = {"method": [method], "scheme": [scheme]}
     by_scheme = {"scheme": [scheme]}
     return {

@@ -1,0 +1,240 @@
+"""From recorded chains to labelled statistics: arrays with dims (..., chain, draw), some with a coordinate as well."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import xarray as xr
+
+from auxmc.diagnostics import coda, summary
+from auxmc.diagnostics.runs import longest_constant_run
+from auxmc.driver.chains import Chains
+from auxmc.numerics.array_types import FloatArray
+
+__all__ = [
+    "MOST_KEPT",
+    "UNITS",
+    "arviz_groups",
+    "chain_moments",
+    "error_of_mean",
+    "histogram",
+    "labelled_draws",
+    "longest_run",
+    "over_chains",
+    "over_draws",
+    "pooled",
+    "scale_reduction",
+    "share_of_time",
+    "thinned",
+    "thinned_r_hat",
+    "with_units",
+]
+
+MOST_KEPT = 2_000_000
+"""Draws are kept in the result file, and ranked, if there are at most this many numbers, all coordinates counted."""
+
+UNITS = {
+    "ess": "draws",
+    "bulk_ess": "draws",
+    "tail_ess": "draws",
+    "ess_per_second": "1/s",
+    "longest_run": "iterations",
+    "n_iterations": "iterations",
+    "chain_seconds": "s",
+    "evaluations_per_iteration": "1/iteration",
+    "iterations_per_projection": "1/projection",
+}
+"""Units of quantities that mean the same in every study."""
+
+Statistic = Callable[[FloatArray], Any]
+Draws = TypeVar("Draws", xr.Dataset, xr.DataArray)
+
+_POOLED: dict[str, Statistic] = {
+    "mcse_mean": summary.mcse_mean,
+    "mcse_sd": summary.mcse_sd,
+    "bulk_ess": summary.bulk_ess,
+    "tail_ess": summary.tail_ess,
+    "r_hat": summary.rank_r_hat,
+}
+
+
+def labelled_draws(
+    chains: Chains,
+    coordinates: Mapping[str, Any],
+    own_dims: Mapping[str, Sequence[str]],
+    *,
+    chain: str = "chain",
+) -> xr.Dataset:
+    """Recorded quantities with dims (swept settings, chain, draw, own dims).
+
+    Args:
+        chains: what the driver returned.
+        coordinates: values of dims besides those of the swept settings; take precedence over them.
+        own_dims: dims after draw, of quantities that have any.
+        chain: the swept setting that numbers the chains, where each is a sweep point of its own; it becomes `chain`.
+    """
+    names = [("chain" if name == chain else name) for name in chains.axes]
+    values: dict[str, Any] = dict(zip(names, chains.axes.values(), strict=True))
+    arrays = chains.draws
+    if "chain" in names:
+        arrays = {name: array.squeeze(len(names)) for name, array in arrays.items()}
+        values["chain"] = values["chain"].astype(int)
+    else:
+        values["chain"] = np.arange(next(iter(arrays.values())).shape[len(names)])
+        names.append("chain")
+    variables = {name: ((*names, "draw", *own_dims.get(name, ())), array) for name, array in arrays.items()}
+    return xr.Dataset(variables, coords=values | dict(coordinates))
+
+
+def with_units(variables: Mapping[Any, Any], units: Mapping[str, str]) -> xr.Dataset:
+    """A dataset of the variables with their units: those of `UNITS`, those given, else none.
+
+    >>> with_units({"ess": xr.DataArray(3.0)}, {})["ess"].attrs
+    {'units': 'draws'}
+    """
+    data = xr.Dataset(variables)
+    known = UNITS | dict(units)
+    for name in data.data_vars:
+        data[name].attrs["units"] = known.get(str(name), "")
+    return data
+
+
+def over_draws(function: Statistic, series: xr.DataArray) -> xr.DataArray:
+    """A function of series [..., draw] applied along draw."""
+    result: xr.DataArray = xr.apply_ufunc(function, series, input_core_dims=[["draw"]])
+    return result
+
+
+def over_chains(
+    function: Statistic, series: xr.DataArray, *to: Sequence[str], one_by_one: bool = False
+) -> Any:
+    """A function of chains [..., chain, draw] applied along chain and draw.
+
+    Args:
+        function: what to apply.
+        series: recorded values (..., chain, draw, ...).
+        to: dims that each result of the function has in place of chain and draw, where it has any or several results.
+        one_by_one: the function takes a single [chain, draw]; also spares a copy of all draws.
+    """
+    return xr.apply_ufunc(
+        function,
+        series,
+        input_core_dims=[["chain", "draw"]],
+        output_core_dims=to or ((),),
+        vectorize=one_by_one,
+    )
+
+
+def chain_moments(series: xr.DataArray) -> dict[str, xr.DataArray]:
+    """Effective sample size, mean and standard deviation of each chain: `ess`, `chain_mean`, `chain_sd`."""
+    return {
+        "ess": over_draws(coda.effective_sample_size, series),
+        "chain_mean": series.mean("draw", skipna=False),
+        "chain_sd": series.std("draw", ddof=1, skipna=False),
+    }
+
+
+def pooled(series: xr.DataArray, *names: str) -> dict[str, xr.DataArray]:
+    """Moments of the draws of all chains together, `posterior_mean` and `posterior_sd`, and how far to trust them.
+
+    Args:
+        series: recorded values (..., chain, draw, ...).
+        names: what else: `mcse_mean`, `mcse_sd`, `bulk_ess`, `tail_ess`, `r_hat`, as in `auxmc.diagnostics.summary`.
+    """
+    both = ["chain", "draw"]
+    return {
+        "posterior_mean": series.mean(both, skipna=False),
+        "posterior_sd": series.std(both, ddof=1, skipna=False),
+        **{name: over_chains(_POOLED[name], series) for name in names},
+    }
+
+
+def error_of_mean(sd: xr.DataArray, ess: xr.DataArray) -> xr.DataArray:
+    """Monte Carlo standard error of a mean over chains with effective sample sizes `ess`; NaN where all are 0."""
+    total = ess.sum("chain")
+    return sd / np.sqrt(total.where(total > 0.0))
+
+
+def thinned_r_hat(series: xr.DataArray, n_draws: int) -> xr.DataArray:
+    """Rank-normalised R-hat from about `n_draws` draws of each chain, at least so many where there are.
+
+    R-hat hardly depends on thinning, and ranking millions of draws would take longer than the chains.
+    """
+    stride = max(1, series.sizes["draw"] // n_draws)
+    return over_chains(summary.rank_r_hat, series.isel(draw=slice(None, None, stride)))
+
+
+def scale_reduction(series: xr.DataArray, coordinate: str | None = None) -> dict[str, xr.DataArray]:
+    """Gelman and Rubin's factor and its upper limit, `psrf` and `psrf_upper`, of at least 2 chains.
+
+    Args:
+        series: recorded values (..., chain, draw, ...).
+        coordinate: dim of the quantities whose `psrf_multivariate` is wanted as well.
+    """
+    point, upper = over_chains(coda.potential_scale_reduction, series, (), ())
+    found = {"psrf": point, "psrf_upper": upper}
+    if coordinate is not None:
+        found["psrf_multivariate"] = xr.apply_ufunc(
+            coda.multivariate_scale_reduction, series, input_core_dims=[[coordinate, "chain", "draw"]]
+        )
+    return found
+
+
+def longest_run(series: xr.DataArray, *coordinate: str) -> xr.DataArray:
+    """Longest run of identical states of each chain; with a coordinate, of states that agree in all of it."""
+    result: xr.DataArray = xr.apply_ufunc(
+        longest_constant_run, series, input_core_dims=[["draw", *coordinate]], vectorize=True
+    )
+    return result
+
+
+def share_of_time(run_s: float, work: xr.DataArray) -> xr.DataArray:
+    """Seconds of each chain out of those of all: its share of their work."""
+    return run_s * work / work.sum()
+
+
+def histogram(series: xr.DataArray, edges: FloatArray, dim: str = "bin") -> xr.DataArray:
+    """Counts of each chain between edges [edge], with the centres of the bins as the values of `dim`."""
+    result: xr.DataArray = xr.apply_ufunc(
+        lambda values: np.histogram(values, edges)[0],
+        series,
+        input_core_dims=[["draw"]],
+        output_core_dims=[[dim]],
+        vectorize=True,
+    )
+    return result.assign_coords({dim: 0.5 * (edges[1:] + edges[:-1])})
+
+
+def thinned(data: Draws, most: int, *, last: bool = False) -> Draws:
+    """Evenly spaced draws, at most so many, counted anew.
+
+    Args:
+        data: with dim draw.
+        most: draws to keep of each chain.
+        last: take the last of each stretch rather than the first.
+    """
+    stride = -(-data.sizes["draw"] // most)
+    kept = data.isel(draw=slice(stride - 1 if last else 0, None, stride))
+    return kept.assign_coords(draw=np.arange(kept.sizes["draw"]))
+
+
+def arviz_groups(
+    draws: xr.Dataset, names: Sequence[str], *, prefix: str = "", most: int | None = None
+) -> dict[str, xr.Dataset]:
+    """The draws in groups named as ArviZ does, dims (chain, draw) first.
+
+    Args:
+        draws: recorded quantities (..., chain, draw, ...).
+        names: those of group `posterior`; all others go to `sample_stats`.
+        prefix: of the names of the groups.
+        most: numbers of the posterior above which nothing is kept; None keeps all.
+    """
+    if most is not None and sum(draws[name].size for name in names) > most:
+        return {}
+    ordered = draws.transpose("chain", "draw", ...)
+    posterior, stats = ordered[list(names)], ordered.drop_vars(list(names))
+    unused = [dim for dim in posterior.dims if not any(dim in stats[name].dims for name in stats.data_vars)]
+    return {
+        f"{prefix}posterior": posterior,
+        f"{prefix}sample_stats": stats.drop_vars(unused, errors="ignore"),
+    }
