@@ -11,13 +11,12 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, NamedTuple
 
-from auxmc_pipeline.catalogue import ROOT, STUDIES, Study
+from auxmc_pipeline.catalogue import CODE_ROOTS, ROOT, STUDIES, Study
+from auxmc_pipeline.code import imported_files
 
 __all__ = ["FigureSource", "SourcePlace", "figure_source"]
 
 _SHARED = ROOT / "src" / "auxmc_pipeline" / "chain_statistics.py"
-# Modules of a study that read tables or settings, and so record nothing.
-_READERS = ("claims", "figures", "settings", "lookup")
 
 
 class SourcePlace(NamedTuple):
@@ -64,11 +63,10 @@ def _code(function: Callable[..., Any]) -> CodeType:
 @functools.lru_cache(maxsize=64)
 def _recorded(study: str) -> Mapping[str, SourcePlace]:
     """Names under which the study's run, or the statistics that all studies share, record quantities."""
-    own = [
-        path for path in sorted((STUDIES / study).rglob("*.py")) if path.stem.split("_")[0] not in _READERS
-    ]
+    used = imported_files(f"experiments.{study}.run", CODE_ROOTS)
+    own = [path for path in used if path.is_relative_to(STUDIES / study) and path.stem != "settings"]
     found: dict[str, SourcePlace] = {}
-    for path in [*own, *([_SHARED] if _SHARED.is_file() else [])]:
+    for path in [*own, _SHARED]:
         for name, line in _names_recorded(_tree(path)):
             found.setdefault(name, SourcePlace(str(path.relative_to(ROOT)), line, name))
     return found
@@ -77,7 +75,7 @@ def _recorded(study: str) -> Mapping[str, SourcePlace]:
 def _names_recorded(tree: ast.Module) -> Iterator[tuple[str, int]]:
     """Keys of dictionaries, and what is assigned to by key.
 
-    Coordinates and dimensions are no quantities, nor are keys of tables of functions.
+    Coordinates and dimensions are no quantities, nor are keys of tables of constants or functions.
     """
     functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     dimensions = {
@@ -95,7 +93,8 @@ def _names_recorded(tree: ast.Module) -> Iterator[tuple[str, int]]:
             keys: list[ast.expr | None] = [
                 key
                 for key, value in zip(node.keys, node.values, strict=True)
-                if not (isinstance(value, ast.Name) and value.id in functions)
+                if not isinstance(value, ast.Constant | ast.List)
+                and not (isinstance(value, ast.Name) and value.id in functions)
             ]
         elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             keys = [node.slice]
