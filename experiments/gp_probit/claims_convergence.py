@@ -2,27 +2,25 @@
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement, few_replicates
-from auxmc_pipeline.lookup import find
-from experiments.gp_probit.claim_statistics import (
-    Measure,
-    Measured,
-    bootstrapped,
-    missing,
-    only_of_long_chains,
+from auxmc_pipeline.claims import Measurement, Measures, few_replicates
+from auxmc_pipeline.tables import MissingData, Tables
+from experiments.gp_probit.claim_statistics import bootstrapped, only_of_long_chains
+from experiments.gp_probit.main_runs import (
+    APM_METHODS,
+    MAIN_METHODS,
+    draws_per_chain,
+    efficiencies,
+    main_case,
 )
-from experiments.gp_probit.lookup import APM_METHODS, MAIN_METHODS, draws_per_chain, efficiencies, main_case
 
 _ENOUGH_FOR_R_HAT = 5000
 _ENOUGH_ENDS = 10
-_AGGREGATE = "mean over coordinates"
-_OPERATIONS = "cubic_operations_so_far"
 
 
 class _Path(NamedTuple):
@@ -45,76 +43,17 @@ class _Path(NamedTuple):
         return self._replace(r_hat=self.left_out[chain])
 
 
-def convergence(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
-    """PM-P14."""
-    by_operations = _paths(curves, _OPERATIONS, *MAIN_METHODS)
-    by_time = _paths(curves, "run_time_so_far", "pm_mh", "apm_ss_ss")
-    return {
-        "end of run": _end_of_run(summary, curves),
-        "share of second half": _if_long(summary, _jackknifed(by_operations, _share_of_second_half)),
-        "share of second half against SS+SS by run time": _if_long(
-            summary, _jackknifed(by_time, _share_of_second_half)
-        ),
-    }
+_OfPaths = Callable[[Mapping[str, _Path]], float]
 
 
-def rises(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
-    """PM-P15."""
-
-    def ratio(paths: Mapping[str, _Path]) -> float:
-        total = {m: _summed_rises(path.r_hat) for m, path in paths.items()}
-        largest = max(total[m] for m in APM_METHODS)
-        return total["pm_mh"] / largest if largest > 0 else math.inf
-
-    found = _jackknifed(_paths(curves, _OPERATIONS, *MAIN_METHODS), ratio)
-    return {"PM MH / largest of APM": _if_long(summary, found)}
-
-
-def both_rankings(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
-    """PM-P20."""
-    found = efficiencies(summary, *MAIN_METHODS)
-    end = _end_of_run(summary, curves)
-    if len(found) < len(MAIN_METHODS) or not math.isfinite(end.value):
-        return {"both rankings": missing(end.note)}
-
-    def margin(values: Mapping[str, FloatArray]) -> float:
-        *others, of_slice = (float(values[m].mean()) for m in MAIN_METHODS)
-        return min(others) - of_slice
-
-    ess = bootstrapped(found, margin)
-    held = float(ess.value > 0) + float(end.value > 0)
-    doubtful = any(not abs(m.value) >= 2 * (m.error if math.isfinite(m.error) else 0.0) for m in (ess, end))
-    note = f"ESS: {'holds' if ess.value > 0 else 'fails'}; Rhat: {'holds' if end.value > 0 else 'fails'}"
-    return {"both rankings": Measurement(held, 1.0 if doubtful else 0.0, note)}
-
-
-MEASURE: dict[str, Measure] = only_of_long_chains(
-    {"PM-P14": convergence, "PM-P15": rises, "PM-P20": both_rankings}
-)
-
-
-def _end_of_run(summary: pd.DataFrame, curves: pd.DataFrame) -> Measurement:
-    """Log of R-hat - 1 of PM MH at the end of its run over the largest of the others at equal cubic operations."""
-    return _if_long(summary, _jackknifed(_paths(curves, _OPERATIONS, *MAIN_METHODS), _excess_at_end))
-
-
-def _paths(curves: pd.DataFrame, cost: str, *methods: str) -> dict[str, _Path | None]:
-    return {method: _path(curves, method, cost) for method in methods}
-
-
-def _path(curves: pd.DataFrame, method: str, cost: str) -> _Path | None:
-    case = main_case(method)
-    point = find(curves, case, "r_hat", "aggregate", "end")
-    left_out = find(curves, case, "r_hat_left_out", "aggregate", "left_out", "end")
-    place = find(curves, case, cost, "end")
-    if point is None or left_out is None or place is None or place.size < _ENOUGH_ENDS:
-        return None
-    r_hat = point.sel(aggregate=_AGGREGATE).values
-    if not np.isfinite(r_hat).any():
-        return None
-    return _Path(
-        place.values, place["end"].values.astype(float), r_hat, left_out.sel(aggregate=_AGGREGATE).values
-    )
+def _path(tables: Tables, method: str, cost: str) -> _Path:
+    wanted = {"case": main_case(method), "aggregate": "mean over coordinates"}
+    r_hat = tables.curves.array("r_hat", "end", **wanted).values
+    left_out = tables.curves.array("r_hat_left_out", "left_out", "end", **wanted).values
+    place = tables.curves.array(cost, "end", case=main_case(method))
+    if place.size < _ENOUGH_ENDS or not np.isfinite(r_hat).any():
+        raise MissingData("the chains are too short for a path of R-hat")
+    return _Path(place.values, place["end"].values, r_hat, left_out)
 
 
 def _second_half(paths: Mapping[str, _Path]) -> tuple[FloatArray, FloatArray]:
@@ -126,6 +65,7 @@ def _second_half(paths: Mapping[str, _Path]) -> tuple[FloatArray, FloatArray]:
 
 
 def _excess_at_end(paths: Mapping[str, _Path]) -> float:
+    """Log of R-hat - 1 of PM MH at the end of its run over the largest of the others at equal cost."""
     own, others = _second_half(paths)
     if not (own[-1] > 0 and others[-1] > 0):
         return math.nan
@@ -137,6 +77,12 @@ def _share_of_second_half(paths: Mapping[str, _Path]) -> float:
     return float(np.mean(own > others))
 
 
+def _ratio_of_rises(paths: Mapping[str, _Path]) -> float:
+    summed = {m: _summed_rises(path.r_hat) for m, path in paths.items()}
+    largest = max(summed[m] for m in APM_METHODS)
+    return summed["pm_mh"] / largest if largest > 0 else math.inf
+
+
 def _summed_rises(r_hat: FloatArray) -> float:
     """Sum of the rises of log(R-hat - 1) from one end to the next, both above 1."""
     excess = r_hat - 1.0
@@ -145,26 +91,60 @@ def _summed_rises(r_hat: FloatArray) -> float:
     return float(np.sum(np.where(usable[1:] & usable[:-1], np.maximum(steps, 0.0), 0.0)))
 
 
-def _jackknifed(
-    paths: Mapping[str, _Path | None], function: Callable[[Mapping[str, _Path]], float]
-) -> Measurement:
-    """Value of a function of paths, with its error from leaving out each chain of each method in turn."""
-    complete = {m: path for m, path in paths.items() if path is not None}
-    if len(complete) < len(paths):
-        return missing("not run, or the chains are too short for a path of R-hat")
+def _of_paths(function: _OfPaths, cost: str, methods: tuple[str, ...], tables: Tables) -> Measurement:
+    """Value of a function of paths, with its error from leaving out each chain of each method in turn.
+
+    Raises:
+        MissingData: the main chains are too short for R-hat to show how they stick.
+    """
+    paths = {method: _path(tables, method, cost) for method in methods}
+    value, draws = function(paths), draws_per_chain(tables)
+    if math.isfinite(value) and draws < _ENOUGH_FOR_R_HAT:
+        raise MissingData(
+            f"R-hat of chains of {draws} iterations shows how they came from their start; here {value:.2g}"
+        )
     variance = 0.0
-    for method, path in complete.items():
+    for method, path in paths.items():
         n_chains = len(path.left_out)
-        values = np.array([function({**complete, method: path.without(c)}) for c in range(n_chains)])
+        values = np.array([function({**paths, method: path.without(c)}) for c in range(n_chains)])
         jackknife = (n_chains - 1) / n_chains * float(np.sum((values - values.mean()) ** 2))
         variance += jackknife * few_replicates(n_chains) ** 2
-    return Measurement(function(complete), math.sqrt(variance) if variance >= 0 else math.nan)
+    return Measurement(value, math.sqrt(variance) if variance >= 0 else math.nan)
 
 
-def _if_long(summary: pd.DataFrame, measured: Measurement) -> Measurement:
-    """The measurement where the main chains are long enough for R-hat to show how they stick."""
-    draws = draws_per_chain(summary)
-    if not math.isfinite(measured.value) or (draws is not None and draws >= _ENOUGH_FOR_R_HAT):
-        return measured
-    note = f"R-hat of chains of {draws} iterations shows how they came from their start; here {measured.value:.2g}"
-    return missing(note)
+_end_of_run = partial(_of_paths, _excess_at_end, "cubic_operations_so_far", MAIN_METHODS)
+
+
+def _both_rankings(tables: Tables) -> Measurement:
+    def margin(values: Mapping[str, FloatArray]) -> float:
+        *others, of_slice = (float(values[m].mean()) for m in MAIN_METHODS)
+        return min(others) - of_slice
+
+    ess, end = bootstrapped(efficiencies(tables, *MAIN_METHODS), margin), _end_of_run(tables)
+    if not math.isfinite(end.value):
+        raise MissingData("R-hat at the end of the run is not above 1")
+    held = float(ess.value > 0) + float(end.value > 0)
+    doubtful = any(not abs(m.value) >= 2 * (m.error if math.isfinite(m.error) else 0.0) for m in (ess, end))
+    note = f"ESS: {'holds' if ess.value > 0 else 'fails'}; Rhat: {'holds' if end.value > 0 else 'fails'}"
+    return Measurement(held, 1.0 if doubtful else 0.0, note)
+
+
+MEASURE: Measures = only_of_long_chains(
+    {
+        "PM-P14": {
+            "end of run": _end_of_run,
+            "share of second half": partial(
+                _of_paths, _share_of_second_half, "cubic_operations_so_far", MAIN_METHODS
+            ),
+            "share of second half against SS+SS by run time": partial(
+                _of_paths, _share_of_second_half, "run_time_so_far", ("pm_mh", "apm_ss_ss")
+            ),
+        },
+        "PM-P15": {
+            "PM MH / largest of APM": partial(
+                _of_paths, _ratio_of_rises, "cubic_operations_so_far", MAIN_METHODS
+            )
+        },
+        "PM-P20": {"both rankings": _both_rankings},
+    }
+)

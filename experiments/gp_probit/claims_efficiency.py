@@ -1,94 +1,37 @@
 """Measures the claims about cost and ESS per cost, figure 3.11a: PM-P06, PM-P07, PM-P09, PM-P17 and PM-P18."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
-import pandas as pd
 
 from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc.plots.style import METHOD_LABELS
-from auxmc_pipeline.claims import Measurement
-from auxmc_pipeline.lookup import find
+from auxmc_pipeline.claims import Measurement, Measures, mean_over_replicates
+from auxmc_pipeline.error_rules import ratio_of_means
+from auxmc_pipeline.tables import Tables
 from experiments.gp_probit.claim_statistics import (
-    Measure,
-    Measured,
     bootstrapped,
-    mean_over_chains,
-    missing,
     only_of_long_chains,
-    ratio_of_means,
     short_chains,
     time_ratio,
 )
-from experiments.gp_probit.lookup import MAIN_METHODS, chain_values, efficiencies, main_case
+from experiments.gp_probit.main_runs import MAIN_METHODS, chain_values, efficiencies, main_case
 
 
-def efficiency(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
-    """PM-P06."""
-    found = efficiencies(summary, *MAIN_METHODS)
-    out = {}
-    for method in MAIN_METHODS:
-        averages = found[method].mean(axis=1) if method in found else None
-        out[f"average {METHOD_LABELS[method]}"] = mean_over_chains(averages, short_chains(summary))
-    settings = ("average APM MI+MH / PM MH", "ordering of averages", "coordinates in this order")
-    if len(found) < len(MAIN_METHODS):
-        return out | dict.fromkeys(settings, missing())
-    ratio = ratio_of_means(found["apm_mi_mh"].mean(axis=1), found["pm_mh"].mean(axis=1))
-    ordering = bootstrapped(found, _statements_of_averages)
-    return out | dict(
-        zip(settings, (ratio, ordering, bootstrapped(found, _coordinates_in_order)), strict=True)
-    )
+def _average(method: str, tables: Tables) -> Measurement:
+    efficiency = efficiencies(tables, method)[method].mean(axis=1)
+    return mean_over_replicates(efficiency, short_chains(tables))
 
 
-def time_per_operation(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
-    """PM-P07."""
-    times = _times(summary, "run_time_per_cubic_operation")
-    ratio = missing() if times is None else Measurement(max(times) / min(times), math.nan)
-    return {"largest / smallest of methods": ratio}
+def _ratio_of_averages(tables: Tables) -> Measurement:
+    found = efficiencies(tables, "apm_mi_mh", "pm_mh")
+    return ratio_of_means(found["apm_mi_mh"].mean(axis=1), found["pm_mh"].mean(axis=1))
 
 
-def slice_cost(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
-    """PM-P09."""
-    operations, seconds = missing(), missing()
-    found = [chain_values(summary, main_case(m), "cubic_operations_per_iteration") for m in MAIN_METHODS]
-    counts = [count for count in found if count is not None]
-    if len(counts) == len(MAIN_METHODS):
-        *others, of_slice = counts
-        operations = ratio_of_means(of_slice, np.concatenate(others))
-    times = _times(summary, "run_time_per_iteration")
-    if times is not None:
-        *other_times, slice_time = times
-        seconds = Measurement(slice_time / float(np.mean(other_times)), math.nan)
-    return {"cubic operations": operations, "run time": seconds}
-
-
-def auxiliary_time(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
-    """PM-P17."""
-    return {"SS+MH / MI+MH": time_ratio(summary, main_case("apm_ss_mh"), main_case("apm_mi_mh"))}
-
-
-def similar(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
-    """PM-P18."""
-    found = efficiencies(summary, "apm_ss_mh", "apm_mi_mh")
-    if len(found) < 2:
-        return {"SS+MH / MI+MH": missing()}
-
-    def mean_ratio(values: Mapping[str, FloatArray]) -> float:
-        return float(np.mean(values["apm_ss_mh"].mean(axis=0) / values["apm_mi_mh"].mean(axis=0)))
-
-    return {"SS+MH / MI+MH": bootstrapped(found, mean_ratio)._replace(note=short_chains(summary))}
-
-
-MEASURE: dict[str, Measure] = only_of_long_chains(
-    {
-        "PM-P06": efficiency,
-        "PM-P07": time_per_operation,
-        "PM-P09": slice_cost,
-        "PM-P17": auxiliary_time,
-        "PM-P18": similar,
-    }
-)
+def _ordering(function: Callable[[Mapping[str, FloatArray]], float], tables: Tables) -> Measurement:
+    return bootstrapped(efficiencies(tables, *MAIN_METHODS), function)
 
 
 def _statements_of_averages(values: Mapping[str, FloatArray]) -> float:
@@ -107,8 +50,45 @@ def _held(means: Mapping[str, FloatArray]) -> BooleanArray:
     return np.stack([mi > pm, ss > pm, slice_ < np.minimum(pm, np.minimum(mi, ss))])
 
 
-def _times(summary: pd.DataFrame, quantity: str) -> list[float] | None:
-    """A run time of each of the main methods, None where one of them was not run."""
-    found = [find(summary, main_case(m), quantity) for m in MAIN_METHODS]
-    times = [float(time) for time in found if time is not None]
-    return times if len(times) == len(MAIN_METHODS) else None
+def _times(tables: Tables, quantity: str) -> list[float]:
+    """A run time of each of the main methods."""
+    return [tables.summary.value(quantity, case=main_case(method)) for method in MAIN_METHODS]
+
+
+def _time_per_operation(tables: Tables) -> Measurement:
+    times = _times(tables, "run_time_per_cubic_operation")
+    return Measurement(max(times) / min(times), math.nan)
+
+
+def _operations_of_slices(tables: Tables) -> Measurement:
+    quantity = "cubic_operations_per_iteration"
+    *others, of_slice = (chain_values(tables, main_case(m), quantity) for m in MAIN_METHODS)
+    return ratio_of_means(of_slice, np.concatenate(others))
+
+
+def _time_of_slices(tables: Tables) -> Measurement:
+    *others, of_slice = _times(tables, "run_time_per_iteration")
+    return Measurement(of_slice / float(np.mean(others)), math.nan)
+
+
+def _similar(tables: Tables) -> Measurement:
+    def mean_ratio(values: Mapping[str, FloatArray]) -> float:
+        return float(np.mean(values["apm_ss_mh"].mean(axis=0) / values["apm_mi_mh"].mean(axis=0)))
+
+    return bootstrapped(efficiencies(tables, "apm_ss_mh", "apm_mi_mh"), mean_ratio, short_chains(tables))
+
+
+MEASURE: Measures = only_of_long_chains(
+    {
+        "PM-P06": {
+            **{f"average {METHOD_LABELS[method]}": partial(_average, method) for method in MAIN_METHODS},
+            "average APM MI+MH / PM MH": _ratio_of_averages,
+            "ordering of averages": partial(_ordering, _statements_of_averages),
+            "coordinates in this order": partial(_ordering, _coordinates_in_order),
+        },
+        "PM-P07": {"largest / smallest of methods": _time_per_operation},
+        "PM-P09": {"cubic operations": _operations_of_slices, "run time": _time_of_slices},
+        "PM-P17": {"SS+MH / MI+MH": partial(time_ratio, main_case("apm_ss_mh"), main_case("apm_mi_mh"))},
+        "PM-P18": {"SS+MH / MI+MH": _similar},
+    }
+)

@@ -3,187 +3,198 @@
 import itertools
 import math
 from collections.abc import Mapping
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from auxmc.diagnostics.distributions import histogram_roughness
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.style import METHOD_LABELS
-from auxmc_pipeline.claims import Measurement, standard_error
-from auxmc_pipeline.lookup import find
+from auxmc_pipeline.claims import Measurement, Measures, standard_error
+from auxmc_pipeline.error_rules import ratio_of_means
+from auxmc_pipeline.tables import MissingData, Tables
 from experiments.gp_probit.claim_statistics import (
     PUBLISHED_DRAWS,
-    Measure,
-    Measured,
     bootstrapped,
-    missing,
     only_of_long_chains,
-    ratio_of_means,
     short_chains,
     time_ratio,
 )
-from experiments.gp_probit.lookup import APM_METHODS, MAIN_METHODS, chain_values, main_case
+from experiments.gp_probit.main_runs import APM_METHODS, MAIN_METHODS, chain_values, main_case
 
 _ENOUGH_FOR_STUCK_RUNS = 500
+_FIVE_HUNDRED_SAMPLES = "side_pm__n_importance-500"
 
 
-def sticking(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
-    """PM-P10."""
-    found = _longest_runs(summary, "pm_mh")
-    if found is None:
-        return {"share of chains stuck over 100": missing(), "longest run": missing()}
-    runs, draws = found
-    share = float(np.mean(runs > 100))
-    stuck = Measurement(share, math.sqrt(max(share * (1 - share), 1e-12) / len(runs)))
-    longest = _longest(runs, draws)
-    if draws < PUBLISHED_DRAWS:
-        note = f"about chains of {PUBLISHED_DRAWS} iterations; here {draws:.0f}, longest run {runs.max():.0f}"
-        # Shorter chains can show more than the claim says, but cannot contradict it.
-        stuck = stuck._replace(note=note) if share >= 0.5 else missing(note)
-        longest = longest if runs.max() >= 200 else missing(note)
-    return {"share of chains stuck over 100": stuck, "longest run": longest}
-
-
-def posterior(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
-    """PM-P12."""
-    names = ("posterior_mean", "posterior_mean_mcse", "posterior_sd", "posterior_sd_mcse")
-    rows = []
-    for method in MAIN_METHODS:
-        found = [find(summary, main_case(method), name, "coordinate") for name in names]
-        chain_means = find(summary, main_case(method), "chain_mean", "chain", "coordinate")
-        if chain_means is None or any(values is None for values in found):
-            continue
-        first = chain_means.isel(coordinate=0).values
-        mean, mcse, sd, sd_mcse = (float(v[0]) for v in found if v is not None)
-        # Chains that have not mixed know little of their error: the larger of the two estimates counts.
-        rows.append((mean, max(mcse, standard_error(first)), sd, sd_mcse))
-    settings = ("mean", "standard deviation", "largest difference of methods")
-    if len(rows) < len(MAIN_METHODS):
-        return dict.fromkeys(settings, missing())
-    means, mean_errors, sds, sd_errors = (np.array(column) for column in zip(*rows, strict=True))
-    n_methods = len(rows)
-    differences = [
-        abs(means[a] - means[b]) / math.hypot(mean_errors[a], mean_errors[b])
-        for a, b in itertools.combinations(range(n_methods), 2)
-    ]
-    pooled_sd = math.sqrt(float(np.mean(sds**2) + np.var(means)))
-    return {
-        "mean": Measurement(
-            float(means.mean()), float(np.linalg.norm(mean_errors)) / n_methods, "main runs of all methods"
-        ),
-        "standard deviation": Measurement(pooled_sd, float(np.linalg.norm(sd_errors)) / n_methods),
-        "largest difference of methods": Measurement(
-            max(differences), math.nan, "pairs of methods, in combined standard errors"
-        ),
-    }
-
-
-def many_samples(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
-    """PM-P13."""
-    many, fifty, apm = "side_pm__n_importance-500", main_case("pm_mh"), main_case("apm_mi_mh")
-    ess_many, ess_fifty = (_ess_per_iteration(summary, case) for case in (many, fifty))
-    time = time_ratio(summary, many, fifty)
-    return {
-        "ESS per iteration N=500 / N=50": missing()
-        if ess_many is None or ess_fifty is None
-        else ratio_of_means(ess_many, ess_fifty, short_chains(summary)),
-        "increase of run time": time._replace(value=time.value - 1.0),
-        "longest run N=500 / N=50": _ratio_of_longest_runs(summary, curves, many, fifty),
-        "longest run N=500 / APM MI+MH": _ratio_of_longest_runs(summary, curves, many, apm),
-    }
-
-
-def roughness(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
-    """PM-P16."""
-    found = {m: find(curves, main_case(m), "histogram", "chain", "bin") for m in MAIN_METHODS}
-    complete = {m: values.values for m, values in found.items() if values is not None and values.sum() > 0}
-    settings = ("PM MH / roughest of APM", "rank of APM SS+SS")
-    if len(complete) < len(MAIN_METHODS):
-        return dict.fromkeys(settings, missing())
-
-    def ratio(counts: Mapping[str, FloatArray]) -> float:
-        return _roughness(counts["pm_mh"]) / max(_roughness(counts[m]) for m in APM_METHODS)
-
-    value = ratio(complete)
-    error = value * bootstrapped(complete, lambda counts: math.log(ratio(counts))).error
-    order = sorted(complete, key=lambda m: _roughness(complete[m]))
-    return {
-        settings[0]: Measurement(value, error, "100 bins, all chains"),
-        settings[1]: Measurement(
-            float(order.index("apm_ss_ss") + 1),
-            math.nan,
-            "from smooth: " + ", ".join(METHOD_LABELS[m] for m in order),
-        ),
-    }
-
-
-def no_sticking(summary: pd.DataFrame, curves: pd.DataFrame) -> Measured:
-    """PM-P19."""
-    out = {}
-    for method in APM_METHODS:
-        found = _longest_runs(summary, method)
-        if found is None:
-            out[METHOD_LABELS[method]] = missing()
-        else:
-            runs, draws = found
-            out[METHOD_LABELS[method]] = _too_short(draws) or _longest(runs, draws)
-    return out
-
-
-MEASURE: dict[str, Measure] = only_of_long_chains(
-    {
-        "PM-P10": sticking,
-        "PM-P12": posterior,
-        "PM-P13": many_samples,
-        "PM-P16": roughness,
-        "PM-P19": no_sticking,
-    }
-)
-
-
-def _longest_runs(summary: pd.DataFrame, method: str) -> tuple[FloatArray, float] | None:
+def _longest_runs(tables: Tables, method: str) -> tuple[FloatArray, float]:
     """Longest runs of identical states in the main run of a method [chain], and its iterations."""
-    runs = chain_values(summary, main_case(method), "longest_run")
-    draws = find(summary, main_case(method), "main_draws")
-    return None if runs is None or draws is None else (runs, float(draws))
+    case = main_case(method)
+    return chain_values(tables, case, "longest_run"), tables.summary.value("main_draws", case=case)
 
 
 def _longest(runs: FloatArray, draws: float) -> Measurement:
     return Measurement(float(runs.max()), math.nan, f"{len(runs)} chains of {draws:.0f} iterations")
 
 
-def _too_short(draws: float) -> Measurement | None:
-    """A missing measurement where chains are too short to stick for long, None where they are not."""
-    if draws >= _ENOUGH_FOR_STUCK_RUNS:
-        return None
-    return missing(f"chains of {draws:.0f} iterations say nothing of long runs")
+def _about_long_chains(runs: FloatArray, draws: float) -> str:
+    return f"about chains of {PUBLISHED_DRAWS} iterations; here {draws:.0f}, longest run {runs.max():.0f}"
 
 
-def _ratio_of_longest_runs(summary: pd.DataFrame, curves: pd.DataFrame, top: str, bottom: str) -> Measurement:
-    """Ratio of mean longest runs of identical states, both within as many iterations as `top` has."""
-    found = find(summary, top, "main_draws")
-    paths = [find(curves, case, "longest_run_so_far", "chain", "end") for case in (top, bottom)]
-    known = [path for path in paths if path is not None]
-    if found is None or len(known) < len(paths):
-        return missing()
-    draws = float(found)
-    if (short := _too_short(draws)) is not None:
-        return short
-    runs = [
-        np.array([np.interp(draws, path["end"].values, chain) for chain in path.values]) for path in known
+def _share_stuck(tables: Tables) -> Measurement:
+    runs, draws = _longest_runs(tables, "pm_mh")
+    share = float(np.mean(runs > 100))
+    note = _about_long_chains(runs, draws) if draws < PUBLISHED_DRAWS else ""
+    # Shorter chains can show more than the claim says, but cannot contradict it.
+    if note and share < 0.5:
+        raise MissingData(note)
+    return Measurement(share, math.sqrt(max(share * (1 - share), 1e-12) / len(runs)), note)
+
+
+def _longest_stuck(tables: Tables) -> Measurement:
+    runs, draws = _longest_runs(tables, "pm_mh")
+    if draws < PUBLISHED_DRAWS and runs.max() < 200:
+        raise MissingData(_about_long_chains(runs, draws))
+    return _longest(runs, draws)
+
+
+def _longest_unstuck(method: str, tables: Tables) -> Measurement:
+    runs, draws = _longest_runs(tables, method)
+    _enough_for_stuck_runs(draws)
+    return _longest(runs, draws)
+
+
+def _enough_for_stuck_runs(draws: float) -> None:
+    if draws < _ENOUGH_FOR_STUCK_RUNS:
+        raise MissingData(f"chains of {draws:.0f} iterations say nothing of long runs")
+
+
+class _Moments(NamedTuple):
+    """Posterior mean and standard deviation of the log output scale, with their errors [method]."""
+
+    means: FloatArray
+    mean_errors: FloatArray
+    sds: FloatArray
+    sd_errors: FloatArray
+
+
+def _moments(tables: Tables) -> _Moments:
+    rows = []
+    for method in MAIN_METHODS:
+        wanted = {"case": main_case(method), "coordinate": "log_output_scale"}
+        mean, mcse, sd, sd_mcse = (
+            tables.summary.value(name, **wanted)
+            for name in ("posterior_mean", "posterior_mean_mcse", "posterior_sd", "posterior_sd_mcse")
+        )
+        # Chains that have not mixed know little of their error: the larger of the two estimates counts.
+        of_chains = standard_error(tables.summary.array("chain_mean", "chain", **wanted))
+        rows.append((mean, max(mcse, of_chains), sd, sd_mcse))
+    return _Moments(*np.array(rows).T)
+
+
+def _mean(tables: Tables) -> Measurement:
+    found = _moments(tables)
+    error = float(np.linalg.norm(found.mean_errors)) / len(MAIN_METHODS)
+    return Measurement(float(found.means.mean()), error, "main runs of all methods")
+
+
+def _standard_deviation(tables: Tables) -> Measurement:
+    found = _moments(tables)
+    pooled = math.sqrt(float(np.mean(found.sds**2) + np.var(found.means)))
+    return Measurement(pooled, float(np.linalg.norm(found.sd_errors)) / len(MAIN_METHODS))
+
+
+def _largest_difference(tables: Tables) -> Measurement:
+    found = _moments(tables)
+    differences = [
+        abs(found.means[a] - found.means[b]) / math.hypot(found.mean_errors[a], found.mean_errors[b])
+        for a, b in itertools.combinations(range(len(MAIN_METHODS)), 2)
     ]
-    return ratio_of_means(runs[0], runs[1], f"within {draws:.0f} iterations, averaged over chains")
+    return Measurement(max(differences), math.nan, "pairs of methods, in combined standard errors")
 
 
-def _ess_per_iteration(summary: pd.DataFrame, case: str) -> FloatArray | None:
+def _ess_per_iteration(tables: Tables, case: str) -> FloatArray:
     """ESS per iteration, mean over coordinates [chain]."""
-    ess = find(summary, case, "ess", "chain", "coordinate")
-    draws = find(summary, case, "main_draws")
-    return None if ess is None or draws is None else ess.mean("coordinate").values / float(draws)
+    ess = tables.summary.array("ess", "chain", "coordinate", case=case).mean("coordinate").values
+    per_iteration: FloatArray = ess / tables.summary.value("main_draws", case=case)
+    return per_iteration
+
+
+def _ratio_of_ess(tables: Tables) -> Measurement:
+    many, fifty = (_ess_per_iteration(tables, case) for case in (_FIVE_HUNDRED_SAMPLES, main_case("pm_mh")))
+    return ratio_of_means(many, fifty, short_chains(tables))
+
+
+def _increase_of_time(tables: Tables) -> Measurement:
+    ratio = time_ratio(_FIVE_HUNDRED_SAMPLES, main_case("pm_mh"), tables)
+    return ratio._replace(value=ratio.value - 1.0)
+
+
+def _ratio_of_longest_runs(bottom: str, tables: Tables) -> Measurement:
+    """Ratio of mean longest runs of identical states, both within as many iterations as 500 samples have."""
+    draws = tables.summary.value("main_draws", case=_FIVE_HUNDRED_SAMPLES)
+    paths = [
+        tables.curves.array("longest_run_so_far", "chain", "end", case=case)
+        for case in (_FIVE_HUNDRED_SAMPLES, bottom)
+    ]
+    _enough_for_stuck_runs(draws)
+    above, below = (
+        np.array([np.interp(draws, path["end"].values, chain) for chain in path.values]) for path in paths
+    )
+    return ratio_of_means(above, below, f"within {draws:.0f} iterations, averaged over chains")
+
+
+def _histograms(tables: Tables) -> dict[str, FloatArray]:
+    """Counts of the log output scale [chain, bin] by method."""
+    found = {
+        m: tables.curves.array("histogram", "chain", "bin", case=main_case(m)).values for m in MAIN_METHODS
+    }
+    if not all(counts.sum() > 0 for counts in found.values()):
+        raise MissingData("no draws in the range of the histogram")
+    return found
 
 
 def _roughness(counts: FloatArray) -> float:
     """Roughness of the histogram of all chains from counts [chain, bin], NaN where it is empty."""
-    total = counts.sum(axis=0)
-    return histogram_roughness(total) if total.sum() > 0 else math.nan
+    pooled = counts.sum(axis=0)
+    return histogram_roughness(pooled) if pooled.sum() > 0 else math.nan
+
+
+def _ratio_of_roughness(tables: Tables) -> Measurement:
+    def ratio(counts: Mapping[str, FloatArray]) -> float:
+        return _roughness(counts["pm_mh"]) / max(_roughness(counts[m]) for m in APM_METHODS)
+
+    found = _histograms(tables)
+    value = ratio(found)
+    error = value * bootstrapped(found, lambda counts: math.log(ratio(counts))).error
+    return Measurement(value, error, "100 bins, all chains")
+
+
+def _rank_of_roughness(tables: Tables) -> Measurement:
+    found = _histograms(tables)
+    order = sorted(found, key=lambda m: _roughness(found[m]))
+    note = "from smooth: " + ", ".join(METHOD_LABELS[m] for m in order)
+    return Measurement(float(order.index("apm_ss_ss") + 1), math.nan, note)
+
+
+MEASURE: Measures = only_of_long_chains(
+    {
+        "PM-P10": {"share of chains stuck over 100": _share_stuck, "longest run": _longest_stuck},
+        "PM-P12": {
+            "mean": _mean,
+            "standard deviation": _standard_deviation,
+            "largest difference of methods": _largest_difference,
+        },
+        "PM-P13": {
+            "ESS per iteration N=500 / N=50": _ratio_of_ess,
+            "increase of run time": _increase_of_time,
+            "longest run N=500 / N=50": partial(_ratio_of_longest_runs, main_case("pm_mh")),
+            "longest run N=500 / APM MI+MH": partial(_ratio_of_longest_runs, main_case("apm_mi_mh")),
+        },
+        "PM-P16": {
+            "PM MH / roughest of APM": _ratio_of_roughness,
+            "rank of APM SS+SS": _rank_of_roughness,
+        },
+        "PM-P19": {METHOD_LABELS[method]: partial(_longest_unstuck, method) for method in APM_METHODS},
+    }
+)

@@ -1,9 +1,9 @@
 """Figures of the study, drawn from its two tables."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -12,43 +12,43 @@ from matplotlib.patches import Ellipse, Polygon, Rectangle
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import (
     band_curve,
+    bin_edges,
     grouped_bars,
     histogram_panel,
+    missing_figure,
     missing_panel,
-    preset_note,
     trace_panel,
 )
 from auxmc.plots.style import METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
-from auxmc_pipeline.lookup import find, scalar
-from experiments.gp_probit.lookup import APM_METHODS, MAIN_METHODS, main_case
+from auxmc_pipeline.footer import footer
+from auxmc_pipeline.tables import MissingData, Tables
+from experiments.gp_probit.main_runs import APM_METHODS, MAIN_METHODS, main_case
 
 _NOT_RUN = "not run at this preset"
 _BAND_ALPHA = 0.2
 _REFERENCE = QUANTITY_COLOURS["reference"]
+_CUBIC_OPERATIONS = ("cubic_operations_so_far", "cubic operations in a chain")
+_RUN_TIME = ("run_time_so_far", "run time of a chain (s)")
 
 
-def factor_graph(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
+def factor_graph(tables: Tables) -> Figure:
     """Figure 3.10: the factor graph of the model; uses no data."""
+    del tables
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.6), layout="constrained")
     axis = figure.subplots()
     axis.set_xlim(-0.9, 12.6)
     axis.set_ylim(-0.3, 4.3)
     axis.set_aspect("equal")
     axis.axis("off")
-    edges = [
-        ((0.6, 3.2), (2.6, 3.2)),
-        ((0.6, 0.8), (2.6, 0.8)),
-        ((2.6, 3.2), (4.2, 2.0)),
-        ((2.6, 0.8), (4.2, 2.0)),
-        ((3.0, 2.0), (4.2, 2.0)),
-        ((4.2, 2.0), (6.0, 2.0)),
-        ((6.0, 2.0), (7.6, 2.0)),
-        ((7.6, 2.0), (9.2, 2.0)),
-        ((9.2, 2.0), (10.8, 2.0)),
-        ((10.8, 2.0), (12.0, 2.0)),
-    ]
-    for (x0, y0), (x1, y1) in edges:
-        axis.plot([x0, x1], [y0, y1], color="black", linewidth=0.9, zorder=1)
+    middle = 2.0
+    for xs, ys in (
+        ((0.6, 2.6), (3.2, 3.2)),
+        ((2.6, 4.2), (3.2, middle)),
+        ((0.6, 2.6), (0.8, 0.8)),
+        ((2.6, 4.2), (0.8, middle)),
+        ((3.0, 12.0), (middle, middle)),
+    ):
+        axis.plot(xs, ys, color="black", linewidth=0.9, zorder=1)
     for x, y, text in (
         (0.6, 3.2, r"$\mathrm{Gamma}(1.1,\, 0.1)$"),
         (0.6, 0.8, r"$\mathrm{Gamma}(1,\, 1/3)$"),
@@ -64,7 +64,7 @@ def factor_graph(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     _variable(axis, 9.2, 2.0, r"$z$")
     _variable(axis, 12.0, 2.0, r"$y$", observed=True)
     axis.text(2.75, 2.0, r"$d$", ha="center", va="center", fontsize=11.0)
-    corners = [(5.45, 2.0), (6.0, 2.55), (6.55, 2.0), (6.0, 1.45)]
+    corners = [(5.45, middle), (6.0, 2.55), (6.55, middle), (6.0, 1.45)]
     axis.add_patch(Polygon(corners, closed=True, facecolor="white", edgecolor="black", zorder=2))
     axis.text(6.0, 2.0, r"$C$", ha="center", va="center", fontsize=11.0, zorder=3)
     for x, y, text in (
@@ -78,89 +78,70 @@ def factor_graph(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     return figure
 
 
-def efficiency_bars(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
+def efficiency_bars(tables: Tables) -> Figure:
     """Figure 3.11a: effective sample size per 1000 cubic operations by coordinate and method."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     axis = figure.subplots()
     quantity = "ess_per_1000_cubic_operations"
-    found = {m: find(summary, main_case(m), quantity, "chain", "coordinate") for m in MAIN_METHODS}
-    present = {method: values for method, values in found.items() if values is not None}
-    if not present:
-        missing_panel(axis, _NOT_RUN)
-        return figure
-    names = [str(name) for name in next(iter(present.values()))["coordinate"].values]
-    heights = {method: values.mean("chain").values for method, values in present.items()}
-    errors = {
-        method: values.std("chain", ddof=1).values / np.sqrt(values.sizes["chain"])
-        for method, values in present.items()
-        if values.sizes["chain"] > 1
+    found = {
+        method: tables.summary.array(quantity, "chain", "coordinate", case=main_case(method))
+        for method in MAIN_METHODS
+        if tables.summary.holds(quantity, case=main_case(method))
     }
+    if not found:
+        return missing_figure(figure, _NOT_RUN)
     grouped_bars(
         axis,
-        [_short(name) for name in names],
-        heights,
-        errors,
+        [_short(str(name)) for name in next(iter(found.values()))["coordinate"].values],
+        {method: values.mean("chain").values for method, values in found.items()},
+        {
+            method: values.std("chain", ddof=1).values / np.sqrt(values.sizes["chain"])
+            for method, values in found.items()
+            if values.sizes["chain"] > 1
+        },
         value_label="ESS per 1000 cubic operations",
         group_label="log output variance $\\log s$, log length scales by feature",
     )
     axis.set_ylim(bottom=0.0)
-    figure.legend(loc="outside upper center", ncols=len(present))
-    preset_note(figure, _note(summary))
+    figure.legend(loc="outside upper center", ncols=len(found))
+    footer(figure, tables, _lengths(tables))
     return figure
 
 
-def convergence(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
+def convergence(tables: Tables) -> Figure:
     """Figure 3.11b: log(R-hat - 1), mean over coordinates, against cubic operations and run time."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 3.0), layout="constrained")
-    left, right = figure.subplots(1, 2, sharey=True)
-    aggregate = "mean over coordinates"
-    drawn = _r_hat_panel(left, curves, aggregate, "cubic_operations_so_far", "cubic operations in a chain")
-    _r_hat_panel(right, curves, aggregate, "run_time_so_far", "run time of a chain (s)")
-    right.set_ylabel("")
-    _method_legend(figure, left, drawn)
-    preset_note(figure, _note(summary))
-    return figure
+    average = "mean over coordinates"
+    return _r_hat_figure(tables, ("", average, *_CUBIC_OPERATIONS), ("", average, *_RUN_TIME))
 
 
-def convergence_supplement(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
+def convergence_supplement(tables: Tables) -> Figure:
     """Supplement of figure 3.11b: the worst coordinate, and the log output scale alone."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 3.0), layout="constrained")
-    left, right = figure.subplots(1, 2, sharey=True)
-    cost = ("cubic_operations_so_far", "cubic operations in a chain")
-    drawn = _r_hat_panel(left, curves, "largest", *cost)
-    left.set_title("worst coordinate")
-    _r_hat_panel(right, curves, "first coordinate", *cost)
-    right.set_title("log output scale")
-    right.set_ylabel("")
-    _method_legend(figure, left, drawn)
-    preset_note(figure, _note(summary))
-    return figure
+    return _r_hat_figure(
+        tables,
+        ("worst coordinate", "largest", *_CUBIC_OPERATIONS),
+        ("log output scale", "first coordinate", *_CUBIC_OPERATIONS),
+    )
 
 
-def output_scale(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
+def output_scale(tables: Tables) -> Figure:
     """Figure 3.12: trace and histogram of the log output scale by method."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 6.8), layout="constrained")
     grid = figure.subplots(len(MAIN_METHODS), 2, width_ratios=(1.7, 1.0))
-    pooled = _pooled_histogram(curves)
+    histograms = {method: _histogram(tables, method) for method in MAIN_METHODS}
+    pooled = _pooled([histograms[method] for method in APM_METHODS])
     drawn: list[tuple[Axes, Axes]] = []
-    for (left, right), method in zip(grid, MAIN_METHODS, strict=True):
+    for (left, right), (method, histogram) in zip(grid, histograms.items(), strict=True):
         colour, title = METHOD_COLOURS[method], METHOD_LABELS[method]
-        trace = find(curves, main_case(method), "trace", "iteration")
-        histogram = find(curves, main_case(method), "histogram", "chain", "bin")
-        n_draws = find(curves, main_case(method), "histogram_draws", "chain")
-        if trace is None or histogram is None or n_draws is None:
+        if histogram is None:
             missing_panel(left, f"{title}: {_NOT_RUN}")
             missing_panel(right, _NOT_RUN)
             continue
+        trace = tables.curves.array("trace", "iteration", case=main_case(method))
         trace_panel(
-            left, trace.values, first_iteration=1, colour=colour, value_label=r"$\log s$", iteration_label=""
+            left, trace, first_iteration=1, colour=colour, value_label=r"$\log s$", iteration_label=""
         )
         left.set_title(title, loc="left")
-        edges, counts, total = (
-            _edges(histogram["bin"].values),
-            histogram.sum("chain").values,
-            float(n_draws.sum()),
-        )
+        counts, edges, n_draws = histogram
         if counts.sum() == 0:
             missing_panel(right, "no draws in the range of the histogram")
             continue
@@ -168,13 +149,13 @@ def output_scale(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
             right,
             edges,
             counts,
-            n_total=total,
+            n_total=n_draws,
             colour=colour,
             value_label="",
             density_label="density",
-            title=f"{total:.0f} draws",
+            title=f"{n_draws:.0f} draws",
         )
-        if pooled is not None and len(pooled) == len(counts):
+        if pooled is not None:
             right.stairs(pooled / np.diff(edges), edges, color=_REFERENCE, linewidth=0.8)
         drawn.append((left, right))
     # Panels are compared with each other: they get the same limits, which a missing panel must not take part in.
@@ -187,20 +168,28 @@ def output_scale(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     if drawn:
         drawn[-1][0].set_xlabel("iteration of the main run")
         drawn[-1][1].set_xlabel(r"$\log s$")
-    preset_note(figure, _note(summary))
+    footer(figure, tables, _lengths(tables))
     return figure
 
 
-def importance_samples(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
+def importance_samples(tables: Tables) -> Figure:
     """Noise of the log estimate and expected accept rates over the number of importance samples."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.8), layout="constrained")
     left, right = figure.subplots(1, 2)
     dims = ("n_importance", "chain", "reference")
-    noise = find(summary, "estimator", "sd_log_estimate", *dims)
-    if noise is None:
-        missing_panel(left, _NOT_RUN)
-        missing_panel(right, _NOT_RUN)
-        return figure
+    rates = {
+        "acceptance_mi": ("MI update of $u$", METHOD_COLOURS["apm_mi_mh"], "s"),
+        "acceptance_apm_mh": ("MH update of $x$, $u$ fixed", "black", "^"),
+        "acceptance_pm_mh": ("PM MH, joint", METHOD_COLOURS["pm_mh"], "o"),
+    }
+    try:
+        noise = tables.summary.array("sd_log_estimate", *dims, case="estimator")
+        n_weights = tables.summary.setting("n_weights", case="estimator")
+        found = {
+            name: tables.summary.array(name, *dims, case="estimator").mean("reference") for name in rates
+        }
+    except MissingData as missing:
+        return missing_figure(figure, str(missing))
     points = noise["n_importance"].values.astype(float)
     over = ("chain", "reference")
     left.plot(points, noise.median(over).values, color="black", marker="o")
@@ -208,20 +197,12 @@ def importance_samples(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     left.fill_between(points, low, high, color="black", alpha=_BAND_ALPHA, linewidth=0.0)
     left.set_yscale("log")
     left.set_ylabel("sd of log density estimate (nats)")
-    for quantity, label, colour, marker in (
-        ("acceptance_mi", "MI update of $u$", METHOD_COLOURS["apm_mi_mh"], "s"),
-        ("acceptance_apm_mh", "MH update of $x$, $u$ fixed", "black", "^"),
-        ("acceptance_pm_mh", "PM MH, joint", METHOD_COLOURS["pm_mh"], "o"),
-    ):
-        rates = find(summary, "estimator", quantity, *dims)
-        if rates is None:
-            continue
-        by_chain = rates.mean("reference")
-        n_chains = by_chain.sizes["chain"]
-        error = by_chain.std("chain", ddof=1).values / np.sqrt(n_chains) if n_chains > 1 else None
-        band_curve(right, points, by_chain.mean("chain").values, colour=colour, label=label, marker=marker)
-        if error is not None:
-            right.errorbar(points, by_chain.mean("chain").values, yerr=error, color=colour, linestyle="none")
+    for name, (label, colour, marker) in rates.items():
+        n_chains, mean = found[name].sizes["chain"], found[name].mean("chain").values
+        band_curve(right, points, mean, colour=colour, label=label, marker=marker)
+        if n_chains > 1:
+            error = found[name].std("chain", ddof=1).values / np.sqrt(n_chains)
+            right.errorbar(points, mean, yerr=error, color=colour, linestyle="none")
     right.set_ylim(bottom=0.0)
     right.set_ylabel("expected accept rate")
     for axis in (left, right):
@@ -230,16 +211,13 @@ def importance_samples(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
         axis.minorticks_off()
         axis.set_xlabel("importance samples")
     figure.legend(loc="outside upper right", ncols=3)
-    n_points = noise.sizes["chain"] * noise.sizes["reference"]
-    preset_note(
-        figure,
-        f"preset {scalar(summary, 'estimator', 'preset')}; {n_points} posterior draws of "
-        f"{noise.sizes['chain']} reference chains, {scalar(summary, 'estimator', 'n_weights')} weights at each",
-    )
+    n_chains, n_points = noise.sizes["chain"], noise.sizes["chain"] * noise.sizes["reference"]
+    draws = f"{n_points} posterior draws of {n_chains} reference chains"
+    footer(figure, tables, f"{draws}, {n_weights} weights at each")
     return figure
 
 
-DRAW: dict[str, Callable[[pd.DataFrame, pd.DataFrame], Figure]] = {
+DRAW: dict[str, Callable[[Tables], Figure]] = {
     "fig_3_10": factor_graph,
     "fig_3_11a": efficiency_bars,
     "fig_3_11b": convergence,
@@ -261,55 +239,59 @@ def _short(coordinate: str) -> str:
     return r"$\log s$" if coordinate == "log_output_scale" else name
 
 
-def _note(summary: pd.DataFrame) -> str:
-    parts = []
+def _lengths(tables: Tables) -> str:
+    """Numbers of chains and iterations of the main runs, said once where they agree."""
+    sizes = {}
     for method in MAIN_METHODS:
-        case = main_case(method)
-        chains, draws = scalar(summary, case, "n_chains"), scalar(summary, case, "n_draws")
-        if chains is not None:
-            parts.append((METHOD_LABELS[method], f"{chains} chains of {draws} iterations after warm-up"))
-    sizes = {size for _, size in parts}
-    preset = summary["preset"].iloc[0] if "preset" in summary and len(summary) else "unknown"
-    if len(sizes) == 1:
-        return f"preset {preset}; each method {sizes.pop()}"
-    return f"preset {preset}; " + "; ".join(f"{name} {size}" for name, size in parts)
+        run = tables.summary.where(case=main_case(method))
+        if len(run.frame):
+            chains, draws = run.setting("n_chains"), run.setting("n_draws")
+            sizes[METHOD_LABELS[method]] = f"{chains} chains of {draws} iterations after warm-up"
+    if len(set(sizes.values())) == 1:
+        return f"each method {sizes.popitem()[1]}"
+    return "; ".join(f"{name} {size}" for name, size in sizes.items())
 
 
-def _r_hat_panel(axis: Axes, curves: pd.DataFrame, aggregate: str, cost: str, cost_label: str) -> list[str]:
-    """Draws log(R-hat - 1) of every method with its upper limit; returns the methods drawn."""
-    drawn = []
+def _r_hat_figure(tables: Tables, *panels: tuple[str, str, str, str]) -> Figure:
+    """Two panels beside each other, each with title, aggregate of R-hat, cost and label of the cost."""
+    figure = Figure(figsize=(PAGE_WIDTH_IN, 3.0), layout="constrained")
+    axes = figure.subplots(1, 2, sharey=True)
+    for axis, (title, aggregate, cost, cost_label) in zip(axes, panels, strict=True):
+        _r_hat_panel(axis, tables, aggregate, cost, cost_label)
+        axis.set_title(title)
+    axes[1].set_ylabel("")
+    handles, labels = axes[0].get_legend_handles_labels()
+    if handles:
+        figure.legend(handles, labels, loc="outside upper center", ncols=len(handles))
+    footer(figure, tables, _lengths(tables))
+    return figure
+
+
+def _r_hat_panel(axis: Axes, tables: Tables, aggregate: str, cost: str, cost_label: str) -> None:
+    """Draws log(R-hat - 1) of every method with its upper limit."""
     for method in MAIN_METHODS:
-        case = main_case(method)
-        point = find(curves, case, "r_hat", "aggregate", "end")
-        upper = find(curves, case, "r_hat_upper", "aggregate", "end")
-        place = find(curves, case, cost, "end")
-        if point is None or upper is None or place is None:
+        curves = tables.curves.where(case=main_case(method))
+        try:
+            low = _log_excess(curves.array("r_hat", "end", aggregate=aggregate))
+            high = _log_excess(curves.array("r_hat_upper", "end", aggregate=aggregate))
+            place = curves.array(cost, "end").values
+        except MissingData:
             continue
-        low, high = _log_excess(point.sel(aggregate=aggregate)), _log_excess(upper.sel(aggregate=aggregate))
         if not np.isfinite(low).any():
             continue
-        band_curve(axis, place.values, low, colour=METHOD_COLOURS[method], label=METHOD_LABELS[method])
-        usable = np.isfinite(low) & np.isfinite(high)
+        colour = METHOD_COLOURS[method]
+        band_curve(axis, place, low, colour=colour, label=METHOD_LABELS[method])
         if len(low) == 1:
-            axis.vlines(place.values, low, high, color=METHOD_COLOURS[method], alpha=0.5)
-        axis.fill_between(
-            place.values,
-            low,
-            high,
-            where=usable.tolist(),
-            color=METHOD_COLOURS[method],
-            alpha=_BAND_ALPHA,
-            linewidth=0.0,
-        )
-        drawn.append(method)
-    if not drawn:
+            axis.vlines(place, low, high, color=colour, alpha=0.5)
+        usable = (np.isfinite(low) & np.isfinite(high)).tolist()
+        axis.fill_between(place, low, high, where=usable, color=colour, alpha=_BAND_ALPHA, linewidth=0.0)
+    if not axis.lines:
         missing_panel(axis, _NOT_RUN)
-        return drawn
+        return
     axis.set_xlim(left=0.0)
     axis.locator_params(axis="x", nbins=5)
     axis.set_xlabel(cost_label)
     axis.set_ylabel(r"$\log(\hat{R} - 1)$")
-    return drawn
 
 
 def _log_excess(r_hat: xr.DataArray) -> FloatArray:
@@ -320,27 +302,24 @@ def _log_excess(r_hat: xr.DataArray) -> FloatArray:
     return logs
 
 
-def _method_legend(figure: Figure, axis: Axes, drawn: list[str]) -> None:
-    if drawn:
-        handles, labels = axis.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper center", ncols=len(drawn))
+class _Histogram(NamedTuple):
+    """Counts of all chains of a method [bin], edges of the bins [bin + 1], and draws inside and outside of them."""
+
+    counts: FloatArray
+    edges: FloatArray
+    n_draws: float
 
 
-def _edges(centres: FloatArray) -> FloatArray:
-    width = centres[1] - centres[0]
-    edges: FloatArray = np.append(centres - 0.5 * width, centres[-1] + 0.5 * width)
-    return edges
-
-
-def _pooled_histogram(curves: pd.DataFrame) -> FloatArray | None:
-    """Frequencies of the APM methods' histograms together, each method with equal weight."""
-    frequencies = []
-    for method in APM_METHODS:
-        counts = find(curves, main_case(method), "histogram", "chain", "bin")
-        n_draws = find(curves, main_case(method), "histogram_draws", "chain")
-        if counts is not None and n_draws is not None:
-            frequencies.append(counts.sum("chain").values / float(n_draws.sum()))
-    if not frequencies or len({len(f) for f in frequencies}) > 1:
+def _histogram(tables: Tables, method: str) -> _Histogram | None:
+    try:
+        counts = tables.curves.array("histogram", "chain", "bin", case=main_case(method)).sum("chain")
+        n_draws = tables.curves.array("histogram_draws", "chain", case=main_case(method)).sum()
+    except MissingData:
         return None
-    mean: FloatArray = np.mean(frequencies, axis=0)
-    return mean
+    return _Histogram(counts.values, bin_edges(counts["bin"]), float(n_draws))
+
+
+def _pooled(histograms: Sequence[_Histogram | None]) -> FloatArray | None:
+    """Frequencies of methods together, each with equal weight."""
+    frequencies = [found.counts / found.n_draws for found in histograms if found is not None]
+    return np.mean(frequencies, axis=0) if frequencies else None

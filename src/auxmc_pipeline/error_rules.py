@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auxmc.numerics.array_types import BooleanArray, FloatArray, IntegerArray
-from auxmc_pipeline.claims import Measurement, few_replicates
+from auxmc_pipeline.claims import Measurement, few_replicates, standard_error
 
 __all__ = [
     "difference",
@@ -43,18 +43,17 @@ def ratio_of_means(above: FloatArray, below: FloatArray, note: str = "") -> Meas
         note: as in Measurement.
 
     Returns:
-        A mean of one replicate counts as exact beside one of several; the error is NaN where both have one.
+        As `ratio`. A mean of one replicate counts as exact beside one of several; the error is NaN where both have one.
 
     >>> [round(number, 2) for number in ratio_of_means(np.array([3.9, 4.1]), np.array([2.0]))[:2]]
     [2.0, 0.35]
     """
-    value = float(above.mean() / below.mean())
-    several = [values for values in (above, below) if values.size > 1]
-    square = 0.0
-    for values in several:
-        relative = float(np.std(values, ddof=1)) / (abs(float(values.mean())) * math.sqrt(values.size))
-        square += (relative * few_replicates(values.size)) ** 2
-    return Measurement(value, abs(value) * math.sqrt(square) if several else math.nan, note)
+    first, second = (
+        Measurement(float(values.mean()), 0.0 if values.size < 2 else standard_error(values))
+        for values in (above, below)
+    )
+    found = ratio(first, second, note)
+    return found if max(above.size, below.size) > 1 else found._replace(error=math.nan)
 
 
 def share_of_replicates(holds: BooleanArray, note: str = "", *, exact: bool = False) -> Measurement:
@@ -82,14 +81,14 @@ def ratio(above: Measurement, below: Measurement, note: str = "") -> Measurement
 
     Args:
         above: the numerator.
-        below: the denominator; where it is 0 the ratio and its error are NaN.
+        below: the denominator; where it is 0 the ratio and its error are NaN, and the note says so.
         note: as in Measurement.
 
     >>> ratio(Measurement(3.0, 0.3), Measurement(2.0, 0.0))[:2]
     (1.5, 0.15)
     """
     if below.value == 0.0:
-        return Measurement(math.nan, math.nan, note)
+        return Measurement(math.nan, math.nan, "the denominator is zero")
     value = above.value / below.value
     return Measurement(value, math.hypot(above.error, value * below.error) / abs(below.value), note)
 

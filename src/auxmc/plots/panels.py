@@ -20,6 +20,7 @@ from auxmc.plots.style import (
 
 __all__ = [
     "band_curve",
+    "bin_edges",
     "efficiency_panel",
     "grouped_bars",
     "histogram_panel",
@@ -173,6 +174,17 @@ def trace_panel(
         axis.set_title(title)
 
 
+def bin_edges(centres: ArrayLike) -> FloatArray:
+    """Edges [bin + 1] of bins of equal width from their centres [bin], of which there are two at least.
+
+    >>> bin_edges([0.5, 1.5, 2.5]).tolist()
+    [0.0, 1.0, 2.0, 3.0]
+    """
+    middles = np.asarray(centres, dtype=np.float64)
+    half = 0.5 * (middles[1] - middles[0])
+    return np.append(middles - half, middles[-1] + half)
+
+
 def histogram_panel(
     axis: Axes,
     edges: ArrayLike,
@@ -207,20 +219,20 @@ def histogram_panel(
     Raises:
         ValueError: there must be one more edge than counts; or no draws.
     """
-    bin_edges = np.asarray(edges, dtype=np.float64)
+    ends = np.asarray(edges, dtype=np.float64)
     (heights,) = _same_length(counts=counts)
-    if bin_edges.shape != (heights.size + 1,):
-        raise ValueError(f"edges must be [{heights.size + 1}], one more than counts, got {bin_edges.shape}")
+    if ends.shape != (heights.size + 1,):
+        raise ValueError(f"edges must be [{heights.size + 1}], one more than counts, got {ends.shape}")
     total = float(np.sum(heights)) if n_total is None else float(n_total)
     if not total > 0.0:
         raise ValueError(f"counts must have a positive sum to be normalised, got {total:g}")
-    density = heights / (total * np.diff(bin_edges))
-    axis.stairs(density, bin_edges, fill=True, color=colour, alpha=0.45, linewidth=0.0, label=label)
-    axis.stairs(density, bin_edges, color=colour, linewidth=0.5)
+    density = heights / (total * np.diff(ends))
+    axis.stairs(density, ends, fill=True, color=colour, alpha=0.45, linewidth=0.0, label=label)
+    axis.stairs(density, ends, color=colour, linewidth=0.5)
     if exact is not None:
         x, y = _same_length(points=exact[0], density=exact[1])
         axis.plot(x, y, color=exact_colour, label=exact_label)
-    axis.set_xlim(bin_edges[0], bin_edges[-1])
+    axis.set_xlim(ends[0], ends[-1])
     axis.set_ylim(bottom=0.0)
     axis.set_xlabel(value_label)
     axis.set_ylabel(density_label)

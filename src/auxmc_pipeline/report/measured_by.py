@@ -40,11 +40,12 @@ def measured_by(folder: Path, measures: Mapping[str, Any], claim: str, setting: 
         return CodePlace(
             str(Path(code.co_filename).relative_to(folder)), f"{code.co_name}()", code.co_firstlineno
         )
-    function: Callable[..., Any] | None = measure.func if isinstance(measure, partial) else measure
+    function: Callable[..., Any] | None = measure
     seen: set[int] = set()
-    while inspect.isfunction(function) and id(function) not in seen:
+    while function is not None and id(function) not in seen:
         seen.add(id(function))
-        code, name = function.__code__, function.__qualname__.partition(".")[0]
+        wrapper = function.func if isinstance(function, partial) else function
+        code, name = wrapper.__code__, wrapper.__qualname__.partition(".")[0]
         path = Path(code.co_filename)
         if path.parent == folder and path.name.startswith("claims"):
             place = CodePlace(path.name, entry if name == "<lambda>" else f"{name}()", code.co_firstlineno)
@@ -62,11 +63,18 @@ def _named(folder: Path, claim: str, entry: str) -> CodePlace:
 
 
 def _inside(function: Callable[..., Any], setting: str) -> Callable[..., Any] | None:
+    """The function that another one wraps: an argument of a partial one, or a variable that it closes over."""
+    if isinstance(function, partial):
+        return next(filter(_has_code, function.args), None)
     variables = inspect.getclosurevars(function).nonlocals.values()
     for value in variables:
         if isinstance(value, Mapping):
             # Where a measure is applied to several models, the setting carries the model's name in front.
             for key in (setting, setting.rpartition(": ")[2]):
-                if inspect.isfunction(value.get(key)):
+                if _has_code(value.get(key)):
                     return value[key]  # type: ignore[no-any-return]
-    return next((value for value in variables if inspect.isfunction(value)), None)
+    return next(filter(_has_code, variables), None)
+
+
+def _has_code(value: object) -> bool:
+    return inspect.isfunction(value.func if isinstance(value, partial) else value)

@@ -18,13 +18,13 @@ from auxmc_pipeline.claims import judge, read_claims
 from auxmc_pipeline.settings import PRESETS, SettingsError
 from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
-from experiments.gp_probit import claim_statistics, claims, figures, run
-from experiments.gp_probit.lookup import MAIN_METHODS
+from experiments.gp_probit import claim_statistics, run
+from experiments.gp_probit.main_runs import MAIN_METHODS
 from experiments.gp_probit.measures import ChainDraws, estimator_statistics, expected_acceptance
 from experiments.gp_probit.settings import FIGURES, SWEEP_QUANTITIES
 
 STUDY = load_study("gp_probit")
-CLAIMS = read_claims(Path(claims.__file__).parent / "claims.csv")
+CLAIMS = read_claims(Path(run.__file__).with_name("claims.csv"))
 COORDINATES = ["log_output_scale", "log_length_scale[width]", "log_length_scale[height]"]
 TINY = ["preset=smoke", "n_draws=30", "n_chains=2", "n_importance=3", "batch_size=5", "n_batches=4"]
 
@@ -76,7 +76,10 @@ def tables(chains, estimates, tmp_path_factory):
         table = tidy_table(sorted(folder.glob("*.nc")), group)
         copies = [table[table["case"] == "chains"].assign(case=name) for name in names]
         tables.append(pd.concat([table[table["case"] != "chains"], *copies], ignore_index=True))
-    return tables
+    return Tables.of(*tables)
+
+
+NO_TABLES = Tables.of(pd.DataFrame(), pd.DataFrame())
 
 
 def test_statistics_have_the_right_dimensions_and_are_finite(chains):
@@ -227,28 +230,27 @@ def test_a_chain_that_never_starts_is_an_error():
 @pytest.mark.parametrize("name", list(FIGURES))
 def test_every_figure_draws(name, tables):
     with use_style():
-        figure = figures.DRAW[name](*tables)
+        figure = STUDY.drawings()[name](tables)
         assert isinstance(figure, Figure)
         figure.canvas.draw()
 
 
 @pytest.mark.parametrize("name", list(FIGURES))
-def test_a_figure_without_data_says_so(name, tables):
-    summary, curves = tables
+def test_a_figure_without_data_says_so(name):
     with use_style():
-        figure = figures.DRAW[name](summary.iloc[:0], curves.iloc[:0])
+        figure = STUDY.drawings()[name](NO_TABLES)
         figure.canvas.draw()
     words = [text.get_text().replace("\n", " ") for axis in figure.axes for text in axis.texts]
     assert name == "fig_3_10" or any("not run at this preset" in text for text in words)
 
 
 def test_figures_and_captions_have_the_same_names():
-    assert set(figures.DRAW) == set(FIGURES)
+    assert set(STUDY.drawings()) == set(FIGURES)
 
 
 def test_every_claim_is_measured(tables, monkeypatch):
     monkeypatch.setattr(claim_statistics, "_ENOUGH_DRAWS", 10)
-    measured = judge(CLAIMS, claims.MEASURE, Tables.of(*tables))
+    measured = judge(CLAIMS, STUDY.measures(), tables)
     assert len(measured) == len(CLAIMS)
     by_name = measured.set_index(["claim_id", "setting"])["measured"]
     for claim in ("PM-P02", "PM-P03", "PM-P06", "PM-P09", "PM-P11", "PM-P12"):
@@ -261,15 +263,14 @@ def test_every_claim_is_measured(tables, monkeypatch):
 
 
 def test_short_chains_settle_nothing_but_the_size_of_the_data(tables):
-    measured = judge(CLAIMS, claims.MEASURE, Tables.of(*tables))
+    measured = judge(CLAIMS, STUDY.measures(), tables)
     known = measured[measured["measured"].notna()]
     assert set(known["claim_id"]) == {"PM-P01"}
     assert measured["note"].str.contains("too short to tell").any()
 
 
-def test_claims_without_their_cases_are_not_measured(tables):
-    summary, curves = tables
-    measured = judge(CLAIMS, claims.MEASURE, Tables.of(summary.iloc[:0], curves.iloc[:0]))
+def test_claims_without_their_cases_are_not_measured():
+    measured = judge(CLAIMS, STUDY.measures(), NO_TABLES)
     assert measured["measured"].isna().all()
     assert set(measured["verdict"]) == {"not measured"}
     assert (measured["note"] != "").all()

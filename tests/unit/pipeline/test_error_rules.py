@@ -59,7 +59,13 @@ def test_the_error_of_a_ratio_is_its_spread() -> None:
 
 
 def test_a_ratio_to_zero_is_unknown_and_one_of_zero_is_not() -> None:
-    assert np.isnan(ratio(Measurement(1.0, 0.1), Measurement(0.0, 0.1))[:2]).all()
+    for undefined in (
+        ratio(Measurement(1.0, 0.1), Measurement(0.0, 0.1), "why"),
+        ratio_of_means(np.array([1.0, 2.0]), np.zeros(2), "why"),
+    ):
+        assert np.isnan(undefined[:2]).all()
+        assert undefined.note == "the denominator is zero"
+    assert ratio_of_means(np.zeros(2), np.array([1.0, 2.0])) == (0.0, 0.0, "")
     assert ratio(Measurement(0.0, 0.1), Measurement(2.0, 0.1))[:2] == (0.0, 0.05)
     assert math.isnan(ratio(Measurement(1.0, math.nan), Measurement(2.0, 0.1)).error)
 
