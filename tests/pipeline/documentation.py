@@ -57,12 +57,11 @@ def at_smoke_size(command: str) -> str:
 
 
 def snippets() -> list[Shown]:
-    """Every Python block of the documentation."""
-    return [
-        Shown(page.name, block)
-        for page in pages()
-        for block in re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S)
-    ]
+    """The Python blocks of each page of the documentation, which are one program from its top to its end."""
+    found = {
+        page.name: re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S) for page in pages()
+    }
+    return [Shown(name, "\n".join(blocks)) for name, blocks in found.items() if blocks]
 
 
 def note_commands() -> Iterator[Shown]:
