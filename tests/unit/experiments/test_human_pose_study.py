@@ -4,7 +4,6 @@ import dataclasses
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 import xarray as xr
 from matplotlib.figure import Figure
@@ -217,7 +216,7 @@ def images(scenes: list[int], n_views: int) -> xr.Dataset:
 
 
 @pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[pd.DataFrame, pd.DataFrame]:
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Tables:
     """Summary and curves as the study's cases would make them, from made-up chains."""
     folder = tmp_path_factory.mktemp("results")
     made = {
@@ -263,11 +262,15 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[pd.DataFrame, pd.D
         about = dataclasses.asdict(settings) | {"presets": {}, "grids": {}}
         write_result(path, groups, {"settings": about, "numbers": "same"})
         paths.append(path)
-    return tidy_table(paths, "statistics"), tidy_table(paths, "curves")
+    return Tables.of(tidy_table(paths, "statistics"), tidy_table(paths, "curves"))
+
+
+def without_rows(tables: Tables) -> Tables:
+    return Tables.of(tables.summary.frame.iloc[:0], tables.curves.frame.iloc[:0])
 
 
 def test_every_claim_is_measured_and_made_up_tables_give_known_numbers(tables) -> None:
-    measured = judge(CLAIMS, claims.MEASURE, Tables.of(*tables)).set_index(["claim_id", "setting"])
+    measured = judge(CLAIMS, claims.MEASURE, tables).set_index(["claim_id", "setting"])
     by_name = measured["measured"]
     assert by_name[by_name.isna()].empty
     assert by_name["IM-PO-01", "inputs"] == 140
@@ -291,15 +294,14 @@ def test_every_claim_is_measured_and_made_up_tables_give_known_numbers(tables) -
 
 
 def test_claims_without_their_cases_are_not_measured(tables) -> None:
-    summary, curves = tables
-    measured = judge(CLAIMS, claims.MEASURE, Tables.of(summary.iloc[:0], curves.iloc[:0]))
+    measured = judge(CLAIMS, claims.MEASURE, without_rows(tables))
     assert measured["measured"].isna().all()
     assert set(measured["verdict"]) == {"not measured"}
     assert (measured["note"] != "").all()
 
 
 def test_short_chains_settle_nothing_about_their_end_or_their_modes(tables) -> None:
-    summary, curves = tables
+    summary, curves = tables.summary.frame, tables.curves.frame
     counts = curves["quantity"] == "n_samples"
     shorter = curves.assign(value=np.where(counts, np.minimum(curves["value"], 41), curves["value"]))
     measured = judge(CLAIMS, claims.MEASURE, Tables.of(summary.assign(n_draws=40), shorter)).set_index(
@@ -312,10 +314,9 @@ def test_short_chains_settle_nothing_about_their_end_or_their_modes(tables) -> N
 
 @pytest.mark.parametrize("name", list(FIGURES))
 def test_figures_draw_with_and_without_their_data(tables, name: str) -> None:
-    summary, curves = tables
     with use_style():
         for few in (False, True):
-            figure = figures.DRAW[name](*((summary.iloc[:0], curves.iloc[:0]) if few else (summary, curves)))
+            figure = figures.DRAW[name](without_rows(tables) if few else tables)
             assert isinstance(figure, Figure)
             texts = [text.get_text() for axis in figure.axes for text in axis.texts]
             assert any("not run" in text.replace("\n", " ") for text in texts) == few
@@ -323,7 +324,7 @@ def test_figures_draw_with_and_without_their_data(tables, name: str) -> None:
 
 def test_figures_and_captions_have_the_same_names_and_sweeps_show_what_is_measured(tables) -> None:
     assert set(figures.DRAW) == set(FIGURES)
-    assert set(SWEEP_QUANTITIES) <= set(tables[0]["quantity"])
+    assert set(SWEEP_QUANTITIES) <= set(tables.summary.frame["quantity"])
 
 
 # --- settings ------------------------------------------------------------------------------------------
