@@ -34,6 +34,7 @@ from auxmc.models.gaussian.latent_oracles import (
     metropolis_acceptance,
 )
 from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.chain_statistics import MOST_KEPT, arviz_groups
 from experiments.gaussian_latent.checks import estimator_noise, exactness_checks
 from experiments.gaussian_latent.settings import Settings, programs, scale_name
 from experiments.gaussian_latent.statistics import (
@@ -41,9 +42,9 @@ from experiments.gaussian_latent.statistics import (
     auxiliary_statistics,
     chain_statistics,
     coordinate_names,
-    kept_draws,
     position_curves,
     position_statistics,
+    recorded,
 )
 
 # Estimator calls of one iteration, for those that depend on the chain a round number near their mean.
@@ -104,7 +105,8 @@ def _run_programs(problem: _Problem, settings: Settings, context: RunContext) ->
             for name, data in _measured(problem, settings, chains, method, n_importance)
         }
         if len(programs(settings)) == 1:
-            groups |= kept_draws(chains, about)
+            draws = recorded(chains).drop_vars("auxiliary", errors="ignore").rename(position="x")
+            groups |= arviz_groups(draws.expand_dims(about), ["x"], most=MOST_KEPT)
         parts.append(groups)
     merged = {
         name: xr.combine_by_coords(
@@ -169,17 +171,18 @@ def _measured(
 ) -> list[tuple[str, xr.Dataset]]:
     model = problem.model
     posterior = exact_posterior(model)
-    statistics = chain_statistics(chains, n_importance).merge(
+    draws = recorded(chains)
+    statistics = chain_statistics(draws, chains.run_s / chains.n_lanes, n_importance).merge(
         _closed_forms(model, chains, method, n_importance)
     )
     if settings.design == "sweep":
         return [("statistics", statistics)]
-    statistics = statistics.merge(position_statistics(chains, posterior))
-    curves = position_curves(chains, posterior)
+    statistics = statistics.merge(position_statistics(draws, posterior))
+    curves = position_curves(draws, posterior)
     if settings.record_auxiliary:
         marginal = auxiliary_marginal(model, n_importance)
-        statistics = statistics.merge(auxiliary_statistics(chains, marginal, n_importance))
-        curves = curves.merge(auxiliary_curves(chains, marginal))
+        statistics = statistics.merge(auxiliary_statistics(draws, marginal, n_importance))
+        curves = curves.merge(auxiliary_curves(draws, marginal))
     return [("statistics", statistics), ("curves", curves)]
 
 

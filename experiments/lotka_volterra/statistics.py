@@ -78,7 +78,7 @@ def chain_statistics(
         "longest_run": longest_run(draws["log_rates"], "coordinate").astype(float),
         "evaluations_per_iteration": evaluations / draws.sizes["draw"],
         "n_failed": draws["n_failed"].sum("draw"),
-        **pooled(rates, *(["bulk_ess"] if rates.size <= MOST_KEPT else [])),
+        **pooled(rates, "posterior_mean", "posterior_sd"),
         "smallest": rates.min(both),
         "largest": rates.max(both),
         "lower_quantile": over_chains(lambda x: np.quantile(x, 0.025, axis=(-2, -1)), rates),
@@ -88,6 +88,8 @@ def chain_statistics(
         "chain_seconds": chain_s,
     }
     found["mcse_mean"] = error_of_mean(found["posterior_sd"], ess)
+    if rates.size <= MOST_KEPT:
+        found |= pooled(rates, "bulk_ess")
     found |= {name: draws[name].sum("draw") for name in COUNTERS if name in draws}
     if "n_projections" in draws:
         found["iterations_per_projection"] = evaluations / np.maximum(found["n_projections"], 1)

@@ -1,6 +1,7 @@
 """From recorded chains to labelled statistics: arrays with dims (..., chain, draw), some with a coordinate as well."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,6 +29,7 @@ __all__ = [
     "thinned",
     "thinned_r_hat",
     "with_units",
+    "without_sweep",
 ]
 
 MOST_KEPT = 2_000_000
@@ -50,6 +52,8 @@ Statistic = Callable[[FloatArray], Any]
 Draws = TypeVar("Draws", xr.Dataset, xr.DataArray)
 
 _POOLED: dict[str, Statistic] = {
+    "posterior_mean": partial(np.mean, axis=(-2, -1)),
+    "posterior_sd": partial(np.std, axis=(-2, -1), ddof=1),
     "mcse_mean": summary.mcse_mean,
     "mcse_sd": summary.mcse_sd,
     "bulk_ess": summary.bulk_ess,
@@ -86,6 +90,19 @@ def labelled_draws(
     return xr.Dataset(variables, coords=values | dict(coordinates))
 
 
+def without_sweep(chains: Chains) -> Chains:
+    """Chains of a single sweep point, without the swept settings.
+
+    Raises:
+        ValueError: there are several points.
+    """
+    for name, values in chains.axes.items():
+        if values.size != 1:
+            raise ValueError(f"expected chains of one sweep point, but {name} has {values.size} values")
+    place = (0,) * len(chains.axes)
+    return chains._replace(draws={name: array[place] for name, array in chains.draws.items()}, axes={})
+
+
 def with_units(variables: Mapping[Any, Any], units: Mapping[str, str]) -> xr.Dataset:
     """A dataset of the variables with their units: those of `UNITS`, those given, else none.
 
@@ -99,9 +116,9 @@ def with_units(variables: Mapping[Any, Any], units: Mapping[str, str]) -> xr.Dat
     return data
 
 
-def over_draws(function: Statistic, series: xr.DataArray) -> xr.DataArray:
-    """A function of series [..., draw] applied along draw."""
-    result: xr.DataArray = xr.apply_ufunc(function, series, input_core_dims=[["draw"]])
+def over_draws(function: Statistic, series: xr.DataArray, *, one_by_one: bool = False) -> xr.DataArray:
+    """A function of series [..., draw] applied along draw; one by one, if it takes a single series [draw]."""
+    result: xr.DataArray = xr.apply_ufunc(function, series, input_core_dims=[["draw"]], vectorize=one_by_one)
     return result
 
 
@@ -135,18 +152,14 @@ def chain_moments(series: xr.DataArray) -> dict[str, xr.DataArray]:
 
 
 def pooled(series: xr.DataArray, *names: str) -> dict[str, xr.DataArray]:
-    """Moments of the draws of all chains together, `posterior_mean` and `posterior_sd`, and how far to trust them.
+    """Statistics of the draws of all chains together, by name.
 
     Args:
         series: recorded values (..., chain, draw, ...).
-        names: what else: `mcse_mean`, `mcse_sd`, `bulk_ess`, `tail_ess`, `r_hat`, as in `auxmc.diagnostics.summary`.
+        names: `posterior_mean`, `posterior_sd`, and as in `auxmc.diagnostics.summary` `mcse_mean`, `mcse_sd`,
+            `bulk_ess`, `tail_ess`, `r_hat`.
     """
-    both = ["chain", "draw"]
-    return {
-        "posterior_mean": series.mean(both, skipna=False),
-        "posterior_sd": series.std(both, ddof=1, skipna=False),
-        **{name: over_chains(_POOLED[name], series) for name in names},
-    }
+    return {name: over_chains(_POOLED[name], series) for name in names}
 
 
 def error_of_mean(sd: xr.DataArray, ess: xr.DataArray) -> xr.DataArray:
@@ -231,7 +244,7 @@ def arviz_groups(
     """
     if most is not None and sum(draws[name].size for name in names) > most:
         return {}
-    ordered = draws.transpose("chain", "draw", ...)
+    ordered = draws.transpose("chain", "draw", ...).assign_coords(draw=np.arange(draws.sizes["draw"]))
     posterior, stats = ordered[list(names)], ordered.drop_vars(list(names))
     unused = [dim for dim in posterior.dims if not any(dim in stats[name].dims for name in stats.data_vars)]
     return {

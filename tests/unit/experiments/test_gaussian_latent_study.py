@@ -182,7 +182,7 @@ def independent_chains(n_draws: int, mean: float = 0.3, sd: float = 0.5) -> Chai
 
 
 def test_statistics_of_independent_draws() -> None:
-    data = statistics.chain_statistics(independent_chains(5000), n_importance=4)
+    data = statistics.chain_statistics(statistics.recorded(independent_chains(5000)), 2.0, n_importance=4)
     assert np.allclose(data["ess"], 5000, rtol=0.3)
     assert np.allclose(data["ess_per_evaluation"], data["ess"].mean("coordinate") / (5000 * 5 * 4))
     assert np.allclose(data["ess_per_second"], data["ess"].mean("coordinate") / 2.0)
@@ -196,18 +196,11 @@ def test_statistics_of_independent_draws() -> None:
 
 
 def test_histogram_error_is_small_for_the_exact_law_and_large_for_another() -> None:
-    chains = independent_chains(20000)
-    right = statistics.position_statistics(chains, ExactPosterior(np.array([0.3, 0.3]), 0.5))
-    wrong = statistics.position_statistics(chains, ExactPosterior(np.array([0.8, 0.8]), 0.5))
+    draws = statistics.recorded(independent_chains(20000))
+    right = statistics.position_statistics(draws, ExactPosterior(np.array([0.3, 0.3]), 0.5))
+    wrong = statistics.position_statistics(draws, ExactPosterior(np.array([0.8, 0.8]), 0.5))
     assert (right["total_variation"] < 0.04).all()
     assert (wrong["total_variation"] > 0.3).all()
-
-
-def test_many_draws_are_not_kept() -> None:
-    chains = independent_chains(10)
-    assert set(statistics.kept_draws(chains, {})) == {"posterior", "sample_stats"}
-    large = {"position": np.empty((1, 1, statistics.MOST_KEPT + 1, 1))}
-    assert statistics.kept_draws(chains._replace(draws=large), {}) == {}
 
 
 # Checks.
@@ -351,6 +344,7 @@ def tables() -> tuple[pd.DataFrame, pd.DataFrame]:
             draws={name: array[:1] for name, array in chains.draws.items()},
             axes={"step_size": np.array([step])},
         )
+        draws = statistics.recorded(chains)
         posterior = ExactPosterior(np.array([0.3, 0.3]), 0.5)
         marginal = statistics.AuxiliaryMarginal(0.0, 1.0, 1.0, 0.0, 1.0)
         about = {
@@ -360,12 +354,12 @@ def tables() -> tuple[pd.DataFrame, pd.DataFrame]:
             "design": "long",
             "case": case,
         }
-        data = statistics.chain_statistics(chains, size).merge(
-            statistics.position_statistics(chains, posterior)
+        data = statistics.chain_statistics(draws, 12.0 / chains.n_lanes, size).merge(
+            statistics.position_statistics(draws, posterior)
         )
-        summary.append(melted(data.merge(statistics.auxiliary_statistics(chains, marginal, size)), **about))
-        drawn = statistics.position_curves(chains, posterior).merge(
-            statistics.auxiliary_curves(chains, marginal)
+        summary.append(melted(data.merge(statistics.auxiliary_statistics(draws, marginal, size)), **about))
+        drawn = statistics.position_curves(draws, posterior).merge(
+            statistics.auxiliary_curves(draws, marginal)
         )
         curves.append(melted(drawn, **about))
     about = {"design": "checks", "case": "checks"}

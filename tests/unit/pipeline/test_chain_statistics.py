@@ -20,6 +20,7 @@ from auxmc_pipeline.chain_statistics import (
     thinned,
     thinned_r_hat,
     with_units,
+    without_sweep,
 )
 
 N_CHAINS, N_DRAWS = 4, 2000
@@ -63,7 +64,8 @@ def test_moments_of_independent_draws_are_those_of_their_law(draws: xr.Dataset) 
     by_chain = chain_moments(draws["x"])
     assert by_chain["ess"].dims == ("step_size", "chain", "coordinate")
     np.testing.assert_allclose(by_chain["ess"], N_DRAWS, rtol=0.3)
-    found = pooled(draws["x"], "mcse_mean", "mcse_sd", "bulk_ess", "tail_ess", "r_hat")
+    names = ("posterior_mean", "posterior_sd", "mcse_mean", "mcse_sd", "bulk_ess", "tail_ess", "r_hat")
+    found = pooled(draws["x"], *names)
     assert all(array.dims == ("step_size", "coordinate") for array in found.values())
     np.testing.assert_allclose(found["posterior_sd"], np.broadcast_to(SD, (2, 2)), rtol=0.05)
     assert (np.abs(found["posterior_mean"] - MEAN) < 6.0 * found["mcse_mean"]).all()
@@ -126,7 +128,13 @@ def test_groups_are_those_of_arviz_and_hold_few_numbers(draws: xr.Dataset) -> No
     groups = arviz_groups(draws, ["x"], prefix="warmup_")
     assert set(groups) == {"warmup_posterior", "warmup_sample_stats"}
     assert groups["warmup_posterior"]["x"].dims == ("chain", "draw", "step_size", "coordinate")
-    assert set(groups["warmup_sample_stats"].variables) == {"accepted", "n_gradients", "chain", "step_size"}
+    assert set(groups["warmup_sample_stats"].variables) == {
+        "accepted",
+        "n_gradients",
+        "chain",
+        "draw",
+        "step_size",
+    }
     assert arviz_groups(draws, ["x"], most=draws["x"].size)
     assert arviz_groups(draws, ["x"], most=draws["x"].size - 1) == {}
 
@@ -136,3 +144,11 @@ def test_units_are_those_of_the_project_and_of_the_study() -> None:
     units = {name: array.attrs["units"] for name, array in found.data_vars.items()}
     assert units == {"ess": "draws", "misfit": "", "n_failures": "proposals"}
     assert chain_statistics.UNITS["ess"] == "draws"
+
+
+def test_a_sweep_over_one_point_leaves_chains_without_it() -> None:
+    made = chains({"step_size": np.array([0.1])}, N_CHAINS)
+    found = labelled_draws(without_sweep(made), {}, {"x": ["coordinate"]})
+    assert found["x"].dims == ("chain", "draw", "coordinate")
+    with pytest.raises(ValueError, match="step_size has 2 values"):
+        without_sweep(chains({"step_size": np.array([0.1, 0.2])}, 1))
