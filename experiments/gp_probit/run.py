@@ -19,8 +19,9 @@ from auxmc.kernels.metropolis.adaptation import AdaptationInfo, AdaptationState,
 from auxmc.kernels.pseudo_marginal.updates import method_kernel
 from auxmc.models.regression.gp_probit import estimator
 from auxmc.numerics.array_types import FloatArray
-from experiments.gp_probit.measures import (
-    ChainDraws,
+from experiments.gp_probit.problem import Problem, build_problem
+from experiments.gp_probit.settings import Settings
+from experiments.gp_probit.statistics import (
     chain_curves,
     chain_groups,
     chain_statistics,
@@ -28,9 +29,8 @@ from experiments.gp_probit.measures import (
     data_statistics,
     estimator_statistics,
     fixed_step_statistics,
+    recorded,
 )
-from experiments.gp_probit.problem import Problem, build_problem
-from experiments.gp_probit.settings import Settings
 
 _MAX_STARTS = 100
 _WEIGHTS_AT_A_TIME = 500
@@ -65,11 +65,13 @@ def _adapted_chains(problem: Problem, settings: Settings, context: RunContext) -
     n_warm_up = _n_warm_up(settings, settings.method)
     names = ("chains", settings.method, settings.n_importance)
     chains = _adaptive_chains(problem, settings, context, names, n_warm_up + settings.n_draws)
-    draws = ChainDraws.of(chains.draws, (0,), n_warm_up, problem.coordinates, chains.run_s)
+    draws = recorded(chains, problem.coordinates)
     return {
-        "statistics": chain_statistics(draws, settings.batch_size),
-        "curves": chain_curves(draws, settings.method, fixed_range=not settings.data),
-        **chain_groups(draws),
+        "statistics": chain_statistics(draws, n_warm_up, settings.batch_size, chains.run_s),
+        "curves": chain_curves(
+            draws, n_warm_up, chains.run_s, settings.method, fixed_range=not settings.data
+        ),
+        **chain_groups(draws, n_warm_up),
     }
 
 
@@ -102,7 +104,7 @@ def _estimator_study(problem: Problem, settings: Settings, context: RunContext) 
         settings.n_importance_grid,
     )
     statistics["adapted_step_size"] = ("chain", step_sizes, {"units": ""})
-    statistics = statistics.merge(fixed_step_statistics(small.draws, settings.fixed_step_sizes))
+    statistics = statistics.merge(fixed_step_statistics(small))
     kept = {"x": (("chain", "draw", "coordinate"), positions)}
     posterior = xr.Dataset(kept, coords={"coordinate": list(problem.coordinates)})
     return {"statistics": statistics, "posterior": posterior}

@@ -1,21 +1,27 @@
-"""What is measured from recorded chains and weights: NumPy arrays in, labelled datasets out."""
+"""From recorded chains and weights to the numbers and curves of the study. NumPy and xarray only."""
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from auxmc.diagnostics.coda import (
-    effective_sample_size,
-    gelman_plot_ends,
-    potential_scale_reduction,
-    potential_scale_reduction_path,
-)
-from auxmc.diagnostics.runs import longest_constant_run, n_distinct_states
-from auxmc.diagnostics.summary import summarise_chains
+from auxmc.diagnostics.coda import gelman_plot_ends, potential_scale_reduction_path
+from auxmc.diagnostics.runs import n_distinct_states
+from auxmc.driver.chains import Chains
 from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.chain_statistics import (
+    arviz_groups,
+    chain_moments,
+    histogram,
+    labelled_draws,
+    longest_run,
+    pooled,
+    scale_reduction,
+    with_units,
+    without_sweep,
+)
 from experiments.gp_probit.problem import Problem
 
 HISTOGRAM_RANGE = (0.0, 4.5)
@@ -26,131 +32,113 @@ SLICE_HISTOGRAM_FRACTION = 0.4
 
 _N_BINS = 100
 _AGGREGATES = ("mean over coordinates", "largest", "first coordinate")
-_COUNTS = ("n_cubic", "n_estimates_position", "n_estimates_auxiliary", "n_failures", "n_collapsed")
+_UNITS = {
+    "cubic_operations": "operations",
+    "cubic_operations_per_iteration": "operations",
+    "cubic_operations_so_far": "operations",
+    "estimates_position_per_iteration": "estimates",
+    "estimates_auxiliary_per_iteration": "estimates",
+    "longest_run_so_far": "iterations",
+    "longest_run_fixed_step": "iterations",
+    "distinct_states": "states",
+    "n_failures": "proposals",
+    "n_collapsed": "updates",
+    "n_not_finite": "iterations",
+    "ess_per_1000_cubic_operations": "draws per 1000 operations",
+    "main_draws": "iterations",
+    "run_time": "s",
+    "run_time_per_iteration": "s",
+    "run_time_per_cubic_operation": "s",
+    "run_time_so_far": "s",
+    "histogram": "draws",
+    "histogram_draws": "draws",
+    "sd_log_estimate": "nats",
+    "newton_steps": "steps",
+}
 
 
-class ChainDraws(NamedTuple):
-    """Recorded quantities of the chains of one case, each [chain, draw, ...], warm-up and main run apart.
+def recorded(chains: Chains, coordinates: Sequence[str]) -> xr.Dataset:
+    """Recorded quantities of the chains of one case, warm-up first, dims (chain, draw), x with coordinate as well.
 
-    Attributes:
-        warm_up: quantities of the warm-up; may have no draws.
-        main: quantities of the main run.
-        coordinates: names of the target variables.
-        run_s: seconds that both took, all chains together.
+    Raises:
+        ValueError: a chain never had a finite density estimate.
     """
-
-    warm_up: dict[str, NDArray[np.generic]]
-    main: dict[str, NDArray[np.generic]]
-    coordinates: tuple[str, ...]
-    run_s: float
-
-    @classmethod
-    def of(
-        cls,
-        draws: Mapping[str, NDArray[np.generic]],
-        index: tuple[int, ...],
-        n_warm_up: int,
-        coordinates: tuple[str, ...],
-        run_s: float,
-    ) -> "ChainDraws":
-        """Splits arrays [*sweep, chain, draw, ...] at one point of the sweep after `n_warm_up` draws.
-
-        Raises:
-            ValueError: a chain never had a finite density estimate.
-        """
-        point = {name: array[index] for name, array in draws.items()}
-        stuck = np.flatnonzero(~np.isfinite(point["log_estimate"].astype(float)).all(axis=1))
-        if stuck.size:
-            raise ValueError(
-                f"chains {stuck.tolist()} found no start with a finite density estimate: check the scale of the "
-                "features, or use more importance samples (n_importance)"
-            )
-        return cls(
-            {name: array[:, :n_warm_up] for name, array in point.items()},
-            {name: array[:, n_warm_up:] for name, array in point.items()},
-            coordinates,
-            run_s,
+    draws = labelled_draws(without_sweep(chains), {"coordinate": list(coordinates)}, {"x": ["coordinate"]})
+    stuck = np.flatnonzero((~xr.ufuncs.isfinite(draws["log_estimate"])).any("draw"))
+    if stuck.size:
+        raise ValueError(
+            f"chains {stuck.tolist()} found no start with a finite density estimate: check the scale of the "
+            "features, or use more importance samples (n_importance)"
         )
+    return draws
 
 
-def chain_statistics(draws: ChainDraws, batch_size: int) -> xr.Dataset:
+def chain_statistics(draws: xr.Dataset, n_warm_up: int, batch_size: int, run_s: float) -> xr.Dataset:
     """Statistics of the main runs.
 
     Args:
-        draws: recorded quantities.
+        draws: recorded quantities, warm-up first.
+        n_warm_up: its iterations; may be none.
         batch_size: iterations in a batch of the warm-up.
+        run_s: seconds that both took, all chains together.
 
     Returns:
-        Variables with dims among (chain, coordinate), units in attributes. The time of a chain is its share of the
-        time of all, by cubic operations: the chains run inside one program.
+        Variables with dims among (chain, coordinate). The time of a chain is its share of the time of all, by cubic
+        operations: the chains run inside one program.
     """
-    main = draws.main
+    main = draws.isel(draw=slice(n_warm_up, None))
     x = main["x"].astype(float)
-    series = np.moveaxis(x, -1, 1)  # [chain, coordinate, draw]
-    n_chains, n_draws = x.shape[:2]
-    totals = {name: main[name].sum(axis=1, dtype=float) for name in _COUNTS}
-    cubic = totals["n_cubic"]
-    seconds_per_cubic = draws.run_s / (cubic.sum() + draws.warm_up["n_cubic"].sum(dtype=float))
-    ess = effective_sample_size(series)
-    summary = summarise_chains(np.moveaxis(series, 0, 1))
-    undefined = np.full(len(draws.coordinates), np.nan)
-    if n_chains > 1:
-        reduction = potential_scale_reduction(np.moveaxis(series, 0, 1))
-        r_hat, r_hat_upper = reduction.point, reduction.upper
-    else:
-        r_hat, r_hat_upper = undefined, undefined
-    per_chain = {
-        "cubic_operations": (cubic, "operations"),
-        "cubic_operations_per_iteration": (cubic / n_draws, "operations"),
-        "acceptance_position": (main["accepted_position"].mean(axis=1), ""),
-        "acceptance_auxiliary": (main["accepted_auxiliary"].mean(axis=1), ""),
-        "estimates_position_per_iteration": (totals["n_estimates_position"] / n_draws, "estimates"),
-        "estimates_auxiliary_per_iteration": (totals["n_estimates_auxiliary"] / n_draws, "estimates"),
-        "acceptance_last_batches": (_acceptance_last_batches(draws, batch_size), ""),
-        "adapted_step_size": (main["scale"][:, -1], ""),
-        "longest_run": ([longest_constant_run(chain) for chain in x], "iterations"),
-        "distinct_states": ([n_distinct_states(chain) for chain in x], "states"),
-        "n_failures": (totals["n_failures"], "proposals"),
-        "n_collapsed": (totals["n_collapsed"], "updates"),
-        "n_not_finite": (np.sum(~np.isfinite(main["log_estimate"].astype(float)), axis=1), "iterations"),
-        "run_time": (cubic * seconds_per_cubic, "s"),
+    n_draws = main.sizes["draw"]
+    cubic = main["n_cubic"].sum("draw").astype(float)
+    seconds_per_cubic = run_s / float(draws["n_cubic"].sum())
+    moments = chain_moments(x)
+    found: dict[str, Any] = {
+        "cubic_operations": cubic,
+        "cubic_operations_per_iteration": cubic / n_draws,
+        "acceptance_position": main["accepted_position"].mean("draw"),
+        "acceptance_auxiliary": main["accepted_auxiliary"].mean("draw"),
+        "estimates_position_per_iteration": main["n_estimates_position"].sum("draw") / n_draws,
+        "estimates_auxiliary_per_iteration": main["n_estimates_auxiliary"].sum("draw") / n_draws,
+        "acceptance_last_batches": _acceptance_last_batches(draws, n_warm_up, batch_size),
+        "adapted_step_size": main["scale"].isel(draw=-1),
+        "longest_run": longest_run(x, "coordinate"),
+        "distinct_states": _distinct_states(x),
+        "n_failures": main["n_failures"].sum("draw").astype(float),
+        "n_collapsed": main["n_collapsed"].sum("draw").astype(float),
+        "n_not_finite": (~xr.ufuncs.isfinite(main["log_estimate"])).sum("draw"),
+        "run_time": cubic * seconds_per_cubic,
+        **moments,
+        "ess_per_1000_cubic_operations": 1000.0 * moments["ess"] / cubic,
+        "main_draws": float(n_draws),
+        "run_time_per_iteration": float(cubic.sum()) * seconds_per_cubic / (x.sizes["chain"] * n_draws),
+        "run_time_per_cubic_operation": seconds_per_cubic,
     }
-    per_coordinate = {
-        "r_hat_coda": (r_hat, ""),
-        "r_hat_coda_upper": (r_hat_upper, ""),
-        "r_hat_rank": (summary.r_hat, ""),
-        "bulk_ess": (summary.bulk_ess, "draws"),
-        "tail_ess": (summary.tail_ess, "draws"),
-        "posterior_mean": (summary.mean, ""),
-        "posterior_mean_mcse": (summary.mcse_mean, ""),
-        "posterior_sd": (summary.sd, ""),
-        "posterior_sd_mcse": (summary.mcse_sd, ""),
+    summary = pooled(
+        x, "posterior_mean", "posterior_sd", "mcse_mean", "mcse_sd", "bulk_ess", "tail_ess", "r_hat"
+    )
+    undefined = xr.full_like(summary["r_hat"], np.nan)
+    several = x.sizes["chain"] > 1
+    reduction = scale_reduction(x) if several else {"psrf": undefined, "psrf_upper": undefined}
+    names = {
+        "r_hat": "r_hat_rank",
+        "mcse_mean": "posterior_mean_mcse",
+        "mcse_sd": "posterior_sd_mcse",
+        "psrf": "r_hat_coda",
+        "psrf_upper": "r_hat_coda_upper",
     }
-    both = {
-        "ess": (ess, "draws"),
-        "ess_per_1000_cubic_operations": (1000.0 * ess / cubic[:, None], "draws per 1000 operations"),
-        "chain_mean": (series.mean(axis=-1), ""),
-        "chain_sd": (series.std(axis=-1, ddof=1), ""),
-    }
-    single = {
-        "main_draws": (float(n_draws), "iterations"),
-        "run_time_per_iteration": (cubic.sum() * seconds_per_cubic / (n_chains * n_draws), "s"),
-        "run_time_per_cubic_operation": (seconds_per_cubic, "s"),
-    }
-    variables = {
-        **_variables(("chain",), per_chain),
-        **_variables(("coordinate",), per_coordinate),
-        **_variables(("chain", "coordinate"), both),
-        **_variables((), single),
-    }
-    return xr.Dataset(variables, coords={"chain": np.arange(n_chains), "coordinate": list(draws.coordinates)})
+    found |= {names.get(name, name): array for name, array in (summary | reduction).items()}
+    return with_units(found, _UNITS)
 
 
-def chain_curves(draws: ChainDraws, method: str, fixed_range: bool) -> xr.Dataset:
+def chain_curves(
+    draws: xr.Dataset, n_warm_up: int, run_s: float, method: str, fixed_range: bool
+) -> xr.Dataset:
     """Trace and histogram of the first coordinate, and how R-hat and stuck runs develop.
 
     Args:
-        draws: recorded quantities.
+        draws: recorded quantities, warm-up first.
+        n_warm_up: its iterations.
+        run_s: seconds that both took, all chains together.
         method: the method; slice updates of x have a shorter histogram.
         fixed_range: histogram over HISTOGRAM_RANGE, the same in every case; otherwise over the range of the draws.
 
@@ -161,54 +149,41 @@ def chain_curves(draws: ChainDraws, method: str, fixed_range: bool) -> xr.Datase
         the same ends, `cubic_operations_so_far`, `run_time_so_far` (means over chains) and `longest_run_so_far`
         [chain, end].
     """
-    x = draws.main["x"].astype(float)
-    n_chains, n_draws = x.shape[:2]
-    counts, centres, n_histogram = _histogram(x[:, :, 0], method, fixed_range)
+    main = draws.isel(draw=slice(n_warm_up, None))
+    x = main["x"].astype(float)
+    n_chains, n_draws = x.sizes["chain"], x.sizes["draw"]
+    first = x.isel(coordinate=0, drop=True)
+    counts, n_histogram = _histogram(first, method, fixed_range)
     ends = gelman_plot_ends(n_draws)
-    point, upper, left_out = _r_hat_paths(x, ends)
-    n_cubic = draws.main["n_cubic"].astype(float).cumsum(axis=1)
-    all_cubic = n_cubic[:, -1].sum() + draws.warm_up["n_cubic"].sum(dtype=float)
-    so_far = n_cubic[:, ends - 1].mean(axis=0)
-    longest = np.array([[longest_constant_run(chain[:end]) for end in ends] for chain in x])
-    variables = {
-        "trace": ("iteration", x[0, :, 0], {"units": ""}),
-        "histogram": (("chain", "bin"), counts, {"units": "draws"}),
-        "histogram_draws": ("chain", np.full(n_chains, n_histogram), {"units": "draws"}),
-        "r_hat": (("aggregate", "end"), point, {"units": ""}),
-        "r_hat_upper": (("aggregate", "end"), upper, {"units": ""}),
-        "r_hat_left_out": (("aggregate", "left_out", "end"), left_out, {"units": ""}),
-        "cubic_operations_so_far": ("end", so_far, {"units": "operations"}),
-        "run_time_so_far": ("end", so_far * draws.run_s / all_cubic, {"units": "s"}),
-        "longest_run_so_far": (("chain", "end"), longest, {"units": "iterations"}),
+    point, upper, left_out = _r_hat_paths(x.values, ends)
+    so_far = main["n_cubic"].astype(float).cumsum("draw").isel(draw=ends - 1).mean("chain").values
+    longest = [longest_run(x.isel(draw=slice(end)), "coordinate") for end in ends]
+    found = {
+        "trace": ("iteration", first.isel(chain=0).values),
+        "histogram": counts,
+        "histogram_draws": ("chain", np.full(n_chains, n_histogram)),
+        "r_hat": (("aggregate", "end"), point),
+        "r_hat_upper": (("aggregate", "end"), upper),
+        "r_hat_left_out": (("aggregate", "left_out", "end"), left_out),
+        "cubic_operations_so_far": ("end", so_far),
+        "run_time_so_far": ("end", so_far * run_s / float(draws["n_cubic"].sum())),
+        "longest_run_so_far": xr.concat(longest, "end").transpose("chain", "end"),
     }
     coords = {
         "iteration": np.arange(1, n_draws + 1),
-        "bin": centres,
         "end": ends,
         "aggregate": list(_AGGREGATES),
-        "chain": np.arange(n_chains),
         "left_out": np.arange(n_chains),
     }
-    return xr.Dataset(variables, coords=coords)
+    return with_units(found, _UNITS).assign_coords(coords)
 
 
-def chain_groups(draws: ChainDraws) -> dict[str, xr.Dataset]:
-    """The draws themselves in groups named as ArviZ does, dims (chain, draw) first."""
-    groups = {}
-    for prefix, part in (("", draws.main), ("warmup_", draws.warm_up)):
-        if part["x"].shape[1] == 0:
-            continue
-        names = {"log_estimate": "lp", "scale": "step_size"}
-        stats = {
-            names.get(name, name): (("chain", "draw"), values) for name, values in part.items() if name != "x"
-        }
-        n_chains, n_draws = part["x"].shape[:2]
-        index = {"chain": np.arange(n_chains), "draw": np.arange(n_draws)}
-        groups[f"{prefix}posterior"] = xr.Dataset(
-            {"x": (("chain", "draw", "coordinate"), part["x"])},
-            coords={**index, "coordinate": list(draws.coordinates)},
-        )
-        groups[f"{prefix}sample_stats"] = xr.Dataset(stats, coords=index)
+def chain_groups(draws: xr.Dataset, n_warm_up: int) -> dict[str, xr.Dataset]:
+    """The draws themselves in groups named as ArviZ does, those of the warm-up apart."""
+    named = draws.rename(log_estimate="lp", scale="step_size")
+    groups = arviz_groups(named.isel(draw=slice(n_warm_up, None)), ["x"])
+    if n_warm_up:
+        groups |= arviz_groups(named.isel(draw=slice(0, n_warm_up)), ["x"], prefix="warmup_")
     return groups
 
 
@@ -262,39 +237,33 @@ def estimator_statistics(
         found["acceptance_mi"][place] = expected_acceptance(here, here)
         found["acceptance_pm_mh"][place] = expected_acceptance(here, there)
         found["acceptance_apm_mh"][place] = _paired_acceptance(here, there)
-    units = {"sd_log_estimate": "nats"}
     dims = ("n_importance", "chain", "reference")
-    variables = {
-        **_variables(dims, {name: (values, units.get(name, "")) for name, values in found.items()}),
-        **_variables(dims[1:], {"newton_steps": (n_newton.astype(float), "steps")}),
-    }
+    variables: dict[str, Any] = {name: (dims, values) for name, values in found.items()}
+    variables["newton_steps"] = (dims[1:], n_newton.astype(float))
     coords = {
         "n_importance": list(n_importance),
         "chain": np.arange(shape[1]),
         "reference": np.arange(shape[2]),
     }
-    return xr.Dataset(variables, coords=coords)
+    return with_units(variables, _UNITS).assign_coords(coords)
 
 
-def fixed_step_statistics(
-    draws: Mapping[str, NDArray[np.generic]], step_sizes: Sequence[float]
-) -> xr.Dataset:
+def fixed_step_statistics(chains: Chains) -> xr.Dataset:
     """Accept rates and longest runs of identical states of chains at fixed step sizes.
 
     Args:
-        draws: recorded quantities [step_size, chain, draw, ...].
-        step_sizes: the step sizes [step_size].
+        chains: swept over the step size, setting `scale`.
 
     Returns:
         `acceptance_fixed_step`, `longest_run_fixed_step`, dims (step_size, chain).
     """
-    longest = [[longest_constant_run(chain.astype(float)) for chain in at_step] for at_step in draws["x"]]
-    variables = {
-        "acceptance_fixed_step": (draws["accepted_position"].mean(axis=-1), ""),
-        "longest_run_fixed_step": (np.array(longest), "iterations"),
+    by_step = chains._replace(axes={"step_size": chains.axes["scale"]})
+    draws = labelled_draws(by_step, {}, {"x": ["coordinate"]})
+    found = {
+        "acceptance_fixed_step": draws["accepted_position"].mean("draw"),
+        "longest_run_fixed_step": longest_run(draws["x"].astype(float), "coordinate"),
     }
-    coords = {"step_size": np.asarray(step_sizes, dtype=float), "chain": np.arange(draws["x"].shape[1])}
-    return xr.Dataset(_variables(("step_size", "chain"), variables), coords=coords)
+    return with_units(found, _UNITS)
 
 
 def expected_acceptance(log_current: FloatArray, log_proposed: FloatArray) -> float:
@@ -341,33 +310,28 @@ def _grouped(log_weights: FloatArray, size: int) -> FloatArray:
     return grouped
 
 
-def _variables(
-    dims: tuple[str, ...], values: Mapping[str, tuple[object, str]]
-) -> dict[str, tuple[tuple[str, ...], object, dict[str, str]]]:
-    return {name: (dims, array, {"units": unit}) for name, (array, unit) in values.items()}
+def _distinct_states(x: xr.DataArray) -> xr.DataArray:
+    result: xr.DataArray = xr.apply_ufunc(
+        n_distinct_states, x, input_core_dims=[["draw", "coordinate"]], vectorize=True
+    )
+    return result
 
 
-def _acceptance_last_batches(draws: ChainDraws, batch_size: int) -> FloatArray:
+def _acceptance_last_batches(draws: xr.Dataset, n_warm_up: int, batch_size: int) -> xr.DataArray:
     """Accept rate of x in the last quarter of the batches of the warm-up, NaN where there is no warm-up."""
-    accepted = draws.warm_up["accepted_position"]
-    n_batches = accepted.shape[1] // batch_size
-    if n_batches == 0:
-        return np.full(len(accepted), np.nan)
+    n_batches = n_warm_up // batch_size
     last = -(-n_batches // 4) * batch_size
-    rate: FloatArray = accepted[:, -last:].mean(axis=1)
-    return rate
+    return draws["accepted_position"].isel(draw=slice(n_warm_up - last, n_warm_up)).astype(float).mean("draw")
 
 
-def _histogram(first: FloatArray, method: str, fixed_range: bool) -> tuple[FloatArray, FloatArray, int]:
-    """Counts [chain, bin], centres of the bins, and draws per chain."""
+def _histogram(first: xr.DataArray, method: str, fixed_range: bool) -> tuple[xr.DataArray, int]:
+    """Counts (chain, bin), and draws per chain."""
     part = SLICE_HISTOGRAM_FRACTION if method.endswith("_ss") else 1.0
-    used = first[:, : max(1, round(part * first.shape[1]))]
-    low, high = HISTOGRAM_RANGE if fixed_range else (first.min(), first.max())
+    used = first.isel(draw=slice(max(1, round(part * first.sizes["draw"]))))
+    low, high = HISTOGRAM_RANGE if fixed_range else (float(first.min()), float(first.max()))
     if high <= low:
         low, high = low - 0.5, high + 0.5
-    edges = np.linspace(low, high, _N_BINS + 1)
-    counts = np.array([np.histogram(chain, edges)[0] for chain in used], dtype=float)
-    return counts, 0.5 * (edges[1:] + edges[:-1]), used.shape[1]
+    return histogram(used, np.linspace(low, high, _N_BINS + 1)).astype(float), used.sizes["draw"]
 
 
 def _r_hat_paths(x: FloatArray, ends: NDArray[np.integer]) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -10,7 +10,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 from scipy import stats
 
-from auxmc.driver.chains import RunContext
+from auxmc.driver.chains import Chains, RunContext
 from auxmc.driver.results import write_result
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
@@ -20,8 +20,8 @@ from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
 from experiments.gp_probit import claim_statistics, run
 from experiments.gp_probit.main_runs import MAIN_METHODS
-from experiments.gp_probit.measures import ChainDraws, estimator_statistics, expected_acceptance
 from experiments.gp_probit.settings import FIGURES, SWEEP_QUANTITIES
+from experiments.gp_probit.statistics import estimator_statistics, expected_acceptance, recorded
 
 STUDY = load_study("gp_probit")
 CLAIMS = read_claims(Path(run.__file__).with_name("claims.csv"))
@@ -224,7 +224,7 @@ def test_acceptance_with_fixed_auxiliaries_is_one_where_the_density_does_not_cha
 def test_a_chain_that_never_starts_is_an_error():
     draws = {"log_estimate": np.array([[[0.0, 0.0], [-np.inf, -np.inf]]])}
     with pytest.raises(ValueError, match=r"chains \[1\] found no start"):
-        ChainDraws.of(draws, (0,), 0, ("a",), 1.0)
+        recorded(Chains(draws, {"scale": np.ones(1)}, 0.0, 1.0), ("a",))
 
 
 @pytest.mark.parametrize("name", list(FIGURES))
