@@ -79,59 +79,41 @@ class Settings(CaseSettings):
     design: str = setting(
         "estimates",
         "systems: exact properties, variational fits, exact samples; estimates: chains and annealed runs",
-        choices=("systems", "estimates"),
+        ("systems", "estimates"),
     )
-    method: str = setting("gibbs_ct", "how to estimate", choices=METHODS)
-    system: int = setting(0, "number of the author's file", minimum=0, maximum=N_SYSTEMS - 1)
-    n_systems: int = setting(10, "systems whose properties are found (design systems)", minimum=1, maximum=10)
-    n_units: int = setting(30, "spins of a generated system", minimum=4, maximum=30)
-    length: float = setting(
-        0.0, "chain length as a part of the published one; 0 for n_draws", minimum=0.0, maximum=100.0
-    )
-    summary_size: int = setting(
-        200, "iterations between two points of a running estimate", minimum=1, maximum=100_000
-    )
-    n_repeats: int = setting(
-        10, "estimates, each from its own group of chains or runs", minimum=2, maximum=1000
-    )
-    n_runs: int = setting(0, "annealed runs of an estimate; 0 for the published number", minimum=0)
-    n_temperatures: int = setting(
-        1000, "intervals K of the sigmoidal ladder (st, ais)", minimum=1, maximum=1_000_000
-    )
-    index_update: str = setting(
-        "independent", "update of the index (st)", choices=("independent", "random_walk")
-    )
-    step_size: float = setting(0.0, "leapfrog step; 0 for the published one", minimum=0.0, maximum=100.0)
-    n_steps: int = setting(0, "leapfrog steps; 0 for the published number", minimum=0, maximum=10_000)
+    method: str = setting("gibbs_ct", "how to estimate", METHODS)
+    system: int = setting(0, "number of the author's file", (0, N_SYSTEMS - 1))
+    n_systems: int = setting(10, "systems whose properties are found (design systems)", (1, 10))
+    n_units: int = setting(30, "spins of a generated system", (4, 30))
+    length: float = setting(0.0, "chain length as a part of the published one; 0 for n_draws", (0.0, 100.0))
+    summary_size: int = setting(200, "iterations between two points of a running estimate", (1, 100_000))
+    n_repeats: int = setting(10, "estimates, each from its own group of chains or runs", (2, 1000))
+    n_runs: int = setting(0, "annealed runs of an estimate; 0 for the published number", (0, None))
+    n_temperatures: int = setting(1000, "intervals K of the sigmoidal ladder (st, ais)", (1, 1_000_000))
+    index_update: str = setting("independent", "update of the index (st)", ("independent", "random_walk"))
+    step_size: float = setting(0.0, "leapfrog step; 0 for the published one", (0.0, 100.0))
+    n_steps: int = setting(0, "leapfrog steps; 0 for the published number", (0, 10_000))
     refreshment: float = setting(
-        0.0, "part of the momentum that is drawn anew; 0 for the published one", minimum=0.0, maximum=1.0
+        0.0, "part of the momentum that is drawn anew; 0 for the published one", (0.0, 1.0)
     )
     integrator: str = setting(
-        "drift_kick_drift",
-        "order of the parts of a leapfrog step",
-        choices=("drift_kick_drift", "kick_drift_kick"),
+        "drift_kick_drift", "order of the parts of a leapfrog step", ("drift_kick_drift", "kick_drift_kick")
     )
-    control_mass: float = setting(1.0, "mass of the temperature control (ct_hmc)", minimum=1e-6, maximum=1e6)
-    start_control: float = setting(
-        -10.0, "temperature control at the start (ct_hmc)", minimum=-500.0, maximum=500.0
-    )
+    control_mass: float = setting(1.0, "mass of the temperature control (ct_hmc)", (1e-6, 1e6))
+    start_control: float = setting(-10.0, "temperature control at the start (ct_hmc)", (-500.0, 500.0))
     variational: str = setting(
         "",
         "mean-field fits of the base: 1000 steps as published, or converged and distinct; empty for that of the method",
-        choices=("", "published", "converged"),
+        ("", "published", "converged"),
     )
-    n_fits: int = setting(100, "starts of mean-field fits", minimum=1, maximum=100_000)
+    n_fits: int = setting(100, "starts of mean-field fits", (1, 100_000))
     shift: str = setting(
         "optimal",
         "diagonal added to the weights: of the smallest largest eigenvalue, or the author's (needs AUXMC_DATA_DIR)",
-        choices=("optimal", "published"),
+        ("optimal", "published"),
     )
-    n_exact_samples: int = setting(
-        10_000, "points of figure 5.1 (design systems)", minimum=10, maximum=10_000_000
-    )
-    n_spectra: int = setting(
-        1000, "further spectra drawn from the recipe (design systems)", minimum=10, maximum=1_000_000
-    )
+    n_exact_samples: int = setting(10_000, "points of figure 5.1 (design systems)", (10, 10_000_000))
+    n_spectra: int = setting(1000, "further spectra drawn from the recipe (design systems)", (10, 1_000_000))
     data: str = setting("", "your own weights and biases, .npz or CSV; empty for a published system")
 
 

@@ -115,9 +115,5 @@ FIGURES: dict[str, str] = {
 class Settings(CaseSettings):
     """One case: all claims and curves of one group of topics."""
 
-    design: str = setting(
-        "numbers", "which topics are computed", choices=("numbers", "chains", "evidence", "models")
-    )
-    effort: float = setting(
-        1.0, "replicates run, as a share of the published numbers", minimum=1e-4, maximum=100.0
-    )
+    design: str = setting("numbers", "which topics are computed", ("numbers", "chains", "evidence", "models"))
+    effort: float = setting(1.0, "replicates run, as a share of the published numbers", (1e-4, 100.0))

@@ -61,26 +61,24 @@ class Settings(CaseSettings):
         "sweep",
         "sweep: efficiency; long: traces, histograms, error; estimator: noise of the log estimate over n_draws "
         "draws; checks: that noise on both data sets, and exactness checks of sample size n_draws",
-        choices=("sweep", "long", "estimator", "checks"),
+        ("sweep", "long", "estimator", "checks"),
     )
-    dataset: str = setting("calibrated", "simulated data set", choices=("calibrated", "as_stated"))
+    dataset: str = setting("calibrated", "simulated data set", ("calibrated", "as_stated"))
     data: str = setting("", "CSV file with your own observations, one a row; empty for the simulated data")
-    method: str = setting("apm_mi_mh", "transition operator", choices=METHODS)
-    n_importance: int = setting(1, "importance samples in one density estimate", minimum=1, maximum=100_000)
-    step_size: float = setting(
-        0.425, "random-walk step size (methods ending in mh)", minimum=1e-6, maximum=1e3
-    )
-    bracket_width: float = setting(4.0, "initial bracket (methods ending in ss)", minimum=1e-6, maximum=1e3)
+    method: str = setting("apm_mi_mh", "transition operator", METHODS)
+    n_importance: int = setting(1, "importance samples in one density estimate", (1, 100_000))
+    step_size: float = setting(0.425, "random-walk step size (methods ending in mh)", (1e-6, 1e3))
+    bracket_width: float = setting(4.0, "initial bracket (methods ending in ss)", (1e-6, 1e3))
     n_evaluations: int = setting(
         0,
         "density evaluations of a long chain, about: sets its iterations (design long); 0 for n_draws iterations",
-        minimum=0,
+        (0, None),
     )
     record_auxiliary: bool = setting(False, "also record the auxiliary variable u[0, 0, 0] (design long)")
-    sd_latent: float = setting(1.0, "standard deviation of the latents", minimum=1e-6)
-    sd_observation: float = setting(2.0, "standard deviation of the observation noise", minimum=1e-6)
-    n_observations: int = setting(10, "observations in the simulated data", minimum=1)
-    dim: int = setting(10, "dimension of the simulated data", minimum=1)
+    sd_latent: float = setting(1.0, "standard deviation of the latents", (1e-6, None))
+    sd_observation: float = setting(2.0, "standard deviation of the observation noise", (1e-6, None))
+    n_observations: int = setting(10, "observations in the simulated data", (1, None))
+    dim: int = setting(10, "dimension of the simulated data", (1, None))
 
 
 def programs(settings: Settings) -> list[tuple[str, int]]:

@@ -64,82 +64,59 @@ class Settings(CaseSettings):
     design: str = setting(
         "chains",
         "chains of a method, or reference posteriors and facts of the prior",
-        choices=("chains", "reference"),
+        ("chains", "reference"),
     )
     data: str = setting("", "CSV file with one column of your own observations; empty for the published data")
     data_seed: int = setting(
-        20170628,
-        "seed of the simulated data; that of the published data by default",
-        minimum=0,
-        maximum=2**32 - 1,
+        20170628, "seed of the simulated data; that of the published data by default", (0, 2**32 - 1)
     )
-    n_data: int = setting(250, "simulated observations", minimum=2, maximum=100_000)
+    n_data: int = setting(250, "simulated observations", (2, 100_000))
     prior: str = setting(
         "strong",
         "strong: sd 1 and rate 1; weak: sd 10 and rate 0.1; own: prior_sd and prior_rate",
-        choices=("strong", "weak", "own"),
+        ("strong", "weak", "own"),
     )
-    prior_sd: float = setting(
-        1.0, "standard deviation of z1, z3 and z4 (prior=own)", minimum=1e-6, maximum=1e6
-    )
-    prior_rate: float = setting(
-        1.0, "rate of the exponential law of z2 (prior=own)", minimum=1e-6, maximum=1e6
-    )
-    method: str = setting("constrained_hmc", "transition operator", choices=METHODS)
+    prior_sd: float = setting(1.0, "standard deviation of z1, z3 and z4 (prior=own)", (1e-6, 1e6))
+    prior_rate: float = setting(1.0, "rate of the exponential law of z2 (prior=own)", (1e-6, 1e6))
+    method: str = setting("constrained_hmc", "transition operator", METHODS)
     tolerance: float = setting(
         0.1,
         "half side of the cube (modified_abc) or standard deviation of the normal law (abc_hmc)",
+        (1e-6, 1e6),
         unit="units of the data",
-        minimum=1e-6,
-        maximum=1e6,
     )
     step_size: float = setting(
         0.6,
         "integrator step (constrained_hmc, abc_hmc) or half side of the cube of proposals (modified_abc)",
-        minimum=1e-9,
-        maximum=1e3,
+        (1e-9, 1e3),
     )
     step_unit: str = setting(
-        "absolute", "step_size as it is, or in multiples of the tolerance", choices=("absolute", "tolerance")
+        "absolute", "step_size as it is, or in multiples of the tolerance", ("absolute", "tolerance")
     )
-    min_steps: int = setting(5, "fewest integrator steps of a trajectory", minimum=1, maximum=100_000)
-    max_steps: int = setting(10, "most integrator steps of a trajectory", minimum=1, maximum=100_000)
-    n_inner_steps: int = setting(
-        4, "geodesic sub-steps of an integrator step (constrained_hmc)", minimum=1, maximum=1000
-    )
-    n_bisections: int = setting(
-        16, "halvings for each end of a bracket (modified_abc)", minimum=1, maximum=50
-    )
-    n_warm_up: int = setting(
-        200, "iterations of warm-up, not counted in n_draws", minimum=0, maximum=10_000_000
-    )
-    warm_up_step_size: float = setting(0.05, "step size during warm-up", minimum=1e-9, maximum=1e3)
-    warm_up_steps: int = setting(2, "integrator steps during warm-up", minimum=1, maximum=100_000)
+    min_steps: int = setting(5, "fewest integrator steps of a trajectory", (1, 100_000))
+    max_steps: int = setting(10, "most integrator steps of a trajectory", (1, 100_000))
+    n_inner_steps: int = setting(4, "geodesic sub-steps of an integrator step (constrained_hmc)", (1, 1000))
+    n_bisections: int = setting(16, "halvings for each end of a bracket (modified_abc)", (1, 50))
+    n_warm_up: int = setting(200, "iterations of warm-up, not counted in n_draws", (0, 10_000_000))
+    warm_up_step_size: float = setting(0.05, "step size during warm-up", (1e-9, 1e3))
+    warm_up_steps: int = setting(2, "integrator steps during warm-up", (1, 100_000))
     start: str = setting(
         "prior",
         "first parameters: prior draws that can generate the data, or draws from the exact posterior",
-        choices=("prior", "posterior"),
+        ("prior", "posterior"),
     )
     gaussian_tolerances: list[float] = setting(
-        [0.05, 0.25],
-        "tolerances of the Gaussian kernel (design reference); may be empty",
-        minimum=1e-3,
-        maximum=1e6,
+        [0.05, 0.25], "tolerances of the Gaussian kernel (design reference); may be empty", (1e-3, 1e6)
     )
     limit_tolerances: list[float] = setting(
         [0.025, 0.05, 0.1, 0.2],
         "tolerances at which the approach to the exact posterior is measured (design reference); may be empty",
-        minimum=1e-3,
-        maximum=1e6,
+        (1e-3, 1e6),
     )
-    n_walkers: int = setting(
-        32, "walkers of a reference posterior, an even number", minimum=8, maximum=10_000
-    )
-    n_burn_in: int = setting(
-        250, "discarded iterations of a reference posterior", minimum=10, maximum=1_000_000
-    )
+    n_walkers: int = setting(32, "walkers of a reference posterior, an even number", (8, 10_000))
+    n_burn_in: int = setting(250, "discarded iterations of a reference posterior", (10, 1_000_000))
     n_prior_draws: int = setting(
-        10_000, "data sets drawn from the prior (design reference)", minimum=100, maximum=10_000_000
+        10_000, "data sets drawn from the prior (design reference)", (100, 10_000_000)
     )
 
 

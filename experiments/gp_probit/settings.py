@@ -43,7 +43,7 @@ class Settings(CaseSettings):
     design: str = setting(
         "chains",
         "what is recorded: adapted chains, or the density estimator at posterior draws",
-        choices=("chains", "estimator"),
+        ("chains", "estimator"),
     )
     data: str = setting("", "CSV file with your own features and labels; empty for the breast cancer data")
     label: str = setting(
@@ -53,52 +53,36 @@ class Settings(CaseSettings):
         False,
         "leave out the first complete row of the breast cancer data, as the published run seems to have",
     )
-    method: str = setting("apm_ss_mh", "transition operator", choices=METHODS)
-    n_importance: int = setting(50, "importance samples in one density estimate", minimum=1, maximum=10_000)
-    step_size: float = setting(
-        0.5, "initial random-walk step size (methods ending in mh)", minimum=1e-6, maximum=100.0
-    )
-    bracket_width: float = setting(
-        4.0, "initial bracket of the slice (methods ending in ss)", minimum=1e-6, maximum=1000.0
-    )
+    method: str = setting("apm_ss_mh", "transition operator", METHODS)
+    n_importance: int = setting(50, "importance samples in one density estimate", (1, 10_000))
+    step_size: float = setting(0.5, "initial random-walk step size (methods ending in mh)", (1e-6, 100.0))
+    bracket_width: float = setting(4.0, "initial bracket of the slice (methods ending in ss)", (1e-6, 1000.0))
     batch_size: int = setting(
-        100,
-        "iterations in a batch of step-size adaptation (methods ending in mh)",
-        minimum=1,
-        maximum=100_000,
+        100, "iterations in a batch of step-size adaptation (methods ending in mh)", (1, 100_000)
     )
-    n_batches: int = setting(
-        20, "batches of adaptation, the warm-up of methods ending in mh", minimum=0, maximum=10_000
-    )
+    n_batches: int = setting(20, "batches of adaptation, the warm-up of methods ending in mh", (0, 10_000))
     n_warm_up_slice: int = setting(
-        1000,
-        "iterations of warm-up of methods ending in ss, which adapt nothing",
-        minimum=0,
-        maximum=1_000_000,
+        1000, "iterations of warm-up of methods ending in ss, which adapt nothing", (0, 1_000_000)
     )
     n_reference_draws: int = setting(
-        10, "posterior draws of each reference chain (design estimator)", minimum=1, maximum=100_000
+        10, "posterior draws of each reference chain (design estimator)", (1, 100_000)
     )
     reference_spacing: int = setting(
-        10, "iterations of a reference chain between two of its draws", minimum=1, maximum=100_000
+        10, "iterations of a reference chain between two of its draws", (1, 100_000)
     )
     n_weights: int = setting(
-        5000, "importance weights at each posterior draw (design estimator)", minimum=2, maximum=1_000_000
+        5000, "importance weights at each posterior draw (design estimator)", (2, 1_000_000)
     )
     n_importance_grid: list[int] = setting(
-        [1, 5, 10, 50, 100, 500],
-        "numbers of importance samples (design estimator)",
-        minimum=1,
-        maximum=1_000_000,
+        [1, 5, 10, 50, 100, 500], "numbers of importance samples (design estimator)", (1, 1_000_000)
     )
     fixed_step_sizes: list[float] = setting(
         [0.001, 0.01, 0.1],
         "step sizes of PM MH chains with one importance sample from posterior draws (design estimator)",
-        minimum=1e-6,
-        maximum=100.0,
+        (1e-6, 100.0),
     )
     n_fixed_step_draws: int = setting(
-        200, "iterations of the chains at fixed step sizes (design estimator)", minimum=10, maximum=1_000_000
+        200, "iterations of the chains at fixed step sizes (design estimator)", (10, 1_000_000)
     )
 
 

@@ -81,59 +81,49 @@ FIGURES: dict[str, str] = {
 class Settings(CaseSettings):
     """One case: chains of one method given images of one or more scenes, or your own."""
 
-    method: str = setting("constrained_hmc", "sampler", choices=METHODS)
-    variant: str = setting(
-        "thesis", "where noise, start and tuning are from, unless given", choices=tuple(VARIANTS)
-    )
-    views: str = setting("binocular", "cameras that observe", choices=("binocular", "monocular"))
-    scene: int = setting(1, "simulated scene", minimum=1, maximum=3)
-    scene_seed: int = setting(1234, "seed of the three simulated scenes", minimum=0, maximum=2**32 - 1)
+    method: str = setting("constrained_hmc", "sampler", METHODS)
+    variant: str = setting("thesis", "where noise, start and tuning are from, unless given", tuple(VARIANTS))
+    views: str = setting("binocular", "cameras that observe", ("binocular", "monocular"))
+    scene: int = setting(1, "simulated scene", (1, 3))
+    scene_seed: int = setting(1234, "seed of the three simulated scenes", (0, 2**32 - 1))
     prior: str = setting(
         "own",
         "parameters of the prior: own ones, or the published ones, which are fetched once or read from $AUXMC_DATA_DIR",
-        choices=PRIORS,
+        PRIORS,
     )
     noise_scale: float = setting(
         0.0,
         "standard deviation of the noise of images; 0 for that of the variant",
+        (0.0, 1e3),
         unit="units of the image plane",
-        minimum=0.0,
-        maximum=1e3,
     )
-    step_size: float = setting(0.0, "integrator step; 0 for that of the variant", minimum=0.0, maximum=1e2)
+    step_size: float = setting(0.0, "integrator step; 0 for that of the variant", (0.0, 1e2))
     n_steps: list[int] = setting(
-        [],
-        "fewest and most integrator steps of a trajectory; empty for those of the variant",
-        minimum=1,
-        maximum=100_000,
+        [], "fewest and most integrator steps of a trajectory; empty for those of the variant", (1, 100_000)
     )
     n_inner_steps: int = setting(
-        0,
-        "geodesic sub-steps of an integrator step (constrained_hmc); 0 for those of the variant",
-        minimum=0,
-        maximum=1000,
+        0, "geodesic sub-steps of an integrator step (constrained_hmc); 0 for those of the variant", (0, 1000)
     )
     start: str = setting(
         "variant",
         "first inputs: draws from the prior, its mean, or as the variant has them",
-        choices=("variant", "prior", "prior_mean"),
+        ("variant", "prior", "prior_mean"),
     )
     projection_solver: str = setting(
         "quasi_newton",
         "solver of the projection on to the manifold (constrained_hmc)",
-        choices=("quasi_newton", "newton", "newton_line_search"),
+        ("quasi_newton", "newton", "newton_line_search"),
     )
     projection_fallback: str = setting(
         "none",
         "solver where that one does not converge (constrained_hmc); none rejects the proposal at once",
-        choices=("none", "newton", "newton_line_search"),
+        ("none", "newton", "newton_line_search"),
     )
     projection_tolerance: float = setting(
         1e-8,
         "largest constraint value that counts as solved (constrained_hmc)",
+        (1e-13, 1.0),
         unit="units of the image plane",
-        minimum=1e-13,
-        maximum=1.0,
     )
     data: str = setting(
         "", "CSV file with your own image coordinates: joint, view, x, y; empty for simulated scenes"

@@ -86,7 +86,7 @@ class Settings(CaseSettings):
         "own_digits",
         "image model: ours, of digits or of drawings of characters, or the author's, which are fetched or read from "
         "$AUXMC_DATA_DIR",
-        choices=MODELS,
+        MODELS,
     )
     weights: str = setting(
         "", "file or folder with your own weights, which then count; step sizes stay those of the model"
@@ -95,45 +95,34 @@ class Settings(CaseSettings):
         "gibbs_ct",
         "annealed importance sampling, the same in both directions, simulated tempering, Gibbs continuous tempering, "
         "continuously tempered HMC",
-        choices=METHODS,
+        METHODS,
     )
-    n_images: int = setting(1000, "test images whose evidence is estimated", minimum=2, maximum=1_000_000)
+    n_images: int = setting(1000, "test images whose evidence is estimated", (2, 1_000_000))
     n_generated: int = setting(
-        1000, "test images that are drawn; the first n_images are used", minimum=2, maximum=1_000_000
+        1000, "test images that are drawn; the first n_images are used", (2, 1_000_000)
     )
-    image_seed: int = setting(201702, "seed of the test images", minimum=0, maximum=2**32 - 1)
-    n_zeta_draws: int = setting(
-        100, "importance samples that give log zeta of an image", minimum=1, maximum=1_000_000
-    )
-    n_repetitions: int = setting(
-        10, "independent estimates (ais, st, gibbs_ct, ct_hmc)", minimum=2, maximum=1000
-    )
-    length: float = setting(
-        0.0, "chain length as a part of the published one; 0 for n_draws", minimum=0.0, maximum=100.0
-    )
-    n_runs: int = setting(
-        16, "annealed runs of an image in an estimate (ais, bidirectional)", minimum=2, maximum=100_000
-    )
-    n_temperatures: int = setting(1000, "intervals of the ladder (ais)", minimum=1, maximum=1_000_000)
-    st_temperatures: int = setting(1000, "intervals of the ladder (st)", minimum=1, maximum=1_000_000)
-    bound_temperatures: int = setting(
-        10_000, "intervals of the ladder (bidirectional)", minimum=1, maximum=1_000_000
-    )
+    image_seed: int = setting(201702, "seed of the test images", (0, 2**32 - 1))
+    n_zeta_draws: int = setting(100, "importance samples that give log zeta of an image", (1, 1_000_000))
+    n_repetitions: int = setting(10, "independent estimates (ais, st, gibbs_ct, ct_hmc)", (2, 1000))
+    length: float = setting(0.0, "chain length as a part of the published one; 0 for n_draws", (0.0, 100.0))
+    n_runs: int = setting(16, "annealed runs of an image in an estimate (ais, bidirectional)", (2, 100_000))
+    n_temperatures: int = setting(1000, "intervals of the ladder (ais)", (1, 1_000_000))
+    st_temperatures: int = setting(1000, "intervals of the ladder (st)", (1, 1_000_000))
+    bound_temperatures: int = setting(10_000, "intervals of the ladder (bidirectional)", (1, 1_000_000))
     step_size: float = setting(
         0.0,
         "leapfrog step, in standard deviations of the code (bidirectional: in units of the latent vector); 0 for the "
         "published one of model and method",
-        minimum=0.0,
-        maximum=100.0,
+        (0.0, 100.0),
     )
-    n_steps: int = setting(10, "leapfrog steps of an update", minimum=1, maximum=10_000)
+    n_steps: int = setting(10, "leapfrog steps of an update", (1, 10_000))
     control_mass: float = setting(
-        0.0, "mass of the temperature control (ct_hmc); 0 for the published one", minimum=0.0, maximum=1e6
+        0.0, "mass of the temperature control (ct_hmc); 0 for the published one", (0.0, 1e6)
     )
     precision: str = setting(
         "float32",
         "floating type of energies and chains; sums over images are always float64",
-        choices=("float32", "float64"),
+        ("float32", "float64"),
     )
 
 

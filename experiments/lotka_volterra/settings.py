@@ -70,110 +70,77 @@ class Settings(CaseSettings):
         "chains",
         "chains: posterior samples; failures: how often pseudo-marginal chains on all data move, and how many prior "
         "draws rejection accepts",
-        choices=("chains", "failures"),
+        ("chains", "failures"),
     )
-    method: str = setting("chmc_all", "sampler and target", choices=METHODS)
+    method: str = setting("chmc_all", "sampler and target", METHODS)
     scheme: str = setting(
         "code",
         "discretisation: predators see the new prey (code, as the published results) or the old (text)",
-        choices=("code", "text"),
+        ("code", "text"),
     )
     tolerance: float = setting(
         0.0,
         "ABC tolerance in units of the data or summaries; 0 for the published ones of the method",
-        minimum=0.0,
+        (0.0, None),
     )
     step_size: float = setting(
-        0.0,
-        "integrator step or random-walk scale; 0 for the published ones of the method",
-        minimum=0.0,
-        maximum=1e3,
+        0.0, "integrator step or random-walk scale; 0 for the published ones of the method", (0.0, 1e3)
     )
     n_steps: list[int] = setting(
         [],
         "fewest and most integrator steps of an update (chmc, hmc); empty for the published ones",
-        minimum=1,
-        maximum=100_000,
+        (1, 100_000),
     )
-    n_inner_steps: int = setting(
-        3, "geodesic sub-steps of an integrator step (chmc)", minimum=1, maximum=1000
-    )
+    n_inner_steps: int = setting(3, "geodesic sub-steps of an integrator step (chmc)", (1, 1000))
     projection_solver: str = setting(
         "quasi_newton",
         "solver of the projection on to the manifold (chmc)",
-        choices=("quasi_newton", "newton", "newton_line_search"),
+        ("quasi_newton", "newton", "newton_line_search"),
     )
     projection_fallback: str = setting(
         "none",
         "solver where that one does not converge (chmc); none rejects the proposal at once",
-        choices=("none", "newton", "newton_line_search"),
+        ("none", "newton", "newton_line_search"),
     )
     projection_tolerance: float = setting(
-        1e-8,
-        "largest constraint value that counts as solved (chmc), in units of the data",
-        minimum=1e-13,
-        maximum=1.0,
+        1e-8, "largest constraint value that counts as solved (chmc), in units of the data", (1e-13, 1.0)
     )
     reversibility_check: str = setting(
         "position_and_constraint",
         "what a reversed sub-step must meet again (chmc): its position, or the values of the constraint too",
-        choices=("position", "position_and_constraint"),
+        ("position", "position_and_constraint"),
     )
     n_discard: int = setting(
-        10,
-        "first iterations of each chain left out of all posterior statistics",
-        minimum=0,
-        maximum=100_000_000,
+        10, "first iterations of each chain left out of all posterior statistics", (0, 100_000_000)
     )
-    batch_size: int = setting(
-        100, "iterations in a batch of scale adaptation (pm_summaries)", minimum=1, maximum=1_000_000
-    )
+    batch_size: int = setting(100, "iterations in a batch of scale adaptation (pm_summaries)", (1, 1_000_000))
     n_batches: int = setting(
-        20,
-        "batches of scale adaptation, within the discarded iterations (pm_summaries)",
-        minimum=0,
-        maximum=100_000,
+        20, "batches of scale adaptation, within the discarded iterations (pm_summaries)", (0, 100_000)
     )
-    summaries: str = setting(
-        "population", "convention of the nine summaries", choices=("population", "sample")
-    )
+    summaries: str = setting("population", "convention of the nine summaries", ("population", "sample"))
     n_normalisation: int = setting(
-        1_000_000,
-        "prior draws that give the standard deviations of the summaries",
-        minimum=1000,
-        maximum=1_000_000_000,
+        1_000_000, "prior draws that give the standard deviations of the summaries", (1000, 1_000_000_000)
     )
     n_rejection_all: int = setting(
-        1_000_000,
-        "prior draws of rejection on all data (design failures)",
-        minimum=1000,
-        maximum=10_000_000_000,
+        1_000_000, "prior draws of rejection on all data (design failures)", (1000, 10_000_000_000)
     )
     n_rejection_summaries: int = setting(
-        50_000_000,
-        "prior draws of rejection on summaries (design failures)",
-        minimum=1000,
-        maximum=10_000_000_000,
+        50_000_000, "prior draws of rejection on summaries (design failures)", (1000, 10_000_000_000)
     )
-    start_centre: float = setting(-4.0, "mean of the initial u1, in prior sds", minimum=-30.0, maximum=30.0)
-    start_spread: float = setting(
-        0.1, "standard deviation of the initial u1, in prior sds", minimum=0.0, maximum=10.0
-    )
+    start_centre: float = setting(-4.0, "mean of the initial u1, in prior sds", (-30.0, 30.0))
+    start_spread: float = setting(0.1, "standard deviation of the initial u1, in prior sds", (0.0, 10.0))
     data: str = setting(
         "", "CSV file with your own prey and predators, a row a time; empty for the published data"
     )
-    time_step: float = setting(1.0, "time between two rows", minimum=1e-9, maximum=1e9)
+    time_step: float = setting(1.0, "time between two rows", (1e-9, 1e9))
     noise_scales: list[float] = setting(
-        [1.0, 1.0],
-        "noise of prey and of predators over one unit of time (standard deviation)",
-        minimum=1e-9,
-        maximum=1e9,
+        [1.0, 1.0], "noise of prey and of predators over one unit of time (standard deviation)", (1e-9, 1e9)
     )
     initial_state: list[float] = setting(
         [], "prey and predators at time 0; empty for 100 and 100, or with data=FILE for its first row"
     )
-    prior_mean: float = setting(-2.0, "prior mean of each log rate", minimum=-100.0, maximum=100.0)
-    prior_sd: float = setting(1.0, "prior standard deviation of each log rate", minimum=1e-6, maximum=100.0)
+    prior_mean: float = setting(-2.0, "prior mean of each log rate", (-100.0, 100.0))
+    prior_sd: float = setting(1.0, "prior standard deviation of each log rate", (1e-6, 100.0))
 
 
 def programs(settings: Settings) -> list[tuple[str, str]]:

@@ -31,42 +31,34 @@ FIGURES: dict[str, str] = {
 class Settings(CaseSettings):
     """One case: trajectories near a fibre, chains on one with two branches, checks of algebra, or costs."""
 
-    design: str = setting(
-        "trajectory", "what is run", choices=("trajectory", "branches", "identities", "costs")
-    )
+    design: str = setting("trajectory", "what is run", ("trajectory", "branches", "identities", "costs"))
     tolerance: float = setting(
-        0.05, "tolerance of the Gaussian kernel (trajectory, identities)", minimum=1e-4, maximum=10.0
+        0.05, "tolerance of the Gaussian kernel (trajectory, identities)", (1e-4, 10.0)
     )
-    leapfrog_step_size: float = setting(0.04, "leapfrog step (design trajectory)", minimum=1e-6, maximum=10.0)
-    n_leapfrog_steps: int = setting(24, "leapfrog steps (design trajectory)", minimum=1, maximum=10_000)
-    n_momenta: int = setting(1000, "trajectories, each with its own momentum (design trajectory)", minimum=2)
-    step_size: float = setting(0.4, "constrained step (design branches)", minimum=1e-6, maximum=10.0)
+    leapfrog_step_size: float = setting(0.04, "leapfrog step (design trajectory)", (1e-6, 10.0))
+    n_leapfrog_steps: int = setting(24, "leapfrog steps (design trajectory)", (1, 10_000))
+    n_momenta: int = setting(1000, "trajectories, each with its own momentum (design trajectory)", (2, None))
+    step_size: float = setting(0.4, "constrained step (design branches)", (1e-6, 10.0))
     noise_scales: list[float] = setting(
-        [0.25, 0.5, 1.0, 2.0], "noise scales eps (branches, identities)", minimum=1e-3, maximum=100.0
+        [0.25, 0.5, 1.0, 2.0], "noise scales eps (branches, identities)", (1e-3, 100.0)
     )
-    n_simulations: int = setting(
-        200_000, "simulations of rejection (design identities)", minimum=1000, maximum=10_000_000
-    )
+    n_simulations: int = setting(200_000, "simulations of rejection (design identities)", (1000, 10_000_000))
     inner_steps: list[int] = setting(
-        [1, 3], "numbers of geodesic sub-steps, factors of 18 (design costs)", minimum=1, maximum=18
+        [1, 3], "numbers of geodesic sub-steps, factors of 18 (design costs)", (1, 18)
     )
     n_cost_draws: int = setting(
-        200, "iterations after warm-up for each number of sub-steps (design costs)", minimum=20
+        200, "iterations after warm-up for each number of sub-steps (design costs)", (20, None)
     )
     dense_sizes: list[int] = setting(
-        [200, 400, 800, 1600],
-        "sizes of Gram matrices with dense algebra (design costs)",
-        minimum=10,
-        maximum=10_000,
+        [200, 400, 800, 1600], "sizes of Gram matrices with dense algebra (design costs)", (10, 10_000)
     )
     structured_sizes: list[int] = setting(
         [1000, 10_000, 100_000],
         "sizes of Gram matrices with structured algebra (design costs)",
-        minimum=10,
-        maximum=10_000_000,
+        (10, 10_000_000),
     )
     small_noise_scales: list[float] = setting(
-        [0.01, 0.02, 0.05, 0.1, 0.2], "noise scales of the comparison with HMC (design costs)", minimum=1e-4
+        [0.01, 0.02, 0.05, 0.1, 0.2], "noise scales of the comparison with HMC (design costs)", (1e-4, None)
     )
 
 

@@ -47,58 +47,45 @@ class Settings(CaseSettings):
         "nuts",
         "what estimates the evidence: the no-U-turn sampler or HMC with the temperature as a coordinate, HMC with "
         "temperatures drawn by Gibbs updates, or annealed importance sampling",
-        choices=METHODS,
+        METHODS,
     )
     parametrisation: str = setting(
         "non_centred",
         "whether group intercepts and coefficients are sampled as standard normal numbers or themselves",
-        choices=("non_centred", "centred"),
+        ("non_centred", "centred"),
     )
     optimiser: str = setting(
         "published",
         "of the variational fit: windowed Adagrad as published, or Adam with a decaying rate",
-        choices=("published", "adam"),
+        ("published", "adam"),
     )
-    fit_rate: float = setting(1e-3, "rate of the optimiser", minimum=1e-8, maximum=10.0)
-    n_fit_steps: int = setting(30_000, "steps of the variational fit", minimum=200, maximum=10_000_000)
-    n_fit_draws: int = setting(1, "draws in a step of the variational fit", minimum=1, maximum=10_000)
-    n_bound_draws: int = setting(
-        10_000, "draws that evaluate the final lower bound", minimum=100, maximum=100_000_000
-    )
+    fit_rate: float = setting(1e-3, "rate of the optimiser", (1e-8, 10.0))
+    n_fit_steps: int = setting(30_000, "steps of the variational fit", (200, 10_000_000))
+    n_fit_draws: int = setting(1, "draws in a step of the variational fit", (1, 10_000))
+    n_bound_draws: int = setting(10_000, "draws that evaluate the final lower bound", (100, 100_000_000))
     n_warm_up: int = setting(
         100,
         "first iterations in which the step size adapts (nuts); they enter the estimates all the same",
-        minimum=0,
-        maximum=100_000_000,
+        (0, 100_000_000),
     )
     target_acceptance: float = setting(
-        0.8, "mean acceptance that the step size adapts to (nuts)", minimum=0.01, maximum=0.99
+        0.8, "mean acceptance that the step size adapts to (nuts)", (0.01, 0.99)
     )
     initial_step: float = setting(
-        0.25,
-        "first step size times the fourth root of the number of unknowns (nuts)",
-        minimum=1e-6,
-        maximum=100.0,
+        0.25, "first step size times the fourth root of the number of unknowns (nuts)", (1e-6, 100.0)
     )
-    max_doublings: int = setting(
-        10, "largest number of doublings of a trajectory (nuts)", minimum=1, maximum=20
-    )
+    max_doublings: int = setting(10, "largest number of doublings of a trajectory (nuts)", (1, 20))
     control_inverse_mass: float = setting(
-        25.0, "inverse mass of the temperature control (nuts, ct_hmc)", minimum=1e-6, maximum=1e6
+        25.0, "inverse mass of the temperature control (nuts, ct_hmc)", (1e-6, 1e6)
     )
     step_size: float = setting(
         0.2,
         "step size of the integrator: in standard deviations of the base (gibbs_ct, ct_hmc), or in the units of the "
         "parameters (ais)",
-        minimum=1e-6,
-        maximum=100.0,
+        (1e-6, 100.0),
     )
-    n_steps: int = setting(
-        20, "leapfrog steps of an update (gibbs_ct, ct_hmc, ais)", minimum=1, maximum=10_000
-    )
-    n_temperatures: int = setting(
-        10_000, "intervals of the ladder of temperatures (ais)", minimum=1, maximum=10_000_000
-    )
+    n_steps: int = setting(20, "leapfrog steps of an update (gibbs_ct, ct_hmc, ais)", (1, 10_000))
+    n_temperatures: int = setting(10_000, "intervals of the ladder of temperatures (ais)", (1, 10_000_000))
     data: str = setting("", "CSV file with your own rows, each with its group; empty for the radon data")
     outcome: str = setting("", "column of the outcome (with data)")
     group: str = setting("", "column that names the group of a row (with data)")
@@ -107,9 +94,8 @@ class Settings(CaseSettings):
     prior_scale: float = setting(
         2.5,
         "scale of the half-Cauchy priors of the standard deviations",
+        (1e-6, 1e6),
         unit="that of the outcome",
-        minimum=1e-6,
-        maximum=1e6,
     )
 
 

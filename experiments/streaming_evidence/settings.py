@@ -121,47 +121,41 @@ class Settings(CaseSettings):
         "stream: estimators that see rows as they come; full_data: nested sampling and annealed importance sampling "
         "of all rows; stopping: rules for ending nested sampling; starts: particles that reach good modes; "
         "nested_pair: Bayes factors of two nested linear models",
-        choices=DESIGNS,
+        DESIGNS,
     )
-    stream: str = setting("linear", "simulated stream of rows", choices=tuple(MODELS))
-    n_components: int = setting(5, "components of a mixture model", minimum=2, maximum=100)
-    n_rows: int = setting(20_000, "rows of the stream", unit="rows", minimum=100, maximum=10_000_000)
-    method: str = setting("annealed", "streaming estimator", choices=tuple(METHODS))
-    n_repeats: int = setting(3, "independent runs", minimum=1, maximum=1000)
-    n_particles: int = setting(10, "particles M", minimum=2, maximum=100_000)
-    n_moves: int = setting(20, "stochastic-gradient steps after each change of the target", minimum=1)
+    stream: str = setting("linear", "simulated stream of rows", tuple(MODELS))
+    n_components: int = setting(5, "components of a mixture model", (2, 100))
+    n_rows: int = setting(20_000, "rows of the stream", (100, 10_000_000), unit="rows")
+    method: str = setting("annealed", "streaming estimator", tuple(METHODS))
+    n_repeats: int = setting(3, "independent runs", (1, 1000))
+    n_particles: int = setting(10, "particles M", (2, 100_000))
+    n_moves: int = setting(20, "stochastic-gradient steps after each change of the target", (1, None))
     rate_times_moves: float = setting(
-        0.0,
-        "learning rate times moves, which then gives the number of moves; 0 for n_moves",
-        minimum=0.0,
-        maximum=1e6,
+        0.0, "learning rate times moves, which then gives the number of moves; 0 for n_moves", (0.0, 1e6)
     )
-    batch_size: int = setting(500, "past rows in a stochastic gradient", unit="rows", minimum=1)
-    chunk_size: int = setting(0, "rows of a chunk; 0 for batch_size", unit="rows", minimum=0)
+    batch_size: int = setting(500, "past rows in a stochastic gradient", (1, None), unit="rows")
+    chunk_size: int = setting(0, "rows of a chunk; 0 for batch_size", (0, None), unit="rows")
     schedule: str = setting(
         "",
         "sizes of the first chunks: as later ones, growing by 20 rows from 20, or growing with an end at 100 rows; "
         "empty for that of the method",
-        choices=("", "constant", "growing", "split"),
+        ("", "constant", "growing", "split"),
     )
-    learning_rate: float = setting(
-        0.1, "step size eta times the rows in the target", minimum=1e-9, maximum=1e3
-    )
-    friction: float = setting(0.2, "alpha", minimum=1e-6, maximum=1.0)
+    learning_rate: float = setting(0.1, "step size eta times the rows in the target", (1e-9, 1e3))
+    friction: float = setting(0.2, "alpha", (1e-6, 1.0))
     target_share: float = setting(
         0.5,
         "effective size that an annealing step keeps, as a part of the particles; of one particle or less: a chunk "
         "comes in at once",
-        minimum=0.0,
-        maximum=0.999,
+        (0.0, 0.999),
     )
     resampling: str = setting(
         "",
         "when particles are drawn anew; empty for that of the method",
-        choices=("", "none", "always", "effective_size", "chunk"),
+        ("", "none", "always", "effective_size", "chunk"),
     )
     cooling_rows: int = setting(
-        0, "rows from which on the learning rate falls; 0 for that of the method", unit="rows", minimum=0
+        0, "rows from which on the learning rate falls; 0 for that of the method", (0, None), unit="rows"
     )
     variations: list[str] = setting(
         [],
@@ -171,32 +165,30 @@ class Settings(CaseSettings):
     n_hybrid_runs: int = setting(
         0,
         "runs of nested sampling on the first 100 rows that replace the beginning of the sequential estimate",
-        minimum=0,
-        maximum=1000,
+        (0, 1000),
     )
     running_laplace_repeats: int = setting(
         0,
         "runs of the running Laplace estimator, which takes long with many parameters; 0 for n_repeats",
-        minimum=0,
-        maximum=1000,
+        (0, 1000),
     )
     reference: str = setting(
         "auto",
         "near-exact log evidence of softmax and mixture streams: Laplace importance sampling, or none (linear "
         "regression is always exact)",
-        choices=("auto", "none"),
+        ("auto", "none"),
     )
     sizes: list[int] = setting(
-        [100, 1000, 10_000], "numbers of rows (design full_data)", unit="rows", minimum=1, maximum=10_000_000
+        [100, 1000, 10_000], "numbers of rows (design full_data)", (1, 10_000_000), unit="rows"
     )
     annealed_rows: int = setting(
-        10_000, "most rows for annealed importance sampling (design full_data)", unit="rows", minimum=0
+        10_000, "most rows for annealed importance sampling (design full_data)", (0, None), unit="rows"
     )
     few_runs_above: int = setting(
         100_000, "rows above which there is one run instead of n_repeats (design full_data)", unit="rows"
     )
     n_start_moves: int = setting(
-        2000, "moves of particles that see all rows at once (design starts)", minimum=1
+        2000, "moves of particles that see all rows at once (design starts)", (1, None)
     )
 
 

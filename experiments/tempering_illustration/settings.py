@@ -40,44 +40,36 @@ class Settings(CaseSettings):
     design: str = setting(
         "bimodal",
         "chains on the target with two modes, simulated tempering, or exact quantities and variational fits",
-        choices=("bimodal", "ladder", "exact"),
+        ("bimodal", "ladder", "exact"),
     )
-    step_size: float = setting(1.0, "leapfrog step of all chains", minimum=1e-6, maximum=100.0)
-    n_steps: int = setting(20, "leapfrog steps of an update", minimum=1, maximum=10_000)
+    step_size: float = setting(1.0, "leapfrog step of all chains", (1e-6, 100.0))
+    n_steps: int = setting(20, "leapfrog steps of an update", (1, 10_000))
     log_zetas: list[float] = setting(
         [-5.0, 0.0, 5.0],
         "guesses of the log normaliser, which is 0 (design bimodal); 0 must be one of them",
+        (-100.0, 100.0),
         unit="nats",
-        minimum=-100.0,
-        maximum=100.0,
     )
-    n_hmc_chains: int = setting(
-        100, "chains of HMC in the target (design bimodal)", minimum=1, maximum=100_000
-    )
+    n_hmc_chains: int = setting(100, "chains of HMC in the target (design bimodal)", (1, 100_000))
     n_annealed_temperatures: int = setting(
-        10, "intervals of the ladder of annealed runs (design bimodal)", minimum=2, maximum=1_000_000
+        10, "intervals of the ladder of annealed runs (design bimodal)", (2, 1_000_000)
     )
     n_ladder: int = setting(
-        20, "intervals of the ladder of simulated tempering (design ladder)", minimum=1, maximum=100_000
+        20, "intervals of the ladder of simulated tempering (design ladder)", (1, 100_000)
     )
     passage_intervals: list[int] = setting(
-        [10, 20, 40, 80],
-        "intervals of the flat ladders that are crossed (design ladder)",
-        minimum=2,
-        maximum=10_000,
+        [10, 20, 40, 80], "intervals of the flat ladders that are crossed (design ladder)", (2, 10_000)
     )
     n_passage_draws: int = setting(
-        20_000, "updates of a chain on a flat ladder (design ladder)", minimum=100, maximum=100_000_000
+        20_000, "updates of a chain on a flat ladder (design ladder)", (100, 100_000_000)
     )
     n_index_draws: int = setting(
-        100_000, "draws of an index for each energy difference (design ladder)", minimum=1000
+        100_000, "draws of an index for each energy difference (design ladder)", (1000, None)
     )
     n_gradient_draws: int = setting(
-        20_000, "draws of gradients of the lower bound (design exact)", minimum=100, maximum=100_000_000
+        20_000, "draws of gradients of the lower bound (design exact)", (100, 100_000_000)
     )
-    gradient_dim: int = setting(
-        20, "dimension in which gradients are compared (design exact)", minimum=1, maximum=10_000
-    )
+    gradient_dim: int = setting(20, "dimension in which gradients are compared (design exact)", (1, 10_000))
 
 
 def check(settings: Settings) -> None:

@@ -43,29 +43,22 @@ class SettingsError(ValueError):
     """A setting is misspelt, of the wrong type, out of range, or contradicts another."""
 
 
-def setting(
-    default: Any,
-    help: str,
-    *,
-    unit: str = "",
-    minimum: float | None = None,
-    maximum: float | None = None,
-    choices: Sequence[str] = (),
-) -> Any:
+def setting(default: Any, help: str, allowed: Sequence[str | float | None] = (), *, unit: str = "") -> Any:
     """Field of a settings dataclass with what a user needs to know about it.
 
     Args:
         default: default value; lists and dicts are copied.
         help: one line saying what the setting does.
+        allowed: of a text, the choices; of a number, or of each element of a list, the smallest and the largest value,
+            None for no bound; empty for anything.
         unit: physical or statistical unit, empty for a pure number.
-        minimum: smallest allowed value (for a list: of each element).
-        maximum: largest allowed value.
-        choices: allowed values of a text setting; empty for any.
 
     Returns:
-        A dataclass field carrying these as metadata.
+        A dataclass field with the metadata help, unit, minimum, maximum and choices.
     """
-    about = {"help": help, "unit": unit, "minimum": minimum, "maximum": maximum, "choices": tuple(choices)}
+    texts = [word for word in allowed if isinstance(word, str)]
+    minimum, maximum = allowed if len(allowed) == 2 and not texts else (None, None)
+    about = {"help": help, "unit": unit, "minimum": minimum, "maximum": maximum, "choices": tuple(texts)}
     if isinstance(default, list | dict):
         return dataclasses.field(default_factory=lambda: default.copy(), metadata=about)
     return dataclasses.field(default=default, metadata=about)
@@ -75,12 +68,12 @@ def setting(
 class CaseSettings:
     """Settings that every study has; a study's own settings extend this class."""
 
-    preset: str = setting("quick", "size of the study", choices=PRESETS)
-    seed: int = setting(20170717, "root seed of all random streams", minimum=0)
-    n_draws: int = setting(1000, "recorded iterations of each chain", minimum=10)
-    n_chains: int = setting(4, "independent chains", minimum=1)
-    block_size: int = setting(500, "iterations between two checkpoints", minimum=1)
-    hardware: str = setting("cpu", "device to run on", choices=("cpu", "gpu", "auto"))
+    preset: str = setting("quick", "size of the study", PRESETS)
+    seed: int = setting(20170717, "root seed of all random streams", (0, None))
+    n_draws: int = setting(1000, "recorded iterations of each chain", (10, None))
+    n_chains: int = setting(4, "independent chains", (1, None))
+    block_size: int = setting(500, "iterations between two checkpoints", (1, None))
+    hardware: str = setting("cpu", "device to run on", ("cpu", "gpu", "auto"))
     batch: dict[str, Any] = setting({}, "values of swept settings that run inside one compiled program")
     presets: dict[str, Any] = setting({}, "sizes of the three presets, side by side")
     grids: dict[str, Any] = setting(

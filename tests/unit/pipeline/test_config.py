@@ -40,9 +40,9 @@ grids:
 
 @dataclasses.dataclass
 class Toy(CaseSettings):
-    kind: str = setting("plain", "kind", choices=("plain", "fancy"))
-    size: int = setting(1, "size", minimum=1, maximum=64)
-    step: float = setting(0.5, "step", minimum=0.0)
+    kind: str = setting("plain", "kind", ("plain", "fancy"))
+    size: int = setting(1, "size", (1, 64))
+    step: float = setting(0.5, "step", (0.0, None))
 
 
 @pytest.fixture
