@@ -23,6 +23,7 @@ from experiments.lotka_volterra.lookup import (
 )
 
 _ABC_ROWS = ("ball_10", "ball_100", "gaussian")
+_READINGS = {"distance": "l2", "squared distance": "l2_squared"}
 
 
 # Data and runs that fail.
@@ -234,24 +235,15 @@ def _nearest(tables: Tables) -> Measurement:
 
 MEASURE: Measures = {
     "IM-LV-01": {"largest difference": _data},
-    "IM-LV-02": {
-        "distance": partial(_rejected_all, "l2"),
-        "squared distance": partial(_rejected_all, "l2_squared"),
-    },
+    "IM-LV-02": {name: partial(_rejected_all, reading) for name, reading in _READINGS.items()},
     "IM-LV-03": {"ball 100": partial(_failing, "pm_ball", 100.0, "n_accepted")},
     "IM-LV-04": {"ball 1000": partial(_failing, "pm_ball", 1000.0, "longest_run")},
     "IM-LV-05": {
         "Gaussian 10": partial(_failing, "pm_gaussian", 10.0, "longest_run"),
         "Gaussian 100": partial(_failing, "pm_gaussian", 100.0, "longest_run"),
     },
-    "IM-LV-06": {
-        "distance": partial(_rejected_summaries, 2.0, "l2"),
-        "squared distance": partial(_rejected_summaries, 2.0, "l2_squared"),
-    },
-    "IM-LV-07": {
-        "distance": partial(_rejected_summaries, 1.0, "l2"),
-        "squared distance": partial(_rejected_summaries, 1.0, "l2_squared"),
-    },
+    "IM-LV-06": {name: partial(_rejected_summaries, 2.0, reading) for name, reading in _READINGS.items()},
+    "IM-LV-07": {name: partial(_rejected_summaries, 1.0, reading) for name, reading in _READINGS.items()},
     "IM-LV-08": {"normalised": partial(_psrf, "pm_normalised"), "raw": partial(_psrf, "pm_raw")},
     "IM-LV-09": {"smallest log z4": _smallest_sampled, "log z1 to z3": _inside},
     "IM-LV-10": {

@@ -1,18 +1,19 @@
 """Figures of the study, drawn from its two tables alone."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch, StepPatch
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import grouped_bars, missing_panel
 from auxmc.plots.style import PAGE_WIDTH_IN
+from auxmc_pipeline.empty_panels import empty_where_missing
 from auxmc_pipeline.footer import footer
 from auxmc_pipeline.tables import MissingData, Table, Tables
 from experiments.lotka_volterra.lookup import (
@@ -32,24 +33,23 @@ _SYMBOLS = tuple(rf"$\log\, z_{i}$" for i in range(1, 5))
 _TALLEST = 1.6
 _WIDEST_SD = 12.0
 
+_Density = tuple[FloatArray, FloatArray]
+
 
 def data_series(tables: Tables) -> Figure:
     """Figure 4.9: prey and predators."""
     figure = Figure(figsize=(0.75 * PAGE_WIDTH_IN, 2.4), layout="constrained")
     axis = figure.subplots()
-    try:
+    with empty_where_missing(figure):
         for quantity, label, colour, marker in (
             ("data_prey", "prey", "#0072B2", "o"),
             ("data_predators", "predators", "#D55E00", "s"),
         ):
             series = known(tables.curves, quantity).drop_duplicates("step").sort_values("step")
             axis.plot(series["step"], series["value"], color=colour, marker=marker, label=label)
-    except MissingData as missing:
-        missing_panel(axis, str(missing))
-        return figure
-    axis.set(xlabel="step", ylabel="population", xlim=(-0.5, None), ylim=(0.0, None))
-    figure.legend(loc="outside right upper")
-    footer(figure, tables, "published data, step 0 is the initial state")
+        axis.set(xlabel="step", ylabel="population", xlim=(-0.5, None), ylim=(0.0, None))
+        figure.legend(loc="outside right upper")
+        footer(figure, tables, "published data, step 0 is the initial state")
     return figure
 
 
@@ -67,12 +67,18 @@ def _marginals(tables: Tables, rows: Sequence[str], height: float, *, wide: bool
     """Figure with a row for each method and a column for each log rate."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, height), layout="constrained")
     grid = figure.subplots(len(rows), 4, squeeze=False)
-    for rate in range(4):
+    for rate, axes in enumerate(grid.T):
         exact = _exact_density(tables.curves, rate, "code")
-        panels = zip(grid[:, rate], rows, strict=True)
-        spans = [_marginal_panel(axis, tables.curves, row, rate, exact) for axis, row in panels]
-        _common_axes(list(grid[:, rate]), [span for span in spans if span], exact, wide)
-        grid[-1, rate].set_xlabel(_SYMBOLS[rate])
+        drawn = {
+            axis: histogram
+            for axis, row in zip(axes, rows, strict=True)
+            if (histogram := _marginal_panel(axis, tables.curves, row, rate, exact))
+        }
+        if drawn:
+            _common_axes(drawn, exact, wide)
+        for axis in drawn:
+            axis.tick_params(labelbottom=axis is axes[-1])
+        axes[-1].set_xlabel(_SYMBOLS[rate])
     for axis, row in zip(grid[:, 0], rows, strict=True):
         axis.set_ylabel(ROWS[row].label.replace(" (", "\n(").replace("ABC, ", "ABC,\n"))
     handles = [
@@ -86,9 +92,9 @@ def _marginals(tables: Tables, rows: Sequence[str], height: float, *, wide: bool
 
 
 def _marginal_panel(
-    axis: Axes, curves: Table, row: str, rate: int, exact: tuple[FloatArray, FloatArray] | None
-) -> tuple[float, float] | None:
-    """Draws histogram, exact density and generating value; returns the range of the histogram."""
+    axis: Axes, curves: Table, row: str, rate: int, exact: _Density | None
+) -> _Density | None:
+    """Draws histogram, exact density and generating value; returns the histogram."""
     try:
         edges, heights = _histogram(curves, row, rate)
     except MissingData:
@@ -102,52 +108,30 @@ def _marginal_panel(
         axis.plot(*exact, color=_EXACT, linewidth=0.9)
     axis.axvline(LOG_GENERATING[rate], color=_GENERATING, linestyle="--", linewidth=0.8)
     _without_heights(axis)
-    return float(edges[0]), float(edges[-1])
+    return edges, heights
 
 
-def _common_axes(
-    axes: Sequence[Axes],
-    spans: list[tuple[float, float]],
-    exact: tuple[FloatArray, FloatArray] | None,
-    wide: bool,
-) -> None:
-    """Gives the panels of a column, where drawn, the same axes."""
-    if not spans:
-        return
-    low, high = min(span[0] for span in spans), max(span[1] for span in spans)
+def _common_axes(histograms: Mapping[Axes, _Density], exact: _Density | None, wide: bool) -> None:
+    """Gives the panels of a column the same axes, and says which samples are all outside them."""
+    low = min(float(edges[0]) for edges, _ in histograms.values())
+    high = max(float(edges[-1]) for edges, _ in histograms.values())
     top = None
     if exact is not None:
         places, density = exact
         centre, reach = 0.5 * (places[0] + places[-1]), 0.5 * (places[-1] - places[0])
         limit = reach * (np.inf if wide else _WIDEST_SD / 4.5)
         low, high = max(min(low, places[0]), centre - limit), min(max(high, places[-1]), centre + limit)
-        tallest = max(_highest_bar(axis) for axis in axes)
+        tallest = max(float(heights.max()) for _, heights in histograms.values())
         top = 2.0 * tallest if wide else _TALLEST * float(density.max())
-    for axis in axes:
-        if not _stairs(axis):
-            continue
-        axis.set_xlim(low, high)
-        _point_outside(axis, low, high)
-        axis.set_ylim(0.0, top)
+    for axis, (edges, _) in histograms.items():
+        axis.set(xlim=(low, high), ylim=(0.0, top))
         axis.xaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
-        axis.tick_params(labelbottom=axis is axes[-1])
-
-
-def _point_outside(axis: Axes, low: float, high: float) -> None:
-    """Says where the samples are if all of them are outside the horizontal axis."""
-    edges = np.concatenate([patch.get_data()[1] for patch in _stairs(axis)])
-    if edges.max() < low:
-        axis.text(0.03, 0.9, "← all samples", transform=axis.transAxes, ha="left", va="top", fontsize=7.0)
-    elif edges.min() > high:
-        axis.text(0.97, 0.9, "all samples →", transform=axis.transAxes, ha="right", va="top", fontsize=7.0)
-
-
-def _highest_bar(axis: Axes) -> float:
-    return max((float(np.max(patch.get_data()[0])) for patch in _stairs(axis)), default=0.0)
-
-
-def _stairs(axis: Axes) -> list[StepPatch]:
-    return [patch for patch in axis.patches if isinstance(patch, StepPatch)]
+        if edges[-1] < low:
+            axis.text(0.03, 0.9, "← all samples", transform=axis.transAxes, va="top", fontsize=7.0)
+        elif edges[0] > high:
+            axis.text(
+                0.97, 0.9, "all samples →", transform=axis.transAxes, ha="right", va="top", fontsize=7.0
+            )
 
 
 def _without_heights(axis: Axes) -> None:
@@ -155,7 +139,7 @@ def _without_heights(axis: Axes) -> None:
     axis.spines["left"].set_visible(False)
 
 
-def _histogram(curves: Table, row: str, rate: int, scheme: str = "code") -> tuple[FloatArray, FloatArray]:
+def _histogram(curves: Table, row: str, rate: int, scheme: str = "code") -> _Density:
     """Bin edges [bin + 1] and density [bin] of a log rate."""
     of_rate = curves.where(coordinate=COORDINATES[rate])
     low, high, bars = (
@@ -166,7 +150,8 @@ def _histogram(curves: Table, row: str, rate: int, scheme: str = "code") -> tupl
     return np.linspace(low["value"].iloc[0], high["value"].iloc[0], heights.size + 1), heights
 
 
-def _exact_density(curves: Table, rate: int, scheme: str) -> tuple[FloatArray, FloatArray] | None:
+def _exact_density(curves: Table, rate: int, scheme: str) -> _Density | None:
+    """Places and density at them [point]."""
     try:
         places, density = (
             known(curves, quantity, coordinate=COORDINATES[rate], scheme=scheme)
@@ -184,26 +169,22 @@ def efficiency(tables: Tables) -> Figure:
     """Figure 4.12: bars of effective sample size per second."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     axis = figure.subplots()
-    heights, errors, colours, absent = {}, {}, {}, []
+    colours = {ROWS[row].label: ROWS[row].colour for row in FIGURE_ROWS}
+    heights, errors = {}, {}
     for row in FIGURE_ROWS:
-        label = ROWS[row].label
-        try:
+        with suppress(MissingData):
             values = by_chain(tables, "ess_per_second", row)
-        except MissingData:
-            absent.append(label)
-            continue
-        n_chains = values.shape[1]
-        heights[label] = values.mean(axis=1)
-        errors[label] = values.std(axis=1, ddof=min(1, n_chains - 1)) / np.sqrt(n_chains)
-        colours[label] = ROWS[row].colour
+            label, n_chains = ROWS[row].label, values.shape[1]
+            heights[label] = values.mean(axis=1)
+            errors[label] = values.std(axis=1, ddof=min(1, n_chains - 1)) / np.sqrt(n_chains)
     if not heights:
         missing_panel(axis, "efficiency: not run at this preset")
         return figure
     grouped_bars(axis, _SYMBOLS, heights, errors, colours=colours, value_label="ESS per second (1/s)")
     axis.set_yscale("log")
     figure.legend(loc="outside right upper")
-    not_run = f"not run: {', '.join(absent)}" if absent else ""
-    footer(figure, tables, "scheme code", "logarithmic axis", not_run)
+    absent = ", ".join(label for label in colours if label not in heights)
+    footer(figure, tables, "scheme code", "logarithmic axis", f"not run: {absent}" if absent else "")
     return figure
 
 
@@ -211,18 +192,14 @@ def schemes(tables: Tables) -> Figure:
     """Exact posteriors and constrained HMC under both discretisations."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.1), layout="constrained")
     for rate, axis in enumerate(figure.subplots(1, 4)):
-        drawn = False
-        for scheme, colour in (("code", _EXACT), ("text", _TEXT)):
+        for scheme, colour, style in (("code", _EXACT, "-"), ("text", _TEXT, "--")):
             exact = _exact_density(tables.curves, rate, scheme)
             if exact is not None:
-                axis.plot(*exact, color=colour, linestyle="-" if scheme == "code" else "--")
-                drawn = True
-            try:
+                axis.plot(*exact, color=colour, linestyle=style)
+            with suppress(MissingData):
                 edges, heights = _histogram(tables.curves, "all", rate, scheme)
-            except MissingData:
-                continue
-            axis.stairs(heights, edges, fill=True, color=colour, alpha=0.25, linewidth=0.0)
-        if not drawn:
+                axis.stairs(heights, edges, fill=True, color=colour, alpha=0.25, linewidth=0.0)
+        if not axis.lines:
             missing_panel(axis, "exact posterior: not run at this preset")
             continue
         axis.axvline(LOG_GENERATING[rate], color=_GENERATING, linestyle=":", linewidth=0.9)
@@ -235,8 +212,9 @@ def schemes(tables: Tables) -> Figure:
         Line2D([], [], color=_GENERATING, linestyle=":", label="generating value"),
     ]
     figure.legend(handles=handles, loc="outside upper right", ncols=3)
-    shown = "lines: exact; shaded: constrained HMC given all data, of the schemes that were run"
-    footer(figure, tables, shown)
+    footer(
+        figure, tables, "lines: exact", "shaded: constrained HMC given all data, of the schemes that were run"
+    )
     return figure
 
 
