@@ -39,7 +39,7 @@ from auxmc.diagnostics.log_evidence import weighted_moments
 from auxmc_pipeline.settings import CaseSettings
 from auxmc.models.boltzmann.model import RelaxedMoments
 from auxmc.models.bridge import Bridge
-from experiments.boltzmann.measures import annealed_errors, base_errors, chain_statistics
+from experiments.boltzmann.statistics import annealed_errors, base_errors, chain_statistics
 from experiments.boltzmann.problem import Problem, build_problem
 from experiments.boltzmann.programs import annealed_sampler, chain_sampler
 from experiments.boltzmann.settings import MethodSettings, method_settings

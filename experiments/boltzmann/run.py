@@ -10,14 +10,6 @@ import numpy as np
 import xarray as xr
 
 from auxmc.driver.chains import Chains, RunContext, run_chains
-from experiments.boltzmann.measures import (
-    ERRORS,
-    annealed_errors,
-    base_errors,
-    chain_curves,
-    chain_statistics,
-    mean_estimate,
-)
 from experiments.boltzmann.problem import Problem, build_problem
 from experiments.boltzmann.programs import annealed_sampler, chain_sampler
 from experiments.boltzmann.settings import (
@@ -26,6 +18,14 @@ from experiments.boltzmann.settings import (
     Settings,
     method_settings,
     programs,
+)
+from experiments.boltzmann.statistics import (
+    ERRORS,
+    annealed_errors,
+    base_errors,
+    chain_curves,
+    chain_statistics,
+    mean_estimate,
 )
 from experiments.boltzmann.systems import describe_systems
 

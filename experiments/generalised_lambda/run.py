@@ -42,10 +42,10 @@ from auxmc.models.generalised_lambda.model import (
 from auxmc.models.generalised_lambda.oracles import reference_draws
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc_pipeline.settings import SettingsError
-from experiments.generalised_lambda.measures import chain_curves, chain_groups, chain_statistics
 from experiments.generalised_lambda.problem import Problem, build_problem
 from experiments.generalised_lambda.reference import reference_result
 from experiments.generalised_lambda.settings import Settings, batch_values
+from experiments.generalised_lambda.statistics import chain_curves, chain_groups, chain_statistics
 
 _AXES = ("prior", "step_size", "tolerance", "n_bisections")
 _MOST_REDRAWS = 100_000

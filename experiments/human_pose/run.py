@@ -21,10 +21,16 @@ from auxmc.models.human_pose.cameras import project_joints
 from auxmc.models.human_pose.model import generator_jacobian, n_observed, positions
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.settings import SettingsError
-from experiments.human_pose.measures import AXES, chain_curves, chain_groups, chain_samples, chain_statistics
 from experiments.human_pose.problem import Problem, build_problem
 from experiments.human_pose.programs import build_program
 from experiments.human_pose.settings import Settings, tuning
+from experiments.human_pose.statistics import (
+    AXES,
+    chain_curves,
+    chain_groups,
+    chain_samples,
+    chain_statistics,
+)
 
 _OWN_DIMS = {"positions": ("joint", "axis"), "camera": ("axis",)}
 _N_PRIOR_DRAWS, _N_PRIOR_POSES = 20, 12

@@ -9,14 +9,6 @@ from auxmc.data.tables import DataError
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc_pipeline.settings import SettingsError
-from experiments.image_models.measures import (
-    annealed_statistics,
-    bound_statistics,
-    chain_curves,
-    chain_statistics,
-    model_curves,
-    problem_statistics,
-)
 from experiments.image_models.problem import (
     Problem,
     build_problem,
@@ -26,6 +18,14 @@ from experiments.image_models.problem import (
 )
 from experiments.image_models.programs import annealed_sampler, chain_sampler, reverse_sampler
 from experiments.image_models.settings import CHAIN_METHODS, Settings, ladders, method_settings, methods
+from experiments.image_models.statistics import (
+    annealed_statistics,
+    bound_statistics,
+    chain_curves,
+    chain_statistics,
+    model_curves,
+    problem_statistics,
+)
 
 # Annealed runs between two checkpoints.
 _RUNS_A_BLOCK = 4

@@ -27,7 +27,9 @@ from auxmc.kernels.tempering.tempered_hmc import (
 from auxmc.kernels.tempering.tempered_nuts import tempered_nuts
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import sigmoidal_schedule
-from experiments.radon.measures import (
+from experiments.radon.problem import Problem, build_problem
+from experiments.radon.settings import Settings
+from experiments.radon.statistics import (
     annealed_statistics,
     chain_curves,
     chain_groups,
@@ -35,8 +37,6 @@ from experiments.radon.measures import (
     fit_curves,
     problem_statistics,
 )
-from experiments.radon.problem import Problem, build_problem
-from experiments.radon.settings import Settings
 
 Record = dict[str, Array]
 

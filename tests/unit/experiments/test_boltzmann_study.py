@@ -22,9 +22,9 @@ from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
 from experiments.boltzmann import claims, figures, problem, run
 from experiments.boltzmann.lookup import jackknife
-from experiments.boltzmann.measures import base_errors, chain_curves, chain_statistics, memberships
 from experiments.boltzmann.problem import build_problem, mean_field_starts
 from experiments.boltzmann.settings import FIGURES, METHODS, PUBLISHED, method_settings, programs
+from experiments.boltzmann.statistics import base_errors, chain_curves, chain_statistics, memberships
 
 STUDY = load_study("boltzmann")
 CLAIMS = read_claims(Path(claims.__file__).parent / "claims.csv")

@@ -17,14 +17,14 @@ from auxmc_pipeline.settings import PRESETS, SettingsError
 from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
 from experiments.generalised_lambda import figures, run
-from experiments.generalised_lambda.measures import (
+from experiments.generalised_lambda.problem import build_problem
+from experiments.generalised_lambda.reference import limit_statistics, targets
+from experiments.generalised_lambda.settings import FIGURES, ROWS, SWEEP_QUANTITIES
+from experiments.generalised_lambda.statistics import (
     chain_curves,
     chain_groups,
     chain_statistics,
 )
-from experiments.generalised_lambda.problem import build_problem
-from experiments.generalised_lambda.reference import limit_statistics, targets
-from experiments.generalised_lambda.settings import FIGURES, ROWS, SWEEP_QUANTITIES
 
 STUDY = load_study("generalised_lambda")
 CLAIMS = read_claims(Path(figures.__file__).parent / "claims.csv")

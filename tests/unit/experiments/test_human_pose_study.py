@@ -18,7 +18,9 @@ from auxmc_pipeline.settings import PRESETS, SettingsError
 from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
 from experiments.human_pose import claims, figures
-from experiments.human_pose.measures import (
+from experiments.human_pose.run import check_moves, run
+from experiments.human_pose.settings import FIGURES, SWEEP_QUANTITIES, noise_scale, start_of, tuning
+from experiments.human_pose.statistics import (
     AXES,
     MOST_STORED_DRAWS,
     chain_curves,
@@ -26,8 +28,6 @@ from experiments.human_pose.measures import (
     chain_statistics,
     running_rmse,
 )
-from experiments.human_pose.run import check_moves, run
-from experiments.human_pose.settings import FIGURES, SWEEP_QUANTITIES, noise_scale, start_of, tuning
 
 STUDY = load_study("human_pose")
 CLAIMS = read_claims(Path(claims.__file__).parent / "claims.csv")

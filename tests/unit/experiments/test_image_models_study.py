@@ -19,7 +19,9 @@ from auxmc_pipeline.tables import Tables
 from experiments.image_models.claims import MEASURE
 from experiments.image_models.figures import DRAW, unpacked
 from experiments.image_models.lookup import reference, running_estimate
-from experiments.image_models.measures import (
+from experiments.image_models.run import run
+from experiments.image_models.settings import Settings, check, data_files, ladders, method_settings
+from experiments.image_models.statistics import (
     annealed_statistics,
     bound_statistics,
     chain_curves,
@@ -27,8 +29,6 @@ from experiments.image_models.measures import (
     joint_of,
     packed_rows,
 )
-from experiments.image_models.run import run
-from experiments.image_models.settings import Settings, check, data_files, ladders, method_settings
 
 N_IMAGES, N_CHAINS, N_DRAWS = 3, 4, 7
 

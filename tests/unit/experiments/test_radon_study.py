@@ -22,8 +22,8 @@ from auxmc_pipeline.tidy import tidy_table
 from experiments.radon import settings as declared
 from experiments.radon.claims import MEASURE
 from experiments.radon.figures import DRAW
-from experiments.radon.measures import base_moment_scores, running_points
 from experiments.radon.run import run
+from experiments.radon.statistics import base_moment_scores, running_points
 
 STUDY = load_study("radon")
 CLAIMS = Path(declared.__file__).with_name("claims.csv")

@@ -8,6 +8,7 @@ import xarray as xr
 from auxmc.data.skeleton import JOINT_NAMES
 from auxmc.diagnostics.coda import potential_scale_reduction
 from auxmc.numerics.array_types import FloatArray, IntegerArray
+from auxmc_pipeline.chain_statistics import arviz_groups, over_chains, share_of_time, thinned, with_units
 
 AXES = ("x", "y", "z")
 N_CURVE_POINTS = 100
@@ -44,6 +45,23 @@ def running_rmse(
     return error
 
 
+_UNITS = {
+    "n_chains_still": "chains",
+    "misfit": "noise standard deviations",
+    "seconds_per_chain": "s",
+    "work_per_iteration": "1/iteration",
+    "largest_residual": "units of the image plane",
+    "spread_within": "m",
+    "spread_between": "m",
+    "rms_front": "m",
+    "rms_depth": "m",
+    "rmse": "m",
+    "rmse_homogeneous": "m",
+    "mean_position": "m",
+    "time_s": "s",
+}
+
+
 def chain_statistics(draws: xr.Dataset, first: xr.DataArray, truth: xr.DataArray, run_s: float) -> xr.Dataset:
     """Accept rates, failures, work, errors and agreement of the chains; no warm-up is discarded.
 
@@ -62,35 +80,34 @@ def chain_statistics(draws: xr.Dataset, first: xr.DataArray, truth: xr.DataArray
     work = draws["n_work"].sum("draw").astype(float)
     half = draws.isel(draw=slice(draws.sizes["draw"] // 2, None))
     moved = draws["accepted"].any("draw")
-    found: dict[str, tuple[xr.DataArray, str]] = {
-        "acceptance": (draws["accepted"].mean("draw"), ""),
-        "acceptance_probability": (draws["acceptance_probability"].mean("draw"), ""),
-        "acceptance_second_half": (half["accepted"].mean("draw"), ""),
-        "moved": (moved.astype(float), ""),
-        "n_chains_still": ((~moved).sum("chain"), "chains"),
-        "misfit": (_root((half["misfit"] ** 2).mean("draw")), "noise standard deviations"),
-        "seconds_per_chain": (run_s * work / work.sum(), "s"),
-        "work_per_iteration": (work / draws.sizes["draw"], "1/iteration"),
+    found = {
+        "acceptance": draws["accepted"].mean("draw"),
+        "acceptance_probability": draws["acceptance_probability"].mean("draw"),
+        "acceptance_second_half": half["accepted"].mean("draw"),
+        "moved": moved,
+        "n_chains_still": (~moved).sum("chain"),
+        "misfit": xr.ufuncs.sqrt((half["misfit"] ** 2).mean("draw")),
+        "seconds_per_chain": share_of_time(run_s, work),
+        "work_per_iteration": work / draws.sizes["draw"],
+        "spread_within": half["positions"].std("draw").mean(["joint", "axis"]),
     }
     counts = [str(n) for n in draws.data_vars if str(n).startswith("n_") and n != "n_work"]
-    found |= {name: (draws[name].sum("draw").astype(float), "") for name in counts}
+    found |= {name: draws[name].sum("draw") for name in counts}
     if "residual" in draws:
-        found["largest_residual"] = (draws["residual"].max("draw"), "units of the image plane")
-    mean = half["positions"].mean("draw")
-    found["spread_within"] = (half["positions"].std("draw").mean(["joint", "axis"]), "m")
+        found["largest_residual"] = draws["residual"].max("draw")
     if draws.sizes["chain"] > 1:
-        found["spread_between"] = (mean.std("chain", ddof=1).mean(["joint", "axis"]), "m")
-        found["psrf"] = (_scale_reduction(half["positions"]), "")
+        mean = half["positions"].mean("draw")
+        found["spread_between"] = mean.std("chain", ddof=1).mean(["joint", "axis"])
+        found["psrf"] = over_chains(_scale_reduction, half["positions"])
     if bool(np.isfinite(truth).all()):
         squares = (half["positions"] - truth) ** 2
-        found["rms_front"] = (_root(squares.sel(axis=["x", "y"]).mean(["draw", "joint", "axis"])), "m")
-        found["rms_depth"] = (_root(squares.sel(axis="z", drop=True).mean(["draw", "joint"])), "m")
+        front = squares.sel(axis=["x", "y"]).mean(["draw", "joint", "axis"])
+        found["rms_front"] = xr.ufuncs.sqrt(front)
+        found["rms_depth"] = xr.ufuncs.sqrt(squares.sel(axis="z", drop=True).mean(["draw", "joint"]))
         curves = chain_curves(draws, first, truth, run_s)
-        found["rmse"] = (curves["rmse"].isel(point=-1, drop=True), "m")
-        found["rmse_homogeneous"] = (curves["rmse_homogeneous"].isel(point=-1, drop=True), "m")
-    return xr.Dataset(
-        {name: values.astype(float).assign_attrs(units=unit) for name, (values, unit) in found.items()}
-    )
+        found["rmse"] = curves["rmse"].isel(point=-1, drop=True)
+        found["rmse_homogeneous"] = curves["rmse_homogeneous"].isel(point=-1, drop=True)
+    return with_units(found, _UNITS).astype(float)
 
 
 def chain_curves(draws: xr.Dataset, first: xr.DataArray, truth: xr.DataArray, run_s: float) -> xr.Dataset:
@@ -101,26 +118,25 @@ def chain_curves(draws: xr.Dataset, first: xr.DataArray, truth: xr.DataArray, ru
     half = samples.isel(draw=slice(n_draws // 2, None))
     curves: dict[str, Any] = {
         "sample_position": shown.astype(float),
-        "mean_position": half.mean("draw").assign_attrs(units="m"),
+        "mean_position": half.mean("draw"),
     }
     if bool(np.isfinite(truth).all()):
         counts = np.unique(np.round(np.linspace(1, n_draws + 1, N_CURVE_POINTS)).astype(np.int64))
         start = first.broadcast_like(samples.isel(draw=0)).transpose(*samples.isel(draw=0).dims)
         values = np.concatenate([start.values[:, :, :, None], samples.values], axis=3)
-        for name, homogeneous in (("rmse", False), ("rmse_homogeneous", True)):
-            errors = [
-                running_rmse(values[index], true, counts, homogeneous=homogeneous)
-                for index, true in enumerate(truth.transpose("scene", "joint", "axis").values)
-            ]
-            dims = ("scene", "step_size", "chain", "point")
-            curves[name] = xr.DataArray(np.stack(errors), dims=dims, attrs={"units": "m"})
-        work = draws["n_work"].sum("draw").astype(float)
-        seconds = run_s * work / work.sum()
-        share = xr.DataArray((counts - 1) / n_draws, dims="point")
-        curves["time_s"] = (seconds * share).assign_attrs(units="s")
-        curves["n_samples"] = xr.DataArray(counts.astype(float), dims="point")
+        true = truth.transpose("scene", "joint", "axis").values
+        dims = ("scene", "step_size", "chain", "point")
+        plain = [running_rmse(own, pose, counts) for own, pose in zip(values, true, strict=True)]
+        published = [
+            running_rmse(own, pose, counts, homogeneous=True) for own, pose in zip(values, true, strict=True)
+        ]
+        curves["rmse"] = (dims, np.stack(plain))
+        curves["rmse_homogeneous"] = (dims, np.stack(published))
+        seconds = share_of_time(run_s, draws["n_work"].sum("draw").astype(float))
+        curves["time_s"] = seconds * xr.DataArray((counts - 1) / n_draws, dims="point")
+        curves["n_samples"] = ("point", counts.astype(float))
     coords = {name: draws[name] for name in ("scene", "step_size", "chain")}
-    return xr.Dataset(curves, coords=coords)
+    return with_units(curves, _UNITS).assign_coords(coords)
 
 
 def chain_samples(draws: xr.DataArray) -> xr.DataArray:
@@ -133,30 +149,15 @@ def chain_samples(draws: xr.DataArray) -> xr.DataArray:
 
 def chain_groups(draws: xr.Dataset) -> dict[str, xr.Dataset]:
     """Evenly spaced draws in groups named as ArviZ does, dims (chain, draw) first."""
-    stride = -(-draws.sizes["draw"] // MOST_STORED_DRAWS)
-    kept = draws.isel(draw=slice(stride - 1, None, stride)).transpose("chain", "draw", ...)
-    kept = kept.assign_coords(draw=np.arange(kept.sizes["draw"]))
-    return {
-        "posterior": kept[["positions", "camera"]].assign_coords(joint=list(JOINT_NAMES)),
-        "sample_stats": kept.drop_vars(["positions", "camera", "joint", "axis"]),
-    }
+    kept = thinned(draws, MOST_STORED_DRAWS, last=True).assign_coords(joint=list(JOINT_NAMES))
+    return arviz_groups(kept, ["positions", "camera"])
 
 
-def _root(squares: xr.DataArray) -> xr.DataArray:
-    result: xr.DataArray = xr.apply_ufunc(np.sqrt, squares)
-    return result
-
-
-def _scale_reduction(positions: xr.DataArray) -> xr.DataArray:
-    """Point estimates by joint and axis; infinite where no chain moves."""
-
-    def reduction(chains: FloatArray) -> FloatArray:
-        # Without any variance the factor is 0 / 0 or infinite; a stand-in keeps the warning away.
-        still = np.ptp(chains, axis=-1).max(axis=-1) == 0.0
-        stand_in = np.arange(chains.shape[-1], dtype=np.float64)
-        usable = np.where(still[..., None, None], stand_in, chains)
-        point: FloatArray = np.where(still, np.inf, potential_scale_reduction(usable).point)
-        return point
-
-    result: xr.DataArray = xr.apply_ufunc(reduction, positions, input_core_dims=[["chain", "draw"]])
-    return result
+def _scale_reduction(chains: FloatArray) -> FloatArray:
+    """Point estimates [...] from positions [..., chain, draw]; infinite where no chain moves."""
+    # Without any variance the factor is 0 / 0 or infinite; a stand-in keeps the warning away.
+    still = np.ptp(chains, axis=-1).max(axis=-1) == 0.0
+    stand_in = np.arange(chains.shape[-1], dtype=np.float64)
+    usable = np.where(still[..., None, None], stand_in, chains)
+    point: FloatArray = np.where(still, np.inf, potential_scale_reduction(usable).point)
+    return point
