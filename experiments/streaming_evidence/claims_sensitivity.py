@@ -62,18 +62,11 @@ def error_trend(tables: Tables, name: str, least_rows: int = 0) -> Measurement:
     return rank_correlation(found, f"nats at {n_rows:.0f} rows: {words}")
 
 
-def steps_trend(tables: Tables, name: str) -> Measurement:
-    """Rank correlation of what is swept with the annealing steps of a chunk."""
-    found = _over_sweep(tables, name, mean_steps)
-    words = ", ".join(f"{number:g}: {values.mean():.2f}" for number, values in found.items())
-    return rank_correlation(found, f"steps a chunk: {words}")
-
-
-def time_trend(tables: Tables, name: str) -> Measurement:
-    """Rank correlation of what is swept with the run time."""
-    found = _over_sweep(tables, name, final_seconds)
-    words = ", ".join(f"{number:g}: {values.mean():.3g}" for number, values in found.items())
-    return rank_correlation(found, f"seconds: {words}")
+def cost_trend(tables: Tables, name: str, read: Read, unit: str, digits: str) -> Measurement:
+    """Rank correlation of what is swept with annealing steps or time."""
+    found = _over_sweep(tables, name, read)
+    words = ", ".join(f"{number:g}: {values.mean():{digits}}" for number, values in found.items())
+    return rank_correlation(found, f"{unit}: {words}")
 
 
 def time_of_particles(tables: Tables) -> Measurement:
@@ -213,6 +206,8 @@ def _over_sweep(tables: Tables, name: str, read: Read) -> dict[float, FloatArray
     return {number: read(runs) for number, runs in sweep(tables, name).items()}
 
 
+_steps_trend = partial(cost_trend, read=mean_steps, unit="steps a chunk", digits=".2f")
+_time_trend = partial(cost_trend, read=final_seconds, unit="seconds", digits=".3g")
 _READ: dict[str, Read] = {"error": final_distance, "steps": mean_steps, "time": final_seconds}
 
 MEASURE: Measures = {
@@ -222,8 +217,8 @@ MEASURE: Measures = {
         "steps, most over fewest": steps_of_particles,
     },
     "SE-81": {n: partial(compared, read=r, above="n_moves=2", below="default") for n, r in _READ.items()},
-    "SE-82": {"steps": partial(steps_trend, name="batch"), "error": partial(error_trend, name="batch")},
-    "SE-83": {"steps": partial(steps_trend, name="target")},
+    "SE-82": {"steps": partial(_steps_trend, name="batch"), "error": partial(error_trend, name="batch")},
+    "SE-83": {"steps": partial(_steps_trend, name="target")},
     "SE-84": {"steps": one_step, "error at 500 rows": error_without_annealing},
     "SE-85": {"first tenth": early_steps},
     "SE-86": {"relative error": worst_target},
@@ -232,7 +227,7 @@ MEASURE: Measures = {
     },
     "SE-88": {"steps after over before": bend_of_steps},
     "SE-89": {
-        "time": partial(time_trend, name="exchange"),
+        "time": partial(_time_trend, name="exchange"),
         "error": partial(error_trend, name="exchange", least_rows=1_000_000),
     },
     "SE-90": {

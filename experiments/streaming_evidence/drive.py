@@ -35,12 +35,6 @@ class Runs(NamedTuple):
     compile_s: float
 
 
-def no_extras(state: Any) -> dict[str, Array]:
-    """Nothing beside the record of the estimator."""
-    del state
-    return {}
-
-
 def run_repeats(
     stream: Stream,
     rows: Sequence[FloatArray],
@@ -49,12 +43,12 @@ def run_repeats(
     context: RunContext,
     names: str,
     *,
-    extras: Extras = no_extras,
+    extras: Extras = lambda _: {},
     dtype: Any = jnp.float32,
 ) -> Runs:
     """Absorbs rows once for each key.
 
-    Random numbers and past rows are those of `engine.streaming.run_stream` with room for all rows; there every run
+    Random numbers and past rows are those of `auxmc.driver.streams.run_stream` with room for all rows; there every run
     compiles its own program, and nothing of the particles is recorded.
 
     Args:
@@ -67,25 +61,24 @@ def run_repeats(
         extras: maps a state to further quantities to record at the end of a chunk.
         dtype: of particles and rows.
     """
-    begins = [0, *ends[:-1]]
-    size = max(end - begin for begin, end in zip(begins, ends, strict=True))
-    # The last chunk may be read beyond the rows: what is too much does not count.
-    n_columns = rows[0].shape[1]
+    n_chunks = len(ends)
+    sizes = np.diff(ends, prepend=0)
+    # The last chunk may be read beyond the rows, and the last block has chunks without rows: neither counts.
+    tail = np.zeros((max(sizes), rows[0].shape[1]))
     distinct = {id(own): own for own in rows}
-    tail = np.zeros((size, n_columns))
     on_device = {
         i: jnp.asarray(np.concatenate([own[: ends[-1]], tail]), dtype) for i, own in distinct.items()
     }
     data = [on_device[id(own)] for own in rows]
-    n_chunks = len(ends)
-    n_blocks = -(-n_chunks // _CHUNKS_IN_BLOCK)
-    room = n_blocks * _CHUNKS_IN_BLOCK - n_chunks
-    starts = np.concatenate([begins, np.zeros(room, int)]).astype(np.int32).reshape(n_blocks, -1)
-    counts = np.concatenate([np.subtract(ends, begins), np.zeros(room, int)])
-    counts = counts.astype(np.int32).reshape(n_blocks, -1)
+    padded = [np.pad(part, (0, -n_chunks % _CHUNKS_IN_BLOCK)) for part in (np.subtract(ends, sizes), sizes)]
+    of_chunks = [jnp.asarray(part, jnp.int32) for part in (*padded, np.arange(padded[0].size))]
+    blocks = [
+        [part[first : first + _CHUNKS_IN_BLOCK] for part in of_chunks]
+        for first in range(0, n_chunks, _CHUNKS_IN_BLOCK)
+    ]
 
     start = time.perf_counter()
-    program = _compile(stream, extras, data[0], size, dtype)
+    program = _compile(stream, extras, data[0], len(tail), dtype)
     init = jax.jit(lambda key: stream.init(jax.random.fold_in(key, 0), dtype))
     like = jax.block_until_ready(init(keys[0]))
     compile_s = time.perf_counter() - start
@@ -102,14 +95,9 @@ def run_repeats(
             context.n_resumed += n_chunks
         else:
             state, parts, seconds = init(key), [], 0.0
-            for block in range(n_blocks):
+            for block in blocks:
                 begin = time.process_time()
-                numbers = jnp.arange(
-                    block * _CHUNKS_IN_BLOCK, (block + 1) * _CHUNKS_IN_BLOCK, dtype=jnp.int32
-                )
-                state, found = program(
-                    key, state, own, jnp.asarray(starts[block]), jnp.asarray(counts[block]), numbers
-                )
+                state, found = program(key, state, own, *block)
                 part = {name: np.asarray(values) for name, values in found.items()}
                 elapsed = time.process_time() - begin
                 # Within a block time goes as the annealing steps, nearly all of the work.
@@ -117,9 +105,8 @@ def run_repeats(
                 part["seconds"] = seconds + elapsed * steps / max(steps[-1], 1.0)
                 seconds += elapsed
                 parts.append(part)
-                progress.advance(
-                    repeat * n_chunks + min((block + 1) * _CHUNKS_IN_BLOCK, n_chunks), run_s + seconds
-                )
+                done = min(len(parts) * _CHUNKS_IN_BLOCK, n_chunks)
+                progress.advance(repeat * n_chunks + done, run_s + seconds)
             record = {name: np.concatenate([part[name] for part in parts])[:n_chunks] for name in parts[0]}
             leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(state)]
             checkpoint.save(0, n_chunks, record, leaves, seconds)

@@ -11,7 +11,7 @@ from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.kernels.streams.running_laplace import running_laplace
 from auxmc.models.row_model import RowModel
 from auxmc_pipeline.settings import SettingsError
-from experiments.streaming_evidence.drive import Extras, no_extras
+from experiments.streaming_evidence.drive import Extras
 from experiments.streaming_evidence.settings import METHODS, Settings
 
 
@@ -61,7 +61,7 @@ def build_stream(model: RowModel, settings: Settings) -> Stream:
 def extras_of(settings: Settings) -> Extras:
     """What to record of the states of a case."""
     weighted = METHODS[settings.method].estimator in ("annealed", "sequential")
-    return particle_extras if weighted else no_extras
+    return particle_extras if weighted else lambda _: {}
 
 
 def particle_extras(state: Any) -> dict[str, Array]:

@@ -1,7 +1,6 @@
 """Nested sampling of the first rows of a stream, with the published settings and with safer ones."""
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -28,24 +27,6 @@ PUBLISHED = NestedSettings(
 
 _N_LIVE = 100
 _MOVES_PER_DIM = 5
-
-
-class NestedValue(NamedTuple):
-    """One run in numbers.
-
-    Attributes:
-        evidence: log evidence with its error and information, in nats.
-        n_iterations: dead points.
-        n_passes: evaluations of the likelihood of all rows; a gradient counts as one more.
-        n_stuck: replacements in which no move was made.
-        finished: whether the stopping rule was met.
-    """
-
-    evidence: NestedEvidence
-    n_iterations: int
-    n_passes: int
-    n_stuck: int
-    finished: bool
 
 
 def robust(dim: int) -> NestedSettings:
@@ -78,9 +59,12 @@ def nested_runs(
     return run
 
 
-def evidence_of(run: NestedRun, settings: NestedSettings) -> NestedValue:
+def evidence_of(run: NestedRun, settings: NestedSettings) -> NestedEvidence:
     """The published estimate leaves out the points that are still alive; the other counts them."""
-    n = int(run.n_iterations)
     live = None if settings.stopping_rule == "additive_term" else np.asarray(run.live_log_likelihoods)
-    value = nested_evidence(np.asarray(run.log_likelihoods)[:n], settings.n_live, live)
-    return NestedValue(value, n, int(run.n_evaluations), int(run.n_stuck), bool(run.finished))
+    return nested_evidence(dead_points(run), settings.n_live, live)
+
+
+def dead_points(run: NestedRun) -> FloatArray:
+    """Log likelihoods of the dead points of a run, in the order of their death [point]."""
+    return np.asarray(run.log_likelihoods)[: int(run.n_iterations)]

@@ -7,12 +7,18 @@ import numpy as np
 import xarray as xr
 
 from auxmc.driver.chains import RunContext
-from auxmc.driver.seeds import generator, stream
+from auxmc.driver.seeds import generator
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.numerics.array_types import FloatArray
 from experiments.streaming_evidence.drive import run_repeats
 from experiments.streaming_evidence.estimators import build_stream
-from experiments.streaming_evidence.problem import NOISE_SCALE, ends_of, exact_linear, rows_of_stream
+from experiments.streaming_evidence.problem import (
+    NOISE_SCALE,
+    ends_of,
+    exact_linear,
+    keys_of_runs,
+    rows_of_stream,
+)
 from experiments.streaming_evidence.settings import Settings
 
 INPUTS = ("irrelevant", "weak")
@@ -41,11 +47,7 @@ def run_nested_pair(settings: Settings, context: RunContext) -> dict[str, xr.Dat
         own = dataclasses.replace(settings, method=method)
         for sign, n_features in ((1.0, 6), (-1.0, 5)):
             where = (method, n_features, "pair")
-            keys = [
-                stream(context.seed, context.study, *where, name, repeat)
-                for name in INPUTS
-                for repeat in range(settings.n_repeats)
-            ]
+            keys = [key for name in INPUTS for key in keys_of_runs(context, settings.n_repeats, *where, name)]
             # The larger model has the additional input as its first column.
             given = [d[:, 6 - n_features :] for d in data for _ in range(settings.n_repeats)]
             estimator = build_stream(linear_regression(n_features, NOISE_SCALE), own)

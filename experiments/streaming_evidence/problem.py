@@ -3,9 +3,12 @@
 from collections.abc import Iterable
 
 import numpy as np
+from jax import Array
 
 from auxmc.data.simulated_streams import rows as simulated_rows
+from auxmc.driver.chains import RunContext
 from auxmc.driver.row_chunks import growing_chunks
+from auxmc.driver.seeds import stream
 from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
 from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
 from auxmc.models.regression.softmax_regression import softmax_regression
@@ -40,6 +43,11 @@ def model_of(settings: Settings) -> RowModel:
     if kind == "softmax":
         return softmax_regression(_N_FEATURES, _N_CLASSES)
     return gaussian_mixture(settings.n_components)
+
+
+def keys_of_runs(context: RunContext, n_runs: int, *names: str | int) -> list[Array]:
+    """Random streams of runs that differ in nothing else, by the names of what they are for."""
+    return [stream(context.seed, context.study, *names, run) for run in range(n_runs)]
 
 
 def chunk_ends(n_rows: int, size: int, first: Iterable[int] = (), cuts: Iterable[int] = CUTS) -> list[int]:

@@ -1,15 +1,15 @@
 """Near-exact log evidences where there is no closed form: importance sampling at the posterior's mode."""
 
 import math
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from auxmc.approximations.laplace_evidence import laplace_evidence, prior_starts
 from auxmc.driver.chains import RunContext
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import stream
-from auxmc.numerics.array_types import FloatArray, IntegerArray
 from experiments.streaming_evidence.problem import model_of, rows_of_stream
 from experiments.streaming_evidence.settings import MODELS, Settings
 
@@ -21,27 +21,15 @@ _N_BEST = 3
 _ROW_BUDGET, _FEWEST_DRAWS, _MOST_DRAWS = 40_000_000, 200, 4000
 
 
-class NearExact(NamedTuple):
-    """Log evidences of prefixes.
-
-    Attributes:
-        n_rows: lengths of the prefixes [size].
-        log_evidence: in nats [size].
-        standard_error: in nats, too small where the relative size is [size].
-        relative_size: effective size of the importance weights as a share of the draws [size].
-    """
-
-    n_rows: IntegerArray
-    log_evidence: FloatArray
-    standard_error: FloatArray
-    relative_size: FloatArray
-
-
-def near_exact(settings: Settings, sizes: list[int], context: RunContext) -> NearExact:
+def near_exact(settings: Settings, sizes: list[int], context: RunContext) -> xr.Dataset:
     """Log evidences of the first rows of a stream, for the given numbers of rows.
 
     A mixture's components may be relabelled: its posterior has as many copies as there are orders of them. Prefixes
     too short for the posterior to have a peak are left out.
+
+    Returns:
+        `reference` [absorbed], `reference_error`, which is too small where the next one is, and `reference_size`: the
+        effective size of the importance weights as a share of the draws.
     """
     model, rows = model_of(settings), rows_of_stream(settings)
     mixture = MODELS[settings.stream] == "mixture"
@@ -66,4 +54,9 @@ def near_exact(settings: Settings, sizes: list[int], context: RunContext) -> Nea
         kept.append((n_rows, found.log_evidence, found.standard_error, found.relative_size))
         progress.say(f"{n_rows} rows: {found.log_evidence:.2f} +- {found.standard_error:.2f} nats")
     table = np.array(kept).reshape(-1, 4)
-    return NearExact(table[:, 0].astype(np.int64), table[:, 1], table[:, 2], table[:, 3])
+    variables: dict[str, Any] = {
+        "reference": ("absorbed", table[:, 1], {"units": "nats"}),
+        "reference_error": ("absorbed", table[:, 2], {"units": "nats"}),
+        "reference_size": ("absorbed", table[:, 3], {"units": ""}),
+    }
+    return xr.Dataset(variables, {"absorbed": table[:, 0].astype(np.int64)})

@@ -1,7 +1,6 @@
 """Settings of the streaming evidence study. No JAX, no pandas: the Snakefile imports this."""
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
@@ -210,18 +209,15 @@ def points(settings: Settings) -> list[Point]:
     Raises:
         SettingsError: a variation cannot be read.
     """
-    found = [Point(dataclasses.replace(settings, batch={}, variations=[]), {})]
-    for name, values in settings.batch.items():
-        found = [
-            Point(_replaced(p.settings, {name: value}), {**p.axes, name: value})
-            for p in found
-            for value in values
-        ]
+    changes = {name: [(value, {name: value}) for value in values] for name, values in settings.batch.items()}
     if settings.variations:
+        changes["variation"] = [(text, _changes(text)) for text in settings.variations]
+    found = [Point(dataclasses.replace(settings, batch={}, variations=[]), {})]
+    for name, values in changes.items():
         found = [
-            Point(_replaced(p.settings, _changes(text)), {**p.axes, "variation": text})
+            Point(dataclasses.replace(p.settings, **change), {**p.axes, name: value})
             for p in found
-            for text in settings.variations
+            for value, change in values
         ]
     return [Point(_with_repeats(_with_moves(p.settings)), p.axes) for p in found]
 
@@ -240,14 +236,10 @@ def check(settings: Settings) -> None:
         _check_point(point.settings)
 
 
-def _replaced(settings: Settings, changes: Mapping[str, Any]) -> Settings:
-    return dataclasses.replace(settings, **changes)
-
-
-def _changes(text: str) -> dict[str, str | int | float]:
+def _changes(text: str) -> dict[str, Any]:
     """Settings that a variation changes."""
     metadata = {field.name: field.metadata for field in dataclasses.fields(Settings)}
-    found: dict[str, str | int | float] = {}
+    found: dict[str, Any] = {}
     for word in text.split():
         name, _, value = word.partition("=")
         if name not in (*BATCHABLE, "n_rows", "chunk_size", "rate_times_moves"):

@@ -9,12 +9,11 @@ import numpy as np
 import xarray as xr
 
 from auxmc.driver.chains import RunContext
-from auxmc.driver.seeds import stream
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.array_types import FloatArray
 from experiments.streaming_evidence.drive import Runs, run_repeats
 from experiments.streaming_evidence.estimators import build_stream
-from experiments.streaming_evidence.problem import chunk_ends, ends_of, model_of, rows_of_stream
+from experiments.streaming_evidence.problem import chunk_ends, ends_of, keys_of_runs, model_of, rows_of_stream
 from experiments.streaming_evidence.settings import Settings
 
 STARTS = ("growing", "chunks", "at_once")
@@ -62,10 +61,7 @@ def _run(settings: Settings, context: RunContext, model: RowModel, rows: FloatAr
     if start == "at_once":
         own = dataclasses.replace(own, n_moves=settings.n_start_moves, batch_size=1)
         ends = chunk_ends(len(rows), len(rows), cuts=())
-    keys = [
-        stream(context.seed, context.study, settings.stream, "starts", start, repeat)
-        for repeat in range(settings.n_repeats)
-    ]
+    keys = keys_of_runs(context, settings.n_repeats, settings.stream, "starts", start)
     return run_repeats(build_stream(model, own), [rows] * len(keys), ends, keys, context, start)
 
 

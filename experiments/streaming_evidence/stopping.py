@@ -8,11 +8,16 @@ import xarray as xr
 
 from auxmc.diagnostics.nested_evidence import nested_evidence
 from auxmc.driver.chains import RunContext
-from auxmc.driver.seeds import stream
 from auxmc.kernels.streams.nested_sampling import NestedSettings
 from auxmc.numerics.array_types import FloatArray
-from experiments.streaming_evidence.nested import nested_runs
-from experiments.streaming_evidence.problem import HYBRID_ROWS, exact_linear, model_of, rows_of_stream
+from experiments.streaming_evidence.nested import dead_points, nested_runs
+from experiments.streaming_evidence.problem import (
+    HYBRID_ROWS,
+    exact_linear,
+    keys_of_runs,
+    model_of,
+    rows_of_stream,
+)
 from experiments.streaming_evidence.settings import Settings
 
 LIVE_POINTS = (2, 200)
@@ -36,10 +41,10 @@ def run_stopping(settings: Settings, context: RunContext) -> dict[str, xr.Datase
     unfinished = 0
     for place, n_live in enumerate(LIVE_POINTS):
         program = nested_runs(model, rows, NestedSettings(n_live=n_live, n_moves=5 * model.dim))
-        for repeat in range(settings.n_repeats):
-            key = stream(context.seed, context.study, settings.stream, "stopping", n_live, repeat)
+        keys = keys_of_runs(context, settings.n_repeats, settings.stream, "stopping", n_live)
+        for repeat, key in enumerate(keys):
             run = program(key, HYBRID_ROWS)
-            dead = np.asarray(run.log_likelihoods)[: int(run.n_iterations)]
+            dead = dead_points(run)
             unfinished += int(not run.finished)
             early = nested_evidence(dead[: additive_stop(dead, n_live)], n_live)
             late = nested_evidence(dead, n_live)

@@ -1,4 +1,8 @@
-"""Runs of streaming estimators, and what they are compared with, as the study's tables hold them."""
+"""Runs of streaming estimators, and what they are compared with, as the study's tables hold them.
+
+Tables by rows have one line a run and one column for each number of rows. What the tables do not hold, or not for
+enough rows, is a MissingData error.
+"""
 
 from typing import NamedTuple
 
@@ -69,32 +73,17 @@ class StreamRuns(NamedTuple):
         return min(self.last, final_rows(self.tables, self.case))
 
     def curve(self, quantity: str) -> pd.DataFrame:
-        """A quantity against the rows absorbed.
-
-        Returns:
-            One line a run, one column for each number of rows where all runs have a value.
-
-        Raises:
-            MissingData: there are none.
-        """
+        """A quantity by the rows absorbed, where all runs have a value."""
         found = _by_run(self.tables.curves, quantity, "absorbed", case=self.case, **self.wanted)
         return between(found.dropna(axis=1), 0.0, self.last)
 
     def totals(self, quantity: str) -> FloatArray:
-        """A quantity of the summary [repeat].
-
-        Raises:
-            MissingData: there are none.
-        """
+        """A quantity of the summary [repeat]."""
         rows = _with_value(self.tables.summary, quantity, case=self.case, **self.wanted)
         return rows["value"].to_numpy(dtype=np.float64)
 
     def errors(self, quantity: str = "log_evidence") -> pd.DataFrame:
-        """Errors of an estimate of the log evidence in nats, a `curve` at the numbers of rows with a reference.
-
-        Raises:
-            MissingData: there are none.
-        """
+        """Errors of an estimate of the log evidence in nats, by the numbers of rows with a reference."""
         if self.model == "linear":
             return self.curve(_ERROR_OF[quantity])
         return against(self.curve(quantity), reference(self.tables, self.model))
@@ -146,20 +135,12 @@ def enough_rows(n_rows: float, least: int) -> float:
 
 
 def reference(tables: Tables, case: str) -> pd.Series:
-    """Exact or near-exact log evidence of a case's stream, by rows.
-
-    Raises:
-        MissingData: there is none.
-    """
+    """Exact or near-exact log evidence of a case's stream, by rows."""
     return StreamRuns(tables, case, {}).curve("exact" if case == "linear" else "reference").iloc[0]
 
 
 def reference_at(tables: Tables, model: str, n_rows: float) -> float:
-    """Exact or near-exact log evidence of a model's stream for a number of rows.
-
-    Raises:
-        MissingData: there is none for this number.
-    """
+    """Exact or near-exact log evidence of a model's stream for a number of rows."""
     truth = reference(tables, model)
     if n_rows not in truth.index:
         raise MissingData(f"a reference of {model} at {n_rows:.0f} rows: not run at this preset")
@@ -167,11 +148,7 @@ def reference_at(tables: Tables, model: str, n_rows: float) -> float:
 
 
 def against(found: pd.DataFrame, truth: pd.Series) -> pd.DataFrame:
-    """Runs minus a reference, at the numbers of rows that both have.
-
-    Raises:
-        MissingData: there are none.
-    """
+    """Runs minus a reference, at the numbers of rows that both have."""
     common = [n for n in found.columns if n in truth.index]
     if not common:
         raise MissingData("no number of rows with a reference: not run at this preset")
@@ -179,32 +156,17 @@ def against(found: pd.DataFrame, truth: pd.Series) -> pd.DataFrame:
 
 
 def by_size(tables: Tables, model: str, quantity: str) -> pd.DataFrame:
-    """A quantity of estimators that need all rows, which are run anew for each number of rows.
-
-    Returns:
-        One line a run, one column for each number of rows; missing where there are fewer runs.
-
-    Raises:
-        MissingData: there are none.
-    """
+    """A quantity of estimators that need all rows, run anew for each number of rows; missing where runs are fewer."""
     return _by_run(tables.summary, quantity, "size", case=f"{model}_full")
 
 
 def full_data(tables: Tables, model: str, quantity: str, size: float) -> FloatArray:
-    """A quantity of estimators that need all rows, for a number of rows [repeat].
-
-    Raises:
-        MissingData: it was not run.
-    """
+    """A quantity of estimators that need all rows, for a number of rows [repeat]."""
     return values_at(by_size(tables, model, quantity), size)
 
 
 def full_data_errors(tables: Tables, model: str, rival: str) -> pd.DataFrame:
-    """Errors in nats of an estimator that needs all rows, as `by_size` gives them.
-
-    Raises:
-        MissingData: there are none.
-    """
+    """Errors in nats of an estimator that needs all rows, as `by_size` gives them."""
     truth = by_size(tables, model, "exact").iloc[0] if model == "linear" else reference(tables, model)
     return against(by_size(tables, model, RIVALS[rival].log_evidence), truth)
 
@@ -226,11 +188,7 @@ def per_row(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def values_at(found: pd.DataFrame, n_rows: float) -> FloatArray:
-    """Values of all runs at a number of rows [repeat].
-
-    Raises:
-        MissingData: no chunk ends there.
-    """
+    """Values of all runs at a number of rows [repeat]."""
     if n_rows not in found.columns:
         raise MissingData(f"{n_rows:.0f} rows: not run at this preset")
     return found[n_rows].dropna().to_numpy(dtype=np.float64)
@@ -257,9 +215,5 @@ def _by_run(table: Table, quantity: str, columns: str, **wanted: Wanted) -> pd.D
 
 
 def _with_value(table: Table, quantity: str, **wanted: Wanted) -> pd.DataFrame:
-    """Rows that are there and hold a number: runs of one case differ in what they record, and where.
-
-    Raises:
-        MissingData: there are none.
-    """
+    """Rows that are there and hold a number: runs of one case differ in what they record, and where."""
     return Table(table.rows(quantity, **wanted).dropna(subset="value")).rows(quantity, **wanted)
