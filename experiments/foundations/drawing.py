@@ -1,11 +1,11 @@
 """What the figures of all topics are made with."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import missing_figure
@@ -55,11 +55,9 @@ def circle() -> FloatArray:
     return np.stack([np.cos(angle), np.sin(angle)])
 
 
-def marks(
-    axis: Axes, x: ArrayLike, y: ArrayLike, marker: str, colour: str = "black", **options: object
-) -> None:
-    """Markers without lines between them."""
-    axis.plot(x, y, color=colour, marker=marker, linestyle="none", **options)  # type: ignore[arg-type]
+def marks(axis: Axes, points: Any, marker: str, colour: str = "black", **options: Any) -> None:
+    """Markers at points [2, ...], without lines between them."""
+    axis.plot(*points, color=colour, marker=marker, linestyle="none", **options)
 
 
 def square(axis: Axes, limit: float) -> None:

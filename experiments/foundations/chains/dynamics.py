@@ -14,19 +14,18 @@ from auxmc.models.mixtures.scalar_mixture import NARROW_LEFT
 from auxmc.numerics.array_types import FloatArray
 from experiments.foundations.chains.dynamics_curves import (
     N_STEPS,
-    SHAPE,
     STEP,
-    Path,
     drawn_paths,
     leapfrog_path,
-    log_skewed,
+    log_skewed_density,
 )
 from experiments.foundations.chains.inputs import log_uniforms, mixture_draws, mixture_mass_below
+from experiments.foundations.measurements import largest, power
+from experiments.foundations.shapes import log_skewed
 from experiments.foundations.topic import Lines, Topic, Work
 
 TOPIC = Topic()
 
-_MOMENTUM_DIMENSIONS = (1, 10, 100)
 _PERSISTENCE = 0.7
 
 
@@ -56,10 +55,7 @@ def energies_of_trajectories(work: Work) -> Lines:
 def drawn_contours(work: Work) -> Lines:
     """The contours drawn are those of the first energy and of 1 nat less and more."""
     energy = float(work.once(drawn_paths)[0].energy[0])
-    return {
-        f"{name} contour": energy + shift
-        for name, shift in (("inner", -1.0), ("middle", 0.0), ("outer", 1.0))
-    }
+    return {"inner contour": energy - 1.0, "middle contour": energy, "outer contour": energy + 1.0}
 
 
 @TOPIC.claim("FN-HM-04")
@@ -68,26 +64,19 @@ def skewed_target(work: Work) -> Lines:
 
     def moment(power: int) -> float:
         def weighted(x: float) -> float:
-            return x**power * math.exp(_log_skewed_numpy(x))
+            return x**power * math.exp(log_skewed(x))
 
         return sum(integrate.quad(weighted, *ends, epsabs=1e-12)[0] for ends in ((-50.0, 1.0), (1.0, 120.0)))
 
     mass, mean = moment(0), moment(1)
-    mode = optimize.minimize_scalar(
-        lambda x: -_log_skewed_numpy(x), bracket=(0.0, 1.0), options={"xtol": 1e-9}
-    ).x
+    mode = optimize.minimize_scalar(lambda x: -log_skewed(x), bracket=(0.0, 1.0), options={"xtol": 1e-9}).x
     return {"mass": mass, "mean": mean, "variance": moment(2) - mean**2, "mode": mode}
-
-
-def _log_skewed_numpy(x: float) -> float:
-    shape = SHAPE
-    return math.log(shape) - shape * x - (1.0 + shape) * float(np.logaddexp(0.0, -x))
 
 
 @TOPIC.claim("FN-HM-05")
 def integrator_geometry(work: Work) -> Lines:
     """Leapfrog leads back, keeps volume, and has an energy error of second order."""
-    evaluate = jax.value_and_grad(log_skewed)
+    evaluate = jax.value_and_grad(log_skewed_density)
     phases = jnp.asarray(work.rng("phases").normal(size=(200, 2)) * np.array([3.0, 1.0]))
 
     def move(phase: Array, sign: float = 1.0) -> Array:
@@ -102,24 +91,22 @@ def integrator_geometry(work: Work) -> Lines:
         return jnp.max(jnp.abs(back - phases)), jnp.max(jnp.abs(jnp.abs(volume) - 1.0))
 
     away, volume = checks(phases)
-    steps = np.array([0.5, 0.25, 0.125, 0.0625])
-    errors = []
+    steps, errors = (0.5, 0.25, 0.125, 0.0625), []
     for step in steps:
-        energy = leapfrog_path(log_skewed, (-1.8, 1.2), float(step), N_STEPS).energy[: round(4.5 / step) + 1]
-        errors.append(np.max(np.abs(energy - energy[0])))
-    slope = np.polyfit(np.log(steps), np.log(errors), 1)[0]
+        energy = leapfrog_path(log_skewed_density, (-1.8, 1.2), step, N_STEPS).energy[: round(4.5 / step) + 1]
+        errors.append(largest(energy - energy[0]))
     return {
         "distance after the way back": away,
         "change of volume": volume,
-        "order of the energy error": slope,
+        "order of the energy error": power(steps, errors),
     }
 
 
 @TOPIC.claim("FN-HM-06")
 def kinetic_spread(work: Work) -> Lines:
     """Standard deviation of the kinetic energy of a standard normal momentum."""
-    spreads = {dim: 0.5 * stats.chi2(dim).std() for dim in _MOMENTUM_DIMENSIONS}
-    return {**{f"D = {dim}": spread for dim, spread in spreads.items()}, "D = 100, as printed": spreads[100]}
+    spreads = {f"D = {dim}": 0.5 * stats.chi2(dim).std() for dim in (1, 10, 100)}
+    return {**spreads, "D = 100, as printed": spreads["D = 100"]}
 
 
 @TOPIC.claim("FN-HM-09")
@@ -162,7 +149,7 @@ def _joint_distance(positions: Array, momenta: Array) -> float:
     second = _legendre(special.ndtr(np.asarray(momenta)))
     joint = (first[:, :2, None] * second[:, None, :2]).reshape(len(first), -1)
     means = np.concatenate([first, second, joint], axis=1).mean(axis=0)
-    return np.max(np.abs(means)) * math.sqrt(len(first))
+    return largest(means) * math.sqrt(len(first))
 
 
 def _legendre(uniforms: FloatArray) -> FloatArray:
@@ -174,14 +161,8 @@ def _legendre(uniforms: FloatArray) -> FloatArray:
 def stability(work: Work) -> Lines:
     """Leapfrog on a harmonic oscillator below and above its largest stable step."""
 
-    def path(step: float) -> Path:
-        return leapfrog_path(lambda x: -0.5 * jnp.sum(x**2), (0.0, 1.0), step, 10_000)
+    def error(step: float) -> float:
+        energy = leapfrog_path(lambda x: -0.5 * jnp.sum(x**2), (0.0, 1.0), step, 10_000).energy
+        return largest(energy[np.isfinite(energy)] - energy[0])
 
-    def largest_error(step: float) -> float:
-        energy = path(step).energy
-        return float(np.max(np.abs(energy[np.isfinite(energy)] - energy[0])))
-
-    return {
-        "step times frequency 1.99": largest_error(1.99),
-        "step times frequency 2.01": largest_error(2.01),
-    }
+    return {"step times frequency 1.99": error(1.99), "step times frequency 2.01": error(2.01)}

@@ -15,12 +15,10 @@ from auxmc.kernels.hamiltonian.hmc import HMCNoise, HMCState, hamiltonian_monte_
 from auxmc.kernels.metropolis.metropolis import RandomWalkNoise, random_walk_metropolis
 from auxmc.numerics.array_types import FloatArray
 from experiments.foundations.chains.inputs import correlated, log_uniforms
+from experiments.foundations.shapes import SHAPE
 from experiments.foundations.topic import Arrays, Topic, Work
 
 TOPIC = Topic()
-
-SHAPE = 0.4
-"""Shape alpha of the generalised logistic density of figure 2.12."""
 
 STEP = 0.5
 """Leapfrog step of its trajectories, of nine steps each."""
@@ -50,8 +48,8 @@ class Path(NamedTuple):
             return np.asarray(self.potential + 0.5 * np.square(self.momentum))
 
 
-def log_skewed(position: Array) -> Array:
-    """Log of the generalised logistic density at a position [1], in nats."""
+def log_skewed_density(position: Array) -> Array:
+    """Log of the generalised logistic density of figure 2.12 at a position [1], in nats."""
     x = position[0]
     return math.log(SHAPE) - SHAPE * x - (1.0 + SHAPE) * jnp.logaddexp(0.0, -x)
 
@@ -83,8 +81,8 @@ def _path_program(log_density: Callable[[Array], Array], n_steps: int) -> Any:
 
 def drawn_paths(work: Work) -> tuple[Path, Path]:
     """The two trajectories of figure 2.12; the second starts where the first ends, with a new momentum."""
-    first = leapfrog_path(log_skewed, _STARTS[0], STEP, N_STEPS).begin(10)
-    second = leapfrog_path(log_skewed, (float(first.position[-1]), _STARTS[1]), STEP, N_STEPS)
+    first = leapfrog_path(log_skewed_density, _STARTS[0], STEP, N_STEPS).begin(10)
+    second = leapfrog_path(log_skewed_density, (float(first.position[-1]), _STARTS[1]), STEP, N_STEPS)
     return first, second.begin(10)
 
 
@@ -94,15 +92,14 @@ def energy_plane(work: Work) -> Arrays:
     paths = work.once(drawn_paths)
     x, p = np.linspace(-5.0, 10.0, 121), np.linspace(-3.0, 3.0, 81)
     potential = SHAPE * x + (1.0 + SHAPE) * np.logaddexp(0.0, -x) - math.log(SHAPE)
+    energy = potential + 0.5 * np.square(p)[:, None]
     steps = {"fig_2_12_trajectory": [1, 2], "fig_2_12_step": np.arange(10)}
     return {
-        "fig_2_12_energy": xr.DataArray(
-            potential + 0.5 * np.square(p)[:, None], {"fig_2_12_momentum": p, "fig_2_12_position": x}
-        ),
-        "fig_2_12_x": xr.DataArray(np.array([path.position for path in paths]), steps),
-        "fig_2_12_p": xr.DataArray(np.array([path.momentum for path in paths]), steps),
+        "fig_2_12_energy": xr.DataArray(energy, {"fig_2_12_momentum": p, "fig_2_12_position": x}),
+        "fig_2_12_x": xr.DataArray([path.position for path in paths], steps),
+        "fig_2_12_p": xr.DataArray([path.momentum for path in paths], steps),
         "fig_2_12_potential": xr.DataArray(
-            np.array([path.potential for path in paths]), steps, attrs={"units": "nats"}
+            [path.potential for path in paths], steps, attrs={"units": "nats"}
         ),
     }
 
@@ -116,9 +113,8 @@ def slide_trajectory(work: Work) -> Arrays:
     momentum = jnp.asarray(work.rng("slide trajectory").normal(size=2))
     state = HMCState(position, *evaluate(position))
     phases = [np.concatenate([position, momentum])]
-    advance = jax.jit(
-        lambda state, momentum: leapfrog(evaluate, state, momentum, 0.15, jnp.ones((), jnp.int32))
-    )
+    one = jnp.ones((), jnp.int32)
+    advance = jax.jit(lambda state, momentum: leapfrog(evaluate, state, momentum, 0.15, one))
     for _ in range(20):
         state, momentum, _ = advance(state, momentum)
         phases.append(np.concatenate([state.position, momentum]))
@@ -166,7 +162,7 @@ def cost_against_dimension(work: Work) -> Arrays:
     for transition, evaluations in ((walk, np.ones(len(dims))), (hamiltonian, 2.0 * np.array(_ROOTS))):
         many = jax.jit(jax.vmap(transition, (None, None, 0, 0, 0)))
         results = [
-            many(root, mask, starts, normals, uniforms) for root, mask in zip(roots, present, strict=True)
+            many(*of_length, starts, normals, uniforms) for of_length in zip(roots, present, strict=True)
         ]
         lag_one = np.array([float(jnp.mean(correlations)) for correlations, _ in results])
         accepted.append([float(jnp.mean(probabilities)) for _, probabilities in results])

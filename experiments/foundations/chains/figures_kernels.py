@@ -1,13 +1,14 @@
-"""Figures on chains: Metropolis, shells of mass, Gibbs, Hamiltonian dynamics, and those of the modules beside it."""
+"""Figures on Metropolis, shells of mass, Gibbs and Hamiltonian dynamics."""
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from auxmc.plots.style import COLUMN_WIDTH_IN, CYCLE, PAGE_WIDTH_IN
 from auxmc_pipeline.tables import Table
-from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, drawing
+from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, drawing, marks, square
 
 _LINES = ("-", "--", ":", "-.")
 
@@ -26,42 +27,29 @@ def proposals(figure: Figure, curves: Table) -> None:
         taken = scale * accepted.sel(fig_2_7_sd=sd).values
         axis.fill_between(x, taken, color=GREEN, alpha=0.4, linewidth=0.0)
         axis.plot(x, taken, color=GREEN, label="accepted")
-        axis.annotate(
-            "",
-            (start, 0.0),
-            (start, -0.14),
-            arrowprops={"arrowstyle": "-|>", "color": "black"},
-            annotation_clip=False,
-        )
+        arrow: dict[str, Any] = {"arrowstyle": "-|>", "color": "black"}
+        axis.annotate("", (start, 0.0), (start, -0.14), arrowprops=arrow, annotation_clip=False)
         axis.set(xlim=(x[0], x[-1]), xlabel="$x$", title=f"proposal of standard deviation {sd:g}")
         axis.set_ylim(bottom=0.0)
         axis.set_xticks(np.arange(-2.0, 3.0))
     axes[0].set_ylabel("density")
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=3)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
 
 
 @drawing(PAGE_WIDTH_IN, 2.4)
 def shells(figure: Figure, curves: Table) -> None:
     """Figure 2.8."""
     axis = figure.subplots()
-    names = ("fig_2_8_dimension", "fig_2_8_point")
-    radius, density = (curves.array("fig_2_8_radius", *names), curves.array("fig_2_8_density", *names))
+    radius = curves.array("fig_2_8_radius", "fig_2_8_dimension", "fig_2_8_point")
+    density = curves.array("fig_2_8_density", "fig_2_8_dimension", "fig_2_8_point")
     for row, dim in enumerate(radius["fig_2_8_dimension"].values):
         r, height = radius.values[row], density.values[row]
         axis.plot(r, height, color=CYCLE[row], linestyle=_LINES[row])
-        top = int(np.argmax(height))
-        axis.annotate(
-            f"$D = {int(dim)}$",
-            (max(r[top], 0.45), height[top]),
-            (0.0, 4.0),
-            textcoords="offset points",
-            ha="center",
-            color=CYCLE[row],
-        )
-    axis.set(
-        xlim=(0.0, 13.0), ylim=(0.0, 1.0), xlabel="distance $r$ from the origin", ylabel="density of $r$"
-    )
+        top = (max(r[np.argmax(height)], 0.45), height.max())
+        offset: dict[str, Any] = {"xytext": (0.0, 4.0), "textcoords": "offset points", "ha": "center"}
+        axis.annotate(f"$D = {int(dim)}$", top, color=CYCLE[row], **offset)
+    axis.set(xlim=(0.0, 13.0), ylim=(0.0, 1.0))
+    axis.set(xlabel="distance $r$ from the origin", ylabel="density of $r$")
 
 
 @drawing(COLUMN_WIDTH_IN, 3.3)
@@ -75,26 +63,18 @@ def conditionals(figure: Figure, curves: Table) -> None:
     for ellipse in ellipses.values:
         axis.plot(*ellipse, color=BLUE)
     corners = path.values
-    bells = (
-        (along.values[0], corners[0, 1] + density.values[0]),
-        (corners[1, 0] + density.values[1], along.values[1]),
-    )
-    bases = (
-        (along.values[0][[0, -1]], np.full(2, corners[0, 1])),
-        (np.full(2, corners[1, 0]), along.values[1][[0, -1]]),
-    )
-    for (x, y), base, colour, name in zip(
-        bells, bases, (RED, GREEN), ("$p(x_1 | x_2)$", "$p(x_2 | x_1)$"), strict=True
+    # The first update is along a horizontal line, the second along a vertical one.
+    for row, (base, colour, name) in enumerate(
+        ((corners[0, 1], RED, "$p(x_1 | x_2)$"), (corners[1, 0], GREEN, "$p(x_2 | x_1)$"))
     ):
-        axis.plot(*base, color=colour, linewidth=0.7, linestyle=":")
-        axis.plot(x, y, color=colour, linestyle="--", label=name)
+        x, order = along.values[row], slice(None, None, 1 - 2 * row)
+        axis.plot(*(x[[0, -1]], np.full(2, base))[order], color=colour, linewidth=0.7, linestyle=":")
+        axis.plot(*(x, base + density.values[row])[order], color=colour, linestyle="--", label=name)
+    arrow: dict[str, Any] = {"arrowstyle": "-|>", "color": "black", "shrinkA": 0, "shrinkB": 0}
     for start, end in pairwise(corners):
-        axis.annotate(
-            "", end, start, arrowprops={"arrowstyle": "-|>", "color": "black", "shrinkA": 0, "shrinkB": 0}
-        )
-    axis.plot(*corners.T, color="black", linestyle="none", marker="o")
-    axis.set_aspect("equal")
-    axis.set(xlabel="$x_1$", ylabel="$x_2$", xlim=(-3.0, 3.0), ylim=(-3.0, 3.0))
+        axis.annotate("", end, start, arrowprops=arrow)
+    marks(axis, corners.T, "o")
+    square(axis, 3.0)
     axis.legend(loc="upper left")
 
 
@@ -103,34 +83,28 @@ def energy_plane(figure: Figure, curves: Table) -> None:
     """Figure 2.12."""
     left, right = figure.subplots(1, 2)
     energy = curves.array("fig_2_12_energy", "fig_2_12_momentum", "fig_2_12_position")
-    names = ("fig_2_12_trajectory", "fig_2_12_step")
-    x, p, potential = (curves.array(f"fig_2_12_{name}", *names) for name in ("x", "p", "potential"))
-    kinetic = 0.5 * np.square(p.values)
-    total = potential.values + kinetic
-    left.contour(
-        energy["fig_2_12_position"].values,
-        energy["fig_2_12_momentum"].values,
-        energy.values,
-        levels=total[0, 0] + np.array([-1.0, 0.0, 1.0]),
-        colors=REFERENCE,
-        linewidths=0.8,
+    x, p, potential = (
+        curves.array(name, "fig_2_12_trajectory", "fig_2_12_step").values
+        for name in ("fig_2_12_x", "fig_2_12_p", "fig_2_12_potential")
     )
-    left.plot(
-        [x.values[0, -1], x.values[1, 0]], [p.values[0, -1], p.values[1, 0]], color=REFERENCE, linestyle=":"
-    )
+    kinetic = 0.5 * np.square(p)
+    total = potential + kinetic
+    axes = (energy["fig_2_12_position"].values, energy["fig_2_12_momentum"].values)
+    levels = total[0, 0] + np.array([-1.0, 0.0, 1.0])
+    left.contour(*axes, energy.values, levels=levels, colors=REFERENCE, linewidths=0.8)
+    left.plot([x[0, -1], x[1, 0]], [p[0, -1], p[1, 0]], color=REFERENCE, linestyle=":")
     for row, colour in enumerate((RED, BLUE)):
-        left.plot(x.values[row], p.values[row], color=colour, marker=".", linewidth=0.9)
-        left.plot(x.values[row, 0], p.values[row, 0], color=colour, marker="s", markersize=5.5)
-        left.plot(x.values[row, -1], p.values[row, -1], color=colour, marker="^", markersize=6.5)
+        left.plot(x[row], p[row], color=colour, marker=".", linewidth=0.9)
+        left.plot(x[row, 0], p[row, 0], color=colour, marker="s", markersize=5.5)
+        left.plot(x[row, -1], p[row, -1], color=colour, marker="^", markersize=6.5)
         steps = 10 * row + np.arange(10)
         for values, style, name in (
-            (potential.values[row], "-", "potential"),
-            (kinetic[row], "--", "kinetic"),
-            (total[row], ":", "total"),
+            (potential, "-", "potential"),
+            (kinetic, "--", "kinetic"),
+            (total, ":", "total"),
         ):
-            right.plot(
-                steps, values, color=colour, linestyle=style, marker=".", label=name if row == 0 else None
-            )
+            label = name if row == 0 else None
+            right.plot(steps, values[row], color=colour, linestyle=style, marker=".", label=label)
     left.set(xlim=(-5.0, 10.0), ylim=(-3.0, 3.0), xlabel="position $x$", ylabel="momentum $p$")
     right.set(xlim=(-0.5, 19.5), ylim=(0.0, 4.0), xlabel="leapfrog step", ylabel="energy (nats)")
     right.set_xticks([0, 3, 6, 9, 10, 13, 16, 19], ["0", "3", "6", "9", "", "13", "16", "19"])
@@ -141,14 +115,14 @@ def energy_plane(figure: Figure, curves: Table) -> None:
 def cost_against_dimension(figure: Figure, curves: Table) -> None:
     """Cost of a nearly independent draw against the dimension."""
     left, right = figure.subplots(1, 2)
-    names = ("fig_hmc_cost_method", "fig_hmc_cost_dimension")
-    cost, accepted = (curves.array(f"fig_hmc_cost_{name}", *names) for name in ("operations", "acceptance"))
+    cost = curves.array("fig_hmc_cost_operations", "fig_hmc_cost_method", "fig_hmc_cost_dimension")
+    accepted = curves.array("fig_hmc_cost_acceptance", "fig_hmc_cost_method", "fig_hmc_cost_dimension")
     dims = cost["fig_hmc_cost_dimension"].values.astype(float)
     for row, (name, power, words, colour, marker) in enumerate(
         (("random walk", 2.0, "$D^2$", RED, "s"), ("HMC", 1.25, "$D^{5/4}$", BLUE, "o"))
     ):
         values = cost.values[row]
-        left.plot(dims, values, color=colour, marker=marker, linestyle="none", label=name)
+        marks(left, (dims, values), marker, colour, label=name)
         # Lines end at the last point.
         left.plot(dims, values[-1] * (dims / dims[-1]) ** power, color=colour, linestyle="--", label=words)
         right.plot(dims, accepted.values[row], color=colour, marker=marker)

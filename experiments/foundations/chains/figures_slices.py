@@ -4,11 +4,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
+from numpy.typing import ArrayLike
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.style import COLUMN_WIDTH_IN, PAGE_WIDTH_IN
 from auxmc_pipeline.tables import Table
-from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, drawing
+from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, circle, drawing, marks, square
 
 
 @drawing(PAGE_WIDTH_IN, 2.9)
@@ -17,35 +18,29 @@ def slice_and_line(figure: Figure, curves: Table) -> None:
     left, right = figure.subplots(1, 2)
     density = curves.array("fig_2_10_density", "fig_2_10_along")
     plane = curves.array("fig_2_10_plane", "fig_2_10_across", "fig_2_10_along")
-    height, tilt = (curves.array(f"fig_2_10_{name}") for name in ("height", "tilt"))
-    marks = curves.array("fig_2_10_mark", "fig_2_10_role")
-    h, angle = float(height), float(tilt)
+    h, angle = curves.value("fig_2_10_height"), curves.value("fig_2_10_tilt")
+    current, lower, upper, rejected, accepted = curves.array("fig_2_10_mark", "fig_2_10_role").values
     along, across = np.meshgrid(plane["fig_2_10_along"].values, plane["fig_2_10_across"].values)
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     x1, x2 = np.einsum("ij,jkl->ikl", turn, np.stack([along, across]))
     left.contourf(x1, x2, plane.values, levels=[h, plane.values.max()], colors=[BLUE], alpha=0.25)
     left.contour(x1, x2, plane.values, levels=[h], colors=[BLUE])
-    current, lower, upper, rejected, accepted = (float(value) for value in marks.values)
 
-    def on_line(values: list[float]) -> FloatArray:
-        return np.asarray(turn @ np.stack([values, np.ones(len(values))]))
+    def on_line(*places: float) -> FloatArray:
+        return np.asarray(turn @ np.stack([places, np.ones(len(places))]))
 
-    left.plot(*on_line([lower, upper]), color="black", linewidth=0.9)
-    left.plot(*on_line([lower, upper]), color="black", marker="|", markersize=8.0, linestyle="none")
+    _bracket(left, *on_line(lower, upper), linewidth=0.9, markersize=8.0)
     x = density["fig_2_10_along"].values
     right.plot(x, density.values, color=BLUE)
     right.fill_between(x, h, density.values, where=density.values >= h, color=BLUE, alpha=0.25, linewidth=0.0)
-    right.plot([lower, upper], [h, h], color="black", linewidth=0.9)
-    right.plot([lower, upper], [h, h], color="black", marker="|", markersize=8.0, linestyle="none")
+    _bracket(right, (lower, upper), (h, h), linewidth=0.9, markersize=8.0)
     for value, marker, colour, name in (
         (current, "o", "black", "current point"),
         (rejected, "X", RED, "rejected"),
         (accepted, "D", GREEN, "accepted"),
     ):
-        left.plot(
-            *on_line([value]), color=colour, marker=marker, markersize=6.0, linestyle="none", label=name
-        )
-        right.plot(value, h, color=colour, marker=marker, markersize=6.0, linestyle="none")
+        marks(left, on_line(value), marker, colour, markersize=6.0, label=name)
+        marks(right, (value, h), marker, colour, markersize=6.0)
     for value, name in ((lower, "$b_l$"), (upper, "$b_u$")):
         right.annotate(name, (value, h), (0.0, 7.0), textcoords="offset points", ha="center")
     right.annotate("$h$", (x[0], h), (3.0, 3.0), textcoords="offset points", color=REFERENCE)
@@ -64,26 +59,21 @@ def directions(figure: Figure, curves: Table) -> None:
     law = "fig_2_11_direction"
     points = curves.array("fig_2_11_point", law, "fig_2_11_draw", "fig_2_11_axis")
     jumps = curves.array("fig_2_11_jump", law, "fig_2_11_repeat")
-    angle = np.linspace(0.0, 2.0 * np.pi, 181)
-    size = np.sqrt(-2.0 * np.log(0.01))
-    long, short = size * np.sqrt(1.99) * np.cos(angle), size * np.sqrt(0.01) * np.sin(angle)
+    axes_of_mass = np.sqrt(-2.0 * np.log(0.01)) * np.sqrt([1.99, 0.01])
+    long, short = axes_of_mass[:, None] * circle()
+    ellipse = np.stack([long - short, long + short]) / np.sqrt(2.0)
     edges = np.geomspace(0.8 * jumps.values.min(), 1.25 * jumps.values.max(), 41)
     for row, (name, letter, colour) in enumerate(zip(points[law].values, "ab", (RED, BLUE), strict=True)):
         axis = axes[row]
-        axis.plot(
-            (long - short) / np.sqrt(2.0), (long + short) / np.sqrt(2.0), color=REFERENCE, linestyle=":"
-        )
-        axis.plot(*points.values[row].T, color=colour, marker=".", markersize=2.5, linestyle="none")
-        axis.set_aspect("equal")
-        axis.set(
-            xlim=(-4.0, 4.0), ylim=(-4.0, 4.0), xlabel="$x_1$", ylabel="$x_2$", title=f"({letter}) {name}"
-        )
+        axis.plot(*ellipse, color=REFERENCE, linestyle=":")
+        marks(axis, points.values[row].T, ".", colour, markersize=2.5)
+        square(axis, 4.0)
+        axis.set_title(f"({letter}) {name}")
         counts, _ = np.histogram(jumps.values[row], edges)
         axes[2].stairs(counts, edges, fill=True, color=colour, alpha=0.35)
         axes[2].stairs(counts, edges, color=colour, label=name)
-    axes[2].set(
-        xscale="log", xlabel="mean squared jump\nalong the long axis", ylabel="chains", title="(c) jumps"
-    )
+    axes[2].set(xscale="log", xlabel="mean squared jump\nalong the long axis", ylabel="chains")
+    axes[2].set_title("(c) jumps")
     ticks = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5]
     axes[2].set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes[2].minorticks_off()
@@ -96,18 +86,14 @@ def reflections(figure: Figure, curves: Table) -> None:
     axis = figure.subplots()
     outline = curves.array("fig_3_2_outline", "fig_3_2_point", "fig_3_2_axis")
     places = curves.array("fig_3_2_place", "fig_3_2_role", "fig_3_2_axis")
-    at = {str(role): places.values[row] for row, role in enumerate(places["fig_3_2_role"].values)}
     axis.add_patch(Polygon(outline.values, facecolor=BLUE, alpha=0.25))
     axis.plot(*outline.values.T, color=BLUE)
-    line = np.array([at[name] for name in ("lower end", "current", "left face", "upper face", "upper end")])
+    line = places.sel(fig_3_2_role=["lower end", "current", "left face", "upper face", "upper end"]).values
     axis.plot(*line.T, color="black", linewidth=0.9)
-    axis.plot(
-        *line[[0, -1]].T, color="black", marker="s", markersize=3.0, linestyle="none", label="bracket ends"
-    )
+    marks(axis, line[[0, -1]].T, "s", markersize=3.0, label="bracket ends")
     for name, marker, colour in (("current", "o", "black"), ("rejected", "X", RED), ("accepted", "D", GREEN)):
-        axis.plot(
-            *at[name], color=colour, marker=marker, markersize=6.0, linestyle="none", label=name, zorder=3
-        )
+        place = places.sel(fig_3_2_role=name).values
+        marks(axis, place, marker, colour, markersize=6.0, label=name, zorder=3)
     axis.set_aspect("equal")
     axis.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), xlabel="$u_1$", ylabel="$u_2$")
     for side in ("top", "right"):
@@ -121,8 +107,7 @@ def update_in_frames(figure: Figure, curves: Table) -> None:
     axes = figure.subplots(2, 3, sharex=True, sharey=True)
     density = curves.array("slides_slice_density", "slides_slice_x")
     brackets = curves.array("slides_slice_bracket", "slides_slice_stage", "slides_slice_end")
-    marks = curves.array("slides_slice_mark", "slides_slice_role")
-    start, height, new, _ = (float(value) for value in marks.values)
+    start, height, new, _ = curves.array("slides_slice_mark", "slides_slice_role").values
     x, y = density["slides_slice_x"].values, density.values
     initial, grown, once, twice = brackets.values
     first, second = (float(after[after != before][0]) for before, after in ((grown, once), (once, twice)))
@@ -140,11 +125,11 @@ def update_in_frames(figure: Figure, curves: Table) -> None:
         if bracket is None:
             axis.plot([start, start], [0.0, y[np.argmin(np.abs(x - start))]], color="black", linewidth=0.8)
         else:
-            _bracket(axis, bracket, height)
-        axis.plot(start, height, color="black", marker="o", markersize=4.5, linestyle="none")
+            _bracket(axis, bracket, (height, height), linewidth=1.6, markersize=9.0)
+        marks(axis, (start, height), "o", markersize=4.5)
         if proposal is not None:
             place, marker, colour = proposal
-            axis.plot(place, height, color=colour, marker=marker, markersize=6.0, linestyle="none", zorder=3)
+            marks(axis, (place, height), marker, colour, markersize=6.0, zorder=3)
         axis.set_title(title, loc="left")
         axis.set(xlim=(x[0], x[-1]))
         axis.set_ylim(bottom=0.0)
@@ -154,9 +139,9 @@ def update_in_frames(figure: Figure, curves: Table) -> None:
         axis.set_ylabel("density")
 
 
-def _bracket(axis: Axes, ends: FloatArray, height: float) -> None:
-    axis.plot(ends, [height, height], color="black", linewidth=1.6)
-    axis.plot(ends, [height, height], color="black", marker="|", markersize=9.0, linestyle="none")
+def _bracket(axis: Axes, x: ArrayLike, y: ArrayLike, *, linewidth: float, markersize: float) -> None:
+    axis.plot(x, y, color="black", linewidth=linewidth)
+    marks(axis, (x, y), "|", markersize=markersize)
 
 
 DRAW = {

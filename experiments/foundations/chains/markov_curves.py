@@ -78,16 +78,12 @@ def conditionals(work: Work) -> Arrays:
     angle = np.linspace(0.0, 2.0 * math.pi, 181)
     circle = np.stack([np.cos(angle), np.sin(angle)])
     ellipses = np.array([(turn * axes) @ circle for axes in ((3.0, 1.0), _SHORT_AXES)])
-    update = {"fig_2_9_update": [1, 2], "fig_2_9_place": np.arange(121)}
+    axis, update = {"fig_2_9_axis": [1, 2]}, {"fig_2_9_update": [1, 2], "fig_2_9_place": np.arange(121)}
     return {
-        "fig_2_9_path": xr.DataArray(
-            np.array(_GIBBS_CORNERS), {"fig_2_9_corner": [0, 1, 2], "fig_2_9_axis": [1, 2]}
-        ),
+        "fig_2_9_path": xr.DataArray(np.array(_GIBBS_CORNERS), {"fig_2_9_corner": [0, 1, 2], **axis}),
         "fig_2_9_along": xr.DataArray(along, update),
         "fig_2_9_density": xr.DataArray(density, update),
-        "fig_2_9_ellipse": xr.DataArray(
-            ellipses, {"fig_2_9_level": [1, 2], "fig_2_9_axis": [1, 2], "fig_2_9_angle": angle}
-        ),
+        "fig_2_9_ellipse": xr.DataArray(ellipses, {"fig_2_9_level": [1, 2], **axis, "fig_2_9_angle": angle}),
     }
 
 
@@ -117,12 +113,10 @@ def metropolis_path(work: Work) -> Arrays:
         state, info = apply(noise, state)
         states.append(state.position)
         accepted.append(bool(info.accepted))
-    steps = {"slides_metropolis_step": np.arange(1, n_steps + 1)}
-    axis = {"slides_metropolis_axis": [1, 2]}
+    numbers = {"slides_metropolis_state_number": np.arange(n_steps + 1)}
+    steps, axis = {"slides_metropolis_step": np.arange(1, n_steps + 1)}, {"slides_metropolis_axis": [1, 2]}
     return {
-        "slides_metropolis_state": xr.DataArray(
-            np.array(states), {"slides_metropolis_state_number": np.arange(n_steps + 1), **axis}
-        ),
+        "slides_metropolis_state": xr.DataArray(np.array(states), {**numbers, **axis}),
         "slides_metropolis_proposal": xr.DataArray(np.array(proposals_), {**steps, **axis}),
         "slides_metropolis_accepted": xr.DataArray(np.array(accepted, float), steps),
     }

@@ -17,10 +17,10 @@ from auxmc.kernels.metropolis.involution import InvolutionNoise, involution_metr
 from auxmc.kernels.metropolis.metropolis import MetropolisState, RandomWalkNoise, random_walk_metropolis
 from auxmc.models.mixtures.scalar_mixture import NARROW_LEFT
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement, standard_error
+from auxmc_pipeline.claims import mean_over_replicates
 from experiments.foundations.chains.inputs import correlated, log_uniforms, mixture_density
 from experiments.foundations.chains.markov_curves import PROPOSAL_SDS, SHELL_DIMENSIONS, START
-from experiments.foundations.measurements import distance
+from experiments.foundations.measurements import distance, lowest_point
 from experiments.foundations.topic import Lines, Topic, Work
 
 TOPIC = Topic()
@@ -33,7 +33,7 @@ _LOG_CONSTANTS = (-1000.0, -1.0, 0.0, 1.0, 1000.0)
 
 @TOPIC.claim("FN-MK-01")
 def involution_orbits(work: Work) -> Lines:
-    """X -> 1 / x on a gamma law, from exact draws."""
+    """The involution x -> 1 / x on a gamma law, from exact draws."""
     kernel = involution_metropolis(lambda x: (_GAMMA_SHAPE - 1.0) * jnp.log(x[0]) - x[0], lambda x: 1.0 / x)
     n_chains, n_steps, rng = work.replicates(100_000, 10_000), 20, work.rng("involution")
     noise = InvolutionNoise(jnp.asarray(log_uniforms(rng, (n_chains, n_steps))))
@@ -48,13 +48,11 @@ def involution_orbits(work: Work) -> Lines:
     starts = jnp.asarray(rng.gamma(_GAMMA_SHAPE, size=(n_chains, 1)))
     paths = np.log(np.asarray(jax.jit(jax.vmap(chain))(noise, starts)))
     # The image of the image may differ from the point in its last bit: values 1e-9 apart count as one.
-    ordered = np.sort(paths, axis=1)
-    distinct = 1 + np.sum(np.diff(ordered, axis=1) > 1e-9, axis=1)
+    distinct = 1 + np.sum(np.diff(np.sort(paths, axis=1), axis=1) > 1e-9, axis=1)
+    away = distance(paths[:, 0], float(special.digamma(_GAMMA_SHAPE)))
     return {
         "distinct states visited": np.max(distinct),
-        "one step from exact draws, mean of the log, distance in standard errors": distance(
-            paths[:, 0], float(special.digamma(_GAMMA_SHAPE))
-        ),
+        "one step from exact draws, mean of the log, distance in standard errors": away,
     }
 
 
@@ -67,12 +65,7 @@ def acceptance_in_the_figure(work: Work) -> Lines:
 @TOPIC.claim("FN-MH-02")
 def crossings_in_the_figure(work: Work) -> Lines:
     """Accepted moves beyond the dip between the modes."""
-    dip = optimize.minimize_scalar(
-        lambda x: float(mixture_density(NARROW_LEFT, x)),
-        bounds=(-0.3, 0.3),
-        method="bounded",
-        options={"xatol": 1e-10},
-    ).x
+    dip, _ = lowest_point(lambda x: mixture_density(NARROW_LEFT, x), -0.3, 0.3, 1e-10)
     narrow, wide = (_accepted_mass(sd, dip) for sd in PROPOSAL_SDS)
     return {"proposal sd 0.3": narrow, "proposal sd 0.5": wide, "ratio": wide / narrow}
 
@@ -111,24 +104,19 @@ def acceptance_of_random_walks(work: Work) -> Lines:
 def constants_in_the_target(work: Work) -> Lines:
     """The same key on targets that differ by a constant."""
     n_steps, rng = work.replicates(100_000, 2000), work.rng("constants")
-    noise = RandomWalkNoise(
-        jnp.asarray(rng.normal(size=(n_steps, 1))), jnp.asarray(log_uniforms(rng, (n_steps,)))
-    )
+    normals = jnp.asarray(rng.normal(size=(n_steps, 1)))
+    noise = RandomWalkNoise(normals, jnp.asarray(log_uniforms(rng, (n_steps,))))
 
     def chain(constant: Array) -> tuple[Array, Array]:
         kernel = random_walk_metropolis(lambda x: constant + NARROW_LEFT.log_density(x)[0], 0.5, 1)
 
-        def step(
-            state: MetropolisState, noise: RandomWalkNoise
-        ) -> tuple[MetropolisState, tuple[Array, Array]]:
+        def step(state: MetropolisState, noise: RandomWalkNoise) -> Any:
             new, info = kernel.apply(noise, state)
             return new, (jnp.log(info.acceptance_probability), info.accepted)
 
         return jax.lax.scan(step, kernel.init(jax.random.key(0), jnp.full(1, START)), noise)[1]
 
-    log_accept, accepted = (
-        np.asarray(values) for values in jax.jit(jax.vmap(chain))(jnp.asarray(_LOG_CONSTANTS))
-    )
+    log_accept, accepted = map(np.asarray, jax.jit(jax.vmap(chain))(jnp.asarray(_LOG_CONSTANTS)))
     return {
         "largest difference of log acceptance": np.ptp(log_accept, axis=0).max(),
         "decisions that differ": np.ptp(accepted.astype(int), axis=0).sum(),
@@ -143,14 +131,13 @@ def shells_of_mass(work: Work) -> Lines:
         law = stats.chi(dim)
         mode = _mode_of(law)
         near = law.cdf(math.sqrt(dim) + 1.0) - law.cdf(math.sqrt(dim) - 1.0)
-        values = {
-            "mode": mode,
-            "mean": law.mean(),
-            "standard deviation": law.std(),
-            "mass within 1 of the root of D": near,
-            "density at the mode": law.pdf(mode),
+        found |= {
+            f"mode, D = {dim}": mode,
+            f"mean, D = {dim}": law.mean(),
+            f"standard deviation, D = {dim}": law.std(),
+            f"mass within 1 of the root of D, D = {dim}": near,
+            f"density at the mode, D = {dim}": law.pdf(mode),
         }
-        found |= {f"{name}, D = {dim}": value for name, value in values.items()}
     return found
 
 
@@ -187,7 +174,7 @@ def gibbs_on_the_ellipse(work: Work) -> Lines:
     return {
         "correlation": rho,
         "autocorrelation time": exact,
-        "autocorrelation time, simulated": Measurement(float(np.mean(times)), standard_error(times)),
+        "autocorrelation time, simulated": mean_over_replicates(times),
         "effective share of draws": 1.0 / exact,
     }
 

@@ -32,11 +32,10 @@ def exact_draws(work: Work) -> Lines:
     past = coupling_from_the_past(jax.random.uniform, _next_state, jnp.array([False, True]))
     drawn = jax.jit(jax.vmap(past))(random_keys(rng, (n,)))
     forward = _first_meetings(rng, n)
+    from_past = distance(1.0 - np.asarray(drawn.position), 2.0 / 3.0)
     found = _monotone(work, work.replicates(5000, 1000))
     return {
-        "state 0 from the past, distance in standard errors": distance(
-            1.0 - np.asarray(drawn.position), 2.0 / 3.0
-        ),
+        "state 0 from the past, distance in standard errors": from_past,
         "state 0 at the first meeting forward in time": 1.0 - np.mean(forward),
         "draws that did not coalesce": np.sum(~np.asarray(drawn.coalesced)),
         **found,

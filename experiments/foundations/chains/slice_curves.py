@@ -117,17 +117,15 @@ def slice_and_line(work: Work) -> Arrays:
     across = np.linspace(-1.5, 2.0, 176)
     # Across the line the density is normal, highest beside the line, which is at 1.
     profile = stats.norm.pdf(across, 0.55, 0.55) / stats.norm.pdf(1.0, 0.55, 0.55)
-    marks = np.array([SLICE_START, *_DRAWN_BRACKET, *_DRAWN_PROPOSALS])
+    marks = [SLICE_START, *_DRAWN_BRACKET, *_DRAWN_PROPOSALS]
+    roles = {"fig_2_10_role": ["current", "lower end", "upper end", "rejected", "accepted"]}
+    line = {"fig_2_10_along": along}
     return {
-        "fig_2_10_density": xr.DataArray(density, {"fig_2_10_along": along}),
-        "fig_2_10_plane": xr.DataArray(
-            profile[:, None] * density, {"fig_2_10_across": across, "fig_2_10_along": along}
-        ),
+        "fig_2_10_density": xr.DataArray(density, line),
+        "fig_2_10_plane": xr.DataArray(profile[:, None] * density, {"fig_2_10_across": across, **line}),
         "fig_2_10_height": xr.DataArray(height),
         "fig_2_10_tilt": xr.DataArray(_TILT, attrs={"units": "radians"}),
-        "fig_2_10_mark": xr.DataArray(
-            marks, {"fig_2_10_role": ["current", "lower end", "upper end", "rejected", "accepted"]}
-        ),
+        "fig_2_10_mark": xr.DataArray(marks, roles),
     }
 
 
@@ -137,12 +135,10 @@ def directions(work: Work) -> Arrays:
     chains = work.once(_chains).values()
     moves = [np.sum(run.after - run.before, axis=2) / math.sqrt(2.0) for run in chains]
     jumps = np.array([np.mean(np.square(values), axis=0) for values in moves])
-    law = {"fig_2_11_direction": list(DIRECTIONS)}
+    law, points = {"fig_2_11_direction": list(DIRECTIONS)}, [run.after[1::2, 0] for run in chains]
+    draws = {"fig_2_11_draw": np.arange(N_TRANSITIONS // 2), "fig_2_11_axis": [1, 2]}
     return {
-        "fig_2_11_point": xr.DataArray(
-            np.array([run.after[1::2, 0] for run in chains]),
-            {**law, "fig_2_11_draw": np.arange(N_TRANSITIONS // 2), "fig_2_11_axis": [1, 2]},
-        ),
+        "fig_2_11_point": xr.DataArray(points, {**law, **draws}),
         "fig_2_11_jump": xr.DataArray(jumps, {**law, "fig_2_11_repeat": np.arange(jumps.shape[1])}),
     }
 
@@ -178,17 +174,19 @@ def update_in_frames(work: Work) -> Arrays:
     log_height = jnp.log(height / mixture_density(OVERLAPPING, start))
     half, allowed = jnp.array(0.5), jnp.array(3, jnp.int32)
 
+    def log_density(x: Array) -> Array:
+        return OVERLAPPING.log_density(x)[0]
+
     def stages(uniform: Array, key: Array) -> Array:
         def stopped(offset_uniform: Array, n_proposals: Array) -> Array:
-            kernel = directed_slice(_log_density, along_axes(1), width, 1, step_outs, max_passes=n_proposals)
+            kernel = directed_slice(log_density, along_axes(1), width, 1, step_outs, max_passes=n_proposals)
             noise = LineNoise(jnp.ones(1), log_height, half, offset_uniform, allowed, key)
             new, info = kernel.apply(noise, kernel.init(jax.random.key(0), jnp.full(1, start)))
             return jnp.stack([info.lower, info.upper, new.position[0]])
 
         # A first proposal at the lower end itself leaves the bracket as it was grown.
-        return jax.vmap(stopped)(
-            uniform * jnp.array([0.0, 1.0, 1.0, 1.0]), jnp.array([1, 1, 2, 3], jnp.int32)
-        )
+        n_proposals = jnp.array([1, 1, 2, 3], jnp.int32)
+        return jax.vmap(stopped)(uniform * jnp.array([0.0, 1.0, 1.0, 1.0]), n_proposals)
 
     found = jax.jit(jax.vmap(stages))(jnp.asarray(rng.random(n_tried)), random_keys(rng, (n_tried,)))
     lower, upper, point = np.moveaxis(np.asarray(found), 2, 0)
@@ -197,21 +195,13 @@ def update_in_frames(work: Work) -> Arrays:
     initial = width * np.array([-0.5, 0.5])
     ends = np.stack([lower[chosen, :3], upper[chosen, :3]], axis=1)
     x = np.linspace(-1.8, 2.2, 401)
+    brackets = {
+        "slides_slice_stage": ["first bracket", "grown", "shrunk once", "shrunk twice"],
+        "slides_slice_end": ["lower", "upper"],
+    }
+    marks, roles = [start, height, point[chosen, 3], width], ["current", "height", "new", "width"]
     return {
         "slides_slice_density": xr.DataArray(mixture_density(OVERLAPPING, x), {"slides_slice_x": x}),
-        "slides_slice_bracket": xr.DataArray(
-            start + np.vstack([initial, ends]),
-            {
-                "slides_slice_stage": ["first bracket", "grown", "shrunk once", "shrunk twice"],
-                "slides_slice_end": ["lower", "upper"],
-            },
-        ),
-        "slides_slice_mark": xr.DataArray(
-            np.array([start, height, point[chosen, 3], width]),
-            {"slides_slice_role": ["current", "height", "new", "width"]},
-        ),
+        "slides_slice_bracket": xr.DataArray(start + np.vstack([initial, ends]), brackets),
+        "slides_slice_mark": xr.DataArray(marks, {"slides_slice_role": roles}),
     }
-
-
-def _log_density(x: Array) -> Array:
-    return OVERLAPPING.log_density(x)[0]

@@ -13,13 +13,8 @@ from auxmc.kernels.slices.core import SliceState
 from auxmc.kernels.slices.elliptical_slice import EllipseNoise, elliptical_slice
 from auxmc.models.mixtures.scalar_mixture import OVERLAPPING
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement, standard_error
-from experiments.foundations.chains.inputs import (
-    correlated,
-    log_uniforms,
-    mixture_density,
-    random_keys,
-)
+from auxmc_pipeline.claims import Measurement, mean_over_replicates, standard_error
+from experiments.foundations.chains.inputs import correlated, log_uniforms, mixture_density, random_keys
 from experiments.foundations.chains.slice_curves import (
     DIRECTIONS,
     HEIGHT_SHARE,
@@ -27,7 +22,7 @@ from experiments.foundations.chains.slice_curves import (
     SLICE_START,
     fresh_transitions,
 )
-from experiments.foundations.measurements import distance
+from experiments.foundations.measurements import distance, lowest_point
 from experiments.foundations.topic import Lines, Topic, Work
 
 TOPIC = Topic()
@@ -72,7 +67,7 @@ def exploration(work: Work) -> Lines:
 def squared_jumps(work: Work) -> Lines:
     """Mean squared jump of the long coordinate."""
     return {
-        name: _mean(np.square((run.after - run.before) @ _TURN[:, 0]))
+        name: mean_over_replicates(np.square((run.after - run.before) @ _TURN[:, 0]))
         for name, run in work.once(fresh_transitions).items()
     }
 
@@ -80,28 +75,27 @@ def squared_jumps(work: Work) -> Lines:
 @TOPIC.claim("FN-SL-04")
 def evaluations(work: Work) -> Lines:
     """Density evaluations of a transition, with that of the current point."""
-    return {name: _mean(run.n_evaluations + 1.0) for name, run in work.once(fresh_transitions).items()}
+    return {
+        name: mean_over_replicates(run.n_evaluations + 1.0)
+        for name, run in work.once(fresh_transitions).items()
+    }
 
 
 @TOPIC.claim("FN-SL-06")
 def drawn_slice(work: Work) -> Lines:
     """Height, ends and dip of the slice in figure 2.10."""
-    height = HEIGHT_SHARE * float(mixture_density(OVERLAPPING, SLICE_START))
-    lower = optimize.brentq(
-        lambda x: float(mixture_density(OVERLAPPING, x)) - height, -1.5, SLICE_START, xtol=1e-13
-    )
-    upper = optimize.brentq(lambda x: float(mixture_density(OVERLAPPING, x)) - height, 0.5, 2.0, xtol=1e-13)
-    dip = optimize.minimize_scalar(
-        lambda x: float(mixture_density(OVERLAPPING, x)),
-        bounds=(-0.2, 0.3),
-        method="bounded",
-        options={"xatol": 1e-10},
-    )
+
+    def density(x: float) -> float:
+        return float(mixture_density(OVERLAPPING, x))
+
+    height = HEIGHT_SHARE * density(SLICE_START)
+    lower = optimize.brentq(lambda x: density(x) - height, -1.5, SLICE_START, xtol=1e-13)
+    upper = optimize.brentq(lambda x: density(x) - height, 0.5, 2.0, xtol=1e-13)
     return {
         "height": height,
         "lower end": lower,
         "upper end": upper,
-        "density at the dip": dip.fun,
+        "density at the dip": lowest_point(density, -0.2, 0.3, 1e-10)[1],
         "lower end as drawn": lower,
         "upper end as drawn": upper,
     }
@@ -121,11 +115,10 @@ def exact_reference(work: Work) -> Lines:
     """Elliptical slice sampling where the reference is the target itself."""
     run = work.once(_ellipse_chains)["reference"]
     first, second = run["before"], run["after"]
+    squares = 0.5 * (first**2 - 1.0) * (second**2 - 1.0)
     return {
         "autocorrelation of x, distance in standard errors": distance(first * second, 0.0),
-        "autocorrelation of squared x, distance in standard errors": distance(
-            0.5 * (first**2 - 1.0) * (second**2 - 1.0), 0.5
-        ),
+        "autocorrelation of squared x, distance in standard errors": distance(squares, 0.5),
         "most proposals in an update": np.max(run["n_evaluations"]),
     }
 
@@ -138,10 +131,6 @@ def membership(work: Work) -> Lines:
         "corrected": np.mean(run["log_likelihood"] > run["log_height"]),
         "as printed": np.mean(run["log_likelihood"] < run["log_height"]),
     }
-
-
-def _mean(values: FloatArray) -> Measurement:
-    return Measurement(float(np.mean(values)), standard_error(values))
 
 
 def _autocorrelation_time(before: FloatArray, after: FloatArray) -> float:

@@ -59,9 +59,8 @@ def langevin_variances(work: Work) -> Lines:
     found["estimate as printed, the variance of the gradient"] = found[_LANGEVIN[3].name]
     for dynamics in (_LANGEVIN[0], _LANGEVIN[2]):
         position, _ = _ends(work, dynamics, "langevin")
-        found[f"{dynamics.name}, simulated, distance in standard errors"] = distance(
-            np.square(position), _stationary(dynamics)[0, 0]
-        )
+        away = distance(np.square(position), _stationary(dynamics)[0, 0])
+        found[f"{dynamics.name}, simulated, distance in standard errors"] = away
     return found
 
 
@@ -72,12 +71,10 @@ def hamiltonian_variances(work: Work) -> Lines:
     quiet = _HAMILTONIAN[0]
     covariance = _stationary(quiet)
     found[f"velocity, {quiet.name}"] = covariance[1, 1]
-    for name, values, variance in zip(
-        ("position", "velocity"), _ends(work, quiet, "hamiltonian"), np.diag(covariance), strict=True
-    ):
-        found[f"{name}, {quiet.name}, simulated, distance in standard errors"] = distance(
-            np.square(values), float(variance)
-        )
+    ends = zip(("position", "velocity"), _ends(work, quiet, "hamiltonian"), np.diag(covariance), strict=True)
+    for name, values, variance in ends:
+        away = distance(np.square(values), float(variance))
+        found[f"{name}, {quiet.name}, simulated, distance in standard errors"] = away
     return found
 
 
@@ -86,7 +83,7 @@ def same_paths(work: Work) -> Lines:
     """SGHMC with decay 1 and SGLD, the same numbers."""
     rng = work.rng("same paths")
     normals, noises = jnp.asarray(rng.normal(size=(2, 1000, 2)))
-    step = 0.05
+    step, still = 0.05, jnp.zeros(2)
 
     @functools.partial(jax.jit, static_argnums=0)
     def walk(move: Callable[[Array, Array, Array], Array]) -> Array:
@@ -98,9 +95,7 @@ def same_paths(work: Work) -> Lines:
         return jax.lax.scan(advance, jnp.array([1.0, -0.5]), (normals, noises))[1]
 
     first = walk(lambda x, gradient, normal: sgld_step(x, gradient, normal, step, 0.4))
-    second = walk(
-        lambda x, gradient, normal: sghmc_step(x, jnp.zeros(2), gradient, normal, step, 1.0, 0.4)[0]
-    )
+    second = walk(lambda x, gradient, normal: sghmc_step(x, still, gradient, normal, step, 1.0, 0.4)[0])
     return {"1000 steps": jnp.max(jnp.abs(first - second))}
 
 
@@ -128,10 +123,8 @@ def heating(work: Work) -> Lines:
     found = {f"after {time} steps": variances[time] for time in _HEATING_TIMES}
     n_steps = _HEATING_TIMES[0]
     position, _ = _ends(work, _WITHOUT_FRICTION, "heating", n_full=4000, n_steps=n_steps)
-    found[f"after {n_steps} steps, simulated, distance in standard errors"] = distance(
-        np.square(position), variances[n_steps]
-    )
-    return found
+    away = distance(np.square(position), variances[n_steps])
+    return {**found, f"after {n_steps} steps, simulated, distance in standard errors": away}
 
 
 @TOPIC.claim("FN-SG-06")
@@ -160,11 +153,8 @@ def _linear(dynamics: _Dynamics) -> tuple[FloatArray, FloatArray]:
     """
     position, velocity, normal, noise = jnp.eye(4)
     gradient = position + math.sqrt(dynamics.variance) * noise
-    columns = np.array(
-        sghmc_step(
-            position, velocity, gradient, normal, dynamics.step, dynamics.friction, dynamics.correction
-        )
-    )
+    sizes = (dynamics.step, dynamics.friction, dynamics.correction)
+    columns = np.array(sghmc_step(position, velocity, gradient, normal, *sizes))
     return columns[:, :2], columns[:, 2:] @ columns[:, 2:].T
 
 

@@ -10,6 +10,8 @@ import xarray as xr
 from scipy.special import logsumexp
 
 from auxmc.diagnostics.thermodynamic_integration import thermodynamic_integration
+from auxmc.models.boltzmann.enumeration import sign_table
+from auxmc.models.boltzmann.relations import log_weights
 from auxmc.models.boltzmann.small_machines import three_units
 from auxmc.models.gaussian.mean import HUNDRED_OBSERVATIONS
 from auxmc.numerics.annealing import annealing_increment, log_effective_size
@@ -30,11 +32,10 @@ _LADDER_PARTICLES = 2000
 def annealed_runs(work: Work) -> dict[tuple[int, bool], FloatArray]:
     """Log weights less the log evidence [run], by number of steps and whether runs are reversed."""
     n, found = work.replicates(2000), {}
-    for steps in _STEPS:
-        for reverse in (False, True):
-            rng = work.rng("evidence", "annealed", steps, int(reverse))
-            logs = _MODEL.annealed_log_weights(rng, linear_schedule(steps), n, reverse=reverse)
-            found[steps, reverse] = logs + (_MODEL.log_evidence if reverse else -_MODEL.log_evidence)
+    for steps, reverse in itertools.product(_STEPS, (False, True)):
+        rng = work.rng("evidence", "annealed", steps, int(reverse))
+        logs = _MODEL.annealed_log_weights(rng, linear_schedule(steps), n, reverse=reverse)
+        found[steps, reverse] = logs + (_MODEL.log_evidence if reverse else -_MODEL.log_evidence)
     return found
 
 
@@ -49,12 +50,9 @@ def annealing(work: Work) -> Lines:
         found[f"variance of the log weight, {steps} steps"] = moments.forward_variance
         found[f"upper bound less log evidence, {steps} steps"] = upper
         forward, reverse = mean_of(runs[steps, False]), mean_of(-runs[steps, True])
-        found[f"simulated lower bound, {steps} steps, distance in standard errors"] = distance_from(
-            forward, lower
-        )
-        found[f"simulated upper bound, {steps} steps, distance in standard errors"] = distance_from(
-            reverse, upper
-        )
+        below, above = distance_from(forward, lower), distance_from(reverse, upper)
+        found[f"simulated lower bound, {steps} steps, distance in standard errors"] = below
+        found[f"simulated upper bound, {steps} steps, distance in standard errors"] = above
     ladder = linear_schedule(1000)
     means, variances = _MODEL.log_likelihood_moments(ladder)
     integral = thermodynamic_integration(ladder, means, variances=variances)
@@ -88,17 +86,14 @@ def effective_size(work: Work) -> Lines:
 def enumerated_annealing(work: Work) -> Lines:
     """Annealed importance sampling on eight states, all paths summed."""
     machine = three_units()
-    states = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
-    log_target = 0.5 * np.einsum("si,ij,sj->s", states, machine.weights, states) + states @ machine.biases
-    log_base = np.full(8, -math.log(8.0))
-    ladder = linear_schedule(3)
-    logs = [b * log_target + (1.0 - b) * log_base for b in ladder]
+    states = sign_table(3)
+    log_target, log_base = log_weights(machine, states), np.full(8, -math.log(8.0))
+    logs = [b * log_target + (1.0 - b) * log_base for b in linear_schedule(3)]
     kernels = [_heat_bath(states, log_density) for log_density in logs[1:-1]]
     # Path (x_0, x_1, x_2): x_{k+1} moves from x_k at b_{k+1}; increments stand beside the state they are taken at.
     gains = [np.exp(after - before) for before, after in itertools.pairwise(logs)]
-    forward = np.einsum(
-        "a,a,ab,b,bc,c->", np.exp(log_base), gains[0], kernels[0], gains[1], kernels[1], gains[2]
-    )
+    steps = (gains[0], kernels[0], gains[1], kernels[1], gains[2])
+    forward = np.einsum("a,a,ab,b,bc,c->", np.exp(log_base), *steps)
     normaliser = float(np.exp(logsumexp(log_target)))
     # Reversed paths begin with the target and make the reversed moves.
     back = [
@@ -106,9 +101,8 @@ def enumerated_annealing(work: Work) -> Lines:
         for kernel, log in zip(kernels, logs[1:-1], strict=True)
     ]
     law = np.exp(log_target) / normaliser
-    reverse = np.einsum(
-        "c,c,cb,b,ba,a->", law, 1.0 / gains[2], back[1], 1.0 / gains[1], back[0], 1.0 / gains[0]
-    )
+    steps = (1.0 / gains[2], back[1], 1.0 / gains[1], back[0], 1.0 / gains[0])
+    reverse = np.einsum("c,c,cb,b,ba,a->", law, *steps)
     return {
         "sum over all paths, relative error": abs(float(forward) / normaliser - 1.0),
         "sum over all reversed paths, relative error": abs(float(reverse) * normaliser - 1.0),
@@ -119,47 +113,28 @@ def enumerated_annealing(work: Work) -> Lines:
 def bounds_curves(work: Work) -> Arrays:
     """Bounds of annealing against the number of steps, and adaptive ladders."""
     runs = work.once(annealed_runs)
-    simulated = np.empty((2, 2, len(_STEPS)))
-    for column, steps in enumerate(_STEPS):
-        for row, sign in enumerate((1.0, -1.0)):
-            simulated[row, :, column] = mean_of(sign * runs[steps, bool(row)])[:2]
+    sides = ([mean_of(sign * runs[n, sign < 0.0])[:2] for n in _STEPS] for sign in (1.0, -1.0))
+    simulated = np.array(list(sides)).swapaxes(1, 2)
     fine = np.unique(np.round(np.geomspace(1.0, 1000.0, 60)).astype(int))
-    exact = np.array(
-        [
-            [moments.forward_mean, -moments.reverse_mean]
-            for moments in (_MODEL.annealed_moments(linear_schedule(int(steps))) for steps in fine)
-        ]
-    )
-    found = {
-        "bounds_simulated": xr.DataArray(
-            simulated,
-            coords={
-                "bounds_side": ["lower", "upper"],
-                "bounds_part": ["mean", "error"],
-                "bounds_steps": list(_STEPS),
-            },
-            dims=["bounds_side", "bounds_part", "bounds_steps"],
-            attrs={"units": "nats"},
-        ),
-        "bounds_exact": xr.DataArray(
-            exact.T - _MODEL.log_evidence,
-            coords={"bounds_side": ["lower", "upper"], "bounds_fine_steps": fine},
-            dims=["bounds_side", "bounds_fine_steps"],
-            attrs={"units": "nats"},
-        ),
-    }
+    moments = [_MODEL.annealed_moments(linear_schedule(int(steps))) for steps in fine]
+    exact = np.array([[m.forward_mean for m in moments], [-m.reverse_mean for m in moments]])
     limits, particles = [_limit_ladder(share) for share in _SHARES], _particle_ladders(work)
     longest = max(ladder.size for ladder in limits + particles)
-    for name, ladders in (("limit", limits), ("particles", particles)):
-        table = np.full((len(_SHARES), longest), np.nan)
-        for row, ladder in enumerate(ladders):
-            table[row, : ladder.size] = ladder
-        found[f"bounds_ladder_{name}"] = xr.DataArray(
-            table,
-            coords={"bounds_share": list(_SHARES), "bounds_temperature": np.arange(longest)},
-            dims=["bounds_share", "bounds_temperature"],
-        )
-    return found
+    side, nats = {"bounds_side": ["lower", "upper"]}, {"units": "nats"}
+    parts = {"bounds_part": ["mean", "error"], "bounds_steps": list(_STEPS)}
+    ladders = {"bounds_share": list(_SHARES), "bounds_temperature": np.arange(longest)}
+
+    def padded(ladder: FloatArray) -> FloatArray:
+        return np.pad(ladder, (0, longest - ladder.size), constant_values=np.nan)
+
+    return {
+        "bounds_simulated": xr.DataArray(simulated, {**side, **parts}, attrs=nats),
+        "bounds_exact": xr.DataArray(
+            exact - _MODEL.log_evidence, {**side, "bounds_fine_steps": fine}, attrs=nats
+        ),
+        "bounds_ladder_limit": xr.DataArray([padded(ladder) for ladder in limits], ladders),
+        "bounds_ladder_particles": xr.DataArray([padded(ladder) for ladder in particles], ladders),
+    }
 
 
 def _limit_ladder(share: float) -> FloatArray:

@@ -86,17 +86,13 @@ def harmonic_means(work: Work) -> FloatArray:
 def prior_averaging(work: Work) -> Lines:
     """Averages of ten likelihoods: unbiased, and nearly always far too low."""
     logs = work.once(prior_averages)
-    found = {
-        f"{percent} % quantile of the decimal log ratio": quantile_of(logs / _DECADE, percent)
-        for percent in _PERCENTILES
-    }
-    ratio = np.exp(logs)
-    return found | {
+    decades = logs / _DECADE
+    return {f"{p} % quantile of the decimal log ratio": quantile_of(decades, p) for p in _PERCENTILES} | {
         "share below the evidence": share_of(logs < 0.0),
         "mean of the log ratio": mean_of(logs),
         "relative variance of one draw": _MODEL.relative_variance,
         "draws for a relative error of a tenth": math.ceil(_MODEL.relative_variance / 0.1**2),
-        "mean ratio, distance in standard errors": distance_from(mean_of(ratio), 1.0),
+        "mean ratio, distance in standard errors": distance_from(mean_of(np.exp(logs)), 1.0),
     }
 
 
@@ -162,11 +158,8 @@ def reciprocal_identity(work: Work) -> Lines:
 def markov_bound(work: Work) -> Lines:
     """Unbiased estimates seldom exceed the evidence by much."""
     logs = work.once(prior_averages)
-    found = {}
-    for excess in (1, 2, 3):
-        found[f"bound at {excess} nats"] = share_of(logs > excess)
-        found[f"share at {excess} nats"] = share_of(logs > excess)
-    return found
+    names = ("bound", "share")
+    return {f"{name} at {nats} nats": share_of(logs > nats) for nats in (1, 2, 3) for name in names}
 
 
 @TOPIC.claim("FN-EV-13")
@@ -198,11 +191,8 @@ def harmonic_curves(work: Work) -> Arrays:
     levels = (0.05, 0.5, 0.95)
     table = np.array([np.quantile(ratios[size], levels) for size in _SIZES]).T
     cap = math.exp(_MODEL.log_largest_likelihood - _MODEL.log_evidence)
-    coords = {"harmonic_level": list(levels), "harmonic_size": list(_SIZES)}
-    return {
-        "harmonic_quantile": xr.DataArray(table, coords=coords, dims=["harmonic_level", "harmonic_size"]),
-        "harmonic_cap": xr.DataArray(cap),
-    }
+    along = {"harmonic_level": list(levels), "harmonic_size": list(_SIZES)}
+    return {"harmonic_quantile": xr.DataArray(table, along), "harmonic_cap": xr.DataArray(cap)}
 
 
 def _harmonic_ratios(rng: np.random.Generator, n: int, n_samples: int, block: int) -> FloatArray:

@@ -1,5 +1,7 @@
 """Figures on evidence, nested sampling and particle filters, drawn from the tables."""
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
@@ -11,7 +13,7 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import band_curve
 from auxmc.plots.style import COLUMN_WIDTH_IN, PAGE_WIDTH_IN
 from auxmc_pipeline.tables import Table
-from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, drawing
+from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, drawing, marks
 
 _GREY = "#BBBBBB"
 _HUNDREDFOLD = 100.0
@@ -23,25 +25,20 @@ def bounds(figure: Figure, curves: Table) -> None:
     left, right = figure.subplots(1, 2)
     exact = curves.array("bounds_exact", "bounds_side", "bounds_fine_steps")
     simulated = curves.array("bounds_simulated", "bounds_side", "bounds_part", "bounds_steps")
-    dims = ("bounds_share", "bounds_temperature")
-    limit = curves.array("bounds_ladder_limit", *dims)
-    particles = curves.array("bounds_ladder_particles", *dims)
-    labels = {"upper": "reversed runs", "lower": "forward runs"}
-    for side, colour in (("upper", RED), ("lower", BLUE)):
-        line, points = exact.sel(bounds_side=side), simulated.sel(bounds_side=side)
-        left.plot(line["bounds_fine_steps"].values, line.values, color=colour, label=labels[side])
-        mean, error = (points.sel(bounds_part=part).values for part in ("mean", "error"))
-        left.errorbar(
-            points["bounds_steps"].values, mean, 2.0 * error, color=colour, marker="o", linestyle="none"
-        )
+    limit = curves.array("bounds_ladder_limit", "bounds_share", "bounds_temperature")
+    particles = curves.array("bounds_ladder_particles", "bounds_share", "bounds_temperature")
+    n_fine, n_steps = exact["bounds_fine_steps"].values, simulated["bounds_steps"].values
+    for side, colour, label in (("upper", RED, "reversed runs"), ("lower", BLUE, "forward runs")):
+        left.plot(n_fine, exact.sel(bounds_side=side).values, color=colour, label=label)
+        mean, error = simulated.sel(bounds_side=side, bounds_part=["mean", "error"]).values
+        left.errorbar(n_steps, mean, 2.0 * error, color=colour, marker="o", linestyle="none")
     left.axhline(0.0, color=REFERENCE, linestyle="--", linewidth=0.9)
     left.text(1.0, -0.15, "log evidence", ha="left", va="top", color=REFERENCE)
     left.set_xscale("log")
     left.set_xticks([1, 10, 100, 1000], ["1", "10", "100", "1000"])
     left.set_yscale("symlog", linthresh=1.0, linscale=0.7)
-    left.set_yticks(
-        [-1000.0, -100.0, -10.0, -1.0, 0.0, 1.0, 10.0], ["-1000", "-100", "-10", "-1", "0", "1", "10"]
-    )
+    ticks = [-1000, -100, -10, -1, 0, 1, 10]
+    left.set_yticks(ticks, [str(tick) for tick in ticks])
     left.yaxis.set_minor_locator(NullLocator())
     left.set(xlabel="number of steps", ylabel="bound less log evidence (nats)")
     left.legend(loc="lower right")
@@ -50,8 +47,8 @@ def bounds(figure: Figure, curves: Table) -> None:
         # The base, at 0, is not on a logarithmic axis.
         numbers = np.arange(1, ideal.size)
         right.plot(numbers, ideal[1:], color=colour, label=f"{100 * share:g} % kept")
-        right.plot(numbers, chosen[1:], color=colour, linestyle="none", marker="o", markersize=2.5)
-    right.plot([], [], color=REFERENCE, linestyle="none", marker="o", markersize=2.5, label="2000 particles")
+        marks(right, (numbers, chosen[1:]), "o", colour, markersize=2.5)
+    marks(right, ([], []), "o", REFERENCE, markersize=2.5, label="2000 particles")
     right.set(xlabel="step of the ladder", ylabel="inverse temperature", yscale="log")
     right.set_xlim(left=0.0)
     right.legend(loc="lower right")
@@ -62,22 +59,18 @@ def nested_bias(figure: Figure, curves: Table) -> None:
     """Expected ratio of nested sampling's sums to the evidence."""
     axis = figure.subplots()
     exact = curves.array("nested_bias_exact", "nested_bias_factor", "nested_bias_fine_live")
-    dims = ("nested_bias_factor", "nested_bias_live", "nested_bias_part")
-    simulated = curves.array("nested_bias_simulated", *dims)
-    labels = {"M/(M+1)": "$M/(M+1)$", "exp(-1/M)": r"$\exp(-1/M)$", "1-1/M": "$1-1/M$"}
-    for factor, colour, marker in zip(labels, (RED, GREEN, BLUE), ("s", "^", "o"), strict=True):
-        line, points = exact.sel(nested_bias_factor=factor), simulated.sel(nested_bias_factor=factor)
-        axis.plot(line["nested_bias_fine_live"].values, line.values, color=colour)
-        mean, error = (points.sel(nested_bias_part=part).values for part in ("mean", "error"))
-        axis.errorbar(
-            points["nested_bias_live"].values,
-            mean,
-            2.0 * error,
-            color=colour,
-            marker=marker,
-            linestyle="none",
-            label=labels[factor],
-        )
+    names = ("nested_bias_simulated", "nested_bias_factor", "nested_bias_part", "nested_bias_live")
+    simulated = curves.array(*names)
+    n_fine, n_live = exact["nested_bias_fine_live"].values, simulated["nested_bias_live"].values
+    for factor, label, colour, marker in (
+        ("M/(M+1)", "$M/(M+1)$", RED, "s"),
+        ("exp(-1/M)", r"$\exp(-1/M)$", GREEN, "^"),
+        ("1-1/M", "$1-1/M$", BLUE, "o"),
+    ):
+        axis.plot(n_fine, exact.sel(nested_bias_factor=factor).values, color=colour)
+        mean, error = simulated.sel(nested_bias_factor=factor, nested_bias_part=["mean", "error"]).values
+        points: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": "none", "label": label}
+        axis.errorbar(n_live, mean, 2.0 * error, **points)
     axis.set(xscale="log", yscale="log", xlabel="live points $M$", ylabel="mean estimate / evidence")
     axis.set_xticks([2, 5, 10, 20, 50, 100, 200], ["2", "5", "10", "20", "50", "100", "200"])
     axis.set_yticks([1.0, 1.5, 2.0, 3.0, 4.0], ["1", "1.5", "2", "3", "4"])
@@ -91,15 +84,14 @@ def harmonic(figure: Figure, curves: Table) -> None:
     """Overestimate of the harmonic mean, and its bound."""
     axis = figure.subplots()
     found = curves.array("harmonic_quantile", "harmonic_level", "harmonic_size")
-    cap = curves.array("harmonic_cap")
+    cap = curves.value("harmonic_cap")
     sizes = found["harmonic_size"].values
     low, middle, high = found.values
-    axis.fill_between(
-        sizes, low, high, color=BLUE, alpha=0.25, linewidth=0.0, label="5 % to 95 % of estimates"
-    )
+    label = "5 % to 95 % of estimates"
+    axis.fill_between(sizes, low, high, color=BLUE, alpha=0.25, linewidth=0.0, label=label)
     axis.plot(sizes, middle, color=BLUE, marker="o", label="median")
-    axis.axhline(float(cap), color=RED, linestyle="--")
-    axis.text(sizes[-1], 0.95 * float(cap), "largest likelihood", ha="right", va="top", color=RED)
+    axis.axhline(cap, color=RED, linestyle="--")
+    axis.text(sizes[-1], 0.95 * cap, "largest likelihood", ha="right", va="top", color=RED)
     axis.axhspan(_HUNDREDFOLD, 250.0, color=_GREY, alpha=0.35, linewidth=0.0)
     axis.text(sizes[-1], 155.0, "two orders of magnitude or more", ha="right", va="center", color=REFERENCE)
     axis.axhline(1.0, color=REFERENCE, linewidth=0.7, linestyle=":")
@@ -114,31 +106,32 @@ def harmonic(figure: Figure, curves: Table) -> None:
 @drawing(PAGE_WIDTH_IN, 5.0)
 def particle_filter(figure: Figure, curves: Table) -> None:
     """Filtered moments beside Kalman's, and genealogies with and without resampling."""
-    name = "slides_particle_filter"
     grid = figure.add_gridspec(2, 2)
     top = figure.add_subplot(grid[0, :])
     first = figure.add_subplot(grid[1, 0])
     second = figure.add_subplot(grid[1, 1], sharex=first, sharey=first)
-    moments = curves.array(f"{name}_moments", f"{name}_filter", f"{name}_moment", f"{name}_step")
-    observed = curves.array(f"{name}_observation", f"{name}_step")
-    dims = (f"{name}_tree", f"{name}_step", f"{name}_particle")
-    states, ancestors = (curves.array(f"{name}_{what}", *dims) for what in ("state", "ancestor"))
-    weights = curves.array(f"{name}_last_weight", f"{name}_tree", f"{name}_particle")
-    steps = observed[f"{name}_step"].values.astype(float)
-    for which, colour, style, label in (
-        ("exact", REFERENCE, "--", "Kalman filter (± 2 sd)"),
-        ("particles", BLUE, "-", "particle filter (± 2 sd)"),
-    ):
-        mean, sd = (
-            moments.sel({f"{name}_filter": which, f"{name}_moment": m}).values for m in ("mean", "sd")
-        )
-        if which == "particles":
-            band_curve(top, steps, mean, 2.0 * sd, colour=colour, label=label)
-            continue
-        top.plot(steps, mean, color=colour, linestyle=style, label=label, zorder=3)
-        for sign in (-2.0, 2.0):
-            top.plot(steps, mean + sign * sd, color=colour, linestyle=style, linewidth=0.7, zorder=3)
-    top.plot(steps, observed.values, color=RED, marker="x", linestyle="none", label="observations")
+    step, tree, particle = (
+        "slides_particle_filter_step",
+        "slides_particle_filter_tree",
+        "slides_particle_filter_particle",
+    )
+    (mean, sd), (filtered, spread) = curves.array(
+        "slides_particle_filter_moments",
+        "slides_particle_filter_filter",
+        "slides_particle_filter_moment",
+        step,
+    ).values
+    observed = curves.array("slides_particle_filter_observation", step)
+    states = curves.array("slides_particle_filter_state", tree, step, particle)
+    ancestors = curves.array("slides_particle_filter_ancestor", tree, step, particle)
+    weights = curves.array("slides_particle_filter_last_weight", tree, particle)
+    steps = observed[step].values.astype(float)
+    exact: dict[str, Any] = {"color": REFERENCE, "linestyle": "--", "zorder": 3}
+    top.plot(steps, mean, label="Kalman filter (± 2 sd)", **exact)
+    for sign in (-2.0, 2.0):
+        top.plot(steps, mean + sign * sd, linewidth=0.7, **exact)
+    band_curve(top, steps, filtered, 2.0 * spread, colour=BLUE, label="particle filter (± 2 sd)")
+    marks(top, (steps, observed.values), "x", RED, label="observations")
     top.set(xlabel="step $t$", ylabel="state $x_t$", xlim=(steps[0] - 0.3, steps[-1] + 0.3))
     top.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
     final = weights.values

@@ -55,13 +55,13 @@ def shrinkage(work: Work) -> Lines:
         logs = np.diff(np.log(run.masses), axis=1, prepend=0.0).ravel()
         # Minus the log is exponential, whose standard deviation has the relative error sqrt(2 / n).
         spread = Measurement(float(logs.std()), float(logs.std()) * math.sqrt(2.0 / logs.size))
-        measures = {
-            "mean ratio": distance_from(mean_of(np.exp(logs)), n_live / (n_live + 1.0)),
-            "mean log ratio": distance_from(mean_of(logs), -1.0 / n_live),
-            "standard deviation of the log ratio": distance_from(spread, 1.0 / n_live),
-        }
-        for name, measured in measures.items():
-            found[f"{name}, {n_live} live points, distance in standard errors"] = measured
+        for name, measured, exact in (
+            ("mean ratio", mean_of(np.exp(logs)), n_live / (n_live + 1.0)),
+            ("mean log ratio", mean_of(logs), -1.0 / n_live),
+            ("standard deviation of the log ratio", spread, 1.0 / n_live),
+        ):
+            away = distance_from(measured, exact)
+            found[f"{name}, {n_live} live points, distance in standard errors"] = away
     return found
 
 
@@ -69,10 +69,7 @@ def shrinkage(work: Work) -> Lines:
 def factor_difference(work: Work) -> Lines:
     """M/(M+1) - exp(-1/M)."""
     # Both less 1, which they have in common.
-    return {
-        f"{n_live} live points": -1.0 / (n_live + 1.0) - math.expm1(-1.0 / n_live)
-        for n_live in (10, 100, 1000)
-    }
+    return {f"{n} live points": -1.0 / (n + 1.0) - math.expm1(-1.0 / n) for n in (10, 100, 1000)}
 
 
 @TOPIC.claim("FN-NS-03")
@@ -95,7 +92,7 @@ def biases(work: Work) -> Lines:
             logsumexp(log_terms(dead, 10, live, estimator=name, shrinkage=shrinkage), axis=1)
             for name in ("lower", "upper")
         )
-        errors.append(float(np.max(np.abs(np.expm1(lower - upper - math.log(_factor(10, shrinkage)))))))
+        errors.append(np.max(np.abs(np.expm1(lower - upper - math.log(_factor(10, shrinkage))))))
     found["lower sum over upper sum and factor less 1"] = max(errors)
     return found
 
@@ -116,16 +113,15 @@ def spread(work: Work) -> Lines:
 def listing(work: Work) -> Lines:
     """The listing of Algorithm 5 against the sum of the text."""
     dead = _MODEL.log_likelihood(work.once(runs)[10].dead[0])
-    sums = {
-        name: float(logsumexp(log_terms(dead, 10, estimator=name, shrinkage="mean")))
-        for name in ("lower", "upper")
-    }
+    lower, upper = (
+        float(logsumexp(log_terms(dead, 10, estimator=name, shrinkage="mean"))) for name in ("lower", "upper")
+    )
     # The listing: a weight of 1 - M/(M+1), times M/(M+1) after each point.
     listed = float(logsumexp(dead + math.log(1.0 / 11.0) + np.arange(dead.size) * math.log(10.0 / 11.0)))
     return {
-        "as printed": math.exp(listed - sums["lower"]),
-        "listing over sum of the text": math.exp(listed - sums["lower"]),
-        "listing over upper sum less 1": math.expm1(listed - sums["upper"]),
+        "as printed": math.exp(listed - lower),
+        "listing over sum of the text": math.exp(listed - lower),
+        "listing over upper sum less 1": math.expm1(listed - upper),
     }
 
 
@@ -142,58 +138,34 @@ def by_parts(work: Work) -> Lines:
         error = abs(over_levels - over_points - levels[-1] * masses[n_dead + 1]) / over_levels
         largest = max(largest, error)
     dead = _MODEL.log_likelihood(work.once(runs)[10].dead[0])
-    terms = {name: log_terms(dead, 10, estimator=name) for name in ("lower", "lebesgue")}
-    boundary = dead[-1] + log_masses(dead.size + 1, 10)[-1]
-    both = np.logaddexp(logsumexp(terms["lower"]), boundary)
+    lower, lebesgue = (logsumexp(log_terms(dead, 10, estimator=name)) for name in ("lower", "lebesgue"))
+    both = np.logaddexp(lower, dead[-1] + log_masses(dead.size + 1, 10)[-1])
     return {
         "in exact fractions, relative error": float(largest),
-        "in double precision, relative error": abs(
-            math.expm1(float(logsumexp(terms["lebesgue"])) - float(both))
-        ),
+        "in double precision, relative error": abs(math.expm1(float(lebesgue) - float(both))),
     }
 
 
 @TOPIC.figure("nested_bias")
 def curves(work: Work) -> Arrays:
     """Expected ratios against the number of live points, with simulated means."""
-    simulated = np.array(
-        [
-            [mean_of(np.exp(work.once(log_ratios)[n_live, shrinkage]))[:2] for n_live in _SIZES]
-            for shrinkage in _FACTORS
-        ]
-    )
-    fine = np.unique(np.round(np.geomspace(2.0, 200.0, 40)).astype(int))
-    exact = np.array(
-        [
-            [expected_nested_ratio(_MODEL, int(n), _factor(int(n), shrinkage)) for n in fine]
-            for shrinkage in _FACTORS
-        ]
-    )
+    ratios, fine = work.once(log_ratios), np.unique(np.round(np.geomspace(2.0, 200.0, 40)).astype(int))
+    simulated = [[mean_of(np.exp(ratios[n, shrinkage]))[:2] for n in _SIZES] for shrinkage in _FACTORS]
+    exact = [
+        [expected_nested_ratio(_MODEL, int(n), _factor(int(n), shrinkage)) for n in fine]
+        for shrinkage in _FACTORS
+    ]
     factor = {"nested_bias_factor": list(_FACTORS.values())}
+    parts = {"nested_bias_live": list(_SIZES), "nested_bias_part": ["mean", "error"]}
     return {
-        "nested_bias_exact": xr.DataArray(
-            exact,
-            coords=factor | {"nested_bias_fine_live": fine},
-            dims=["nested_bias_factor", "nested_bias_fine_live"],
-        ),
-        "nested_bias_simulated": xr.DataArray(
-            simulated,
-            coords=factor | {"nested_bias_live": list(_SIZES), "nested_bias_part": ["mean", "error"]},
-            dims=["nested_bias_factor", "nested_bias_live", "nested_bias_part"],
-        ),
+        "nested_bias_exact": xr.DataArray(exact, {**factor, "nested_bias_fine_live": fine}),
+        "nested_bias_simulated": xr.DataArray(simulated, {**factor, **parts}),
     }
 
 
 def _ideal(work: Work, name: str, n_live: int, n_dead: int, n_runs: int) -> IdealNestedRuns:
-    return ideal_nested_sampling(
-        work.rng("nested", name, n_live),
-        ndtr,
-        ndtri,
-        _MODEL.sample_mean,
-        n_live=n_live,
-        n_dead=n_dead,
-        n_runs=n_runs,
-    )
+    rng, centre = work.rng("nested", name, n_live), _MODEL.sample_mean
+    return ideal_nested_sampling(rng, ndtr, ndtri, centre, n_live=n_live, n_dead=n_dead, n_runs=n_runs)
 
 
 def _factor(n_live: int, shrinkage: str) -> float:

@@ -112,7 +112,6 @@ def terminology(work: Work) -> Lines:
 @TOPIC.figure("slides_particle_filter")
 def figure_curves(work: Work) -> Arrays:
     """Filtered moments beside exact ones, and two genealogies."""
-    name = "slides_particle_filter"
     exact = kalman_filter(_MODEL, _OBSERVATIONS)
     runs = [_filtered(work, "shown", _N_FILTER, threshold, 1) for threshold in (0.0, 1.0)]
     weights, states = _shares(runs[1].log_weights[0]), runs[1].particles[0]
@@ -120,30 +119,24 @@ def figure_curves(work: Work) -> Arrays:
     spread = np.sqrt(np.sum(weights * np.square(states - mean[:, None]), axis=1))
     steps = np.arange(1, _OBSERVATIONS.size + 1)
     moments = np.array([[exact.mean, np.sqrt(exact.variance)], [mean, spread]])
-    step, tree = {f"{name}_step": steps}, {f"{name}_tree": ["none", "each step"]}
-    particle = {f"{name}_particle": np.arange(_N_FILTER)}
+    particles = np.stack([run.particles[0] for run in runs])
+    ancestors = np.stack([run.ancestors[0] for run in runs])
+    last = np.stack([_shares(run.log_weights[0, -1]) for run in runs])
+    laws = {
+        "slides_particle_filter_filter": ["exact", "particles"],
+        "slides_particle_filter_moment": ["mean", "sd"],
+    }
+    tree = {"slides_particle_filter_tree": ["none", "each step"]}
+    step = {"slides_particle_filter_step": steps}
+    particle = {"slides_particle_filter_particle": np.arange(_N_FILTER)}
     return {
-        f"{name}_moments": xr.DataArray(
-            moments,
-            coords={f"{name}_filter": ["exact", "particles"], f"{name}_moment": ["mean", "sd"]} | step,
-            dims=[f"{name}_filter", f"{name}_moment", f"{name}_step"],
+        "slides_particle_filter_moments": xr.DataArray(moments, {**laws, **step}),
+        "slides_particle_filter_observation": xr.DataArray(_OBSERVATIONS, step),
+        "slides_particle_filter_state": xr.DataArray(particles, {**tree, **step, **particle}),
+        "slides_particle_filter_ancestor": xr.DataArray(
+            ancestors.astype(float), {**tree, **step, **particle}
         ),
-        f"{name}_observation": xr.DataArray(_OBSERVATIONS, coords=step, dims=list(step)),
-        f"{name}_state": xr.DataArray(
-            np.stack([run.particles[0] for run in runs]),
-            coords=tree | step | particle,
-            dims=[*tree, *step, *particle],
-        ),
-        f"{name}_ancestor": xr.DataArray(
-            np.stack([run.ancestors[0] for run in runs]).astype(float),
-            coords=tree | step | particle,
-            dims=[*tree, *step, *particle],
-        ),
-        f"{name}_last_weight": xr.DataArray(
-            np.stack([_shares(run.log_weights[0, -1]) for run in runs]),
-            coords=tree | particle,
-            dims=[*tree, *particle],
-        ),
+        "slides_particle_filter_last_weight": xr.DataArray(last, {**tree, **particle}),
     }
 
 
@@ -207,12 +200,8 @@ def _counts(work: Work) -> dict[str, FloatArray]:
     keys = jax.random.split(work.key("sequential", "counts"), work.replicates(50_000))
 
     def draw(key: Array) -> Array:
-        return jnp.stack(
-            [
-                scheme(jax.random.fold_in(key, i), log_weights, _N_DRAWN)
-                for i, scheme in enumerate(SCHEMES.values())
-            ]
-        )
+        schemes = enumerate(SCHEMES.values())
+        return jnp.stack([scheme(jax.random.fold_in(key, i), log_weights, _N_DRAWN) for i, scheme in schemes])
 
     indices = np.asarray(jax.jit(jax.vmap(draw))(keys))
     counts = np.stack([(indices == k).sum(axis=2) for k in range(_WEIGHTS.size)], axis=2).astype(float)

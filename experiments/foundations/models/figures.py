@@ -1,6 +1,7 @@
 """Figures of the group `models`, drawn from the table of curves."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -9,7 +10,7 @@ from matplotlib.patches import Circle, Ellipse, Rectangle
 
 from auxmc.plots.style import COLUMN_WIDTH_IN, CYCLE, PAGE_WIDTH_IN
 from auxmc_pipeline.tables import Table
-from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, drawing
+from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, drawing, marks, square
 
 _ORANGE = CYCLE[5]
 _SCHEMES: Mapping[str, tuple[str, str, str]] = {
@@ -49,20 +50,14 @@ def simulators(figure: Figure, curves: Table) -> None:
     for scheme, (label, colour, marker) in _SCHEMES.items():
         one = path.sel(fig_1_5_scheme=scheme)
         left.plot(one["fig_1_5_time"], one, color=colour, marker=marker, linewidth=1.0)
-        values = error.sel(fig_1_5_scheme=scheme).values
-        half = spread.sel(fig_1_5_scheme=scheme).values
+        values, half = (found.sel(fig_1_5_scheme=scheme).values for found in (error, spread))
         right.errorbar(steps, values, yerr=half, color=colour, marker=marker, label=label)
         power = 1.0 if scheme == "milstein" else 0.5
         line = values[0] * (steps / steps[0]) ** power
         right.plot(steps, line, color=REFERENCE, linestyle=":", linewidth=0.9, zorder=0.0)
-        middle = len(steps) // 2
-        right.annotate(
-            f"slope {'1' if power == 1.0 else '1/2'}",
-            (steps[middle], line[middle]),
-            xytext=(6.0, -12.0),
-            textcoords="offset points",
-            color=REFERENCE,
-        )
+        middle = (steps[len(steps) // 2], line[len(steps) // 2])
+        text, offset = "slope 1" if power == 1.0 else "slope 1/2", (6.0, -12.0)
+        right.annotate(text, middle, offset, textcoords="offset points", color=REFERENCE)
     left.set(xlabel="time $t$", ylabel="state $y(t)$", xlim=(0.0, 1.0), title="one path, 16 steps")
     right.set(xscale="log", yscale="log", xlabel="time step $h$", ylabel="mean error at time 1")
     right.set_xticks(steps, [f"$2^{{-{round(-np.log2(step))}}}$" for step in steps])
@@ -83,10 +78,8 @@ def implicit_curve(figure: Figure, curves: Table) -> None:
     axis.plot(found["fig_1_6_x1"], found, color=GREEN, linewidth=1.8, label="output is 1")
     axis.axhline(0.0, color=REFERENCE, linewidth=0.4, zorder=0.0)
     axis.axvline(0.0, color=REFERENCE, linewidth=0.4, zorder=0.0)
-    axis.set(xlim=(-5.0, 5.0), ylim=(-5.0, 5.0), xlabel="$x_1$", ylabel="$x_2$")
-    axis.set_xticks(range(-4, 5, 2))
-    axis.set_yticks(range(-4, 5, 2))
-    axis.set_aspect("equal")
+    square(axis, 5.0)
+    axis.set(xticks=range(-4, 5, 2), yticks=range(-4, 5, 2))
     figure.legend(loc="outside upper center", ncols=2)
 
 
@@ -94,27 +87,20 @@ def implicit_curve(figure: Figure, curves: Table) -> None:
 def computation_graph(figure: Figure, curves: Table) -> None:
     """Figures B.1 and B.2."""
     axis = figure.subplots()
-    value, bar, drawn = (
-        curves.array(f"fig_b_1_{name}", "fig_b_1_variable") for name in ("value", "accumulator", "as_drawn")
-    )
+    arrays = [
+        curves.array(name, "fig_b_1_variable")
+        for name in ("fig_b_1_value", "fig_b_1_accumulator", "fig_b_1_as_drawn")
+    ]
     for start, end in _EDGES:
         _arrow(axis, start, end)
     for name, (column, height, formula) in _GRAPH.items():
-        numbers = [float(array.sel(fig_b_1_variable=name)) for array in (value, bar, drawn)]
+        numbers = [float(array.sel(fig_b_1_variable=name)) for array in arrays]
         _box(axis, (column, height), formula, name, numbers)
     # Beside the arrow from y to z.
     axis.text(1.55, 1.72, r"$\partial z / \partial y = 1/s$", fontsize=7.5)
     axis.text(1.55, 1.91, "drawn as 1", color=RED, fontsize=7.5)
-    axis.plot(
-        [],
-        [],
-        color="black",
-        label="value, and accumulator (bar)",
-        linestyle="none",
-        marker="s",
-        markersize=5.0,
-    )
-    axis.plot([], [], color=RED, label="accumulator as drawn", linestyle="none", marker="s", markersize=5.0)
+    marks(axis, ([], []), "s", markersize=5.0, label="value, and accumulator (bar)")
+    marks(axis, ([], []), "s", RED, markersize=5.0, label="accumulator as drawn")
     axis.set(xlim=(-0.42, 4.42), ylim=(-0.46, 2.66))
     axis.axis("off")
     figure.legend(loc="outside upper center", ncols=2)
@@ -124,24 +110,18 @@ def computation_graph(figure: Figure, curves: Table) -> None:
 def divergence_bias(figure: Figure, curves: Table) -> None:
     """Bias of contrastive divergence."""
     axis = figure.subplots()
-    name = "contrastive_divergence"
-    bias, simulated = (curves.array(f"{name}_{part}", f"{name}_sweeps") for part in ("bias", "simulated"))
-    rate = curves.array(f"{name}_rate")
-    n_copies = curves.array(f"{name}_n_copies")
-    sweeps = bias[f"{name}_sweeps"].values
+    bias = curves.array("contrastive_divergence_bias", "contrastive_divergence_sweeps")
+    simulated = curves.array("contrastive_divergence_simulated", "contrastive_divergence_sweeps")
+    rate, n_copies = (
+        curves.value("contrastive_divergence_rate"),
+        curves.value("contrastive_divergence_n_copies"),
+    )
+    sweeps = bias["contrastive_divergence_sweeps"].values
     axis.plot(sweeps, bias, color=BLUE, marker="o", label="exact bias")
-    line = 2.0 * float(bias[0]) * float(rate) ** (sweeps - sweeps[0])
-    axis.plot(
-        sweeps, line, color=REFERENCE, linestyle=":", label=f"rate of the chain, {float(rate):.3f} a sweep"
-    )
-    axis.plot(
-        sweeps,
-        simulated,
-        color=RED,
-        marker="x",
-        linestyle="none",
-        label=f"mean of {round(float(n_copies)):,} simulated estimates".replace(",", "\u202f"),
-    )
+    line = 2.0 * float(bias[0]) * rate ** (sweeps - sweeps[0])
+    axis.plot(sweeps, line, color=REFERENCE, linestyle=":", label=f"rate of the chain, {rate:.3f} a sweep")
+    label = f"mean of {round(n_copies):,} simulated estimates".replace(",", "\u202f")
+    marks(axis, (sweeps, simulated), "x", RED, label=label)
     axis.set(yscale="log", xlabel="sweeps $k$", ylabel="largest error of the gradient")
     axis.set_xticks(sweeps)
     axis.legend(loc="center left", bbox_to_anchor=(0.0, 0.25))
@@ -159,12 +139,8 @@ def mean_field(figure: Figure, curves: Table) -> None:
         axis.add_patch(Ellipse((0.0, 0.0), width, height, angle=45.0, facecolor=GREEN, alpha=0.2))
         axis.add_patch(Ellipse((0.0, 0.0), width, height, angle=45.0, fill=False, edgecolor=GREEN))
         fitted = float(variance.sel(mean_field_correlation=rho))
-        diameter = scale * float(np.sqrt(fitted))
-        axis.add_patch(
-            Ellipse(
-                (0.0, 0.0), diameter, diameter, fill=False, edgecolor=_ORANGE, linestyle="--", linewidth=1.4
-            )
-        )
+        dashes: dict[str, Any] = {"fill": False, "edgecolor": _ORANGE, "linestyle": "--", "linewidth": 1.4}
+        axis.add_patch(Circle((0.0, 0.0), 0.5 * scale * float(np.sqrt(fitted)), **dashes))
         steps = path.sel(mean_field_correlation=rho).values
         axis.plot(*steps.T, color=BLUE, marker=".", linewidth=0.8)
         axis.plot(*steps[0], color=BLUE, marker="s", markersize=5.0)

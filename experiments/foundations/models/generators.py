@@ -21,6 +21,7 @@ from auxmc.models.input_maps import INPUT_MAPS, INPUTS
 from auxmc.models.lotka_volterra.sde_simulators import Scheme, geometric_brownian_motion, simulate_sde
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement
+from experiments.foundations.measurements import largest, lowest_point, power
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 TOPIC = Topic()
@@ -38,24 +39,17 @@ _N_CURVE = 101
 _NOISE_SCALES = (0.5, 0.1, 0.01)
 
 
-# --- simulators -------------------------------------------------------------------------------------------------------
-
-
 @TOPIC.claim("FN-GM-01")
 def strong_orders(work: Work) -> Lines:
     """Slopes of the log of the mean error at the end over the log of the time step."""
     errors = work.once(_batch_errors)
     found = {}
     for index, name in enumerate(("Milstein", "Euler-Maruyama")):
-        steps = np.log(1.0 / np.array(_LEVELS))
-        slope = float(np.polyfit(steps, np.log(errors[index].mean(axis=1)), 1)[0])
+        steps, batches = 1.0 / np.array(_LEVELS), errors[index]
         # Batches left out in turn give the error of the slope of all.
-        parts = [
-            np.polyfit(steps, np.log(np.delete(errors[index], b, axis=1).mean(axis=1)), 1)[0]
-            for b in range(_N_BATCHES)
-        ]
-        spread = math.sqrt((_N_BATCHES - 1) * float(np.var(parts)))
-        found[name] = Measurement(slope, spread)
+        rest = (np.delete(batches, batch, axis=1).mean(axis=1) for batch in range(_N_BATCHES))
+        spread = math.sqrt((_N_BATCHES - 1) * float(np.var([power(steps, means) for means in rest])))
+        found[name] = Measurement(power(steps, batches.mean(axis=1)), spread)
     return found
 
 
@@ -96,46 +90,37 @@ def _methods(noise: Array) -> Array:
 def simulator_curves(work: Work) -> Arrays:
     """Figure 1.5: errors over time steps, and one path."""
     errors = work.once(_batch_errors)
-    along = {"fig_1_5_scheme": list(_SCHEMES), "fig_1_5_step": 1.0 / np.array(_LEVELS)}
     noise = work.rng("shown path").normal(size=(max(_LEVELS), 1))
     coarse = noise.reshape(_N_SHOWN_STEPS, -1, 1).sum(axis=1) * math.sqrt(_N_SHOWN_STEPS / max(_LEVELS))
     path = np.asarray(jax.jit(_methods)(jnp.asarray(coarse)))[:, :, 0]
-    fine = geometric_brownian_motion(
-        jnp.ones(1), _GROWTH, _VOLATILITY, jnp.asarray(noise), 1.0 / max(_LEVELS)
-    )
-    times = np.arange(_N_SHOWN_STEPS + 1) / _N_SHOWN_STEPS
+    start, step = jnp.ones(1), 1.0 / max(_LEVELS)
+    fine = geometric_brownian_motion(start, _GROWTH, _VOLATILITY, jnp.asarray(noise), step)
+    schemes = {"fig_1_5_scheme": list(_SCHEMES)}
+    times = {"fig_1_5_time": np.arange(_N_SHOWN_STEPS + 1) / _N_SHOWN_STEPS}
+    shown = np.concatenate([np.ones((2, 1)), path[1:]], axis=1)
+    exact = np.concatenate([[1.0], np.asarray(fine)[:, 0]])
+    along = {**schemes, "fig_1_5_step": 1.0 / np.array(_LEVELS)}
     return {
         "fig_1_5_error": xr.DataArray(errors.mean(axis=2), along),
         "fig_1_5_error_error": xr.DataArray(errors.std(axis=2, ddof=1) / math.sqrt(_N_BATCHES), along),
-        "fig_1_5_path": xr.DataArray(
-            np.concatenate([np.ones((2, 1)), path[1:]], axis=1),
-            {"fig_1_5_scheme": list(_SCHEMES), "fig_1_5_time": times},
-            ["fig_1_5_scheme", "fig_1_5_time"],
-        ),
+        "fig_1_5_path": xr.DataArray(shown, {**schemes, **times}),
         "fig_1_5_exact_path": xr.DataArray(
-            np.concatenate([[1.0], np.asarray(fine)[:, 0]]),
-            {"fig_1_5_fine_time": np.linspace(0.0, 1.0, max(_LEVELS) + 1)},
+            exact, {"fig_1_5_fine_time": np.linspace(0.0, 1.0, max(_LEVELS) + 1)}
         ),
     }
-
-
-# --- an implicit curve ------------------------------------------------------------------------------------------------
 
 
 @TOPIC.claim("FN-GM-02")
 def implicit_curve(work: Work) -> Lines:
     """Where x1 x2 / ((1 + e^x1)(1 + e^x2)) is 1."""
     x1, x2 = _curve_of_figure()
-    top = optimize.minimize_scalar(
-        lambda x: -float(_factor(x)), bounds=(0.0, 5.0), method="bounded", options={"xatol": 1e-12}
-    )
-    largest = -float(top.fun)
+    top = -lowest_point(lambda x: -_factor(x), 0.0, 5.0, 1e-12)[1]
     return {
-        "largest residual of the curve": np.max(np.abs(_factor(x1) * _factor(x2) - 1.0)),
+        "largest residual of the curve": largest(_factor(x1) * _factor(x2) - 1.0),
         "largest coordinate of the curve": max(x1.max(), x2.max()),
         "diagonal point": _root(-1.0),
-        "largest factor": largest,
-        "largest product of two positive factors": largest**2,
+        "largest factor": top,
+        "largest product of two positive factors": top**2,
         **{f"x2 at x1 = {x:g}": _partner(x) for x in _CURVE_POINTS},
     }
 
@@ -167,9 +152,6 @@ def implicit_curves(work: Work) -> Arrays:
     return {"fig_1_6_x2": xr.DataArray(x2, {"fig_1_6_x1": x1})}
 
 
-# --- maps of inputs ---------------------------------------------------------------------------------------------------
-
-
 @TOPIC.claim("FN-GM-03")
 def input_maps(work: Work) -> Lines:
     """Laws of mapped inputs, and variances of the inputs by sums over equal steps."""
@@ -181,12 +163,11 @@ def input_maps(work: Work) -> Lines:
         reached = family.example().cdf(np.asarray(mapped.forward(u, *values)))
         wanted = np.asarray(INPUTS[mapped.source].cdf(u))
         difference = reached - wanted if mapped.increasing else reached + wanted - 1.0
-        found[f"{name}, error of the distribution function"] = np.max(np.abs(difference))
+        found[f"{name}, error of the distribution function"] = largest(difference)
     grid = np.linspace(-60.0, 60.0, 4801)
     for name, law in INPUTS.items():
         density = np.exp(np.asarray(law.log_density(jnp.asarray(grid))))
-        variance = float((np.square(grid) * density).sum() * (grid[1] - grid[0]))
-        found[f"{name} input, variance"] = variance
+        found[f"{name} input, variance"] = (np.square(grid) * density).sum() * (grid[1] - grid[0])
     return found
 
 
@@ -200,25 +181,22 @@ def input_densities(work: Work) -> Lines:
     }
 
 
-# --- fibres -----------------------------------------------------------------------------------------------------------
-
-
 @TOPIC.claim("FN-GM-05")
 def fibre_densities(work: Work) -> Lines:
     """Density of u1^2 - u2^2 at 1, moments given it, and the density with noise added."""
-    density = _on_fibre(1.0, lambda u: np.ones(len(u)))
+
+    def density_at(x: float) -> float:
+        return _on_fibre(x, lambda u: np.ones(len(u)))
+
+    density = density_at(1.0)
     found = {
         "density at 1": density,
         "mean of u1 squared": _on_fibre(1.0, lambda u: u[:, 0] ** 2) / density,
         "mean size of u1": _on_fibre(1.0, lambda u: np.abs(u[:, 0])) / density,
         "mean of u1": _on_fibre(1.0, lambda u: u[:, 0]) / density,
     }
-
-    def at(x: float) -> float:
-        return _on_fibre(x, lambda u: np.ones(len(u)))
-
     for scale in _NOISE_SCALES:
-        noisy = noisy_output_density(at, 1.0, scale, singularities=[0.0])
+        noisy = noisy_output_density(density_at, 1.0, scale, singularities=[0.0])
         found[f"density with noise {scale:g}"] = noisy
     return found
 
@@ -235,18 +213,16 @@ def metric(work: Work) -> Lines:
     def generator(u: Array) -> Array:
         return u[0] ** 2 - u[1] ** 2
 
-    worst = {}
-    for scale in (1.0, 0.5):
-
-        def potential(u: Array, scale: float = scale) -> Array:
+    def error(scale: float) -> float:
+        def potential(u: Array) -> Array:
             return 0.5 * jnp.sum(jnp.square(u)) + jnp.square(generator(u) - 1.0) / (2.0 * scale**2)
 
         hessians = np.asarray(jax.jit(jax.vmap(jax.hessian(potential)))(jnp.asarray(points)))
         slopes = np.asarray(jax.jit(jax.vmap(jax.grad(generator)))(jnp.asarray(points)))
-        metrics = slopes[:, :, None] * slopes[:, None, :] / scale**2 + np.eye(2)
-        worst[scale] = float(np.max(np.abs(hessians - metrics)))
-    off = float(np.max(np.abs(hyperbola_generator(points) - 1.0)))
+        return largest(hessians - (slopes[:, :, None] * slopes[:, None, :] / scale**2 + np.eye(2)))
+
     return {
-        **{f"noise {scale:g}": value for scale, value in worst.items()},
-        "distance of the points from the fibre": off,
+        "noise 1": error(1.0),
+        "noise 0.5": error(0.5),
+        "distance of the points from the fibre": largest(hyperbola_generator(points) - 1.0),
     }

@@ -1,6 +1,7 @@
 """Topic: Boltzmann machines small enough for exact sums, contrastive divergence, and the Gaussian relaxation."""
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 import xarray as xr
@@ -26,6 +27,7 @@ from auxmc.models.boltzmann.restricted_boltzmann import (
 )
 from auxmc.models.boltzmann.small_machines import LAYER_DATA, five_units, three_by_two
 from auxmc.numerics.array_types import FloatArray
+from experiments.foundations.measurements import largest
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 TOPIC = Topic()
@@ -41,14 +43,12 @@ _N_NODES = 44
 def restricted_machine(work: Work) -> Lines:
     """Exact normaliser, likelihood and gradient."""
     machine = three_by_two()
-    gradient = likelihood_gradient(machine, LAYER_DATA).weights
-    found = {
+    gradient = np.ndenumerate(likelihood_gradient(machine, LAYER_DATA).weights)
+    return {
         "log normaliser": log_normaliser(machine),
         "mean log likelihood": log_likelihood(machine, LAYER_DATA),
+        **{f"gradient, visible unit {i + 1}, hidden unit {j + 1}": value for (i, j), value in gradient},
     }
-    for (i, j), value in np.ndenumerate(gradient):
-        found[f"gradient, visible unit {i + 1}, hidden unit {j + 1}"] = value
-    return found
 
 
 @TOPIC.claim("FN-EB-02")
@@ -90,8 +90,8 @@ def relaxation(work: Work) -> Lines:
         "least eigenvalue": least,
         "log normaliser by quadrature": log_z,
         "log normaliser by relation E.9": related.log_normaliser,
-        "mean by relation E.10": np.max(np.abs(mean - q.T @ spins.mean)),
-        "second moment by relation E.11": np.max(np.abs(second - related_second)),
+        "mean by relation E.10": largest(mean - q.T @ spins.mean),
+        "second moment by relation E.11": largest(second - related_second),
     }
 
 
@@ -146,16 +146,12 @@ def conditioned(work: Work) -> Lines:
     return {"four conditions": max(distances)}
 
 
-def _biases(sweeps: tuple[int, ...]) -> FloatArray:
+def _biases(sweeps: Iterable[int]) -> FloatArray:
     """Largest error over the weights of the expectation of contrastive divergence, for each number of sweeps."""
     machine = three_by_two()
     gradient = likelihood_gradient(machine, LAYER_DATA).weights
-    return np.array(
-        [
-            np.max(np.abs(expected_contrastive_divergence(machine, LAYER_DATA, k).weights - gradient))
-            for k in sweeps
-        ]
-    )
+    expected = (expected_contrastive_divergence(machine, LAYER_DATA, k).weights for k in sweeps)
+    return np.array([largest(weights - gradient) for weights in expected])
 
 
 @TOPIC.figure("contrastive_divergence")
@@ -163,23 +159,17 @@ def divergence_curves(work: Work) -> Arrays:
     """Bias of contrastive divergence against the number of sweeps, with what simulated estimates leave."""
     machine = three_by_two()
     gradient = likelihood_gradient(machine, LAYER_DATA).weights
-    sweeps = np.arange(1, _MOST_SWEEPS + 1)
+    sweeps = range(1, _MOST_SWEEPS + 1)
     n_copies = work.replicates(_N_ESTIMATES)
     data = np.repeat(np.array(LAYER_DATA), n_copies, axis=0)
-    simulated = [
-        np.max(
-            np.abs(
-                contrastive_divergence(machine, data, int(k), work.rng("divergence", int(k))).weights
-                - gradient
-            )
-        )
-        for k in sweeps
-    ]
-    along = {"contrastive_divergence_sweeps": sweeps}
+    streams = ((k, work.rng("divergence", k)) for k in sweeps)
+    estimates = (contrastive_divergence(machine, data, k, rng).weights for k, rng in streams)
+    simulated = [largest(weights - gradient) for weights in estimates]
+    along = {"contrastive_divergence_sweeps": list(sweeps)}
     rate = second_eigenvalue(visible_transition(machine))
     return {
-        "contrastive_divergence_bias": xr.DataArray(_biases(tuple(int(k) for k in sweeps)), along),
-        "contrastive_divergence_simulated": xr.DataArray(np.array(simulated), along),
+        "contrastive_divergence_bias": xr.DataArray(_biases(sweeps), along),
+        "contrastive_divergence_simulated": xr.DataArray(simulated, along),
         "contrastive_divergence_rate": xr.DataArray(rate),
         "contrastive_divergence_n_copies": xr.DataArray(float(n_copies)),
     }

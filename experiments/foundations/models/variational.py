@@ -12,17 +12,19 @@ from scipy import integrate, stats
 
 from auxmc.approximations.advi import MeanField, reparameterisation_gradient, score_function_gradient
 from auxmc.approximations.expectation_propagation import expectation_propagation, gaussian_factor
-from auxmc.approximations.gaussian_mean_field import gaussian_mean_field
+from auxmc.approximations.gaussian_mean_field import MeanFieldGaussian, gaussian_mean_field
 from auxmc.approximations.laplace_density import laplace_density
 from auxmc.approximations.renyi import fit_gaussian, gaussian_log_density, renyi_divergence
 from auxmc.models.mixtures.scalar_mixture import NARROW_AND_BROAD
 from auxmc.numerics.array_types import FloatArray
 from auxmc.sampling.inverse_cdf import generalised_logistic
+from experiments.foundations.measurements import largest
+from experiments.foundations.shapes import SHAPE, log_skewed
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 TOPIC = Topic()
 
-_SKEW = generalised_logistic(0.4)
+_SKEW = generalised_logistic(SHAPE)
 _GRID = np.linspace(-40.0, 40.0, 8001)
 _STARTS = ((0.0, 3.0), (1.2, 2.0), (-4.8, 0.25))
 # Mean and standard deviation of the Gaussians that the author's figures draw, and that the bounds are taken at.
@@ -49,16 +51,10 @@ def laplace(work: Work) -> Lines:
 
     def moment(power: int, centre: float = 0.0) -> float:
         def integrand(x: float) -> float:
-            # The density in NumPy: hundreds of calls of a compiled program would take longer than the integral.
-            log_density = math.log(0.4) - 0.4 * x - 1.4 * np.logaddexp(0.0, -x)
-            return float((x - centre) ** power * np.exp(log_density))
+            return float((x - centre) ** power * np.exp(log_skewed(x)))
 
-        return float(
-            sum(
-                integrate.quad(integrand, a, b, epsabs=1e-12, limit=200)[0]
-                for a, b in ((-60.0, 0.0), (0.0, 120.0))
-            )
-        )
+        ends = ((-60.0, 0.0), (0.0, 120.0))
+        return float(sum(integrate.quad(integrand, *part, epsabs=1e-12, limit=200)[0] for part in ends))
 
     mean = moment(1)
     return {
@@ -117,10 +113,8 @@ def orders(work: Work) -> Lines:
     """Divergences of a fixed Gaussian over orders."""
     log_p, log_q = work.once(_log_mixture), gaussian_log_density(_GRID, *_FIXED)
     values = [renyi_divergence(_GRID, log_q, log_p, order) for order in _ORDERS]
-    return {
-        **{f"order {order:g}": value for order, value in zip(_ORDERS, values, strict=True)},
-        "smallest rise": np.diff(values).min(),
-    }
+    by_order = {f"order {order:g}": value for order, value in zip(_ORDERS, values, strict=True)}
+    return {**by_order, "smallest rise": np.diff(values).min()}
 
 
 @TOPIC.claim("FN-VI-05")
@@ -128,7 +122,7 @@ def mean_field(work: Work) -> Lines:
     """Coordinate ascent on two correlated coordinates."""
     found = {}
     for rho in _CORRELATIONS:
-        fit = gaussian_mean_field([0.0, 0.0], [[1.0, rho], [rho, 1.0]], [1.5, -1.5], _N_MEAN_FIELD_SWEEPS)
+        fit = _ascent(rho, _N_MEAN_FIELD_SWEEPS)
         found[f"correlation {rho:g}, variance"] = fit.covariance[0, 0]
         found[f"correlation {rho:g}, divergence"] = -fit.bounds[-1]
         found[f"correlation {rho:g}, smallest rise of the bound"] = np.diff(fit.bounds).min()
@@ -177,12 +171,9 @@ def propagation(work: Work) -> Lines:
     factors = [gaussian_factor(float(y), 1.0) for y in data]
     fit = expectation_propagation([0.0], [[1.0]], np.ones((n, 1)), factors, n_sweeps=1)
     exact = stats.multivariate_normal(np.zeros(n), np.eye(n) + 1.0).logpdf(data)
-    errors = (
-        fit.mean[0] - n * mean / (n + 1.0),
-        fit.covariance[0, 0] - 1.0 / (n + 1.0),
-        fit.log_normaliser - exact,
-    )
-    return {"mean, variance and log normaliser": np.max(np.abs(errors)), "log normaliser": fit.log_normaliser}
+    wanted = (n * mean / (n + 1.0), 1.0 / (n + 1.0), exact)
+    errors = np.subtract((fit.mean[0], fit.covariance[0, 0], fit.log_normaliser), wanted)
+    return {"mean, variance and log normaliser": largest(errors), "log normaliser": fit.log_normaliser}
 
 
 def _log_mixture(work: Work) -> FloatArray:
@@ -210,26 +201,20 @@ def _both_estimates(noise: FloatArray) -> FloatArray:
 @TOPIC.figure("mean_field")
 def mean_field_curves(work: Work) -> Arrays:
     """Path of coordinate ascent, and variances over correlations."""
-    rhos = np.array(_CORRELATIONS)
-    runs = [
-        gaussian_mean_field([0.0, 0.0], [[1.0, rho], [rho, 1.0]], [1.5, -1.5], _N_SHOWN_SWEEPS)
-        for rho in rhos
-    ]
+    runs = [_ascent(rho, _N_SHOWN_SWEEPS) for rho in _CORRELATIONS]
     path = np.stack([_steps(run.means) for run in runs])
-    along = {
-        "mean_field_correlation": rhos,
-        "mean_field_update": np.arange(path.shape[1]),
-        "mean_field_axis": [1, 2],
-    }
-    divergence = np.stack([-run.bounds for run in runs])
-    two = {name: along[name] for name in ("mean_field_correlation", "mean_field_update")}
+    laws = {"mean_field_correlation": list(_CORRELATIONS)}
+    along = {**laws, "mean_field_update": np.arange(path.shape[1])}
     return {
-        "mean_field_path": xr.DataArray(path, along),
-        "mean_field_divergence": xr.DataArray(divergence, two, list(two), attrs={"units": "nats"}),
-        "mean_field_variance": xr.DataArray(
-            [run.covariance[0, 0] for run in runs], {"mean_field_correlation": rhos}
-        ),
+        "mean_field_path": xr.DataArray(path, {**along, "mean_field_axis": [1, 2]}),
+        "mean_field_divergence": xr.DataArray([-run.bounds for run in runs], along, attrs={"units": "nats"}),
+        "mean_field_variance": xr.DataArray([run.covariance[0, 0] for run in runs], laws),
     }
+
+
+def _ascent(rho: float, n_sweeps: int) -> MeanFieldGaussian:
+    """Coordinate ascent on two coordinates with a correlation."""
+    return gaussian_mean_field([0.0, 0.0], [[1.0, rho], [rho, 1.0]], [1.5, -1.5], n_sweeps)
 
 
 def _steps(means: FloatArray) -> FloatArray:

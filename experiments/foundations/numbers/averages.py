@@ -9,7 +9,7 @@ from scipy import signal, stats
 from auxmc.diagnostics.autocorrelation import autocorrelation_time, variance_of_mean
 from auxmc.numerics.array_types import FloatArray
 from auxmc.sampling.product_quadrature import product_simpson, simpson_rule
-from auxmc_pipeline.claims import Measurement
+from experiments.foundations.measurements import mean_of, median_of, power
 from experiments.foundations.numbers.shared_examples import mixture_density
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
@@ -38,9 +38,7 @@ def monte_carlo_rates(work: Work) -> Lines:
             # The true mean is known to be 0.
             log_variances[:, i] = np.log((means**2).mean(axis=1))
         slopes = np.array([np.polyfit(np.log(numbers), row, 1)[0] for row in log_variances])
-        found[f"{dim} dimensions" if dim > 1 else "one dimension"] = Measurement(
-            float(slopes.mean()), float(slopes.std(ddof=1)) / math.sqrt(_N_BATCHES)
-        )
+        found[f"{dim} dimensions" if dim > 1 else "one dimension"] = mean_of(slopes)
     return found
 
 
@@ -55,13 +53,12 @@ def _relative_error(n_panels: int, dim: int) -> float:
 
 @TOPIC.claim("FN-MC-02")
 def quadrature_rates(work: Work) -> Lines:
-    """FN-MC-02."""
+    """Slope of the log error of Simpson's rule against the log number of points."""
     found = {}
     for dim in (1, 2, 4):
         n_points = [(2 * m + 1) ** dim for m in _N_PANELS]
         errors = [_relative_error(m, dim) for m in _N_PANELS]
-        slope = np.polyfit(np.log(n_points), np.log(errors), 1)[0]
-        found[f"{dim} dimensions" if dim > 1 else "one dimension"] = slope
+        found[f"{dim} dimensions" if dim > 1 else "one dimension"] = power(n_points, errors)
     # Errors of order h^(k + 1) for a rule exact up to degree k, and n^(-1/2) for draws.
     order = _degree_of_exactness() + 1
     return {**found, "dimension at which the rates are equal": order / 0.5}
@@ -101,24 +98,18 @@ def _autoregressions(rng: np.random.Generator, rho: float, n_chains: int, n: int
 
 @TOPIC.claim("FN-MC-04")
 def correlated_averages(work: Work) -> Lines:
-    """FN-MC-04."""
+    """Autocorrelation time of an autoregression, and the variance of its means."""
     rho, n_short = 0.9, 1000
     rng = work.rng("autocorrelation_time")
-    times = np.array(
-        [
-            float(autocorrelation_time(_autoregressions(rng, rho, 1, 100_000)[0]))
-            for _ in range(work.replicates(200, 20))
-        ]
-    )
+    chains = (_autoregressions(rng, rho, 1, 100_000)[0] for _ in range(work.replicates(200, 20)))
+    times = np.array([float(autocorrelation_time(chain)) for chain in chains])
     n_chains = work.replicates(10_000, 1000)
     means = _autoregressions(work.rng("means"), rho, n_chains, n_short).mean(axis=1)
     expected = variance_of_mean(1.0, rho ** np.arange(1, n_short), n_short)
     # Means are normal with mean 0: the mean square over its expectation has variance 2 / chains.
     distance = abs((means**2).mean() / expected - 1.0) / math.sqrt(2.0 / n_chains)
     return {
-        "median estimate": Measurement(
-            float(np.median(times)), 1.2533 * float(times.std(ddof=1)) / math.sqrt(times.size)
-        ),
+        "median estimate": median_of(times, float(times.std(ddof=1))),
         "from the formula": _LONG * variance_of_mean(1.0, rho ** np.arange(1, _LONG), _LONG),
         "variance of means, distance in standard errors": distance,
     }
@@ -128,27 +119,19 @@ def correlated_averages(work: Work) -> Lines:
 def extrapolated_times(work: Work) -> Lines:
     """17 minutes for seven dimensions, three more to come."""
     measured_s = {5: 2.5, 6: 50.0, 7: 17.0 * 60.0}
-    factors = {
-        "rounded factor": round(measured_s[6] / measured_s[5]),
-        "last factor": measured_s[7] / measured_s[6],
-    }
+    rounded, last = round(measured_s[6] / measured_s[5]), measured_s[7] / measured_s[6]
     return {
-        f"days for ten dimensions, {name}": measured_s[7] * factor**3 / 86_400.0
-        for name, factor in factors.items()
+        "days for ten dimensions, rounded factor": measured_s[7] * rounded**3 / 86_400.0,
+        "days for ten dimensions, last factor": measured_s[7] * last**3 / 86_400.0,
     }
-
-
-# --- figures ------------------------------------------------------------------------------------------------------
 
 
 @TOPIC.figure("quadrature")
 def grid_against_draws(work: Work) -> Arrays:
     """Errors of Simpson's rule and of Monte Carlo averages for exp(sum x) on the unit cube."""
-    panels = [2**k for k in range(10)]
+    panels, n_draws, n_runs = [2**k for k in range(10)], [10, 100, 1000, 10_000], work.replicates(50, 50)
     n_points = np.full((len(_FIGURE_DIMS), len(panels)), np.nan)
     errors = np.full_like(n_points, np.nan)
-    n_draws = [10, 100, 1000, 10_000]
-    n_runs = work.replicates(50, 50)
     sampled = np.empty((len(_FIGURE_DIMS), len(n_draws)))
     exact = np.empty(len(_FIGURE_DIMS))
     for row, dim in enumerate(_FIGURE_DIMS):
@@ -162,14 +145,12 @@ def grid_against_draws(work: Work) -> Arrays:
             draws = work.rng("figure", dim, n).random((n_runs, n, dim))
             means = np.exp(draws.sum(axis=2)).mean(axis=1)
             sampled[row, column] = math.sqrt(float(((means / mean - 1.0) ** 2).mean()))
-    dims = np.array(_FIGURE_DIMS)
+    dims = {"quadrature_dim": list(_FIGURE_DIMS)}
     return {
-        "quadrature_n_points": xr.DataArray(n_points, {"quadrature_dim": dims, "quadrature_panels": panels}),
-        "quadrature_error": xr.DataArray(errors, {"quadrature_dim": dims, "quadrature_panels": panels}),
-        "quadrature_sampled_error": xr.DataArray(
-            sampled, {"quadrature_dim": dims, "quadrature_n_draws": n_draws}
-        ),
-        "quadrature_sd": xr.DataArray(exact, {"quadrature_dim": dims}),
+        "quadrature_n_points": xr.DataArray(n_points, {**dims, "quadrature_panels": panels}),
+        "quadrature_error": xr.DataArray(errors, {**dims, "quadrature_panels": panels}),
+        "quadrature_sampled_error": xr.DataArray(sampled, {**dims, "quadrature_n_draws": n_draws}),
+        "quadrature_sd": xr.DataArray(exact, dims),
     }
 
 
@@ -177,14 +158,13 @@ def grid_against_draws(work: Work) -> Arrays:
 def integrands(work: Work) -> Arrays:
     """The slides' two examples of a function and the density that it is averaged over."""
     x = np.linspace(-4.0, 4.0, 801)
-    names = ["oscillating", "square"]
+    cases = {"slides_integration_case": ["oscillating", "square"]}
     functions = np.stack([np.sin(8.0 * x) * np.exp(-(x**2) / 8.0), x**2])
     densities = np.stack([stats.norm.pdf(x), mixture_density(x)])
-    along = {"slides_integration_case": names, "slides_integration_x": x}
+    means = (functions * densities).sum(axis=1) * (x[1] - x[0])
+    along = {**cases, "slides_integration_x": x}
     return {
         "slides_integration_function": xr.DataArray(functions, along),
         "slides_integration_density": xr.DataArray(densities, along),
-        "slides_integration_mean": xr.DataArray(
-            (functions * densities).sum(axis=1) * (x[1] - x[0]), {"slides_integration_case": names}
-        ),
+        "slides_integration_mean": xr.DataArray(means, cases),
     }

@@ -9,13 +9,14 @@ import numpy as np
 import xarray as xr
 from jax import Array
 from numpy.typing import ArrayLike
-from scipy import integrate, optimize, stats
+from scipy import integrate, stats
 
 from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc.sampling.gaussian import covariance_root
 from auxmc.sampling.inverse_cdf import draw_by_inversion, generalised_logistic
 from auxmc.sampling.rejection import condition_by_rejection, rejection_sample
 from auxmc.sampling.transforms import box_muller, inverse_box_muller
+from experiments.foundations.measurements import distance_from, highest_point, largest, mean_of
 from experiments.foundations.numbers.shared_examples import (
     BOUND,
     TAIL,
@@ -38,29 +39,25 @@ _LEVEL = 2e-7
 
 @TOPIC.claim("FN-DS-01")
 def box_muller_jacobian(work: Work) -> Lines:
-    """FN-DS-01."""
+    """Determinant of the map of Box and Muller."""
     uniforms = _random_uniforms(work)
     image, jacobians = jax.jit(jax.vmap(lambda u: (box_muller(u), jax.jacfwd(box_muller)(u))))(uniforms)
     sizes = np.abs(np.linalg.det(np.asarray(jacobians)))
     normals = stats.norm.pdf(np.asarray(image)).prod(axis=-1)
     return {
-        "determinant against 2 pi / u1": _largest(sizes / (2.0 * math.pi / uniforms[:, 0]) - 1.0),
-        "its inverse against the normal densities": _largest(1.0 / sizes / normals - 1.0),
+        "determinant against 2 pi / u1": largest(sizes / (2.0 * math.pi / uniforms[:, 0]) - 1.0),
+        "its inverse against the normal densities": largest(1.0 / sizes / normals - 1.0),
     }
 
 
 @TOPIC.claim("FN-DS-02")
 def box_muller_inverses(work: Work) -> Lines:
-    """FN-DS-02."""
+    """The inverse map, corrected and as printed."""
     uniforms = _random_uniforms(work)
     image, back = (np.asarray(values) for values in _there_and_back(uniforms))
     printed = np.arctan(image[:, 0] / image[:, 1]) / (2.0 * math.pi)
-    error_as_printed = _largest(printed - uniforms[:, 1])
-    return {
-        "corrected": _largest(back - uniforms),
-        "as printed": error_as_printed,
-        "size of the error as printed": error_as_printed,
-    }
+    error = largest(printed - uniforms[:, 1])
+    return {"corrected": largest(back - uniforms), "as printed": error, "size of the error as printed": error}
 
 
 @jax.jit
@@ -83,7 +80,7 @@ def _grid_and_image() -> tuple[FloatArray, FloatArray]:
 
 @TOPIC.claim("FN-DS-03")
 def box_muller_grid(work: Work) -> Lines:
-    """FN-DS-03."""
+    """The image of the grid of figure 2.2."""
     _, image = _grid_and_image()
     radii = np.hypot(*np.moveaxis(image, -1, 0))
     return {
@@ -96,11 +93,10 @@ def box_muller_grid(work: Work) -> Lines:
 
 @TOPIC.claim("FN-DS-04")
 def skewed_draws(work: Work) -> Lines:
-    """FN-DS-04."""
+    """Draws by inversion of a skewed law."""
     law, n = generalised_logistic(_EXPONENT), work.replicates(100_000, 1000)
-    median, drawn = jax.jit(lambda key: (law.quantile(jnp.asarray(0.5)), draw_by_inversion(key, law, (n,))))(
-        work.key("skewed")
-    )
+    draw = jax.jit(lambda key: (law.quantile(jnp.asarray(0.5)), draw_by_inversion(key, law, (n,))))
+    median, drawn = draw(work.key("skewed"))
     draws = np.asarray(drawn)
     expected = np.sort(1.0 - (1.0 + np.exp(draws)) ** -_EXPONENT)
     ranks = np.arange(draws.size + 1) / draws.size
@@ -111,19 +107,12 @@ def skewed_draws(work: Work) -> Lines:
 
 @TOPIC.claim("FN-DS-05")
 def figure_acceptance(work: Work) -> Lines:
-    """FN-DS-05."""
-    grid = np.linspace(-4.0, 4.0, 8001)
-    start = float(grid[np.argmax(figure_ratio(grid))])
-    top = optimize.minimize_scalar(
-        lambda x: -float(figure_ratio(np.asarray(x))),
-        bounds=(start - 0.01, start + 0.01),
-        method="bounded",
-        options={"xatol": 1e-9},
-    )
+    """The bound and the acceptance of figure 2.3."""
+    place, top = highest_point(figure_ratio, np.linspace(-4.0, 4.0, 8001), 0.01)
     accepted = np.asarray(work.once(figure_proposals).accepted)
     return {
-        "largest target over proposal": -float(top.fun),
-        "where it is": top.x,
+        "largest target over proposal": top,
+        "where it is": place,
         "acceptance probability": mixture_mass() / BOUND,
         "acceptance rate, distance in standard errors": _binomial_distance(accepted, 1.0 / BOUND),
     }
@@ -150,19 +139,18 @@ def marked_proposals(work: Work) -> Lines:
 
 @TOPIC.claim("FN-DS-07")
 def acceptance_in_many_dimensions(work: Work) -> Lines:
-    """FN-DS-07."""
+    """Acceptance of the same in ten dimensions."""
     made = make_proposals(work.key("product"), work.replicates(500_000, 20_000), 10)
+    distance = _binomial_distance(np.asarray(made.accepted), BOUND**-10)
     return {
         "acceptance probability": (mixture_mass() / BOUND) ** 10,
-        "acceptance rate, distance in standard errors": _binomial_distance(
-            np.asarray(made.accepted), BOUND**-10
-        ),
+        "acceptance rate, distance in standard errors": distance,
     }
 
 
 @TOPIC.claim("FN-DS-08")
 def tail_of_the_normal(work: Work) -> Lines:
-    """FN-DS-08."""
+    """Moments beyond 4, with naive rejection and with an exponential proposal."""
     # The density is scaled by its largest value, or it would be lost beside the tolerances.
     top = stats.norm.logpdf(TAIL)
     scaled, squares = (
@@ -176,8 +164,7 @@ def tail_of_the_normal(work: Work) -> Lines:
     naive = condition_by_rejection(work.key("naive"), _standard_normal, lambda x: x > TAIL, n_naive)
     hits = np.arange(n_naive) < len(naive.draws)
     drawn = rejection_sample(work.key("tail"), tail_envelope(), work.replicates(100_000, 10_000))
-    second = np.asarray(drawn.position) ** 2
-    error = second.std(ddof=1) / math.sqrt(second.size)
+    second = distance_from(mean_of(np.asarray(drawn.position) ** 2), squares / scaled)
     return {
         "conditional second moment": squares / scaled,
         "closed form": 1.0 + TAIL * math.exp(top) / stats.norm.sf(TAIL),
@@ -185,10 +172,7 @@ def tail_of_the_normal(work: Work) -> Lines:
         "draws for each accepted one, naive": 1.0 / probability,
         "naive acceptance rate, distance in standard errors": _binomial_distance(hits, stats.norm.sf(TAIL)),
         "draws for each accepted one, exponential proposal": np.mean(drawn.n_proposals),
-        "second moment with the exponential proposal, distance in standard errors": abs(
-            second.mean() - squares / scaled
-        )
-        / error,
+        "second moment with the exponential proposal, distance in standard errors": second,
     }
 
 
@@ -198,33 +182,22 @@ def _standard_normal(key: Array) -> Array:
 
 @TOPIC.claim("FN-DS-09")
 def covariance_roots(work: Work) -> Lines:
-    """FN-DS-09."""
+    """Products of both roots of a covariance."""
     half = work.rng("covariance").normal(size=(5, 5))
     covariance = half @ half.T + np.eye(5)
-    roots = {
-        "Cholesky root": covariance_root(covariance),
-        "symmetric root": covariance_root(covariance, "symmetric"),
+    lower, symmetric = covariance_root(covariance), covariance_root(covariance, "symmetric")
+    return {
+        "Cholesky root": largest(lower @ lower.T - covariance),
+        "symmetric root": largest(symmetric @ symmetric.T - covariance),
     }
-    return {name: _largest(root @ root.T - covariance) for name, root in roots.items()}
-
-
-def _largest(errors: FloatArray) -> float:
-    return float(np.max(np.abs(errors)))
-
-
-# --- figures -----------------------------------------------------------------------------------------------
 
 
 @TOPIC.figure("fig_2_2")
 def grid_image(work: Work) -> Arrays:
     """Figure 2.2."""
     grid, image = _grid_and_image()
-    dims = ("fig_2_2_first", "fig_2_2_second", "fig_2_2_axis")
-    coords = {"fig_2_2_first": np.arange(12), "fig_2_2_second": np.arange(12), "fig_2_2_axis": [1, 2]}
-    return {
-        "fig_2_2_uniform": xr.DataArray(grid, coords, dims),
-        "fig_2_2_normal": xr.DataArray(image, coords, dims),
-    }
+    along = {"fig_2_2_first": np.arange(12), "fig_2_2_second": np.arange(12), "fig_2_2_axis": [1, 2]}
+    return {"fig_2_2_uniform": xr.DataArray(grid, along), "fig_2_2_normal": xr.DataArray(image, along)}
 
 
 @TOPIC.figure("slides_inverse_cdf")
@@ -233,15 +206,11 @@ def quantile_map(work: Work) -> Arrays:
     law = generalised_logistic(_EXPONENT)
     x = np.linspace(-6.0, 12.0, 361)
     levels = (np.arange(20) + 0.5) / 20
-    function, log_density, quantiles = jax.jit(
-        lambda x, u: (law.distribution_function(x), law.log_density(x), law.quantile(u))
-    )(x, levels)
+    compute = jax.jit(lambda x, u: (law.distribution_function(x), law.log_density(x), law.quantile(u)))
+    function, log_density, quantiles = map(np.asarray, compute(x, levels))
+    line = {"slides_inverse_cdf_x": x}
     return {
-        "slides_inverse_cdf_function": xr.DataArray(np.asarray(function), {"slides_inverse_cdf_x": x}),
-        "slides_inverse_cdf_density": xr.DataArray(
-            np.exp(np.asarray(log_density)), {"slides_inverse_cdf_x": x}
-        ),
-        "slides_inverse_cdf_quantile": xr.DataArray(
-            np.asarray(quantiles), {"slides_inverse_cdf_level": levels}
-        ),
+        "slides_inverse_cdf_function": xr.DataArray(function, line),
+        "slides_inverse_cdf_density": xr.DataArray(np.exp(log_density), line),
+        "slides_inverse_cdf_quantile": xr.DataArray(quantiles, {"slides_inverse_cdf_level": levels}),
     }

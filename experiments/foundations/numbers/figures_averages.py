@@ -1,11 +1,13 @@
 """Figures of importance weights and of averages, drawn from the tables."""
 
+from typing import Any
+
 import numpy as np
 from matplotlib.figure import Figure
 
 from auxmc.plots.style import PAGE_WIDTH_IN
 from auxmc_pipeline.tables import Table
-from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, drawing
+from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, drawing, marks
 
 _TARGET, _PROPOSAL, _DERIVED = GREEN, RED, BLUE
 
@@ -64,26 +66,16 @@ def integration(figure: Figure, curves: Table) -> None:
 def diverging_weights(figure: Figure, curves: Table) -> None:
     """The slides' example of importance weights without a variance."""
     left, right = figure.subplots(1, 2)
-    parts = {
-        name: curves.array(f"slides_importance_log_{name}", "slides_importance_x")
-        for name in ("target", "proposal", "integrand")
-    }
-    running = curves.array(
-        "slides_importance_running_mean", "slides_importance_run", "slides_importance_n_draws"
-    )
-    lines = (
-        ("target", _TARGET, "-", "target $p$"),
-        ("proposal", _PROPOSAL, "--", "proposal $q$"),
-        ("integrand", _DERIVED, ":", "$p^2 / q$"),
-    )
-    for name, colour, style, label in lines:
-        values = parts[name]
-        if values is not None:
-            decades = values.values / np.log(10.0)
-            left.plot(
-                values["slides_importance_x"].values, decades, color=colour, linestyle=style, label=label,
-                linewidth=1.6 if style == ":" else 1.2,
-            )  # fmt: skip
+    names = ("slides_importance_running_mean", "slides_importance_run", "slides_importance_n_draws")
+    running = curves.array(*names)
+    for name, colour, style, width, label in (
+        ("slides_importance_log_target", _TARGET, "-", 1.2, "target $p$"),
+        ("slides_importance_log_proposal", _PROPOSAL, "--", 1.2, "proposal $q$"),
+        ("slides_importance_log_integrand", _DERIVED, ":", 1.6, "$p^2 / q$"),
+    ):
+        found = curves.array(name, "slides_importance_x")
+        x, decades = found["slides_importance_x"].values, found.values / np.log(10.0)
+        left.plot(x, decades, color=colour, linestyle=style, linewidth=width, label=label)
     left.set(xlim=(-2.0, 2.0), ylim=(-25.0, 50.0), xlabel="$x$", ylabel="density")
     left.set_yticks([-20, 0, 20, 40], [f"$10^{{{power}}}$" for power in (-20, 0, 20, 40)])
     left.legend(loc="upper right")
@@ -97,24 +89,18 @@ def diverging_weights(figure: Figure, curves: Table) -> None:
 @drawing(PAGE_WIDTH_IN, 2.5)
 def grid_against_draws(figure: Figure, curves: Table) -> None:
     """Simpson's rule and Monte Carlo averages in several dimensions."""
-    grid = ("quadrature_dim", "quadrature_panels")
-    n_points = curves.array("quadrature_n_points", *grid)
-    errors = curves.array("quadrature_error", *grid)
+    n_points = curves.array("quadrature_n_points", "quadrature_dim", "quadrature_panels")
+    errors = curves.array("quadrature_error", "quadrature_dim", "quadrature_panels")
     sampled = curves.array("quadrature_sampled_error", "quadrature_dim", "quadrature_n_draws")
     sds = curves.array("quadrature_sd", "quadrature_dim")
-    dims = errors["quadrature_dim"].values
+    dims, n_draws = errors["quadrature_dim"].values, sampled["quadrature_n_draws"].values
     axes = figure.subplots(1, len(dims), sharey=True)
     line = np.geomspace(3.0, 1e6, 2)
     for i, (axis, dim) in enumerate(zip(axes, dims, strict=True)):
         axis.plot(line, sds.values[i] / np.sqrt(line), color=_DERIVED, linewidth=0.9)
-        axis.plot(
-            sampled["quadrature_n_draws"].values, sampled.values[i], color=_DERIVED, linestyle="none",
-            marker="x", label="independent draws",
-        )  # fmt: skip
-        axis.plot(
-            n_points.values[i], errors.values[i], color=_PROPOSAL, marker="o", markersize=3.5, linewidth=0.7,
-            label="Simpson's rule",
-        )  # fmt: skip
+        marks(axis, (n_draws, sampled.values[i]), "x", _DERIVED, label="independent draws")
+        dots: dict[str, Any] = {"color": _PROPOSAL, "marker": "o", "markersize": 3.5, "linewidth": 0.7}
+        axis.plot(n_points.values[i], errors.values[i], label="Simpson's rule", **dots)
         axis.set(xscale="log", yscale="log", xlim=(2.0, 2e6), ylim=(1e-15, 3.0), title=f"$D = {dim:g}$")
         axis.set_xticks([1e1, 1e3, 1e5])
         axis.minorticks_off()

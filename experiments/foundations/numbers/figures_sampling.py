@@ -1,4 +1,6 @@
-"""Figures on random numbers and direct sampling, drawn from the tables, and the list of all of this group."""
+"""Figures on random numbers and direct sampling."""
+
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -9,7 +11,7 @@ from matplotlib.patches import Patch
 
 from auxmc.plots.style import PAGE_WIDTH_IN
 from auxmc_pipeline.tables import Table
-from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, drawing
+from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, drawing, marks
 
 _TARGET, _PROPOSAL, _DERIVED = GREEN, RED, BLUE
 # Zero and one of figure 2.1: apart in lightness, so that they are in grey too.
@@ -23,16 +25,9 @@ def bits(figure: Figure, curves: Table) -> None:
     found = curves.array("fig_2_1_bits", "fig_2_1_bit", "fig_2_1_state")
     n_bits, n_states = found.shape
     # Edges of cells at whole numbers and a half; bit 0 is at the bottom.
-    axis.pcolormesh(
-        np.arange(n_states + 1) - 0.5,
-        np.arange(n_bits + 1) - 0.5,
-        found.values,
-        cmap=ListedColormap([_ZERO, _ONE]),
-        vmin=0.0,
-        vmax=1.0,
-        edgecolors="white",
-        linewidth=0.4,
-    )
+    edges = (np.arange(n_states + 1) - 0.5, np.arange(n_bits + 1) - 0.5)
+    colours: dict[str, Any] = {"cmap": ListedColormap([_ZERO, _ONE]), "vmin": 0.0, "vmax": 1.0}
+    axis.pcolormesh(*edges, found.values, edgecolors="white", linewidth=0.4, **colours)
     axis.set_yticks(range(n_bits), [str(bit) for bit in range(n_bits)])
     axis.set_xticks([0, 32, 64, 96, 127])
     axis.set(xlabel="state in order of time", ylabel="bit")
@@ -47,31 +42,19 @@ def bits(figure: Figure, curves: Table) -> None:
 def box_muller_grid(figure: Figure, curves: Table) -> None:
     """Figure 2.2."""
     left, right = figure.subplots(1, 2)
-    dims = ("fig_2_2_first", "fig_2_2_second", "fig_2_2_axis")
-    uniform = curves.array("fig_2_2_uniform", *dims)
-    normal = curves.array("fig_2_2_normal", *dims)
+    uniform = curves.array("fig_2_2_uniform", "fig_2_2_first", "fig_2_2_second", "fig_2_2_axis")
+    normal = curves.array("fig_2_2_normal", "fig_2_2_first", "fig_2_2_second", "fig_2_2_axis")
     for axis, found, ends, symbol in ((left, uniform, (0, 1), "u"), (right, normal, (-3, 3), "x")):
         points = found.values
-        for i in range(points.shape[0]):
-            axis.plot(*points[i].T, color=REFERENCE, linestyle="--", linewidth=0.4)
-        for j in range(points.shape[1]):
-            axis.plot(*points[:, j].T, color=REFERENCE, linestyle="--", linewidth=0.4)
-            axis.plot(
-                *points[:, j].T,
-                color=_DERIVED,
-                linestyle="none",
-                marker="o",
-                markersize=3.0,
-                markerfacecolor=_DERIVED if j % 2 == 0 else "white",
-                markeredgewidth=0.7,
-            )
+        for row in points:
+            axis.plot(*row.T, color=REFERENCE, linestyle="--", linewidth=0.4)
+        for j, column in enumerate(points.swapaxes(0, 1)):
+            axis.plot(*column.T, color=REFERENCE, linestyle="--", linewidth=0.4)
+            face = _DERIVED if j % 2 == 0 else "white"
+            marks(axis, column.T, "o", _DERIVED, markersize=3.0, markerfacecolor=face, markeredgewidth=0.7)
         axis.set(xlim=ends, ylim=ends, aspect="equal", xlabel=f"${symbol}_1$", ylabel=f"${symbol}_2$")
-    left.set_xticks([0.0, 0.5, 1.0])
-    left.set_yticks([0.0, 0.5, 1.0])
-    right.set_xticks([-3, 0, 3])
-    right.set_yticks([-3, 0, 3])
-    left.set_title("uniform")
-    right.set_title("normal")
+    left.set(title="uniform", xticks=[0.0, 0.5, 1.0], yticks=[0.0, 0.5, 1.0])
+    right.set(title="normal", xticks=[-3, 0, 3], yticks=[-3, 0, 3])
 
 
 @drawing(0.8 * PAGE_WIDTH_IN, 2.9)
@@ -83,14 +66,10 @@ def rejection(figure: Figure, curves: Table) -> None:
     marked = curves.array("fig_2_3_marked", "fig_2_3_point", "fig_2_3_part")
     _envelope_panel(axis, target, envelope, "fig_2_3_x")
     for name, marker, colour in (("rejected", "X", _PROPOSAL), ("accepted", "D", _TARGET)):
-        x, height, _, top = (
-            marked.sel(fig_2_3_point=name).sel(fig_2_3_part=["x", "height", "target", "envelope"]).values
-        )
+        x, height, top = marked.sel(fig_2_3_point=name, fig_2_3_part=["x", "height", "envelope"]).values
         axis.plot([x, x], [0.0, top], color=REFERENCE, linewidth=0.8, marker="_", markersize=6.0)
-        axis.plot(
-            x, height, color=colour, marker=marker, markersize=7.0, markeredgecolor="black",
-            markeredgewidth=0.6, linestyle="none", label=f"{name} proposal",
-        )  # fmt: skip
+        edge: dict[str, Any] = {"markersize": 7.0, "markeredgecolor": "black", "markeredgewidth": 0.6}
+        marks(axis, (x, height), marker, colour, label=f"{name} proposal", **edge)
     axis.set_ylim(0.0, 1.4)
     figure.legend(loc="outside right center")
 
@@ -125,10 +104,7 @@ def inversion(figure: Figure, curves: Table) -> None:
     axis.plot(x, function.values, color=_DERIVED)
     for level, place in zip(quantiles["slides_inverse_cdf_level"].values, quantiles.values, strict=True):
         axis.plot([x[0], place, place], [level, level, 0.0], color=REFERENCE, linewidth=0.5)
-    axis.plot(
-        quantiles.values, np.zeros(quantiles.size), color="black", marker="o", markersize=3.0,
-        linestyle="none", clip_on=False,
-    )  # fmt: skip
+    marks(axis, (quantiles.values, np.zeros(quantiles.size)), "o", markersize=3.0, clip_on=False)
     axis.set(xlim=(x[0], x[-1]), ylim=(0.0, 1.0), xlabel="$x = F^{-1}(u)$")
     axis.set_ylabel("$u = F(x)$", color=_DERIVED)
     axis.tick_params(axis="y", colors=_DERIVED)
@@ -139,25 +115,23 @@ def rejection_and_weights(figure: Figure, curves: Table) -> None:
     """The slides' picture of rejection and of its relation to importance weights."""
     left, right = figure.subplots(1, 2)
     dim = "slides_rejection_x"
-    target, envelope, weight = (
-        curves.array(f"slides_rejection_{name}", dim) for name in ("target", "envelope", "weight")
+    target, envelope = (
+        curves.array("slides_rejection_target", dim),
+        curves.array("slides_rejection_envelope", dim),
     )
+    weight = curves.array("slides_rejection_weight", dim)
     points = curves.array("slides_rejection_points", "slides_rejection_draw", "slides_rejection_part")
-    bound = curves.array("slides_rejection_bound")
+    bound = curves.value("slides_rejection_bound")
     _envelope_panel(left, target, envelope, dim)
     x, height, accepted = points.sel(slides_rejection_part=["x", "height", "accepted"]).values.T
     taken = accepted > 0.5
-    left.plot(
-        x[taken], height[taken], color=_TARGET, linestyle="none", marker=".", markersize=3.0, label="accepted"
-    )
-    left.plot(
-        x[~taken], height[~taken], color=_PROPOSAL, linestyle="none", marker="x", markersize=2.5,
-        markeredgewidth=0.7, label="rejected",
-    )  # fmt: skip
+    marks(left, (x[taken], height[taken]), ".", _TARGET, markersize=3.0, label="accepted")
+    crosses: dict[str, Any] = {"markersize": 2.5, "markeredgewidth": 0.7}
+    marks(left, (x[~taken], height[~taken]), "x", _PROPOSAL, label="rejected", **crosses)
     left.axvspan(0.3, 0.5, color=REFERENCE, alpha=0.3, linewidth=0.0)
     left.set_ylim(0.0, 1.4)
     right.plot(weight[dim].values, weight.values, color=_DERIVED, label="$p(x) / q(x)$")
-    right.axhline(float(bound), color=REFERENCE, linestyle="--", label="bound $M$")
+    right.axhline(bound, color=REFERENCE, linestyle="--", label="bound $M$")
     right.set(xlim=(-2.0, 2.0), xlabel="$x$", ylabel="weight")
     right.set_ylim(0.0, 2.2)
     # As many lines of legend on both sides, so that the panels are of one height.

@@ -1,17 +1,18 @@
 """Topic: importance weights, what they estimate, and when they must not be trusted."""
 
 import math
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
-from scipy import optimize, stats
+from scipy import stats
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc.sampling.importance import effective_size, importance_draws, log_mean_weight, self_normalised_mean
-from auxmc_pipeline.claims import Measurement
+from experiments.foundations.measurements import distance_from, highest_point, largest, mean_of
 from experiments.foundations.numbers.shared_examples import (
     BOUND,
     figure_proposals,
@@ -28,9 +29,6 @@ _MULTIPLE = 0.75
 _PROPOSAL_MEAN = 0.1
 _PROPOSAL_SDS = (0.52, 0.8)
 _TRUTH = 0.1
-
-
-# --- figure 2.5 -------------------------------------------------------------------------------------------------
 
 
 def _log_weight(x: FloatArray, sd: float) -> FloatArray:
@@ -56,27 +54,15 @@ class _Exact:
         self.variance_times_n = float(np.sum(target * weights * deviation**2) * step)
 
 
-def _largest_weight(sd: float) -> tuple[float, float]:
-    grid = np.linspace(-10.0, 10.0, 2001)
-    start = float(grid[np.argmax(_log_weight(grid, sd))])
-    top = optimize.minimize_scalar(
-        lambda x: -float(_log_weight(np.asarray(x), sd)),
-        bounds=(start - 0.02, start + 0.02),
-        method="bounded",
-        options={"xatol": 1e-9},
-    )
-    return math.exp(-float(top.fun)), float(top.x)
-
-
 @TOPIC.claim("FN-IS-04")
 def figure_weights(work: Work) -> Lines:
-    """FN-IS-04."""
+    """Effective shares and largest weights of both proposals."""
     found: dict[str, ArrayLike] = {}
     for sd in _PROPOSAL_SDS:
-        largest, place = _largest_weight(sd)
+        place, top = highest_point(partial(_log_weight, sd=sd), np.linspace(-10.0, 10.0, 2001), 0.02)
         found |= {
             f"effective share of the draws, sd {sd:g}": _Exact(sd).effective_share,
-            f"largest weight, sd {sd:g}": largest,
+            f"largest weight, sd {sd:g}": math.exp(top),
             f"where it is, sd {sd:g}": place,
         }
     return found
@@ -88,35 +74,29 @@ def _figure_draws(work: Work, name: str, sd: float, shape: tuple[int, ...]) -> t
     return x, _log_weight(x, sd)
 
 
-def _mean_weights(log_weights: FloatArray) -> FloatArray:
-    return np.exp(np.asarray(jax.jit(log_mean_weight)(jnp.asarray(log_weights))))
-
-
 @TOPIC.claim("FN-IS-05")
 def unbiased_normaliser(work: Work) -> Lines:
-    """FN-IS-05."""
+    """Mean weights of 100 draws are unbiased for the normaliser."""
     found: dict[str, ArrayLike] = {}
     for sd in _PROPOSAL_SDS:
         _, logs = _figure_draws(work, "normaliser", sd, (work.replicates(10_000, 1000), 100))
-        means = _mean_weights(logs)
-        error = means.std(ddof=1) / math.sqrt(means.size)
-        found[f"sd {sd:g}, distance in standard errors"] = abs(means.mean() - _MULTIPLE) / error
+        means = mean_of(np.exp(np.asarray(jax.jit(log_mean_weight)(jnp.asarray(logs)))))
+        found[f"sd {sd:g}, distance in standard errors"] = distance_from(means, _MULTIPLE)
     return found
 
 
 @TOPIC.claim("FN-IS-06")
 def self_normalised_bias(work: Work) -> Lines:
-    """FN-IS-06."""
+    """Bias and variance of self-normalised means, in the limit and of five draws."""
     found: dict[str, ArrayLike] = {}
     for sd in _PROPOSAL_SDS:
         exact = _Exact(sd)
         x, logs = _figure_draws(work, "bias", sd, (work.replicates(400_000, 10_000), 5))
         estimates = np.asarray(jax.jit(self_normalised_mean)(jnp.asarray(logs), jnp.asarray(x)))
-        error = float(estimates.std(ddof=1)) / math.sqrt(estimates.size)
         found |= {
             f"bias times draws, sd {sd:g}": exact.bias_times_n,
             f"variance times draws, sd {sd:g}": exact.variance_times_n,
-            f"mean estimate from 5 draws, sd {sd:g}": Measurement(float(estimates.mean()), error),
+            f"mean estimate from 5 draws, sd {sd:g}": mean_of(estimates),
         }
     return found
 
@@ -130,13 +110,8 @@ def unbiased_rejection(work: Work) -> Lines:
     x = np.asarray(made.position[:, 0])[:n].reshape(-1, 5)
     counts = accepted.sum(axis=1)
     estimates = (x * accepted).sum(axis=1)[counts > 0] / counts[counts > 0]
-    error = estimates.std(ddof=1) / math.sqrt(estimates.size)
-    return {
-        "mean estimate from 5 proposals, distance in standard errors": abs(estimates.mean() - _TRUTH) / error
-    }
-
-
-# --- identities ---------------------------------------------------------------------------------------------------
+    distance = distance_from(mean_of(estimates), _TRUTH)
+    return {"mean estimate from 5 proposals, distance in standard errors": distance}
 
 
 @TOPIC.claim("FN-IS-08")
@@ -155,18 +130,12 @@ def effective_sizes(work: Work) -> Lines:
     variance = np.where(present, (weights / mean[:, None] - 1.0) ** 2, 0.0).sum(axis=1) / n
     printed = 1.0 / (1.0 + variance)
     return {
-        "outside of 1 to the number of draws": max(
-            0.0, float(np.max((1.0 - sizes) / n)), float(np.max((sizes - n) / n))
-        ),
-        "equal weights": _largest((sizes_equal - n) / n),
-        "scaled weights": _largest((sizes_scaled - sizes) / n),
-        "1 / (1 + Var(w / mean w)) times the number of draws": _largest((n * printed - sizes) / n),
-        "1 / (1 + Var(w / mean w)) as printed": _largest((printed - sizes) / n),
+        "outside of 1 to the number of draws": max(0.0, np.max((1.0 - sizes) / n), np.max((sizes - n) / n)),
+        "equal weights": largest((sizes_equal - n) / n),
+        "scaled weights": largest((sizes_scaled - sizes) / n),
+        "1 / (1 + Var(w / mean w)) times the number of draws": largest((n * printed - sizes) / n),
+        "1 / (1 + Var(w / mean w)) as printed": largest((printed - sizes) / n),
     }
-
-
-def _largest(errors: FloatArray) -> float:
-    return float(np.max(np.abs(errors)))
 
 
 @TOPIC.claim("FN-IS-09")
@@ -181,7 +150,7 @@ def best_proposal(work: Work) -> Lines:
 
 @TOPIC.claim("FN-IS-10")
 def variance_gain(work: Work) -> Lines:
-    """P = N(0, 1), q = N(0, 1.5^2), h = x^2."""
+    """Variances of both averages for p = N(0, 1), q = N(0, 1.5^2), h = x^2."""
     p, q = stats.norm(0.0, 1.0), stats.norm(0.0, 1.5)
     x = np.linspace(-40.0, 40.0, 80_001)
     step = x[1] - x[0]
@@ -203,31 +172,26 @@ def bounded_weights(work: Work) -> Lines:
     """The bound that rejection needs is the largest weight."""
     x = np.asarray(work.once(figure_proposals).position[:, 0])
     tail = tail_envelope()
-    drawn = jax.jit(lambda key: importance_draws(key, tail.log_target, tail.draw, tail.log_proposal, 10_000))(
-        work.key("tail_weights")
-    )
+    draw = jax.jit(lambda key: importance_draws(key, tail.log_target, tail.draw, tail.log_proposal, 10_000))
+    drawn = draw(work.key("tail_weights"))
     return {
         "figure 2.3": figure_ratio(x).max() - BOUND,
         "normal tail": np.exp(np.max(np.asarray(drawn.log_weights))) - math.exp(tail.log_bound),
     }
 
 
-# --- figures ------------------------------------------------------------------------------------------------------
-
-
 @TOPIC.figure("fig_2_5")
 def weight_curves(work: Work) -> Arrays:
     """Figure 2.5."""
     x = np.linspace(-2.0, 2.5, 451)
-    sds = np.array(_PROPOSAL_SDS)
-    along = {"fig_2_5_sd": sds, "fig_2_5_x": x}
+    sds = {"fig_2_5_sd": list(_PROPOSAL_SDS)}
+    along = {**sds, "fig_2_5_x": x}
+    proposals = [stats.norm.pdf(x, _PROPOSAL_MEAN, sd) for sd in _PROPOSAL_SDS]
+    weights = [np.exp(_log_weight(x, sd)) for sd in _PROPOSAL_SDS]
+    shares = [_Exact(sd).effective_share for sd in _PROPOSAL_SDS]
     return {
         "fig_2_5_target": xr.DataArray(_MULTIPLE * mixture_density(x), {"fig_2_5_x": x}),
-        "fig_2_5_proposal": xr.DataArray(
-            np.stack([stats.norm.pdf(x, _PROPOSAL_MEAN, sd) for sd in sds]), along
-        ),
-        "fig_2_5_weight": xr.DataArray(np.stack([np.exp(_log_weight(x, sd)) for sd in sds]), along),
-        "fig_2_5_effective_share": xr.DataArray(
-            [_Exact(sd).effective_share for sd in sds], {"fig_2_5_sd": sds}
-        ),
+        "fig_2_5_proposal": xr.DataArray(proposals, along),
+        "fig_2_5_weight": xr.DataArray(weights, along),
+        "fig_2_5_effective_share": xr.DataArray(shares, sds),
     }

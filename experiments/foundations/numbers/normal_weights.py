@@ -7,11 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from numpy.polynomial import Polynomial
-from scipy import integrate, optimize, special, stats
+from scipy import integrate, special, stats
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc.sampling.importance import log_mean_weight, pareto_index
-from auxmc_pipeline.claims import Measurement
+from experiments.foundations.measurements import largest, lowest_point, median_of
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 TOPIC = Topic()
@@ -49,29 +49,28 @@ def _by_quadrature(variance: float) -> float:
 
 def _log_growth(variance: float) -> float:
     """Log of the integral of p^2 / q up to 20 on both sides over that up to 10."""
-    logs = []
-    for end in (10.0, 20.0):
+
+    def log_integral(end: float) -> float:
         x = np.linspace(-end, end, 40_001)
-        logs.append(special.logsumexp(_log_integrand(x, variance)) + math.log(x[1] - x[0]))
-    return float(logs[1] - logs[0])
+        return float(special.logsumexp(_log_integrand(x, variance)) + math.log(x[1] - x[0]))
+
+    return log_integral(20.0) - log_integral(10.0)
 
 
 @TOPIC.claim("FN-IS-01")
 def weight_moments(work: Work) -> Lines:
-    """FN-IS-01."""
+    """Second moments of the weights, by quadrature and in closed form."""
     variances = (1.0, 0.6, 2.0)
     found = {f"variance {v:g}": _by_quadrature(v) for v in variances}
     errors = [found[f"variance {v:g}"] / _second_moment(v) - 1.0 for v in variances]
-    best = optimize.minimize_scalar(
-        _second_moment, bounds=(1.0, 5.0), method="bounded", options={"xatol": 1e-10}
-    )
+    best, least = lowest_point(_second_moment, 1.0, 5.0, 1e-10)
     return {
         **found,
-        "closed form": np.max(np.abs(errors)),
+        "closed form": largest(errors),
         "variance 0.01, growth with the cut-off": _log_growth(0.01),
         "variance 0.1, growth with the cut-off": _log_growth(0.1),
-        "best variance": best.x,
-        "second moment there": best.fun,
+        "best variance": best,
+        "second moment there": least,
     }
 
 
@@ -79,13 +78,11 @@ def weight_moments(work: Work) -> Lines:
 def slide_exponent(work: Work) -> Lines:
     """The exponent of p^2 / q as a polynomial in x."""
     found = {}
-    exponents = {}
     for name, variance in (("standard deviation 0.1", _SLIDE_SD**2), ("variance 0.1", _SLIDE_SD)):
-        exponents[name] = Polynomial([0.0, 0.0, -1.0]) + Polynomial([-1.0, 1.0]) ** 2 / (2.0 * variance)
-        for power, part in ((2, "square"), (1, "linear"), (0, "constant")):
-            found[f"{name}, {part} coefficient"] = exponents[name].coef[power]
-    left_out = exponents["standard deviation 0.1"].coef[1]
-    return {**found, "linear coefficient as printed": left_out}
+        exponent = Polynomial([0.0, 0.0, -1.0]) + Polynomial([-1.0, 1.0]) ** 2 / (2.0 * variance)
+        for part, coefficient in zip(("square", "linear", "constant"), exponent.coef[::-1], strict=True):
+            found[f"{name}, {part} coefficient"] = coefficient
+    return {**found, "linear coefficient as printed": found["standard deviation 0.1, linear coefficient"]}
 
 
 def _slide_runs(work: Work) -> FloatArray:
@@ -97,18 +94,16 @@ def _slide_runs(work: Work) -> FloatArray:
 
 @TOPIC.claim("FN-IS-03")
 def slide_example(work: Work) -> Lines:
-    """FN-IS-03."""
+    """What runs of the slides' example show: tail index and mean weights."""
     logs = work.once(_slide_runs)
     indices = pareto_index(logs)
     means = np.exp(np.asarray(jax.jit(log_mean_weight)(jnp.asarray(logs))))
-    # A median's standard error is 1.25 times that of a mean, its spread taken from the quartiles.
+    # Their spread is taken from the quartiles.
     spread = np.subtract(*np.quantile(means, [0.75, 0.25])) / 1.349
     return {
         "smallest index of all runs": indices.min(),
         "index of the law": _tail_index(_SLIDE_SD),
-        "median of the mean weights": Measurement(
-            float(np.median(means)), 1.2533 * float(spread) / math.sqrt(means.size)
-        ),
+        "median of the mean weights": median_of(means, float(spread)),
     }
 
 
@@ -134,8 +129,6 @@ def diverging_weights(work: Work) -> Arrays:
         "slides_importance_log_proposal": xr.DataArray(stats.norm.logpdf(x, 1.0, _SLIDE_SD), line),
         "slides_importance_log_integrand": xr.DataArray(_log_integrand(x, _SLIDE_SD**2), line),
         "slides_importance_running_mean": xr.DataArray(
-            running,
-            {"slides_importance_run": np.arange(len(running)), "slides_importance_n_draws": ends},
-            ["slides_importance_run", "slides_importance_n_draws"],
+            running, {"slides_importance_run": np.arange(len(running)), "slides_importance_n_draws": ends}
         ),
     }

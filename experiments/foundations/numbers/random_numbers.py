@@ -28,10 +28,9 @@ def _states(n: int) -> IntegerArray:
 
 @TOPIC.claim("FN-RNG-01")
 def visits(work: Work) -> Lines:
-    """FN-RNG-01."""
+    """States that the generator visits, and the first ones."""
     states = _states(_MODULUS)
-    first = {f"state {i + 1}": state for i, state in enumerate(states[:8])}
-    return {"distinct states": np.unique(states).size, **first}
+    return {"distinct states": np.unique(states).size} | {f"state {i + 1}": states[i] for i in range(8)}
 
 
 @TOPIC.claim("FN-RNG-02")
@@ -90,10 +89,5 @@ def _failures(patterns: Array, dtype: DTypeLike) -> tuple[Array, Array, Array]:
 def bit_raster(work: Work) -> Arrays:
     """Figure 2.1."""
     bits = bit_rows(_states(_MODULUS), _N_BITS)
-    return {
-        "fig_2_1_bits": xr.DataArray(
-            bits.astype(float),
-            dims=("fig_2_1_bit", "fig_2_1_state"),
-            coords={"fig_2_1_bit": np.arange(_N_BITS), "fig_2_1_state": np.arange(_MODULUS)},
-        )
-    }
+    along = {"fig_2_1_bit": np.arange(_N_BITS), "fig_2_1_state": np.arange(_MODULUS)}
+    return {"fig_2_1_bits": xr.DataArray(bits.astype(float), along)}

@@ -25,11 +25,13 @@ PROPOSAL_MEAN, PROPOSAL_SD, BOUND = 0.1, 0.6, 1.9
 TAIL = 4.0
 """Where the tail of the slides' example begins."""
 
+# Points of the curves that are drawn.
+_SHOWN = np.linspace(-2.0, 2.0, 401)
 # The two proposals that figure 2.3 marks: place, and height as a share of the envelope.
 _MARKED = {"rejected": (-0.25, 0.6), "accepted": (0.9, 0.3)}
 
 
-def mixture_density(x: FloatArray) -> FloatArray:
+def mixture_density(x: float | FloatArray) -> FloatArray:
     """Density of the target of figure 2.3 at points [...]."""
     # With NumPy: compiling the same for a few hundred points would take longer than all of them.
     parts = (weight * stats.norm.pdf(x, mean, sd) for weight, mean, sd in zip(*OVERLAPPING, strict=True))
@@ -71,6 +73,10 @@ def figure_ratio(x: FloatArray) -> FloatArray:
     return np.asarray(mixture_density(x) / stats.norm.pdf(x, PROPOSAL_MEAN, PROPOSAL_SD))
 
 
+def _envelope(x: FloatArray) -> FloatArray:
+    return np.asarray(BOUND * stats.norm.pdf(x, PROPOSAL_MEAN, PROPOSAL_SD))
+
+
 class Marked(NamedTuple):
     """A proposal, its height, and target and envelope there."""
 
@@ -84,20 +90,14 @@ def marked_points() -> dict[str, Marked]:
     """The two proposals that figure 2.3 marks."""
     proposal = stats.norm(PROPOSAL_MEAN, PROPOSAL_SD)
     return {
-        name: Marked(
-            x,
-            float(share * BOUND * proposal.pdf(x)),
-            float(mixture_density(np.asarray(x))),
-            float(BOUND * proposal.pdf(x)),
-        )
+        name: Marked(x, share * BOUND * proposal.pdf(x), float(mixture_density(x)), BOUND * proposal.pdf(x))
         for name, (x, share) in _MARKED.items()
     }
 
 
 def tail_envelope() -> Envelope:
     """A normal number beyond 4 below a multiple of an exponential density that begins there."""
-    excess = exponential(TAIL)
-    standard = normal(0.0, 1.0)
+    excess, standard = exponential(TAIL), normal(0.0, 1.0)
     return Envelope(
         lambda x: jnp.where(x > TAIL, standard.log_density(x), -jnp.inf),
         lambda key: TAIL + draw_by_inversion(key, excess, ()),
@@ -109,46 +109,32 @@ def tail_envelope() -> Envelope:
 @TOPIC.figure("fig_2_3")
 def rejection_curves(work: Work) -> Arrays:
     """Figure 2.3."""
-    x = np.linspace(-2.0, 2.0, 401)
-    marked = marked_points()
+    line, marked = {"fig_2_3_x": _SHOWN}, marked_points()
+    parts = {"fig_2_3_point": list(marked), "fig_2_3_part": list(Marked._fields)}
     return {
-        "fig_2_3_target": xr.DataArray(mixture_density(x), {"fig_2_3_x": x}),
-        "fig_2_3_envelope": xr.DataArray(
-            BOUND * stats.norm.pdf(x, PROPOSAL_MEAN, PROPOSAL_SD), {"fig_2_3_x": x}
-        ),
-        "fig_2_3_marked": xr.DataArray(
-            np.array([list(point) for point in marked.values()]),
-            {"fig_2_3_point": list(marked), "fig_2_3_part": ["x", "height", "target", "envelope"]},
-        ),
+        "fig_2_3_target": xr.DataArray(mixture_density(_SHOWN), line),
+        "fig_2_3_envelope": xr.DataArray(_envelope(_SHOWN), line),
+        "fig_2_3_marked": xr.DataArray(list(marked.values()), parts),
     }
 
 
 @TOPIC.figure("slides_rejection")
 def rejection_box(work: Work) -> Arrays:
     """The slides' picture of rejection: points below the envelope, and the weight below its bound."""
-    x = np.linspace(-2.0, 2.0, 401)
-    made = work.once(figure_proposals)
-    shown = slice(0, 600)
-    points = np.stack(
-        [
-            np.asarray(made.position[shown, 0]),
-            np.exp(np.asarray(made.log_height[shown])),
-            np.asarray(made.accepted[shown]).astype(float),
-        ],
-        axis=1,
+    line, made, n_shown = {"slides_rejection_x": _SHOWN}, work.once(figure_proposals), 600
+    parts = (
+        made.position[:n_shown, 0],
+        np.exp(np.asarray(made.log_height[:n_shown])),
+        made.accepted[:n_shown],
     )
+    along = {
+        "slides_rejection_draw": np.arange(n_shown),
+        "slides_rejection_part": ["x", "height", "accepted"],
+    }
     return {
-        "slides_rejection_target": xr.DataArray(mixture_density(x), {"slides_rejection_x": x}),
-        "slides_rejection_envelope": xr.DataArray(
-            BOUND * stats.norm.pdf(x, PROPOSAL_MEAN, PROPOSAL_SD), {"slides_rejection_x": x}
-        ),
-        "slides_rejection_weight": xr.DataArray(figure_ratio(x), {"slides_rejection_x": x}),
+        "slides_rejection_target": xr.DataArray(mixture_density(_SHOWN), line),
+        "slides_rejection_envelope": xr.DataArray(_envelope(_SHOWN), line),
+        "slides_rejection_weight": xr.DataArray(figure_ratio(_SHOWN), line),
         "slides_rejection_bound": xr.DataArray(BOUND),
-        "slides_rejection_points": xr.DataArray(
-            points,
-            {
-                "slides_rejection_draw": np.arange(len(points)),
-                "slides_rejection_part": ["x", "height", "accepted"],
-            },
-        ),
+        "slides_rejection_points": xr.DataArray(np.stack(parts, axis=1), along),
     }
