@@ -1,29 +1,25 @@
 """Measures the claims about which method has the smaller error: CT-B10, CT-B12 to CT-B15."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from functools import partial
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 
 from auxmc.models.boltzmann.data import N_SYSTEMS
-from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement
-from auxmc_pipeline.lookup import MissingData
-from experiments.boltzmann.lookup import (
+from auxmc.numerics.array_types import FloatArray, IntegerArray
+from auxmc_pipeline.claims import Measurement, Measures
+from auxmc_pipeline.error_rules import jackknife
+from auxmc_pipeline.tables import MissingData, Tables
+from experiments.boltzmann.relative_errors import (
     ERROR_LABELS,
     METHOD_LABELS,
     Averages,
-    TablesMeasure,
+    about_published_units,
     annealed_errors,
-    at_samples,
     cost_per_repeat,
-    jackknife,
-    long_enough,
-    measure_tables,
+    n_systems,
     running_errors,
-    systems_of,
 )
 from experiments.boltzmann.settings import PUBLISHED
 
@@ -31,135 +27,103 @@ from experiments.boltzmann.settings import PUBLISHED
 _BEGINNING = 0.01
 
 
-def _stuck(summary: pd.DataFrame, curves: pd.DataFrame) -> Measurement:
-    """Error of HMC in the target over that of a tempered chain, both at the end of the run."""
-    direct, tempered = _common(
-        running_errors(curves, "hmc", "mean"), running_errors(curves, "gibbs_ct", "mean")
-    )
+@about_published_units
+def stuck(tables: Tables) -> Measurement:
+    """CT-B10: error of HMC in the target over that of a tempered chain, both at the end of the run."""
+    direct, tempered = _common(tables, "hmc", "gibbs_ct", "mean")
     length = direct.points[-1]
-    if not long_enough(direct, PUBLISHED["hmc"].length):
+    if not direct.long_enough(PUBLISHED["hmc"].length):
         raise MissingData(f"{length:.0f} samples a chain are too few: the claim speaks of thousands")
 
-    def ratio(repeats: NDArray[np.intp]) -> float:
+    def ratio(repeats: IntegerArray) -> float:
         return float(direct.values[-1][:, repeats].mean() / tempered.values[-1][:, repeats].mean())
 
-    value, error = jackknife(ratio, direct.values.shape[2])
-    return Measurement(value, error, f"error of the mean, HMC over Gibbs CT, {length:.0f} samples")
+    note = f"error of the mean, HMC over Gibbs CT, {length:.0f} samples"
+    return jackknife(ratio, direct.values.shape[2], note)
 
 
-def _below(method: str, other: str, errors: Iterable[str] = ERROR_LABELS) -> TablesMeasure:
-    """Share of running estimates, at equal gradients, at which a method's average error is the smaller."""
-
-    def measure(summary: pd.DataFrame, curves: pd.DataFrame) -> Measurement:
-        pairs = [
-            _common(running_errors(curves, method, error), running_errors(curves, other, error))
-            for error in errors
-        ]
-
-        def share(repeats: NDArray[np.intp]) -> float:
-            below = [_mean_of(first, repeats) < _mean_of(second, repeats) for first, second in pairs]
-            return float(np.mean(np.concatenate(below)))
-
-        found = [(first.values, second.values) for first, second in pairs]
-        value, error = jackknife(share, pairs[0][0].values.shape[2])
-        error = math.hypot(error, _error_of_systems(found))
-        n_points = sum(len(first.points) for first, _ in pairs)
-        return Measurement(value, error, f"of {n_points} comparisons, {systems_of(curves)} systems")
-
-    return measure
+@about_published_units
+def below(tables: Tables, method: str, other: str, errors: Iterable[str] = ERROR_LABELS) -> Measurement:
+    """CT-B12, CT-B13 and CT-B15: share of running estimates, at equal gradients, with the smaller average error."""
+    curves = [_common(tables, method, other, error) for error in errors]
+    pairs = [(first.values, second.values) for first, second in curves]
+    n_points = sum(len(first) for first, _ in pairs)
+    return _share_below(pairs, f"of {n_points} comparisons, {n_systems(tables)} systems")
 
 
-def _below_annealed(annealed: str, pooling: str) -> TablesMeasure:
-    """Share of errors, methods and numbers of temperatures at which tempering is below AIS of equal gradients."""
-
-    def measure(summary: pd.DataFrame, curves: pd.DataFrame) -> Measurement:
-        pairs: list[tuple[FloatArray, FloatArray]] = []
-        labels = []
-        for method in ("gibbs_ct", "ct_hmc"):
-            unit = cost_per_repeat(summary, "chains", method, "gradients_per_repeat")
-            for error in ERROR_LABELS:
-                points = annealed_errors(summary, annealed, error)
-                running = running_errors(curves, method, error, pooling)
-                for i, k in enumerate(points.points):
-                    cost = cost_per_repeat(summary, "annealed", annealed, "gradients_per_repeat", k)
-                    try:
-                        index = at_samples(running, cost / unit)
-                    except MissingData:
-                        continue
-                    pairs.append((running.values[index], points.values[i]))
-                    labels.append(
-                        f"{METHOD_LABELS[method]} {ERROR_LABELS[error]} K={k:.0f} "
-                        f"{running.mean[index] / points.mean[i]:.2f}"
-                    )
-        if not pairs:
-            raise MissingData("no chain has as many gradients as annealed runs: not run at this preset")
-
-        def share(repeats: NDArray[np.intp]) -> float:
-            return float(np.mean([a[:, repeats].mean() < b[:, repeats].mean() for a, b in pairs]))
-
-        value, error_of_share = jackknife(share, pairs[0][0].shape[1])
-        error_of_share = math.hypot(error_of_share, _error_of_systems([(a[None], b[None]) for a, b in pairs]))
-        worst = sorted(labels, key=lambda label: -float(label.rsplit(" ", 1)[1]))[:3]
-        return Measurement(
-            value, error_of_share, f"of {len(pairs)} comparisons; largest ratios: {'; '.join(worst)}"
-        )
-
-    return measure
+@about_published_units
+def below_annealed(tables: Tables, annealed: str, pooling: str) -> Measurement:
+    """CT-B14: share of errors, methods and numbers of temperatures at which chains are below AIS of equal gradients."""
+    pairs, ratios = [], {}
+    for method in ("gibbs_ct", "ct_hmc"):
+        unit = cost_per_repeat(tables, method, "gradients_per_repeat")
+        for error in ERROR_LABELS:
+            points = annealed_errors(tables, annealed, error)
+            running = running_errors(tables, method, error, pooling)
+            for i, k in enumerate(points.points):
+                cost = cost_per_repeat(tables, annealed, "gradients_per_repeat", n_temperatures=k)
+                try:
+                    index = running.at_samples(cost / unit)
+                except MissingData:
+                    continue
+                pairs.append((running.values[index][None], points.values[i][None]))
+                where = f"{METHOD_LABELS[method]} {ERROR_LABELS[error]} K={k:.0f}"
+                ratios[where] = round(float(running.mean[index] / points.mean[i]), 2)
+    if not pairs:
+        raise MissingData("no chain has as many gradients as annealed runs: not run at this preset")
+    worst = sorted(ratios.items(), key=lambda item: -item[1])[:3]
+    each = "; ".join(f"{where} {ratio:.2f}" for where, ratio in worst)
+    return _share_below(pairs, f"of {len(pairs)} comparisons; largest ratios: {each}")
 
 
-def _common(first: Averages, second: Averages) -> tuple[Averages, Averages]:
-    """Points that both curves have, after the beginning of the longer one."""
-    points = np.intersect1d(first.points, second.points)
-    points = points[points > _BEGINNING * max(first.points[-1], second.points[-1])]
+def _common(tables: Tables, first: str, second: str, error: str) -> tuple[Averages, Averages]:
+    """Running errors of two methods at points that both have, after the beginning of the longer run."""
+    found = [running_errors(tables, method, error) for method in (first, second)]
+    points = np.intersect1d(found[0].points, found[1].points)
+    points = points[points > _BEGINNING * max(curve.points[-1] for curve in found)]
     if not points.size:
         raise MissingData("curves with points in common: not run at this preset")
-    return (
-        Averages(points, first.values[np.isin(first.points, points)]),
-        Averages(points, second.values[np.isin(second.points, points)]),
-    )
+    one, other = (Averages(points, curve.values[np.isin(curve.points, points)]) for curve in found)
+    return one, other
 
 
-def _error_of_systems(pairs: Sequence[tuple[FloatArray, FloatArray]]) -> float:
-    """Standard error, from leaving systems out, of the share of values below others [point, system, repeat].
+def _share_below(pairs: list[tuple[FloatArray, FloatArray]], note: str) -> Measurement:
+    """Share of averages below others, from pairs of values [point, system, repeat].
 
-    Zero where all published systems are there: the claims are about these.
+    Its error is from leaving repeats out and, where there are not all published systems, from leaving systems out:
+    the claims are about these.
     """
-    n = pairs[0][0].shape[1]
+    _, n, n_repeats = pairs[0][0].shape
+    every_system, every_repeat = np.arange(n), np.arange(n_repeats)
+
+    def share(systems: IntegerArray, repeats: IntegerArray) -> float:
+        averages = [
+            [values[:, systems][:, :, repeats].mean(axis=(1, 2)) for values in pair] for pair in pairs
+        ]
+        return float(np.mean(np.concatenate([first < second for first, second in averages])))
+
+    found = jackknife(lambda repeats: share(every_system, repeats), n_repeats, note)
     if n >= N_SYSTEMS:
-        return 0.0
-    if n < 2:
-        return math.nan
-
-    def share(systems: NDArray[np.intp]) -> float:
-        below = [a[:, systems].mean(axis=(1, 2)) < b[:, systems].mean(axis=(1, 2)) for a, b in pairs]
-        return float(np.mean(np.concatenate(below)))
-
-    return jackknife(share, n)[1]
+        return found
+    of_systems = jackknife(lambda systems: share(systems, every_repeat), n).error if n > 1 else math.nan
+    return found._replace(error=math.hypot(found.error, of_systems))
 
 
-def _mean_of(averages: Averages, repeats: NDArray[np.intp]) -> FloatArray:
-    return np.asarray(averages.values[:, :, repeats].mean(axis=(1, 2)), dtype=np.float64)
-
-
-MEASURE = {
-    "CT-B10": measure_tables({"error of the mean": _stuck}),
-    "CT-B12": measure_tables({"all errors": _below("gibbs_ct", "st")}),
-    "CT-B13": measure_tables({"all errors": _below("ct_hmc", "st")}),
-    "CT-B14": measure_tables(
-        {
-            f"{name}, {pooling}": _below_annealed(method, pooling)
-            for method, name in (
-                ("h_ais", "AIS as drawn"),
-                ("ais_10", "AIS, 10 steps"),
-                ("ais_20", "AIS, 20 steps"),
-            )
-            for pooling in ("nested", "disjoint")
-        }
-    ),
-    "CT-B15": measure_tables(
-        {
-            "log normaliser": _below("ct_hmc", "gibbs_ct", ("log_z",)),
-            "mean": _below("ct_hmc", "gibbs_ct", ("mean",)),
-        }
-    ),
+MEASURE: Measures = {
+    "CT-B10": {"error of the mean": stuck},
+    "CT-B12": {"all errors": partial(below, method="gibbs_ct", other="st")},
+    "CT-B13": {"all errors": partial(below, method="ct_hmc", other="st")},
+    "CT-B14": {
+        f"{name}, {pooling}": partial(below_annealed, annealed=method, pooling=pooling)
+        for method, name in (
+            ("h_ais", "AIS as drawn"),
+            ("ais_10", "AIS, 10 steps"),
+            ("ais_20", "AIS, 20 steps"),
+        )
+        for pooling in ("nested", "disjoint")
+    },
+    "CT-B15": {
+        "log normaliser": partial(below, method="ct_hmc", other="gibbs_ct", errors=("log_z",)),
+        "mean": partial(below, method="ct_hmc", other="gibbs_ct", errors=("mean",)),
+    },
 }

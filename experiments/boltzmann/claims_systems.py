@@ -1,116 +1,105 @@
 """Measures the claims about the machines, their relaxations and variational bases: CT-B01 to CT-B09, CT-B11."""
 
-from collections.abc import Callable
+from functools import partial
 
 import numpy as np
-import pandas as pd
 
 from auxmc.models.boltzmann.data import N_SYSTEMS
-from auxmc.numerics.array_types import BooleanArray, FloatArray
-from auxmc_pipeline.claims import Measurement
-from auxmc_pipeline.lookup import MissingData, rows_of
-from experiments.boltzmann.lookup import SummaryMeasure, measure_summary
+from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.claims import Measurement, Measures
+from auxmc_pipeline.tables import MissingData, Tables
+from experiments.boltzmann.relative_errors import about_published_units
 
 
-def _largest(quantity: str, note: str) -> SummaryMeasure:
+@about_published_units
+def largest(tables: Tables, quantity: str, note: str) -> Measurement:
     """Largest value over systems."""
-
-    def measure(summary: pd.DataFrame) -> Measurement:
-        values = _by_system(summary, quantity)
-        return Measurement(float(values.max()), 0.0, f"{note}; {len(values)} systems")
-
-    return measure
+    values = _by_system(tables, quantity)
+    return Measurement(float(values.max()), 0.0, f"{note}; {len(values)} systems")
 
 
-def _count(quantity: str, condition: Callable[[FloatArray], BooleanArray], note: str) -> SummaryMeasure:
-    """Number of systems whose values meet a condition."""
-
-    def measure(summary: pd.DataFrame) -> Measurement:
-        values = _by_system(summary, quantity)
-        count = int(condition(values).sum())
-        if len(values) < N_SYSTEMS:
-            raise MissingData(f"{count} of {len(values)} systems; the claim is about {N_SYSTEMS}")
-        return Measurement(float(count), 0.0, note + ", ".join(f"{value:.2f}" for value in values))
-
-    return measure
+@about_published_units
+def n_systems_with(tables: Tables, quantity: str, sign: float, note: str) -> Measurement:
+    """CT-B09: number of systems whose values have a sign."""
+    values = _by_system(tables, quantity)
+    count = int(np.sum(np.sign(values) == sign))
+    if len(values) < N_SYSTEMS:
+        raise MissingData(f"{count} of {len(values)} systems; the claim is about {N_SYSTEMS}")
+    return Measurement(float(count), 0.0, note + ", ".join(f"{value:.2f}" for value in values))
 
 
-def _scalar(quantity: str, note: str) -> SummaryMeasure:
+@about_published_units
+def of_study(tables: Tables, quantity: str, note: str) -> Measurement:
     """A quantity that the whole study has once."""
-
-    def measure(summary: pd.DataFrame) -> Measurement:
-        return Measurement(float(rows_of(summary, quantity)["value"].mean()), 0.0, note)
-
-    return measure
+    return Measurement(tables.summary.value(quantity), 0.0, note)
 
 
-def _plain_shift(summary: pd.DataFrame) -> Measurement:
-    ratios = _by_system(summary, "largest_eigenvalue") / _by_system(summary, "largest_eigenvalue_plain_shift")
-    return Measurement(
-        float(ratios.max()), 0.0, "largest ratio of the top eigenvalues, optimal over plain shift"
+@about_published_units
+def plain_shift(tables: Tables) -> Measurement:
+    """CT-B07, beside the smallest multiple of the identity."""
+    optimal, plain = (
+        _by_system(tables, quantity) for quantity in ("largest_eigenvalue", "largest_eigenvalue_plain_shift")
     )
+    note = "largest ratio of the top eigenvalues, optimal over plain shift"
+    return Measurement(float((optimal / plain).max()), 0.0, note)
 
 
-def _by_system(summary: pd.DataFrame, quantity: str) -> FloatArray:
-    found = rows_of(summary, quantity, design="systems").sort_values("system")["value"].dropna()
+def _by_system(tables: Tables, quantity: str) -> FloatArray:
+    found = tables.summary.rows(quantity, design="systems").sort_values("system")["value"].dropna()
     if found.empty:
         raise MissingData("needs the author's files: set AUXMC_DATA_DIR")
     return found.to_numpy(dtype=np.float64)
 
 
-MEASURE = {
-    "CT-B01": measure_summary(
-        {"largest difference": _largest("generation_difference", "two weights and a bias of each file")}
-    ),
-    "CT-B02": measure_summary(
-        {
-            "share of large eigenvalues": _scalar(
-                "large_eigenvalue_z", "deviation from the exact probability 0.549, in s.e."
-            )
-        }
-    ),
-    "CT-B03": measure_summary(
-        {"log Z": _largest("published_log_z_difference", "author's diagonal, all states enumerated")}
-    ),
-    "CT-B04": measure_summary(
-        {
-            "norm of mean": _largest("published_mean_norm_difference", "relative difference"),
-            "largest variance": _largest("published_variance_difference", "relative difference"),
-        }
-    ),
-    "CT-B05": measure_summary(
-        {
-            "mixture of 1024": _scalar(
-                "moment_relation_difference", "10 units, every component of the mixture"
-            ),
-            "exact sample": _scalar("exact_sample_z", "30 units, largest deviation of a mean in s.e."),
-        }
-    ),
-    "CT-B07": measure_summary(
-        {
-            "rank": _largest("dimension", "largest rank"),
-            "top eigenvalue": _largest("largest_eigenvalue", "largest top eigenvalue"),
-            "below plain shift": _plain_shift,
-        }
-    ),
-    "CT-B08": measure_summary(
-        {"log zeta": _largest("published_log_zeta_difference", "author's diagonal and recipe")}
-    ),
-    "CT-B09": measure_summary(
-        {
-            "published recipe": _count(
-                "log_zeta_excess_published",
-                lambda v: v > 0.0,
-                "systems with log zeta above log Z; excess, nats: ",
-            ),
-            "converged fits": _count(
-                "log_zeta_excess_converged",
-                lambda v: v < 0.0,
-                "systems with log zeta below log Z; excess, nats: ",
-            ),
-        }
-    ),
-    "CT-B11": measure_summary(
-        {"clusters": _scalar("top_clusters", "separated peaks along the leading principal component")}
-    ),
+def _largest(quantity: str, note: str) -> partial[Measurement]:
+    return partial(largest, quantity=quantity, note=note)
+
+
+def _of_study(quantity: str, note: str) -> partial[Measurement]:
+    return partial(of_study, quantity=quantity, note=note)
+
+
+MEASURE: Measures = {
+    "CT-B01": {
+        "largest difference": _largest("generation_difference", "two weights and a bias of each file")
+    },
+    "CT-B02": {
+        "share of large eigenvalues": _of_study(
+            "large_eigenvalue_z", "deviation from the exact probability 0.549, in s.e."
+        )
+    },
+    "CT-B03": {"log Z": _largest("published_log_z_difference", "author's diagonal, all states enumerated")},
+    "CT-B04": {
+        "norm of mean": _largest("published_mean_norm_difference", "relative difference"),
+        "largest variance": _largest("published_variance_difference", "relative difference"),
+    },
+    "CT-B05": {
+        "mixture of 1024": _of_study(
+            "moment_relation_difference", "10 units, every component of the mixture"
+        ),
+        "exact sample": _of_study("exact_sample_z", "30 units, largest deviation of a mean in s.e."),
+    },
+    "CT-B07": {
+        "rank": _largest("dimension", "largest rank"),
+        "top eigenvalue": _largest("largest_eigenvalue", "largest top eigenvalue"),
+        "below plain shift": plain_shift,
+    },
+    "CT-B08": {"log zeta": _largest("published_log_zeta_difference", "author's diagonal and recipe")},
+    "CT-B09": {
+        "published recipe": partial(
+            n_systems_with,
+            quantity="log_zeta_excess_published",
+            sign=1.0,
+            note="systems with log zeta above log Z; excess, nats: ",
+        ),
+        "converged fits": partial(
+            n_systems_with,
+            quantity="log_zeta_excess_converged",
+            sign=-1.0,
+            note="systems with log zeta below log Z; excess, nats: ",
+        ),
+    },
+    "CT-B11": {
+        "clusters": _of_study("top_clusters", "separated peaks along the leading principal component")
+    },
 }

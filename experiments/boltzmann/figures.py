@@ -1,26 +1,26 @@
 """Figures of the study, drawn from its two tables alone."""
 
 from collections.abc import Callable
+from functools import partial
 
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
-from auxmc.plots.panels import band_curve, missing_panel, preset_note
+from auxmc.plots.panels import band_curve, missing_panel
 from auxmc.plots.style import CYCLE, METHOD_COLOURS, PAGE_WIDTH_IN
-from auxmc_pipeline.lookup import MissingData, rows_of
-from experiments.boltzmann.lookup import (
+from auxmc_pipeline.footer import footer
+from auxmc_pipeline.tables import MissingData, Tables
+from experiments.boltzmann.published import FIGURE_CURVES
+from experiments.boltzmann.relative_errors import (
     CURVE_METHODS,
     ERROR_LABELS,
     METHOD_LABELS,
     annealed_errors,
     cost_per_repeat,
+    n_systems,
     running_errors,
 )
-from experiments.boltzmann.published import FIGURE_CURVES
-
-Draw = Callable[[pd.DataFrame, pd.DataFrame], Figure]
 
 _COLOURS = {
     **METHOD_COLOURS,
@@ -45,91 +45,64 @@ _COSTS = {
 _BAND = 3.0
 
 
-def _projections(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
+def projections(tables: Tables) -> Figure:
     """Figure 5.1."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.3), layout="constrained")
-    axes = figure.subplots(1, 2)
-    labels = {
-        "principal": ("principal component 1", "principal component 2"),
-        "published": ("eigenvector of the largest value", "eigenvector of the second largest"),
-    }
-    for axis, (view, names) in zip(axes, labels.items(), strict=True):
+    for axis, view, names in zip(
+        figure.subplots(1, 2),
+        ("principal", "published"),
+        (
+            ("principal component 1", "principal component 2"),
+            ("eigenvector of the largest value", "eigenvector of the second largest"),
+        ),
+        strict=True,
+    ):
         try:
-            rows = rows_of(curves, "projection", view=view)
+            points = tables.curves.array("projection", "axis", "sample", view=view)
         except MissingData as missing:
             missing_panel(axis, str(missing))
             continue
-        points = rows.pivot(index="sample", columns="axis", values="value")
-        axis.plot(
-            points["x"],
-            points["y"],
-            linestyle="none",
-            marker=".",
-            markersize=1.5,
-            color=CYCLE[0],
-            alpha=0.5,
-            rasterized=True,
-        )
+        axis.plot(*points.values, ".", markersize=1.5, color=CYCLE[0], alpha=0.5, rasterized=True)
         axis.set(xlabel=names[0], ylabel=names[1])
         axis.set_aspect("equal", adjustable="datalim")
-    n_samples = summary["n_exact_samples"].iloc[0]
-    n_units = min(28, int(summary["n_units"].iloc[0]))
-    preset_note(figure, f"{_preset(summary)}; {n_samples:.0f} exact samples, {n_units} units")
+    n_samples, n_units = (float(tables.summary.setting(name)) for name in ("n_exact_samples", "n_units"))
+    footer(figure, tables, f"{n_samples:.0f} exact samples, {min(28.0, n_units):.0f} units")
     return figure
 
 
-def _errors(error: str) -> Draw:
+def errors(error: str, tables: Tables) -> Figure:
     """Figure 5.2 for one of the three errors."""
-
-    def draw(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
-        figure = Figure(figsize=(PAGE_WIDTH_IN, 3.5), layout="constrained")
-        axes = figure.subplots(1, 2, sharey=True)
-        for axis, (cost, label) in zip(axes, _COSTS.items(), strict=True):
-            _error_panel(axis, summary, curves, error, cost)
-            axis.set_xlabel(label)
-        axes[0].set_ylabel(f"relative error, {ERROR_LABELS[error]}")
-        handles, names = axes[0].get_legend_handles_labels()
-        if handles:
-            figure.legend(handles, names, loc="outside upper center", ncols=3)
-        preset_note(figure, f"{_preset(summary)}; {_systems(curves)} systems, errors of the base = 1")
-        return figure
-
-    return draw
+    figure = Figure(figsize=(PAGE_WIDTH_IN, 3.5), layout="constrained")
+    axes = figure.subplots(1, 2, sharey=True)
+    for axis, (cost, label) in zip(axes, _COSTS.items(), strict=True):
+        _error_panel(axis, tables, error, cost)
+        axis.set_xlabel(label)
+    axes[0].set_ylabel(f"relative error, {ERROR_LABELS[error]}")
+    _legend(figure, axes[0], 3)
+    footer(figure, tables, f"{n_systems(tables)} systems, errors of the base = 1")
+    return figure
 
 
-def _error_panel(axis: Axes, summary: pd.DataFrame, curves: pd.DataFrame, error: str, cost: str) -> None:
+def _error_panel(axis: Axes, tables: Tables, error: str, cost: str) -> None:
     drawn = False
     for method, style in _LINES.items():
         try:
-            found = running_errors(curves, method, error)
-            unit = cost_per_repeat(summary, "chains", method, cost)
+            found = running_errors(tables, method, error)
+            unit = cost_per_repeat(tables, method, cost)
         except MissingData:
             continue
-        band_curve(
-            axis,
-            found.points * unit,
-            found.mean,
-            _BAND * found.standard_error,
-            colour=_COLOURS[method],
-            label=METHOD_LABELS[method],
-            line_style=style,
-        )
+        half = _BAND * found.standard_error
+        look = {"colour": _COLOURS[method], "label": METHOD_LABELS[method], "line_style": style}
+        band_curve(axis, found.points * unit, found.mean, half, **look)
         drawn = True
     for method, marker in _MARKERS.items():
         try:
-            found = annealed_errors(summary, method, error)
-            places = [cost_per_repeat(summary, "annealed", method, cost, k) for k in found.points]
+            found = annealed_errors(tables, method, error)
+            places = [cost_per_repeat(tables, method, cost, n_temperatures=k) for k in found.points]
         except MissingData:
             continue
-        axis.errorbar(
-            places,
-            found.mean,
-            yerr=_BAND * found.standard_error,
-            color=_COLOURS[method],
-            marker=marker,
-            linestyle="none",
-            label=METHOD_LABELS[method],
-        )
+        half, colour = _BAND * found.standard_error, _COLOURS[method]
+        axis.errorbar(places, found.mean, half, color=colour, fmt=marker, label=METHOD_LABELS[method])
         for place, height, k in zip(places, found.mean, found.points, strict=True):
             axis.annotate(
                 f"{k:.0f}",
@@ -137,7 +110,7 @@ def _error_panel(axis: Axes, summary: pd.DataFrame, curves: pd.DataFrame, error:
                 xytext=_LABEL_OFFSETS[method],
                 textcoords="offset points",
                 fontsize=6.5,
-                color=_COLOURS[method],
+                color=colour,
                 bbox={"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.5},
             )
         drawn = True
@@ -149,29 +122,27 @@ def _error_panel(axis: Axes, summary: pd.DataFrame, curves: pd.DataFrame, error:
     _plain_numbers(axis)
 
 
-def _poolings(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
+def poolings(tables: Tables) -> Figure:
     """The same chains in three poolings, with the published values."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 6.0), layout="constrained")
     grid = figure.subplots(len(ERROR_LABELS), len(CURVE_METHODS), sharex="col", sharey="row")
     for row, error in zip(grid, ERROR_LABELS, strict=True):
         for axis, method in zip(row, CURVE_METHODS, strict=True):
-            _pooling_panel(axis, curves, method, error)
+            _pooling_panel(axis, tables, method, error)
         row[0].set_ylabel(f"relative error, {ERROR_LABELS[error]}")
     for axis, method in zip(grid[0], CURVE_METHODS, strict=True):
         axis.set_title(METHOD_LABELS[method])
     for axis in grid[-1]:
         axis.set_xlabel("samples of each chain")
-    handles, names = grid[0, 0].get_legend_handles_labels()
-    if handles:
-        figure.legend(handles, names, loc="outside upper center", ncols=4)
-    preset_note(figure, f"{_preset(summary)}; {_systems(curves)} systems, published values of ten")
+    _legend(figure, grid[0, 0], 4)
+    footer(figure, tables, f"{n_systems(tables)} systems, published values of ten")
     return figure
 
 
-def _pooling_panel(axis: Axes, curves: pd.DataFrame, method: str, error: str) -> None:
+def _pooling_panel(axis: Axes, tables: Tables, method: str, error: str) -> None:
     for pooling, (label, colour, style) in _POOLINGS.items():
         try:
-            found = running_errors(curves, method, error, pooling)
+            found = running_errors(tables, method, error, pooling)
         except MissingData as missing:
             missing_panel(axis, str(missing))
             return
@@ -196,19 +167,17 @@ def _plain_numbers(axis: Axes) -> None:
     axis.yaxis.set_minor_formatter(_PlainNumbers(minor_thresholds=(1.5, 0.5)))
 
 
-def _preset(summary: pd.DataFrame) -> str:
-    return f"preset {summary['preset'].iloc[0]}"
+def _legend(figure: Figure, axis: Axes, n_columns: int) -> None:
+    """Of one panel above the whole figure, where there is anything drawn."""
+    handles, names = axis.get_legend_handles_labels()
+    if handles:
+        figure.legend(handles, names, loc="outside upper center", ncols=n_columns)
 
 
-def _systems(curves: pd.DataFrame) -> int:
-    chains = curves[curves["case"].astype(str).str.startswith("chains")] if "case" in curves else curves
-    return int(chains["system"].nunique()) if "system" in chains else 0
-
-
-DRAW: dict[str, Draw] = {
-    "fig_5_1": _projections,
-    "fig_5_2_a": _errors("log_z"),
-    "fig_5_2_b": _errors("mean"),
-    "fig_5_2_c": _errors("covariance"),
-    "fig_pooling": _poolings,
+DRAW: dict[str, Callable[[Tables], Figure]] = {
+    "fig_5_1": projections,
+    "fig_5_2_a": partial(errors, "log_z"),
+    "fig_5_2_b": partial(errors, "mean"),
+    "fig_5_2_c": partial(errors, "covariance"),
+    "fig_pooling": poolings,
 }

@@ -20,14 +20,14 @@ from auxmc_pipeline.claims import judge, read_claims
 from auxmc_pipeline.settings import PRESETS, SettingsError
 from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
-from experiments.boltzmann import claims, figures, problem, run
-from experiments.boltzmann.lookup import jackknife
+from experiments.boltzmann import problem, run
 from experiments.boltzmann.problem import build_problem, mean_field_starts
 from experiments.boltzmann.settings import FIGURES, METHODS, PUBLISHED, method_settings, programs
 from experiments.boltzmann.statistics import base_errors, chain_curves, chain_statistics, memberships
 
 STUDY = load_study("boltzmann")
-CLAIMS = read_claims(Path(claims.__file__).parent / "claims.csv")
+CLAIMS = read_claims(Path(problem.__file__).parent / "claims.csv")
+MEASURE, DRAW = STUDY.measures(), STUDY.drawings()
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "boltzmann.csv"
 TINY = [
     "preset=smoke", "n_units=6", "n_chains=4", "n_repeats=2", "n_draws=20", "summary_size=5", "n_runs=6",
@@ -73,7 +73,7 @@ def tables(results, tmp_path_factory):
         provenance = {"settings": plain | {"batch": settings.batch}, "numbers": "digest"}
         write_result(folder / f"{name}.nc", result, provenance)
     files = sorted(folder.glob("*.nc"))
-    return [tidy_table(files, group) for group in ("statistics", "curves")]
+    return Tables.of(tidy_table(files, "statistics"), tidy_table(files, "curves"))
 
 
 # Settings.
@@ -283,24 +283,24 @@ def test_own_weights_that_are_no_machine_are_refused_by_name(tmp_path) -> None:
 
 
 def test_every_figure_is_drawn_from_the_tables_and_from_empty_ones(tables) -> None:
-    assert set(figures.DRAW) == set(FIGURES)
-    summary, curves = tables
+    assert set(DRAW) == set(FIGURES)
+    curves = tables.curves.frame
     with use_style():
-        for draw in figures.DRAW.values():
+        for draw in DRAW.values():
             for table in (curves, curves.iloc[:0]):
-                assert isinstance(draw(summary, table), Figure)
+                assert isinstance(draw(Tables.of(tables.summary.frame, table)), Figure)
 
 
 def test_claims_about_thirty_units_are_not_judged_on_smaller_systems(tables) -> None:
-    verdicts = judge(CLAIMS, claims.MEASURE, Tables.of(*tables))
+    verdicts = judge(CLAIMS, MEASURE, tables)
     assert set(verdicts["verdict"]) == {"not measured"}
     assert verdicts["note"].str.contains("6 units; the claims are about 30").all()
 
 
 def test_claims_are_measured_on_systems_of_thirty_units(tables) -> None:
     """The tables of six units stand for thirty, and one system for itself: what is not there is said."""
-    summary, curves = (table.assign(n_units=30) for table in tables)
-    verdicts = judge(CLAIMS, claims.MEASURE, Tables.of(summary, curves)).set_index(["claim_id", "setting"])
+    of_thirty = Tables.of(*(table.frame.assign(n_units=30) for table in tables))
+    verdicts = judge(CLAIMS, MEASURE, of_thirty).set_index(["claim_id", "setting"])
     assert math.isfinite(verdicts.loc[("CT-B05", "mixture of 1024"), "measured"])
     assert "of the 10 published systems" in verdicts.loc[("CT-B21", "nested nearest"), "note"]
     assert "too few" in verdicts.loc[("CT-B10", "error of the mean"), "note"]
@@ -326,13 +326,13 @@ def _curves(levels: dict[str, float], n_systems: int = 10) -> pd.DataFrame:
 
 def test_orderings_of_curves_become_shares() -> None:
     summary = pd.DataFrame({"n_units": [30], "case": ["chains__system-0"], "quantity": ["none"]})
-    curves = _curves({"st": 0.5, "gibbs_ct": 0.4, "ct_hmc": 0.45})
-    assert claims.MEASURE["CT-B12"](summary, curves)["all errors"][:2] == (1.0, 0.0)
-    assert claims.MEASURE["CT-B13"](summary, curves)["all errors"][:2] == (1.0, 0.0)
-    assert claims.MEASURE["CT-B15"](summary, curves)["mean"].value == 0.0
-    end = claims.MEASURE["CT-B18"](summary, curves)["end, chains"]
+    found = Tables.of(summary, _curves({"st": 0.5, "gibbs_ct": 0.4, "ct_hmc": 0.45}))
+    assert MEASURE["CT-B12"]["all errors"](found)[:2] == (1.0, 0.0)
+    assert MEASURE["CT-B13"]["all errors"](found)[:2] == (1.0, 0.0)
+    assert MEASURE["CT-B15"]["mean"](found).value == 0.0
+    end = MEASURE["CT-B18"]["end, chains"](found)
     assert end.value == pytest.approx(0.5 * 1.45)
-    value = claims.MEASURE["CT-B16"](summary, curves)["mean, Gibbs CT, 2001 samples"]
+    value = MEASURE["CT-B16"]["mean, Gibbs CT, 2001 samples"](found)
     assert value.value == pytest.approx(0.4 * 1.45)
     assert value.error == pytest.approx(0.4 * np.std(np.tile(0.1 * np.arange(10), 10), ddof=1) / 10.0)
 
@@ -340,23 +340,15 @@ def test_orderings_of_curves_become_shares() -> None:
 def test_fewer_systems_add_the_error_of_systems() -> None:
     summary = pd.DataFrame({"n_units": [30], "case": ["chains__system-0"], "quantity": ["none"]})
     curves = _curves({"st": 0.5, "gibbs_ct": 0.4}, 4)
+    measure = MEASURE["CT-B12"]["all errors"]
     # In one system of four the order is the other way round.
     other = (curves["system"] == 3) & (curves["method"] == "gibbs_ct")
     curves.loc[other, "value"] *= 1.5
-    found = claims.MEASURE["CT-B12"](summary, curves)["all errors"]
-    assert found.value == 1.0
-    assert found.error == 0.0
+    assert measure(Tables.of(summary, curves))[:2] == (1.0, 0.0)
     curves.loc[other, "value"] *= 2.0
-    found = claims.MEASURE["CT-B12"](summary, curves)["all errors"]
+    found = measure(Tables.of(summary, curves))
     assert found.value == 0.0
     assert found.error > 0.0
-
-
-def test_jackknife_of_a_mean_is_its_standard_error() -> None:
-    values = np.array([1.0, 4.0, 2.0, 7.0, 3.0])
-    value, error = jackknife(lambda repeats: float(values[repeats].mean()), 5)
-    assert value == pytest.approx(values.mean())
-    assert error == pytest.approx(values.std(ddof=1) / np.sqrt(5.0))
 
 
 def test_every_claim_has_a_statement_and_the_published_ids() -> None:
