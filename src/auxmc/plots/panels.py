@@ -85,10 +85,7 @@ def efficiency_panel(
     *,
     scale_label: str = "step size",
     efficiency_label: str = "ESS per density evaluation",
-    accept_label: str = "accept rate",
     title: str | None = None,
-    accept_limit: float | None = None,
-    reference_accept: ArrayLike | None = None,
 ) -> Axes | None:
     """Efficiency against a tuning parameter, with the accept rate on a second vertical axis.
 
@@ -101,10 +98,7 @@ def efficiency_panel(
         accept_sd: half height of its band [point].
         scale_label: horizontal label, with unit if there is one.
         efficiency_label: label of the left axis, with unit.
-        accept_label: label of the right axis.
         title: title of the panel.
-        accept_limit: upper end of the right axis; by default just above what is drawn.
-        reference_accept: an exact or published accept rate [point], drawn as a dashed grey line.
 
     Returns:
         The second axis, or None without accept rates.
@@ -128,12 +122,9 @@ def efficiency_panel(
     twin.spines["right"].set_visible(True)
     # Dashes tell the two curves apart without colour.
     band_curve(twin, scale, accept_mean, accept_sd, colour=accept_colour, line_style="--")
-    if reference_accept is not None:
-        x, y = _same_length(scale=scale, reference_accept=reference_accept)
-        twin.plot(x, y, color=QUANTITY_COLOURS["reference"], linestyle=":", linewidth=1.0)
-    twin.set_ylabel(accept_label, color=accept_colour)
+    twin.set_ylabel("accept rate", color=accept_colour)
     twin.tick_params(axis="y", colors=accept_colour)
-    twin.set_ylim(bottom=0.0, top=accept_limit)
+    twin.set_ylim(bottom=0.0)
     return twin
 
 
@@ -249,7 +240,6 @@ def grouped_bars(
     colours: Mapping[str, str] | None = None,
     value_label: str = "value",
     group_label: str | None = None,
-    title: str | None = None,
 ) -> None:
     """Bars side by side: one cluster per group, one bar per series.
 
@@ -261,7 +251,6 @@ def grouped_bars(
         colours: of the series; by default those of the methods, then the palette in order.
         value_label: vertical label, with unit.
         group_label: horizontal label.
-        title: title of the panel.
 
     Raises:
         ValueError: a series has another length than groups, or there is none.
@@ -288,8 +277,6 @@ def grouped_bars(
     axis.set_ylabel(value_label)
     if group_label:
         axis.set_xlabel(group_label)
-    if title:
-        axis.set_title(title)
 
 
 def missing_figure(figure: Figure, message: str) -> Figure:

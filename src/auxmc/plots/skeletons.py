@@ -91,7 +91,7 @@ def draw_skeleton(
         )
 
 
-def draw_points(axis: Axes, across: ArrayLike, up: ArrayLike, *, label: str | None = None) -> None:
+def draw_points(axis: Axes, across: ArrayLike, up: ArrayLike) -> None:
     """Observed joints as small open circles over what is drawn."""
     axis.plot(
         np.asarray(across, dtype=np.float64),
@@ -103,7 +103,6 @@ def draw_points(axis: Axes, across: ArrayLike, up: ArrayLike, *, label: str | No
         markeredgecolor="black",
         markeredgewidth=0.7,
         zorder=4.0,
-        label=label,
     )
 
 

@@ -1,7 +1,7 @@
 """The figure of a user's sweep: every quantity against the swept settings."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import matplotlib
@@ -36,9 +36,6 @@ def sweep_figure(
     table: pd.DataFrame,
     axes: Sequence[str],
     quantities: Sequence[str],
-    *,
-    units: Mapping[str, str] | None = None,
-    title: str | None = None,
 ) -> Figure:
     """Every quantity of a sweep against one of its axes, one line per combination of the others.
 
@@ -54,8 +51,6 @@ def sweep_figure(
             (NaN for none). Rows of other quantities are left out.
         axes: names of the swept settings; may be empty for a single point.
         quantities: names of the quantities to draw, in order.
-        units: units of settings and quantities by name, for the labels.
-        title: title of the figure.
 
     Returns:
         The figure; error bars are +- 1 standard error.
@@ -70,12 +65,11 @@ def sweep_figure(
         )
     if not quantities:
         raise ValueError("quantities must name at least one quantity to draw, got none")
-    known_units = dict(units or {})
     horizontal = sorted(axes, key=lambda name: _rank(list(table[name].dropna())))[:1]
     axes = [*horizontal, *(name for name in axes if name not in horizontal)]
     panels = list(itertools.chain.from_iterable(_sweep_panels(table, axes, name) for name in quantities))
     used = table[table["quantity"].isin(list(quantities))]
-    lines = _sweep_lines(used, axes[1:], known_units)
+    lines = _sweep_lines(used, axes[1:])
     figure, grid = _sweep_grid(len(panels), len(lines), any(line.label for line in lines))
     for axis, panel in zip(grid, panels, strict=True):
         if panel.rows.empty:
@@ -84,11 +78,9 @@ def sweep_figure(
         _draw_sweep_panel(axis, panel.rows, axes, lines)
         if panel.title:
             axis.set_title(panel.title)
-        axis.set_ylabel(_with_unit(panel.quantity, known_units))
-        axis.set_xlabel(_with_unit(axes[0], known_units) if axes else "")
+        axis.set_ylabel(wrapped(readable(panel.quantity), 24))
+        axis.set_xlabel(wrapped(readable(axes[0]), 24) if axes else "")
     _sweep_legend(figure, lines)
-    if title:
-        figure.suptitle(title)
     return figure
 
 
@@ -104,18 +96,6 @@ class _SweepLine(NamedTuple):
     colour: Any
     marker: str
     dashes: Any  # a matplotlib line style
-
-
-def _with_unit(name: str, units: Mapping[str, str]) -> str:
-    unit = _unit(name, units)
-    # A name such as runtime_s need not say its unit twice.
-    stem = name.removesuffix(f"_{unit.casefold()}") if unit else name
-    return wrapped(readable(stem) + (f" ({unit})" if unit else ""), 24)
-
-
-def _unit(name: str, units: Mapping[str, str]) -> str:
-    unit = units.get(name, "")
-    return "" if unit == "1" else unit
 
 
 def _is_number(values: Sequence[Any]) -> bool:
@@ -163,7 +143,7 @@ def _sweep_panels(table: pd.DataFrame, axes: Sequence[str], quantity: str) -> li
     return [_SweepPanel(quantity, f"mean over {len(coordinates)} coordinates", rows)]
 
 
-def _sweep_lines(table: pd.DataFrame, others: Sequence[str], units: Mapping[str, str]) -> list[_SweepLine]:
+def _sweep_lines(table: pd.DataFrame, others: Sequence[str]) -> list[_SweepLine]:
     distinct = [_distinct(table[name]) for name in others]
     present = set(table[list(others)].itertuples(index=False, name=None)) if others else {()}
     combinations = [values for values in itertools.product(*distinct) if values in present]
@@ -176,7 +156,7 @@ def _sweep_lines(table: pd.DataFrame, others: Sequence[str], units: Mapping[str,
     lines = []
     for index, values in enumerate(combinations):
         # Axes that do not vary are not repeated in every entry.
-        parts = [_legend_part(others[i], values[i], units) for i in varying]
+        parts = [_legend_part(others[i], values[i]) for i in varying]
         colour: Any = tuple(shades[index]) if shaded else CYCLE[index % len(CYCLE)]
         marker, dash = markers[index % len(markers)], "-" if shaded else dashes[index // len(CYCLE) % 4]
         if methods:
@@ -190,10 +170,10 @@ def _sweep_lines(table: pd.DataFrame, others: Sequence[str], units: Mapping[str,
     return lines
 
 
-def _legend_part(name: str, value: Any, units: Mapping[str, str]) -> str:
+def _legend_part(name: str, value: Any) -> str:
     if value in METHOD_LABELS:
         return METHOD_LABELS[value]
-    return f"{readable(name)} = {_text(value)} {_unit(name, units)}".rstrip()
+    return f"{readable(name)} = {_text(value)}"
 
 
 def _sweep_grid(n_panels: int, n_lines: int, legend: bool) -> tuple[Figure, list[Axes]]:

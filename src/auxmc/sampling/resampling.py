@@ -70,16 +70,10 @@ def multinomial_indices(key: Array, log_weights: Array, n: int) -> Array:
 def stratified_indices(key: Array, log_weights: Array, n: int) -> Array:
     """Draws one number from each n-th part of the weights; counts vary less than those of independent draws.
 
-    Args:
-        key: typed key, scalar.
-        log_weights: [particle], in nats.
-        n: number of draws, static.
+    Arguments and errors are those of `multinomial_indices`.
 
     Returns:
         Particle numbers [n] in rising order, int32.
-
-    Raises:
-        ValueError: log_weights is not one axis of at least one particle, or n is not positive.
 
     Must hold: as `multinomial_indices`; besides, a count differs from its expectation by less than 2. Tested in the
     same files.
@@ -93,16 +87,10 @@ def stratified_indices(key: Array, log_weights: Array, n: int) -> Array:
 def systematic_indices(key: Array, log_weights: Array, n: int) -> Array:
     """As `stratified_indices`, with one uniform number for all parts.
 
-    Args:
-        key: typed key, scalar.
-        log_weights: [particle], in nats.
-        n: number of draws, static.
+    Arguments and errors are those of `multinomial_indices`.
 
     Returns:
         Particle numbers [n] in rising order, int32.
-
-    Raises:
-        ValueError: log_weights is not one axis of at least one particle, or n is not positive.
 
     Must hold: as `multinomial_indices`; besides, a count differs from its expectation by less than 1. Tested in the
     same files.
@@ -117,16 +105,10 @@ def systematic_indices(key: Array, log_weights: Array, n: int) -> Array:
 def residual_indices(key: Array, log_weights: Array, n: int) -> Array:
     """Takes the whole part of each expected count for certain, and draws what is left independently.
 
-    Args:
-        key: typed key, scalar.
-        log_weights: [particle], in nats.
-        n: number of draws, static.
+    Arguments and errors are those of `multinomial_indices`.
 
     Returns:
         Particle numbers [n], int32: first those that are certain, in rising order.
-
-    Raises:
-        ValueError: log_weights is not one axis of at least one particle, or n is not positive.
 
     Must hold: as `multinomial_indices`, expected counts to a relative 1e-10; besides, no count is below the whole part
     of its expectation. Tested in the same files.

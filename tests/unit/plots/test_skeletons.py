@@ -63,9 +63,8 @@ def test_coordinates_of_different_length_are_refused() -> None:
 def test_points_box_and_clean_axis() -> None:
     with use_style():
         axis = plt.figure().subplots()
-        draw_points(axis, ACROSS, UP, label="observed")
+        draw_points(axis, ACROSS, UP)
         clean_axis(axis)
         plt.close(axis.figure)
-    assert axis.lines[0].get_label() == "observed"
     assert len(axis.get_xticks()) == 0
     assert common_box(ACROSS, UP, 0.1) == ((-0.5, 0.5), pytest.approx((-0.9, 0.8)))
