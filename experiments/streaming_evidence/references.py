@@ -59,4 +59,4 @@ def near_exact(settings: Settings, sizes: list[int], context: RunContext) -> xr.
         "reference_error": ("absorbed", table[:, 2], {"units": "nats"}),
         "reference_size": ("absorbed", table[:, 3], {"units": ""}),
     }
-    return xr.Dataset(variables, {"absorbed": table[:, 0].astype(np.int64)})
+    return xr.Dataset(variables, coords={"absorbed": table[:, 0].astype(np.int64)})

@@ -64,13 +64,10 @@ def stream_statistics(
     if MODELS[settings.stream] == "linear":
         exact = exact_linear(rows, ends)
         curves["exact"] = ("absorbed", exact[shown], nats)
-        for estimate, error in (
-            ("log_evidence", "error"),
-            ("log_evidence_hybrid", "error_hybrid"),
-            ("log_evidence_hybrid_published", "error_hybrid_published"),
-        ):
-            if estimate in curves:
-                curves[error] = (dims, curves[estimate][1] - exact[shown], nats)
+        curves["error"] = (dims, record["log_evidence"][:, shown] - exact[shown], nats)
+        if start is not None:
+            curves["error_hybrid"] = (dims, robust - exact[shown], nats)
+            curves["error_hybrid_published"] = (dims, published - exact[shown], nats)
         statistics["final_error"] = ("repeat", final - exact[-1], nats)
         statistics["final_error_per_row"] = ("repeat", (final - exact[-1]) / ends[-1], nats)
     repeats = {"repeat": np.arange(len(final))}
