@@ -16,6 +16,7 @@ from experiments.streaming_evidence.stream_runs import (
     RIVALS,
     StreamRuns,
     by_size,
+    errors_of,
     final_rows,
     full_data,
     published,
@@ -67,7 +68,7 @@ def better_early(tables: Tables) -> Measurement:
     ratios, words = [], []
     for size in (500, 1000):
         own, rival = (
-            np.median(np.abs(values_at(published(tables, "linear", name).errors(), size)))
+            np.median(np.abs(values_at(errors_of(published(tables, "linear", name)), size)))
             for name in ("annealed", "sequential")
         )
         ratios.append(float(own / rival))
@@ -99,7 +100,7 @@ def loss_of_weights(tables: Tables, variation: str) -> Measurement:
 
 def loss_of_evidence(tables: Tables) -> Measurement:
     """SE-62, log evidence, published settings."""
-    found = slope_per_row(published(tables, "linear").errors(), 200_000, 1_000_000)
+    found = slope_per_row(errors_of(published(tables, "linear")), 200_000, 1_000_000)
     return _over_predicted(found, predicted_loss())
 
 
@@ -127,7 +128,7 @@ def shared_rows(tables: Tables, method: str, shared: str) -> Measurement:
     """SE-64."""
     n_rows = final_rows(tables, "floor", 5 * LATE_ROWS)
     with_shared, own = (
-        slope_per_row(runs.errors(), LATE_ROWS, n_rows)
+        slope_per_row(errors_of(runs), LATE_ROWS, n_rows)
         for runs in (varied(tables, "floor", shared), published(tables, "linear", method))
     )
     note = f"{with_shared.mean():.3g} against {own.mean():.3g} a row"
@@ -139,7 +140,7 @@ def lowered_loss(tables: Tables, runs_of: Callable[[Tables], StreamRuns]) -> Mea
     runs = runs_of(tables)
     n_rows = final_rows(tables, runs.case, 100_000)
     first = n_rows / 5
-    own, usual = (slope_per_row(r.errors(), first, n_rows) for r in (runs, published(tables, "linear")))
+    own, usual = (slope_per_row(errors_of(r), first, n_rows) for r in (runs, published(tables, "linear")))
     found = mean_over_replicates(own / float(usual.mean()))
     note = f"{own.mean():.3g} against {usual.mean():.3g} a row from {first:.0f} to {n_rows:.0f} rows"
     return Measurement(abs(found.value), found.error, note)

@@ -12,6 +12,7 @@ from experiments.streaming_evidence.stream_runs import (
     MODEL_CASES,
     StreamRuns,
     enough_rows,
+    errors_of,
     full_data,
     full_data_errors,
     published,
@@ -74,18 +75,18 @@ def drift_of_time(tables: Tables) -> Measurement:
 
 def share_below(tables: Tables, model: str) -> Measurement:
     """SE-32, sign."""
-    found = values_at(published(tables, model, "sequential").errors(), 1000)
+    found = values_at(errors_of(published(tables, model, "sequential")), 1000)
     return share_of_replicates(found < 0.0, f"mean {found.mean():.0f} nats", exact=True)
 
 
 def error_at_100_rows(tables: Tables) -> Measurement:
     """SE-32, size."""
-    return mean_over_replicates(values_at(published(tables, "linear", "sequential").errors(), 100))
+    return mean_over_replicates(values_at(errors_of(published(tables, "linear", "sequential")), 100))
 
 
 def later_error(tables: Tables) -> Measurement:
     """SE-32, constancy."""
-    found = published(tables, "linear", "sequential").errors()
+    found = errors_of(published(tables, "linear", "sequential"))
     first, later = values_at(found, 1000), values_at(found, 10_000)
     end = found.iloc[:, -1].to_numpy()
     note = f"{first.mean():.1f}, {later.mean():.1f} and, at the end, {end.mean():.1f} nats"
@@ -94,7 +95,7 @@ def later_error(tables: Tables) -> Measurement:
 
 def hybrid_error(tables: Tables, estimate: str) -> FloatArray:
     """Absolute error at 1000 rows of an estimate of the sequential runs [repeat]."""
-    return np.abs(values_at(published(tables, "linear", "sequential").errors(estimate), 1000))
+    return np.abs(values_at(errors_of(published(tables, "linear", "sequential"), estimate), 1000))
 
 
 def hybrid_size(tables: Tables) -> Measurement:
@@ -132,7 +133,7 @@ def updated_cost(tables: Tables, cost: str, total: str) -> Measurement:
     runs = StreamRuns(tables, "floor", {"variation": _UPDATED})
     size = float(runs.curve("log_evidence").columns[-1])
     own, full = runs.totals(total), full_cost(tables, "linear", "nested", size, cost)
-    off = values_at(runs.errors(), size)
+    off = values_at(errors_of(runs), size)
     return ratio_of_means(
         own, full, f"at {size:.0f} rows; error of the updated estimate {off.mean():.1f} nats"
     )

@@ -17,6 +17,7 @@ from experiments.streaming_evidence.stream_runs import (
     enough_rows,
     reference,
     row_counts,
+    steps_of_chunks,
     values_at,
 )
 from experiments.streaming_evidence.sweeps import CHANGES, COMPONENTS, following
@@ -45,7 +46,7 @@ def largest_shuffled_drop(tables: Tables, n_components: int) -> Measurement:
 
 def later_steps(tables: Tables) -> Measurement:
     """SE-71, many annealing steps afterwards."""
-    steps = following(tables, 3, "non_stationary").steps_of_chunks()
+    steps = steps_of_chunks(following(tables, 3, "non_stationary"))
     place = _chunk_after(steps, CHANGES[1])
     values = steps.to_numpy()
     after = np.median(values[:, place:], axis=1)
@@ -55,7 +56,7 @@ def later_steps(tables: Tables) -> Measurement:
 
 def spikes_at_changes(tables: Tables, n_components: int) -> Measurement:
     """SE-71, share of runs with a spike at a change."""
-    steps = following(tables, n_components, "non_stationary").steps_of_chunks()
+    steps = steps_of_chunks(following(tables, n_components, "non_stationary"))
     values = steps.to_numpy()
     ratios = []
     for change in CHANGES:

@@ -14,12 +14,14 @@ from experiments.streaming_evidence.stream_runs import (
     StreamRuns,
     between,
     enough_rows,
+    errors_of,
     final_rows,
     full_data,
     published,
     reference_at,
     row_counts,
     slope_per_row,
+    steps_of_chunks,
     values_at,
     varied,
 )
@@ -33,7 +35,7 @@ _EXACT_RATE = "learning_rate=1 method=control_variates"
 
 def final_distance(runs: StreamRuns) -> FloatArray:
     """Absolute error after all rows [repeat]."""
-    return np.abs(values_at(runs.errors(), runs.end))
+    return np.abs(values_at(errors_of(runs), runs.end))
 
 
 def mean_steps(runs: StreamRuns) -> FloatArray:
@@ -95,7 +97,7 @@ def compared(tables: Tables, read: Read, above: str, below: str) -> Measurement:
 
 def one_step(tables: Tables) -> Measurement:
     """SE-84, no annealing."""
-    steps = varied(tables, _CASE, "target_share=0.1").steps_of_chunks()
+    steps = steps_of_chunks(varied(tables, _CASE, "target_share=0.1"))
     return Measurement(float(steps.to_numpy().max()), 0.0, "largest number of steps in any chunk")
 
 
@@ -159,7 +161,7 @@ def noise_growth(tables: Tables) -> Measurement:
     """SE-90: late loss for each row at rate 1 over that at rate 0.1, both with noise."""
     n_rows = final_rows(tables, "floor", 100_000)
     own, usual = (
-        slope_per_row(varied(tables, "floor", name).errors(), n_rows / 5, n_rows)
+        slope_per_row(errors_of(varied(tables, "floor", name)), n_rows / 5, n_rows)
         for name in ("learning_rate=1", "default")
     )
     return ratio_of_means(own, usual, "10 from the noise times 1.35 from the discretisation are predicted")

@@ -28,6 +28,7 @@ from experiments.streaming_evidence.stream_runs import (
     RIVALS,
     between,
     by_size,
+    errors_of,
     final_rows,
     full_data_errors,
     per_row,
@@ -153,7 +154,7 @@ def absolute_errors(tables: Tables, model: str, name: str) -> pd.DataFrame:
     """Absolute errors of a method's log evidence, by rows."""
     if name in RIVALS:
         return full_data_errors(tables, model, name).ffill().abs()
-    return between(published(tables, model, name).errors().abs(), _FIRST_ROWS)
+    return between(errors_of(published(tables, model, name)).abs(), _FIRST_ROWS)
 
 
 def _curves_of(tables: Tables, model: str, names: Iterable[str], read: _Read) -> dict[str, pd.DataFrame]:
@@ -269,7 +270,7 @@ def _remedies_panel(axis: Axes, tables: Tables) -> None:
     drawn = False
     for name, own in runs.items():
         with contextlib.suppress(MissingData):
-            found = between(own.errors().abs(), 1000, n_rows).median()
+            found = between(errors_of(own).abs(), 1000, n_rows).median()
             look = _LOOKS[name]
             axis.plot(found.index, found, color=look.colour, linestyle=look.line, label=look.label)
             drawn = True

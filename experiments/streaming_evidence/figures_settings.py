@@ -28,6 +28,7 @@ from experiments.streaming_evidence.stream_runs import (
     final_rows,
     per_row,
     reference_at,
+    steps_of_chunks,
 )
 from experiments.streaming_evidence.sweeps import CHANGES, COMPONENTS, following, sweep
 
@@ -75,7 +76,7 @@ def changes_figure(tables: Tables) -> Figure:
                 band(left, per_row(following(tables, k, stream).curve("log_evidence")), look)
                 drawn = True
         with contextlib.suppress(MissingData):
-            band(right, following(tables, k, "non_stationary").steps_of_chunks(), ordered)
+            band(right, steps_of_chunks(following(tables, k, "non_stationary")), ordered)
     if not drawn:
         return missing_figure(figure, NOT_RUN)
     left.plot([], [], color="black", linestyle="--", label="shuffled")
@@ -121,7 +122,7 @@ def _sweep_panels(axes: np.ndarray, tables: Tables, name: str, found: dict[float
         band(left, evidence, look)
         lows.append(float(between(evidence, 1000).median().min()))
         band(middle, runs.curve("seconds"), look)
-        steps = runs.steps_of_chunks()
+        steps = steps_of_chunks(runs)
         band(right, between(steps, 0.0, _LAST_SHOWN_STEPS) if name == "rate" else steps, look)
     with contextlib.suppress(MissingData):
         n_rows = final_rows(tables, "sensitivity")

@@ -82,19 +82,6 @@ class StreamRuns(NamedTuple):
         rows = _with_value(self.tables.summary, quantity, case=self.case, **self.wanted)
         return rows["value"].to_numpy(dtype=np.float64)
 
-    def errors(self, quantity: str = "log_evidence") -> pd.DataFrame:
-        """Errors of an estimate of the log evidence in nats, by the numbers of rows with a reference."""
-        if self.model == "linear":
-            return self.curve(_ERROR_OF[quantity])
-        return against(self.curve(quantity), reference(self.tables, self.model))
-
-    def steps_of_chunks(self) -> pd.DataFrame:
-        """Annealing steps of a chunk, a `curve`: means over the chunks since the number of rows before."""
-        steps, chunks = self.curve("n_steps_so_far"), self.curve("n_chunks_so_far").iloc[0]
-        gained = steps.diff(axis=1)
-        gained[steps.columns[0]] = steps.iloc[:, 0]
-        return gained / chunks.diff().fillna(chunks.iloc[0])
-
 
 def published(tables: Tables, case: str, method: str = "annealed") -> StreamRuns:
     """Runs with the published settings, or of another method with its own."""
@@ -112,6 +99,21 @@ def varied(tables: Tables, case: str, variation: str) -> StreamRuns:
     if variation == "default":
         return published(tables, _MODEL_OF[case])._replace(last=final_rows(tables, case))
     return StreamRuns(tables, case, {"variation": variation})
+
+
+def errors_of(runs: StreamRuns, quantity: str = "log_evidence") -> pd.DataFrame:
+    """Errors of an estimate of the log evidence in nats, by the numbers of rows with a reference."""
+    if runs.model == "linear":
+        return runs.curve(_ERROR_OF[quantity])
+    return against(runs.curve(quantity), reference(runs.tables, runs.model))
+
+
+def steps_of_chunks(runs: StreamRuns) -> pd.DataFrame:
+    """Annealing steps of a chunk by rows: means over the chunks since the number of rows before."""
+    steps, chunks = runs.curve("n_steps_so_far"), runs.curve("n_chunks_so_far").iloc[0]
+    gained = steps.diff(axis=1)
+    gained[steps.columns[0]] = steps.iloc[:, 0]
+    return gained / chunks.diff().fillna(chunks.iloc[0])
 
 
 def final_rows(tables: Tables, case: str, least: int = 0) -> float:

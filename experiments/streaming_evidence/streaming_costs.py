@@ -14,6 +14,7 @@ from experiments.streaming_evidence.stream_runs import (
     between,
     by_size,
     enough_rows,
+    errors_of,
     full_data,
     published,
     reference_at,
@@ -67,7 +68,7 @@ def final_error(
     tables: Tables, model: str, method: str, least: int, *, relative: bool = False
 ) -> Measurement:
     """Absolute error at the end of the stream, for each row or relative to the log evidence."""
-    found = published(tables, model, method).errors()
+    found = errors_of(published(tables, model, method))
     n_rows = enough_rows(float(found.columns[-1]), least)
     own = values_at(found, n_rows)
     unit = abs(reference_at(tables, model, n_rows)) if relative else n_rows

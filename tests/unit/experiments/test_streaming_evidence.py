@@ -34,7 +34,13 @@ from experiments.streaming_evidence.run import run
 from experiments.streaming_evidence.settings import FIGURES, METHODS, points
 from experiments.streaming_evidence.starts import run_starts
 from experiments.streaming_evidence.stopping import additive_stop, run_stopping
-from experiments.streaming_evidence.stream_runs import published, slope_per_row, values_at
+from experiments.streaming_evidence.stream_runs import (
+    errors_of,
+    published,
+    slope_per_row,
+    steps_of_chunks,
+    values_at,
+)
 from experiments.streaming_evidence.sweeps import SWEEPS
 
 STUDY = load_study("streaming_evidence")
@@ -317,10 +323,10 @@ def test_curves_become_slopes_steps_and_errors() -> None:
         ]
     )
     runs = published(Tables.of(pd.DataFrame(), curves), "linear")
-    found = runs.errors()
+    found = errors_of(runs)
     np.testing.assert_allclose(slope_per_row(found, 1000, 2000), [-0.002, -0.002])
     np.testing.assert_allclose(values_at(found, 500), [-1.0, -2.0])
-    steps = runs.steps_of_chunks().to_numpy()
+    steps = steps_of_chunks(runs).to_numpy()
     np.testing.assert_allclose(steps, [[8.0, 2.0, 2.0], [9.0, 2.0, 4.0]])
 
 
