@@ -48,8 +48,8 @@ _OfPaths = Callable[[Mapping[str, _Path]], float]
 
 def _path(tables: Tables, method: str, cost: str) -> _Path:
     wanted = {"case": main_case(method), "aggregate": "mean over coordinates"}
-    r_hat = tables.curves.array("r_hat", "end", **wanted).values
-    left_out = tables.curves.array("r_hat_left_out", "left_out", "end", **wanted).values
+    r_hat = tables.curves.array("psrf", "end", **wanted).values
+    left_out = tables.curves.array("psrf_left_out", "left_out", "end", **wanted).values
     place = tables.curves.array(cost, "end", case=main_case(method))
     if place.size < _ENOUGH_ENDS or not np.isfinite(r_hat).any():
         raise MissingData("the chains are too short for a path of R-hat")

@@ -84,7 +84,7 @@ def _moments(tables: Tables) -> _Moments:
         wanted = {"case": main_case(method), "coordinate": "log_output_scale"}
         mean, mcse, sd, sd_mcse = (
             tables.summary.value(name, **wanted)
-            for name in ("posterior_mean", "posterior_mean_mcse", "posterior_sd", "posterior_sd_mcse")
+            for name in ("posterior_mean", "mcse_mean", "posterior_sd", "mcse_sd")
         )
         # Chains that have not mixed know little of their error: the larger of the two estimates counts.
         of_chains = standard_error(tables.summary.array("chain_mean", "chain", **wanted))

@@ -272,8 +272,8 @@ def _r_hat_panel(axis: Axes, tables: Tables, aggregate: str, cost: str, cost_lab
     for method in MAIN_METHODS:
         curves = tables.curves.where(case=main_case(method))
         try:
-            low = _log_excess(curves.array("r_hat", "end", aggregate=aggregate))
-            high = _log_excess(curves.array("r_hat_upper", "end", aggregate=aggregate))
+            low = _log_excess(curves.array("psrf", "end", aggregate=aggregate))
+            high = _log_excess(curves.array("psrf_upper", "end", aggregate=aggregate))
             place = curves.array(cost, "end").values
         except MissingData:
             continue

@@ -14,7 +14,7 @@ SWEEP_QUANTITIES = (
     "acceptance_position",
     "acceptance_auxiliary",
     "longest_run",
-    "r_hat_rank",
+    "r_hat",
 )
 FIGURES: dict[str, str] = {
     "fig_3_10": "Factor graph of the model: circles are random variables (grey: observed), bare symbols are "

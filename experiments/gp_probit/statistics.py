@@ -108,32 +108,24 @@ def chain_statistics(draws: xr.Dataset, n_warm_up: int, batch_size: int, run_s: 
         "n_not_finite": (~xr.ufuncs.isfinite(main["log_estimate"])).sum("draw"),
         "run_time": cubic * seconds_per_cubic,
         **moments,
+        **pooled(
+            x, "posterior_mean", "posterior_sd", "mcse_mean", "mcse_sd", "bulk_ess", "tail_ess", "r_hat"
+        ),
         "ess_per_1000_cubic_operations": 1000.0 * moments["ess"] / cubic,
         "main_draws": float(n_draws),
         "run_time_per_iteration": float(cubic.sum()) * seconds_per_cubic / (x.sizes["chain"] * n_draws),
         "run_time_per_cubic_operation": seconds_per_cubic,
     }
-    summary = pooled(
-        x, "posterior_mean", "posterior_sd", "mcse_mean", "mcse_sd", "bulk_ess", "tail_ess", "r_hat"
-    )
-    undefined = xr.full_like(summary["r_hat"], np.nan)
+    undefined = xr.full_like(found["r_hat"], np.nan)
     several = x.sizes["chain"] > 1
-    reduction = scale_reduction(x) if several else {"psrf": undefined, "psrf_upper": undefined}
-    names = {
-        "r_hat": "r_hat_rank",
-        "mcse_mean": "posterior_mean_mcse",
-        "mcse_sd": "posterior_sd_mcse",
-        "psrf": "r_hat_coda",
-        "psrf_upper": "r_hat_coda_upper",
-    }
-    found |= {names.get(name, name): array for name, array in (summary | reduction).items()}
+    found |= scale_reduction(x) if several else {"psrf": undefined, "psrf_upper": undefined}
     return with_units(found, _UNITS)
 
 
 def chain_curves(
     draws: xr.Dataset, n_warm_up: int, run_s: float, method: str, fixed_range: bool
 ) -> xr.Dataset:
-    """Trace and histogram of the first coordinate, and how R-hat and stuck runs develop.
+    """Trace and histogram of the first coordinate, and how the scale reduction and stuck runs develop.
 
     Args:
         draws: recorded quantities, warm-up first.
@@ -144,8 +136,8 @@ def chain_curves(
 
     Returns:
         `trace` [iteration]; `histogram` [chain, bin] counts, with the centres of the bins as coordinate, and
-        `histogram_draws` [chain], the draws inside the range or not; `r_hat`, `r_hat_upper` [aggregate, end],
-        `r_hat_left_out` [aggregate, left_out, end] without one chain (NaN where fewer than two are left), and, at
+        `histogram_draws` [chain], the draws inside the range or not; `psrf`, `psrf_upper` [aggregate, end],
+        `psrf_left_out` [aggregate, left_out, end] without one chain (NaN where fewer than two are left), and, at
         the same ends, `cubic_operations_so_far`, `run_time_so_far` (means over chains) and `longest_run_so_far`
         [chain, end].
     """
@@ -155,16 +147,16 @@ def chain_curves(
     first = x.isel(coordinate=0, drop=True)
     counts, n_histogram = _histogram(first, method, fixed_range)
     ends = gelman_plot_ends(n_draws)
-    point, upper, left_out = _r_hat_paths(x.values, ends)
+    point, upper, left_out = _scale_reduction_paths(x.values, ends)
     so_far = main["n_cubic"].astype(float).cumsum("draw").isel(draw=ends - 1).mean("chain").values
     longest = [longest_run(x.isel(draw=slice(end)), "coordinate") for end in ends]
     found = {
         "trace": ("iteration", first.isel(chain=0).values),
         "histogram": counts,
         "histogram_draws": ("chain", np.full(n_chains, n_histogram)),
-        "r_hat": (("aggregate", "end"), point),
-        "r_hat_upper": (("aggregate", "end"), upper),
-        "r_hat_left_out": (("aggregate", "left_out", "end"), left_out),
+        "psrf": (("aggregate", "end"), point),
+        "psrf_upper": (("aggregate", "end"), upper),
+        "psrf_left_out": (("aggregate", "left_out", "end"), left_out),
         "cubic_operations_so_far": ("end", so_far),
         "run_time_so_far": ("end", so_far * run_s / float(draws["n_cubic"].sum())),
         "longest_run_so_far": xr.concat(longest, "end").transpose("chain", "end"),
@@ -334,8 +326,10 @@ def _histogram(first: xr.DataArray, method: str, fixed_range: bool) -> tuple[xr.
     return histogram(used, np.linspace(low, high, _N_BINS + 1)).astype(float), used.sizes["draw"]
 
 
-def _r_hat_paths(x: FloatArray, ends: NDArray[np.integer]) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """R-hat and its upper limit [aggregate, end], and R-hat without each chain [aggregate, left out, end]."""
+def _scale_reduction_paths(
+    x: FloatArray, ends: NDArray[np.integer]
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Scale reduction and its upper limit [aggregate, end], and without each chain [aggregate, left out, end]."""
     n_chains = len(x)
     by_coordinate = np.moveaxis(x, -1, 0)  # [coordinate, chain, draw]
     shape = (len(_AGGREGATES), len(ends))

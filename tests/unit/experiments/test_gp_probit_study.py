@@ -164,8 +164,8 @@ def test_curves_end_at_the_statistics(chains):
     mean_cubic = float(statistics["cubic_operations"].mean())
     assert float(last["cubic_operations_so_far"]) == pytest.approx(mean_cubic)
     assert float(last["run_time_so_far"]) == pytest.approx(float(statistics["run_time"].mean()))
-    expected = statistics["r_hat_coda"].mean().item()
-    assert float(last["r_hat"].sel(aggregate="mean over coordinates")) == pytest.approx(expected)
+    expected = statistics["psrf"].mean().item()
+    assert float(last["psrf"].sel(aggregate="mean over coordinates")) == pytest.approx(expected)
     assert (last["longest_run_so_far"] == statistics["longest_run"]).all()
     assert int(curves["histogram"].sum()) == 2 * 30
 
