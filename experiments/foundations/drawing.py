@@ -1,5 +1,6 @@
 """What the figures of all topics are made with."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -20,12 +21,18 @@ Fill = Callable[[Figure, Table], None]
 """Draws on a figure from the table of curves; it makes its panels and reads all its arrays before it draws."""
 
 
+Drawings = dict[str, Callable[[Tables], Figure]]
+"""For each figure, a function of the tables."""
+
+
 def drawing(
-    width: float, height: float, *, footed: bool = False
-) -> Callable[[Fill], Callable[[Tables], Figure]]:
-    """Decorator that makes a function of the tables of one that fills a figure.
+    drawings: Drawings, name: str, width: float, height: float, *, footed: bool = False
+) -> Callable[[Fill], Fill]:
+    """Decorator that enters a function that fills a figure as one of the tables, which makes the figure.
 
     Args:
+        drawings: of a module.
+        name: of the figure.
         width: of the figure, in inches.
         height: of the figure, in inches.
         footed: whether the preset is written below it.
@@ -33,7 +40,8 @@ def drawing(
     Where the curves are missing, all panels say so.
     """
 
-    def decorate(fill: Fill) -> Callable[[Tables], Figure]:
+    def enter(fill: Fill) -> Fill:
+        @functools.wraps(fill)
         def draw(tables: Tables) -> Figure:
             figure = Figure(figsize=(width, height), layout="constrained")
             try:
@@ -44,9 +52,10 @@ def drawing(
                 footer(figure, tables)
             return figure
 
-        return draw
+        drawings[name] = draw
+        return fill
 
-    return decorate
+    return enter
 
 
 def circle() -> FloatArray:

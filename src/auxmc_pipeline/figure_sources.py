@@ -6,6 +6,7 @@ are recorded and where they are read, so that a name found in both places is the
 
 import ast
 import functools
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import CodeType
@@ -57,7 +58,8 @@ def figure_source(study: Study, figure: str) -> FigureSource:
 def _code(function: Callable[..., Any]) -> CodeType:
     while isinstance(function, functools.partial):
         function = function.func
-    return function.__code__
+    code: CodeType = inspect.unwrap(function).__code__
+    return code
 
 
 @functools.lru_cache(maxsize=64)
@@ -131,12 +133,22 @@ def _texts_read(path: Path, function: str) -> set[str]:
         if node is None:
             continue
         imported = _imported(place[0])
+        dimensions = {id(text) for inner in ast.walk(node) for text in _dimensions_read(inner)}
         for inner in ast.walk(node):
+            if id(inner) in dimensions:
+                continue
             if isinstance(inner, ast.Constant) and isinstance(inner.value, str):
                 texts.add(inner.value)
             elif isinstance(inner, ast.Name):
                 queue.append(imported.get(inner.id, (place[0], inner.id)))
     return texts
+
+
+def _dimensions_read(node: ast.AST) -> list[ast.expr]:
+    """Dimensions of an array that a table is asked for, and coordinates that are read of one."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "array":
+        return node.args[1:]
+    return [node.slice] if isinstance(node, ast.Subscript) else []
 
 
 @functools.lru_cache(maxsize=256)

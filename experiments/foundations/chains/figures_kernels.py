@@ -8,12 +8,14 @@ from matplotlib.figure import Figure
 
 from auxmc.plots.style import COLUMN_WIDTH_IN, CYCLE, PAGE_WIDTH_IN
 from auxmc_pipeline.tables import Table
-from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, drawing, marks, square
+from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, Drawings, drawing, marks, square
+
+DRAW: Drawings = {}
 
 _LINES = ("-", "--", ":", "-.")
 
 
-@drawing(PAGE_WIDTH_IN, 2.6)
+@drawing(DRAW, "fig_2_7", PAGE_WIDTH_IN, 2.6)
 def proposals(figure: Figure, curves: Table) -> None:
     """Figure 2.7."""
     axes = figure.subplots(1, 2, sharey=True)
@@ -36,7 +38,7 @@ def proposals(figure: Figure, curves: Table) -> None:
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
 
 
-@drawing(PAGE_WIDTH_IN, 2.4)
+@drawing(DRAW, "fig_2_8", PAGE_WIDTH_IN, 2.4)
 def shells(figure: Figure, curves: Table) -> None:
     """Figure 2.8."""
     axis = figure.subplots()
@@ -52,7 +54,7 @@ def shells(figure: Figure, curves: Table) -> None:
     axis.set(xlabel="distance $r$ from the origin", ylabel="density of $r$")
 
 
-@drawing(COLUMN_WIDTH_IN, 3.3)
+@drawing(DRAW, "fig_2_9", COLUMN_WIDTH_IN, 3.3)
 def conditionals(figure: Figure, curves: Table) -> None:
     """Figure 2.9."""
     axis = figure.subplots()
@@ -78,7 +80,7 @@ def conditionals(figure: Figure, curves: Table) -> None:
     axis.legend(loc="upper left")
 
 
-@drawing(PAGE_WIDTH_IN, 2.9)
+@drawing(DRAW, "fig_2_12", PAGE_WIDTH_IN, 2.9)
 def energy_plane(figure: Figure, curves: Table) -> None:
     """Figure 2.12."""
     left, right = figure.subplots(1, 2)
@@ -111,7 +113,7 @@ def energy_plane(figure: Figure, curves: Table) -> None:
     right.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
 
 
-@drawing(PAGE_WIDTH_IN, 2.7)
+@drawing(DRAW, "fig_hmc_cost", PAGE_WIDTH_IN, 2.7)
 def cost_against_dimension(figure: Figure, curves: Table) -> None:
     """Cost of a nearly independent draw against the dimension."""
     left, right = figure.subplots(1, 2)
@@ -129,13 +131,3 @@ def cost_against_dimension(figure: Figure, curves: Table) -> None:
     left.set(xscale="log", yscale="log", xlabel="dimension $D$", ylabel="operations")
     left.legend(loc="upper left")
     right.set(xscale="log", ylim=(0.0, 1.0), xlabel="dimension $D$", ylabel="mean acceptance probability")
-
-
-DRAW = {
-    "fig_2_7": proposals,
-    "fig_2_8": shells,
-    "fig_2_9": conditionals,
-    "fig_2_12": energy_plane,
-    "fig_hmc_cost": cost_against_dimension,
-}
-"""For each figure, a function of the tables."""

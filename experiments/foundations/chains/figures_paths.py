@@ -9,10 +9,22 @@ from matplotlib.figure import Figure
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.style import COLUMN_WIDTH_IN
 from auxmc_pipeline.tables import Table
-from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, circle, drawing, marks, square
+from experiments.foundations.drawing import (
+    BLUE,
+    GREEN,
+    RED,
+    REFERENCE,
+    Drawings,
+    circle,
+    drawing,
+    marks,
+    square,
+)
+
+DRAW: Drawings = {}
 
 
-@drawing(COLUMN_WIDTH_IN, 3.2)
+@drawing(DRAW, "slides_gibbs", COLUMN_WIDTH_IN, 3.2)
 def gibbs_path(figure: Figure, curves: Table) -> None:
     """Slide of Gibbs sampling."""
     axis = figure.subplots()
@@ -20,12 +32,13 @@ def gibbs_path(figure: Figure, curves: Table) -> None:
     _path(axis, path, path)
 
 
-@drawing(COLUMN_WIDTH_IN, 3.2)
+@drawing(DRAW, "slides_metropolis", COLUMN_WIDTH_IN, 3.2)
 def metropolis_path(figure: Figure, curves: Table) -> None:
     """Slide of random-walk Metropolis."""
     axis = figure.subplots()
-    names = ("slides_metropolis_state", "slides_metropolis_state_number", "slides_metropolis_axis")
-    states = curves.array(*names).values
+    states = curves.array(
+        "slides_metropolis_state", "slides_metropolis_state_number", "slides_metropolis_axis"
+    ).values
     tried = curves.array(
         "slides_metropolis_proposal", "slides_metropolis_step", "slides_metropolis_axis"
     ).values
@@ -36,7 +49,7 @@ def metropolis_path(figure: Figure, curves: Table) -> None:
     _path(axis, states, np.concatenate([states, tried]))
 
 
-@drawing(COLUMN_WIDTH_IN, 3.2)
+@drawing(DRAW, "slides_hmc", COLUMN_WIDTH_IN, 3.2)
 def hmc_path(figure: Figure, curves: Table) -> None:
     """Slide of Hamiltonian Monte Carlo."""
     axis = figure.subplots()
@@ -65,7 +78,3 @@ def _path(axis: Axes, path: FloatArray, shown: FloatArray) -> None:
     marks(axis, path[0], "s", markersize=4.5, label="start")
     square(axis, max(2.5, float(np.abs(shown).max()) + 0.3))
     axis.legend(loc="upper left")
-
-
-DRAW = {"slides_gibbs": gibbs_path, "slides_metropolis": metropolis_path, "slides_hmc": hmc_path}
-"""For each figure, a function of the tables."""

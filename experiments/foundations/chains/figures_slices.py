@@ -9,10 +9,22 @@ from numpy.typing import ArrayLike
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.style import COLUMN_WIDTH_IN, PAGE_WIDTH_IN
 from auxmc_pipeline.tables import Table
-from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, circle, drawing, marks, square
+from experiments.foundations.drawing import (
+    BLUE,
+    GREEN,
+    RED,
+    REFERENCE,
+    Drawings,
+    circle,
+    drawing,
+    marks,
+    square,
+)
+
+DRAW: Drawings = {}
 
 
-@drawing(PAGE_WIDTH_IN, 2.9)
+@drawing(DRAW, "fig_2_10", PAGE_WIDTH_IN, 2.9)
 def slice_and_line(figure: Figure, curves: Table) -> None:
     """Figure 2.10."""
     left, right = figure.subplots(1, 2)
@@ -52,7 +64,7 @@ def slice_and_line(figure: Figure, curves: Table) -> None:
     figure.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=3)
 
 
-@drawing(PAGE_WIDTH_IN, 2.6)
+@drawing(DRAW, "fig_2_11", PAGE_WIDTH_IN, 2.6)
 def directions(figure: Figure, curves: Table) -> None:
     """Figure 2.11."""
     axes = figure.subplots(1, 3)
@@ -80,7 +92,7 @@ def directions(figure: Figure, curves: Table) -> None:
     axes[2].set_xlim(edges[0], edges[-1])
 
 
-@drawing(COLUMN_WIDTH_IN, 3.3)
+@drawing(DRAW, "fig_3_2", COLUMN_WIDTH_IN, 3.3)
 def reflections(figure: Figure, curves: Table) -> None:
     """Figure 3.2."""
     axis = figure.subplots()
@@ -101,7 +113,7 @@ def reflections(figure: Figure, curves: Table) -> None:
     figure.legend(*axis.get_legend_handles_labels(), loc="outside upper center", ncols=2)
 
 
-@drawing(PAGE_WIDTH_IN, 3.5)
+@drawing(DRAW, "slides_slice", PAGE_WIDTH_IN, 3.5)
 def update_in_frames(figure: Figure, curves: Table) -> None:
     """Slides of an update of a slice sampler, six panels."""
     axes = figure.subplots(2, 3, sharex=True, sharey=True)
@@ -142,12 +154,3 @@ def update_in_frames(figure: Figure, curves: Table) -> None:
 def _bracket(axis: Axes, x: ArrayLike, y: ArrayLike, *, linewidth: float, markersize: float) -> None:
     axis.plot(x, y, color="black", linewidth=linewidth)
     marks(axis, (x, y), "|", markersize=markersize)
-
-
-DRAW = {
-    "fig_2_10": slice_and_line,
-    "fig_2_11": directions,
-    "fig_3_2": reflections,
-    "slides_slice": update_in_frames,
-}
-"""For each figure, a function of the tables."""

@@ -13,13 +13,15 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import band_curve
 from auxmc.plots.style import COLUMN_WIDTH_IN, PAGE_WIDTH_IN
 from auxmc_pipeline.tables import Table
-from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, drawing, marks
+from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, Drawings, drawing, marks
+
+DRAW: Drawings = {}
 
 _GREY = "#BBBBBB"
 _HUNDREDFOLD = 100.0
 
 
-@drawing(PAGE_WIDTH_IN, 2.8)
+@drawing(DRAW, "bounds", PAGE_WIDTH_IN, 2.8)
 def bounds(figure: Figure, curves: Table) -> None:
     """Forward and reversed annealing against the number of steps, and adaptive ladders."""
     left, right = figure.subplots(1, 2)
@@ -54,13 +56,14 @@ def bounds(figure: Figure, curves: Table) -> None:
     right.legend(loc="lower right")
 
 
-@drawing(1.3 * COLUMN_WIDTH_IN, 2.9)
+@drawing(DRAW, "nested_bias", 1.3 * COLUMN_WIDTH_IN, 2.9)
 def nested_bias(figure: Figure, curves: Table) -> None:
     """Expected ratio of nested sampling's sums to the evidence."""
     axis = figure.subplots()
     exact = curves.array("nested_bias_exact", "nested_bias_factor", "nested_bias_fine_live")
-    names = ("nested_bias_simulated", "nested_bias_factor", "nested_bias_part", "nested_bias_live")
-    simulated = curves.array(*names)
+    simulated = curves.array(
+        "nested_bias_simulated", "nested_bias_factor", "nested_bias_part", "nested_bias_live"
+    )
     n_fine, n_live = exact["nested_bias_fine_live"].values, simulated["nested_bias_live"].values
     for factor, label, colour, marker in (
         ("M/(M+1)", "$M/(M+1)$", RED, "s"),
@@ -79,7 +82,7 @@ def nested_bias(figure: Figure, curves: Table) -> None:
     axis.legend(loc="upper right", title="assumed shrinkage")
 
 
-@drawing(1.3 * COLUMN_WIDTH_IN, 2.8)
+@drawing(DRAW, "harmonic", 1.3 * COLUMN_WIDTH_IN, 2.8)
 def harmonic(figure: Figure, curves: Table) -> None:
     """Overestimate of the harmonic mean, and its bound."""
     axis = figure.subplots()
@@ -103,29 +106,36 @@ def harmonic(figure: Figure, curves: Table) -> None:
     axis.legend(loc="lower left", bbox_to_anchor=(0.0, 0.1))
 
 
-@drawing(PAGE_WIDTH_IN, 5.0)
+@drawing(DRAW, "slides_particle_filter", PAGE_WIDTH_IN, 5.0)
 def particle_filter(figure: Figure, curves: Table) -> None:
     """Filtered moments beside Kalman's, and genealogies with and without resampling."""
     grid = figure.add_gridspec(2, 2)
     top = figure.add_subplot(grid[0, :])
     first = figure.add_subplot(grid[1, 0])
     second = figure.add_subplot(grid[1, 1], sharex=first, sharey=first)
-    step, tree, particle = (
-        "slides_particle_filter_step",
-        "slides_particle_filter_tree",
-        "slides_particle_filter_particle",
-    )
     (mean, sd), (filtered, spread) = curves.array(
         "slides_particle_filter_moments",
         "slides_particle_filter_filter",
         "slides_particle_filter_moment",
-        step,
+        "slides_particle_filter_step",
     ).values
-    observed = curves.array("slides_particle_filter_observation", step)
-    states = curves.array("slides_particle_filter_state", tree, step, particle)
-    ancestors = curves.array("slides_particle_filter_ancestor", tree, step, particle)
-    weights = curves.array("slides_particle_filter_last_weight", tree, particle)
-    steps = observed[step].values.astype(float)
+    observed = curves.array("slides_particle_filter_observation", "slides_particle_filter_step")
+    states = curves.array(
+        "slides_particle_filter_state",
+        "slides_particle_filter_tree",
+        "slides_particle_filter_step",
+        "slides_particle_filter_particle",
+    )
+    ancestors = curves.array(
+        "slides_particle_filter_ancestor",
+        "slides_particle_filter_tree",
+        "slides_particle_filter_step",
+        "slides_particle_filter_particle",
+    )
+    weights = curves.array(
+        "slides_particle_filter_last_weight", "slides_particle_filter_tree", "slides_particle_filter_particle"
+    )
+    steps = observed["slides_particle_filter_step"].values.astype(float)
     exact: dict[str, Any] = {"color": REFERENCE, "linestyle": "--", "zorder": 3}
     top.plot(steps, mean, label="Kalman filter (± 2 sd)", **exact)
     for sign in (-2.0, 2.0):
@@ -170,12 +180,3 @@ def _paths(
             LineCollection(segments, colors=colour, alpha=opacities or None, linewidths=0.9 if alive else 0.5)
         )
     axis.autoscale_view()
-
-
-DRAW = {
-    "bounds": bounds,
-    "nested_bias": nested_bias,
-    "harmonic": harmonic,
-    "slides_particle_filter": particle_filter,
-}
-"""For each figure, a function of the tables."""

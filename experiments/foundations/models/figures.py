@@ -10,7 +10,9 @@ from matplotlib.patches import Circle, Ellipse, Rectangle
 
 from auxmc.plots.style import COLUMN_WIDTH_IN, CYCLE, PAGE_WIDTH_IN
 from auxmc_pipeline.tables import Table
-from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, drawing, marks, square
+from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, Drawings, drawing, marks, square
+
+DRAW: Drawings = {}
 
 _ORANGE = CYCLE[5]
 _SCHEMES: Mapping[str, tuple[str, str, str]] = {
@@ -37,7 +39,7 @@ _BOX_WIDTH, _BOX_HEIGHT = 0.76, 0.84
 _UPWARD = "sz"
 
 
-@drawing(PAGE_WIDTH_IN, 2.9, footed=True)
+@drawing(DRAW, "fig_1_5", PAGE_WIDTH_IN, 2.9, footed=True)
 def simulators(figure: Figure, curves: Table) -> None:
     """Figure 1.5 with the errors of its scheme."""
     left, right = figure.subplots(1, 2)
@@ -66,7 +68,7 @@ def simulators(figure: Figure, curves: Table) -> None:
     figure.legend(loc="outside upper center", ncols=3)
 
 
-@drawing(COLUMN_WIDTH_IN, 3.6)
+@drawing(DRAW, "fig_1_6", COLUMN_WIDTH_IN, 3.6)
 def implicit_curve(figure: Figure, curves: Table) -> None:
     """Figure 1.6."""
     axis = figure.subplots()
@@ -83,7 +85,7 @@ def implicit_curve(figure: Figure, curves: Table) -> None:
     figure.legend(loc="outside upper center", ncols=2)
 
 
-@drawing(PAGE_WIDTH_IN, 3.9)
+@drawing(DRAW, "fig_b_1", PAGE_WIDTH_IN, 3.9)
 def computation_graph(figure: Figure, curves: Table) -> None:
     """Figures B.1 and B.2."""
     axis = figure.subplots()
@@ -106,7 +108,7 @@ def computation_graph(figure: Figure, curves: Table) -> None:
     figure.legend(loc="outside upper center", ncols=2)
 
 
-@drawing(PAGE_WIDTH_IN * 0.7, 2.9, footed=True)
+@drawing(DRAW, "contrastive_divergence", PAGE_WIDTH_IN * 0.7, 2.9, footed=True)
 def divergence_bias(figure: Figure, curves: Table) -> None:
     """Bias of contrastive divergence."""
     axis = figure.subplots()
@@ -127,7 +129,7 @@ def divergence_bias(figure: Figure, curves: Table) -> None:
     axis.legend(loc="center left", bbox_to_anchor=(0.0, 0.25))
 
 
-@drawing(PAGE_WIDTH_IN, 3.7)
+@drawing(DRAW, "mean_field", PAGE_WIDTH_IN, 3.7)
 def mean_field(figure: Figure, curves: Table) -> None:
     """Mean-field approximations of two Gaussians."""
     left, right = figure.subplots(1, 2, sharex=True, sharey=True)
@@ -182,13 +184,3 @@ def _box(axis: Axes, place: tuple[float, float], formula: str, name: str, number
 
 def _number(value: float) -> str:
     return f"{value:.4f}".replace("-", "\u2212")
-
-
-DRAW = {
-    "fig_1_5": simulators,
-    "fig_1_6": implicit_curve,
-    "fig_b_1": computation_graph,
-    "contrastive_divergence": divergence_bias,
-    "mean_field": mean_field,
-}
-"""For each figure, a function of the tables."""

@@ -7,12 +7,14 @@ from matplotlib.figure import Figure
 
 from auxmc.plots.style import PAGE_WIDTH_IN
 from auxmc_pipeline.tables import Table
-from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, drawing, marks
+from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, Drawings, drawing, marks
+
+DRAW: Drawings = {}
 
 _TARGET, _PROPOSAL, _DERIVED = GREEN, RED, BLUE
 
 
-@drawing(PAGE_WIDTH_IN, 2.6)
+@drawing(DRAW, "fig_2_5", PAGE_WIDTH_IN, 2.6)
 def importance_weights(figure: Figure, curves: Table) -> None:
     """Figure 2.5."""
     axes = figure.subplots(1, 2, sharey=True)
@@ -33,7 +35,7 @@ def importance_weights(figure: Figure, curves: Table) -> None:
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
 
 
-@drawing(PAGE_WIDTH_IN, 3.6)
+@drawing(DRAW, "slides_integration", PAGE_WIDTH_IN, 3.6)
 def integration(figure: Figure, curves: Table) -> None:
     """The slides' two integrands."""
     axes = figure.subplots(2, 2, sharex="col")
@@ -62,12 +64,13 @@ def integration(figure: Figure, curves: Table) -> None:
     figure.legend(*axes[1, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
 
 
-@drawing(PAGE_WIDTH_IN, 2.9)
+@drawing(DRAW, "slides_importance", PAGE_WIDTH_IN, 2.9)
 def diverging_weights(figure: Figure, curves: Table) -> None:
     """The slides' example of importance weights without a variance."""
     left, right = figure.subplots(1, 2)
-    names = ("slides_importance_running_mean", "slides_importance_run", "slides_importance_n_draws")
-    running = curves.array(*names)
+    running = curves.array(
+        "slides_importance_running_mean", "slides_importance_run", "slides_importance_n_draws"
+    )
     for name, colour, style, width, label in (
         ("slides_importance_log_target", _TARGET, "-", 1.2, "target $p$"),
         ("slides_importance_log_proposal", _PROPOSAL, "--", 1.2, "proposal $q$"),
@@ -86,7 +89,7 @@ def diverging_weights(figure: Figure, curves: Table) -> None:
     right.set(xscale="log", yscale="log", xlim=(1, n_draws[-1]), xlabel="draws", ylabel="mean weight")
 
 
-@drawing(PAGE_WIDTH_IN, 2.5)
+@drawing(DRAW, "quadrature", PAGE_WIDTH_IN, 2.5)
 def grid_against_draws(figure: Figure, curves: Table) -> None:
     """Simpson's rule and Monte Carlo averages in several dimensions."""
     n_points = curves.array("quadrature_n_points", "quadrature_dim", "quadrature_panels")
@@ -107,12 +110,3 @@ def grid_against_draws(figure: Figure, curves: Table) -> None:
     axes[0].set_ylabel("relative error")
     figure.supxlabel("evaluations of the integrand", fontsize=8.5)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
-
-
-DRAW = {
-    "fig_2_5": importance_weights,
-    "slides_integration": integration,
-    "slides_importance": diverging_weights,
-    "quadrature": grid_against_draws,
-}
-"""For each figure, a function of the tables."""

@@ -11,14 +11,16 @@ from matplotlib.patches import Patch
 
 from auxmc.plots.style import PAGE_WIDTH_IN
 from auxmc_pipeline.tables import Table
-from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, drawing, marks
+from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, Drawings, drawing, marks
+
+DRAW: Drawings = {}
 
 _TARGET, _PROPOSAL, _DERIVED = GREEN, RED, BLUE
 # Zero and one of figure 2.1: apart in lightness, so that they are in grey too.
 _ZERO, _ONE = "#D9D9D9", "#8B1A1A"
 
 
-@drawing(PAGE_WIDTH_IN, 1.5)
+@drawing(DRAW, "fig_2_1", PAGE_WIDTH_IN, 1.5)
 def bits(figure: Figure, curves: Table) -> None:
     """Figure 2.1."""
     axis = figure.subplots()
@@ -38,7 +40,7 @@ def bits(figure: Figure, curves: Table) -> None:
     figure.legend(handles=handles, loc="outside right upper", handlelength=1.0)
 
 
-@drawing(0.82 * PAGE_WIDTH_IN, 3.0)
+@drawing(DRAW, "fig_2_2", 0.82 * PAGE_WIDTH_IN, 3.0)
 def box_muller_grid(figure: Figure, curves: Table) -> None:
     """Figure 2.2."""
     left, right = figure.subplots(1, 2)
@@ -57,7 +59,7 @@ def box_muller_grid(figure: Figure, curves: Table) -> None:
     right.set(title="normal", xticks=[-3, 0, 3], yticks=[-3, 0, 3])
 
 
-@drawing(0.8 * PAGE_WIDTH_IN, 2.9)
+@drawing(DRAW, "fig_2_3", 0.8 * PAGE_WIDTH_IN, 2.9)
 def rejection(figure: Figure, curves: Table) -> None:
     """Figure 2.3."""
     axis = figure.subplots()
@@ -84,7 +86,7 @@ def _envelope_panel(axis: Axes, target: xr.DataArray, envelope: xr.DataArray, di
     axis.set_ylim(bottom=0.0)
 
 
-@drawing(0.8 * PAGE_WIDTH_IN, 2.9)
+@drawing(DRAW, "slides_inverse_cdf", 0.8 * PAGE_WIDTH_IN, 2.9)
 def inversion(figure: Figure, curves: Table) -> None:
     """The slides' picture of inversion."""
     axis = figure.subplots()
@@ -110,7 +112,7 @@ def inversion(figure: Figure, curves: Table) -> None:
     axis.tick_params(axis="y", colors=_DERIVED)
 
 
-@drawing(PAGE_WIDTH_IN, 2.9)
+@drawing(DRAW, "slides_rejection", PAGE_WIDTH_IN, 2.9)
 def rejection_and_weights(figure: Figure, curves: Table) -> None:
     """The slides' picture of rejection and of its relation to importance weights."""
     left, right = figure.subplots(1, 2)
@@ -137,13 +139,3 @@ def rejection_and_weights(figure: Figure, curves: Table) -> None:
     # As many lines of legend on both sides, so that the panels are of one height.
     for axis, columns in ((left, 2), (right, 1)):
         axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns)
-
-
-DRAW = {
-    "fig_2_1": bits,
-    "fig_2_2": box_muller_grid,
-    "fig_2_3": rejection,
-    "slides_inverse_cdf": inversion,
-    "slides_rejection": rejection_and_weights,
-}
-"""For each figure, a function of the tables."""

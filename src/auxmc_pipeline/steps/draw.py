@@ -54,7 +54,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 def drawn(function: Callable[..., Figure], tables: Tables) -> Figure:
     """Calls a study's function of its tables."""
-    if len(inspect.signature(function).parameters) == 2:  # a study that still takes both tables apart
+    if (
+        len(inspect.signature(function, follow_wrapped=False).parameters) == 2
+    ):  # a study that still takes both tables apart
         return function(tables.summary.frame, tables.curves.frame)
     return function(tables)
 
