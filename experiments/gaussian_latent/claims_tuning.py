@@ -1,37 +1,33 @@
 """Measures the claims about the best step sizes and brackets: PM-G04, G06, G07, G14, G23 and G27."""
 
 import math
+from functools import partial
 
 import numpy as np
-import pandas as pd
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement, measure_settings
-from auxmc_pipeline.lookup import MissingData
-from experiments.gaussian_latent.comparisons import Measure, by_size, mean_at, statistic_of_means
-from experiments.gaussian_latent.selection import TARGET_ACCEPT, grid_of, smoothed
+from auxmc_pipeline.claims import Measurement, Measures
+from auxmc_pipeline.tables import MissingData, Tables
+from experiments.gaussian_latent.comparisons import by_size, mean_at, smoothed, statistic_of_means
+from experiments.gaussian_latent.sweeps import TARGET_ACCEPT, grid_of
 
-_EFFICIENCY, _ACCEPT = "ess_per_evaluation", "acceptance_position"
 _N_RESAMPLES = 1000
 # PM-G27: efficiency is good from this share of its peak on, and a range much wider from this ratio on.
 _GOOD = 0.9
 _MUCH_WIDER = 1.5
 
 
-def _best_point(method: str, size: int) -> Measure:
-    def measure(summary: pd.DataFrame) -> Measurement:
-        grid = grid_of(summary, _EFFICIENCY, method, size)
-
-        def best(mean: FloatArray) -> float:
-            return float(grid.points[np.argmax(smoothed(mean))])
-
-        return statistic_of_means(best, grid, note="peak of a five-point moving average")
-
-    return measure
+def _best_point(method: str, size: int, tables: Tables) -> Measurement:
+    grid = grid_of(tables, "ess_per_evaluation", method, size)
+    return statistic_of_means(
+        lambda mean: float(grid.points[np.argmax(smoothed(mean))]),
+        grid,
+        note="peak of a five-point moving average",
+    )
 
 
-def _rises_first(summary: pd.DataFrame) -> Measurement:
-    grid = grid_of(summary, _ACCEPT, "pm_mh", 1)
+def _rises_first(tables: Tables) -> Measurement:
+    grid = grid_of(tables, "acceptance_position", "pm_mh", 1)
     rng = np.random.default_rng(5)
     later = [np.argmax(grid.resampled_mean(rng)) > 0 for _ in range(_N_RESAMPLES)]
     largest = grid.points[np.argmax(grid.mean)]
@@ -42,24 +38,21 @@ def _rises_first(summary: pd.DataFrame) -> Measurement:
     return Measurement(float(np.mean(later)), 0.0, note)
 
 
-def _largest_accept(size: int) -> Measure:
-    def measure(summary: pd.DataFrame) -> Measurement:
-        rates = grid_of(summary, _ACCEPT, "pm_mh", size)
-        best = int(np.argmax(rates.mean))
-        return mean_at(rates, best, f"at step size {rates.points[best]:g}")
-
-    return measure
-
-
-def _efficiency_at_largest_accept(summary: pd.DataFrame) -> Measurement:
-    rates = grid_of(summary, _ACCEPT, "pm_mh", 32)
-    efficiency = grid_of(summary, _EFFICIENCY, "pm_mh", 32)
+def _largest_accept(size: int, tables: Tables) -> Measurement:
+    rates = grid_of(tables, "acceptance_position", "pm_mh", size)
     best = int(np.argmax(rates.mean))
+    return mean_at(rates, best, f"at step size {rates.points[best]:g}")
 
-    def share(mean: FloatArray) -> float:
-        return float(mean[best] / smoothed(mean).max())
 
-    return statistic_of_means(share, efficiency, note=f"at step size {rates.points[best]:g}")
+def _efficiency_at_largest_accept(tables: Tables) -> Measurement:
+    rates = grid_of(tables, "acceptance_position", "pm_mh", 32)
+    efficiency = grid_of(tables, "ess_per_evaluation", "pm_mh", 32)
+    best = int(np.argmax(rates.mean))
+    return statistic_of_means(
+        lambda mean: float(mean[best] / smoothed(mean).max()),
+        efficiency,
+        note=f"at step size {rates.points[best]:g}",
+    )
 
 
 def _step_at_target(points: FloatArray, rates: FloatArray) -> float:
@@ -72,44 +65,35 @@ def _step_at_target(points: FloatArray, rates: FloatArray) -> float:
     return float(points[right - 1] + share * (points[right] - points[right - 1]))
 
 
-def _target_step(size: int) -> Measure:
-    def measure(summary: pd.DataFrame) -> Measurement:
-        rates = grid_of(summary, _ACCEPT, "apm_mi_mh", size)
-        note = f"linear interpolation between {rates.points.size} step sizes"
-        return statistic_of_means(lambda mean: _step_at_target(rates.points, mean), rates, note=note)
-
-    return measure
+def _target_step(size: int, tables: Tables) -> Measurement:
+    rates = grid_of(tables, "acceptance_position", "apm_mi_mh", size)
+    note = f"linear interpolation between {rates.points.size} step sizes"
+    return statistic_of_means(partial(_step_at_target, rates.points), rates, note=note)
 
 
-def _efficiency_at_target(size: int) -> Measure:
-    def measure(summary: pd.DataFrame) -> Measurement:
-        rates = grid_of(summary, _ACCEPT, "apm_mi_mh", size)
-        efficiency = grid_of(summary, _EFFICIENCY, "apm_mi_mh", size)
-        step = _step_at_target(rates.points, rates.mean)
+def _efficiency_at_target(size: int, tables: Tables) -> Measurement:
+    rates = grid_of(tables, "acceptance_position", "apm_mi_mh", size)
+    efficiency = grid_of(tables, "ess_per_evaluation", "apm_mi_mh", size)
+    step = _step_at_target(rates.points, rates.mean)
 
-        def share(mean: FloatArray) -> float:
-            curve = smoothed(mean)
-            return float(np.interp(step, efficiency.points, curve) / curve.max())
+    def share(mean: FloatArray) -> float:
+        curve = smoothed(mean)
+        return float(np.interp(step, efficiency.points, curve) / curve.max())
 
-        return statistic_of_means(share, efficiency, note=f"at step size {step:.3f}")
-
-    return measure
+    return statistic_of_means(share, efficiency, note=f"at step size {step:.3f}")
 
 
-def _flatness(low: float, high: float) -> Measure:
-    def measure(summary: pd.DataFrame) -> Measurement:
-        grid = grid_of(summary, _EFFICIENCY, "apm_mi_ss", 1)
-        inside = (grid.points >= low - 1e-9) & (grid.points <= high + 1e-9)
-        if not inside.any():
-            raise MissingData(f"no bracket from {low:g} to {high:g}: not run at this preset")
+def _flatness(low: float, high: float, tables: Tables) -> Measurement:
+    grid = grid_of(tables, "ess_per_evaluation", "apm_mi_ss", 1)
+    inside = (grid.points >= low - 1e-9) & (grid.points <= high + 1e-9)
+    if not inside.any():
+        raise MissingData(f"no bracket from {low:g} to {high:g}: not run at this preset")
 
-        def share(mean: FloatArray) -> float:
-            curve = smoothed(mean)
-            return float(curve[inside].min() / curve.max())
+    def share(mean: FloatArray) -> float:
+        curve = smoothed(mean)
+        return float(curve[inside].min() / curve.max())
 
-        return statistic_of_means(share, grid, note="moving averages")
-
-    return measure
+    return statistic_of_means(share, grid, note="moving averages")
 
 
 def _good_range(points: FloatArray, mean: FloatArray) -> tuple[float, float]:
@@ -119,9 +103,9 @@ def _good_range(points: FloatArray, mean: FloatArray) -> tuple[float, float]:
     return float(good[0]), float(good[-1])
 
 
-def _tuning_ranges(summary: pd.DataFrame) -> Measurement:
-    slices = grid_of(summary, _EFFICIENCY, "apm_mi_ss", 1)
-    walks = grid_of(summary, _EFFICIENCY, "apm_mi_mh", 1)
+def _tuning_ranges(tables: Tables) -> Measurement:
+    slices = grid_of(tables, "ess_per_evaluation", "apm_mi_ss", 1)
+    walks = grid_of(tables, "ess_per_evaluation", "apm_mi_mh", 1)
 
     def ratio_of_widths(slice_mean: FloatArray, walk_mean: FloatArray) -> float:
         (a, b), (c, d) = _good_range(slices.points, slice_mean), _good_range(walks.points, walk_mean)
@@ -137,21 +121,18 @@ def _tuning_ranges(summary: pd.DataFrame) -> Measurement:
     return Measurement(max(found.value, _MUCH_WIDER), 0.0, note)
 
 
-MEASURE = {
-    "PM-G04": measure_settings(by_size(lambda size: _best_point("pm_mh", size))),
-    "PM-G06": measure_settings({"N = 1": _rises_first}),
-    "PM-G07": measure_settings(
-        {**by_size(_largest_accept), "N = 32 efficiency there": _efficiency_at_largest_accept}
-    ),
-    "PM-G14": measure_settings(
-        {
-            "N = 1 best step": _best_point("apm_mi_mh", 1),
-            **by_size(_target_step, " target"),
-            **by_size(_efficiency_at_target, " efficiency there"),
-        }
-    ),
-    "PM-G23": measure_settings(
-        {"bracket 2 to 10": _flatness(2.0, 10.0), "bracket 3.5 to 9": _flatness(3.5, 9.0)}
-    ),
-    "PM-G27": measure_settings({"MI+SS over MI+MH": _tuning_ranges}),
+MEASURE: Measures = {
+    "PM-G04": by_size(partial(_best_point, "pm_mh")),
+    "PM-G06": {"N = 1": _rises_first},
+    "PM-G07": {**by_size(_largest_accept), "N = 32 efficiency there": _efficiency_at_largest_accept},
+    "PM-G14": {
+        "N = 1 best step": partial(_best_point, "apm_mi_mh", 1),
+        **by_size(_target_step, " target"),
+        **by_size(_efficiency_at_target, " efficiency there"),
+    },
+    "PM-G23": {
+        "bracket 2 to 10": partial(_flatness, 2.0, 10.0),
+        "bracket 3.5 to 9": partial(_flatness, 3.5, 9.0),
+    },
+    "PM-G27": {"MI+SS over MI+MH": _tuning_ranges},
 }

@@ -1,27 +1,47 @@
-"""Statistics of sweep means and ratios of two estimates, with their errors, for the modules of claims."""
+"""Statistics of sweep means with their errors, for the modules of claims."""
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
-import pandas as pd
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement
-from auxmc_pipeline.lookup import MissingData
-from experiments.gaussian_latent.selection import SIZES, Grid, bootstrap_error, grid_of
+from auxmc_pipeline.tables import MissingData, Tables
+from experiments.gaussian_latent.sweeps import SIZES, Grid, grid_of
 
-Measure = Callable[[pd.DataFrame], Measurement]
+_N_RESAMPLES = 400
+_SMOOTHING_POINTS = 5
 
 
-def by_size(make: Callable[[int], Measure], suffix: str = "") -> dict[str, Measure]:
-    """Settings of a claim, one for each number of importance samples, with the measure that `make` gives for it."""
-    return {f"N = {size}{suffix}": make(size) for size in SIZES}
+def by_size(
+    measure: Callable[[int, Tables], Measurement], suffix: str = ""
+) -> dict[str, Callable[[Tables], Measurement]]:
+    """Settings of a claim, one for each number of importance samples, which the measure takes first."""
+    return {f"N = {size}{suffix}": partial(measure, size) for size in SIZES}
 
 
 def statistic_of_means(statistic: Callable[..., float], *grids: Grid, note: str = "") -> Measurement:
-    """A statistic of sweep means, one curve [point] for each grid, with its bootstrap error."""
-    return Measurement(statistic(*(grid.mean for grid in grids)), bootstrap_error(statistic, *grids), note)
+    """A statistic of sweep means with its error from resampling chains at every point of every grid.
+
+    Args:
+        statistic: maps one curve of means [point] for each grid to a number.
+        grids: the sweeps.
+        note: as in Measurement.
+
+    Returns:
+        The error is the standard deviation over resamples; NaN where a grid has a single chain.
+    """
+    value, error = statistic(*(grid.mean for grid in grids)), math.nan
+    if all(grid.values.shape[1] > 1 for grid in grids):
+        rng = np.random.default_rng(3)
+        resampled = np.array(
+            [statistic(*(grid.resampled_mean(rng) for grid in grids)) for _ in range(_N_RESAMPLES)]
+        )
+        finite = resampled[np.isfinite(resampled)]
+        error = float(finite.std(ddof=1)) if finite.size > 1 else math.nan
+    return Measurement(value, error, note)
 
 
 def mean_at(grid: Grid, point: int, note: str = "") -> Measurement:
@@ -45,20 +65,26 @@ def on_common_points(grids: Sequence[Grid], low: float = -math.inf) -> list[Grid
 
 
 def median_ratio(
-    summary: pd.DataFrame, above: tuple[str, str, int], below: tuple[str, str, int], low: float = -math.inf
+    quantity: str,
+    above: tuple[str, int],
+    below: tuple[str, int],
+    tables: Tables,
+    *,
+    low: float = -math.inf,
 ) -> Measurement:
     """Median over common sweep points of the ratio of two means.
 
     Args:
-        summary: the study's summary table.
-        above: quantity, method and number of importance samples of the numerator.
+        quantity: of which the means are.
+        above: method and number of importance samples of the numerator.
         below: the same of the denominator.
+        tables: of the study.
         low: points below this one are left out.
 
     Raises:
         MissingData: the tables do not hold them, or they have no points in common.
     """
-    grids = [grid_of(summary, *about) for about in (above, below)]
+    grids = [grid_of(tables, quantity, *about) for about in (above, below)]
     return statistic_of_means(_median_of_ratios, *on_common_points(grids, low))
 
 
@@ -68,12 +94,14 @@ def _median_of_ratios(above: FloatArray, below: FloatArray) -> float:
     return float(np.nanmedian(ratios)) if np.isfinite(ratios).any() else math.nan
 
 
-def ratio(above: Measurement, below: Measurement, note: str = "") -> Measurement:
-    """Ratio of two independent estimates, with its standard error by the delta method; NaN if the second is zero."""
-    if not below.value > 0.0:
-        return Measurement(math.nan, math.nan, "the denominator is zero: all chains are stuck")
-    value = above.value / below.value
-    relative = (
-        math.hypot(above.error / above.value, below.error / below.value) if above.value > 0.0 else math.nan
-    )
-    return Measurement(value, abs(value) * relative, note)
+def smoothed(curve: FloatArray, n_points: int = _SMOOTHING_POINTS) -> FloatArray:
+    """Moving average [..., point] over up to `n_points` neighbours; fewer at the ends and for curves under 12 points.
+
+    >>> smoothed(np.array([0.0, 3.0, 0.0, 0.0, 0.0, 0.0]), 3).tolist()
+    [1.5, 1.0, 1.0, 0.0, 0.0, 0.0]
+    """
+    n = curve.shape[-1]
+    half = min(n_points // 2, n // 6)
+    distance = np.abs(np.arange(n)[:, None] - np.arange(n)[None, :])
+    weights = (distance <= half).astype(np.float64)
+    return np.asarray(curve @ (weights / weights.sum(axis=0)))

@@ -24,14 +24,13 @@ from auxmc_pipeline.claims import judge, read_claims
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
-from experiments.gaussian_latent import checks, selection, statistics
+from experiments.gaussian_latent import checks, statistics, sweeps
 from experiments.gaussian_latent import settings as declared
-from experiments.gaussian_latent.claims import MEASURE
-from experiments.gaussian_latent.figures import DRAW
 from experiments.gaussian_latent.run import long_chain_draws, run
 
 STUDY = load_study("gaussian_latent")
 CLAIMS = Path(declared.__file__).with_name("claims.csv")
+NO_TABLES = Tables.of(pd.DataFrame(), pd.DataFrame())
 SMALL = ["dim=2", "n_observations=3", "block_size=500"]
 
 
@@ -144,7 +143,8 @@ def test_results_become_rows_with_the_settings_of_their_chains(
     about = {"settings": {"design": "sweep", "step_size": 0.425, "method": "pm_mh"}, "numbers": "x"}
     write_result(path, sweep, about)
     table = tidy_table([path], "statistics")
-    grid = selection.grid_of(table.assign(dataset="calibrated"), "ess", "apm_mi_mh", 1)
+    tables = Tables.of(table.assign(dataset="calibrated"), pd.DataFrame())
+    grid = sweeps.grid_of(tables, "ess", "apm_mi_mh", 1)
     assert grid.points.tolist() == [0.3, 0.9]
     assert grid.values.shape == (2, 8)
 
@@ -325,7 +325,7 @@ def made_up_checks() -> dict[str, xr.Dataset]:
 
 
 @pytest.fixture(scope="module")
-def tables() -> tuple[pd.DataFrame, pd.DataFrame]:
+def tables() -> Tables:
     rng = np.random.default_rng(4)
     summary, curves = [], []
     cells = itertools.product(("pm_mh", "apm_mi_mh"), (1, 8, 32), ("calibrated", "as_stated"))
@@ -367,37 +367,38 @@ def tables() -> tuple[pd.DataFrame, pd.DataFrame]:
     summary.append(melted(made["statistics"], **about))
     curves.append(melted(made["curves"], **about))
     curves.append(melted(checks._illustration(context(Path("unused"))), **about))
-    return pd.concat(summary, ignore_index=True), pd.concat(curves, ignore_index=True)
+    return Tables.of(pd.concat(summary, ignore_index=True), pd.concat(curves, ignore_index=True))
 
 
 def texts_of(figure: object) -> str:
-    return " ".join(text.get_text() for axis in figure.axes for text in axis.texts)  # type: ignore[attr-defined]
+    texts = " ".join(text.get_text() for axis in figure.axes for text in axis.texts)  # type: ignore[attr-defined]
+    return texts.replace("\n", " ")
 
 
-@pytest.mark.parametrize("name", sorted(DRAW))
-def test_figures_draw_from_the_tables(name: str, tables: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+@pytest.mark.parametrize("name", sorted(declared.FIGURES))
+def test_figures_draw_from_the_tables(name: str, tables: Tables) -> None:
     with use_style():
-        figure = DRAW[name](*tables)
+        figure = STUDY.drawings()[name](tables)
         figure.canvas.draw()
     assert "not run" not in texts_of(figure)
 
 
-@pytest.mark.parametrize("name", sorted(set(DRAW) - {"fig_3_1"}))
+@pytest.mark.parametrize("name", sorted(set(declared.FIGURES) - {"fig_3_1"}))
 def test_figures_without_data_say_so_on_their_face(name: str) -> None:
     with use_style():
-        figure = DRAW[name](pd.DataFrame(), pd.DataFrame())
+        figure = STUDY.drawings()[name](NO_TABLES)
         figure.canvas.draw()
     assert "not run" in texts_of(figure)
 
 
 def test_figures_have_captions() -> None:
-    assert set(DRAW) == set(declared.FIGURES)
+    assert set(STUDY.drawings()) == set(declared.FIGURES)
     assert all("chain" in text for name, text in declared.FIGURES.items() if name != "fig_3_1")
 
 
 @pytest.fixture(scope="module")
-def judged(tables: tuple[pd.DataFrame, pd.DataFrame]) -> pd.DataFrame:
-    return judge(read_claims(CLAIMS), MEASURE, Tables.of(*tables))
+def judged(tables: Tables) -> pd.DataFrame:
+    return judge(read_claims(CLAIMS), STUDY.measures(), tables)
 
 
 def test_every_claim_is_measured(judged: pd.DataFrame) -> None:
@@ -406,7 +407,7 @@ def test_every_claim_is_measured(judged: pd.DataFrame) -> None:
 
 
 def test_claims_without_data_are_not_measured_and_say_why() -> None:
-    judged = judge(read_claims(CLAIMS), MEASURE, Tables.of(pd.DataFrame(), pd.DataFrame()))
+    judged = judge(read_claims(CLAIMS), STUDY.measures(), NO_TABLES)
     assert set(judged["verdict"]) == {"not measured"}
     assert judged["measured"].isna().all()
     assert judged["note"].str.contains("not run at this preset").all()
@@ -414,7 +415,7 @@ def test_claims_without_data_are_not_measured_and_say_why() -> None:
 
 def test_claims_are_those_of_the_specification() -> None:
     expected = {f"PM-G{i:02d}" for i in range(1, 30)} | {"PM-T01", "PM-T04", "PM-T05", "PM-T06"}
-    assert set(MEASURE) == expected
+    assert set(STUDY.measures()) == expected
 
 
 def test_measured_claims_of_known_tables(judged: pd.DataFrame) -> None:

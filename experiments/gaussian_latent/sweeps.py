@@ -1,13 +1,11 @@
 """Finds the numbers of a method in the study's tables, for figures and claims."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from auxmc.numerics.array_types import BooleanArray, FloatArray
-from auxmc_pipeline.lookup import MissingData, rows_of
+from auxmc_pipeline.tables import MissingData, Tables, Wanted
 from experiments.gaussian_latent.settings import scale_name
 
 SIZES = (1, 8, 32)
@@ -18,12 +16,6 @@ BEST_STEP = {"pm_mh": {1: 0.55, 8: 0.375, 32: 0.4}, "apm_mi_mh": {1: 0.425, 8: 0
 
 TARGET_ACCEPT = 0.234
 """Accept rate by which the thesis tunes the step size of APM MI+MH (section 3.6.1.2)."""
-
-Where = dict[str, str | float]
-"""Columns with the one value that is wanted, for `rows_of` and `scalar_of`."""
-
-_N_RESAMPLES = 400
-_SMOOTHING_POINTS = 5
 
 
 class Grid(NamedTuple):
@@ -63,34 +55,28 @@ class Grid(NamedTuple):
 
 
 def grid_of(
-    summary: pd.DataFrame,
-    quantity: str,
-    method: str,
-    n_importance: int,
-    *,
-    design: str = "sweep",
-    dataset: str = "calibrated",
+    tables: Tables, quantity: str, method: str, n_importance: int, *, dataset: str = "calibrated"
 ) -> Grid:
     """A quantity of a method against its tuning parameter, averaged over coordinates where it has them.
 
     Raises:
         MissingData: the tables do not hold it, or it is known at no point.
     """
-    found = rows_of(
-        summary, quantity, design=design, dataset=dataset, method=method, n_importance=n_importance
+    found = tables.summary.rows(
+        quantity, design="sweep", dataset=dataset, method=method, n_importance=n_importance
     )
     if found["value"].isna().all():
         raise MissingData(f"{quantity} of {method}, N = {n_importance}: known at no point of the sweep")
-    index, columns = scale_name(method), "chain"
-    if columns not in found or found[columns].isna().all():
+    if "chain" not in found or found["chain"].isna().all():
         found = found.assign(chain=0)
-    wide = found.pivot_table(index=index, columns=columns, values="value", aggfunc="mean").sort_index()
+    wide = found.pivot_table(index=scale_name(method), columns="chain", values="value", aggfunc="mean")
+    wide = wide.sort_index()
     return Grid(wide.index.to_numpy(dtype=np.float64), wide.to_numpy(dtype=np.float64))
 
 
-def long_chains(method: str, n_importance: int) -> Where:
+def long_chains(method: str, n_importance: int) -> dict[str, Wanted]:
     """Where the tables have the long chains of PM MH or APM MI+MH at the published step size."""
-    where: Where = {
+    where: dict[str, Wanted] = {
         "design": "long",
         "dataset": "calibrated",
         "method": method,
@@ -99,46 +85,13 @@ def long_chains(method: str, n_importance: int) -> Where:
     if method == "pm_mh":
         return where | {"step_size": BEST_STEP[method][n_importance]}
     # APM MI+MH also runs, for fewer iterations, in the case of figure 3.8.
-    return where | {"case": f"long_{method}"}
+    return where | {"case": "long_apm_mi_mh"}
 
 
-def scalar_of(summary: pd.DataFrame, quantity: str, **where: str | float) -> float:
-    """The one value of a quantity; the first where several cases hold the same.
+def shared_value(tables: Tables, quantity: str, **wanted: Wanted) -> float:
+    """The value of a quantity that is the same in all rows asked for.
 
     Raises:
         MissingData: the tables do not hold it.
     """
-    return float(rows_of(summary, quantity, **where)["value"].iloc[0])
-
-
-def smoothed(curve: FloatArray, n_points: int = _SMOOTHING_POINTS) -> FloatArray:
-    """Moving average [..., point] over up to `n_points` neighbours; fewer at the ends and for curves under 12 points.
-
-    >>> smoothed(np.array([0.0, 3.0, 0.0, 0.0, 0.0, 0.0]), 3).tolist()
-    [1.5, 1.0, 1.0, 0.0, 0.0, 0.0]
-    """
-    n = curve.shape[-1]
-    half = min(n_points // 2, n // 6)
-    distance = np.abs(np.arange(n)[:, None] - np.arange(n)[None, :])
-    weights = (distance <= half).astype(np.float64)
-    return np.asarray(curve @ (weights / weights.sum(axis=0)))
-
-
-def bootstrap_error(statistic: Callable[..., float], *grids: Grid) -> float:
-    """Standard error of a statistic of sweep means, by resampling chains at every point of every grid.
-
-    Args:
-        statistic: maps one curve of means [point] for each grid to a number.
-        grids: the sweeps.
-
-    Returns:
-        Standard deviation over resamples; NaN where a grid has a single chain.
-    """
-    if any(grid.values.shape[1] < 2 for grid in grids):
-        return float("nan")
-    rng = np.random.default_rng(3)
-    values = np.empty(_N_RESAMPLES)
-    for resample in range(_N_RESAMPLES):
-        values[resample] = statistic(*(grid.resampled_mean(rng) for grid in grids))
-    finite = values[np.isfinite(values)]
-    return float(finite.std(ddof=1)) if finite.size > 1 else float("nan")
+    return float(tables.summary.rows(quantity, **wanted)["value"].iloc[0])
