@@ -116,10 +116,7 @@ MEASURE: Measures = {
             note="Gibbs CT: share of pairs of samples, both with b > 1/2, whose signs differ",
         ),
     },
-    "CT-B20": {
-        "ST": partial(seconds_ratio, method="st"),
-        "CT-HMC": partial(seconds_ratio, method="ct_hmc"),
-    },
+    "CT-B20": {"ST": partial(seconds_ratio, method="st"), "CT-HMC": partial(seconds_ratio, method="ct_hmc")},
     "CT-B23": {"K = 1000": longest_ladder},
     "CT-T06": {"chains": base_moments},
     "CT-T17": {"log weights": monotone_weights},

@@ -22,13 +22,7 @@ from experiments.boltzmann.relative_errors import (
     running_errors,
 )
 
-_COLOURS = {
-    **METHOD_COLOURS,
-    "tuned": CYCLE[3],
-    "h_ais": CYCLE[1],
-    "ais_10": CYCLE[5],
-    "ais_20": CYCLE[6],
-}
+_COLOURS = {**METHOD_COLOURS, "tuned": CYCLE[3], "h_ais": CYCLE[1], "ais_10": CYCLE[5], "ais_20": CYCLE[6]}
 _LINES = {"st": "-.", "gibbs_ct": "-", "ct_hmc": "--", "tuned": ":"}
 _MARKERS = {"h_ais": "o", "ais_10": "s", "ais_20": "^"}
 # Points of two methods can lie beside each other: their labels go to different sides.

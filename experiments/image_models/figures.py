@@ -1,18 +1,20 @@
 """Figures of the study, drawn from its two tables alone."""
 
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 
 import numpy as np
-import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import band_curve, missing_panel, preset_note
+from auxmc.plots.panels import band_curve, missing_panel
 from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
-from auxmc_pipeline.lookup import MissingData, rows_of
-from experiments.image_models.lookup import models_in, running_estimate, value_of
+from auxmc_pipeline.footer import footer
+from auxmc_pipeline.tables import MissingData, Tables
+from experiments.image_models.joint_estimates import models_in, running_estimate, value_of
 
 _TITLES = {
     "own_digits": "digits",
@@ -20,6 +22,8 @@ _TITLES = {
     "mnist": "MNIST (published model)",
     "omniglot": "Omniglot (published model)",
 }
+# Recorded cost of annealed runs by the cost of chains beside which it is drawn.
+_ANNEALED_COST = {"seconds": "ais_seconds", "gradients": "ais_n_gradients"}
 _REFERENCE = QUANTITY_COLOURS["reference"]
 _N_ROWS = 25
 _N_PAIRS = 3
@@ -27,99 +31,75 @@ _N_PAIRS = 3
 _DEPTH = 0.35
 
 
-def test_images(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
+def test_images(tables: Tables) -> Figure:
     """Figure 5.3."""
-    models = models_in(summary)
+    models = models_in(tables)
     figure = Figure(figsize=(PAGE_WIDTH_IN, 0.3 + 4.6 * max(1, len(models))), layout="constrained")
     for axis, model in zip(np.atleast_1d(figure.subplots(max(1, len(models)))), models or [""], strict=True):
         try:
-            rows = rows_of(curves, "image_rows", model=model).drop_duplicates(["image", "row"])
+            packed = _matrix(tables, "image_rows", model, "image", "row")
         except MissingData as missing:
             missing_panel(axis, str(missing))
             continue
-        packed = rows.pivot(index="image", columns="row", values="value").sort_index().to_numpy(float)
         _mosaic(axis, unpacked(packed), _N_ROWS)
         axis.set_title(f"{_TITLES[model]}, {len(packed)} images")
     return figure
 
 
-def _estimates(horizontal: str, label: str) -> Callable[[pd.DataFrame, pd.DataFrame], Figure]:
+def estimates(horizontal: str, label: str, tables: Tables) -> Figure:
     """Figure 5.4 against seconds or gradients."""
-
-    def draw(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
-        models = models_in(summary)
-        n_rows = max(1, -(-len(models) // 2))
-        figure = Figure(figsize=(PAGE_WIDTH_IN, 0.6 + 2.7 * n_rows), layout="constrained")
-        axes = figure.subplots(n_rows, min(2, max(1, len(models))), squeeze=False).ravel()
-        entries: dict[str, Artist] = {}
-        for axis, model in zip(axes, models or [""], strict=False):
-            try:
-                _estimate_panel(axis, summary, curves, model, horizontal)
-            except MissingData as missing:
-                missing_panel(axis, str(missing))
-                continue
-            axis.set_xlabel(label)
-            axis.set_title(f"{_TITLES[model]}, {value_of(summary, model, 'n_images_used'):.0f} images")
-            entries |= dict(zip(*axis.get_legend_handles_labels()[::-1], strict=True))
-        for axis in axes[max(1, len(models)) :]:
-            axis.set_axis_off()
-        axes[0].set_ylabel("joint log evidence (nats)")
-        if entries:
-            figure.legend(list(entries.values()), list(entries), loc="outside upper center", ncols=4)
-        _note(figure, summary)
-        return figure
-
-    return draw
+    models = models_in(tables)
+    n_rows = max(1, -(-len(models) // 2))
+    figure = Figure(figsize=(PAGE_WIDTH_IN, 0.6 + 2.7 * n_rows), layout="constrained")
+    axes = figure.subplots(n_rows, min(2, max(1, len(models))), squeeze=False).ravel()
+    entries: dict[str, Artist] = {}
+    for axis, model in zip(axes, models or [""], strict=False):
+        try:
+            _estimate_panel(axis, tables, model, horizontal)
+        except MissingData as missing:
+            missing_panel(axis, str(missing))
+            continue
+        axis.set_xlabel(label)
+        axis.set_title(f"{_TITLES[model]}, {value_of(tables, model, 'n_images_used'):.0f} images")
+        entries |= dict(zip(*axis.get_legend_handles_labels()[::-1], strict=True))
+    for axis in axes[max(1, len(models)) :]:
+        axis.set_axis_off()
+    axes[0].set_ylabel("joint log evidence (nats)")
+    if entries:
+        figure.legend(list(entries.values()), list(entries), loc="outside upper center", ncols=4)
+    _footer(figure, tables)
+    return figure
 
 
-def _estimate_panel(
-    axis: Axes, summary: pd.DataFrame, curves: pd.DataFrame, model: str, horizontal: str
-) -> None:
+def _estimate_panel(axis: Axes, tables: Tables, model: str, horizontal: str) -> None:
     lower, upper, loose = (
-        value_of(summary, model, f"joint_{name}") for name in ("lower", "upper", "upper_arithmetic")
+        value_of(tables, model, quantity)
+        for quantity in ("joint_lower", "joint_upper", "joint_upper_arithmetic")
     )
     ends, right = [], 0.0
     for method in ("st", "gibbs_ct", "ct_hmc"):
         try:
-            running = running_estimate(curves, model, method)
+            running = running_estimate(tables, model, method)
         except MissingData:
             continue
         points = getattr(running, horizontal)
-        band_curve(
-            axis,
-            points,
-            running.mean,
-            3.0 * running.error,
-            colour=METHOD_COLOURS[method],
-            label=METHOD_LABELS[method],
-        )
-        ends += [running.mean[-1] - 3.0 * running.error[-1], running.mean[-1] + 3.0 * running.error[-1]]
+        half, colour = 3.0 * running.error, METHOD_COLOURS[method]
+        band_curve(axis, points, running.mean, half, colour=colour, label=METHOD_LABELS[method])
+        ends += [running.mean[-1] - half[-1], running.mean[-1] + half[-1]]
         right = max(right, points[-1])
-    try:
-        rows = {
-            name: rows_of(summary, f"ais_{name}", model=model).sort_values("n_temperatures")
-            for name in (
-                "joint_mean",
-                "joint_error",
-                horizontal if horizontal == "seconds" else "n_gradients",
-            )
-        }
-    except MissingData:
-        rows = {}
-    if rows:
-        mean, error, place = (table["value"].to_numpy(float) for table in rows.values())
-        axis.errorbar(
-            place,
-            mean,
-            yerr=3.0 * error,
-            color=METHOD_COLOURS["ais"],
-            marker="s",
-            linestyle="none",
-            label="AIS",
-        )
-        for x, y, count in zip(place, mean, rows["joint_mean"]["n_temperatures"], strict=True):
+    quantities = ("ais_joint_mean", "ais_joint_error", _ANNEALED_COST[horizontal])
+    # Without annealed runs the panel has no points.
+    with suppress(MissingData):
+        rows = [
+            tables.summary.rows(quantity, model=model).sort_values("n_temperatures")
+            for quantity in quantities
+        ]
+        mean, error, place = (table["value"].to_numpy(float) for table in rows)
+        half = 3.0 * error
+        axis.errorbar(place, mean, yerr=half, color=METHOD_COLOURS["ais"], fmt="s", label="AIS")
+        for x, y, count in zip(place, mean, rows[0]["n_temperatures"], strict=True):
             axis.annotate(f"{count:.0f}", (x, y), xytext=(4, -9), textcoords="offset points", fontsize=6.5)
-        ends += [*(mean - 3.0 * error), *(mean + 3.0 * error)]
+        ends += [*(mean - half), *(mean + half)]
         right = max(right, place[-1])
     axis.axhline(lower, color=_REFERENCE, linewidth=1.0, label="lower bound")
     axis.axhline(upper, color=_REFERENCE, linewidth=1.0, linestyle="--", label="upper bound")
@@ -133,26 +113,23 @@ def _estimate_panel(
     axis.set_xlim(0.0, 1.06 * right)
 
 
-def own_models(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
+def own_models(tables: Tables) -> Figure:
     """Training, and what the models that ship with the package make of images that they were not trained on."""
-    models = [model for model in models_in(summary) if model.startswith("own_")]
+    models = [model for model in models_in(tables) if model.startswith("own_")]
     figure = Figure(figsize=(PAGE_WIDTH_IN, 0.3 + 2.5 * max(1, len(models))), layout="constrained")
     grid = figure.subplots(max(1, len(models)), 2, squeeze=False, width_ratios=[1.0, 1.5])
     for (left, right), model in zip(grid, models or [""], strict=True):
         try:
-            for name, label, style in (
-                ("objective", "trained on", "-"),
-                ("held_out", "held out", "--"),
+            for quantity, label, style in (
+                ("training_objective", "trained on", "-"),
+                ("training_held_out", "held out", "--"),
             ):
-                rows = rows_of(curves, f"training_{name}", model=model).drop_duplicates("epoch")
+                rows = tables.curves.rows(quantity, model=model).drop_duplicates("epoch")
                 rows = rows.dropna(subset="value").sort_values("epoch")
                 left.plot(rows["epoch"] + 1, rows["value"], style, color=CYCLE[0], label=label)
             images = [
-                rows_of(curves, name, model=model)
-                .drop_duplicates(["example", "pixel"])
-                .pivot(index="example", columns="pixel", values="value")
-                .to_numpy(float)
-                for name in ("example_image", "example_reconstruction")
+                _matrix(tables, quantity, model, "example", "pixel")
+                for quantity in ("example_image", "example_reconstruction")
             ]
         except MissingData as missing:
             missing_panel(left, str(missing))
@@ -165,16 +142,8 @@ def own_models(summary: pd.DataFrame, curves: pd.DataFrame) -> Figure:
         # Down a column: an image, its reconstruction, the next image.
         _mosaic(right, np.stack(images, axis=1).reshape(-1, images[0].shape[1]), 2 * _N_PAIRS)
         right.set_title("images (odd rows) and reconstructions (even rows)")
-    _note(figure, summary)
+    _footer(figure, tables)
     return figure
-
-
-DRAW: dict[str, Callable[[pd.DataFrame, pd.DataFrame], Figure]] = {
-    "fig_5_3": test_images,
-    "fig_5_4": _estimates("seconds", "run time of a repetition (s)"),
-    "fig_gradients": _estimates("gradients", "gradient evaluations of a repetition"),
-    "fig_models": own_models,
-}
 
 
 def unpacked(rows: FloatArray) -> FloatArray:
@@ -198,12 +167,24 @@ def _mosaic(axis: Axes, images: FloatArray, n_rows: int) -> None:
         spine.set_visible(True)
 
 
-def _note(figure: Figure, summary: pd.DataFrame) -> None:
-    if summary.empty:
-        return
-    first = summary.iloc[0]
-    preset_note(
-        figure,
-        f"preset {first['preset']}; {first['n_repetitions']} repetitions, each of {first['n_chains']} chains or "
-        f"{first['n_runs']} annealed runs of an image",
-    )
+def _matrix(tables: Tables, quantity: str, model: str, row: str, column: str) -> FloatArray:
+    """A quantity by two dimensions; several cases of a model have the same."""
+    rows = tables.curves.rows(quantity, model=model).drop_duplicates([row, column])
+    return rows.pivot(index=row, columns=column, values="value").sort_index().to_numpy(float)
+
+
+def _footer(figure: Figure, tables: Tables) -> None:
+    with suppress(MissingData):
+        n_repetitions, n_chains, n_runs = (
+            tables.summary.setting(name) for name in ("n_repetitions", "n_chains", "n_runs")
+        )
+        each = f"each of {n_chains} chains or {n_runs} annealed runs of an image"
+        footer(figure, tables, f"{n_repetitions} repetitions, {each}")
+
+
+DRAW: dict[str, Callable[[Tables], Figure]] = {
+    "fig_5_3": test_images,
+    "fig_5_4": partial(estimates, "seconds", "run time of a repetition (s)"),
+    "fig_gradients": partial(estimates, "gradients", "gradient evaluations of a repetition"),
+    "fig_models": own_models,
+}

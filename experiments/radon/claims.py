@@ -168,10 +168,7 @@ MEASURE: Measures = {
         "change between grids": recorded("exact_log_evidence_error", case="nuts"),
     },
     "CT-D05": {"mean of last 100 values": objective, "final bound minus exact value": bound},
-    "CT-D06": {
-        "last estimate minus quadrature": final_estimate,
-        "distance in standard errors": final_score,
-    },
+    "CT-D06": {"last estimate minus quadrature": final_estimate, "distance in standard errors": final_score},
     "CT-D07": {
         "100 iterations": partial(running, n_iterations=100),
         "250 iterations": partial(running, n_iterations=250),

@@ -18,7 +18,7 @@ from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.tables import Tables
 from experiments.image_models.claims import MEASURE
 from experiments.image_models.figures import DRAW, unpacked
-from experiments.image_models.lookup import reference, running_estimate
+from experiments.image_models.joint_estimates import reference, running_estimate
 from experiments.image_models.run import run
 from experiments.image_models.settings import Settings, check, data_files, ladders, method_settings
 from experiments.image_models.statistics import (
@@ -181,7 +181,7 @@ def test_published_numbers_belong_to_model_and_method() -> None:
     assert ladders(dataclasses.replace(paper, batch={"n_temperatures": [200, 50]})) == [50, 200]
 
 
-def made_up_tables() -> tuple[pd.DataFrame, pd.DataFrame]:
+def made_up_tables() -> Tables:
     """Tables of the published MNIST model at published sizes, with known values."""
     one = {"case": "x", "model": "mnist", "preset": "paper", "n_repetitions": 10, "n_chains": 2, "n_runs": 16}
     scalars = {
@@ -225,34 +225,37 @@ def made_up_tables() -> tuple[pd.DataFrame, pd.DataFrame]:
                 curves.append(
                     {**one, "method": method, "point": point, "quantity": f"running_{name}", "value": number}
                 )
-    return pd.DataFrame(rows), pd.DataFrame(curves)
+    return Tables.of(pd.DataFrame(rows), pd.DataFrame(curves))
 
 
 def test_claims_measure_what_the_tables_hold() -> None:
     tables = made_up_tables()
-    found = {claim: function(*tables) for claim, function in MEASURE.items()}
-    assert found["CT-C03"]["mnist: upper"].value == -95350.0
-    assert found["CT-C05"]["mnist: upper - lower"].value == pytest.approx(4.0)
-    assert found["CT-C05"]["mnist: published form - upper"].error == 0.0
-    assert found["CT-C06"]["mnist: K = 50"].value == -95460.0
-    assert found["CT-C07"]["mnist: rise"].value == pytest.approx(58.0)
-    assert found["CT-C07"]["mnist: left at K = 2000"].value == pytest.approx(-1.0)
-    assert found["CT-C10"]["mnist: final"].value == -95450.0
-    assert found["CT-C10"]["mnist: Gibbs CT - ST"].value == pytest.approx(44.0)
+    assert MEASURE["CT-C03"]["mnist: upper"](tables).value == -95350.0
+    assert MEASURE["CT-C05"]["mnist: upper - lower"](tables).value == pytest.approx(4.0)
+    assert MEASURE["CT-C05"]["mnist: published form - upper"](tables).error == 0.0
+    assert MEASURE["CT-C06"]["mnist: K = 50"](tables).value == -95460.0
+    assert MEASURE["CT-C07"]["mnist: rise"](tables).value == pytest.approx(58.0)
+    assert MEASURE["CT-C07"]["mnist: left at K = 2000"](tables).value == pytest.approx(-1.0)
+    assert MEASURE["CT-C10"]["mnist: final"](tables).value == -95450.0
+    assert MEASURE["CT-C10"]["mnist: Gibbs CT - ST"](tables).value == pytest.approx(44.0)
     # Gibbs comes within 20 nats of the lower bound at its second point, CT-HMC at its third.
-    assert found["CT-C12"]["mnist: gradients"].value == pytest.approx(3.0 / 2.0)
-    assert found["CT-C11"]["mnist: time"].value == pytest.approx(400.0 / 0.02)
-    assert found["CT-C13"]["mnist: share of the index"].value == pytest.approx(2.0 / 3.0)
-    assert found["CT-C14"]["mnist: time of a gradient"].value == pytest.approx(1.3)
-    assert found["CT-C15"]["mnist: 2 chains"].value == pytest.approx(2.0)
-    assert found["CT-C16"]["mnist: gain"].value == pytest.approx(4.0)
-    assert found["CT-C17"]["mnist: log zeta - single bound"].value == pytest.approx(7.0)
-    assert found["CT-C18"]["mnist: Gibbs CT"].value > 1.0 > 1.0 / found["CT-C18"]["mnist: CT-HMC"].value
+    assert MEASURE["CT-C12"]["mnist: gradients"](tables).value == pytest.approx(3.0 / 2.0)
+    assert MEASURE["CT-C11"]["mnist: time"](tables).value == pytest.approx(400.0 / 0.02)
+    assert MEASURE["CT-C13"]["mnist: share of the index"](tables).value == pytest.approx(2.0 / 3.0)
+    assert MEASURE["CT-C14"]["mnist: time of a gradient"](tables).value == pytest.approx(1.3)
+    assert MEASURE["CT-C15"]["mnist: 2 chains"](tables).value == pytest.approx(2.0)
+    assert MEASURE["CT-C16"]["mnist: gain"](tables).value == pytest.approx(4.0)
+    assert MEASURE["CT-C17"]["mnist: log zeta - single bound"](tables).value == pytest.approx(7.0)
+    assert (
+        MEASURE["CT-C18"]["mnist: Gibbs CT"](tables).value
+        > 1.0
+        > 1.0 / MEASURE["CT-C18"]["mnist: CT-HMC"](tables).value
+    )
 
 
 def test_every_claim_has_a_measure_and_says_what_is_missing() -> None:
     claims = read_claims(Path("experiments/image_models/claims.csv"))
-    table = judge(claims, MEASURE, Tables.of(*made_up_tables())).set_index(["claim_id", "setting"])
+    table = judge(claims, MEASURE, made_up_tables()).set_index(["claim_id", "setting"])
     assert table.loc[("CT-C08", "mnist: final"), "verdict"] == "reproduced"
     assert table.loc[("CT-C02", "mnist: images that differ"), "note"].startswith(
         "cannot be compared: set AUXMC_DATA_DIR"
@@ -261,26 +264,27 @@ def test_every_claim_has_a_measure_and_says_what_is_missing() -> None:
 
 
 def test_an_estimate_that_never_comes_near_gives_a_bound() -> None:
-    summary, curves = made_up_tables()
+    tables = made_up_tables()
+    curves = tables.curves.frame
     slow = (curves["method"] == "ct_hmc") & (curves["quantity"] == "running_mean")
     curves.loc[slow, "value"] -= 1000.0
-    found = MEASURE["CT-C12"](summary, curves)["mnist: gradients"]
+    found = MEASURE["CT-C12"]["mnist: gradients"](tables)
     assert found.value == pytest.approx(5.0 / 2.0)
     assert found.note == "CT-HMC did not come near within its run: the ratio is a bound"
 
 
 def test_reference_is_the_middle_of_the_tighter_bounds() -> None:
-    summary, curves = made_up_tables()
-    about = reference(summary, "mnist")
+    tables = made_up_tables()
+    about = reference(tables, "mnist")
     assert (about.value, about.lower) == (-95401.0, -95403.0)
     assert about.error == pytest.approx(0.5 * math.hypot(0.5, 0.5))
-    np.testing.assert_allclose(running_estimate(curves, "mnist", "st").gradients, 1000.0 * np.arange(1, 6))
+    np.testing.assert_allclose(running_estimate(tables, "mnist", "st").gradients, 1000.0 * np.arange(1, 6))
 
 
 @pytest.mark.parametrize("name", sorted(DRAW))
 def test_figures_draw_from_tables_and_say_what_is_missing(name: str) -> None:
-    full = DRAW[name](*made_up_tables())
-    empty = DRAW[name](pd.DataFrame(), pd.DataFrame())
+    full = DRAW[name](made_up_tables())
+    empty = DRAW[name](Tables.of(pd.DataFrame(), pd.DataFrame()))
     texts = [" ".join(text.get_text().split()) for axis in empty.axes for text in axis.texts]
     assert any("not run" in text for text in texts)
     if name in ("fig_5_4", "fig_gradients"):

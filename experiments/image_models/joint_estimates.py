@@ -1,12 +1,10 @@
-"""Quantities of a model in the study's tables."""
+"""Joint estimates of a model in the study's tables."""
 
 import math
 from typing import NamedTuple
 
-import pandas as pd
-
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.lookup import MissingData, rows_of
+from auxmc_pipeline.tables import MissingData, Tables, Wanted
 
 
 class Reference(NamedTuple):
@@ -33,42 +31,45 @@ class RunningEstimate(NamedTuple):
     error: FloatArray
 
 
-def models_in(summary: pd.DataFrame) -> list[str]:
+def models_in(tables: Tables) -> list[str]:
     """Models that the tables have, in the order of the cases."""
+    summary = tables.summary.frame
     return list(dict.fromkeys(summary["model"])) if "model" in summary else []
 
 
-def value_of(summary: pd.DataFrame, model: str, quantity: str, **where: str | float) -> float:
+def value_of(tables: Tables, model: str, quantity: str, **wanted: Wanted) -> float:
     """A quantity of a model that has one value; cases of a model agree on it.
 
     Raises:
-        MissingData: the table does not have it.
+        MissingData: the summary does not have it.
     """
-    rows = rows_of(summary, quantity, model=model, **where)["value"].dropna()
+    rows = tables.summary.rows(quantity, model=model, **wanted)["value"].dropna()
     if rows.empty:
         raise MissingData(f"{quantity} for model {model}: not run at this preset")
     return float(rows.iloc[0])
 
 
-def reference(summary: pd.DataFrame, model: str) -> Reference:
+def reference(tables: Tables, model: str) -> Reference:
     """Bounds of a model, the upper one in its tighter form.
 
     Raises:
-        MissingData: the table does not have them.
+        MissingData: the summary does not have them.
     """
-    lower, upper = (value_of(summary, model, f"joint_{name}") for name in ("lower", "upper"))
-    errors = [value_of(summary, model, f"joint_{name}_error") for name in ("lower", "upper")]
-    return Reference(0.5 * (lower + upper), 0.5 * math.hypot(*errors), lower)
+    lower, upper, lower_error, upper_error = (
+        value_of(tables, model, quantity)
+        for quantity in ("joint_lower", "joint_upper", "joint_lower_error", "joint_upper_error")
+    )
+    return Reference(0.5 * (lower + upper), 0.5 * math.hypot(lower_error, upper_error), lower)
 
 
-def running_estimate(curves: pd.DataFrame, model: str, method: str) -> RunningEstimate:
+def running_estimate(tables: Tables, model: str, method: str) -> RunningEstimate:
     """Running estimate of a method of chains.
 
     Raises:
-        MissingData: the table does not have it.
+        MissingData: the curves do not have it.
     """
     found = []
-    for name in ("seconds", "gradients", "mean", "error"):
-        rows = rows_of(curves, f"running_{name}", model=model, method=method).dropna(subset="value")
+    for quantity in ("running_seconds", "running_gradients", "running_mean", "running_error"):
+        rows = tables.curves.rows(quantity, model=model, method=method).dropna(subset="value")
         found.append(rows.sort_values("point")["value"].to_numpy(float))
     return RunningEstimate(*found)
