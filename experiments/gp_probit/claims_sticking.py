@@ -4,7 +4,6 @@ import itertools
 import math
 from collections.abc import Mapping
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -69,16 +68,8 @@ def _enough_for_stuck_runs(draws: float) -> None:
         raise MissingData(f"chains of {draws:.0f} iterations say nothing of long runs")
 
 
-class _Moments(NamedTuple):
-    """Posterior mean and standard deviation of the log output scale, with their errors [method]."""
-
-    means: FloatArray
-    mean_errors: FloatArray
-    sds: FloatArray
-    sd_errors: FloatArray
-
-
-def _moments(tables: Tables) -> _Moments:
+def _moments(tables: Tables) -> tuple[FloatArray, ...]:
+    """Posterior mean of the log output scale, its error, standard deviation, its error, each [method]."""
     rows = []
     for method in MAIN_METHODS:
         wanted = {"case": main_case(method), "coordinate": "log_output_scale"}
@@ -89,27 +80,25 @@ def _moments(tables: Tables) -> _Moments:
         # Chains that have not mixed know little of their error: the larger of the two estimates counts.
         of_chains = standard_error(tables.summary.array("chain_mean", "chain", **wanted))
         rows.append((mean, max(mcse, of_chains), sd, sd_mcse))
-    return _Moments(*np.array(rows).T)
+    return tuple(np.array(rows).T)
 
 
 def _mean(tables: Tables) -> Measurement:
-    found = _moments(tables)
-    error = float(np.linalg.norm(found.mean_errors)) / len(MAIN_METHODS)
-    return Measurement(float(found.means.mean()), error, "main runs of all methods")
+    means, errors, _, _ = _moments(tables)
+    error = float(np.linalg.norm(errors)) / len(MAIN_METHODS)
+    return Measurement(float(means.mean()), error, "main runs of all methods")
 
 
 def _standard_deviation(tables: Tables) -> Measurement:
-    found = _moments(tables)
-    pooled = math.sqrt(float(np.mean(found.sds**2) + np.var(found.means)))
-    return Measurement(pooled, float(np.linalg.norm(found.sd_errors)) / len(MAIN_METHODS))
+    means, _, sds, errors = _moments(tables)
+    pooled = math.sqrt(float(np.mean(sds**2) + np.var(means)))
+    return Measurement(pooled, float(np.linalg.norm(errors)) / len(MAIN_METHODS))
 
 
 def _largest_difference(tables: Tables) -> Measurement:
-    found = _moments(tables)
-    differences = [
-        abs(found.means[a] - found.means[b]) / math.hypot(found.mean_errors[a], found.mean_errors[b])
-        for a, b in itertools.combinations(range(len(MAIN_METHODS)), 2)
-    ]
+    means, errors, _, _ = _moments(tables)
+    pairs = itertools.combinations(range(len(MAIN_METHODS)), 2)
+    differences = [abs(means[a] - means[b]) / math.hypot(errors[a], errors[b]) for a, b in pairs]
     return Measurement(max(differences), math.nan, "pairs of methods, in combined standard errors")
 
 
