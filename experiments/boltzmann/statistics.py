@@ -18,6 +18,13 @@ from experiments.boltzmann.settings import POOLINGS
 
 ERRORS = ("log_z", "mean", "covariance")
 
+_ERRORS_BY_WEIGHT = {
+    "target": "error_by_target_weights",
+    "base": "error_by_base_weights",
+    "visits": "error_by_visits_weights",
+    "naive": "error_by_naive_weights",
+}
+
 
 def base_errors(reference: RelaxedMoments, truth: RelaxedMoments) -> FloatArray:
     """Errors of the variational base [error], the unit of relative errors."""
@@ -119,7 +126,7 @@ def chain_statistics(
         found["pooled_log_z_error"] = float(pooled_errors[0])
         by_weight = _errors_by_weight(draws, method, problem, n_repeats)
         for weight, errors in zip(WEIGHTS[method], by_weight, strict=True):
-            found[f"error_by_{weight}_weights"] = xr.DataArray(
+            found[_ERRORS_BY_WEIGHT[weight]] = xr.DataArray(
                 errors / unit, {"coordinate": list(ERRORS)}, ["coordinate"]
             )
     return xr.Dataset(found)

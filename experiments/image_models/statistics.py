@@ -27,6 +27,7 @@ PARALLEL = (1, 2, 4)
 """Numbers of chains or runs of full length that are pooled."""
 
 _N_POINTS = 100
+_NATS, _SECONDS = {"units": "nats"}, {"units": "s"}
 
 
 class Joint(NamedTuple):
@@ -66,6 +67,7 @@ def chain_statistics(
     n_images, n_chains, n_draws = target.shape
     per_repetition = n_chains // n_repetitions
     estimates = _estimates(target, base, log_zeta, per_repetition, n_draws)
+    joint = joint_of(estimates)
     n_gradients = n_images * per_repetition * n_draws * n_steps
     seconds = run_s / n_repetitions
     shared = [count for count in LAYOUTS if n_chains // count >= 2 and n_draws >= count]
@@ -74,16 +76,22 @@ def chain_statistics(
     pooled = [joint_of(_estimates(target, base, log_zeta, count, n_draws)) for count in parallel]
     return xr.Dataset(
         {
-            **_joint_variables("", joint_of(estimates)),
-            "joint_log_evidence": ("repetition", estimates.sum(axis=0), {"units": "nats"}),
+            "joint_mean": ((), joint.mean, _NATS),
+            "joint_sd": ((), joint.sd, _NATS),
+            "joint_error": ((), joint.error, _NATS),
+            "joint_log_evidence": ("repetition", estimates.sum(axis=0), _NATS),
             "acceptance": ((), draws["accepted"].mean(), {"units": ""}),
             "n_gradients": ((), n_gradients, {"units": "gradients"}),
             "n_chain_draws": ((), n_draws, {"units": "iterations"}),
-            "seconds": ((), seconds, {"units": "s"}),
-            "seconds_per_iteration": ((), seconds / n_draws, {"units": "s"}),
-            "seconds_per_gradient": ((), seconds / n_gradients, {"units": "s"}),
-            **_grouped("layout", "n_sharing", layouts),
-            **_grouped("pooled", "n_parallel", pooled),
+            "seconds": ((), seconds, _SECONDS),
+            "seconds_per_iteration": ((), seconds / n_draws, _SECONDS),
+            "seconds_per_gradient": ((), seconds / n_gradients, _SECONDS),
+            "layout_mean": ("n_sharing", [layout.mean for layout in layouts], _NATS),
+            "layout_sd": ("n_sharing", [layout.sd for layout in layouts], _NATS),
+            "layout_error": ("n_sharing", [layout.error for layout in layouts], _NATS),
+            "pooled_mean": ("n_parallel", [pool.mean for pool in pooled], _NATS),
+            "pooled_sd": ("n_parallel", [pool.sd for pool in pooled], _NATS),
+            "pooled_error": ("n_parallel", [pool.error for pool in pooled], _NATS),
         },
         coords={"repetition": range(n_repetitions), "n_sharing": shared, "n_parallel": parallel},
     )
@@ -112,10 +120,10 @@ def chain_curves(
     share = ends / n_draws
     return xr.Dataset(
         {
-            "running_mean": ("point", [joint.mean for joint in joints], {"units": "nats"}),
-            "running_error": ("point", [joint.error for joint in joints], {"units": "nats"}),
+            "running_mean": ("point", [joint.mean for joint in joints], _NATS),
+            "running_error": ("point", [joint.error for joint in joints], _NATS),
             "running_draws": ("point", ends, {"units": "iterations"}),
-            "running_seconds": ("point", share * run_s / n_repetitions, {"units": "s"}),
+            "running_seconds": ("point", share * run_s / n_repetitions, _SECONDS),
             "running_gradients": (
                 "point",
                 ends * float(n_images * per_repetition * n_steps),
@@ -138,19 +146,24 @@ def annealed_statistics(
             for of_image, zeta in zip(logs, log_zeta, strict=True)
         ]
     )
+    joint = joint_of(estimates)
     n_gradients = n_images * n_runs * (n_temperatures - 1) * n_steps
     together = logs.reshape(n_images, -1)
     parallel = [count for count in PARALLEL if together.shape[1] // count >= 2]
     pooled = [joint_of(_annealed_groups(together, log_zeta, count)) for count in parallel]
     return xr.Dataset(
         {
-            **_joint_variables("ais_", joint_of(estimates)),
-            "ais_joint_log_evidence": ("repetition", estimates.sum(axis=0), {"units": "nats"}),
-            "ais_weight_sd": ((), logs.std(axis=2, ddof=1).mean(), {"units": "nats"}),
+            "ais_joint_mean": ((), joint.mean, _NATS),
+            "ais_joint_sd": ((), joint.sd, _NATS),
+            "ais_joint_error": ((), joint.error, _NATS),
+            "ais_joint_log_evidence": ("repetition", estimates.sum(axis=0), _NATS),
+            "ais_weight_sd": ((), logs.std(axis=2, ddof=1).mean(), _NATS),
             "ais_acceptance": ((), draws["acceptance"].mean(), {"units": ""}),
             "ais_n_gradients": ((), n_gradients, {"units": "gradients"}),
-            "ais_seconds": ((), run_s / n_repetitions, {"units": "s"}),
-            **_grouped("ais_pooled", "n_parallel", pooled),
+            "ais_seconds": ((), run_s / n_repetitions, _SECONDS),
+            "ais_pooled_mean": ("n_parallel", [pool.mean for pool in pooled], _NATS),
+            "ais_pooled_sd": ("n_parallel", [pool.sd for pool in pooled], _NATS),
+            "ais_pooled_error": ("n_parallel", [pool.error for pool in pooled], _NATS),
         },
         coords={"repetition": range(n_repetitions), "n_parallel": parallel},
     )
@@ -162,22 +175,22 @@ def bound_statistics(
     """Bounds by annealing in both directions; recorded quantities are [image, 1, run]."""
     logs, back = (draws["log_weight"][:, 0].astype(float) for draws in (forward, reverse))
     bounds = bidirectional_bounds(logs, back, log_zeta)
-    variables: dict[str, Any] = {}
-    for name, values, weights in (
-        ("lower", bounds.lower, logs),
-        ("upper", bounds.upper, back),
-        ("upper_arithmetic", bounds.upper_arithmetic, -back),
-    ):
-        error = math.sqrt(sum(annealed_evidence(runs).standard_error ** 2 for runs in weights))
-        variables[f"joint_{name}"] = ((), float(np.sum(values)), {"units": "nats"})
-        variables[f"joint_{name}_error"] = ((), error, {"units": "nats"})
+
+    def error(weights: FloatArray) -> float:
+        return math.sqrt(sum(annealed_evidence(runs).standard_error ** 2 for runs in weights))
+
     acceptance = np.mean([draws["acceptance"].mean() for draws in (forward, reverse)])
     return xr.Dataset(
         {
-            **variables,
+            "joint_lower": ((), float(np.sum(bounds.lower)), _NATS),
+            "joint_lower_error": ((), error(logs), _NATS),
+            "joint_upper": ((), float(np.sum(bounds.upper)), _NATS),
+            "joint_upper_error": ((), error(back), _NATS),
+            "joint_upper_arithmetic": ((), float(np.sum(bounds.upper_arithmetic)), _NATS),
+            "joint_upper_arithmetic_error": ((), error(-back), _NATS),
             "n_below": ((), int(np.sum(bounds.upper < bounds.lower)), {"units": "images"}),
             "bounds_acceptance": ((), float(acceptance), {"units": ""}),
-            "bounds_seconds": ((), run_s, {"units": "s"}),
+            "bounds_seconds": ((), run_s, _SECONDS),
         }
     )
 
@@ -187,20 +200,23 @@ def problem_statistics(problem: Problem, facts: Sequence[PublishedFacts]) -> xr.
     bases = problem.bases
     variables: dict[str, Any] = {
         "n_images_used": ((), len(bases.log_zeta), {"units": "images"}),
-        "joint_log_zeta": ((), float(bases.log_zeta.sum()), {"units": "nats"}),
-        "joint_single_bound": ((), float(bases.single_bound.sum()), {"units": "nats"}),
-        "n_active_latents": (
-            (),
-            int(np.sum(bases.means.var(axis=0) > 0.01)),
-            {"units": "latent dimensions"},
-        ),
+        "joint_log_zeta": ((), float(bases.log_zeta.sum()), _NATS),
+        "joint_single_bound": ((), float(bases.single_bound.sum()), _NATS),
+        "n_active_latents": ((), int(np.sum(bases.means.var(axis=0) > 0.01)), {"units": "latent dimensions"}),
     }
     coords: dict[str, Any] = {}
     if facts:
         coords["published_model"] = [fact.model for fact in facts]
-        differ = {"layers": [f.n_layers_differ for f in facts], "images": [f.n_images_differ for f in facts]}
-        for name, counts in differ.items():
-            variables[f"n_{name}_differ"] = ("published_model", counts, {"units": name})
+        variables["n_layers_differ"] = (
+            "published_model",
+            [fact.n_layers_differ for fact in facts],
+            {"units": "layers"},
+        )
+        variables["n_images_differ"] = (
+            "published_model",
+            [fact.n_images_differ for fact in facts],
+            {"units": "images"},
+        )
     return xr.Dataset(variables, coords=coords)
 
 
@@ -210,8 +226,10 @@ def model_curves(problem: Problem, examples: Examples | None, training: dict[str
     if examples is not None:
         variables["example_image"] = (("example", "pixel"), examples.images)
         variables["example_reconstruction"] = (("example", "pixel"), examples.reconstructions)
-    for name, values in training.items():
-        variables[f"training_{name}"] = ("epoch", values, {"units": "nats"})
+    if "objective" in training:
+        variables["training_objective"] = ("epoch", training["objective"], _NATS)
+    if "held_out" in training:
+        variables["training_held_out"] = ("epoch", training["held_out"], _NATS)
     return xr.Dataset(variables)
 
 
@@ -250,18 +268,3 @@ def _annealed_groups(logs: FloatArray, log_zeta: FloatArray, n_pooled: int) -> F
             for of_image, zeta in zip(groups, log_zeta, strict=True)
         ]
     )
-
-
-def _joint_variables(prefix: str, joint: Joint) -> dict[str, Any]:
-    return {
-        f"{prefix}joint_mean": ((), joint.mean, {"units": "nats"}),
-        f"{prefix}joint_sd": ((), joint.sd, {"units": "nats"}),
-        f"{prefix}joint_error": ((), joint.error, {"units": "nats"}),
-    }
-
-
-def _grouped(prefix: str, dim: str, joints: Sequence[Joint]) -> dict[str, Any]:
-    return {
-        f"{prefix}_{name}": (dim, [getattr(joint, name) for joint in joints], {"units": "nats"})
-        for name in ("mean", "sd", "error")
-    }

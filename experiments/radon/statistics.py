@@ -15,6 +15,7 @@ from auxmc.diagnostics.log_evidence import (
 from auxmc.diagnostics.weighted import WeightedMoments, in_batches, weighted_estimates
 from auxmc.models.regression.grouped_regression import effect_names
 from auxmc.numerics.array_types import FloatArray, IntegerArray, NamedArrays
+from auxmc_pipeline.chain_statistics import arviz_groups
 from experiments.radon.problem import Problem
 from experiments.radon.settings import Settings, published_file
 
@@ -173,21 +174,12 @@ def chain_curves(draws: NamedArrays, problem: Problem, seconds: float) -> xr.Dat
 
 
 def chain_groups(draws: NamedArrays, problem: Problem) -> dict[str, xr.Dataset]:
-    """The draws themselves in groups named as ArviZ does, dims (chain, draw) first."""
+    """The draws themselves in groups named as ArviZ does."""
     dims = ("chain", "draw")
-    stats = {
-        name: (dims, draws[name])
-        for name in ("delta", "inverse_temperature", "acceptance", "n_gradients", "n_failures", "step_size")
-    }
-    n_chains, n_draws = draws["delta"].shape
-    index = {"chain": np.arange(n_chains), "draw": np.arange(n_draws)}
-    names = list(effect_names(problem.model))
-    return {
-        "posterior": xr.Dataset(
-            {"effects": ((*dims, "effect"), draws["effects"])}, coords={**index, "effect": names}
-        ),
-        "sample_stats": xr.Dataset(stats, coords=index),
-    }
+    kept = ("delta", "inverse_temperature", "acceptance", "n_gradients", "n_failures", "step_size")
+    coords = {"chain": np.arange(len(draws["delta"])), "effect": list(effect_names(problem.model))}
+    data = xr.Dataset({name: (dims, draws[name]) for name in kept}, coords=coords)
+    return arviz_groups(data.assign(effects=((*dims, "effect"), draws["effects"])), ["effects"])
 
 
 def base_moment_scores(log_base_weights: FloatArray, standard: FloatArray) -> FloatArray:
