@@ -13,12 +13,12 @@ from matplotlib.patches import Ellipse, FancyBboxPatch, Rectangle
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import band_curve, missing_figure, missing_panel
+from auxmc.plots.panels import band_curve, missing_figure
 from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
+from auxmc_pipeline.empty_panels import empty_where_missing
 from auxmc_pipeline.footer import chain_lengths, footer
 from auxmc_pipeline.tables import MissingData, Tables
 
-_NOT_RUN = "not run at this preset"
 _N_ERRORS = 3.0
 _BLUE, _RED, _REFERENCE = CYCLE[0], CYCLE[1], QUANTITY_COLOURS["reference"]
 _NUTS = METHOD_COLOURS["nuts"]
@@ -123,32 +123,34 @@ def evidence_over_time(tables: Tables) -> Figure:
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.3), layout="constrained")
     axis = figure.subplots()
     numbers, curves = (table.where(case="nuts") for table in tables)
-    try:
+    with empty_where_missing(figure):
         objective, fit_time = (curves.array(name, "fit_step").values for name in ("objective", "fit_time"))
         running, error, time = (
             curves.array(name, "iteration").values
             for name in ("running_mean", "running_mean_error", "time_so_far")
         )
-    except MissingData:
-        return missing_figure(figure, _NOT_RUN)
-    seconds, zeta, exact = (numbers.value(name) for name in ("fit_seconds", "log_zeta", "exact_log_evidence"))
-    axis.plot(fit_time, objective, color=_BLUE, label="variational objective")
-    band_curve(axis, seconds + time, running, _half_width(error), colour=_NUTS, label="NUTS, mean of chains")
-    axis.axvline(seconds, color="black", linestyle=":", linewidth=0.9, label="end of the variational fit")
-    axis.axhline(zeta, color=_RED, linestyle="-.", linewidth=1.0, label=r"$\log\zeta$")
-    # Without the case of annealed importance sampling the figure has one line less.
-    with suppress(MissingData):
-        reference = tables.summary.value("log_evidence", case="ais")
-        axis.axhline(reference, color="black", linestyle="--", linewidth=1.0, label="AIS")
-    axis.axhline(exact, color=_REFERENCE, linewidth=0.8, label="quadrature")
-    axis.set_xlim(0.0, seconds + float(time[-1]))
-    # The published range, moved to the exact value; wider where log zeta would lie outside.
-    low, high = _PUBLISHED_RANGE
-    axis.set_ylim(min(exact + low, zeta - 5.0), max(exact + high, zeta + 5.0))
-    axis.set_xlabel("run time without compiling (s)")
-    axis.set_ylabel("log evidence (nats)")
-    figure.legend(loc="outside upper center", ncols=3)
-    _footer(figure, tables)
+        seconds, zeta, exact = (
+            numbers.value(name) for name in ("fit_seconds", "log_zeta", "exact_log_evidence")
+        )
+        axis.plot(fit_time, objective, color=_BLUE, label="variational objective")
+        band_curve(
+            axis, seconds + time, running, _half_width(error), colour=_NUTS, label="NUTS, mean of chains"
+        )
+        axis.axvline(seconds, color="black", linestyle=":", linewidth=0.9, label="end of the variational fit")
+        axis.axhline(zeta, color=_RED, linestyle="-.", linewidth=1.0, label=r"$\log\zeta$")
+        # Without the case of annealed importance sampling the figure has one line less.
+        with suppress(MissingData):
+            reference = tables.summary.value("log_evidence", case="ais")
+            axis.axhline(reference, color="black", linestyle="--", linewidth=1.0, label="AIS")
+        axis.axhline(exact, color=_REFERENCE, linewidth=0.8, label="quadrature")
+        axis.set_xlim(0.0, seconds + float(time[-1]))
+        # The published range, moved to the exact value; wider where log zeta would lie outside.
+        low, high = _PUBLISHED_RANGE
+        axis.set_ylim(min(exact + low, zeta - 5.0), max(exact + high, zeta + 5.0))
+        axis.set_xlabel("run time without compiling (s)")
+        axis.set_ylabel("log evidence (nats)")
+        figure.legend(loc="outside upper center", ncols=3)
+        _footer(figure, tables)
     return figure
 
 
@@ -170,7 +172,7 @@ def methods(tables: Tables) -> Figure:
         band_curve(left, total, pooled, _half_width(error), colour=colour, label=label, line_style=line)
         right.plot(total, error, color=colour, linestyle=line)
     if math.isnan(exact):
-        return missing_figure(figure, _NOT_RUN)
+        return missing_figure(figure, "not run at this preset")
     left.axhline(exact, color=_REFERENCE, linewidth=0.8, label="quadrature")
     with suppress(MissingData):
         gradients_per_run, n_runs, value, sd = (
@@ -200,10 +202,8 @@ def temperature_and_moments(tables: Tables) -> Figure:
     """Law of the inverse temperature, and posterior moments beside the exact ones."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.2), layout="constrained")
     for axis, draw in zip(figure.subplots(1, 2), (_temperature_panel, _moments_panel), strict=True):
-        try:
+        with empty_where_missing(axis):
             draw(axis, tables)
-        except MissingData:
-            missing_panel(axis, _NOT_RUN)
     _footer(figure, tables)
     return figure
 

@@ -49,13 +49,17 @@ def run_bimodal(settings: Settings, context: RunContext) -> dict[str, xr.Dataset
     difference = coding_difference(settings.step_size, settings.n_steps)
     statistics = _statistics(settings, draws, tempered, plain)
     log_weights = [runs.draws["log_weight"].reshape(-1) for runs in annealed]
-    for name, bound in bidirectional_bounds(*log_weights)._asdict().items():
-        statistics[f"bound_{name}"] = ((), float(bound), {"units": "nats"})
+    bounds = bidirectional_bounds(*log_weights)
+    statistics["bound_lower"] = ((), float(bounds.lower), {"units": "nats"})
+    statistics["bound_upper"] = ((), float(bounds.upper), {"units": "nats"})
+    statistics["bound_upper_arithmetic"] = ((), float(bounds.upper_arithmetic), {"units": "nats"})
     # A bound of a single run is its log weight, or minus that of a reverse run.
-    for name, values in (("lower", log_weights[0]), ("upper", -log_weights[1])):
-        error = values.std(ddof=1) / np.sqrt(values.size)
-        statistics[f"single_bound_{name}"] = ((), values.mean(), {"units": "nats"})
-        statistics[f"single_bound_{name}_error"] = ((), error, {"units": "nats"})
+    for quantity, its_error, values in (
+        ("single_bound_lower", "single_bound_lower_error", log_weights[0]),
+        ("single_bound_upper", "single_bound_upper_error", -log_weights[1]),
+    ):
+        statistics[quantity] = ((), values.mean(), {"units": "nats"})
+        statistics[its_error] = ((), values.std(ddof=1) / np.sqrt(values.size), {"units": "nats"})
     statistics["coding_difference"] = ((), difference, {"units": ""})
     return {"statistics": statistics, "curves": _curves(draws, tempered, plain, trajectory)}
 
