@@ -1,9 +1,9 @@
 """Published claims beside measured values: the comparison that every study shares."""
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,6 @@ __all__ = [
     "few_replicates",
     "judge",
     "mean_over_replicates",
-    "measure_settings",
     "rank_correlation",
     "read_claims",
     "recorded",
@@ -136,29 +135,6 @@ def _correlation(numbers: list[float], medians: list[float]) -> float:
     return float(stats.spearmanr(numbers, medians).statistic) if len(set(medians)) > 1 else 0.0
 
 
-def measure_settings(
-    settings: Mapping[str, Callable[[pd.DataFrame], Measurement]],
-) -> Callable[[pd.DataFrame, pd.DataFrame], dict[str, Measurement]]:
-    """Makes one function for `judge` of the measures of a claim's settings, which need the summary alone.
-
-    Args:
-        settings: for each setting of the claim, a function of the summary. Where it raises MissingData the measurement
-            is NaN, with what is missing as its note.
-    """
-
-    def measure_one(function: Callable[[pd.DataFrame], Measurement], summary: pd.DataFrame) -> Measurement:
-        try:
-            return function(summary)
-        except MissingData as missing:
-            return Measurement(math.nan, math.nan, str(missing))
-
-    def measure(summary: pd.DataFrame, curves: pd.DataFrame) -> dict[str, Measurement]:
-        del curves
-        return {setting: measure_one(function, summary) for setting, function in settings.items()}
-
-    return measure
-
-
 def read_claims(path: Path) -> pd.DataFrame:
     """Reads the published claims of a study.
 
@@ -240,7 +216,13 @@ def judge(
         raise ValueError(f"claims without a function, or functions without a claim: {sorted(unmatched)}")
     rows = []
     for line in claims.to_dict("records"):
-        m = _measured(measures[line["claim_id"]], line, tables)
+        by_setting = measures[line["claim_id"]]
+        if line["setting"] not in by_setting:
+            raise ValueError(f"{line['claim_id']}: nothing measures the setting {line['setting']!r}")
+        try:
+            m = by_setting[line["setting"]](tables)
+        except MissingData as missing:
+            m = Measurement(math.nan, math.nan, str(missing))
         rows.append(
             {
                 **line,
@@ -251,17 +233,3 @@ def judge(
             }
         )
     return pd.DataFrame(rows)
-
-
-def _measured(by_setting: Any, line: Mapping[Hashable, Any], tables: Tables) -> Measurement:
-    if callable(by_setting):  # a study that still measures all settings of a claim at once
-        by_setting = {
-            setting: lambda _, m=m: m
-            for setting, m in by_setting(tables.summary.frame, tables.curves.frame).items()
-        }
-    if line["setting"] not in by_setting:
-        raise ValueError(f"{line['claim_id']}: nothing measures the setting {line['setting']!r}")
-    try:
-        return by_setting[line["setting"]](tables)  # type: ignore[no-any-return]
-    except MissingData as missing:
-        return Measurement(math.nan, math.nan, str(missing))

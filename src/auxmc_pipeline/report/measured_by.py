@@ -1,10 +1,12 @@
 """Which function measured a claim, and where it stands."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from auxmc_pipeline.claims import Measures
 
 __all__ = ["CodePlace", "measured_by"]
 
@@ -17,13 +19,12 @@ class CodePlace(NamedTuple):
     line: int
 
 
-def measured_by(folder: Path, measures: Mapping[str, Any], claim: str, setting: str) -> CodePlace:
+def measured_by(folder: Path, measures: Measures, claim: str, setting: str) -> CodePlace:
     """The function of a study that measures one line of a claim.
 
     Where a claim is computed by the study's run, its measure only reads a table and names, as its attribute
-    `computed_by`, the function that computed it. A claim with several settings is often a wrapper around a mapping from
-    settings to functions. Wrappers are followed inwards; the innermost function counts that stands in a file
-    `claims*.py` of the study, and where there is none, the line of `MEASURE` that names the claim.
+    `computed_by`, the function that computed it. Wrappers are followed inwards; the innermost function counts that
+    stands in a file `claims*.py` of the study, and where there is none, the line of `MEASURE` that names the claim.
 
     Args:
         folder: of the study.
@@ -32,9 +33,7 @@ def measured_by(folder: Path, measures: Mapping[str, Any], claim: str, setting: 
         setting: setting of the line.
     """
     entry, place = f'MEASURE["{claim}"]', None
-    measure = measures[claim]
-    if isinstance(measure, Mapping):
-        measure = measure[setting]
+    measure = measures[claim][setting]
     if hasattr(measure, "computed_by"):
         code = measure.computed_by.__code__
         return CodePlace(
@@ -49,7 +48,7 @@ def measured_by(folder: Path, measures: Mapping[str, Any], claim: str, setting: 
         path = Path(code.co_filename)
         if path.parent == folder and path.name.startswith("claims"):
             place = CodePlace(path.name, entry if name == "<lambda>" else f"{name}()", code.co_firstlineno)
-        function = _inside(function, setting)
+        function = _inside(function)
     return place or _named(folder, claim, entry)
 
 
@@ -62,17 +61,11 @@ def _named(folder: Path, claim: str, entry: str) -> CodePlace:
     return CodePlace("claims.py", entry, 1)
 
 
-def _inside(function: Callable[..., Any], setting: str) -> Callable[..., Any] | None:
+def _inside(function: Callable[..., Any]) -> Callable[..., Any] | None:
     """The function that another one wraps: an argument of a partial one, or a variable that it closes over."""
     if isinstance(function, partial):
         return next(filter(_has_code, function.args), None)
     variables = inspect.getclosurevars(function).nonlocals.values()
-    for value in variables:
-        if isinstance(value, Mapping):
-            # Where a measure is applied to several models, the setting carries the model's name in front.
-            for key in (setting, setting.rpartition(": ")[2]):
-                if _has_code(value.get(key)):
-                    return value[key]  # type: ignore[no-any-return]
     return next(filter(_has_code, variables), None)
 
 

@@ -1,19 +1,14 @@
 """Draws a study's figures from its tables: `python -m auxmc_pipeline.steps.draw --help`."""
 
 import argparse
-import inspect
 import sys
-from collections.abc import Callable
 from pathlib import Path
-
-from matplotlib.figure import Figure
 
 from auxmc.plots.style import save_figure, use_style
 from auxmc.plots.vector import save_svg
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.settings import SettingsError, nearest
 from auxmc_pipeline.study_tables import read_tables
-from auxmc_pipeline.tables import Tables
 
 __all__ = ["main"]
 
@@ -45,20 +40,11 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     with use_style():
         for name in options.figures or draw:
-            figure = drawn(draw[name], tables)
+            figure = draw[name](tables)
             save_figure(figure, options.out / name)
             save_svg(figure, options.out / f"{name}.svg")
             print(options.out / f"{name}.pdf")
     return 0
-
-
-def drawn(function: Callable[..., Figure], tables: Tables) -> Figure:
-    """Calls a study's function of its tables."""
-    if (
-        len(inspect.signature(function, follow_wrapped=False).parameters) == 2
-    ):  # a study that still takes both tables apart
-        return function(tables.summary.frame, tables.curves.frame)
-    return function(tables)
 
 
 if __name__ == "__main__":
