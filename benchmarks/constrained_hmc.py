@@ -34,7 +34,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.diagnostics.summary import bulk_ess
+from auxmc.diagnostics.convergence import bulk_ess
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.manifold.projection import ProjectionSettings
 from auxmc.models.generalised_lambda import fibre as generalised_lambda_fibre

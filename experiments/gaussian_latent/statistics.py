@@ -9,6 +9,7 @@ import xarray as xr
 from scipy import stats
 
 from auxmc.diagnostics.coda import effective_sample_size
+from auxmc.diagnostics.convergence import mcse_sd
 from auxmc.diagnostics.distributions import (
     bin_probabilities,
     histogram_roughness,
@@ -16,7 +17,6 @@ from auxmc.diagnostics.distributions import (
     total_variation,
 )
 from auxmc.diagnostics.runs import longest_rejection_run
-from auxmc.diagnostics.summary import mcse_sd
 from auxmc.driver.chains import Chains
 from auxmc.models.gaussian.latent_oracles import AuxiliaryMarginal, ExactPosterior
 from auxmc.numerics.array_types import FloatArray

@@ -9,7 +9,7 @@ import xarray as xr
 from jax import Array
 from scipy import stats
 
-from auxmc.diagnostics.summary import mcse_mean, mcse_sd, rank_r_hat
+from auxmc.diagnostics.convergence import mcse_mean, mcse_sd, rank_r_hat
 from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import generator, stream
 from auxmc.models.generalised_lambda.fibre import fibre_point

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from jax import Array
 
-from auxmc.diagnostics.summary import bulk_ess
+from auxmc.diagnostics.convergence import bulk_ess
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import stream

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 import xarray as xr
 
-from auxmc.diagnostics import coda, summary
+from auxmc.diagnostics import coda, convergence
 from auxmc.diagnostics.runs import longest_constant_run
 from auxmc.driver.chains import Chains
 from auxmc.numerics.array_types import FloatArray
@@ -54,11 +54,11 @@ Draws = TypeVar("Draws", xr.Dataset, xr.DataArray)
 _POOLED: dict[str, Statistic] = {
     "posterior_mean": partial(np.mean, axis=(-2, -1)),
     "posterior_sd": partial(np.std, axis=(-2, -1), ddof=1),
-    "mcse_mean": summary.mcse_mean,
-    "mcse_sd": summary.mcse_sd,
-    "bulk_ess": summary.bulk_ess,
-    "tail_ess": summary.tail_ess,
-    "r_hat": summary.rank_r_hat,
+    "mcse_mean": convergence.mcse_mean,
+    "mcse_sd": convergence.mcse_sd,
+    "bulk_ess": convergence.bulk_ess,
+    "tail_ess": convergence.tail_ess,
+    "r_hat": convergence.rank_r_hat,
 }
 
 
@@ -156,7 +156,7 @@ def pooled(series: xr.DataArray, *names: str) -> dict[str, xr.DataArray]:
 
     Args:
         series: recorded values (..., chain, draw, ...).
-        names: `posterior_mean`, `posterior_sd`, and as in `auxmc.diagnostics.summary` `mcse_mean`, `mcse_sd`,
+        names: `posterior_mean`, `posterior_sd`, and as in `auxmc.diagnostics.convergence` `mcse_mean`, `mcse_sd`,
             `bulk_ess`, `tail_ess`, `r_hat`.
     """
     return {name: over_chains(_POOLED[name], series) for name in names}
@@ -174,7 +174,7 @@ def thinned_r_hat(series: xr.DataArray, n_draws: int) -> xr.DataArray:
     R-hat hardly depends on thinning, and ranking millions of draws would take longer than the chains.
     """
     stride = max(1, series.sizes["draw"] // n_draws)
-    return over_chains(summary.rank_r_hat, series.isel(draw=slice(None, None, stride)))
+    return over_chains(convergence.rank_r_hat, series.isel(draw=slice(None, None, stride)))
 
 
 def scale_reduction(series: xr.DataArray, coordinate: str | None = None) -> dict[str, xr.DataArray]:

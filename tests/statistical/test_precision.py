@@ -9,7 +9,7 @@ import pytest
 from jax import Array
 
 from auxmc.approximations.advi import MeanField
-from auxmc.diagnostics.summary import bulk_ess, mcse_mean, rank_r_hat, summarise_chains
+from auxmc.diagnostics.convergence import bulk_ess, mcse_mean, rank_r_hat, summarise_chains
 from auxmc.diagnostics.weighted import weighted_estimates
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo

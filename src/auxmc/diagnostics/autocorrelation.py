@@ -75,7 +75,7 @@ def autocorrelation_time(series: ArrayLike) -> FloatArray:
     Sums of neighbouring autocorrelations of a reversible chain are positive and fall with the lag: the sum stops at the
     first pair that is not positive, and each pair counts at most as much as the one before. The series counts as it is:
     the number of draws over this time is the effective sample size for the mean of its values, unlike that of
-    `auxmc.diagnostics.summary.bulk_ess`, which is of their ranks.
+    `auxmc.diagnostics.convergence.bulk_ess`, which is of their ranks.
 
     Args:
         series: stationary chains [..., draw], finite, at least 4 draws.

@@ -1,7 +1,7 @@
 """Effective sample size and potential scale reduction as the R package coda computes them.
 
 Published efficiency figures of the pseudo-marginal studies used these definitions, which differ from the
-rank-normalised ones in `auxmc.diagnostics.summary`.
+rank-normalised ones in `auxmc.diagnostics.convergence`.
 """
 
 from typing import NamedTuple

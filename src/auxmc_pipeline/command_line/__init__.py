@@ -74,25 +74,25 @@ def _add(subparsers: Any, name: str, help: str, examples: str) -> argparse.Argum
 
 # What the subcommands need takes a second to import, which `--help` should not cost.
 def _list(options: argparse.Namespace) -> int:
-    studies = _of_studies("study_list")
+    studies = _of_studies("studies")
     print(studies.list_cases(options.study, options.preset) if options.study else studies.list_studies())
     return 0
 
 
 def _settings(options: argparse.Namespace) -> int:
-    print(_of_studies("setting_list").list_settings(options.study))
+    print(_of_studies("settings").list_settings(options.study))
     return 0
 
 
 def _show(options: argparse.Namespace) -> int:
-    from auxmc_pipeline.command_line.result_contents import describe
+    from auxmc_pipeline.command_line.show import describe
 
     print(describe(options.result))
     return 0
 
 
 def _compare(options: argparse.Namespace) -> int:
-    from auxmc_pipeline.command_line.result_comparison import compare
+    from auxmc_pipeline.command_line.compare import compare
 
     print(compare(options.first, options.second))
     return 0

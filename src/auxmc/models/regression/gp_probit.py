@@ -17,7 +17,7 @@ import numpy.typing as npt
 from jax import Array
 from jax.scipy.special import logsumexp
 
-from auxmc.approximations.laplace import SiteTerms, laplace_mode, reverse_precision_factor
+from auxmc.approximations.laplace_latent_gaussian import SiteTerms, laplace_mode, reverse_precision_factor
 from auxmc.models.estimator import Estimator
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.linalg import (

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from auxmc.diagnostics.summary import bulk_ess, mcse_mean, mcse_sd, rank_r_hat, summarise_chains, tail_ess
+from auxmc.diagnostics.convergence import bulk_ess, mcse_mean, mcse_sd, rank_r_hat, summarise_chains, tail_ess
 
 FUNCTIONS = [bulk_ess, tail_ess, rank_r_hat, mcse_mean, mcse_sd, summarise_chains]
 

@@ -4,7 +4,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import log_ndtr
 
-from auxmc.approximations.laplace import SiteTerms, laplace_mode, reverse_precision_factor
+from auxmc.approximations.laplace_latent_gaussian import SiteTerms, laplace_mode, reverse_precision_factor
 from auxmc.numerics.specfun import probit_terms
 
 

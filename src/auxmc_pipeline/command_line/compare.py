@@ -11,9 +11,9 @@ import xarray as xr
 
 from auxmc.command_line.columns import columns, value_with_error
 from auxmc.command_line.errors import CommandError
-from auxmc.diagnostics.summary import mcse_mean
+from auxmc.diagnostics.convergence import mcse_mean
 from auxmc_pipeline.claims import standard_error
-from auxmc_pipeline.command_line.result_contents import attributes_of, open_result
+from auxmc_pipeline.command_line.show import attributes_of, open_result
 
 __all__ = ["Difference", "compare", "differing", "posterior_differences", "statistic_differences"]
 
