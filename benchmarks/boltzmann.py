@@ -141,8 +141,8 @@ def _smc(problem: Problem, n_particles: int, seed: int) -> tuple[RelaxedMoments,
         return kernel(key, state, log_density, num_integration_steps=20, **parameters)
 
     smc = blackjax.adaptive_tempered_smc(
-        lambda x: -bridge.energies(x)[1],
-        lambda x: bridge.energies(x)[1] - bridge.energies(x)[0],
+        lambda x: bridge.log_densities(x)[1],
+        lambda x: bridge.log_densities(x)[0] - bridge.log_densities(x)[1],
         step,
         blackjax.hmc.init,
         {"step_size": jnp.full((1,), 0.5), "inverse_mass_matrix": jnp.ones((1, bridge.dim))},

@@ -18,7 +18,7 @@ from auxmc.kernels.tempering.annealed_importance import (
 from auxmc.kernels.tempering.block_summaries import summarised
 from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
 from auxmc.kernels.tempering.tempered_hmc import continuously_tempered_hmc, gibbs_continuous_tempering
-from auxmc.models.boltzmann.model import relaxation_energy
+from auxmc.models.boltzmann.model import relaxation_log_density
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import sigmoidal_schedule
 from experiments.boltzmann.problem import Problem
@@ -122,8 +122,8 @@ def _chain_kernel(
     bridge, step_size, n_steps = problem.bridge, numbers.step_size, numbers.n_steps
     options: dict[str, Any] = {"refreshment": numbers.refreshment, "integrator": settings.integrator}
     if method == "hmc":
-        energy = relaxation_energy(problem.relaxation)
-        direct = hamiltonian_monte_carlo(lambda x: -energy(x), step_size, (n_steps, n_steps), bridge.dim)
+        log_density = relaxation_log_density(problem.relaxation)
+        direct = hamiltonian_monte_carlo(log_density, step_size, (n_steps, n_steps), bridge.dim)
         return direct, direct.init, lambda _: ((jnp.zeros(()),), jnp.ones(()))
     if method == "st":
         ladder = jnp.asarray(sigmoidal_schedule(n_temperatures))

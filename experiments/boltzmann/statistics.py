@@ -68,7 +68,7 @@ def chain_curves(
         for at in running(*targets, groups[pooling], block_size):
             log_z = np.full(len(groups[pooling]), np.nan)
             if base_runs is not None:
-                log_z = problem.base.log_normaliser + at.sums.log_total - next(base_runs).sums.log_total
+                log_z = at.sums.log_total - next(base_runs).sums.log_total
             points.append(at.n_draws)
             rows.append(_many_errors(log_z, at.sums, problem.truth) / unit)
         errors = np.stack(rows, axis=1)
@@ -112,7 +112,7 @@ def chain_statistics(
     estimate = np.full(1, np.nan)
     if base is not None:
         target_logs, base_logs = (_by_block(draws, method, name) for name in ("target", "base"))
-        value = log_evidence(target_logs, base_logs, problem.base.log_normaliser)
+        value = log_evidence(target_logs, base_logs)
         found["log_z_estimate"] = value
         found["log_z_standard_error"] = log_evidence_error(target_logs, base_logs)
         estimate = np.full(1, value)
@@ -151,7 +151,6 @@ def annealed_errors(draws: dict[str, FloatArray], problem: Problem) -> xr.Datase
     """
     logs, positions = draws["log_weight"], draws["position"]
     n_runs, n_repeats = logs.shape
-    zeta = problem.base.log_normaliser
     found: dict[str, xr.DataArray | float | int] = {
         "acceptance": float(draws["acceptance"].mean()),
         "n_not_finite": int(draws["n_not_finite"].sum()),
@@ -159,14 +158,14 @@ def annealed_errors(draws: dict[str, FloatArray], problem: Problem) -> xr.Datase
         "log_weight_sd": float(logs.std()),
         "n_runs_total": n_runs * n_repeats,
     }
-    everything = annealed_evidence(logs, zeta)
+    everything = annealed_evidence(logs)
     found["log_z_estimate"], found["log_z_standard_error"] = everything
     if problem.truth is not None:
         unit = base_errors(problem.reference, problem.truth)
         rows = []
         for repeat in range(n_repeats):
             moments = weighted_moments(logs[:, repeat], positions[:, repeat])
-            evidence = annealed_evidence(logs[:, repeat], zeta)
+            evidence = annealed_evidence(logs[:, repeat])
             rows.append(_errors(RelaxedMoments(evidence.value, *moments), problem.truth) / unit)
         found["annealed_error"] = xr.DataArray(
             np.stack(rows), {"repeat": range(n_repeats), "coordinate": list(ERRORS)}, ["repeat", "coordinate"]

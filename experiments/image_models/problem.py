@@ -47,7 +47,7 @@ class Problem(NamedTuple):
         bases: their codes and log zeta, float64.
         images: the same images in the precision of the chains [image, pixel].
         codes: their codes in that precision, arrays [image, latent].
-        log_zeta: in that precision [image].
+        log_zeta: that of the bases [image].
         latents: latent vectors that the images were drawn from, in that precision [image, latent].
     """
 
@@ -109,7 +109,7 @@ def build_problem(settings: Settings) -> Problem:
         bases,
         converted(kept),
         Code(converted(bases.means), converted(bases.scales)),
-        converted(bases.log_zeta),
+        jnp.asarray(bases.log_zeta),
         converted(generated.latents[: settings.n_images]),
     )
 

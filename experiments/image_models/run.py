@@ -83,9 +83,7 @@ class _Case:
     def annealed(self, n_temperatures: int) -> xr.Dataset:
         sampler = annealed_sampler(self.problem, self.settings, n_temperatures)
         chains = self._runs(f"ais-{n_temperatures}", sampler, self.settings.n_repetitions)
-        found = annealed_statistics(
-            chains.draws, self.problem.bases.log_zeta, n_temperatures, self.settings.n_steps, chains.run_s
-        )
+        found = annealed_statistics(chains.draws, n_temperatures, self.settings.n_steps, chains.run_s)
         return found.expand_dims({"n_temperatures": [n_temperatures]})
 
     def bounds(self) -> xr.Dataset:
@@ -93,7 +91,7 @@ class _Case:
         forward = annealed_sampler(self.problem, self.settings, n_temperatures, whitened=False)
         backward = reverse_sampler(self.problem, self.settings, n_temperatures)
         up, down = self._runs("forward", forward, 1), self._runs("reverse", backward, 1)
-        return bound_statistics(up.draws, down.draws, self.problem.bases.log_zeta, up.run_s + down.run_s)
+        return bound_statistics(up.draws, down.draws, up.run_s + down.run_s)
 
     def chains(self, method: str) -> tuple[xr.Dataset, xr.Dataset]:
         settings = self.settings
@@ -104,9 +102,9 @@ class _Case:
             settings.n_repetitions * settings.n_chains,
             settings.block_size,
         )
-        zeta, n_repetitions = self.problem.bases.log_zeta, settings.n_repetitions
+        n_repetitions = settings.n_repetitions
         statistics, curves = (
-            measure(chains.draws, zeta, n_repetitions, settings.n_steps, chains.run_s)
+            measure(chains.draws, n_repetitions, settings.n_steps, chains.run_s)
             for measure in (chain_statistics, chain_curves)
         )
         return statistics.expand_dims({"method": [method]}), curves.expand_dims({"method": [method]})

@@ -51,14 +51,11 @@ def joint_of(estimates: FloatArray) -> Joint:
     return Joint(float(estimates.mean(axis=1).sum()), math.sqrt(variance), math.sqrt(variance / n))
 
 
-def chain_statistics(
-    draws: NamedArrays, log_zeta: FloatArray, n_repetitions: int, n_steps: int, run_s: float
-) -> xr.Dataset:
+def chain_statistics(draws: NamedArrays, n_repetitions: int, n_steps: int, run_s: float) -> xr.Dataset:
     """Summary of tempered chains.
 
     Args:
         draws: recorded quantities [image, chain, draw]; the chains of a repetition follow each other.
-        log_zeta: of each image, in nats [image].
         n_repetitions: estimates.
         n_steps: gradient evaluations of an update.
         run_s: seconds that all chains took together.
@@ -66,14 +63,14 @@ def chain_statistics(
     target, base = draws["log_target_weight"], draws["log_base_weight"]
     n_images, n_chains, n_draws = target.shape
     per_repetition = n_chains // n_repetitions
-    estimates = _estimates(target, base, log_zeta, per_repetition, n_draws)
+    estimates = _estimates(target, base, per_repetition, n_draws)
     joint = joint_of(estimates)
     n_gradients = n_images * per_repetition * n_draws * n_steps
     seconds = run_s / n_repetitions
     shared = [count for count in LAYOUTS if n_chains // count >= 2 and n_draws >= count]
-    layouts = [joint_of(_estimates(target, base, log_zeta, count, n_draws // count)) for count in shared]
+    layouts = [joint_of(_estimates(target, base, count, n_draws // count)) for count in shared]
     parallel = [count for count in PARALLEL if n_chains // count >= 2]
-    pooled = [joint_of(_estimates(target, base, log_zeta, count, n_draws)) for count in parallel]
+    pooled = [joint_of(_estimates(target, base, count, n_draws)) for count in parallel]
     return xr.Dataset(
         {
             "joint_mean": ((), joint.mean, _NATS),
@@ -97,9 +94,7 @@ def chain_statistics(
     )
 
 
-def chain_curves(
-    draws: NamedArrays, log_zeta: FloatArray, n_repetitions: int, n_steps: int, run_s: float
-) -> xr.Dataset:
+def chain_curves(draws: NamedArrays, n_repetitions: int, n_steps: int, run_s: float) -> xr.Dataset:
     """Running joint estimates; arguments as `chain_statistics`."""
     n_images, n_chains, n_draws = draws["log_target_weight"].shape
     per_repetition = n_chains // n_repetitions
@@ -113,9 +108,7 @@ def chain_curves(
     for image in range(n_images):
         for repetition in range(n_repetitions):
             members = slice(repetition * per_repetition, (repetition + 1) * per_repetition)
-            running[image, repetition] = running_log_evidence(
-                target[image, members], base[image, members], log_zeta[image]
-            )
+            running[image, repetition] = running_log_evidence(target[image, members], base[image, members])
     joints = [joint_of(running[:, :, point]) for point in range(len(ends))]
     share = ends / n_draws
     return xr.Dataset(
@@ -134,23 +127,16 @@ def chain_curves(
     )
 
 
-def annealed_statistics(
-    draws: NamedArrays, log_zeta: FloatArray, n_temperatures: int, n_steps: int, run_s: float
-) -> xr.Dataset:
+def annealed_statistics(draws: NamedArrays, n_temperatures: int, n_steps: int, run_s: float) -> xr.Dataset:
     """Summary of annealed runs with one ladder; recorded quantities are [image, repetition, run]."""
     logs = draws["log_weight"].astype(float)
     n_images, n_repetitions, n_runs = logs.shape
-    estimates = np.array(
-        [
-            [annealed_evidence(runs, zeta).value for runs in of_image]
-            for of_image, zeta in zip(logs, log_zeta, strict=True)
-        ]
-    )
+    estimates = np.array([[annealed_evidence(runs).value for runs in of_image] for of_image in logs])
     joint = joint_of(estimates)
     n_gradients = n_images * n_runs * (n_temperatures - 1) * n_steps
     together = logs.reshape(n_images, -1)
     parallel = [count for count in PARALLEL if together.shape[1] // count >= 2]
-    pooled = [joint_of(_annealed_groups(together, log_zeta, count)) for count in parallel]
+    pooled = [joint_of(_annealed_groups(together, count)) for count in parallel]
     return xr.Dataset(
         {
             "ais_joint_mean": ((), joint.mean, _NATS),
@@ -169,12 +155,10 @@ def annealed_statistics(
     )
 
 
-def bound_statistics(
-    forward: NamedArrays, reverse: NamedArrays, log_zeta: FloatArray, run_s: float
-) -> xr.Dataset:
+def bound_statistics(forward: NamedArrays, reverse: NamedArrays, run_s: float) -> xr.Dataset:
     """Bounds by annealing in both directions; recorded quantities are [image, 1, run]."""
     logs, back = (draws["log_weight"][:, 0].astype(float) for draws in (forward, reverse))
-    bounds = bidirectional_bounds(logs, back, log_zeta)
+    bounds = bidirectional_bounds(logs, back)
 
     def error(weights: FloatArray) -> float:
         return math.sqrt(sum(annealed_evidence(runs).standard_error ** 2 for runs in weights))
@@ -239,9 +223,7 @@ def packed_rows(images: NDArray[np.uint8]) -> FloatArray:
     return images.reshape(len(images), side, side).astype(float) @ 2.0 ** np.arange(side)[::-1]
 
 
-def _estimates(
-    target: NDArray[Any], base: NDArray[Any], log_zeta: FloatArray, n_pooled: int, n_draws: int
-) -> FloatArray:
+def _estimates(target: NDArray[Any], base: NDArray[Any], n_pooled: int, n_draws: int) -> FloatArray:
     """Estimates [image, group] from the first draws of each `n_pooled` successive chains."""
     n_groups = target.shape[1] // n_pooled
 
@@ -251,20 +233,15 @@ def _estimates(
     return np.array(
         [
             [
-                log_evidence(group(target, image, index), group(base, image, index), log_zeta[image])
+                log_evidence(group(target, image, index), group(base, image, index))
                 for index in range(n_groups)
             ]
-            for image in range(len(log_zeta))
+            for image in range(len(target))
         ]
     )
 
 
-def _annealed_groups(logs: FloatArray, log_zeta: FloatArray, n_pooled: int) -> FloatArray:
+def _annealed_groups(logs: FloatArray, n_pooled: int) -> FloatArray:
     n_groups = logs.shape[1] // n_pooled
     groups = logs[:, : n_groups * n_pooled].reshape(len(logs), n_groups, n_pooled)
-    return np.array(
-        [
-            [annealed_evidence(group, zeta).value for group in of_image]
-            for of_image, zeta in zip(groups, log_zeta, strict=True)
-        ]
-    )
+    return np.array([[annealed_evidence(group).value for group in of_image] for of_image in groups])

@@ -26,8 +26,8 @@ from auxmc.models.regression.grouped_regression import (
     GroupedRegression,
     Parametrisation,
     effects,
-    energy,
     grouped_regression,
+    log_density,
     prior_start,
 )
 from auxmc.models.regression.grouped_regression_oracles import Evidence, exact_evidence
@@ -81,7 +81,7 @@ class Problem(NamedTuple):
     def bridge(self) -> Bridge:
         """Posterior and base in the units of the parameters."""
         fit = self.base.approximation
-        target = partial(energy, self.model, self.parametrisation)
+        target = partial(log_density, self.model, self.parametrisation)
         return bridge(target, gaussian_base(fit.mean, jnp.exp(fit.log_sd)), self.base.log_zeta)
 
     def standardised_bridge(self) -> Bridge:
@@ -91,7 +91,7 @@ class Problem(NamedTuple):
 
         def target(standard: Array) -> Array:
             # The density of the standardised parameters has the product of the standard deviations as its factor.
-            return energy(self.model, self.parametrisation, fit.draw(standard)) - jnp.sum(fit.log_sd)
+            return log_density(self.model, self.parametrisation, fit.draw(standard)) + jnp.sum(fit.log_sd)
 
         return bridge(target, gaussian_base(zero, jnp.ones_like(zero)), self.base.log_zeta)
 
@@ -126,7 +126,7 @@ def _fit(
     context: RunContext,
     label: str,
 ) -> Base:
-    target = partial(energy, model, parametrisation)
+    target = partial(log_density, model, parametrisation)
     optimiser = (
         windowed_adagrad(settings.fit_rate)
         if settings.optimiser == "published"

@@ -38,13 +38,12 @@ def chain_statistics(draws: NamedArrays, problem: Problem, seconds: float, n_war
         n_warm_up: first iterations left out of the mean acceptance, in which the step size changes.
     """
     target, base = draws["log_target_weight"], draws["log_base_weight"]
-    zeta = problem.base.log_zeta
-    by_chain = [log_evidence(t, b, zeta) for t, b in zip(target, base, strict=True)]
+    by_chain = [log_evidence(t, b) for t, b in zip(target, base, strict=True)]
     last = min(n_warm_up, target.shape[1] - 1)
     scores = base_moment_scores(base, draws["standard"])
     chain = "chain"
     variables: dict[str, Any] = {
-        "log_evidence": ((), log_evidence(target, base, zeta), {"units": "nats"}),
+        "log_evidence": ((), log_evidence(target, base), {"units": "nats"}),
         "log_evidence_error": ((), log_evidence_error(target, base), {"units": "nats"}),
         "log_evidence_by_chain": (chain, by_chain, {"units": "nats"}),
         "acceptance": (chain, draws["acceptance"][:, last:].mean(axis=1), {"units": ""}),
@@ -69,7 +68,7 @@ def chain_statistics(draws: NamedArrays, problem: Problem, seconds: float, n_war
 def annealed_statistics(draws: NamedArrays, problem: Problem, seconds: float) -> xr.Dataset:
     """Summary of annealed runs; recorded quantities are [lane, run of the lane, ...]."""
     weights = draws["log_weight"].reshape(-1)
-    estimate = annealed_evidence(weights, problem.base.log_zeta)
+    estimate = annealed_evidence(weights)
     moments = weighted_estimates(weights[:, None], draws["effects"].reshape(weights.size, 1, -1))
     shares = np.exp(weights - logsumexp(weights))
     variables: dict[str, Any] = {
@@ -139,11 +138,11 @@ def chain_curves(draws: NamedArrays, problem: Problem, seconds: float) -> xr.Dat
         seconds: run time of one chain.
     """
     target, base = draws["log_target_weight"], draws["log_base_weight"]
-    zeta, n_chains, n_draws = problem.base.log_zeta, *target.shape
+    n_chains, n_draws = target.shape
     points = running_points(n_draws)
-    each = np.stack(
-        [running_log_evidence(t[None], b[None], zeta) for t, b in zip(target, base, strict=True)]
-    )[:, points - 1]
+    each = np.stack([running_log_evidence(t[None], b[None]) for t, b in zip(target, base, strict=True)])[
+        :, points - 1
+    ]
     spread = each.std(axis=0, ddof=1) / np.sqrt(n_chains) if n_chains > 1 else np.full(points.size, np.nan)
     error = (
         [log_evidence_error(target[:, :n], base[:, :n]) for n in points]
@@ -162,7 +161,7 @@ def chain_curves(draws: NamedArrays, problem: Problem, seconds: float) -> xr.Dat
     variables: dict[str, Any] = {
         "running_mean": ("iteration", each.mean(axis=0), nats),
         "running_mean_error": ("iteration", spread, nats),
-        "running_pooled": ("iteration", running_log_evidence(target, base, zeta)[points - 1], nats),
+        "running_pooled": ("iteration", running_log_evidence(target, base)[points - 1], nats),
         "running_pooled_error": ("iteration", error, nats),
         "gradients_so_far": ("iteration", gradients, {"units": "gradients"}),
         "time_so_far": ("iteration", seconds * points / n_draws, {"units": "s"}),

@@ -76,9 +76,9 @@ def coding_difference(step_size: float, n_steps: int) -> float:
 
     def log_density(extended: Array) -> Array:
         control = extended[1] / _CODING_SCALE
-        target, reference = bridge.energies(extended[:1])
+        target, reference = bridge.log_densities(extended[:1])
         mixed = jax.nn.sigmoid(control) * target + jax.nn.sigmoid(-control) * reference
-        return -mixed - jax.nn.softplus(control) - jax.nn.softplus(-control)
+        return mixed - jax.nn.softplus(control) - jax.nn.softplus(-control)
 
     second = hamiltonian_monte_carlo(log_density, step_size, (n_steps, n_steps), 2)
 
@@ -134,7 +134,7 @@ def _tempered_chains(settings: Settings, context: RunContext) -> Chains:
 
 def _plain_chains(settings: Settings, context: RunContext) -> Chains:
     kernel = hamiltonian_monte_carlo(
-        lambda x: -TWO_MODES.energy(x), settings.step_size, (settings.n_steps, settings.n_steps), 1
+        TWO_MODES.log_density_at, settings.step_size, (settings.n_steps, settings.n_steps), 1
     )
     return run_chains(
         context,
@@ -267,8 +267,8 @@ def _curves(draws: NamedArrays, tempered: Chains, plain: Chains, trajectory: Flo
     }
     path = oracle()
     shown = np.abs(path.points) <= _SHOWN
-    variables["target_energy"] = ("x", path.target_energy[shown], {"units": "nats"})
-    variables["base_energy"] = ("x", path.base_energy[shown], {"units": "nats"})
+    variables["target_energy"] = ("x", -path.log_target[shown], {"units": "nats"})
+    variables["base_energy"] = ("x", -path.log_base[shown], {"units": "nats"})
     coords = {
         "x": path.points[shown],
         "draw": np.arange(draws["x"].shape[1]),

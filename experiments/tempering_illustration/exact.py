@@ -81,7 +81,7 @@ def barrier_heights(path: PathOracle) -> list[float]:
     heights = []
     for control in _CONTROLS:
         b = 1.0 / (1.0 + np.exp(-control))
-        potential = b * path.target_energy + (1.0 - b) * path.base_energy
+        potential = -b * path.log_target - (1.0 - b) * path.log_base
         minima = np.flatnonzero((potential[1:-1] < potential[:-2]) & (potential[1:-1] <= potential[2:])) + 1
         if minima.size < 2:
             heights.append(0.0)
@@ -101,8 +101,8 @@ def count_modes(density: FloatArray) -> int:
 def _gaussian_evidence_error() -> float:
     """Error of log Z - log zeta = log E[w_1] - log E[w_0] for a Gaussian target whose normaliser is known."""
     points, sd, log_zeta = np.linspace(-40.0, 40.0, 8001), 0.7, 0.3
-    target = 0.5 * ((points - 1.0) / sd) ** 2 + log_zeta
-    reference = 0.5 * points**2 + 0.5 * np.log(2.0 * np.pi)
+    target = -0.5 * ((points - 1.0) / sd) ** 2 - log_zeta
+    reference = -0.5 * points**2 - 0.5 * np.log(2.0 * np.pi)
     known = np.log(sd * np.sqrt(2.0 * np.pi)) - log_zeta
     return abs(path_oracle(points, target, reference).weight_ratio() - known)
 
@@ -149,10 +149,10 @@ def _elbo_toy() -> tuple[float, float]:
         Error of log p(1) - log p(0) = KL(Q||P), and the slope of the log marginal at the base.
     """
     points, mean, sd = np.linspace(-30.0, 30.0, 6001), 0.3, 0.8
-    joint = 0.5 * points**2 + 0.5 * (1.5 - points) ** 2 + np.log(2.0 * np.pi)
-    reference = 0.5 * ((points - mean) / sd) ** 2 + np.log(sd) + 0.5 * np.log(2.0 * np.pi)
-    bound = float(np.sum(np.exp(-reference) * (reference - joint)) * (points[1] - points[0]))
-    path = path_oracle(points, joint + bound, reference)
+    joint = -0.5 * points**2 - 0.5 * (1.5 - points) ** 2 - np.log(2.0 * np.pi)
+    reference = -0.5 * ((points - mean) / sd) ** 2 - np.log(sd) - 0.5 * np.log(2.0 * np.pi)
+    bound = float(np.sum(np.exp(reference) * (joint - reference)) * (points[1] - points[0]))
+    path = path_oracle(points, joint - bound, reference)
     ends = path.log_marginal([0.0, 1.0])
     step = 1e-4
     # The formula of the marginal goes on smoothly past both ends of the path.
@@ -165,14 +165,14 @@ def _figure_path() -> PathOracle:
     """Path of figure 2.13, whose base has variance 64."""
     path = oracle()
     standard = (POINTS - float(base().mean[0])) ** 2 / _BASE_VARIANCE_OF_FIGURE
-    reference = 0.5 * standard + 0.5 * np.log(2.0 * np.pi * _BASE_VARIANCE_OF_FIGURE)
-    return path_oracle(POINTS, path.target_energy, reference)
+    reference = -0.5 * standard - 0.5 * np.log(2.0 * np.pi * _BASE_VARIANCE_OF_FIGURE)
+    return path_oracle(POINTS, path.log_target, reference)
 
 
 def _bridge_curves() -> list[FloatArray]:
-    """Unnormalised densities along the path, the base's energy lowered by one nat as in the published figure."""
+    """Unnormalised densities along the path, the base's log density raised by one nat as in the published figure."""
     path = _figure_path()
     return [
-        np.exp(-b * path.target_energy - (1.0 - b) * (path.base_energy - 1.0))
+        np.exp(b * path.log_target + (1.0 - b) * (path.log_base + 1.0))
         for b in np.linspace(0.0, 1.0, _CURVES)
     ]

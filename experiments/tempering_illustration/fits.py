@@ -132,8 +132,8 @@ def _identity_errors(log_p: FloatArray) -> dict[str, Any]:
 def _gradients(n_draws: int, dim: int, key: Array) -> xr.Dataset:
     """Both estimates of the gradient of the lower bound against differences, and the ratio of their variances."""
 
-    def energy(position: Array) -> Array:
-        return -jnp.sum(log_skew_density(position))
+    def log_density(position: Array) -> Array:
+        return jnp.sum(log_skew_density(position))
 
     def moments(fit: MeanField, key: Array) -> tuple[FloatArray, FloatArray]:
         """Means and variances [estimate, coordinate of the gradient] over the draws."""
@@ -144,8 +144,8 @@ def _gradients(n_draws: int, dim: int, key: Array) -> xr.Dataset:
 
             def both(one: Array) -> Array:
                 estimates = (
-                    reparameterisation_gradient(energy, fit, one),
-                    score_function_gradient(energy, fit, one),
+                    reparameterisation_gradient(log_density, fit, one),
+                    score_function_gradient(log_density, fit, one),
                 )
                 return jnp.stack([jnp.concatenate(estimate) for estimate in estimates])
 

@@ -121,7 +121,7 @@ def _passages(settings: Settings, context: RunContext, update: str) -> Chains:
     there is refused, which at the end of a ladder has the same law as the only proposal being the way back.
     """
     longest = max(settings.passage_intervals)
-    flat = bridge(lambda x: 0.5 * jnp.sum(x**2) + 0.5 * jnp.log(2.0 * jnp.pi), _standard())
+    flat = bridge(lambda x: -0.5 * jnp.sum(x**2) - 0.5 * jnp.log(2.0 * jnp.pi), _standard())
 
     def build(parameters: Any) -> Any:
         inside = jnp.arange(longest + 1, dtype=float) <= parameters["n_intervals"]

@@ -23,13 +23,13 @@ def base() -> GaussianBase:
 
 def joined(log_zeta: Array | float = 0.0) -> Bridge:
     """Target and base as kernels want them."""
-    return bridge(TWO_MODES.energy, base(), log_zeta)
+    return bridge(TWO_MODES.log_density_at, base(), log_zeta)
 
 
 @functools.cache
 def oracle(log_zeta: float = 0.0) -> PathOracle:
     """Exact quantities of the path."""
-    target = -np.asarray(jax.jit(TWO_MODES.log_density)(POINTS)) + log_zeta
+    target = np.asarray(jax.jit(TWO_MODES.log_density)(POINTS)) - log_zeta
     standard = (POINTS - TWO_MODES.mean) / TWO_MODES.sd
-    reference = 0.5 * standard**2 + np.log(TWO_MODES.sd) + 0.5 * np.log(2.0 * np.pi)
+    reference = -(0.5 * standard**2 + np.log(TWO_MODES.sd) + 0.5 * np.log(2.0 * np.pi))
     return path_oracle(POINTS, target, reference)

@@ -127,13 +127,13 @@ def test_unbiased_estimates_keep_markovs_bound() -> None:
 def posterior_bridge() -> Bridge:
     """From the prior to prior times likelihood of the four observations."""
 
-    def energy(x: Array) -> Array:
+    def log_joint(x: Array) -> Array:
         log_likelihood = MODEL.log_largest_likelihood - 0.5 * MODEL.n_rows * jnp.square(
             x[0] - MODEL.sample_mean
         )
-        return 0.5 * jnp.square(x[0]) + 0.5 * math.log(2.0 * math.pi) - log_likelihood
+        return log_likelihood - 0.5 * jnp.square(x[0]) - 0.5 * math.log(2.0 * math.pi)
 
-    return bridge(energy, gaussian_base(jnp.zeros(1), jnp.ones(1)))
+    return bridge(log_joint, gaussian_base(jnp.zeros(1), jnp.ones(1)))
 
 
 @pytest.mark.layer("annealed_importance", "L10")
@@ -153,8 +153,8 @@ def test_annealing_in_one_step_is_importance_sampling() -> None:
     kernel = annealed_importance_sampling(path, [0.0, 1.0], 0.3, 2)
     keys = jax.random.split(key_for("evidence/one step"), 50)
     state, info = jax.jit(jax.vmap(lambda key: kernel.step(key, kernel.init(jax.random.key(0)))))(keys)
-    target, base = jax.jit(jax.vmap(path.energies))(info.start)
-    np.testing.assert_allclose(state.log_weight, base - target, rtol=1e-14)
+    target, base = jax.jit(jax.vmap(path.log_densities))(info.start)
+    np.testing.assert_allclose(state.log_weight, target - base, rtol=1e-14)
     np.testing.assert_array_equal(state.position, info.start)
 
 

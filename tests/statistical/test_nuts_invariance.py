@@ -25,7 +25,7 @@ MEAN, SD, LOG_ZETA = 2.0, 0.6, 0.7
 def gaussian_bridge(log_zeta: float = LOG_ZETA) -> Bridge:
     """Unnormalised N(2, 0.6^2) and a standard normal base on the line."""
     return bridge(
-        lambda x: 0.5 * ((x[0] - MEAN) / SD) ** 2, gaussian_base(jnp.zeros(1), jnp.ones(1)), log_zeta
+        lambda x: -0.5 * ((x[0] - MEAN) / SD) ** 2, gaussian_base(jnp.zeros(1), jnp.ones(1)), log_zeta
     )
 
 

@@ -139,13 +139,13 @@ def test_the_bound_of_a_wrong_approximation_is_low_by_its_divergence() -> None:
     """A standard normal law in the place of three others: a term is a quadratic form of normal numbers."""
     mean, sd, log_z = np.array([1.0, -2.0, 0.5]), np.array([0.5, 2.0, 1.0]), 3.0
 
-    def energy(x: Array) -> Array:
+    def log_density(x: Array) -> Array:
         log_sd = float(np.sum(np.log(sd)) + 1.5 * math.log(2.0 * math.pi))
-        return 0.5 * jnp.sum(((x - jnp.asarray(mean)) / jnp.asarray(sd)) ** 2) + log_sd - log_z
+        return log_z - 0.5 * jnp.sum(((x - jnp.asarray(mean)) / jnp.asarray(sd)) ** 2) - log_sd
 
     fit = MeanField(jnp.zeros(3), jnp.zeros(3))
     bounds = jax.jit(
-        lambda keys: jax.lax.map(lambda key: evidence_lower_bound(energy, fit, key, 100)[0], keys)
+        lambda keys: jax.lax.map(lambda key: evidence_lower_bound(log_density, fit, key, 100)[0], keys)
     )(jax.random.split(key_for("errors/bound"), 20_000))
     divergence = np.sum(np.log(sd) + (1.0 + mean**2) / (2.0 * sd**2) - 0.5)
     variance = np.sum(0.5 * (1.0 - sd**-2.0) ** 2 + mean**2 / sd**4)

@@ -41,7 +41,7 @@ def log_two_modes(x: Array) -> Array:
 
 def _two_modes(log_zeta: float = 0.4) -> Bridge:
     base = gaussian_base(jnp.array([-0.2]), jnp.array([2.4]))
-    return bridge(lambda x: -log_two_modes(x) + 0.5 * jnp.log(2.0 * jnp.pi), base, log_zeta)
+    return bridge(lambda x: log_two_modes(x) - 0.5 * jnp.log(2.0 * jnp.pi), base, log_zeta)
 
 
 BRIDGE = _two_modes()
@@ -50,15 +50,21 @@ BRIDGE = _two_modes()
 class Law(NamedTuple):
     """Distribution of the position on a grid [point], and of the temperature given it.
 
-    `temperature` maps (energy difference, temperature, fresh uniform) to a number that is uniform under the law.
+    `temperature` maps (log base minus log target, temperature, fresh uniform) to a number uniform under the law.
     """
 
     distribution: FloatArray
     temperature: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 
-def _energies(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    target, base = jax.jit(jax.vmap(BRIDGE.energies))(jnp.asarray(x)[:, None])
+def scaled_ends(x: Array) -> tuple[Array, Array]:
+    """Log densities of the target over zeta and of the base."""
+    target, base = BRIDGE.log_densities(x)
+    return target - BRIDGE.log_zeta, base
+
+
+def _log_densities(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    target, base = jax.jit(jax.vmap(scaled_ends))(jnp.asarray(x)[:, None])
     return np.asarray(target), np.asarray(base)
 
 
@@ -93,11 +99,11 @@ def _index_cdf(delta: FloatArray, index: FloatArray, fresh: FloatArray) -> Float
 
 @cache
 def _laws() -> dict[str, Law]:
-    target, base = _energies(GRID)
-    delta = target - base
-    continuous = -base - np.asarray(log_base_weight(jnp.asarray(delta)))
+    target, base = _log_densities(GRID)
+    delta = base - target
+    continuous = base - np.asarray(log_base_weight(jnp.asarray(delta)))
     logits = -np.outer(delta, LADDER)
-    discrete = -base + np.logaddexp.reduce(logits, axis=1)
+    discrete = base + np.logaddexp.reduce(logits, axis=1)
     return {
         "continuous": Law(_distribution(continuous), _continuous_cdf),
         "ladder": Law(_distribution(discrete), _index_cdf),
@@ -114,14 +120,14 @@ class Case(NamedTuple):
 
 
 def _draw_index(x: Array, uniform: Array) -> Array:
-    target, base = BRIDGE.energies(x)
-    cumulative = jnp.cumsum(jax.nn.softmax(-jnp.asarray(LADDER) * (target - base)))
+    target, base = scaled_ends(x)
+    cumulative = jnp.cumsum(jax.nn.softmax(-jnp.asarray(LADDER) * (base - target)))
     return jnp.minimum(jnp.sum(cumulative <= uniform), len(LADDER) - 1).astype(jnp.int32)
 
 
 def _draw_b(x: Array, uniform: Array) -> Array:
-    target, base = BRIDGE.energies(x)
-    return jnp.clip(draw_inverse_temperature(uniform, target - base), 1e-15, 1.0 - 1e-15)
+    target, base = scaled_ends(x)
+    return jnp.clip(draw_inverse_temperature(uniform, base - target), 1e-15, 1.0 - 1e-15)
 
 
 def _gibbs(**options: Any) -> Case:
@@ -182,9 +188,9 @@ def _run(case: Case, name: str) -> tuple[FloatArray, FloatArray, FloatArray]:
     end, temperature, moved = map(
         np.asarray, jax.jit(jax.vmap(chain))(keys, jnp.asarray(x), jnp.asarray(uniforms[1]))
     )
-    target, base = _energies(end)
+    target, base = _log_densities(end)
     position = np.interp(end, GRID, law.distribution)
-    given = law.temperature(target - base, temperature.astype(float), uniforms[2])
+    given = law.temperature(base - target, temperature.astype(float), uniforms[2])
     return position, given, moved.astype(float)
 
 
@@ -210,12 +216,12 @@ def test_inverse_temperature_has_its_truncated_exponential_law(delta: float) -> 
 # Annealed runs whose weights are bounded, so that Hoeffding's inequality is exact.
 
 NARROW = bridge(
-    lambda x: 0.5 * jnp.sum(jnp.square((x - 0.3) / 0.5)),
+    lambda x: -0.5 * jnp.sum(jnp.square((x - 0.3) / 0.5)),
     gaussian_base(jnp.zeros(1), jnp.array([1.2])),
     0.3,
 )
 WIDE = bridge(
-    lambda x: 0.5 * jnp.sum(jnp.square((x - 0.3) / 1.8)),
+    lambda x: -0.5 * jnp.sum(jnp.square((x - 0.3) / 1.8)),
     gaussian_base(jnp.zeros(1), jnp.array([1.2])),
     0.3,
 )
@@ -223,13 +229,13 @@ N_RUNS = 150_000
 
 
 def _log_z(sd: float) -> float:
-    return float(np.log(sd * np.sqrt(2.0 * np.pi)) - 0.3)
+    return float(np.log(sd * np.sqrt(2.0 * np.pi)))
 
 
 def _smallest_difference(joined: Bridge, sign: float) -> float:
-    """Smallest value of sign times the energy difference: no weight exceeds exp of its negative."""
-    target, base = jax.jit(jax.vmap(joined.energies))(jnp.asarray(GRID)[:, None])
-    return float(np.min(sign * np.asarray(target - base)))
+    """Smallest value of sign times log base - log target: no weight exceeds exp of its negative."""
+    target, base = jax.jit(jax.vmap(joined.log_densities))(jnp.asarray(GRID)[:, None])
+    return float(np.min(sign * np.asarray(base - target)))
 
 
 def _check_mean(log_weights: FloatArray, largest: float, log_mean: float, label: str) -> None:
@@ -279,7 +285,7 @@ def _without_jacobian() -> Case:
 
 
 def _swapped_temperature() -> Case:
-    """Temperature drawn for the negative of the energy difference."""
+    """Temperature drawn for the negative of the difference."""
     case = _gibbs()
 
     def apply(noise: Any, state: Any) -> Any:

@@ -27,9 +27,9 @@ _DELTA = 3.0
 
 def _path(work: Work) -> PathOracle:
     """Bridge from N(-1.6, 64) to the mixture with two modes, both normalised."""
-    target = -np.asarray(jax.jit(TWO_MODES.log_density)(_POINTS))
+    target = np.asarray(jax.jit(TWO_MODES.log_density)(_POINTS))
     standard = np.square(_POINTS - _BASE_MEAN) / _BASE_VARIANCE
-    return path_oracle(_POINTS, target, 0.5 * (standard + np.log(2.0 * np.pi * _BASE_VARIANCE)))
+    return path_oracle(_POINTS, target, -0.5 * (standard + np.log(2.0 * np.pi * _BASE_VARIANCE)))
 
 
 @TOPIC.claim("FN-TP-01")
@@ -83,7 +83,7 @@ def crossing(work: Work) -> Lines:
 
 @TOPIC.claim("FN-TP-06")
 def conditional_temperature(work: Work) -> Lines:
-    """Law of the inverse temperature given an energy difference of 3."""
+    """Law of the inverse temperature given a difference of log densities of 3."""
     # Between 0 and 1 the quantile function is smooth: Gauss-Legendre quadrature of it gives the mean to rounding.
     nodes, weights = np.polynomial.legendre.leggauss(60)
     uniforms = np.append(0.5 * (nodes + 1.0), 0.5)
@@ -113,10 +113,10 @@ def perfect_annealing(work: Work) -> Lines:
 def divergences(work: Work) -> Lines:
     """Divergences of the ends, and effective sizes of the weights of continuous tempering."""
     path = work.once(_path)
-    delta = path.target_energy - path.base_energy
+    delta = path.log_base - path.log_target
     log_target, log_base = (np.asarray(jax.jit(f)(delta)) for f in (log_target_weight, log_base_weight))
     # The law of x is the base over its weight: the integral of exp(-b delta) over b is exp(-log w_0).
-    log_law = -path.base_energy - log_base
+    log_law = path.log_base - log_base
     log_law -= logsumexp(log_law)
 
     def share(log_weights: FloatArray) -> float:

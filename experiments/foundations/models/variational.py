@@ -185,13 +185,13 @@ def _both_estimates(noise: FloatArray) -> FloatArray:
     """Gradients by the score and through the draws [estimate, draw, (mean, log standard deviation)]."""
     fit = MeanField(jnp.array([_Q_MEAN]), jnp.log(jnp.array([_Q_SD])))
 
-    def energy(x: Array) -> Array:
-        return jnp.sum(jnp.square(x - _TARGET_MEAN)) / (2.0 * _TARGET_VARIANCE)
+    def log_density(x: Array) -> Array:
+        return -jnp.sum(jnp.square(x - _TARGET_MEAN)) / (2.0 * _TARGET_VARIANCE)
 
     def one(number: Array) -> Array:
         pairs = (
-            score_function_gradient(energy, fit, number[None]),
-            reparameterisation_gradient(energy, fit, number[None]),
+            score_function_gradient(log_density, fit, number[None]),
+            reparameterisation_gradient(log_density, fit, number[None]),
         )
         return jnp.stack([jnp.stack([pair.mean[0], pair.log_sd[0]]) for pair in pairs])
 

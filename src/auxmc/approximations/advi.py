@@ -31,7 +31,7 @@ N_LAST = 100
 # Draws of the bound evaluated side by side: enough to vectorise, few enough for the cache.
 _DRAWS_AT_A_TIME = 100
 
-Energy = Callable[[Array], Array]
+LogDensity = Callable[[Array], Array]
 
 
 class MeanField(NamedTuple):
@@ -70,17 +70,17 @@ class MeanFieldFit(NamedTuple):
 
 
 def fit_mean_field(
-    energy: Energy,
+    log_density: LogDensity,
     start: MeanField,
     optimiser: optax.GradientTransformation,
     key: Array,
     n_steps: int,
     n_draws: int = 1,
 ) -> MeanFieldFit:
-    """Maximises the evidence lower bound E_q[-energy - log q] by reparameterisation gradients.
+    """Maximises the evidence lower bound E_q[log density - log q] by reparameterisation gradients.
 
     Args:
-        energy: maps position [dim] to the negative log of an unnormalised density, in nats; differentiable.
+        log_density: maps position [dim] to the log of an unnormalised density, in nats; differentiable.
         start: first approximation.
         optimiser: turns gradients of the negative bound into steps.
         key: of the draws; those of step i belong to `fold_in(key, i)`.
@@ -96,7 +96,7 @@ def fit_mean_field(
         raise ValueError(f"n_steps and n_draws must be at least 1, got {n_steps} and {n_draws}")
 
     def negative_bound(fit: MeanField, noise: Array) -> Array:
-        return -jnp.mean(jax.vmap(lambda one: _bound_term(energy, fit, one))(noise))
+        return -jnp.mean(jax.vmap(lambda one: _bound_term(log_density, fit, one))(noise))
 
     def step(carry: tuple[MeanField, Any], index: Array) -> tuple[tuple[MeanField, Any], tuple[Array, Array]]:
         fit, memory = carry
@@ -154,11 +154,13 @@ def log_normaliser_guess(objective: Array) -> Array:
     return jnp.mean(objective[-N_LAST:])
 
 
-def evidence_lower_bound(energy: Energy, fit: MeanField, key: Array, n_draws: int) -> tuple[Array, Array]:
+def evidence_lower_bound(
+    log_density: LogDensity, fit: MeanField, key: Array, n_draws: int
+) -> tuple[Array, Array]:
     """Evidence lower bound of a fit and its standard error, in nats.
 
     Args:
-        energy: maps position [dim] to the negative log of the unnormalised density.
+        log_density: maps position [dim] to the log of the unnormalised density.
         fit: the approximation.
         key: of the draws.
         n_draws: draws of q, rounded up to whole hundreds.
@@ -167,17 +169,17 @@ def evidence_lower_bound(energy: Energy, fit: MeanField, key: Array, n_draws: in
 
     def batch(index: Array) -> Array:
         noise = standard_normal(jax.random.fold_in(key, index), (_DRAWS_AT_A_TIME, fit.mean.size))
-        return jax.vmap(lambda one: _bound_term(energy, fit, one))(noise)
+        return jax.vmap(lambda one: _bound_term(log_density, fit, one))(noise)
 
     terms = jax.lax.map(batch, jnp.arange(n_batches, dtype=jnp.uint32)).ravel()
     return jnp.mean(terms), jnp.std(terms, ddof=1) / jnp.sqrt(terms.size)
 
 
-def reparameterisation_gradient(energy: Energy, fit: MeanField, noise: Array) -> MeanField:
+def reparameterisation_gradient(log_density: LogDensity, fit: MeanField, noise: Array) -> MeanField:
     """Gradient of the lower bound from one draw, through the draw itself.
 
     Args:
-        energy: maps position [dim] to the negative log of the unnormalised density, differentiable.
+        log_density: maps position [dim] to the log of the unnormalised density, differentiable.
         fit: the approximation at which to differentiate.
         noise: standard normal numbers [dim].
 
@@ -186,24 +188,24 @@ def reparameterisation_gradient(energy: Energy, fit: MeanField, noise: Array) ->
 
     Source: PhD thesis, equation C.23.
     """
-    gradient: MeanField = jax.grad(lambda q: _bound_term(energy, q, noise))(fit)
+    gradient: MeanField = jax.grad(lambda q: _bound_term(log_density, q, noise))(fit)
     return gradient
 
 
-def score_function_gradient(energy: Energy, fit: MeanField, noise: Array) -> MeanField:
-    """Gradient of the lower bound from one draw, by the score of q: (-energy - log q) grad log q.
+def score_function_gradient(log_density: LogDensity, fit: MeanField, noise: Array) -> MeanField:
+    """Gradient of the lower bound from one draw, by the score of q: (log density - log q) grad log q.
 
-    Arguments and result as for `reparameterisation_gradient`, but the energy need not be differentiable.
+    Arguments and result as for `reparameterisation_gradient`, but the log density need not be differentiable.
 
     Source: PhD thesis, equation C.20.
     """
     position = fit.draw(noise)
     score = jax.grad(lambda q: q.log_density(position))(fit)
-    learning_signal = -energy(position) - fit.log_density(position)
+    learning_signal = log_density(position) - fit.log_density(position)
     gradient: MeanField = jax.tree.map(lambda s: learning_signal * s, score)
     return gradient
 
 
-def _bound_term(energy: Energy, fit: MeanField, noise: Array) -> Array:
+def _bound_term(log_density: LogDensity, fit: MeanField, noise: Array) -> Array:
     position = fit.draw(noise)
-    return -energy(position) - fit.log_density(position)
+    return log_density(position) - fit.log_density(position)

@@ -1,7 +1,7 @@
 """Estimates of a log normaliser, and of target and base expectations, from weights along a tempering path.
 
-Chains are pooled by adding weighted sums before they are divided or their logs taken. All weights come as logs. Every
-estimate is of log(Z / zeta) plus `log_zeta`, which is added here and nowhere else.
+Chains are pooled by adding weighted sums before they are divided or their logs taken. All weights come as logs, as
+states of the kernels have them: a guess zeta of the normaliser is part of them already.
 """
 
 import math
@@ -68,37 +68,32 @@ class Bounds(NamedTuple):
     upper_arithmetic: FloatArray
 
 
-def log_evidence(log_target_weights: ArrayLike, log_base_weights: ArrayLike, log_zeta: float = 0.0) -> float:
-    """Log normaliser from states of tempered chains: log zeta + log sum w_1 - log sum w_0.
+def log_evidence(log_target_weights: ArrayLike, log_base_weights: ArrayLike) -> float:
+    """Log normaliser from states of tempered chains: log sum w_1 - log sum w_0.
 
     Args:
-        log_target_weights: log densities (or probabilities) of the target's end of the path given each state; any
-            shape, all chains together.
-        log_base_weights: the same of the base's end.
-        log_zeta: guess of the log normaliser that the target's energy contains, in nats. For simulated tempering with
-            weights w_k add w_0 - w_K.
+        log_target_weights: `log_target_weight` of each state: log density (or probability) of the target's end of the
+            path given the state, plus log zeta; any shape, all chains together.
+        log_base_weights: `log_base_weight`, the same of the base's end.
 
     Raises:
         ValueError: shapes differ, there is no state, or a log weight is NaN or plus infinity.
 
     Source: PhD thesis, Eqs. 5.33 to 5.36 and 2.74.
 
-    >>> round(log_evidence([0.0, 0.5], [1.0, 1.5], log_zeta=3.0), 12)
+    >>> round(log_evidence([3.0, 3.5], [1.0, 1.5]), 12)
     2.0
     """
     target, base = _pair(log_target_weights, log_base_weights)
-    return float(log_zeta + logsumexp(target) - logsumexp(base))
+    return float(logsumexp(target) - logsumexp(base))
 
 
-def running_log_evidence(
-    log_target_weights: ArrayLike, log_base_weights: ArrayLike, log_zeta: float = 0.0
-) -> FloatArray:
+def running_log_evidence(log_target_weights: ArrayLike, log_base_weights: ArrayLike) -> FloatArray:
     """Estimates after every draw, chains pooled.
 
     Args:
         log_target_weights: [chain, draw].
         log_base_weights: [chain, draw].
-        log_zeta: as in `log_evidence`.
 
     Returns:
         [draw]; element i uses draws 0 to i of all chains.
@@ -109,7 +104,7 @@ def running_log_evidence(
     def running(values: FloatArray) -> FloatArray:
         return np.logaddexp.accumulate(np.asarray(logsumexp(values, axis=0)))
 
-    return np.asarray(log_zeta + running(target) - running(base), dtype=np.float64)
+    return np.asarray(running(target) - running(base), dtype=np.float64)
 
 
 def log_evidence_error(
@@ -173,12 +168,11 @@ def weighted_moments(log_weights: ArrayLike, positions: ArrayLike) -> Moments:
     return Moments(mean, (centred * weights[:, None]).T @ centred)
 
 
-def annealed_evidence(log_weights: ArrayLike, log_zeta: float = 0.0) -> Evidence:
-    """Log normaliser from independent annealed runs: log zeta + log of the mean weight.
+def annealed_evidence(log_weights: ArrayLike) -> Evidence:
+    """Log normaliser from independent annealed runs: log of the mean weight.
 
     Args:
         log_weights: of each run, in nats [...]; minus infinity for a weight of zero.
-        log_zeta: guess of the log normaliser that the target's energy contains.
 
     Returns:
         Estimate; where the largest weights dominate its standard error is too small.
@@ -186,17 +180,16 @@ def annealed_evidence(log_weights: ArrayLike, log_zeta: float = 0.0) -> Evidence
     Source: PhD thesis, section 5.2.
     """
     logs = _log_weights(log_weights, "log_weights").ravel()
-    value = float(log_zeta + logsumexp(logs) - math.log(logs.size))
+    value = float(logsumexp(logs) - math.log(logs.size))
     return Evidence(value, _error_of_mean(_relative(logs)) if math.isfinite(value) else math.nan)
 
 
-def bidirectional_bounds(forward: ArrayLike, reverse: ArrayLike, log_zeta: ArrayLike = 0.0) -> Bounds:
+def bidirectional_bounds(forward: ArrayLike, reverse: ArrayLike) -> Bounds:
     """Stochastic lower and upper bounds on log normalisers (bidirectional Monte Carlo).
 
     Args:
         forward: log weights of runs from base to target [..., run].
         reverse: log weights of runs from an exact target draw to the base, along the reversed ladder [..., run].
-        log_zeta: guess that the target's energy contains, one number or [...].
 
     Returns:
         Bounds [...]; for independent items the bounds on the joint log normaliser are their sums.
@@ -204,12 +197,11 @@ def bidirectional_bounds(forward: ArrayLike, reverse: ArrayLike, log_zeta: Array
     Source: PhD thesis, section 5.2; Grosse, Ghahramani and Adams 2015.
     """
     logs, back = _log_weights(forward, "forward"), _log_weights(reverse, "reverse")
-    zeta = np.asarray(log_zeta, dtype=np.float64)
 
     def log_mean(values: FloatArray) -> FloatArray:
         return np.asarray(logsumexp(values, axis=-1) - math.log(values.shape[-1]), dtype=np.float64)
 
-    return Bounds(zeta + log_mean(logs), zeta - log_mean(back), zeta + log_mean(-back))
+    return Bounds(log_mean(logs), -log_mean(back), log_mean(-back))
 
 
 def _pair(target: ArrayLike, base: ArrayLike) -> tuple[FloatArray, FloatArray]:

@@ -8,32 +8,35 @@ import jax.numpy as jnp
 from jax import Array
 from jax.scipy.linalg import solve_triangular
 
-__all__ = ["Bridge", "EnergiesAndGradients", "GaussianBase", "bridge", "gaussian_base"]
+__all__ = ["Bridge", "GaussianBase", "LogDensitiesAndGradients", "bridge", "gaussian_base"]
 
-EnergiesAndGradients = Callable[[Array], tuple[tuple[Array, Array], tuple[Array, Array]]]
+LogDensitiesAndGradients = Callable[[Array], tuple[tuple[Array, Array], tuple[Array, Array]]]
 
 
 class Bridge(NamedTuple):
     """Target and base distribution on the real vectors of one dimension, joined by their geometric path.
 
-    The path has density proportional to exp(-b target - (1 - b) base) at inverse temperature b in [0, 1]. A guess
-    log zeta of the target's log normaliser is part of the target's energy, so that every estimate made along the
-    path is one of log(Z / zeta).
+    The path has density proportional to (target / zeta)^b base^(1 - b) at inverse temperature b in [0, 1], zeta being a
+    guess of the target's normaliser. The kernels divide by zeta along the path, and put it back into the log weights
+    that they hand out: estimates made from these are of the normaliser itself.
 
     Attributes:
-        energies: maps x [dim] to the energy of the target plus log zeta and that of the base, scalars in nats; the base
-            is normalised.
-        energies_and_gradients: maps x [dim] to ((target, base), (gradient of target [dim], gradient of base [dim])).
+        log_densities: maps x [dim] to the log density of the target, not normalised, and that of the base, which is;
+            scalars in nats.
+        log_densities_and_gradients: maps x [dim] to ((target, base), (gradient of target [dim], gradient of base
+            [dim])).
         draw_base: maps standard normal numbers [dim] to an exact draw of the base [dim].
         dim: length of x.
+        log_zeta: guess of the log of the target's normaliser, scalar in nats.
 
     Source: PhD thesis, section 5.1.
     """
 
-    energies: Callable[[Array], tuple[Array, Array]]
-    energies_and_gradients: EnergiesAndGradients
+    log_densities: Callable[[Array], tuple[Array, Array]]
+    log_densities_and_gradients: LogDensitiesAndGradients
     draw_base: Callable[[Array], Array]
     dim: int
+    log_zeta: Array | float = 0.0
 
 
 class GaussianBase(NamedTuple):
@@ -52,15 +55,15 @@ class GaussianBase(NamedTuple):
         """Length of x."""
         return int(self.mean.shape[0])
 
-    def energy(self, x: Array) -> Array:
-        """Negative log density at x [dim], in nats."""
+    def log_density(self, x: Array) -> Array:
+        """Log density at x [dim], in nats."""
         centred = x - self.mean
         if self.scale.ndim == 1:
             standard, widths = centred / self.scale, self.scale
         else:
             standard, widths = solve_triangular(self.scale, centred, lower=True), jnp.diagonal(self.scale)
         constant = 0.5 * self.dim * jnp.log(2.0 * jnp.pi).astype(x.dtype) + jnp.sum(jnp.log(widths))
-        return 0.5 * jnp.sum(jnp.square(standard)) + constant
+        return -(0.5 * jnp.sum(jnp.square(standard)) + constant)
 
     def draw(self, noise: Array) -> Array:
         """Maps standard normal numbers [dim] to a draw [dim]."""
@@ -89,35 +92,33 @@ def gaussian_base(mean: Array, scale: Array) -> GaussianBase:
 
 
 def bridge(
-    target_energy: Callable[[Array], Array],
+    log_target: Callable[[Array], Array],
     base: GaussianBase,
     log_zeta: Array | float = 0.0,
-    energies_and_gradients: EnergiesAndGradients | None = None,
+    log_densities_and_gradients: LogDensitiesAndGradients | None = None,
 ) -> Bridge:
     """Joins a target to a Gaussian base.
 
     Args:
-        target_energy: maps x [dim] to the negative log of the unnormalised target density, in nats.
+        log_target: maps x [dim] to the log of the unnormalised target density, in nats.
         base: the base.
         log_zeta: guess of the log of the target's normaliser, in nats.
-        energies_and_gradients: as in `Bridge`, log zeta included, where a hand-written form is faster; by default
-            derivatives are automatic.
+        log_densities_and_gradients: as in `Bridge`, where a hand-written form is faster; by default derivatives are
+            automatic.
 
-    >>> joined = bridge(lambda x: 0.5 * jnp.sum(x**2), gaussian_base(jnp.zeros(2), jnp.ones(2)))
-    >>> target, base = joined.energies(jnp.ones(2))
-    >>> round(float(base - target), 6)
+    >>> joined = bridge(lambda x: -0.5 * jnp.sum(x**2), gaussian_base(jnp.zeros(2), jnp.ones(2)))
+    >>> target, base = joined.log_densities(jnp.ones(2))
+    >>> round(float(target - base), 6)
     1.837877
     """
 
-    def tempered_target(x: Array) -> Array:
-        return target_energy(x) + log_zeta
-
-    def energies(x: Array) -> tuple[Array, Array]:
-        return tempered_target(x), base.energy(x)
+    def log_densities(x: Array) -> tuple[Array, Array]:
+        return log_target(x), base.log_density(x)
 
     def automatic(x: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-        target, target_gradient = jax.value_and_grad(tempered_target)(x)
-        reference, base_gradient = jax.value_and_grad(base.energy)(x)
-        return (target, reference), (target_gradient, base_gradient)
+        # Minus the log densities are differentiated: kernels take energies, and both changes of sign cancel.
+        target, target_gradient = jax.value_and_grad(lambda x: -log_target(x))(x)
+        reference, base_gradient = jax.value_and_grad(lambda x: -base.log_density(x))(x)
+        return (-target, -reference), (-target_gradient, -base_gradient)
 
-    return Bridge(energies, energies_and_gradients or automatic, base.draw, base.dim)
+    return Bridge(log_densities, log_densities_and_gradients or automatic, base.draw, base.dim, log_zeta)

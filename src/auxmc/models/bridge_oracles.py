@@ -21,17 +21,17 @@ _log_target_weight, _log_base_weight = jax.jit(log_target_weight), jax.jit(log_b
 
 
 class PathOracle(NamedTuple):
-    """Target and base as energies on an equally spaced grid.
+    """Target and base as log densities on an equally spaced grid.
 
     Attributes:
         points: [point].
-        target_energy: energy of the target with log zeta added [point], in nats; normalised or not.
-        base_energy: energy of the normalised base [point], in nats.
+        log_target: log density of the target over zeta [point], in nats; normalised or not.
+        log_base: log density of the normalised base [point], in nats.
     """
 
     points: FloatArray
-    target_energy: FloatArray
-    base_energy: FloatArray
+    log_target: FloatArray
+    log_base: FloatArray
 
     @property
     def log_ratio(self) -> float:
@@ -39,9 +39,9 @@ class PathOracle(NamedTuple):
         return float(self.log_normaliser([1.0])[0])
 
     def log_normaliser(self, inverse_temperatures: ArrayLike) -> FloatArray:
-        """log z(b), the log normaliser of exp(-b target - (1 - b) base), at inverse temperatures [temperature]."""
+        """log z(b), the log normaliser of (target / zeta)^b base^(1 - b), at inverse temperatures [temperature]."""
         b = np.asarray(inverse_temperatures, float)[:, None]
-        return self._log_integral(-b * self.target_energy - (1.0 - b) * self.base_energy)
+        return self._log_integral(b * self.log_target + (1.0 - b) * self.log_base)
 
     def log_marginal(self, inverse_temperatures: ArrayLike) -> FloatArray:
         """Log density of the inverse temperature under the joint law of continuous tempering [temperature].
@@ -58,25 +58,25 @@ class PathOracle(NamedTuple):
 
     def divergence_target_base(self) -> float:
         """KL(P||Q) of the normalised target from the base."""
-        log_p = -self.target_energy - self.log_ratio
-        return self._expectation(log_p, log_p + self.base_energy)
+        log_p = self.log_target - self.log_ratio
+        return self._expectation(log_p, log_p - self.log_base)
 
     def divergence_base_target(self) -> float:
         """KL(Q||P) of the base from the normalised target."""
-        log_p = -self.target_energy - self.log_ratio
-        return self._expectation(-self.base_energy, -self.base_energy - log_p)
+        log_p = self.log_target - self.log_ratio
+        return self._expectation(self.log_base, self.log_base - log_p)
 
     def weight_ratio(self) -> float:
         """log E[w_1] - log E[w_0] under the law of x in the joint law of continuous tempering."""
-        delta = self.target_energy - self.base_energy
+        delta = self.log_base - self.log_target
         log_target, log_base = np.asarray(_log_target_weight(delta)), np.asarray(_log_base_weight(delta))
         # The law of x is the base over its weight: the integral of exp(-b delta) over b is exp(-log w_0).
-        log_law = -self.base_energy - log_base
+        log_law = self.log_base - log_base
         return float(self._log_integral(log_law + log_target) - self._log_integral(log_law + log_base))
 
     def _log_joint_normaliser(self) -> float:
-        delta = self.target_energy - self.base_energy
-        return float(self._log_integral(-self.base_energy - np.asarray(_log_base_weight(delta))))
+        delta = self.log_base - self.log_target
+        return float(self._log_integral(self.log_base - np.asarray(_log_base_weight(delta))))
 
     def _expectation(self, log_density: FloatArray, values: FloatArray) -> float:
         step = self.points[1] - self.points[0]
@@ -89,22 +89,22 @@ class PathOracle(NamedTuple):
         return np.asarray(logsumexp(log_values, axis=-1) + np.log(step), dtype=float)
 
 
-def path_oracle(points: ArrayLike, target_energy: ArrayLike, base_energy: ArrayLike) -> PathOracle:
+def path_oracle(points: ArrayLike, log_target: ArrayLike, log_base: ArrayLike) -> PathOracle:
     """Makes the oracle of a path.
 
     Args:
         points: equally spaced, increasing, so wide that both densities vanish at the ends [point].
-        target_energy: of the target, log zeta included, at the points, in nats.
-        base_energy: of the normalised base at the points, in nats.
+        log_target: log density of the target over zeta at the points, in nats.
+        log_base: log density of the normalised base at the points, in nats.
 
     Raises:
         ValueError: the points are not equally spaced and increasing, or shapes differ.
     """
-    arrays = [np.asarray(values, float) for values in (points, target_energy, base_energy)]
+    arrays = [np.asarray(values, float) for values in (points, log_target, log_base)]
     grid = arrays[0]
     if grid.ndim != 1 or grid.size < 3 or any(array.shape != grid.shape for array in arrays):
         raise ValueError(
-            f"points and energies must be vectors of one length, at least 3, got {[a.shape for a in arrays]}"
+            f"points and log densities must be vectors of one length, at least 3, got {[a.shape for a in arrays]}"
         )
     steps = np.diff(grid)
     if not (steps[0] > 0.0 and np.allclose(steps, steps[0], rtol=1e-6)):

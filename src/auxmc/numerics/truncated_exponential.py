@@ -1,7 +1,7 @@
 """The law of an inverse temperature given a state: an exponential truncated to the unit interval.
 
 All functions are elementwise, keep the precision of their arguments (float32 or float64) and are finite for every
-finite energy difference.
+finite difference of log densities.
 """
 
 import jax.numpy as jnp
@@ -18,7 +18,7 @@ def log_target_weight(delta: ArrayLike) -> Array:
     very negative delta.
 
     Args:
-        delta: energy difference of target and base, in nats; any shape.
+        delta: log density of the base minus that of the target, in nats; any shape.
 
     Returns:
         Log density, the shape of delta.
@@ -44,7 +44,7 @@ def log_base_weight(delta: ArrayLike) -> Array:
     by delta. Taking the mirror image rather than adding delta loses no digits where delta is large.
 
     Args:
-        delta: energy difference of target and base, in nats; any shape.
+        delta: log density of the base minus that of the target, in nats; any shape.
 
     Source: PhD thesis, Eq. 5.29.
 
@@ -61,7 +61,7 @@ def draw_inverse_temperature(uniform: ArrayLike, delta: ArrayLike) -> Array:
 
     Args:
         uniform: uniform numbers in [0, 1), of the shape and precision of delta.
-        delta: energy difference of target and base, in nats.
+        delta: log density of the base minus that of the target, in nats.
 
     Returns:
         Inverse temperatures in [0, 1]; `uniform` itself where delta is zero or not a normal number. They increase with

@@ -46,7 +46,7 @@ from tests.statistical.test_constrained_invariance import (
     torus_transform,
 )
 from tests.statistical.test_kernel_invariance import LINE_KERNELS
-from tests.statistical.test_tempering import CASES, GRID, Case, Law, _energies, _laws
+from tests.statistical.test_tempering import CASES, GRID, Case, Law, _laws, _log_densities
 
 PERSISTENCE = 0.7
 
@@ -239,8 +239,8 @@ def _tempering_driver(case: Case) -> Driver:
 
 
 def _uniforms(law: Law, x: np.ndarray, temperature: np.ndarray, fresh: np.ndarray) -> np.ndarray:
-    target, base = _energies(x)
-    given = law.temperature(target - base, temperature.astype(float), fresh)
+    target, base = _log_densities(x)
+    given = law.temperature(base - target, temperature.astype(float), fresh)
     return np.stack([np.interp(x, GRID, law.distribution), np.clip(given, 0.0, 1.0)], axis=1)
 
 

@@ -47,7 +47,7 @@ from auxmc.models.bridge import bridge, gaussian_base
 from auxmc.models.conditioned import condition_generator
 from tests.unit.kernels.toys import DIM, latent_estimator, log_normal
 
-BRIDGE = bridge(lambda x: -log_normal(x), gaussian_base(jnp.zeros(DIM), jnp.ones(DIM)))
+BRIDGE = bridge(log_normal, gaussian_base(jnp.zeros(DIM), jnp.ones(DIM)))
 CIRCLE = condition_generator(lambda u: jnp.sum(jnp.square(u), keepdims=True), log_normal, jnp.ones(1))
 ESTIMATOR = latent_estimator()
 POSITION = jnp.array([0.6, 0.8])
@@ -84,7 +84,7 @@ KERNELS: dict[Callable[..., Kernel], Callable[[], Kernel]] = {
     pseudo_marginal_metropolis: lambda: pseudo_marginal_metropolis(ESTIMATOR, 0.5, DIM),
     random_walk_metropolis: lambda: random_walk_metropolis(log_normal, 0.5, DIM),
     reflective_slice: lambda: reflective_slice(log_normal, DIM),
-    simulated_annealing: lambda: simulated_annealing(lambda x: -log_normal(x), normals, jnp.add, [1.0]),
+    simulated_annealing: lambda: simulated_annealing(log_normal, normals, jnp.add, [1.0]),
     simulated_tempering: lambda: simulated_tempering(BRIDGE, [0.0, 0.5, 1.0], 0.1, 2),
     stochastic_gradient_chain: lambda: stochastic_gradient_chain(lambda x, _: x, normals, 0.1, 0.5, DIM),
     summarised: lambda: summarised(

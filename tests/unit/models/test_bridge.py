@@ -1,4 +1,4 @@
-"""Bridges: normalised bases, folded log zeta, derivatives."""
+"""Bridges: normalised bases, log zeta, derivatives."""
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,7 @@ FACTOR = jnp.array([[1.5, 0.0], [0.4, 0.7]])
 
 
 def target(x: jax.Array) -> jax.Array:
-    return jnp.sum(0.25 * x**4 - x**2) + 0.3 * x[0] * x[1]
+    return jnp.sum(x**2 - 0.25 * x**4) - 0.3 * x[0] * x[1]
 
 
 @pytest.mark.parametrize("scale", [FACTOR, jnp.array([1.5, 0.7])])
@@ -21,8 +21,8 @@ def test_base_is_the_normal_density(scale: jax.Array) -> None:
     base = gaussian_base(MEAN, scale)
     covariance = scale @ scale.T if scale.ndim == 2 else jnp.diag(scale**2)
     x = jnp.array([0.9, 2.0])
-    expected = -stats.multivariate_normal(MEAN, covariance).logpdf(x)
-    assert float(base.energy(x)) == pytest.approx(float(expected), rel=1e-13)
+    expected = stats.multivariate_normal(MEAN, covariance).logpdf(x)
+    assert float(base.log_density(x)) == pytest.approx(float(expected), rel=1e-13)
 
 
 @pytest.mark.parametrize("scale", [FACTOR, jnp.array([1.5, 0.7])])
@@ -34,23 +34,24 @@ def test_base_draws_have_its_moments_by_linearity(scale: jax.Array) -> None:
     np.testing.assert_allclose(jacobian @ jacobian.T, covariance, rtol=1e-14)
 
 
-def test_log_zeta_is_part_of_the_target_energy_alone() -> None:
+def test_log_zeta_is_beside_the_log_densities_not_in_them() -> None:
     base = gaussian_base(MEAN, FACTOR)
     x = jnp.array([0.9, 2.0])
-    plain, folded = bridge(target, base), bridge(target, base, 2.5)
-    assert float(folded.energies(x)[0] - plain.energies(x)[0]) == pytest.approx(2.5)
-    assert float(folded.energies(x)[1]) == float(plain.energies(x)[1]) == float(base.energy(x))
+    plain, scaled = bridge(target, base), bridge(target, base, 2.5)
+    assert (plain.log_zeta, scaled.log_zeta) == (0.0, 2.5)
+    assert float(scaled.log_densities(x)[0]) == float(plain.log_densities(x)[0]) == float(target(x))
+    assert float(scaled.log_densities(x)[1]) == float(plain.log_densities(x)[1]) == float(base.log_density(x))
     assert plain.dim == 2
 
 
 def test_automatic_gradients_agree_with_finite_differences() -> None:
     joined = bridge(target, gaussian_base(MEAN, FACTOR), 1.0)
     x, h = jnp.array([0.9, -0.4]), 1e-6
-    energies, gradients = joined.energies_and_gradients(x)
-    np.testing.assert_allclose(energies, joined.energies(x), rtol=1e-15)
+    values, gradients = joined.log_densities_and_gradients(x)
+    np.testing.assert_allclose(values, joined.log_densities(x), rtol=1e-15)
     for i in range(2):
         step = h * jnp.eye(2)[i]
-        above, below = joined.energies(x + step), joined.energies(x - step)
+        above, below = joined.log_densities(x + step), joined.log_densities(x - step)
         for k in range(2):
             assert float(gradients[k][i]) == pytest.approx(float(above[k] - below[k]) / (2 * h), abs=1e-8)
 
@@ -59,7 +60,7 @@ def test_single_precision_stays_single() -> None:
     base = gaussian_base(MEAN.astype(jnp.float32), FACTOR.astype(jnp.float32))
     joined = bridge(target, base, 1.0)
     x = jnp.zeros(2, jnp.float32)
-    for leaf in jax.tree.leaves(joined.energies_and_gradients(x)):
+    for leaf in jax.tree.leaves(joined.log_densities_and_gradients(x)):
         assert leaf.dtype == jnp.float32
 
 

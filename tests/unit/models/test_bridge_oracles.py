@@ -12,8 +12,8 @@ LOG_Z = np.log(SD * np.sqrt(2.0 * np.pi))
 
 def gaussian_path() -> PathOracle:
     """Unnormalised N(1, 0.7^2) and the standard normal base."""
-    target = 0.5 * ((POINTS - MEAN) / SD) ** 2 + LOG_ZETA
-    return path_oracle(POINTS, target, 0.5 * POINTS**2 + 0.5 * np.log(2.0 * np.pi))
+    target = -0.5 * ((POINTS - MEAN) / SD) ** 2 - LOG_ZETA
+    return path_oracle(POINTS, target, -0.5 * POINTS**2 - 0.5 * np.log(2.0 * np.pi))
 
 
 def exact_log_normaliser(b: np.ndarray) -> np.ndarray:

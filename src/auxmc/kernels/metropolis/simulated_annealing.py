@@ -1,4 +1,4 @@
-"""Simulated annealing: Metropolis moves at a rising inverse temperature, to find a state of low energy."""
+"""Simulated annealing: Metropolis moves at a rising inverse temperature, to find a state of high density."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -20,16 +20,16 @@ class AnnealingState(NamedTuple):
 
     Attributes:
         position: current point [dim].
-        energy: its energy, in nats at inverse temperature 1.
-        best_position: the point of lowest energy that was met [dim].
-        best_energy: its energy.
+        log_density: there, in nats at inverse temperature 1.
+        best_position: the point of highest density that was met [dim].
+        best_log_density: there.
         n_made: steps made (int32).
     """
 
     position: Array
-    energy: Array
+    log_density: Array
     best_position: Array
-    best_energy: Array
+    best_log_density: Array
     n_made: Array
 
 
@@ -39,7 +39,7 @@ class AnnealingInfo(NamedTuple):
     Attributes:
         accepted: whether the proposal was accepted (bool).
         inverse_temperature: at which it was judged.
-        n_evaluations: calls of the energy, always 1 (int32).
+        n_evaluations: calls of the log density, always 1 (int32).
     """
 
     accepted: Array
@@ -55,33 +55,33 @@ class AnnealingNoise(NamedTuple):
 
 
 def simulated_annealing(
-    energy: Callable[[Array], Array],
+    log_density: Callable[[Array], Array],
     draw_move: Callable[[Array], Any],
     move: Callable[[Any, Array], Array],
     inverse_temperatures: ArrayLike,
 ) -> Kernel:
-    """Search for the minimum of an energy.
+    """Search for the maximum of a density.
 
     Args:
-        energy: maps position [dim] to a scalar.
+        log_density: maps position [dim] to a scalar, in nats.
         draw_move: maps a key to the random numbers of a proposal.
         move: maps (these numbers, position) to the proposed position; a move and its opposite must be equally likely.
         inverse_temperatures: one a step, positive and not falling [step]; steps beyond them use the last one.
 
     Returns:
-        Kernel on AnnealingState with AnnealingInfo. A proposal whose energy is not finite is rejected.
+        Kernel on AnnealingState with AnnealingInfo. A proposal whose log density is not finite is rejected.
 
     Raises:
         ValueError: inverse temperatures are empty, not finite, not positive, or fall.
 
     Source: lecture slides, annealing; PhD thesis, section 2.3.3.
-    Must hold: the best energy never rises; at a constant inverse temperature b the law proportional to exp(-b energy)
-    is invariant. Tested in tests/unit/kernels/metropolis/test_simulated_annealing.py.
+    Must hold: the best density never falls; at a constant inverse temperature b the law proportional to density^b is
+    invariant. Tested in tests/unit/kernels/metropolis/test_simulated_annealing.py.
 
-    >>> kernel = simulated_annealing(lambda x: jnp.sum(x**2), lambda key: jax.random.normal(key, (1,)),
+    >>> kernel = simulated_annealing(lambda x: -jnp.sum(x**2), lambda key: jax.random.normal(key, (1,)),
     ...                              lambda noise, x: x + noise, [1.0, 2.0, 4.0])
     >>> state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.array([3.0])))
-    >>> bool(state.best_energy <= 9.0), float(info.inverse_temperature)
+    >>> bool(state.best_log_density >= -9.0), float(info.inverse_temperature)
     (True, 1.0)
     """
     schedule = np.asarray(inverse_temperatures, float)
@@ -94,7 +94,7 @@ def simulated_annealing(
     ladder = jnp.asarray(schedule)
 
     def init(_: Array, position: Array) -> AnnealingState:
-        start = energy(position)
+        start = log_density(position)
         return AnnealingState(position, start, position, start, jnp.zeros((), jnp.int32))
 
     def draw(key: Array) -> AnnealingNoise:
@@ -105,18 +105,18 @@ def simulated_annealing(
     def apply(noise: AnnealingNoise, state: AnnealingState) -> tuple[AnnealingState, AnnealingInfo]:
         inverse_temperature = ladder[jnp.minimum(state.n_made, len(schedule) - 1)]
         proposal = move(noise.move, state.position)
-        proposed = energy(proposal)
+        proposed = log_density(proposal)
         accepted = metropolis_accept(
-            noise.log_uniform, -inverse_temperature * proposed, -inverse_temperature * state.energy
+            noise.log_uniform, inverse_temperature * proposed, inverse_temperature * state.log_density
         )
         position = jnp.where(accepted, proposal, state.position)
-        reached = jnp.where(accepted, proposed, state.energy)
-        better = reached < state.best_energy
+        reached = jnp.where(accepted, proposed, state.log_density)
+        better = reached > state.best_log_density
         new = AnnealingState(
             position=position,
-            energy=reached,
+            log_density=reached,
             best_position=jnp.where(better, position, state.best_position),
-            best_energy=jnp.where(better, reached, state.best_energy),
+            best_log_density=jnp.where(better, reached, state.best_log_density),
             n_made=state.n_made + 1,
         )
         return new, AnnealingInfo(accepted, inverse_temperature, jnp.ones((), jnp.int32))

@@ -25,7 +25,7 @@ class AnnealedState(NamedTuple):
 
     Attributes:
         position: final point [dim].
-        log_weight: log of its importance weight, in nats.
+        log_weight: log of its importance weight, zeta included, in nats.
     """
 
     position: Array
@@ -64,8 +64,8 @@ def annealed_importance_sampling(
     """Annealed importance sampling; one step of the kernel is one independent run.
 
     A run starts with a draw at b_0 and makes one transition at each of b_1, ..., b_{K-1}. Its weight is
-    exp(sum of (b_k - b_{k+1}) delta(x_k)). Forward, from 0 to 1, the mean weight is an unbiased estimate of Z / zeta;
-    with the schedule reversed, from an exact draw of the target, one of zeta / Z.
+    zeta^(b_K - b_0) exp(sum of (b_k - b_{k+1}) delta(x_k)). Forward, from 0 to 1, the mean weight is an unbiased
+    estimate of Z; with the schedule reversed, from an exact draw of the target, one of 1 / Z.
 
     Args:
         bridge: target and base.
@@ -104,6 +104,7 @@ def annealed_importance_sampling(
     )
     plan = _plan(ladder, dtype)
     n_transitions = ladder.size - 2
+    scale = float(ladder[-1] - ladder[0]) * bridge.log_zeta
 
     def transition(
         loop: tuple[TemperedState, AnnealedState, AnnealedInfo], given: Any
@@ -124,6 +125,9 @@ def annealed_importance_sampling(
         result = AnnealedState(moved.position, result.log_weight - stage.increment * moved.delta)
         return (moved, result, info), None
 
+    def scaled(result: AnnealedState) -> AnnealedState:
+        return result._replace(log_weight=result.log_weight + scale)
+
     def run(key: Array) -> tuple[AnnealedState, AnnealedInfo]:
         loop_key = jax.random.fold_in(key, 1)
         normal = move.draw(jax.random.fold_in(key, 0)).normal
@@ -133,18 +137,18 @@ def annealed_importance_sampling(
         mean_acceptance = jnp.asarray(0.0 if n_transitions else 1.0, dtype)
         info = AnnealedInfo(state.position, state.position, mean_acceptance, zero, zero)
         if not n_transitions:
-            return result, info
+            return scaled(result), info
 
         def chunk(loop: Any, stages: _Stage) -> tuple[Any, None]:
             keys = jax.vmap(lambda i: jax.random.fold_in(loop_key, i))(stages.number)
             return lax.scan(transition, loop, (jax.vmap(move.draw)(keys), stages))
 
         (_, result, info), _ = lax.scan(chunk, (state, result, info), plan)
-        return result, info
+        return scaled(result), info
 
     def init(_: Array, position: Array | None = None) -> AnnealedState:
         empty = jnp.zeros((bridge.dim,), dtype) if position is None else position
-        return AnnealedState(empty, jnp.zeros((), dtype))
+        return AnnealedState(empty, jnp.zeros((), jnp.result_type(scale, dtype)))
 
     return Kernel(init, lambda key: key, lambda key, _: run(key))
 

@@ -36,7 +36,7 @@ class TemperingState(NamedTuple):
         move: position, momentum and energies.
         index: k, in 0 to K (int32).
         log_base_weight: log probability of index 0 given the position.
-        log_target_weight: log probability of index K given the position.
+        log_target_weight: log probability of index K given the position, plus log zeta and w_0 - w_K.
     """
 
     move: TemperedState
@@ -51,7 +51,7 @@ class TemperingState(NamedTuple):
 
     @property
     def delta(self) -> Array:
-        """Energy of the target plus log zeta minus that of the base, in nats."""
+        """Log density of the base minus that of the target over zeta, in nats."""
         return self.move.delta
 
 
@@ -94,7 +94,7 @@ def simulated_tempering(
     integrator: str = "drift_kick_drift",
     dtype: Any = jnp.float64,
 ) -> Kernel:
-    """Simulated tempering on the joint density of position and index exp(-b_k target - (1 - b_k) base + w_k).
+    """Simulated tempering on the joint density of position and index (target / zeta)^b_k base^(1 - b_k) exp(w_k).
 
     Args:
         bridge: target and base.
@@ -103,14 +103,14 @@ def simulated_tempering(
         n_steps: leapfrog steps of an update.
         index_update: "independent" draws the index given the position, at a cost linear in K; "random_walk" proposes
             a neighbour and needs of the order of K^2 updates to cross the ladder.
-        log_weights: w [K + 1], in nats; zero by default, log zeta being part of the target's energy.
+        log_weights: w [K + 1], in nats; zero by default, zeta being part of the path.
         refreshment: of the momentum, in (0, 1]; see `tempered_hmc`.
         integrator: one of `tempered_move.INTEGRATORS`.
         dtype: of the position.
 
     Returns:
-        Kernel on TemperingState with TemperingInfo; `init(key, position, index=0)`. Its state has the probabilities of
-        both ends given the position: Z / zeta = exp(w_0 - w_K) sum p(K | x) / sum p(0 | x), over all states.
+        Kernel on TemperingState with TemperingInfo; `init(key, position, index=0)`. Its state has weights of both ends:
+        Z = zeta exp(w_0 - w_K) sum p(K | x) / sum p(0 | x), over all states.
 
     Raises:
         ValueError: shapes do not agree, there is no such index update, or as `tempered_hmc`.
@@ -130,6 +130,8 @@ def simulated_tempering(
         bridge, step_size, n_steps, refreshment=refreshment, integrator=integrator, dtype=dtype
     )
 
+    offset = bridge.log_zeta + (weights[0] - weights[-1])
+
     def state_of(moved: TemperedState, draw_index: Callable[[Array, Array], Array]) -> TemperingState:
         logits = weights - ladder * moved.delta
         top = jnp.max(logits)
@@ -137,7 +139,7 @@ def simulated_tempering(
         probabilities = jnp.exp(logits - top)
         log_total = top + jnp.log(jnp.sum(probabilities))
         index = draw_index(logits, probabilities)
-        return TemperingState(moved, index, logits[0] - log_total, logits[-1] - log_total)
+        return TemperingState(moved, index, logits[0] - log_total, logits[-1] - log_total + offset)
 
     def init(key: Array, position: Array, index: Array | int = 0) -> TemperingState:
         return state_of(move.init(key, position), lambda *_: jnp.asarray(index, dtype=jnp.int32))
@@ -208,7 +210,7 @@ def draw_geometric_index(uniform: Array, delta: Array, n_intervals: int, slope: 
 
     Args:
         uniform: in [0, 1).
-        delta: energy of the target plus log zeta minus that of the base, in nats.
+        delta: log density of the base minus that of the target over zeta, in nats.
         n_intervals: K.
         slope: of the log weights along the ladder, in nats.
 

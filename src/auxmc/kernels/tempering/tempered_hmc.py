@@ -71,13 +71,13 @@ class ContinuousState(NamedTuple):
 
     @property
     def delta(self) -> Array:
-        """Energy of the target plus log zeta minus that of the base, in nats."""
+        """Log density of the base minus that of the target over zeta, in nats."""
         return self.move.delta
 
     @property
     def log_target_weight(self) -> Array:
-        """Log density at inverse temperature 1, given the position."""
-        return log_target_weight(self.delta)
+        """Log density at inverse temperature 1, given the position, plus log zeta."""
+        return log_target_weight(self.delta) + self.move.log_zeta
 
     @property
     def log_base_weight(self) -> Array:
@@ -124,13 +124,13 @@ class ControlledState(NamedTuple):
 
     @property
     def delta(self) -> Array:
-        """Energy of the target plus log zeta minus that of the base, in nats."""
+        """Log density of the base minus that of the target over zeta, in nats."""
         return self.move.delta
 
     @property
     def log_target_weight(self) -> Array:
-        """Log density at inverse temperature 1, given the position."""
-        return log_target_weight(self.delta)
+        """Log density at inverse temperature 1, given the position, plus log zeta."""
+        return log_target_weight(self.delta) + self.move.log_zeta
 
     @property
     def log_base_weight(self) -> Array:
@@ -159,7 +159,7 @@ def gibbs_continuous_tempering(
 
     Returns:
         Kernel on ContinuousState with TemperedInfo; `init(key, position, inverse_temperature=0.0)`. It leaves the joint
-        density proportional to exp(-b target - (1 - b) base) on b in [0, 1] invariant.
+        density proportional to (target / zeta)^b base^(1 - b) on b in [0, 1] invariant.
 
     Raises:
         ValueError: as `tempered_hmc`.
@@ -167,7 +167,7 @@ def gibbs_continuous_tempering(
     Source: PhD thesis, Algorithm 14.
 
     >>> from auxmc.models.bridge import bridge, gaussian_base
-    >>> joined = bridge(lambda x: jnp.sum(x**2), gaussian_base(jnp.zeros(2), jnp.ones(2)))
+    >>> joined = bridge(lambda x: -jnp.sum(x**2), gaussian_base(jnp.zeros(2), jnp.ones(2)))
     >>> kernel = gibbs_continuous_tempering(joined, 0.5, n_steps=4)
     >>> start = kernel.init(jax.random.key(0), jnp.zeros(2))
     >>> state, info = kernel.step(jax.random.key(1), start)
@@ -206,7 +206,8 @@ def continuously_tempered_hmc(
     """Hamiltonian Monte Carlo on position and temperature control together.
 
     The inverse temperature is the logistic function of a control u with momentum v and mass m. The Hamiltonian is
-    b target + (1 - b) base - log b - log(1 - b) + p^T p / 2 + v^2 / (2 m) with b the inverse temperature.
+    -b log(target / zeta) - (1 - b) log base - log b - log(1 - b) + p^T p / 2 + v^2 / (2 m) with b the inverse
+    temperature.
 
     Args:
         bridge: target and base.

@@ -34,14 +34,15 @@ INTEGRATORS = ("drift_kick_drift", "kick_drift_kick")
 
 
 class TemperedState(NamedTuple):
-    """Position and momentum of a chain with the energies at the position.
+    """Position and momentum of a chain with the energies, which are minus log densities, at the position.
 
     Attributes:
         position: current point [dim].
         momentum: current momentum [dim], used where refreshment is partial.
-        target_energy: energy of the target plus log zeta, in nats.
-        base_energy: energy of the base, in nats.
+        target_energy: of the target over zeta, in nats.
+        base_energy: of the base, in nats.
         gradients: of these two ([dim], [dim]) where the integrator starts with a kick, else empty.
+        log_zeta: that of the bridge, the same in every state.
     """
 
     position: Array
@@ -49,10 +50,11 @@ class TemperedState(NamedTuple):
     target_energy: Array
     base_energy: Array
     gradients: tuple[Array, ...]
+    log_zeta: Array
 
     @property
     def delta(self) -> Array:
-        """Energy of the target plus log zeta minus that of the base, in nats."""
+        """Log density of the base minus that of the target over zeta, in nats."""
         return self.target_energy - self.base_energy
 
 
@@ -190,8 +192,8 @@ def trajectory(
 
     Args:
         bridge: target and base.
-        force: maps (position, energies, gradients) at a point to the derivative of the potential, of the structure of
-            the position.
+        force: maps (position, energies, their gradients) at a point to the derivative of the potential, of the
+            structure of the position; energies are those of the target over zeta and of the base.
         start: x with what was evaluated there.
         position: at the start.
         momentum: at the start, of the structure of the position.
@@ -212,7 +214,7 @@ def trajectory(
     def drift_kick_drift(_: int, loop: tuple[Any, Any]) -> tuple[Any, Any]:
         position, momentum = loop
         position = add(0.5 * step_size, velocity(momentum), position)
-        evaluated = bridge.energies_and_gradients(_first(position))
+        evaluated = _energies_and_gradients(bridge, _first(position))
         momentum = add(-step_size, force(position, *evaluated), momentum)
         return add(0.5 * step_size, velocity(momentum), position), momentum
 
@@ -220,7 +222,7 @@ def trajectory(
         position, momentum, evaluated = loop
         momentum = add(-0.5 * step_size, force(position, *evaluated), momentum)
         position = add(step_size, velocity(momentum), position)
-        evaluated = bridge.energies_and_gradients(_first(position))
+        evaluated = _energies_and_gradients(bridge, _first(position))
         return position, add(-0.5 * step_size, force(position, *evaluated), momentum), evaluated
 
     if kick_first:
@@ -231,8 +233,10 @@ def trajectory(
         energies, gradients = evaluated
     else:
         position, momentum = lax.fori_loop(0, n_steps, drift_kick_drift, (position, momentum))
-        energies, gradients = bridge.energies(_first(position)), ()
-    end = TemperedState(_first(position), _first(momentum), energies[0], energies[1], gradients)
+        energies, gradients = _energies(bridge, _first(position)), ()
+    end = TemperedState(
+        _first(position), _first(momentum), energies[0], energies[1], gradients, start.log_zeta
+    )
     return End(position, momentum, end)
 
 
@@ -242,10 +246,26 @@ def _first(position: Any) -> Any:
 
 def state_at(bridge: Bridge, position: Array, momentum: Array, with_gradients: bool) -> TemperedState:
     """State with what a trajectory needs to know about its start."""
+    # A guess in double precision stays one where chains run in single precision: weights are sums with it.
+    log_zeta = jnp.asarray(bridge.log_zeta, jnp.result_type(bridge.log_zeta, position))
+    gradients: tuple[Array, ...] = ()
     if with_gradients:
-        energies, gradients = bridge.energies_and_gradients(position)
-        return TemperedState(position, momentum, *energies, gradients)
-    return TemperedState(position, momentum, *bridge.energies(position), ())
+        energies, gradients = _energies_and_gradients(bridge, position)
+    else:
+        energies = _energies(bridge, position)
+    return TemperedState(position, momentum, energies[0], energies[1], gradients, log_zeta)
+
+
+def _energies(bridge: Bridge, position: Array) -> tuple[Array, Array]:
+    target, base = bridge.log_densities(position)
+    return jnp.asarray(bridge.log_zeta, target.dtype) - target, -base
+
+
+def _energies_and_gradients(
+    bridge: Bridge, position: Array
+) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    (target, base), (target_slope, base_slope) = bridge.log_densities_and_gradients(position)
+    return (jnp.asarray(bridge.log_zeta, target.dtype) - target, -base), (-target_slope, -base_slope)
 
 
 def refreshed(momentum: Array, normal: Array, refreshment: float) -> Array:

@@ -21,13 +21,15 @@ class TemperedTreeState(NamedTuple):
         extended: position and, last, the temperature control u [dim + 1].
         log_density: of the extended density at that point, in nats.
         gradient: of the log density [dim + 1].
-        delta: energy of the target plus log zeta minus that of the base, in nats.
+        delta: log density of the base minus that of the target over zeta, in nats.
+        log_zeta: that of the bridge, the same in every state.
     """
 
     extended: Array
     log_density: Array
     gradient: Array
     delta: Array
+    log_zeta: Array
 
     @property
     def position(self) -> Array:
@@ -46,8 +48,8 @@ class TemperedTreeState(NamedTuple):
 
     @property
     def log_target_weight(self) -> Array:
-        """Log density at inverse temperature 1, given the position."""
-        return log_target_weight(self.delta)
+        """Log density at inverse temperature 1, given the position, plus log zeta."""
+        return log_target_weight(self.delta) + self.log_zeta
 
     @property
     def log_base_weight(self) -> Array:
@@ -77,7 +79,7 @@ def tempered_nuts(
     """No-U-turn sampler on the density of position and control.
 
     The inverse temperature b is the logistic function of the control, and the density is proportional to
-    b (1 - b) exp(-b target - (1 - b) base). Trajectories are those of the package blackjax, which also draws their
+    b (1 - b) (target / zeta)^b base^(1 - b). Trajectories are those of the package blackjax, which also draws their
     random numbers; a step of this kernel therefore takes a key for its noise.
 
     Args:
@@ -95,7 +97,7 @@ def tempered_nuts(
     Source: PhD thesis, sections 5.4 and 5.6.3; Hoffman and Gelman 2014; Betancourt 2017.
 
     >>> from auxmc.models.bridge import bridge, gaussian_base
-    >>> joined = bridge(lambda x: jnp.sum(x**2), gaussian_base(jnp.zeros(2), jnp.ones(2)))
+    >>> joined = bridge(lambda x: -jnp.sum(x**2), gaussian_base(jnp.zeros(2), jnp.ones(2)))
     >>> kernel = tempered_nuts(joined, 0.5, jnp.ones(3))
     >>> state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.zeros(2)))
     >>> bool(info.n_gradients >= 1), bool(info.diverged)
@@ -109,8 +111,13 @@ def tempered_nuts(
     if max_doublings < 1:
         raise ValueError(f"max_doublings must be a positive whole number, got {max_doublings}")
 
+    def energies(extended: Array) -> tuple[Array, Array]:
+        """Of the target over zeta and of the base: minus their log densities."""
+        target, base = bridge.log_densities(extended[:-1])
+        return jnp.asarray(bridge.log_zeta, target.dtype) - target, -base
+
     def log_density(extended: Array) -> Array:
-        target, base = bridge.energies(extended[:-1])
+        target, base = energies(extended)
         control = extended[-1]
         mixed = jax.nn.sigmoid(control) * target + jax.nn.sigmoid(-control) * base
         return -mixed - jax.nn.softplus(control) - jax.nn.softplus(-control)
@@ -118,18 +125,21 @@ def tempered_nuts(
     transition = blackjax_nuts.build_kernel()
 
     def delta(extended: Array) -> Array:
-        target, base = bridge.energies(extended[:-1])
+        target, base = energies(extended)
         return target - base
 
     def init(_: Array, position: Array, control: Array | float = 0.0) -> TemperedTreeState:
         extended = jnp.append(position, jnp.asarray(control, position.dtype))
         value, gradient = jax.value_and_grad(log_density)(extended)
-        return TemperedTreeState(extended, value, gradient, delta(extended))
+        log_zeta = jnp.asarray(bridge.log_zeta, jnp.result_type(bridge.log_zeta, position))
+        return TemperedTreeState(extended, value, gradient, delta(extended), log_zeta)
 
     def apply(noise: Array, state: TemperedTreeState) -> tuple[TemperedTreeState, TemperedTreeInfo]:
         start = blackjax_nuts.hmc.HMCState(state.extended, state.log_density, state.gradient)
         end, about = transition(noise, start, log_density, step_size, inverse_mass, max_doublings)
-        new = TemperedTreeState(end.position, end.logdensity, end.logdensity_grad, delta(end.position))
+        new = TemperedTreeState(
+            end.position, end.logdensity, end.logdensity_grad, delta(end.position), state.log_zeta
+        )
         info = TemperedTreeInfo(
             about.acceptance_rate,
             about.is_divergent,

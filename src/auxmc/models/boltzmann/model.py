@@ -22,7 +22,7 @@ __all__ = [
     "mixture_moments",
     "relax",
     "relaxation_bridge",
-    "relaxation_energy",
+    "relaxation_log_density",
     "relaxed_moments",
     "relaxed_samples",
 ]
@@ -138,14 +138,14 @@ def in_diagonal_basis(relaxation: Relaxation, base: RelaxedMoments) -> tuple[Rel
     return rotated, RelaxedMoments(base.log_normaliser, base.mean @ basis, np.diag(variances))
 
 
-def relaxation_energy(relaxation: Relaxation) -> Callable[[Array], Array]:
-    """Energy x^T x / 2 - sum_i log cosh(q_i^T x + b_i) as a function of x [dim], in nats."""
+def relaxation_log_density(relaxation: Relaxation) -> Callable[[Array], Array]:
+    """Log density sum_i log cosh(q_i^T x + b_i) - x^T x / 2, not normalised, as a function of x [dim], in nats."""
     loadings, biases = jnp.asarray(relaxation.loadings), jnp.asarray(relaxation.biases)
 
-    def energy(x: Array) -> Array:
-        return 0.5 * jnp.sum(jnp.square(x)) - _sum_log_cosh(jnp.matmul(x, loadings.T) + biases)
+    def log_density(x: Array) -> Array:
+        return -(0.5 * jnp.sum(jnp.square(x)) - _sum_log_cosh(jnp.matmul(x, loadings.T) + biases))
 
-    return energy
+    return log_density
 
 
 def relaxation_bridge(relaxation: Relaxation, base: RelaxedMoments) -> Bridge:
@@ -161,25 +161,30 @@ def relaxation_bridge(relaxation: Relaxation, base: RelaxedMoments) -> Bridge:
     variances = np.diag(base.covariance)
     if np.any(np.abs(base.covariance - np.diag(variances)) > 1e-9 * variances.max()):
         raise ValueError("the covariance of the base must be diagonal: use in_diagonal_basis")
-    target_energy = relaxation_energy(relaxation)
+    log_target = relaxation_log_density(relaxation)
     loadings, biases = jnp.asarray(relaxation.loadings), jnp.asarray(relaxation.biases)
     mean, precisions, scale = jnp.asarray(base.mean), jnp.asarray(1.0 / variances), jnp.sqrt(variances)
     dim = relaxation.dim
     constant = 0.5 * float(np.sum(np.log(variances))) + 0.5 * dim * math.log(2.0 * math.pi)
 
-    def energies(x: Array) -> tuple[Array, Array]:
-        base_energy = 0.5 * jnp.sum(precisions * jnp.square(x - mean)) + constant
-        return target_energy(x) + base.log_normaliser, base_energy
+    def log_densities(x: Array) -> tuple[Array, Array]:
+        return log_target(x), -(0.5 * jnp.sum(precisions * jnp.square(x - mean)) + constant)
 
-    def energies_and_gradients(x: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    def log_densities_and_gradients(x: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
         # With x on the left of both products, chains side by side make two products of matrices in row order.
         fields = jnp.matmul(x, loadings.T) + biases
-        target = 0.5 * jnp.sum(jnp.square(x)) - _sum_log_cosh(fields) + base.log_normaliser
+        target = 0.5 * jnp.sum(jnp.square(x)) - _sum_log_cosh(fields)
         centred = precisions * (x - mean)
-        base_energy = 0.5 * jnp.sum(centred * (x - mean)) + constant
-        return (target, base_energy), (x - jnp.matmul(jnp.tanh(fields), loadings), centred)
+        reference = 0.5 * jnp.sum(centred * (x - mean)) + constant
+        return (-target, -reference), (-(x - jnp.matmul(jnp.tanh(fields), loadings)), -centred)
 
-    return Bridge(energies, energies_and_gradients, lambda noise: mean + scale * noise, dim)
+    return Bridge(
+        log_densities,
+        log_densities_and_gradients,
+        lambda noise: mean + scale * noise,
+        dim,
+        base.log_normaliser,
+    )
 
 
 def _sum_log_cosh(t: Array) -> Array:

@@ -97,7 +97,7 @@ def latent_bridge(
     """Joins the posterior of an image's latent vector z to its approximation.
 
     Args:
-        model: the model; its floating type is that of all energies.
+        model: the model; its floating type is that of all log densities.
         image: [pixel].
         code: base.
         log_zeta: guess of the log evidence of the image, scalar, in nats.
@@ -111,10 +111,10 @@ def latent_bridge(
         return 0.5 * jnp.sum(jnp.square(latent)) + constant - log_likelihood(model, image, latent)
 
     if not whitened:
-        return bridge(energy, gaussian_base(code.mean, code.scale), log_zeta)
+        return bridge(lambda x: -energy(x), gaussian_base(code.mean, code.scale), log_zeta)
     log_volume = jnp.sum(jnp.log(code.scale))
     standard = gaussian_base(jnp.zeros_like(code.mean), jnp.ones_like(code.scale))
-    return bridge(lambda x: energy(code.mean + code.scale * x) - log_volume, standard, log_zeta)
+    return bridge(lambda x: -(energy(code.mean + code.scale * x) - log_volume), standard, log_zeta)
 
 
 def initial_autoencoder(

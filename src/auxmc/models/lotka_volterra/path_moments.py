@@ -1,4 +1,4 @@
-"""Moments along the path between a target and a base on the line, from the energies on a grid."""
+"""Moments along the path between a target and a base on the line, from the log densities on a grid."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +26,7 @@ def ratio_moments(path: PathOracle, inverse_temperatures: ArrayLike) -> tuple[Fl
 
     Tested in tests/unit/models/lotka_volterra/test_path_moments.py.
     """
-    ratio = path.base_energy - path.target_energy
+    ratio = path.log_target - path.log_base
     weights = _weights(path, inverse_temperatures)
     means = weights @ ratio
     return means, np.asarray(weights @ np.square(ratio) - np.square(means))
@@ -48,6 +48,6 @@ def mass_below(path: PathOracle, inverse_temperatures: ArrayLike, x: float) -> F
 
 def _weights(path: PathOracle, inverse_temperatures: ArrayLike) -> FloatArray:
     b = np.asarray(inverse_temperatures, np.float64)[:, None]
-    log_density = -b * path.target_energy - (1.0 - b) * path.base_energy
+    log_density = b * path.log_target + (1.0 - b) * path.log_base
     density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
     return np.asarray(density / density.sum(axis=1, keepdims=True))

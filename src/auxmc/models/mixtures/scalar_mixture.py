@@ -43,9 +43,9 @@ class ScalarMixture(NamedTuple):
         terms = jnp.log(weights) - 0.5 * standard**2 - jnp.log(sds) - 0.5 * math.log(2.0 * math.pi)
         return jax.nn.logsumexp(terms, axis=-1)
 
-    def energy(self, position: Array) -> Array:
-        """Negative log density at a position [1], scalar, in nats."""
-        return -self.log_density(position)[0]
+    def log_density_at(self, position: Array) -> Array:
+        """Log density at a position [1], scalar, in nats."""
+        return self.log_density(position)[0]
 
     def mass_below(self, x: float) -> float:
         """Probability of values below x."""

@@ -19,8 +19,8 @@ __all__ = [
     "coordinate_names",
     "effect_names",
     "effects",
-    "energy",
     "grouped_regression",
+    "log_density",
     "prior_start",
 ]
 
@@ -139,8 +139,8 @@ def prior_start(model: GroupedRegression) -> Array:
     return jnp.zeros(model.dim).at[jnp.array([0, 2, 4])].set(log_scale)
 
 
-def energy(model: GroupedRegression, parametrisation: Parametrisation, position: Array) -> Array:
-    """Negative log joint density of data and unconstrained parameters, in nats.
+def log_density(model: GroupedRegression, parametrisation: Parametrisation, position: Array) -> Array:
+    """Log joint density of data and unconstrained parameters, in nats.
 
     Args:
         model: the model.
@@ -167,7 +167,7 @@ def energy(model: GroupedRegression, parametrisation: Parametrisation, position:
     direction = jnp.concatenate([jnp.ones(1), -b])
     squares = direction @ data.scatter @ direction + jnp.sum(data.counts * residual**2)
     misfit = 0.5 * squares * jnp.exp(-2.0 * log_noise) + data.n_rows * (log_noise + 0.5 * jnp.log(2 * jnp.pi))
-    return misfit + local + scales + _normal_energy(jnp.stack([mean_a, mean_b]))
+    return -(misfit + local + scales + _normal_energy(jnp.stack([mean_a, mean_b])))
 
 
 def effects(model: GroupedRegression, parametrisation: Parametrisation, position: Array) -> Array:

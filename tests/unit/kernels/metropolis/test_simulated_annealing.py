@@ -19,8 +19,8 @@ WEIGHTS = np.array([[0.0, 0.8, -0.5], [0.8, 0.0, 0.3], [-0.5, 0.3, 0.0]])
 STATES = np.array(list(product([-1.0, 1.0], repeat=3)))
 
 
-def energy(spins: jax.Array) -> jax.Array:
-    return -0.5 * spins @ jnp.asarray(WEIGHTS) @ spins - 0.2 * spins[0]
+def log_density(spins: jax.Array) -> jax.Array:
+    return 0.5 * spins @ jnp.asarray(WEIGHTS) @ spins + 0.2 * spins[0]
 
 
 def flip(unit: jax.Array, spins: jax.Array) -> jax.Array:
@@ -28,7 +28,7 @@ def flip(unit: jax.Array, spins: jax.Array) -> jax.Array:
 
 
 def build(schedule):
-    return simulated_annealing(energy, lambda key: jax.random.randint(key, (), 0, 3), flip, schedule)
+    return simulated_annealing(log_density, lambda key: jax.random.randint(key, (), 0, 3), flip, schedule)
 
 
 def test_steps_use_the_schedule_and_then_its_last_value() -> None:
@@ -38,30 +38,30 @@ def test_steps_use_the_schedule_and_then_its_last_value() -> None:
     for i in range(5):
         state, info = step(jax.random.key(i), state)
         seen.append(float(info.inverse_temperature))
-        assert float(state.energy) == pytest.approx(float(energy(state.position)), abs=1e-14)
+        assert float(state.log_density) == pytest.approx(float(log_density(state.position)), abs=1e-14)
     assert seen == [0.5, 1.0, 3.0, 3.0, 3.0]
     assert int(state.n_made) == 5
 
 
-def test_the_best_point_is_the_lowest_met_and_never_rises() -> None:
+def test_the_best_point_is_the_highest_met_and_never_falls() -> None:
     kernel = build(np.full(1, 0.1))
     state, step = kernel.init(jax.random.key(0), jnp.ones(3)), jax.jit(kernel.step)
-    met = [float(state.energy)]
+    met = [float(state.log_density)]
     for i in range(60):
-        before = float(state.best_energy)
+        before = float(state.best_log_density)
         state, _ = step(jax.random.key(i), state)
-        met.append(float(state.energy))
-        assert float(state.best_energy) <= before
-        assert float(state.best_energy) == min(met)
-        assert float(energy(state.best_position)) == pytest.approx(min(met), abs=1e-14)
+        met.append(float(state.log_density))
+        assert float(state.best_log_density) >= before
+        assert float(state.best_log_density) == max(met)
+        assert float(log_density(state.best_position)) == pytest.approx(max(met), abs=1e-14)
 
 
 @pytest.mark.layer("metropolis", "L2")
 def test_at_a_constant_temperature_the_boltzmann_law_is_invariant() -> None:
     inverse_temperature = 0.7
     kernel = build([inverse_temperature])
-    energies = np.asarray(jax.vmap(energy)(jnp.asarray(STATES)))
-    law = np.exp(-inverse_temperature * energies)
+    values = np.asarray(jax.vmap(log_density)(jnp.asarray(STATES)))
+    law = np.exp(inverse_temperature * values)
     law /= law.sum()
     thresholds = np.minimum(1.0, law[None, :] / law[:, None]).ravel()
     points, volumes = uniform_cells([thresholds])
@@ -79,13 +79,13 @@ def test_at_a_constant_temperature_the_boltzmann_law_is_invariant() -> None:
     assert detailed_balance_residual(matrix, law) < 1e-14
 
 
-def test_a_proposal_without_a_finite_energy_is_rejected() -> None:
+def test_a_proposal_without_a_finite_density_is_rejected() -> None:
     kernel = simulated_annealing(
-        lambda x: jnp.where(x[0] > 0.0, x[0], jnp.nan), lambda key: jnp.zeros(()), lambda _, x: -x, [1.0]
+        lambda x: jnp.where(x[0] > 0.0, -x[0], jnp.nan), lambda key: jnp.zeros(()), lambda _, x: -x, [1.0]
     )
     state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.array([1.0])))
     assert not bool(info.accepted)
-    assert float(state.best_energy) == 1.0
+    assert float(state.best_log_density) == -1.0
 
 
 @pytest.mark.layer("metropolis", "L15")

@@ -14,7 +14,7 @@ from auxmc.models.bridge import bridge, gaussian_base
 pytestmark = pytest.mark.layer("annealed_importance", "L1")
 
 BRIDGE = bridge(
-    lambda x: 2.0 * jnp.sum((x - 0.5) ** 2) + 0.1 * jnp.sum(x**4),
+    lambda x: -2.0 * jnp.sum((x - 0.5) ** 2) - 0.1 * jnp.sum(x**4),
     gaussian_base(jnp.zeros(2), jnp.ones(2)),
     0.3,
 )
@@ -39,8 +39,8 @@ def test_a_run_weighs_before_it_moves_and_moves_at_its_own_temperature(
         if k > 0:
             noise = move.draw(jax.random.fold_in(jax.random.fold_in(key, 1), k - 1))
             state, _ = move.apply(noise, state, jnp.asarray(here))
-        target, base = BRIDGE.energies(state.position)
-        log_weight -= (following - here) * float(target - base)
+        target, base = BRIDGE.log_densities(state.position)
+        log_weight += (following - here) * float(target - base)
     assert np.any(np.asarray(found.position) != np.asarray(info.start))
     np.testing.assert_allclose(found.position, state.position, rtol=1e-10)
     assert float(found.log_weight) == pytest.approx(log_weight, rel=1e-10)

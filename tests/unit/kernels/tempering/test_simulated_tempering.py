@@ -16,7 +16,8 @@ from auxmc.kernels.tempering.simulated_tempering import (
 from auxmc.models.bridge import bridge, gaussian_base
 from auxmc.numerics.schedules import linear_schedule, sigmoidal_schedule
 
-BRIDGE = bridge(lambda x: 2.0 * jnp.sum((x - 0.5) ** 2), gaussian_base(jnp.zeros(2), jnp.ones(2)), 0.3)
+LOG_ZETA = 0.3
+BRIDGE = bridge(lambda x: -2.0 * jnp.sum((x - 0.5) ** 2), gaussian_base(jnp.zeros(2), jnp.ones(2)), LOG_ZETA)
 
 
 def _probabilities(logits: np.ndarray) -> np.ndarray:
@@ -100,7 +101,7 @@ def test_a_random_walk_crosses_a_flat_ladder_in_a_number_of_updates_that_grows_a
 
 
 @pytest.mark.parametrize("index_update", ["independent", "random_walk"])
-def test_states_carry_probabilities_of_both_ends(index_update: str) -> None:
+def test_states_carry_weights_of_both_ends(index_update: str) -> None:
     ladder = sigmoidal_schedule(20)
     weights = np.linspace(0.0, -2.0, 21)
     kernel = simulated_tempering(BRIDGE, ladder, 0.4, 3, index_update=index_update, log_weights=weights)
@@ -109,10 +110,11 @@ def test_states_carry_probabilities_of_both_ends(index_update: str) -> None:
     indices = set()
     for i in range(30):
         state, info = step(jax.random.fold_in(jax.random.key(1), i), state)
-        target, base = BRIDGE.energies(state.position)
-        law = _probabilities(weights - ladder * float(target - base))
+        target, base = BRIDGE.log_densities(state.position)
+        law = _probabilities(weights - ladder * float(base - (target - LOG_ZETA)))
         assert np.exp(float(state.log_base_weight)) == pytest.approx(law[0], rel=1e-10)
-        assert np.exp(float(state.log_target_weight)) == pytest.approx(law[-1], rel=1e-10)
+        # With the scale of the path and of the index in it, sums of this weight over the other's estimate Z.
+        assert float(state.log_target_weight) == pytest.approx(np.log(law[-1]) + LOG_ZETA + 2.0, rel=1e-10)
         assert int(info.n_gradients) == 3
         indices.add(int(state.index))
     assert len(indices) > 3
@@ -121,10 +123,10 @@ def test_states_carry_probabilities_of_both_ends(index_update: str) -> None:
 def test_integrating_the_index_out_beats_counting_and_needs_no_visit() -> None:
     """Variance of p(K | x) and of the indicator of K, from the exact marginal on a grid."""
     x = np.linspace(-12.0, 12.0, 4001)[:, None]
-    wide = bridge(lambda x: 2.0 * jnp.sum((x - 0.5) ** 2), gaussian_base(jnp.zeros(1), jnp.ones(1)))
-    target, base = map(np.asarray, jax.vmap(wide.energies)(jnp.asarray(x)))
-    logits = -np.outer(target - base, sigmoidal_schedule(20))
-    joint = np.exp(-base[:, None] + logits)
+    wide = bridge(lambda x: -2.0 * jnp.sum((x - 0.5) ** 2), gaussian_base(jnp.zeros(1), jnp.ones(1)))
+    target, base = map(np.asarray, jax.vmap(wide.log_densities)(jnp.asarray(x)))
+    logits = -np.outer(base - target, sigmoidal_schedule(20))
+    joint = np.exp(base[:, None] + logits)
     joint /= joint.sum()
     given = joint[:, -1] / joint.sum(axis=1)
     mean = joint[:, -1].sum()

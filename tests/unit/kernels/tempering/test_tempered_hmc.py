@@ -20,13 +20,14 @@ from auxmc.models.bridge import bridge, gaussian_base
 from auxmc.numerics.truncated_exponential import log_base_weight, log_target_weight
 
 DIM = 2
+LOG_ZETA = 0.7
 
 
 def target(x: Array) -> Array:
-    return jnp.sum(0.25 * x**4 - 0.5 * x**2) + 0.3 * x[0] * x[1]
+    return jnp.sum(0.5 * x**2 - 0.25 * x**4) - 0.3 * x[0] * x[1]
 
 
-BRIDGE = bridge(target, gaussian_base(jnp.array([0.2, -0.1]), jnp.array([[1.2, 0.0], [0.4, 0.9]])), 0.7)
+BRIDGE = bridge(target, gaussian_base(jnp.array([0.2, -0.1]), jnp.array([[1.2, 0.0], [0.4, 0.9]])), LOG_ZETA)
 START, MOMENTUM = jnp.array([0.7, -1.1]), jnp.array([0.9, 0.4])
 ALWAYS = jnp.asarray(-jnp.inf)
 
@@ -61,15 +62,21 @@ def _fixed(step_size: float, n_steps: int, integrator: str) -> Callable[[Array],
     return flow
 
 
+def _energies(x: Array) -> tuple[Array, Array]:
+    """Of the target over zeta and of the base."""
+    log_target, log_base = BRIDGE.log_densities(x)
+    return LOG_ZETA - log_target, -log_base
+
+
 def _energy_extended(phase: Array, mass: float = 2.0) -> Array:
     b = jax.nn.sigmoid(phase[DIM])
-    phi, psi = BRIDGE.energies(phase[:DIM])
+    phi, psi = _energies(phase[:DIM])
     kinetic = 0.5 * jnp.sum(phase[DIM + 1 : -1] ** 2) + 0.5 * phase[-1] ** 2 / mass
     return b * phi + (1 - b) * psi - jnp.log(b) - jnp.log1p(-b) + kinetic
 
 
 def _energy_fixed(phase: Array) -> Array:
-    phi, psi = BRIDGE.energies(phase[:DIM])
+    phi, psi = _energies(phase[:DIM])
     return 0.6 * phi + 0.4 * psi + 0.5 * jnp.sum(phase[DIM:] ** 2)
 
 
@@ -139,7 +146,7 @@ def test_a_scaled_control_of_unit_mass_is_a_control_of_squared_mass() -> None:
 
     def potential(q: Array) -> Array:
         b = jax.nn.sigmoid(q[DIM] / s)
-        phi, psi = BRIDGE.energies(q[:DIM])
+        phi, psi = _energies(q[:DIM])
         return b * phi + (1 - b) * psi - jnp.log(b) - jnp.log1p(-b)
 
     slope = jax.jit(jax.grad(potential))
@@ -158,7 +165,7 @@ def test_a_scaled_control_of_unit_mass_is_a_control_of_squared_mass() -> None:
 
 def test_a_step_on_a_harmonic_energy_is_the_known_map() -> None:
     """Drift-kick-drift: (x, p) to ((1 - h^2/2) x + h (1 - h^2/4) p, -h x + (1 - h^2/2) p)."""
-    joined = bridge(lambda x: 0.5 * jnp.sum(x**2), gaussian_base(jnp.zeros(1), jnp.ones(1)))
+    joined = bridge(lambda x: -0.5 * jnp.sum(x**2), gaussian_base(jnp.zeros(1), jnp.ones(1)))
     h, x, p = 0.4, 1.3, -0.6
     move = tempered_hmc(joined, h, 1)
     state = move.init(jax.random.key(0), jnp.array([x]))
@@ -194,15 +201,18 @@ def test_states_carry_what_belongs_to_their_position(name: str) -> None:
     step = jax.jit(kernel.step)
     for i in range(5):
         state, info = step(jax.random.fold_in(jax.random.key(2), i), state)
-    fresh = BRIDGE.energies_and_gradients(state.position)
-    np.testing.assert_allclose((state.move.target_energy, state.move.base_energy), fresh[0], rtol=1e-12)
+    fresh = BRIDGE.log_densities_and_gradients(state.position)
+    energies = LOG_ZETA - fresh[0][0], -fresh[0][1]
+    np.testing.assert_allclose((state.move.target_energy, state.move.base_energy), energies, rtol=1e-12)
     if "kick_drift_kick" in name:
-        np.testing.assert_allclose(state.move.gradients, fresh[1], rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(state.move.gradients, -jnp.stack(fresh[1]), rtol=1e-10, atol=1e-12)
     else:
         assert state.move.gradients == ()
-    delta = fresh[0][0] - fresh[0][1]
+    delta = energies[0] - energies[1]
     assert float(state.delta) == pytest.approx(float(delta), rel=1e-12)
-    assert float(state.log_target_weight) == pytest.approx(float(log_target_weight(delta)), rel=1e-10)
+    assert float(state.log_target_weight) == pytest.approx(
+        float(log_target_weight(delta)) + LOG_ZETA, rel=1e-10
+    )
     assert float(state.log_base_weight) == pytest.approx(float(log_base_weight(delta)), rel=1e-10)
     assert 0.0 <= float(state.inverse_temperature) <= 1.0
     assert int(info.n_not_finite) == 0
@@ -246,7 +256,7 @@ def test_momenta_are_kept_after_acceptance_and_reversed_after_rejection(name: st
 
 
 def test_a_trajectory_that_overflows_is_rejected_and_counted() -> None:
-    joined = bridge(lambda x: jnp.sum(x**4), gaussian_base(jnp.zeros(1), jnp.ones(1)))
+    joined = bridge(lambda x: -jnp.sum(x**4), gaussian_base(jnp.zeros(1), jnp.ones(1)))
     for kernel in (
         gibbs_continuous_tempering(joined, 50.0, 30),
         continuously_tempered_hmc(joined, 50.0, 30),

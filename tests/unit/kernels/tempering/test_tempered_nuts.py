@@ -10,24 +10,24 @@ from auxmc.kernels.tempering.tempered_nuts import TemperedTreeState, tempered_nu
 from auxmc.models.bridge import bridge, gaussian_base
 
 JOINED = bridge(
-    lambda x: 2.0 * jnp.sum((x - 1.0) ** 2), gaussian_base(jnp.zeros(2), jnp.array([1.0, 2.0])), 0.5
+    lambda x: -2.0 * jnp.sum((x - 1.0) ** 2), gaussian_base(jnp.zeros(2), jnp.array([1.0, 2.0])), 0.5
 )
 KERNEL = tempered_nuts(JOINED, 0.4, jnp.array([1.0, 1.0, 4.0]), max_doublings=5)
 STEP = jax.jit(KERNEL.step)
 
 
 def log_density(extended: np.ndarray) -> float:
-    """b (1 - b) exp(-b target - (1 - b) base), written out."""
-    target, base = JOINED.energies(jnp.asarray(extended[:-1]))
+    """b (1 - b) (target / zeta)^b base^(1 - b), written out."""
+    target, base = JOINED.log_densities(jnp.asarray(extended[:-1]))
     b = 1.0 / (1.0 + np.exp(-extended[-1]))
-    return float(-b * target - (1.0 - b) * base + np.log(b) + np.log(1.0 - b))
+    return float(b * (target - 0.5) + (1.0 - b) * base + np.log(b) + np.log(1.0 - b))
 
 
 def check_caches(state: TemperedTreeState) -> None:
     extended = np.asarray(state.extended)
     assert float(state.log_density) == pytest.approx(log_density(extended), rel=1e-10)
-    target, base = JOINED.energies(state.position)
-    assert float(state.delta) == pytest.approx(float(target - base), rel=1e-12)
+    target, base = JOINED.log_densities(state.position)
+    assert float(state.delta) == pytest.approx(float(base - (target - 0.5)), rel=1e-12)
     for i in range(3):
         away = 1e-5 * np.eye(3)[i]
         slope = (log_density(extended + away) - log_density(extended - away)) / 2e-5
@@ -41,7 +41,9 @@ def test_states_carry_what_belongs_to_their_point() -> None:
     for i in range(3):
         state, _ = STEP(jax.random.key(i), state)
         check_caches(state)
-        assert float(state.log_base_weight - state.log_target_weight) == pytest.approx(float(state.delta))
+        assert float(state.log_base_weight - state.log_target_weight) == pytest.approx(
+            float(state.delta) - 0.5
+        )
 
 
 def test_a_step_is_a_function_of_its_key_and_counts_its_work() -> None:

@@ -23,7 +23,7 @@ from auxmc.models.boltzmann.model import (
     mixture_moments,
     relax,
     relaxation_bridge,
-    relaxation_energy,
+    relaxation_log_density,
     relaxed_moments,
     relaxed_samples,
 )
@@ -123,14 +123,14 @@ def test_density_is_the_mixture_over_all_states() -> None:
     parameters, relaxation = _relaxation(4)
     states = sign_table(4)
     logs = 0.5 * np.einsum("si,ij,sj->s", states, parameters.weights, states) + states @ parameters.biases
-    energy = jax.jit(relaxation_energy(relaxation))
+    log_density = jax.jit(relaxation_log_density(relaxation))
     log_z = relaxed_moments(relaxation, exact_moments(parameters)).log_normaliser
     dim = relaxation.dim
     for x in np.random.default_rng(2).normal(scale=2.0, size=(10, dim)):
         components = logs - 0.5 * np.sum((x - states @ relaxation.loadings) ** 2, axis=1)
         components -= 0.5 * dim * np.log(2 * np.pi)
         log_mixture = np.logaddexp.reduce(components) - np.logaddexp.reduce(logs)
-        assert -float(energy(x)) - log_z == pytest.approx(log_mixture, abs=1e-8)
+        assert float(log_density(x)) - log_z == pytest.approx(log_mixture, abs=1e-8)
 
 
 def test_normaliser_and_moments_agree_with_quadrature_in_the_plane() -> None:
@@ -141,7 +141,7 @@ def test_normaliser_and_moments_agree_with_quadrature_in_the_plane() -> None:
     assert relaxation.dim == 2
     grid = np.linspace(-12.0, 12.0, 401)
     x = np.stack(np.meshgrid(grid, grid, indexing="ij"), axis=-1).reshape(-1, 2)
-    density = np.exp(-np.asarray(jax.vmap(relaxation_energy(relaxation))(x)))
+    density = np.exp(np.asarray(jax.vmap(relaxation_log_density(relaxation))(x)))
     cell = (grid[1] - grid[0]) ** 2
     truth = relaxed_moments(relaxation, exact_moments(parameters))
     total = density.sum() * cell
@@ -171,27 +171,28 @@ def test_mixture_of_one_fit_is_a_normal_around_it() -> None:
     assert base.log_normaliser == pytest.approx(1.7 + relaxation.log_constant)
 
 
-def test_bridge_has_the_energies_and_derivatives_of_its_parts() -> None:
+def test_bridge_has_the_log_densities_and_derivatives_of_its_parts() -> None:
     parameters, relaxation = _relaxation(9)
     means = np.tanh(np.random.default_rng(0).normal(size=(4, 9)))
     base = mixture_moments(relaxation, MeanFieldFits(means, np.arange(4.0), np.zeros(4)))
     rotated, diagonal = in_diagonal_basis(relaxation, base)
     joined = relaxation_bridge(rotated, diagonal)
     x = jnp.asarray(np.random.default_rng(3).normal(scale=3.0, size=rotated.dim))
-    energies, gradients = joined.energies_and_gradients(x)
-    np.testing.assert_allclose(energies, joined.energies(x), rtol=1e-13)
+    values, gradients = joined.log_densities_and_gradients(x)
+    np.testing.assert_allclose(values, joined.log_densities(x), rtol=1e-13)
     fields = np.asarray(x) @ rotated.loadings.T + parameters.biases
-    energy = 0.5 * float(x @ x) - np.sum(np.log(np.cosh(fields)))
-    assert float(energies[0]) == pytest.approx(energy + base.log_normaliser, rel=1e-13)
+    expected = np.sum(np.log(np.cosh(fields))) - 0.5 * float(x @ x)
+    assert float(values[0]) == pytest.approx(expected, rel=1e-13)
+    assert joined.log_zeta == base.log_normaliser
     for k in range(2):
-        automatic = jax.grad(lambda x, k=k: joined.energies(x)[k])(x)
+        automatic = jax.grad(lambda x, k=k: joined.log_densities(x)[k])(x)
         np.testing.assert_allclose(gradients[k], automatic, rtol=1e-10, atol=1e-10)
-    # The base is normalised: its draws have the density that its energy says, up to the noise.
+    # The base is normalised: its draws have the density that it says, up to the noise.
     noise = jnp.asarray(np.random.default_rng(4).normal(size=rotated.dim))
     log_noise = -0.5 * float(noise @ noise) - 0.5 * len(noise) * np.log(2 * np.pi)
     jacobian = jax.jacobian(joined.draw_base)(noise)
     log_density = log_noise - float(np.linalg.slogdet(jacobian)[1])
-    assert -float(joined.energies(joined.draw_base(noise))[1]) == pytest.approx(log_density, rel=1e-12)
+    assert float(joined.log_densities(joined.draw_base(noise))[1]) == pytest.approx(log_density, rel=1e-12)
 
 
 def test_rotation_to_the_diagonal_basis_changes_no_invariant() -> None:
@@ -213,8 +214,8 @@ def test_many_units_do_not_overflow_the_product_of_factors() -> None:
     n = 1100
     parameters = BoltzmannParameters(np.zeros((n, n)), np.zeros(n))
     relaxation = relax(parameters, np.concatenate([[1.0], np.zeros(n - 1)]))
-    energy = float(relaxation_energy(relaxation)(jnp.zeros(1)))
-    assert energy == pytest.approx(0.0, abs=1e-9)
+    log_density = float(relaxation_log_density(relaxation)(jnp.zeros(1)))
+    assert log_density == pytest.approx(0.0, abs=1e-9)
 
 
 def test_bases_that_are_not_diagonal_and_weights_that_are_zero_are_refused() -> None:

@@ -82,7 +82,7 @@ def test_importance_weights_are_ratios_of_densities() -> None:
         assert float(value) == pytest.approx(expected, abs=1e-11)
 
 
-def test_bridge_has_the_energies_of_posterior_and_code() -> None:
+def test_bridge_has_the_log_densities_of_posterior_and_code() -> None:
     model, image = small_model(), jnp.array([1.0, 1.0, 0.0, 1.0])
     code = encode(model, image)
     x = jnp.array([0.2, -0.4, 1.1])
@@ -90,14 +90,15 @@ def test_bridge_has_the_energies_of_posterior_and_code() -> None:
     whitened = latent_bridge(model, image, code, jnp.asarray(-2.5))
     plain = latent_bridge(model, image, code, jnp.asarray(-2.5), whitened=False)
     joint = float(log_likelihood(model, image, latent)) + stats.norm.logpdf(np.asarray(latent)).sum()
-    target, base = plain.energies(latent)
-    assert float(target) == pytest.approx(-joint - 2.5, abs=1e-12)
-    expected = -stats.norm.logpdf(np.asarray(latent), code.mean, code.scale).sum()
+    target, base = plain.log_densities(latent)
+    assert float(plain.log_zeta) == float(whitened.log_zeta) == -2.5
+    assert float(target) == pytest.approx(joint, abs=1e-12)
+    expected = stats.norm.logpdf(np.asarray(latent), code.mean, code.scale).sum()
     assert float(base) == pytest.approx(expected, abs=1e-12)
-    # Whitening takes the log of the volume from both, so that their difference stays.
-    target, base = whitened.energies(x)
-    assert float(base) == pytest.approx(-stats.norm.logpdf(np.asarray(x)).sum(), abs=1e-12)
-    difference = jnp.subtract(*plain.energies(latent))
+    # Whitening adds the log of the volume to both, so that their difference stays.
+    target, base = whitened.log_densities(x)
+    assert float(base) == pytest.approx(stats.norm.logpdf(np.asarray(x)).sum(), abs=1e-12)
+    difference = jnp.subtract(*plain.log_densities(latent))
     assert float(target - base) == pytest.approx(float(difference), abs=1e-11)
     np.testing.assert_allclose(plain.draw_base(x), latent, rtol=1e-12)
 
@@ -106,11 +107,12 @@ def test_gradients_are_those_of_finite_differences() -> None:
     model, image = small_model(), jnp.array([0.0, 1.0, 0.0, 1.0])
     bridge = latent_bridge(model, image, encode(model, image), jnp.asarray(0.0))
     x, step = np.array([0.1, 0.7, -1.2]), 1e-6
-    _, slopes = bridge.energies_and_gradients(jnp.asarray(x))
+    _, slopes = bridge.log_densities_and_gradients(jnp.asarray(x))
     for part, slope in enumerate(slopes):
         for i in range(N_LATENT):
             ends = [
-                bridge.energies(jnp.asarray(x + sign * step * np.eye(N_LATENT)[i]))[part] for sign in (1, -1)
+                bridge.log_densities(jnp.asarray(x + sign * step * np.eye(N_LATENT)[i]))[part]
+                for sign in (1, -1)
             ]
             assert float(slope[i]) == pytest.approx(float(ends[0] - ends[1]) / (2 * step), abs=1e-7)
 
@@ -122,17 +124,17 @@ def test_evidence_by_quadrature_is_the_limit_of_tempering_weights() -> None:
     grid = jnp.linspace(-9.0, 9.0, 4001)
     code = encode(model, image)
     bridge = latent_bridge(model, image, code, jnp.asarray(0.0))
-    target, base = jax.jit(jax.vmap(lambda x: bridge.energies(x[None])))(grid)
+    target, base = jax.jit(jax.vmap(lambda x: bridge.log_densities(x[None])))(grid)
     spacing = float(grid[1] - grid[0])
-    assert float(jnp.sum(jnp.exp(-base))) * spacing == pytest.approx(1.0, abs=1e-9)
+    assert float(jnp.sum(jnp.exp(base))) * spacing == pytest.approx(1.0, abs=1e-9)
     weigh = jax.jit(jax.vmap(lambda x: log_importance_weights(model, image, x[None, None])[0]))
     weights = weigh(grid)
-    by_weights = float(jnp.sum(jnp.exp(weights - base))) * spacing
+    by_weights = float(jnp.sum(jnp.exp(weights + base))) * spacing
     latents = np.linspace(-9.0, 9.0, 4001)
     likelihood = jax.jit(jax.vmap(lambda z: log_likelihood(model, image, z[None])))
     logs = np.asarray(likelihood(jnp.asarray(latents)))
     prior = np.sum(np.exp(logs) * stats.norm.pdf(latents)) * spacing
-    assert float(jnp.sum(jnp.exp(-target))) * spacing == pytest.approx(prior, rel=1e-8)
+    assert float(jnp.sum(jnp.exp(target))) * spacing == pytest.approx(prior, rel=1e-8)
     assert by_weights == pytest.approx(prior, rel=1e-8)
 
 
@@ -146,7 +148,7 @@ def test_single_precision_is_kept_and_close() -> None:
         @jax.jit
         def evaluate(binary: jax.Array, x: jax.Array, model: Autoencoder = model) -> tuple:
             bridge = latent_bridge(model, binary, encode(model, binary), jnp.zeros((), binary.dtype))
-            return bridge.energies_and_gradients(x)
+            return bridge.log_densities_and_gradients(x)
 
         (target, base), slopes = evaluate(jnp.asarray(image, dtype), jnp.asarray(x, dtype))
         assert {target.dtype, base.dtype, slopes[0].dtype, slopes[1].dtype} == {np.dtype(dtype)}
@@ -162,7 +164,7 @@ def test_many_images_take_one_matrix_product_a_layer() -> None:
     def gradients(x: jax.Array) -> jax.Array:
         def one(x: jax.Array, image: jax.Array, mean: jax.Array, scale: jax.Array) -> jax.Array:
             bridge = latent_bridge(model, image, Code(mean, scale), jnp.asarray(0.0))
-            return bridge.energies_and_gradients(x)[1][0]
+            return bridge.log_densities_and_gradients(x)[1][0]
 
         return jax.vmap(one)(x, images, *codes)
 
