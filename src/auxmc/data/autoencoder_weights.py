@@ -11,7 +11,6 @@ Numbers count non-linearities too, hence 0, 2, 4. The published weights are four
 with arrays W0, b0, ...; a folder of four such files is understood as well.
 """
 
-import itertools
 import os
 import zipfile
 import zlib
@@ -195,14 +194,14 @@ def _arrays(path: Path) -> NamedArrays:
 
 def _assembled(arrays: Mapping[str, NDArray[Any]], where: str) -> Autoencoder:
     layers = [_layer(arrays, part, number, where) for part, number in _numbered()]
-    chains = ([0, 1, 2], [3, 4, 5], [3, 4, 6])
     names = [f"{part}_W{number}" for part, number in _numbered()]
-    for chain in chains:
-        for before, after in itertools.pairwise(chain):
-            _agree(layers, names, before, 1, after, 0, where)
-    for code in (5, 6):
-        _agree(layers, names, code, 1, 0, 0, where)
-    _agree(layers, names, 2, 1, 3, 0, where)
+    for first, second in ((0, 1), (1, 2), (3, 4), (4, 5), (4, 6), (5, 0), (6, 0), (2, 3)):
+        n_columns, n_rows = layers[first].weights.shape[1], layers[second].weights.shape[0]
+        if n_columns != n_rows:
+            raise DataError(
+                f"{where}: {names[first]} has {n_columns} columns, but {names[second]} has {n_rows} rows; "
+                "they must agree"
+            )
     return Autoencoder(
         (layers[0], layers[1], layers[2]),
         (layers[3], layers[4]),
@@ -239,15 +238,3 @@ def _layer(arrays: Mapping[str, NDArray[Any]], part: str, number: int, where: st
             f"{found[1].shape[0]} numbers; they must agree"
         )
     return Dense(*found)
-
-
-def _agree(
-    layers: list[Dense], names: list[str], first: int, axis: int, second: int, other_axis: int, where: str
-) -> None:
-    sides = (layers[first].weights.shape[axis], layers[second].weights.shape[other_axis])
-    if sides[0] != sides[1]:
-        words = ("rows", "columns")
-        raise DataError(
-            f"{where}: {names[first]} has {sides[0]} {words[axis]}, but {names[second]} has {sides[1]} "
-            f"{words[other_axis]}; they must agree"
-        )

@@ -4,12 +4,11 @@ import csv
 import math
 import os
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 
 from auxmc.data.skeleton import JOINT_NAMES
-from auxmc.data.tables import DataError
+from auxmc.data.tables import DataError, fail
 from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["COLUMNS", "N_VIEWS", "read_joint_observations"]
@@ -46,20 +45,20 @@ def read_joint_observations(path: str | os.PathLike[str], views: str) -> FloatAr
     found: set[int] = set()
     for line, cells in rows:
         if len(cells) != len(header):
-            _fail(
+            fail(
                 path,
                 f"row {line}: has {len(cells)} cells, the header has {len(header)}; give every row as many",
             )
         joint, view_text, *coordinates = (cells[place].strip() for place in places)
         if joint not in JOINT_NAMES:
-            _fail(path, f"row {line}: unknown joint '{joint}'; allowed: {', '.join(JOINT_NAMES)}")
+            fail(path, f"row {line}: unknown joint '{joint}'; allowed: {', '.join(JOINT_NAMES)}")
         view = _view(path, line, view_text)
         found.add(view)
         if view > n_views:
             continue
         place = (view - 1, slice(None), JOINT_NAMES.index(joint))
         if not np.isnan(images[place]).all():
-            _fail(path, f"row {line}: joint '{joint}' in view {view} appears twice; remove one of the rows")
+            fail(path, f"row {line}: joint '{joint}' in view {view} appears twice; remove one of the rows")
         images[place] = [
             _number(path, line, name, joint, cell)
             for name, cell in zip(_COORDINATES, coordinates, strict=True)
@@ -80,17 +79,17 @@ def _rows(path: str | os.PathLike[str]) -> tuple[list[str], list[tuple[int, list
         (number, cells) for number, cells in enumerate(csv.reader(text.splitlines()), start=1) if any(cells)
     ]
     if not lines:
-        _fail(path, f"the file is empty; it needs a header with the columns {', '.join(COLUMNS)}")
+        fail(path, f"the file is empty; it needs a header with the columns {', '.join(COLUMNS)}")
     header = [name.strip() for name in lines[0][1]]
     missing = [name for name in COLUMNS if name not in header]
     if missing:
-        _fail(path, f"has no column '{missing[0]}', only {', '.join(header)}; needed: {', '.join(COLUMNS)}")
+        fail(path, f"has no column '{missing[0]}', only {', '.join(header)}; needed: {', '.join(COLUMNS)}")
     return header, lines[1:]
 
 
 def _view(path: str | os.PathLike[str], line: int, text: str) -> int:
     if text not in ("1", "2"):
-        _fail(path, f"row {line}: view '{text}' is neither 1 nor 2; number the views from 1")
+        fail(path, f"row {line}: view '{text}' is neither 1 nor 2; number the views from 1")
     return int(text)
 
 
@@ -99,9 +98,9 @@ def _number(path: str | os.PathLike[str], line: int, name: str, joint: str, cell
         value = float(cell)
     except ValueError:
         what = f"'{cell}' is not a number" if cell else "the cell is empty"
-        _fail(path, f"row {line}, column '{name}' (joint '{joint}'): {what}; every joint must be observed")
+        fail(path, f"row {line}, column '{name}' (joint '{joint}'): {what}; every joint must be observed")
     if not math.isfinite(value):
-        _fail(
+        fail(
             path,
             f"row {line}, column '{name}' (joint '{joint}'): '{cell}' is not finite; every joint must be observed",
         )
@@ -116,7 +115,7 @@ def _check_views(path: str | os.PathLike[str], found: set[int], views: str) -> N
     advice = f"use views={other}, or " if other else ""
     have = " and ".join(map(str, sorted(found))) or "none"
     need = "views 1 and 2" if n_views == 2 else "view 1 alone"
-    _fail(path, f"has view {have}, but views={views} needs {need}; {advice}change the column 'view'")
+    fail(path, f"has view {have}, but views={views} needs {need}; {advice}change the column 'view'")
 
 
 def _check_complete(path: str | os.PathLike[str], images: FloatArray) -> None:
@@ -125,11 +124,7 @@ def _check_complete(path: str | os.PathLike[str], images: FloatArray) -> None:
         return
     view, joint = missing[0]
     more = f" ({len(missing)} missing in all)" if len(missing) > 1 else ""
-    _fail(
+    fail(
         path,
         f"joint '{JOINT_NAMES[joint]}' is missing in view {view + 1}{more}; every joint must be observed",
     )
-
-
-def _fail(path: str | os.PathLike[str], message: str) -> NoReturn:
-    raise DataError(f"{os.fspath(path)}: {message}")

@@ -1,4 +1,4 @@
-"""Motion clips of the PyPI package pybullet as joint angles of our skeleton. NumPy only.
+"""Motion clips of the PyPI package pybullet as joint angles of our skeleton.
 
 The clips are JSON files `humanoid3d_*.txt` in the format of DeepMimic. Each frame has 44 numbers: duration,
 position of the root (3), then quaternions (w, x, y, z) of root, chest, neck, right hip, one angle of the right
@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from auxmc.data.skeleton import N_ANGLES, NODES, channel_index
 from auxmc.data.tables import DataError
@@ -124,7 +125,7 @@ def convert_frames(frames: FloatArray) -> FloatArray:
         quaternions = frames[:, first : first + 4]
         if node == "hips":
             quaternions = _without_heading(quaternions)
-        rotation = _AXES @ _rotation(quaternions) @ _AXES.T
+        rotation = _AXES @ Rotation.from_quat(quaternions, scalar_first=True).as_matrix() @ _AXES.T
         if node in _HANGING:
             rotation = rotation @ rotation_xyz(np.array([0.0, 0.0, _HANGING[node]]))
         place = channel_index(node, "x")
@@ -161,13 +162,7 @@ def with_heading(angles: FloatArray, heading: FloatArray) -> FloatArray:
 
 def rotation_xyz(angles: FloatArray) -> FloatArray:
     """Rotation matrices R_x R_y R_z [..., 3, 3] of angles about x, y and z [..., 3]."""
-    (cx, cy, cz), (sx, sy, sz) = np.moveaxis(np.cos(angles), -1, 0), np.moveaxis(np.sin(angles), -1, 0)
-    rows = (
-        (cy * cz, -cy * sz, sy),
-        (cx * sz + sx * sy * cz, cx * cz - sx * sy * sz, -sx * cy),
-        (sx * sz - cx * sy * cz, sx * cz + cx * sy * sz, cx * cy),
-    )
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    return np.asarray(Rotation.from_euler("XYZ", angles).as_matrix(), float)
 
 
 def euler_xyz(rotation: FloatArray) -> FloatArray:
@@ -205,17 +200,6 @@ def _without_heading(quaternions: FloatArray) -> FloatArray:
         [cos * w + sin * y, cos * x - sin * z, cos * y - sin * w, cos * z + sin * x],
         axis=-1,
     )
-
-
-def _rotation(quaternions: FloatArray) -> FloatArray:
-    """Rotation matrices [frame, 3, 3] of quaternions (w, x, y, z) [frame, 4]."""
-    w, x, y, z = (quaternions / np.linalg.norm(quaternions, axis=-1, keepdims=True)).T
-    rows = (
-        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
-        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
-        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
-    )
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
 def _wrapped(angles: FloatArray) -> FloatArray:

@@ -187,9 +187,7 @@ def _parquet_names(path: Path) -> tuple[tuple[str, ...], int | None]:
 
 def _parquet_parts(source: RowFile, first_row: int) -> Iterator[FloatArray]:
     with _parquet(source.path) as file:
-        missing = [name for name in source.columns if name not in file.schema_arrow.names]
-        if missing:
-            raise DataError(f"{source.path}: column {missing[0]!r} is no longer there")
+        _require_columns(source, file.schema_arrow.names)
         begin = 0
         for group in range(file.num_row_groups):
             n_rows = file.metadata.row_group(group).num_rows
@@ -233,9 +231,7 @@ def _csv_names(path: Path) -> tuple[tuple[str, ...], int | None]:
 
 def _csv_parts(source: RowFile, first_row: int) -> Iterator[FloatArray]:
     names, _ = _csv_names(source.path)
-    missing = [name for name in source.columns if name not in names]
-    if missing:
-        raise DataError(f"{source.path}: column {missing[0]!r} is no longer there")
+    _require_columns(source, names)
     wrong: list[pa_csv.InvalidRow] = []
 
     def leave_out(row: pa_csv.InvalidRow) -> str:
@@ -340,6 +336,12 @@ def _number(text: str | None) -> float:
         return float(text or "nan")
     except ValueError:
         return float("nan")
+
+
+def _require_columns(source: RowFile, names: Sequence[str]) -> None:
+    for name in source.columns:
+        if name not in names:
+            raise DataError(f"{source.path}: column {name!r} is no longer there")
 
 
 def _too_few(source: str, n_rows: int, first_row: int) -> DataError:

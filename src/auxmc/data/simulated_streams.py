@@ -6,6 +6,7 @@ project's.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -106,28 +107,22 @@ def _linear() -> _Stream:
     return _Stream(1, draw)
 
 
-def _softmax(number: int, scale: float) -> Callable[[], _Stream]:
-    def make() -> _Stream:
-        generator = _generator(2, _PARAMETERS)
-        weights = scale * generator.standard_normal((_N_CLASSES, _N_FEATURES))
-        intercepts = scale * generator.standard_normal(_N_CLASSES)
+def _softmax(number: int, scale: float) -> _Stream:
+    generator = _generator(2, _PARAMETERS)
+    weights = scale * generator.standard_normal((_N_CLASSES, _N_FEATURES))
+    intercepts = scale * generator.standard_normal(_N_CLASSES)
 
-        def draw(generator: np.random.Generator) -> FloatArray:
-            x = generator.standard_normal((BLOCK_ROWS, _N_FEATURES))
-            scores = x @ weights.T + intercepts + generator.gumbel(size=(BLOCK_ROWS, _N_CLASSES))
-            return np.column_stack([x, np.argmax(scores, axis=1).astype(float)])
+    def draw(generator: np.random.Generator) -> FloatArray:
+        x = generator.standard_normal((BLOCK_ROWS, _N_FEATURES))
+        scores = x @ weights.T + intercepts + generator.gumbel(size=(BLOCK_ROWS, _N_CLASSES))
+        return np.column_stack([x, np.argmax(scores, axis=1).astype(float)])
 
-        return _Stream(number, draw)
-
-    return make
+    return _Stream(number, draw)
 
 
-def _mixture(number: int, name: str) -> Callable[[], _Stream]:
-    def make() -> _Stream:
-        means, sds = (np.array(values) for values in _MIXTURES[name])
-        return _Stream(number, _mixture_rows(_WEIGHTS, means, sds))
-
-    return make
+def _mixture(number: int, name: str) -> _Stream:
+    means, sds = (np.array(values) for values in _MIXTURES[name])
+    return _Stream(number, _mixture_rows(_WEIGHTS, means, sds))
 
 
 def _mixture_from_prior() -> _Stream:
@@ -173,11 +168,11 @@ def _normal() -> FloatArray:
 
 _ENDLESS: dict[str, Callable[[], _Stream]] = {
     "linear": _linear,
-    "softmax": _softmax(2, 1.0),
-    "softmax_sharp": _softmax(3, _SHARPNESS),
-    "mixture": _mixture(4, "mixture"),
-    "mixture_separated": _mixture(5, "mixture_separated"),
-    "mixture_intermediate": _mixture(9, "mixture_intermediate"),
+    "softmax": partial(_softmax, 2, 1.0),
+    "softmax_sharp": partial(_softmax, 3, _SHARPNESS),
+    "mixture": partial(_mixture, 4, "mixture"),
+    "mixture_separated": partial(_mixture, 5, "mixture_separated"),
+    "mixture_intermediate": partial(_mixture, 9, "mixture_intermediate"),
     "mixture_from_prior": _mixture_from_prior,
 }
 _FINITE: dict[str, Callable[[], FloatArray]] = {

@@ -50,9 +50,4 @@ def abc_estimator(
     def draw_auxiliary(key: Array) -> Array:
         return standard_normal(key, (n_auxiliary,))
 
-    return Estimator(prepare, log_estimate, draw_auxiliary, _no_count, _no_count)
-
-
-def _no_count(cache: tuple[Array, Array]) -> Array:
-    del cache
-    return jnp.zeros((), jnp.int32)
+    return Estimator(prepare, log_estimate, draw_auxiliary)

@@ -3,9 +3,15 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 from jax import Array
 
 __all__ = ["Estimator"]
+
+
+def _none(cache: Any) -> Array:
+    del cache
+    return jnp.zeros((), jnp.int32)
 
 
 class Estimator(NamedTuple):
@@ -22,8 +28,8 @@ class Estimator(NamedTuple):
             where the density or its estimate is zero or cannot be computed, never NaN.
         draw_auxiliary: maps a key to auxiliary variables u ~ rho, an array of any fixed shape.
         n_cubic: maps a cache to the number of cubic-cost matrix operations that `prepare` spent on it, an
-            int32 scalar, counted as an unbatched program would spend them.
-        n_failures: maps a cache to the number of numerical failures met in `prepare` (0 or 1, int32).
+            int32 scalar, counted as an unbatched program would spend them; none by default.
+        n_failures: maps a cache to the number of numerical failures met in `prepare` (0 or 1, int32); none by default.
 
     Source: PhD thesis, section 3.3, Eq. 3.5.
     """
@@ -31,5 +37,5 @@ class Estimator(NamedTuple):
     prepare: Callable[[Array], Any]
     log_estimate: Callable[[Any, Array], Array]
     draw_auxiliary: Callable[[Array], Array]
-    n_cubic: Callable[[Any], Array]
-    n_failures: Callable[[Any], Array]
+    n_cubic: Callable[[Any], Array] = _none
+    n_failures: Callable[[Any], Array] = _none

@@ -244,17 +244,13 @@ def _from_functions(path: Path, module: ModuleType, n_columns: int) -> RowModel:
 def _in_one_precision(model: RowModel) -> RowModel:
     """Results in the precision of the parameters: float64 constants in a file would otherwise spread."""
 
-    def log_likelihood(parameters: Array, rows: Array) -> Array:
-        return jnp.asarray(model.log_likelihood(parameters, rows)).astype(parameters.dtype)
-
-    def weighted_gradient(parameters: Array, rows: Array, weights: Array) -> Array:
-        return jnp.asarray(model.weighted_gradient(parameters, rows, weights)).astype(parameters.dtype)
-
-    def log_prior(parameters: Array) -> Array:
-        return jnp.asarray(model.log_prior(parameters)).astype(parameters.dtype)
+    def kept(function: Callable[..., Any]) -> Callable[..., Array]:
+        return lambda parameters, *others: jnp.asarray(function(parameters, *others)).astype(parameters.dtype)
 
     return model._replace(
-        log_likelihood=log_likelihood, weighted_gradient=weighted_gradient, log_prior=log_prior
+        log_likelihood=kept(model.log_likelihood),
+        weighted_gradient=kept(model.weighted_gradient),
+        log_prior=kept(model.log_prior),
     )
 
 

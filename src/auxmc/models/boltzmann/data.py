@@ -6,13 +6,14 @@ NumPy only: the workflow imports this.
 import os
 import zipfile
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from auxmc.data.published import VARIABLE as DATA_VARIABLE
 from auxmc.data.reading import read_matrix
-from auxmc.data.tables import DataError
+from auxmc.data.tables import DataError, fail
 from auxmc.numerics.array_types import FloatArray
 
 __all__ = [
@@ -30,9 +31,6 @@ __all__ = [
 
 N_SYSTEMS = 10
 """Published systems of 30 units."""
-
-DATA_VARIABLE = "AUXMC_DATA_DIR"
-"""Variable of the environment with the folder of the author's files."""
 
 _SEED = 201702
 _EIGENVALUE_SCALE = 6.0
@@ -128,7 +126,7 @@ def read_parameters(path: str | os.PathLike[str]) -> BoltzmannParameters:
     table = read_matrix(path)
     n_rows, n_columns = table.shape
     if n_columns not in (n_rows, n_rows + 1):
-        _fail(
+        fail(
             path,
             f"has {n_rows} rows and {n_columns} columns; give a row for each unit with its weights to all units, so as "
             "many columns as rows, or one more with the biases",
@@ -150,23 +148,23 @@ def check_parameters(weights: ArrayLike, biases: ArrayLike, where: str) -> Boltz
     """
     w, b = (np.asarray(values, dtype=np.float64) for values in (weights, biases))
     if w.ndim != 2 or w.shape[0] != w.shape[1] or len(w) < 2:
-        _fail(where, f"weights must be a square matrix of 2 units or more, got shape {list(w.shape)}")
+        fail(where, f"weights must be a square matrix of 2 units or more, got shape {list(w.shape)}")
     if b.shape != (len(w),):
-        _fail(
+        fail(
             where, f"biases must be a vector of {len(w)} numbers, one a unit of weights, got {list(b.shape)}"
         )
     for name, values in (("weights", w), ("biases", b)):
         bad = np.argwhere(~np.isfinite(values))
         if len(bad):
             place = ", ".join(str(i + 1) for i in bad[0])
-            _fail(
+            fail(
                 where,
                 f"{name}, element ({place}): {values[tuple(bad[0])]} is not a finite number; correct it",
             )
     differences = np.abs(w - w.T)
     i, j = np.unravel_index(np.argmax(differences), w.shape)
     if differences[i, j] > _SYMMETRY_TOLERANCE * max(1.0, float(np.max(np.abs(w)))):
-        _fail(
+        fail(
             where,
             f"weights are not symmetric: element ({i + 1}, {j + 1}) is {w[i, j]:g} and ({j + 1}, {i + 1}) is "
             f"{w[j, i]:g}; the weight of two units must be the same both ways",
@@ -174,7 +172,7 @@ def check_parameters(weights: ArrayLike, biases: ArrayLike, where: str) -> Boltz
     place_on_diagonal = int(np.argmax(np.abs(np.diag(w))))
     if w[place_on_diagonal, place_on_diagonal] != 0.0:
         k = place_on_diagonal + 1
-        _fail(
+        fail(
             where,
             f"weights, element ({k}, {k}) is {w[k - 1, k - 1]:g}; the diagonal must be zero: it adds the same constant "
             "to every state",
@@ -219,19 +217,15 @@ def _read_archive(path: str | os.PathLike[str]) -> BoltzmannParameters:
         with np.load(path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
     except FileNotFoundError:
-        _fail(path, "no such file; check the path")
+        fail(path, "no such file; check the path")
     except (OSError, ValueError, zipfile.BadZipFile) as error:
-        _fail(path, f"is not a NumPy archive of plain arrays ({error}); write it with numpy.savez")
+        fail(path, f"is not a NumPy archive of plain arrays ({error}); write it with numpy.savez")
     if "weights" not in arrays:
         found = ", ".join(sorted(arrays)) or "none"
-        _fail(path, f"has no array 'weights' (arrays: {found}); name the matrix of weights so")
+        fail(path, f"has no array 'weights' (arrays: {found}); name the matrix of weights so")
     weights = arrays["weights"]
     biases = arrays.get("biases", np.zeros(len(weights) if weights.ndim else 0))
     for name, values in (("weights", weights), ("biases", biases)):
         if values.dtype.kind not in "iuf":
-            _fail(path, f"{name} must hold real numbers, got the type {values.dtype}")
+            fail(path, f"{name} must hold real numbers, got the type {values.dtype}")
     return check_parameters(weights, biases, os.fspath(path))
-
-
-def _fail(path: str | os.PathLike[str], message: str) -> NoReturn:
-    raise DataError(f"{os.fspath(path)}: {message}")

@@ -164,8 +164,7 @@ def likelihood_gradient(machine: RestrictedBoltzmann, data: ArrayLike) -> Restri
     """
     states = layer_states(len(machine.visible_biases))
     law = np.exp(log_weights_visible(machine, states) - log_normaliser(machine))
-    v = np.asarray(data, float)
-    return _difference(_correlations(machine, v, np.full(len(v), 1.0 / len(v))), machine, states, law)
+    return _clamped_minus_unclamped(machine, np.asarray(data, float), states, law)
 
 
 def block_gibbs_matrices(machine: RestrictedBoltzmann) -> tuple[FloatArray, FloatArray]:
@@ -216,12 +215,10 @@ def contrastive_divergence(
     Must hold: its mean is `expected_contrastive_divergence`. Tested in tests/statistical/test_density_registry.py.
     """
     _check_sweeps(n_sweeps)
-    start = np.asarray(data, float)
-    shares = np.full(len(start), 1.0 / len(start))
-    v = start
+    start = v = np.asarray(data, float)
     for _ in range(n_sweeps):
         v = sample_visible(machine, sample_hidden(machine, v, rng), rng)
-    return _difference(_correlations(machine, start, shares), machine, v, shares)
+    return _clamped_minus_unclamped(machine, start, v, np.full(len(v), 1.0 / len(v)))
 
 
 def expected_contrastive_divergence(
@@ -237,7 +234,7 @@ def expected_contrastive_divergence(
     states = layer_states(len(machine.visible_biases))
     start = np.all(v[:, None] == states[None], axis=-1).mean(axis=0)
     law = start @ np.linalg.matrix_power(visible_transition(machine), n_sweeps)
-    return _difference(_correlations(machine, v, np.full(len(v), 1.0 / len(v))), machine, states, law)
+    return _clamped_minus_unclamped(machine, v, states, law)
 
 
 def _check_sweeps(n_sweeps: int) -> None:
@@ -253,8 +250,9 @@ def _correlations(
     return RestrictedBoltzmann((visible * shares[:, None]).T @ hidden, -shares @ visible, -shares @ hidden)
 
 
-def _difference(
-    clamped: RestrictedBoltzmann, machine: RestrictedBoltzmann, visible: FloatArray, shares: FloatArray
+def _clamped_minus_unclamped(
+    machine: RestrictedBoltzmann, data: FloatArray, visible: FloatArray, shares: FloatArray
 ) -> RestrictedBoltzmann:
+    clamped = _correlations(machine, data, np.full(len(data), 1.0 / len(data)))
     unclamped = _correlations(machine, visible, shares)
     return RestrictedBoltzmann(*(c - u for c, u in zip(clamped, unclamped, strict=True)))

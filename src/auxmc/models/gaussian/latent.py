@@ -196,7 +196,7 @@ def estimator(model: GaussianLatentModel, n_importance: int) -> Estimator:
     def draw_auxiliary(key: Array) -> Array:
         return standard_normal(key, shape)
 
-    return Estimator(prepare, log_estimate, draw_auxiliary, _no_count, _no_count)
+    return Estimator(prepare, log_estimate, draw_auxiliary)
 
 
 def lumped_estimator(model: GaussianLatentModel, n_importance: int) -> Estimator:
@@ -244,7 +244,7 @@ def lumped_estimator(model: GaussianLatentModel, n_importance: int) -> Estimator
             scatter = scatter + chi_square(chi_square_key, degrees - 1, (n_importance,))
         return jnp.concatenate([centre, model.sd_latent**2 * scatter[:, None]], axis=1)
 
-    return Estimator(prepare, log_estimate, draw_auxiliary, _no_count, _no_count)
+    return Estimator(prepare, log_estimate, draw_auxiliary)
 
 
 def _log_x_factor(model: GaussianLatentModel, n_importance: int, position: Array) -> Array:
@@ -263,12 +263,6 @@ def _log_sum_of_kernels(model: GaussianLatentModel, distance: Array) -> Array:
     exponents = distance * (-0.5 / model.sd_observation**2)
     # A log-sum-exp of one term is that term, without exponential and logarithm.
     return exponents[0] if exponents.shape[0] == 1 else jax.nn.logsumexp(exponents)
-
-
-def _no_count(cache: tuple[Array, Array]) -> Array:
-    """The model needs no matrix operation, so that nothing is counted and nothing can fail."""
-    del cache
-    return jnp.zeros((), jnp.int32)
 
 
 def _check_count(name: str, value: int) -> None:

@@ -191,7 +191,7 @@ def _independence_acceptance(model: GaussianLatentModel, residual: float) -> flo
     latent = model.sd_latent**2
     shrinkage = model.sd_observation**2 / _total_variance(model)
     norms, weights = _norm_quadrature(degrees, shrinkage * residual / latent)
-    fresh_is_smaller = _chi_square_cumulative(shrinkage * norms**2, degrees, residual / latent)
+    fresh_is_smaller = stats.ncx2.cdf(shrinkage * norms**2, degrees, residual / latent)
     return float(2.0 * np.dot(weights, fresh_is_smaller))
 
 
@@ -203,21 +203,8 @@ def _norm_quadrature(degrees: int, noncentrality: float) -> tuple[FloatArray, Fl
     middle = math.sqrt(degrees + noncentrality)
     low, high = max(0.0, middle - _NORM_RANGE), middle + _NORM_RANGE
     norms = 0.5 * (high - low) * _NODES + 0.5 * (high + low)
-    density = 2.0 * norms * _chi_square_density(norms**2, degrees, noncentrality)
+    density = 2.0 * norms * stats.ncx2.pdf(norms**2, degrees, noncentrality)
     return norms, 0.5 * (high - low) * _NODE_WEIGHTS * density
-
-
-def _chi_square_density(values: FloatArray, degrees: int, noncentrality: float) -> FloatArray:
-    # SciPy's noncentral form is not defined at noncentrality zero.
-    if noncentrality == 0.0:
-        return np.asarray(stats.chi2.pdf(values, degrees))
-    return np.asarray(stats.ncx2.pdf(values, degrees, noncentrality))
-
-
-def _chi_square_cumulative(values: FloatArray, degrees: int, noncentrality: float) -> FloatArray:
-    if noncentrality == 0.0:
-        return np.asarray(stats.chi2.cdf(values, degrees))
-    return np.asarray(stats.ncx2.cdf(values, degrees, noncentrality))
 
 
 def _residual_sum(model: GaussianLatentModel, position: ArrayLike) -> float:

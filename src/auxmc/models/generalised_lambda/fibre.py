@@ -37,7 +37,8 @@ class FibrePoint(NamedTuple):
     Attributes:
         inputs: u [4 + data].
         residual: largest |x(u) - observation|, in units of the data; infinite where the support excludes a
-        datum. n_redraws: parameter inputs that were drawn and discarded (int32).
+            datum.
+        n_redraws: parameter inputs that were drawn and discarded (int32).
     """
 
     inputs: Array

@@ -72,7 +72,9 @@ def exact_evidence(model: GroupedRegression, tolerance: float = 1e-4) -> Evidenc
     changes = np.full(3, np.inf)
     while changes.max() >= tolerance:
         axis = int(np.argmax(changes))
-        finer = grid._replace(**{grid._fields[axis]: _halved(grid[axis])})
+        points = grid[axis]
+        halved = np.linspace(points[0], points[-1], 2 * points.size - 1)
+        finer = grid._replace(**{grid._fields[axis]: halved})
         if _size(finer) > _MOST_POINTS:
             raise ValueError(
                 f"the log evidence still changes by {changes.max():.2g} nats along {grid._fields[axis]} on a grid of "
@@ -229,10 +231,6 @@ def _half_cauchy_energy(log_value: FloatArray, scale: float) -> FloatArray:
     ratio = log_value - np.log(scale)
     energy: FloatArray = np.logaddexp(0.0, 2.0 * ratio) - ratio - np.log(2.0 / np.pi)
     return energy
-
-
-def _halved(points: FloatArray) -> FloatArray:
-    return np.linspace(points[0], points[-1], 2 * points.size - 1)
 
 
 def _size(grid: Grid) -> int:
