@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 from jax import Array
 
-__all__ = ["Kernel"]
+__all__ = ["Kernel", "choose"]
 
 
 class Kernel(NamedTuple):
@@ -32,3 +34,8 @@ class Kernel(NamedTuple):
     def step(self, key: Array, state: Any) -> tuple[Any, Any]:
         """Makes one transition with the random numbers that belong to `key`; returns (state, info)."""
         return self.apply(self.draw(key), state)
+
+
+def choose(condition: Array, first: Any, second: Any) -> Any:
+    """The first pytree of arrays where a scalar condition holds, else the second: what a step proposes, or keeps."""
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), first, second)

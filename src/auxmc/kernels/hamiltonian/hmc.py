@@ -7,10 +7,19 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import Kernel
+from auxmc.kernels.base import Kernel, choose
+from auxmc.numerics.argument_checks import positive_whole
 from auxmc.numerics.random import standard_normal
 
-__all__ = ["HMCInfo", "HMCNoise", "HMCState", "hamiltonian_monte_carlo", "leapfrog"]
+__all__ = [
+    "HMCInfo",
+    "HMCNoise",
+    "HMCState",
+    "hamiltonian_monte_carlo",
+    "judge_end",
+    "leapfrog",
+    "trajectory_noise",
+]
 
 
 class HMCState(NamedTuple):
@@ -82,15 +91,30 @@ def hamiltonian_monte_carlo(
     >>> bool(info.n_gradients == info.n_steps)
     True
     """
-    low, high = n_steps
-    if not 1 <= low <= high:
-        raise ValueError(f"n_steps must be two whole numbers with 1 <= low <= high, got {n_steps}")
-    if dim < 1:
-        raise ValueError(f"dim must be a positive whole number, got {dim}")
+    draw = trajectory_noise(n_steps, dim)
     evaluate = jax.value_and_grad(log_density)
 
     def init(_: Array, position: Array) -> HMCState:
         return HMCState(position, *evaluate(position))
+
+    def apply(noise: HMCNoise, state: HMCState) -> tuple[HMCState, HMCInfo]:
+        end, momentum, n_made = leapfrog(evaluate, state, noise.normal, step_size, noise.n_steps)
+        info = judge_end((state, noise.normal), (end, momentum), n_made, noise.n_steps, noise.log_uniform)
+        return choose(info.accepted, end, state), info
+
+    return Kernel(init, draw, apply)
+
+
+def trajectory_noise(n_steps: tuple[int, int], dim: int) -> Callable[[Array], HMCNoise]:
+    """Makes the function that draws the random numbers of an update; see `hamiltonian_monte_carlo`.
+
+    Raises:
+        ValueError: dim or a number of steps is not positive, or these are out of order.
+    """
+    low, high = n_steps
+    if not 1 <= low <= high:
+        raise ValueError(f"n_steps must be two whole numbers with 1 <= low <= high, got {n_steps}")
+    positive_whole(dim=dim)
 
     def draw(key: Array) -> HMCNoise:
         return HMCNoise(
@@ -99,24 +123,30 @@ def hamiltonian_monte_carlo(
             log_uniform=-jax.random.exponential(jax.random.fold_in(key, 2)),
         )
 
-    def apply(noise: HMCNoise, state: HMCState) -> tuple[HMCState, HMCInfo]:
-        end, momentum, n_gradients = leapfrog(evaluate, state, noise.normal, step_size, noise.n_steps)
-        change = _energy(end, momentum) - _energy(state, noise.normal)
-        finite = jnp.isfinite(_energy(end, momentum)) & (n_gradients == noise.n_steps)
-        change = jnp.where(finite, change, jnp.inf)
-        accepted = noise.log_uniform < -change
-        new = jax.tree.map(lambda a, b: jnp.where(accepted, a, b), end, state)
-        info = HMCInfo(
-            accepted,
-            jnp.exp(-jnp.maximum(change, 0.0)),
-            change,
-            noise.n_steps,
-            n_gradients,
-            (~finite).astype(jnp.int32),
-        )
-        return new, info
+    return draw
 
-    return Kernel(init, draw, apply)
+
+def judge_end(
+    start: tuple[HMCState, Array],
+    end: tuple[HMCState, Array],
+    n_made: Array,
+    n_steps: Array,
+    log_uniform: Array,
+) -> HMCInfo:
+    """Whether the end of a trajectory, a point with its momentum, is accepted.
+
+    Args:
+        start: point and momentum from which the trajectory began.
+        end: of the trajectory.
+        n_made: leapfrog steps that were made; the end counts as not finite where they are fewer than asked for.
+        n_steps: leapfrog steps asked for.
+        log_uniform: log of the accept uniform.
+    """
+    finite = jnp.isfinite(_energy(*end)) & (n_made == n_steps)
+    change = jnp.where(finite, _energy(*end) - _energy(*start), jnp.inf)
+    accepted = log_uniform < -change
+    probability = jnp.exp(-jnp.maximum(change, 0.0))
+    return HMCInfo(accepted, probability, change, n_steps, n_made, (~finite).astype(jnp.int32))
 
 
 def leapfrog(

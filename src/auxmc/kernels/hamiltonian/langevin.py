@@ -7,9 +7,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.base import Kernel
+from auxmc.kernels.base import Kernel, choose
 from auxmc.kernels.hamiltonian.hmc import HMCState
 from auxmc.kernels.metropolis.metropolis import metropolis_accept
+from auxmc.numerics.argument_checks import positive_whole
 from auxmc.numerics.random import standard_normal
 
 __all__ = ["LangevinInfo", "LangevinNoise", "metropolis_langevin", "unadjusted_langevin"]
@@ -93,8 +94,7 @@ def unadjusted_langevin(log_density: Callable[[Array], Array], step_size: Array 
 def _langevin(
     log_density: Callable[[Array], Array], step_size: Array | float, dim: int, *, adjusted: bool
 ) -> Kernel:
-    if dim < 1:
-        raise ValueError(f"dim must be a positive whole number, got {dim}")
+    positive_whole(dim=dim)
     evaluate = jax.value_and_grad(log_density)
 
     def init(_: Array, position: Array) -> HMCState:
@@ -118,7 +118,6 @@ def _langevin(
         accepted = metropolis_accept(noise.log_uniform, log_backward, log_forward)
         if not adjusted:
             accepted = jnp.ones((), bool)
-        new = jax.tree.map(lambda a, b: jnp.where(accepted, a, b), proposed, state)
         info = LangevinInfo(
             accepted=accepted,
             acceptance_probability=jnp.exp(jnp.minimum(log_ratio, 0.0)),
@@ -126,7 +125,7 @@ def _langevin(
             n_gradients=jnp.ones((), jnp.int32),
             n_not_finite=(~finite).astype(jnp.int32),
         )
-        return new, info
+        return choose(accepted, proposed, state), info
 
     def _drifted(state: HMCState) -> Array:
         return state.position + 0.5 * jnp.square(step_size) * state.gradient

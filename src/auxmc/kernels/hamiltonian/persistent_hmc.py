@@ -8,8 +8,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.base import Kernel
-from auxmc.kernels.hamiltonian.hmc import HMCInfo, HMCState, leapfrog
+from auxmc.kernels.base import Kernel, choose
+from auxmc.kernels.hamiltonian.hmc import HMCInfo, HMCState, judge_end, leapfrog
+from auxmc.numerics.argument_checks import positive_whole
 from auxmc.numerics.random import standard_normal
 
 __all__ = ["PersistentNoise", "PersistentState", "persistent_hmc"]
@@ -76,10 +77,7 @@ def persistent_hmc(
     >>> state.momentum.shape, int(info.n_gradients)
     ((2,), 4)
     """
-    if dim < 1:
-        raise ValueError(f"dim must be a positive whole number, got {dim}")
-    if n_steps < 1:
-        raise ValueError(f"n_steps must be a positive whole number, got {n_steps}")
+    positive_whole(dim=dim, n_steps=n_steps)
     if not 0.0 <= persistence < 1.0:
         raise ValueError(f"persistence must be at least 0 and below 1, got {persistence}")
     evaluate = jax.value_and_grad(log_density)
@@ -98,21 +96,9 @@ def persistent_hmc(
         momentum = persistence * state.momentum + fresh * noise.normal
         point = HMCState(state.position, state.log_density, state.gradient)
         asked = jnp.full((), n_steps, jnp.int32)
-        end, end_momentum, n_gradients = leapfrog(evaluate, point, momentum, step_size, asked)
-        energy = _energy(end.log_density, end_momentum)
-        finite = jnp.isfinite(energy) & (n_gradients == asked)
-        change = jnp.where(finite, energy - _energy(state.log_density, momentum), jnp.inf)
-        accepted = noise.log_uniform < -change
+        end, end_momentum, n_made = leapfrog(evaluate, point, momentum, step_size, asked)
+        info = judge_end((point, momentum), (end, end_momentum), n_made, asked, noise.log_uniform)
         proposed = PersistentState(end.position, end_momentum, end.log_density, end.gradient)
-        new = jax.tree.map(
-            lambda a, b: jnp.where(accepted, a, b), proposed, state._replace(momentum=-momentum)
-        )
-        probability = jnp.exp(-jnp.maximum(change, 0.0))
-        failed = (~finite).astype(jnp.int32)
-        return new, HMCInfo(accepted, probability, change, asked, n_gradients, failed)
+        return choose(info.accepted, proposed, state._replace(momentum=-momentum)), info
 
     return Kernel(init, draw, apply)
-
-
-def _energy(log_density: Array, momentum: Array) -> Array:
-    return 0.5 * jnp.sum(jnp.square(momentum)) - log_density

@@ -11,15 +11,14 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import Kernel
+from auxmc.kernels.base import Kernel, choose
+from auxmc.kernels.hamiltonian.hmc import HMCNoise, trajectory_noise
 from auxmc.kernels.manifold.projection import SOLVERS, ProjectionSettings, project
 from auxmc.models.conditioned import ConditionedModel
-from auxmc.numerics.random import standard_normal
 
 __all__ = [
     "REVERSIBILITY_CHECKS",
     "ConstrainedInfo",
-    "ConstrainedNoise",
     "ConstrainedState",
     "IntegrationErrors",
     "Phase",
@@ -93,14 +92,6 @@ class ConstrainedInfo(NamedTuple):
     errors: IntegrationErrors
 
 
-class ConstrainedNoise(NamedTuple):
-    """Random numbers of an update: normal [input], number of steps, log of the accept uniform."""
-
-    normal: Array
-    n_steps: Array
-    log_uniform: Array
-
-
 class Phase(NamedTuple):
     """Point of a trajectory.
 
@@ -150,13 +141,11 @@ def constrained_hmc(
         Kernel on ConstrainedState with `init(key, position)`, which takes a point on the manifold.
 
     Raises:
-        ValueError: a number of steps is not positive or out of order, or a solver or check is unknown.
+        ValueError: dim or a number of steps is not positive, these are out of order, or a solver or check is unknown.
 
     Source: PhD thesis, Algorithm 11 and section 4.8; Graham and Storkey 2017, Algorithm 1.
     """
-    low, high = n_steps
-    if not 1 <= low <= high:
-        raise ValueError(f"n_steps must be two whole numbers with 1 <= low <= high, got {n_steps}")
+    draw = trajectory_noise(n_steps, dim)
     if n_inner_steps < 1:
         raise ValueError(f"n_inner_steps must be at least 1, got {n_inner_steps}")
     for solver in (projection.solver, projection.fallback):
@@ -169,14 +158,7 @@ def constrained_hmc(
     def init(_: Array, position: Array) -> ConstrainedState:
         return evaluate_state(model, position)
 
-    def draw(key: Array) -> ConstrainedNoise:
-        return ConstrainedNoise(
-            normal=standard_normal(jax.random.fold_in(key, 0), (dim,)),
-            n_steps=jax.random.randint(jax.random.fold_in(key, 1), (), low, high + 1, jnp.int32),
-            log_uniform=-jax.random.exponential(jax.random.fold_in(key, 2)),
-        )
-
-    def apply(noise: ConstrainedNoise, state: ConstrainedState) -> tuple[ConstrainedState, ConstrainedInfo]:
+    def apply(noise: HMCNoise, state: ConstrainedState) -> tuple[ConstrainedState, ConstrainedInfo]:
         momentum = project_momentum(state.jacobian, noise.normal)
         begin = Phase(state, momentum, jnp.ones((), bool), no_errors())
 
@@ -193,9 +175,9 @@ def constrained_hmc(
         change = hamiltonian(end) - hamiltonian(begin)
         change = jnp.where(end.ok & jnp.isfinite(change), change, jnp.inf)
         accepted = noise.log_uniform < -change
-        new = jax.tree.map(lambda a, b: jnp.where(accepted, a, b), end.state, state)
         probability = jnp.exp(-jnp.maximum(change, 0.0))
-        return new, ConstrainedInfo(accepted, probability, change, noise.n_steps, end.errors)
+        info = ConstrainedInfo(accepted, probability, change, noise.n_steps, end.errors)
+        return choose(accepted, end.state, state), info
 
     return Kernel(init, draw, apply)
 
@@ -239,15 +221,7 @@ def constrained_step(
     def advance(loop: tuple[Array, Any]) -> tuple[Array, Any]:
         n_done, (position, jacobian, momentum, ok, errors) = loop
         return n_done + 1, _geodesic_step(
-            model,
-            position,
-            jacobian,
-            momentum,
-            ok,
-            errors,
-            inner_step,
-            projection,
-            reversibility_check,
+            model, position, jacobian, momentum, ok, errors, inner_step, projection, reversibility_check
         )
 
     _, (position, _, momentum, ok, errors) = lax.while_loop(going, advance, (jnp.zeros((), jnp.int32), point))
@@ -276,14 +250,14 @@ def _geodesic_step(
     # The displacement over the step is the impulse of the constraint, without dividing a difference of positions.
     new_momentum = project_momentum(new_jacobian, momentum + forward.displacement / step)
     usable = forward.converged & ~singular
+    counts = no_errors()._replace(
+        n_not_converged=~forward.converged,
+        n_singular=singular,
+        n_fallback=forward.n_fallback,
+        n_projections=jnp.ones((), jnp.int32),
+        n_projection_iterations=forward.n_iterations,
+    )
     if reversibility_check == "none":
-        counts = no_errors()._replace(
-            n_not_converged=~forward.converged,
-            n_singular=singular,
-            n_fallback=forward.n_fallback,
-            n_projections=jnp.ones((), jnp.int32),
-            n_projection_iterations=forward.n_iterations,
-        )
         return forward.position, new_jacobian, new_momentum, ok & usable, _added(errors, counts)
     back = project(model, forward.position - step * new_momentum, new_jacobian, projection)
     difference = position - back.position
@@ -291,11 +265,9 @@ def _geodesic_step(
     if reversibility_check == "position_and_constraint":
         # Either point may be off the manifold by the tolerance.
         far |= ~(jnp.max(jnp.abs(jacobian.times(difference))) <= 2.0 * projection.tolerance)
-    counts = no_errors()._replace(
-        n_not_converged=~forward.converged,
+    counts = counts._replace(
         n_not_converged_reverse=usable & ~back.converged,
         n_irreversible=usable & back.converged & far,
-        n_singular=singular,
         n_fallback=forward.n_fallback + back.n_fallback,
         n_projections=jnp.full((), 2, jnp.int32),
         n_projection_iterations=forward.n_iterations + back.n_iterations,

@@ -12,7 +12,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import Kernel
+from auxmc.kernels.base import Kernel, choose
+from auxmc.numerics.argument_checks import positive_whole
 
 __all__ = [
     "Brackets",
@@ -113,8 +114,7 @@ def modified_abc(
     >>> float(abs(kernel.init(jax.random.key(0), jnp.zeros(1)).uniforms[0] - 0.5)) < 1e-12
     True
     """
-    if dim < 1:
-        raise ValueError(f"dim must be a positive whole number, got {dim}")
+    positive_whole(dim=dim)
     if observations.ndim != 1 or observations.shape[0] < 1:
         raise ValueError(
             f"observations must be a vector of at least one number, got shape {observations.shape}"
@@ -155,7 +155,6 @@ def modified_abc(
         log_ratio = proposed.log_density - state.log_density + proposed.log_width - state.log_width
         feasible = jnp.isfinite(proposed.log_density)
         accepted = feasible & (noise.log_uniform < log_ratio)
-        new = jax.tree.map(lambda a, b: jnp.where(accepted, a, b), proposed, state)
         probability = jnp.where(feasible, jnp.exp(jnp.minimum(log_ratio, 0.0)), 0.0)
         info = ModifiedABCInfo(
             accepted,
@@ -164,7 +163,7 @@ def modified_abc(
             (possible & ~near).astype(jnp.int32),
             2 * jnp.asarray(n_bisections, jnp.int32) + 1,
         )
-        return new, info
+        return choose(accepted, proposed, state), info
 
     return Kernel(init, draw, apply)
 

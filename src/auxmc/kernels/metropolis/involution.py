@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.base import Kernel
+from auxmc.kernels.base import Kernel, choose
 from auxmc.kernels.metropolis.metropolis import MetropolisState, metropolis_accept
 
 __all__ = ["InvolutionInfo", "InvolutionNoise", "involution_metropolis"]
@@ -81,9 +81,9 @@ def involution_metropolis(
         accepted = metropolis_accept(noise.log_uniform, corrected, state.log_density)
         log_ratio = corrected - state.log_density
         probability = jnp.where(jnp.isfinite(corrected), jnp.exp(jnp.minimum(log_ratio, 0.0)), 0.0)
-        new = jax.tree.map(lambda a, b: jnp.where(accepted, a, b), proposed, state)
         one = jnp.ones((), jnp.int32)
-        return new, InvolutionInfo(accepted, probability, log_ratio, noise.log_uniform, one)
+        info = InvolutionInfo(accepted, probability, log_ratio, noise.log_uniform, one)
+        return choose(accepted, proposed, state), info
 
     return Kernel(init, draw, apply)
 

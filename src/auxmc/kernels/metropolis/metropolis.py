@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.base import Kernel
+from auxmc.kernels.base import Kernel, choose
+from auxmc.numerics.argument_checks import positive_whole
 
 __all__ = [
     "IndependenceNoise",
@@ -98,8 +99,7 @@ def random_walk_metropolis(log_density: Callable[[Array], Array], scale: Array |
     >>> state.position.shape
     (2,)
     """
-    if dim < 1:
-        raise ValueError(f"dim must be a positive whole number, got {dim}")
+    positive_whole(dim=dim)
 
     def init(_: Array, position: Array) -> MetropolisState:
         return MetropolisState(position, log_density(position))
@@ -149,7 +149,6 @@ def _transition(
     log_uniform: Array, proposed: MetropolisState, current: MetropolisState
 ) -> tuple[MetropolisState, MetropolisInfo]:
     accepted = metropolis_accept(log_uniform, proposed.log_density, current.log_density)
-    state = jax.tree.map(lambda new, old: jnp.where(accepted, new, old), proposed, current)
     ratio = jnp.exp(jnp.minimum(proposed.log_density - current.log_density, 0.0))
     probability = jnp.where(jnp.isfinite(proposed.log_density), ratio, 0.0)
-    return state, MetropolisInfo(accepted, probability, jnp.ones((), jnp.int32))
+    return choose(accepted, proposed, current), MetropolisInfo(accepted, probability, jnp.ones((), jnp.int32))

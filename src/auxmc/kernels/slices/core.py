@@ -7,7 +7,17 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-__all__ = ["MAX_PASSES", "Candidate", "Shrunk", "SliceInfo", "SliceState", "shrink_bracket"]
+from auxmc.kernels.base import Kernel, choose
+
+__all__ = [
+    "MAX_PASSES",
+    "Candidate",
+    "Shrunk",
+    "SliceInfo",
+    "SliceState",
+    "shrink_bracket",
+    "slice_kernel",
+]
 
 MAX_PASSES = 1000
 """Proposals after which a slice update gives up, keeps its state and reports the failure."""
@@ -146,7 +156,7 @@ def shrink_bracket(
     end = lax.while_loop(lambda loop: loop.active, body, start)
     kept = current._replace(work=end.candidate.work)
     return Shrunk(
-        candidate=jax.tree.map(lambda new, old: jnp.where(end.moved, new, old), end.candidate, kept),
+        candidate=choose(end.moved, end.candidate, kept),
         moved=end.moved,
         info=SliceInfo(
             n_evaluations=end.n_passes,
@@ -157,3 +167,29 @@ def shrink_bracket(
             log_height=log_height,
         ),
     )
+
+
+def slice_kernel(
+    log_density: Callable[[Array], Array],
+    draw: Callable[[Array], Any],
+    shrink: Callable[[Any, Candidate], Shrunk],
+) -> Kernel:
+    """Kernel whose steps are slice updates.
+
+    Args:
+        log_density: maps position [dim] to the log of the function whose slices are sampled, in nats.
+        draw: maps a key to the random numbers of an update.
+        shrink: maps these and the current point to the result of the update.
+
+    Returns:
+        Kernel on SliceState with SliceInfo.
+    """
+
+    def init(_: Array, position: Array) -> SliceState:
+        return SliceState(position, log_density(position))
+
+    def apply(noise: Any, state: SliceState) -> tuple[SliceState, SliceInfo]:
+        shrunk = shrink(noise, Candidate(state.position, state.log_density))
+        return SliceState(shrunk.candidate.point, shrunk.candidate.log_density), shrunk.info
+
+    return Kernel(init, draw, apply)

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.slices.core import MAX_PASSES, Candidate, SliceInfo, SliceState
-from auxmc.kernels.slices.linear_slice import LineNoise, draw_line, shrink_line
+from auxmc.kernels.slices.core import MAX_PASSES
+from auxmc.kernels.slices.linear_slice import LineNoise, linear_slice
 from auxmc.numerics.random import standard_normal
 
 __all__ = ["along_axes", "along_gaussian", "along_unit_vectors", "directed_slice"]
@@ -88,28 +88,10 @@ def directed_slice(
     >>> int(jnp.sum(state.position != 1.0))
     1
     """
-    if dim < 1:
-        raise ValueError(f"dim must be a positive whole number, got {dim}")
-    if max_step_outs < 0:
-        raise ValueError(f"max_step_outs must not be negative, got {max_step_outs}")
-
-    def init(_: Array, position: Array) -> SliceState:
-        return SliceState(position, log_density(position))
+    isotropic = linear_slice(log_density, width, dim, max_step_outs, max_passes=max_passes)
 
     def draw(key: Array) -> LineNoise:
-        noise = draw_line(jax.random.fold_in(key, 0), dim, max_step_outs)
+        noise: LineNoise = isotropic.draw(jax.random.fold_in(key, 0))
         return noise._replace(direction=direction(jax.random.fold_in(key, 1)))
 
-    def apply(noise: LineNoise, state: SliceState) -> tuple[SliceState, SliceInfo]:
-        current = Candidate(state.position, state.log_density)
-        shrunk = shrink_line(
-            noise,
-            width,
-            current,
-            lambda point: Candidate(point, log_density(point)),
-            max_step_outs,
-            max_passes,
-        )
-        return SliceState(shrunk.candidate.point, shrunk.candidate.log_density), shrunk.info
-
-    return Kernel(init, draw, apply)
+    return isotropic._replace(draw=draw)

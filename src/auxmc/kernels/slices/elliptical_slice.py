@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.slices.core import MAX_PASSES, Candidate, Shrunk, SliceInfo, SliceState, shrink_bracket
+from auxmc.kernels.slices.core import MAX_PASSES, Candidate, Shrunk, shrink_bracket, slice_kernel
 
 __all__ = ["EllipseNoise", "draw_ellipse", "elliptical_slice", "shrink_ellipse"]
 
@@ -121,19 +121,10 @@ def elliptical_slice(
         normal = jax.random.normal(key, (length,))
         return normal if prior_cholesky is None else prior_cholesky @ normal
 
-    def init(_: Array, position: Array) -> SliceState:
-        return SliceState(position, log_likelihood(position))
+    def evaluate(point: Array) -> Candidate:
+        return Candidate(point, log_likelihood(point))
 
-    def draw(key: Array) -> EllipseNoise:
-        return draw_ellipse(key, draw_direction)
+    def shrink(noise: EllipseNoise, current: Candidate) -> Shrunk:
+        return shrink_ellipse(noise, current, evaluate, max_passes)
 
-    def apply(noise: EllipseNoise, state: SliceState) -> tuple[SliceState, SliceInfo]:
-        shrunk = shrink_ellipse(
-            noise,
-            Candidate(state.position, state.log_density),
-            lambda point: Candidate(point, log_likelihood(point)),
-            max_passes,
-        )
-        return SliceState(shrunk.candidate.point, shrunk.candidate.log_density), shrunk.info
-
-    return Kernel(init, draw, apply)
+    return slice_kernel(log_likelihood, lambda key: draw_ellipse(key, draw_direction), shrink)

@@ -8,7 +8,8 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.slices.core import MAX_PASSES, Candidate, Shrunk, SliceInfo, SliceState, shrink_bracket
+from auxmc.kernels.slices.core import MAX_PASSES, Candidate, Shrunk, shrink_bracket, slice_kernel
+from auxmc.numerics.argument_checks import positive_whole
 
 __all__ = ["LineNoise", "draw_line", "linear_slice", "shrink_line"]
 
@@ -119,7 +120,7 @@ def linear_slice(
     dim: int,
     max_step_outs: int = 0,
     *,
-    max_passes: int = MAX_PASSES,
+    max_passes: int | Array = MAX_PASSES,
 ) -> Kernel:
     """Slice sampling along a line of uniformly random direction.
 
@@ -128,7 +129,7 @@ def linear_slice(
         width: initial bracket width, in the units of the position (positive scalar, may be traced).
         dim: length of the position.
         max_step_outs: total number of steps of length `width` by which the bracket may grow.
-        max_passes: number of proposals after which an update keeps its state and counts a collapse.
+        max_passes: number of proposals after which an update keeps its state and counts a collapse; may be traced.
 
     Returns:
         Kernel on SliceState with SliceInfo; `n_evaluations` includes those of the step-outs.
@@ -143,29 +144,17 @@ def linear_slice(
     >>> bool(state.log_density > info.log_height)
     True
     """
-    if dim < 1:
-        raise ValueError(f"dim must be a positive whole number, got {dim}")
+    positive_whole(dim=dim)
     if max_step_outs < 0:
         raise ValueError(f"max_step_outs must not be negative, got {max_step_outs}")
 
-    def init(_: Array, position: Array) -> SliceState:
-        return SliceState(position, log_density(position))
+    def evaluate(point: Array) -> Candidate:
+        return Candidate(point, log_density(point))
 
-    def draw(key: Array) -> LineNoise:
-        return draw_line(key, dim, max_step_outs)
+    def shrink(noise: LineNoise, current: Candidate) -> Shrunk:
+        return shrink_line(noise, width, current, evaluate, max_step_outs, max_passes)
 
-    def apply(noise: LineNoise, state: SliceState) -> tuple[SliceState, SliceInfo]:
-        shrunk = shrink_line(
-            noise,
-            width,
-            Candidate(state.position, state.log_density),
-            lambda point: Candidate(point, log_density(point)),
-            max_step_outs,
-            max_passes,
-        )
-        return SliceState(shrunk.candidate.point, shrunk.candidate.log_density), shrunk.info
-
-    return Kernel(init, draw, apply)
+    return slice_kernel(log_density, lambda key: draw_line(key, dim, max_step_outs), shrink)
 
 
 class _StepOut(NamedTuple):

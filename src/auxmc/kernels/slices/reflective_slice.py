@@ -6,8 +6,9 @@ import jax.numpy as jnp
 from jax import Array
 
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.slices.core import MAX_PASSES, Candidate, SliceInfo, SliceState
+from auxmc.kernels.slices.core import MAX_PASSES, Candidate, Shrunk, slice_kernel
 from auxmc.kernels.slices.linear_slice import LineNoise, draw_line, shrink_line
+from auxmc.numerics.argument_checks import positive_whole
 
 __all__ = ["reflect", "reflective_slice"]
 
@@ -49,22 +50,13 @@ def reflective_slice(
 
     Source: PhD thesis, section 3.5 (reflective slice update of uniform auxiliary variables).
     """
-    if dim < 1:
-        raise ValueError(f"dim must be a positive whole number, got {dim}")
+    positive_whole(dim=dim)
 
     def evaluate(point: Array) -> Candidate:
         folded = reflect(point)
         return Candidate(folded, log_density(folded))
 
-    def init(_: Array, position: Array) -> SliceState:
-        return SliceState(position, log_density(position))
+    def shrink(noise: LineNoise, current: Candidate) -> Shrunk:
+        return shrink_line(noise, width, current, evaluate, max_passes=max_passes)
 
-    def draw(key: Array) -> LineNoise:
-        return draw_line(key, dim, unit_length=False)
-
-    def apply(noise: LineNoise, state: SliceState) -> tuple[SliceState, SliceInfo]:
-        current = Candidate(state.position, state.log_density)
-        shrunk = shrink_line(noise, width, current, evaluate, max_passes=max_passes)
-        return SliceState(shrunk.candidate.point, shrunk.candidate.log_density), shrunk.info
-
-    return Kernel(init, draw, apply)
+    return slice_kernel(log_density, lambda key: draw_line(key, dim, unit_length=False), shrink)
