@@ -1,4 +1,9 @@
-"""Rank-normalised effective sample sizes, R-hat and Monte Carlo standard errors of one or many quantities."""
+"""Rank-normalised effective sample sizes, R-hat and Monte Carlo standard errors of one or many quantities.
+
+All functions take recorded values [..., chain, draw] of at least 4 draws, return an array [...] or a tuple of such, and
+raise ValueError where a value is not finite or draws are too few. Effective sizes, R-hat and the error of the mean are
+computed by arviz_stats as in Vehtari, Gelman, Simpson, Carpenter and Burkner (2021).
+"""
 
 from typing import Any, NamedTuple
 
@@ -41,17 +46,7 @@ class ChainSummary(NamedTuple):
 
 
 def summarise_chains(chains: ArrayLike) -> ChainSummary:
-    """Computes every field of `ChainSummary`.
-
-    Args:
-        chains: recorded values [..., chain, draw], at least 4 draws.
-
-    Returns:
-        Summary with fields [...].
-
-    Raises:
-        ValueError: a value is not finite, or fewer than 4 draws.
-    """
+    """Computes every field of `ChainSummary`."""
     values = _chains(chains)
     return ChainSummary(
         mean=np.mean(values, axis=(-2, -1)),
@@ -67,16 +62,10 @@ def summarise_chains(chains: ArrayLike) -> ChainSummary:
 def bulk_ess(chains: ArrayLike) -> FloatArray:
     """Effective sample size of rank-normalised split chains, for the centre of the distribution.
 
-    Args:
-        chains: recorded values [..., chain, draw], at least 4 draws.
-
     Returns:
         Effective sample sizes [...] in draws; 0 where all draws are the same, as in `diagnostics.coda`.
 
-    Raises:
-        ValueError: a value is not finite, or fewer than 4 draws.
-
-    Source: Vehtari, Gelman, Simpson, Carpenter, Burkner (2021), section 3; computed by arviz_stats.
+    Source: Vehtari et al. (2021), section 3.
     """
     scaled, spread = _scaled(_chains(chains))
     return np.where(spread == 0.0, 0.0, _arviz.ess(scaled, method="bulk"))
@@ -85,16 +74,10 @@ def bulk_ess(chains: ArrayLike) -> FloatArray:
 def tail_ess(chains: ArrayLike) -> FloatArray:
     """Effective sample size of the 5 % and 95 % quantiles, whichever is smaller.
 
-    Args:
-        chains: recorded values [..., chain, draw], at least 4 draws.
-
     Returns:
         Effective sample sizes [...] in draws; 0 where all draws are the same.
 
-    Raises:
-        ValueError: a value is not finite, or fewer than 4 draws.
-
-    Source: Vehtari, Gelman, Simpson, Carpenter, Burkner (2021), section 4.3; computed by arviz_stats.
+    Source: Vehtari et al. (2021), section 4.3.
     """
     scaled, spread = _scaled(_chains(chains))
     return np.where(spread == 0.0, 0.0, _arviz.ess(scaled, method="tail", prob=(0.05, 0.95)))
@@ -103,17 +86,11 @@ def tail_ess(chains: ArrayLike) -> FloatArray:
 def rank_r_hat(chains: ArrayLike) -> FloatArray:
     """Rank-normalised split R-hat, the larger of the bulk and the folded version.
 
-    Args:
-        chains: recorded values [..., chain, draw], at least 4 draws.
-
     Returns:
         R-hat [...]; NaN for a single chain or where all draws are the same, infinite where each chain is
         constant but they differ.
 
-    Raises:
-        ValueError: a value is not finite, or fewer than 4 draws.
-
-    Source: Vehtari, Gelman, Simpson, Carpenter, Burkner (2021), section 4; computed by arviz_stats.
+    Source: Vehtari et al. (2021), section 4.
     """
     values = _chains(chains)
     if values.shape[-2] < 2:
@@ -126,17 +103,11 @@ def rank_r_hat(chains: ArrayLike) -> FloatArray:
 def mcse_mean(chains: ArrayLike) -> FloatArray:
     """Monte Carlo standard error of the mean.
 
-    Args:
-        chains: recorded values [..., chain, draw], at least 4 draws.
-
     Returns:
         Standard errors [...] in units of the quantity; NaN where all draws are the same: such chains say
         nothing about their error. Meaningless for a target without a variance.
 
-    Raises:
-        ValueError: a value is not finite, or fewer than 4 draws.
-
-    Source: Vehtari, Gelman, Simpson, Carpenter, Burkner (2021), section 4.4; computed by arviz_stats.
+    Source: Vehtari et al. (2021), section 4.4.
     """
     scaled, spread = _scaled(_chains(chains))
     return np.where(spread == 0.0, np.nan, _arviz.mcse(scaled, method="mean")) * spread
@@ -148,14 +119,8 @@ def mcse_sd(chains: ArrayLike) -> FloatArray:
     The effective sample size is that of the squared deviations. `mcse(method="sd")` of arviz_stats 0.8 takes
     that of the values, which is far too large for antithetic chains (a factor 5 for an AR(1) with -0.5).
 
-    Args:
-        chains: recorded values [..., chain, draw], at least 4 draws.
-
     Returns:
         Standard errors [...] in units of the quantity; NaN where all draws are the same.
-
-    Raises:
-        ValueError: a value is not finite, or fewer than 4 draws.
 
     Source: delta method for the square root of the mean squared deviation.
     """

@@ -1,4 +1,9 @@
-"""Evidence from plain averages of likelihoods, over draws of the prior or of the posterior."""
+"""Evidence from plain averages of likelihoods, over draws of the prior or of the posterior.
+
+All functions take log likelihoods [..., draw], in nats, minus infinity where the data cannot be, and raise ValueError
+where there is no draw, or a value is NaN or plus infinity.
+They return a number for each replicate [...], in nats.
+"""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,14 +18,8 @@ def prior_average(log_likelihoods: ArrayLike) -> FloatArray:
 
     The mean is unbiased; its law is so skewed that nearly all estimates are far below the evidence.
 
-    Args:
-        log_likelihoods: [..., draw], in nats; minus infinity where the data cannot be.
-
     Returns:
         Log evidence of each replicate [...], in nats; minus infinity where no draw has a likelihood.
-
-    Raises:
-        ValueError: there is no draw, or a log likelihood is NaN or plus infinity.
 
     Source: MSc thesis, section 3.1.
 
@@ -35,14 +34,8 @@ def log_reciprocal(log_likelihoods: ArrayLike) -> FloatArray:
 
     The mean is unbiased for the reciprocal of the evidence, with a variance that is huge or does not exist.
 
-    Args:
-        log_likelihoods: [..., draw], in nats.
-
     Returns:
         [...], in nats; plus infinity where a draw has no likelihood.
-
-    Raises:
-        ValueError: there is no draw, or a log likelihood is NaN or plus infinity.
 
     Source: MSc thesis, Eq. 3.8.
     """
@@ -54,14 +47,8 @@ def harmonic_mean(log_likelihoods: ArrayLike) -> FloatArray:
 
     It overestimates the evidence in expectation, and never exceeds the largest likelihood.
 
-    Args:
-        log_likelihoods: [..., draw], in nats.
-
     Returns:
         Log evidence of each replicate [...], in nats; minus infinity where a draw has no likelihood.
-
-    Raises:
-        ValueError: there is no draw, or a log likelihood is NaN or plus infinity.
 
     Source: MSc thesis, section 3.1; Newton and Raftery 1994.
     """

@@ -18,6 +18,8 @@ import jax.numpy as jnp
 from jax import Array
 from jax.scipy.linalg import cho_solve, solve_triangular
 
+from auxmc.numerics.linalg import sum_log_diagonal
+
 __all__ = [
     "DenseJacobian",
     "DiagonalJacobian",
@@ -258,7 +260,7 @@ def dense_jacobian(matrix: Array) -> DenseJacobian:
             f"{matrix.shape[0]} constraints; add observation noise, or condition on fewer outputs"
         )
     factor = jnp.linalg.cholesky(matrix @ matrix.T)
-    return DenseJacobian(matrix, factor, _log_diagonal(factor))
+    return DenseJacobian(matrix, factor, sum_log_diagonal(factor))
 
 
 def diagonal_jacobian(block: Array, diagonal: Array) -> DiagonalJacobian:
@@ -320,7 +322,7 @@ def noisy_jacobian(matrix: Array, noise_scale: Array | float) -> NoisyJacobian:
     n_constraints = matrix.shape[0]
     gram = matrix @ matrix.T if _inputs_outnumber(matrix) else matrix.T @ matrix
     factor = jnp.linalg.cholesky(gram + jnp.square(scale) * jnp.eye(gram.shape[0]))
-    half_log_determinant = _log_diagonal(factor) + (n_constraints - gram.shape[0]) * jnp.log(scale)
+    half_log_determinant = sum_log_diagonal(factor) + (n_constraints - gram.shape[0]) * jnp.log(scale)
     return NoisyJacobian(matrix, scale, factor, half_log_determinant)
 
 
@@ -347,7 +349,7 @@ def _low_rank(whitened: Array) -> tuple[Array, Array]:
     """
     factor = jnp.linalg.cholesky(jnp.eye(whitened.shape[1]) + whitened.T @ whitened)
     basis = solve_triangular(factor, whitened.T, lower=True).T
-    return basis, _log_diagonal(factor)
+    return basis, sum_log_diagonal(factor)
 
 
 def _solve_low_rank(basis: Array, vector: Array) -> Array:
@@ -359,10 +361,6 @@ def _solve_cross_low_rank(whitened: Array, previous: Array, vector: Array) -> Ar
     """(I + W W_p^T)^-1 b."""
     small = jnp.eye(whitened.shape[1]) + previous.T @ whitened
     return vector - whitened @ jnp.linalg.solve(small, previous.T @ vector)
-
-
-def _log_diagonal(factor: Array) -> Array:
-    return jnp.sum(jnp.log(jnp.diagonal(factor)))
 
 
 def _check_matrix(matrix: Array) -> None:

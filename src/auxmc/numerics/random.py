@@ -42,10 +42,7 @@ def standard_normal(key: Array, shape: tuple[int, ...]) -> Array:
     >>> standard_normal(jax.random.key(0), (3, 2)).shape
     (3, 2)
     """
-    if not jax.config.read("jax_enable_x64"):
-        raise RuntimeError(
-            "normal numbers are made of 64 random bits: set jax_enable_x64 before drawing them"
-        )
+    _require_double_precision("normal numbers")
     n = math.prod(shape)
     n_pairs = (n + 1) // 2
     if n_pairs > _PAIRS // 2:
@@ -78,7 +75,7 @@ def chi_square(key: Array, degrees: int, shape: tuple[int, ...]) -> Array:
     """
     if isinstance(degrees, bool) or not isinstance(degrees, int) or degrees < 1:
         raise ValueError(f"degrees must be a positive whole number, got {degrees!r}")
-    _require_double_precision()
+    _require_double_precision("the numbers")
     if degrees == 1:
         return jnp.square(standard_normal(key, shape))
     n = math.prod(shape)
@@ -147,9 +144,9 @@ def _mix(x: Array) -> Array:
     return x ^ (x >> 15)
 
 
-def _require_double_precision() -> None:
+def _require_double_precision(what: str) -> None:
     if not jax.config.read("jax_enable_x64"):
-        raise RuntimeError("the numbers are made of 64 random bits: set jax_enable_x64 before drawing them")
+        raise RuntimeError(f"{what} are made of 64 random bits: set jax_enable_x64 before drawing them")
 
 
 def _unit_interval(bits: Array) -> Array:

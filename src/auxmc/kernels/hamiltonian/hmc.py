@@ -8,7 +8,6 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from auxmc.kernels.base import Kernel, choose
-from auxmc.numerics.argument_checks import positive_whole
 from auxmc.numerics.random import standard_normal
 
 __all__ = [
@@ -114,7 +113,8 @@ def trajectory_noise(n_steps: tuple[int, int], dim: int) -> Callable[[Array], HM
     low, high = n_steps
     if not 1 <= low <= high:
         raise ValueError(f"n_steps must be two whole numbers with 1 <= low <= high, got {n_steps}")
-    positive_whole(dim=dim)
+    if dim < 1:
+        raise ValueError(f"dim must be a positive whole number, got {dim}")
 
     def draw(key: Array) -> HMCNoise:
         return HMCNoise(

@@ -10,7 +10,6 @@ from jax import Array
 from auxmc.kernels.base import Kernel, choose
 from auxmc.kernels.hamiltonian.hmc import HMCState
 from auxmc.kernels.metropolis.metropolis import metropolis_accept
-from auxmc.numerics.argument_checks import positive_whole
 from auxmc.numerics.random import standard_normal
 
 __all__ = ["LangevinInfo", "LangevinNoise", "metropolis_langevin", "unadjusted_langevin"]
@@ -94,7 +93,8 @@ def unadjusted_langevin(log_density: Callable[[Array], Array], step_size: Array 
 def _langevin(
     log_density: Callable[[Array], Array], step_size: Array | float, dim: int, *, adjusted: bool
 ) -> Kernel:
-    positive_whole(dim=dim)
+    if dim < 1:
+        raise ValueError(f"dim must be a positive whole number, got {dim}")
     evaluate = jax.value_and_grad(log_density)
 
     def init(_: Array, position: Array) -> HMCState:

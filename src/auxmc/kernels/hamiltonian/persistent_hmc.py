@@ -10,7 +10,6 @@ from jax import Array
 
 from auxmc.kernels.base import Kernel, choose
 from auxmc.kernels.hamiltonian.hmc import HMCInfo, HMCState, judge_end, leapfrog
-from auxmc.numerics.argument_checks import positive_whole
 from auxmc.numerics.random import standard_normal
 
 __all__ = ["PersistentNoise", "PersistentState", "persistent_hmc"]
@@ -77,7 +76,10 @@ def persistent_hmc(
     >>> state.momentum.shape, int(info.n_gradients)
     ((2,), 4)
     """
-    positive_whole(dim=dim, n_steps=n_steps)
+    if dim < 1:
+        raise ValueError(f"dim must be a positive whole number, got {dim}")
+    if n_steps < 1:
+        raise ValueError(f"n_steps must be a positive whole number, got {n_steps}")
     if not 0.0 <= persistence < 1.0:
         raise ValueError(f"persistence must be at least 0 and below 1, got {persistence}")
     evaluate = jax.value_and_grad(log_density)

@@ -13,7 +13,6 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from auxmc.kernels.base import Kernel, choose
-from auxmc.numerics.argument_checks import positive_whole
 
 __all__ = [
     "Brackets",
@@ -114,7 +113,8 @@ def modified_abc(
     >>> float(abs(kernel.init(jax.random.key(0), jnp.zeros(1)).uniforms[0] - 0.5)) < 1e-12
     True
     """
-    positive_whole(dim=dim)
+    if dim < 1:
+        raise ValueError(f"dim must be a positive whole number, got {dim}")
     if observations.ndim != 1 or observations.shape[0] < 1:
         raise ValueError(
             f"observations must be a vector of at least one number, got shape {observations.shape}"

@@ -7,7 +7,6 @@ import jax.numpy as jnp
 from jax import Array
 
 from auxmc.kernels.base import Kernel
-from auxmc.numerics.argument_checks import positive_whole
 
 __all__ = [
     "ACCEPT_RATE_HIGH",
@@ -95,7 +94,8 @@ def batch_adaptation(
 
     Source: the published auxiliary pseudo-marginal experiments.
     """
-    positive_whole(batch_size=batch_size)
+    if batch_size < 1:
+        raise ValueError(f"batch_size must be a positive whole number, got {batch_size}")
     if n_batches < 0:
         raise ValueError(f"n_batches must not be negative, got {n_batches}")
     first_scale = jnp.asarray(initial_scale, float)

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 from jax import Array
 
 from auxmc.kernels.base import Kernel, choose
-from auxmc.numerics.argument_checks import positive_whole
 
 __all__ = [
     "IndependenceNoise",
@@ -99,7 +98,8 @@ def random_walk_metropolis(log_density: Callable[[Array], Array], scale: Array |
     >>> state.position.shape
     (2,)
     """
-    positive_whole(dim=dim)
+    if dim < 1:
+        raise ValueError(f"dim must be a positive whole number, got {dim}")
 
     def init(_: Array, position: Array) -> MetropolisState:
         return MetropolisState(position, log_density(position))

@@ -9,7 +9,6 @@ from jax import Array, lax
 
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.slices.core import MAX_PASSES, Candidate, Shrunk, shrink_bracket, slice_kernel
-from auxmc.numerics.argument_checks import positive_whole
 
 __all__ = ["LineNoise", "draw_line", "linear_slice", "shrink_line"]
 
@@ -144,7 +143,8 @@ def linear_slice(
     >>> bool(state.log_density > info.log_height)
     True
     """
-    positive_whole(dim=dim)
+    if dim < 1:
+        raise ValueError(f"dim must be a positive whole number, got {dim}")
     if max_step_outs < 0:
         raise ValueError(f"max_step_outs must not be negative, got {max_step_outs}")
 

@@ -8,7 +8,6 @@ from jax import Array
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.slices.core import MAX_PASSES, Candidate, Shrunk, slice_kernel
 from auxmc.kernels.slices.linear_slice import LineNoise, draw_line, shrink_line
-from auxmc.numerics.argument_checks import positive_whole
 
 __all__ = ["reflect", "reflective_slice"]
 
@@ -50,7 +49,8 @@ def reflective_slice(
 
     Source: PhD thesis, section 3.5 (reflective slice update of uniform auxiliary variables).
     """
-    positive_whole(dim=dim)
+    if dim < 1:
+        raise ValueError(f"dim must be a positive whole number, got {dim}")
 
     def evaluate(point: Array) -> Candidate:
         folded = reflect(point)

@@ -9,7 +9,6 @@ from jax import Array
 
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.streams.stochastic_gradient import sghmc_step
-from auxmc.numerics.argument_checks import positive_whole
 from auxmc.numerics.random import standard_normal
 
 __all__ = ["ChainInfo", "ChainNoise", "ChainState", "stochastic_gradient_chain"]
@@ -76,7 +75,8 @@ def stochastic_gradient_chain(
     >>> state.position.shape, int(info.n_not_finite)
     ((2,), 0)
     """
-    positive_whole(dim=dim)
+    if dim < 1:
+        raise ValueError(f"dim must be a positive whole number, got {dim}")
 
     def init(key: Array, position: Array) -> ChainState:
         return ChainState(position, jnp.sqrt(jnp.asarray(step)) * standard_normal(key, (dim,)))
