@@ -1,8 +1,7 @@
 """Evidence from plain averages of likelihoods, over draws of the prior or of the posterior.
 
 All functions take log likelihoods [..., draw], in nats, minus infinity where the data cannot be, and raise ValueError
-where there is no draw, or a value is NaN or plus infinity.
-They return a number for each replicate [...], in nats.
+where there is no draw, or a value is NaN or plus infinity. They return a number for each replicate [...], in nats.
 """
 
 import numpy as np
