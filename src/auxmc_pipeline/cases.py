@@ -18,8 +18,6 @@ from auxmc_pipeline.settings import (
     sweep_values,
 )
 
-__all__ = ["Case", "study_cases", "sweep_cases"]
-
 _GRID_PARTS = ("fixed", "over", "batch")
 
 

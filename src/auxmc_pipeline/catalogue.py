@@ -20,18 +20,6 @@ from auxmc_pipeline.settings import (
     numbers_of,
 )
 
-__all__ = [
-    "CODE_ROOTS",
-    "ROOT",
-    "Study",
-    "check_preset",
-    "checkout",
-    "identity_of",
-    "load_study",
-    "stale_cases",
-    "studies",
-]
-
 
 def checkout(places: Sequence[Path]) -> Path:
     """The first of some folders that holds a checkout of the project; its studies become importable.

@@ -12,26 +12,6 @@ from auxmc.diagnostics.runs import longest_constant_run
 from auxmc.driver.chains import Chains
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = [
-    "MOST_KEPT",
-    "UNITS",
-    "arviz_groups",
-    "chain_moments",
-    "error_of_mean",
-    "histogram",
-    "labelled_draws",
-    "longest_run",
-    "over_chains",
-    "over_draws",
-    "pooled",
-    "scale_reduction",
-    "share_of_time",
-    "thinned",
-    "thinned_r_hat",
-    "with_units",
-    "without_sweep",
-]
-
 MOST_KEPT = 2_000_000
 """Draws are kept in the result file, and ranked, if there are at most this many numbers, all coordinates counted."""
 

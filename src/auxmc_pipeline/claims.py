@@ -12,21 +12,6 @@ from scipy import stats
 
 from auxmc_pipeline.tables import MissingData, Tables, Wanted
 
-__all__ = [
-    "NATURES",
-    "VERDICTS",
-    "Measurement",
-    "Measures",
-    "few_replicates",
-    "judge",
-    "mean_over_replicates",
-    "rank_correlation",
-    "read_claims",
-    "recorded",
-    "standard_error",
-    "verdict",
-]
-
 VERDICTS = ("reproduced", "not reproduced", "inconclusive", "not measured", "timing")
 
 NATURES = ("conclusion", "printed", "reading")

@@ -6,8 +6,6 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["code_digest", "imported_files"]
-
 
 def code_digest(module: str, roots: Sequence[Path]) -> str:
     """Digest of a module and of everything of this project that it imports, at any depth.

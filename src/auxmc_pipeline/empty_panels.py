@@ -9,8 +9,6 @@ from matplotlib.figure import Figure
 from auxmc.plots.panels import missing_figure, missing_panel
 from auxmc_pipeline.tables import MissingData
 
-__all__ = ["empty_where_missing"]
-
 
 @contextmanager
 def empty_where_missing(place: Figure | Axes, message: str = "not run at this preset") -> Iterator[None]:

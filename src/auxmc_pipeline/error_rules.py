@@ -9,17 +9,6 @@ from numpy.typing import ArrayLike
 from auxmc.numerics.array_types import BooleanArray, FloatArray, IntegerArray
 from auxmc_pipeline.claims import Measurement, few_replicates, standard_error
 
-__all__ = [
-    "difference",
-    "jackknife",
-    "largest",
-    "median_over_replicates",
-    "ratio",
-    "ratio_of_means",
-    "share_of_replicates",
-    "share_of_trials",
-]
-
 
 def median_over_replicates(values: FloatArray, note: str = "") -> Measurement:
     """Median of replicates, with the standard error that it has under a normal law, widened for few.

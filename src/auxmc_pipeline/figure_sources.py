@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 from auxmc_pipeline.catalogue import CODE_ROOTS, ROOT, STUDIES, Study
 from auxmc_pipeline.code import imported_files
 
-__all__ = ["FigureSource", "SourcePlace", "figure_source"]
-
 _SHARED = ROOT / "src" / "auxmc_pipeline" / "chain_statistics.py"
 
 

@@ -5,8 +5,6 @@ from matplotlib.figure import Figure
 from auxmc.plots.panels import preset_note
 from auxmc_pipeline.tables import MissingData, Tables, Wanted
 
-__all__ = ["chain_lengths", "footer"]
-
 
 def footer(figure: Figure, tables: Tables, *details: str) -> None:
     """Writes the preset of the tables, then details such as the number of chains, under a figure.

@@ -20,19 +20,6 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-__all__ = [
-    "PRESETS",
-    "CaseSettings",
-    "SettingsError",
-    "compose_settings",
-    "interval",
-    "nearest",
-    "numbers_of",
-    "parse_overrides",
-    "setting",
-    "sweep_values",
-]
-
 PRESETS = ("smoke", "quick", "paper")
 
 # Settings that say where, when or how often something runs, and so never change a result.

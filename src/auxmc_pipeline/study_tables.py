@@ -8,8 +8,6 @@ from auxmc_pipeline.catalogue import Study, stale_cases
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.tables import Tables
 
-__all__ = ["read_tables"]
-
 
 def read_tables(study: Study, preset: str, paths: Sequence[Path]) -> Tables:
     """Summary and curves of a study.

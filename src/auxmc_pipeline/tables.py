@@ -7,8 +7,6 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-__all__ = ["MissingData", "Table", "Tables", "Wanted"]
-
 Wanted = str | float | Collection[str | float]
 """The value that rows must have in a column, or the values among which it must be."""
 

@@ -11,8 +11,6 @@ import xarray as xr
 
 from auxmc.driver.results import read_result
 
-__all__ = ["sweep_table", "tidy_table"]
-
 
 def tidy_table(paths: Sequence[Path], group: str) -> pd.DataFrame:
     """All variables of one group of many result files, one value a row.

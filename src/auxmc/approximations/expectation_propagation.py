@@ -82,7 +82,6 @@ def expectation_propagation(
 
     Source: PhD thesis, Eqs. C.11 to C.13; Minka 2001.
     Must hold: exact after one sweep with Gaussian factors, a fixed point with those of any kind.
-    Tested in tests/unit/approximations/test_expectation_propagation.py.
 
     >>> fit = expectation_propagation([0.0], [[1.0]], [[1.0], [1.0]], [gaussian_factor(1.0, 1.0)] * 2, n_sweeps=1)
     >>> round(float(fit.mean[0]), 9), round(float(fit.covariance[0, 0]), 9)

@@ -53,7 +53,7 @@ def gaussian_mean_field(
 
     Source: PhD thesis, Eq. C.16, and coordinate-ascent variational inference (Blei, Kucukelbir and McAuliffe 2017).
     Must hold: the bound never falls; the limit has the target's mean, and in two dimensions with unit variances and
-    correlation r the variances 1 - r^2. Tested in tests/unit/approximations/test_gaussian_mean_field.py.
+    correlation r the variances 1 - r^2.
 
     >>> fit = gaussian_mean_field([0.0, 0.0], [[1.0, 0.8], [0.8, 1.0]], [1.0, 1.0], 60)
     >>> fit.covariance.round(6).tolist()

@@ -87,7 +87,6 @@ def autocorrelation_time(series: ArrayLike) -> FloatArray:
         ValueError: fewer than 4 draws, or a value is not finite.
 
     Must hold: (1 + rho) / (1 - rho) for a long autoregression of order one; unchanged by a linear map of the values.
-    Tested in tests/unit/diagnostics/test_autocorrelation.py.
 
     Source: Geyer 1992, section 3.3; PhD thesis, Eqs. 2.23 to 2.25.
     """

@@ -66,7 +66,6 @@ def confidence_sequence(
     Source: Waudby-Smith and Ramdas 2024, Estimating means of bounded random variables by betting, with stakes that do
     not depend on the candidate, so that the capital is monotone in it.
 
-    Tested in tests/unit/diagnostics/test_confidence_sequence.py.
 
     >>> found = confidence_sequence(np.tile([0.0, 1.0], 500), 0.0, 1.0, 0.05)
     >>> found.lower.round(2), found.upper.round(2)

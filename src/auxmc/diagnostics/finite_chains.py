@@ -36,7 +36,7 @@ def uniform_cells(thresholds: Sequence[ArrayLike]) -> tuple[FloatArray, FloatArr
     Raises:
         ValueError: a threshold is not in [0, 1].
 
-    Must hold: volumes sum to 1 and no point is a threshold. Tested in tests/unit/diagnostics/test_finite_chains.py.
+    Must hold: volumes sum to 1 and no point is a threshold.
 
     >>> points, volumes = uniform_cells([[0.25]])
     >>> points.tolist(), volumes.tolist()
@@ -67,7 +67,7 @@ def transition_matrix(ends: ArrayLike, probabilities: ArrayLike) -> FloatArray:
     Raises:
         ValueError: shapes do not fit, or an end is no state.
 
-    Must hold: rows sum to the sum of the probabilities. Tested in tests/unit/diagnostics/test_finite_chains.py.
+    Must hold: rows sum to the sum of the probabilities.
     """
     targets, weights = np.asarray(ends, np.int64), np.asarray(probabilities, float)
     if targets.ndim != 2 or weights.shape != targets.shape[:1]:

@@ -129,7 +129,6 @@ def log_terms(
     Must hold: with ideal constrained draws the terms of "upper" and "unbiased", live points included, add up to the
     evidence in expectation, after any number of dead points.
 
-    Tested in tests/unit/diagnostics/test_nested_evidence.py and tests/statistical/test_evidence_estimators.py.
     """
     if estimator not in ESTIMATORS:
         raise ValueError(f"estimator must be one of {', '.join(ESTIMATORS)}, got {estimator!r}")

@@ -197,7 +197,6 @@ DENSITIES: Mapping[str, Density] = {
 """All families by name.
 
 Must hold: every density integrates to 1, also mapped to the whole line; draws have the distribution function.
-Tested in tests/unit/models/test_densities.py and tests/statistical/test_density_registry.py.
 """
 
 

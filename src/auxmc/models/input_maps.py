@@ -72,7 +72,7 @@ INPUTS: Mapping[str, InputDensity] = {
 }
 """Laws of inputs by name.
 
-Must hold: each integrates to 1 and has variance 1. Tested in tests/unit/models/test_input_maps.py.
+Must hold: each integrates to 1 and has variance 1.
 """
 
 INPUT_MAPS: Mapping[str, InputMap] = {
@@ -105,5 +105,4 @@ INPUT_MAPS: Mapping[str, InputMap] = {
 """Maps by the name of the law that they give, which is a name in `density_registry.DENSITIES`.
 
 Must hold: the distribution function of a value is that of its input, or 1 minus it where the map falls.
-Tested in tests/unit/models/test_input_maps.py.
 """

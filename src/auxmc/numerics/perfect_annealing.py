@@ -51,7 +51,6 @@ def annealed_moments(ladder: ArrayLike, means: ArrayLike, variances: ArrayLike) 
 
     Source: PhD thesis, section 5.2 and Algorithm 13; MSc thesis, section 3.3.
 
-    Tested in tests/unit/numerics/test_perfect_annealing.py.
 
     >>> annealed_moments([0.0, 0.5, 1.0], [-3.0, -1.0, 0.0], [4.0, 2.0, 1.0])
     AnnealedMoments(forward_mean=-2.0, forward_variance=1.5, reverse_mean=0.5, reverse_variance=0.75)
@@ -93,7 +92,6 @@ def limit_ladder(log_normaliser: Callable[[float], float], target_share: float) 
 
     Source: MSc thesis, Algorithm 6, its minimum read as a root.
 
-    Tested in tests/unit/numerics/test_perfect_annealing.py.
     """
     if not 0.0 < target_share < 1.0:
         raise ValueError(f"target_share must be above 0 and below 1, got {target_share!r}")

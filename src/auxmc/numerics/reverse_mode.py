@@ -169,7 +169,7 @@ def reverse_sweep(
 
     Source: PhD thesis, Algorithm 16, lines 3 to 5.
     Must hold: the derivatives of JAX; at most 4 operations for each one of `evaluate`, so that value and gradient cost
-    at most 5 times the value. Tested in tests/unit/numerics/test_reverse_mode.py.
+    at most 5 times the value.
     """
     bars: list[float | None] = [None] * len(values)
     for output, seed in zip(graph.outputs, seeds, strict=True):
@@ -191,7 +191,7 @@ def forward_sweep(
 ) -> list[float]:
     """Derivatives of all variables [variable] along a direction of the inputs [input].
 
-    Must hold: the derivatives of JAX. Tested in tests/unit/numerics/test_reverse_mode.py.
+    Must hold: the derivatives of JAX.
     """
     slopes = [*(float(d) for d in np.asarray(direction, float)), *(0.0 for _ in graph.constants)]
     for node, value in zip(graph.nodes, values[len(slopes) :], strict=True):
@@ -211,7 +211,7 @@ def jacobian_by_rows(graph: Graph, inputs: ArrayLike, arithmetic: Arithmetic) ->
 def jacobian_by_columns(graph: Graph, inputs: ArrayLike, arithmetic: Arithmetic) -> FloatArray:
     """Jacobian [output, input] from a forward sweep for each input.
 
-    Must hold: `jacobian_by_rows` to rounding. Tested in tests/unit/numerics/test_reverse_mode.py.
+    Must hold: `jacobian_by_rows` to rounding.
     """
     values = evaluate(graph, inputs, arithmetic)
     columns = [forward_sweep(graph, values, along, arithmetic) for along in np.eye(graph.n_inputs)]

@@ -164,7 +164,6 @@ def adaptive_rejection_sample(
             is not log-concave.
 
     Must hold: draws have the law of the density; as the hull gets sharper the share of accepted proposals tends to 1.
-    Tested in tests/unit/sampling/test_adaptive_rejection.py and tests/statistical/test_direct_sampling.py.
 
     Source: Gilks and Wild 1992.
     """

@@ -35,7 +35,7 @@ def congruential_states(
         ValueError: an argument is outside its range.
 
     Must hold: a state depends on the one before it alone; the sequence is purely periodic where a and m have no
-    common factor. Tested in tests/unit/sampling/test_congruential.py.
+    common factor.
 
     Source: PhD thesis, section 2.1.2; Lehmer 1951.
 
@@ -71,7 +71,7 @@ def has_full_period(multiplier: int, increment: int, modulus: int) -> bool:
     Raises:
         ValueError: modulus is not positive.
 
-    Must hold: agrees with counting the states. Tested in tests/unit/sampling/test_congruential.py.
+    Must hold: agrees with counting the states.
 
     Source: Hull and Dobell 1962, theorem 1.
 
@@ -100,7 +100,7 @@ def bit_rows(states: ArrayLike, n_bits: int) -> IntegerArray:
     Raises:
         ValueError: a state does not fit into the bits.
 
-    Must hold: the sum of bits times powers of two is the state. Tested in tests/unit/sampling/test_congruential.py.
+    Must hold: the sum of bits times powers of two is the state.
 
     >>> bit_rows([6, 1], 3).tolist()
     [[0, 1], [1, 0], [1, 0]]
@@ -117,7 +117,7 @@ def smallest_period(sequence: ArrayLike) -> int:
     Raises:
         ValueError: the sequence is empty or has more than one axis.
 
-    Must hold: the sequence is its first k entries repeated. Tested in tests/unit/sampling/test_congruential.py.
+    Must hold: the sequence is its first k entries repeated.
 
     >>> smallest_period([0, 1, 1, 0, 1, 1, 0])
     3

@@ -29,7 +29,7 @@ def covariance_root(covariance: ArrayLike, kind: Literal["cholesky", "symmetric"
     Raises:
         ValueError: C is not a square matrix, not symmetric, or not positive definite; or kind is unknown.
 
-    Must hold: A A^T is C to rounding. Tested in tests/unit/sampling/test_gaussian.py.
+    Must hold: A A^T is C to rounding.
 
     Source: lecture slides on Monte Carlo methods, which use the symmetric root.
 
@@ -70,8 +70,7 @@ def multivariate_normal(key: Array, mean: ArrayLike, covariance: ArrayLike, n: i
     Raises:
         ValueError: the mean has another length than the covariance; or as in `covariance_root`.
 
-    Must hold: mean and covariance of the draws are those given. Tested in tests/unit/sampling/test_gaussian.py and
-    tests/statistical/test_direct_sampling.py.
+    Must hold: mean and covariance of the draws are those given.
 
     >>> import jax
     >>> multivariate_normal(jax.random.key(0), [0.0, 1.0], [[1.0, 0.8], [0.8, 1.0]], 5).shape

@@ -59,7 +59,6 @@ def ideal_nested_sampling(
 
     Source: MSc thesis, Algorithm 5 with the constrained draw made exactly; Skilling 2006.
 
-    Tested in tests/unit/sampling/test_ideal_nested_sampling.py and tests/statistical/test_evidence_estimators.py.
 
     >>> unit = ideal_nested_sampling(
     ...     np.random.default_rng(0), np.asarray, np.asarray, 0.5, n_live=2, n_dead=3, n_runs=1

@@ -110,7 +110,7 @@ def effective_size(log_weights: Array) -> Array:
     Over the number of draws it is 1 / (1 + Var(w / mean w)); the slides leave out that number.
 
     Must hold: between 1 and the number of draws, which it is where weights are equal; 0 where all are zero; constants
-    added to the log weights change nothing. Tested in tests/unit/sampling/test_importance.py.
+    added to the log weights change nothing.
 
     Source: MSc thesis, Eq. 3.41; computed by `numerics.annealing.log_effective_size`.
 
@@ -134,7 +134,7 @@ def pareto_index(log_weights: ArrayLike) -> FloatArray:
     Raises:
         ValueError: fewer than 25 draws, or a log weight is not finite.
 
-    Must hold: weights with a Pareto tail of index k give k. Tested in tests/unit/sampling/test_importance.py.
+    Must hold: weights with a Pareto tail of index k give k.
 
     Source: Vehtari, Simpson, Gelman, Yao and Gabry 2024; computed by arviz_stats.
     """

@@ -52,8 +52,7 @@ def draw_by_inversion(key: Array, law: Law, shape: tuple[int, ...]) -> Array:
     Returns:
         Array of the given shape, float64.
 
-    Must hold: finite; the law of the draws is that of `law`. Tested in tests/unit/sampling/test_inverse_cdf.py and
-    tests/statistical/test_direct_sampling.py.
+    Must hold: finite; the law of the draws is that of `law`.
 
     Source: PhD thesis, section 2.1.3.
 

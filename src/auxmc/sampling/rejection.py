@@ -97,7 +97,7 @@ def rejection_proposal(key: Array, envelope: Envelope) -> Proposal:
 
     Must hold: accepted with probability Z / M; the joint probability of x and acceptance a is
     q(x) r(x)^a (1 - r(x))^(1 - a) with r = ptilde / (M q); an accepted height over ptilde(x) is uniform and
-    independent of x. Tested in tests/unit/sampling/test_rejection.py and tests/statistical/test_direct_sampling.py.
+    independent of x.
 
     Source: PhD thesis, Algorithm 1.
     """
@@ -209,7 +209,7 @@ def condition_by_rejection(
         ValueError: n is not positive.
 
     Must hold: the kept draws have the conditional law, and the share kept has the probability of what is known for its
-    mean. Tested in tests/unit/sampling/test_rejection.py and tests/statistical/test_direct_sampling.py.
+    mean.
 
     Source: lecture slides on Monte Carlo methods.
     """

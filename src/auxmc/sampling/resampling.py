@@ -55,8 +55,7 @@ def multinomial_indices(key: Array, log_weights: Array, n: int) -> Array:
         ValueError: log_weights is not one axis of at least one particle, or n is not positive.
 
     Must hold: expected counts are n times the shares; counts sum to n; an absent particle is never drawn; adding a
-    constant to the log weights changes nothing. Tested in tests/unit/sampling/test_resampling.py and
-    tests/statistical/test_direct_sampling.py.
+    constant to the log weights changes nothing.
 
     Source: Gordon, Salmond and Smith 1993; MSc thesis, section 3.4.
 

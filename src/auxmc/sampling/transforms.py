@@ -78,7 +78,7 @@ def inverse_box_muller(normals: Array) -> Array:
     Returns:
         Uniform numbers [..., 2].
 
-    Must hold: undoes `box_muller`, in all four quadrants. Tested in tests/unit/sampling/test_transforms.py.
+    Must hold: undoes `box_muller`, in all four quadrants.
 
     Source: PhD thesis, section 2.1.3, corrected: arctan(x1 / x2) as printed there has the sides exchanged and cannot
     tell opposite quadrants apart (FN-DS-02).

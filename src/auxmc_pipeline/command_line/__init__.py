@@ -6,8 +6,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-__all__ = ["register"]
-
 _LIST = """\
 examples:
   auxmc list                        studies, number of cases, CPU time at each preset

@@ -15,8 +15,6 @@ from auxmc.diagnostics.convergence import mcse_mean
 from auxmc_pipeline.claims import standard_error
 from auxmc_pipeline.command_line.show import attributes_of, open_result
 
-__all__ = ["Difference", "compare", "differing", "posterior_differences", "statistic_differences"]
-
 _FAR = 3.0
 _TEMPERATURE = "inverse_temperature"
 _ERROR = "_error"

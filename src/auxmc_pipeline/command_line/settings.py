@@ -6,8 +6,6 @@ from auxmc.command_line.errors import CommandError
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.settings import PRESETS, SettingsError, interval
 
-__all__ = ["list_settings"]
-
 # What a preset is made of, not what a user sets.
 _NOT_LISTED = ("preset", "presets", "grids", "resources", "batch")
 

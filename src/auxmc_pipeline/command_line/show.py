@@ -12,8 +12,6 @@ from auxmc.command_line.errors import CommandError
 from auxmc.driver.results import read_result
 from auxmc_pipeline.settings import PRESETS
 
-__all__ = ["attributes_of", "command_of", "describe", "open_result"]
-
 _NEEDED = ("study", "case", "settings", "numbers", "code", "seed")
 
 

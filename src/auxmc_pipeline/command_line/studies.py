@@ -17,8 +17,6 @@ from auxmc_pipeline.settings import (
     sweep_values,
 )
 
-__all__ = ["list_cases", "list_studies", "stated_costs"]
-
 
 def list_studies() -> str:
     """A line for each study: number of cases and CPU time at every preset, title.

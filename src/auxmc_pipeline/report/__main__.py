@@ -12,8 +12,6 @@ from auxmc_pipeline.claims import VERDICTS
 from auxmc_pipeline.report.page import read_page, render
 from auxmc_pipeline.settings import SettingsError
 
-__all__ = ["main"]
-
 # What opens within two seconds.
 _LARGEST_MB = 25.0
 

@@ -15,19 +15,6 @@ from auxmc_pipeline.report.front import Document, document_of
 from auxmc_pipeline.report.measured_by import CodePlace, measured_by
 from auxmc_pipeline.report.numbers import band, number, with_error
 
-__all__ = [
-    "ClaimGroup",
-    "ClaimLine",
-    "Strip",
-    "claim_anchor",
-    "claim_groups",
-    "count_verdicts",
-    "explanation",
-    "read_verdicts",
-    "strip",
-    "unexplained",
-]
-
 _NEEDS_EXPLANATION = ("not reproduced", "inconclusive", "not measured")
 _SMOKE = (
     "Preset smoke tries every step with runs far shorter than the claim speaks of: its verdicts say that the "

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from auxmc_pipeline.code import imported_files
 
-__all__ = ["LAYERS", "CodeModule", "CodeName", "code_index"]
-
 LAYERS = (
     "kernels",
     "sampling",

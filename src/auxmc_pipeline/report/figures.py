@@ -9,8 +9,6 @@ from typing import NamedTuple
 from auxmc_pipeline.catalogue import Study
 from auxmc_pipeline.report.markdown import plain
 
-__all__ = ["LARGEST_VECTOR_BYTES", "PageFigure", "figure_label", "page_figures"]
-
 # A figure of many thousand points is slow to draw as a vector graphic, and large: the page then has its bitmap.
 LARGEST_VECTOR_BYTES = 500_000
 

@@ -11,8 +11,6 @@ from markdown_it.tree import SyntaxTreeNode
 
 from auxmc_pipeline.report.markdown import ClaimNames, link_inline, parser, to_html
 
-__all__ = ["Finding", "Section", "read_findings"]
-
 
 class Finding(NamedTuple):
     """One finding.

@@ -5,8 +5,6 @@ import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Document", "Front", "Highlight", "document_of", "read_front"]
-
 
 class Document(NamedTuple):
     """A document that claims come from.

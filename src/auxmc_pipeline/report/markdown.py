@@ -7,8 +7,6 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
-__all__ = ["ClaimNames", "breakable", "link_inline", "parser", "plain", "prose", "to_html"]
-
 # An exponent: in brackets, or a number, a name or a letter with its sign: 2^(j+1), 1.9^-10, A^T, p^weight_i.
 _EXPONENT = re.compile(r"(?<=[\w)\]}|])\^(?:\(([^()]*)\)|(-?\d+(?:\.\d+)?(?!\w)|-?\w+))")
 _PLUS_MINUS = re.compile(r"\+/?-(?=[\s\w.])")

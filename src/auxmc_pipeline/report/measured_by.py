@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 from auxmc_pipeline.claims import Measures
 
-__all__ = ["CodePlace", "measured_by"]
-
 
 class CodePlace(NamedTuple):
     """Where a function stands: file in the study's folder, its name, the line on which it begins."""

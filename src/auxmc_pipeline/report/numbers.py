@@ -2,8 +2,6 @@
 
 import math
 
-__all__ = ["band", "number", "seconds", "with_error"]
-
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SMALLEST, _LARGEST = 1e-3, 1e6
 _MOST_DECIMALS = 6

@@ -32,8 +32,6 @@ from auxmc_pipeline.report.provenance import CaseRecord, case_record, machines, 
 from auxmc_pipeline.report.settings_table import SettingsTable, settings_table
 from auxmc_pipeline.steps.coverage import coverage
 
-__all__ = ["FRONT", "Page", "StudyPage", "failures", "notes_of", "quantities", "read_page", "render"]
-
 FRONT = ROOT / "workflow" / "report" / "front.toml"
 _TEMPLATES = ROOT / "workflow" / "report"
 _FINDINGS = ROOT / "docs" / "findings.md"

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 
 import xarray as xr
 
-__all__ = ["CaseRecord", "Machine", "RuleCost", "case_record", "machines", "rule_costs"]
-
 # Rules beside the one that runs cases, by the name of their benchmark file.
 _RULES = {"summarise": "summarise", "figures": "draw", "claims": "check_claims", "report": "write_report"}
 _MACHINE = (

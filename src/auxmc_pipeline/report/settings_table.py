@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 from auxmc_pipeline.catalogue import Study
 from auxmc_pipeline.settings import numbers_of
 
-__all__ = ["SettingsTable", "settings_table"]
-
 
 class SettingsTable(NamedTuple):
     """Settings of all cases of a study at a preset.

@@ -13,17 +13,6 @@ from typing import NamedTuple
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
 from auxmc_pipeline.figure_sources import SourcePlace, figure_source
 
-__all__ = [
-    "Item",
-    "Place",
-    "algorithms_and_tables",
-    "coverage",
-    "figures",
-    "main",
-    "markdown",
-    "numbered_items",
-]
-
 CATALOGUE = ROOT / "experiments" / "documents.toml"
 _KINDS = {"algorithms": "algorithm", "tables": "table", "figures": "figure"}
 # A docstring's source: document, then the algorithms or tables that it names before the next document begins.

@@ -10,8 +10,6 @@ from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.settings import SettingsError, nearest
 from auxmc_pipeline.study_tables import read_tables
 
-__all__ = ["main"]
-
 
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""

@@ -15,8 +15,6 @@ from auxmc_pipeline.report.front import document_of, read_front
 from auxmc_pipeline.report.numbers import band, with_error
 from auxmc_pipeline.settings import SettingsError
 
-__all__ = ["claims_table", "latex", "main", "verdicts_table"]
-
 _LATEX = {
     "\\": r"\textbackslash{}",
     **{c: f"\\{c}" for c in "&%$#_{}"},

@@ -10,8 +10,6 @@ from auxmc_pipeline.claims import judge, read_claims
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.study_tables import read_tables
 
-__all__ = ["main"]
-
 
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from auxmc_pipeline.settings import PRESETS
 
-__all__ = ["main"]
-
 LOCK = Path(".checkpoints/running.lock")
 
 

@@ -13,8 +13,6 @@ from auxmc.driver.runtime import HardwareError, configure, limit_threads
 from auxmc_pipeline.catalogue import ROOT, Study, identity_of, load_study, studies
 from auxmc_pipeline.settings import CaseSettings, SettingsError
 
-__all__ = ["main", "run_case"]
-
 
 def main(arguments: list[str] | None = None) -> int:
     """Command line of a case; returns the exit status."""

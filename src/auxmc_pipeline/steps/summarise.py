@@ -7,8 +7,6 @@ from pathlib import Path
 from auxmc.driver.results import write_table
 from auxmc_pipeline.tidy import tidy_table
 
-__all__ = ["main"]
-
 
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""

@@ -10,8 +10,6 @@ from auxmc.plots.sweeps import sweep_figure
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.tidy import sweep_table, tidy_table
 
-__all__ = ["main"]
-
 
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""

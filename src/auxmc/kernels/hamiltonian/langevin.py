@@ -59,7 +59,6 @@ def metropolis_langevin(log_density: Callable[[Array], Array], step_size: Array 
 
     Source: lecture slides, Langevin Monte Carlo; MSc thesis, Eq. 2.47.
     Must hold: proposals and acceptance are those of Hamiltonian Monte Carlo with one leapfrog step.
-    Tested in tests/unit/kernels/hamiltonian/test_langevin.py and tests/statistical/test_foundation_kernels.py.
 
     >>> kernel = metropolis_langevin(lambda x: -0.5 * jnp.sum(x**2), 0.5, dim=2)
     >>> state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.zeros(2)))
@@ -85,7 +84,6 @@ def unadjusted_langevin(log_density: Callable[[Array], Array], step_size: Array 
 
     Source: lecture slides, Langevin sampling.
     Must hold: on N(0, 1) the stationary law is N(0, 1 / (1 - step_size^2 / 4)).
-    Tested in tests/unit/kernels/hamiltonian/test_langevin.py and tests/statistical/test_foundation_kernels.py.
     """
     return _langevin(log_density, step_size, dim, adjusted=False)
 

@@ -69,7 +69,6 @@ def persistent_hmc(
     Source: lecture slides, Hamiltonian Monte Carlo; PhD thesis, section 2.3.2.
     Must hold: the joint law of position and momentum is invariant; a trajectory with its accept step, the refreshment
     left out, is reversible up to the sign of the momentum.
-    Tested in tests/unit/kernels/hamiltonian/test_persistent_hmc.py and tests/statistical/test_foundation_kernels.py.
 
     >>> kernel = persistent_hmc(lambda x: -0.5 * jnp.sum(x**2), 0.3, 4, 0.9, dim=2)
     >>> state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(1), jnp.zeros(2)))

@@ -63,8 +63,6 @@ def coupling_from_the_past(
 
     Source: lecture slides, other ideas in MCMC (exact sampling); Propp and Wilson 1996.
     Must hold: draws have the stationary law; a longer first horizon changes no coalesced draw.
-    Tested in tests/unit/kernels/metropolis/test_coupling_from_the_past.py and
-    tests/statistical/test_foundation_kernels.py.
 
     >>> sampler = coupling_from_the_past(lambda key: jax.random.bernoulli(key), lambda up, state: jnp.where(up, 1, 0),
     ...                                  jnp.array([0, 1]))

@@ -87,7 +87,6 @@ def gibbs(update: BlockUpdate, scan: Scan) -> Kernel:
     Source: PhD thesis, Algorithm 3 and section 2.2.2. Its text has the index of a random scan drawn without
     replacement; what is reversible is a draw with replacement, or a fresh permutation of all blocks each step.
     Must hold: the target is invariant under every scan; reversible under random, permuted and palindromic ones.
-    Tested in tests/unit/kernels/metropolis/test_gibbs.py and tests/statistical/test_foundation_kernels.py.
 
     >>> update = spin_blocks(lambda s: jnp.array([s[1], s[0]]), n_units=2)
     >>> kernel = gibbs(update, systematic_scan([0, 1]))
@@ -153,7 +152,7 @@ def spin_blocks(
         ValueError: n_units is not positive, or a block names a unit that there is not.
 
     Source: PhD thesis, Eq. 1.45 and section 2.2.2.
-    Must hold: exact transition matrices leave the law invariant. Tested in tests/unit/kernels/metropolis/test_gibbs.py.
+    Must hold: exact transition matrices leave the law invariant.
     """
     masks = jnp.asarray(_masks(n_units, blocks))
 
@@ -186,7 +185,6 @@ def gaussian_blocks(
 
     Source: PhD thesis, section 2.2.2 and figure 2.9.
     Must hold: one block of all coordinates gives independent draws.
-    Tested in tests/unit/kernels/metropolis/test_gibbs.py.
     """
     centre, matrix = np.asarray(mean, float), np.asarray(covariance, float)
     if centre.ndim != 1 or matrix.shape != (centre.size, centre.size):

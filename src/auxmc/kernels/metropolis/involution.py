@@ -59,7 +59,6 @@ def involution_metropolis(
 
     Source: PhD thesis, Eq. 2.39.
     Must hold: the target is invariant and the kernel reversible; at most two states are visited.
-    Tested in tests/unit/kernels/metropolis/test_involution.py and tests/statistical/test_foundation_kernels.py.
 
     >>> kernel = involution_metropolis(lambda x: -x[0] + jnp.log(x[0]), lambda x: 1.0 / x)
     >>> state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.array([2.0])))

@@ -81,7 +81,6 @@ def directed_slice(
 
     Source: PhD thesis, Algorithm 4 and figure 2.11.
     Must hold: the target is invariant, the kernel reversible, the current point inside the bracket.
-    Tested in tests/unit/kernels/slices/test_directed_slice.py and tests/statistical/test_foundation_kernels.py.
 
     >>> kernel = directed_slice(lambda x: -0.5 * jnp.sum(x**2), along_axes(3), 2.0, dim=3)
     >>> state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.ones(3)))

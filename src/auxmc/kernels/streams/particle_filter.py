@@ -90,7 +90,6 @@ def sequential_importance_resampling(
     Source: MSc thesis, Algorithm 7, which moves after every step; lecture slides on Monte Carlo methods, where
     resampling triggered by the weights is called stratified; Gordon, Salmond and Smith 1993.
 
-    Tested in tests/unit/kernels/streams/test_particle_filter.py and tests/statistical/test_evidence_estimators.py.
     """
     for name, number in (("n_steps", n_steps), ("n_particles", n_particles)):
         if isinstance(number, bool) or not isinstance(number, int) or number < 1:
@@ -173,7 +172,6 @@ def bootstrap_particle_filter(
 
     Source: lecture slides on Monte Carlo methods; Gordon, Salmond and Smith 1993.
 
-    Tested in tests/unit/kernels/streams/test_particle_filter.py and tests/statistical/test_evidence_estimators.py.
     """
     return sequential_importance_resampling(
         draw_initial,
@@ -200,7 +198,6 @@ def ancestral_lines(ancestors: Array) -> Array:
 
     Source: lecture slides on Monte Carlo methods, particle filtering.
 
-    Tested in tests/unit/kernels/streams/test_particle_filter.py.
 
     >>> ancestral_lines(jnp.array([[0, 0, 2], [1, 1, 2], [0, 1, 2]])).tolist()
     [[0, 0, 2], [1, 1, 2], [0, 1, 2]]

@@ -41,7 +41,7 @@ def zero_one_parameters(parameters: BoltzmannParameters) -> ZeroOneParameters:
     """The same machine for units u = (s + 1) / 2: C is four times the upper triangle of W, c is 2 W 1 - 2 b.
 
     Source: PhD thesis, Eq. 1.45, and lecture slides, whose conventions these are.
-    Must hold: log weights of both differ by a constant. Tested in tests/unit/models/boltzmann/test_small_machines.py.
+    Must hold: log weights of both differ by a constant.
     """
     w, b = parameters
     return ZeroOneParameters(4.0 * np.triu(w, 1), 2.0 * w.sum(axis=1) - 2.0 * b)
@@ -67,7 +67,7 @@ def condition_on_units(
         ValueError: an index twice or out of range, no unit is left, or values that are not one spin for each index.
 
     Source: PhD thesis, section 1.3.3.
-    Must hold: its law is the conditional law. Tested in tests/unit/models/boltzmann/test_small_machines.py.
+    Must hold: its law is the conditional law.
     """
     s = np.asarray(spins, float)
     n = parameters.n_units

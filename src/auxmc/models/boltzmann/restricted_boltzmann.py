@@ -95,7 +95,6 @@ def sample_hidden(machine: RestrictedBoltzmann, visible: ArrayLike, rng: np.rand
     """Draws the hidden layer given the visible one, zeros and ones [..., hidden].
 
     Must hold: with `sample_visible` it leaves the law of the machine unchanged.
-    Tested in tests/statistical/test_density_registry.py.
     """
     probabilities = hidden_probabilities(machine, visible)
     return (rng.random(probabilities.shape) < probabilities).astype(np.float64)
@@ -136,7 +135,7 @@ def log_normaliser(machine: RestrictedBoltzmann) -> float:
     Raises:
         ValueError: more visible units than `MAX_LAYER`.
 
-    Must hold: the sum over all joint states. Tested in tests/unit/models/boltzmann/test_restricted_boltzmann.py.
+    Must hold: the sum over all joint states.
     """
     states = layer_states(len(machine.visible_biases))
     return float(logsumexp(log_weights_visible(machine, states)))
@@ -160,7 +159,7 @@ def likelihood_gradient(machine: RestrictedBoltzmann, data: ArrayLike) -> Restri
         Derivatives in the shape of the parameters.
 
     Source: lecture slides, learning in Boltzmann machines.
-    Must hold: the derivative of `log_likelihood`. Tested in tests/unit/models/boltzmann/test_restricted_boltzmann.py.
+    Must hold: the derivative of `log_likelihood`.
     """
     states = layer_states(len(machine.visible_biases))
     law = np.exp(log_weights_visible(machine, states) - log_normaliser(machine))
@@ -171,7 +170,6 @@ def block_gibbs_matrices(machine: RestrictedBoltzmann) -> tuple[FloatArray, Floa
     """P(h | v) [visible state, hidden state] and P(v | h) [hidden state, visible state], states as `layer_states`.
 
     Must hold: rows sum to 1; their products leave the laws of both layers unchanged.
-    Tested in tests/unit/models/boltzmann/test_restricted_boltzmann.py.
     """
     visible = layer_states(len(machine.visible_biases))
     hidden = layer_states(len(machine.hidden_biases))
@@ -212,7 +210,7 @@ def contrastive_divergence(
         ValueError: n_sweeps is not positive.
 
     Source: lecture slides, contrastive divergence; Hinton 2002.
-    Must hold: its mean is `expected_contrastive_divergence`. Tested in tests/statistical/test_density_registry.py.
+    Must hold: its mean is `expected_contrastive_divergence`.
     """
     _check_sweeps(n_sweeps)
     start = v = np.asarray(data, float)
@@ -227,7 +225,6 @@ def expected_contrastive_divergence(
     """Expectation of `contrastive_divergence`, by powers of the transition matrix of the visible layer.
 
     Must hold: it tends to `likelihood_gradient` as n_sweeps grows, at the rate of the second largest eigenvalue.
-    Tested in tests/unit/models/boltzmann/test_restricted_boltzmann.py.
     """
     _check_sweeps(n_sweeps)
     v = np.asarray(data, float)

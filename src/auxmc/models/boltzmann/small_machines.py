@@ -17,7 +17,6 @@ def five_units() -> BoltzmannParameters:
     W_ij = cos(3 i j) and b_i = 0.2 sin(i), units counted from 1.
 
     Must hold: log normaliser 5.895045722265, and two states that no single flip makes more probable.
-    Tested in tests/unit/models/boltzmann/test_small_machines.py.
 
     >>> five_units().weights.shape
     (5, 5)
@@ -31,7 +30,7 @@ def five_units() -> BoltzmannParameters:
 def three_units() -> BoltzmannParameters:
     """The first three units of `five_units`, small enough for exact transition matrices [8, 8].
 
-    Must hold: its eight probabilities. Tested in tests/unit/models/boltzmann/test_small_machines.py.
+    Must hold: its eight probabilities.
     """
     weights, biases = five_units()
     return BoltzmannParameters(weights[:3, :3], biases[:3])
@@ -40,7 +39,7 @@ def three_units() -> BoltzmannParameters:
 def three_by_two() -> RestrictedBoltzmann:
     """Restricted machine of three visible and two hidden units 0 and 1.
 
-    Must hold: log normaliser 4.221014123980. Tested in tests/unit/models/boltzmann/test_small_machines.py.
+    Must hold: log normaliser 4.221014123980.
     """
     weights = [[1.0, -0.5], [0.5, 1.0], [-1.5, 0.75]]
     return restricted_boltzmann(weights, [0.2, -0.1, 0.0], [0.1, -0.3])

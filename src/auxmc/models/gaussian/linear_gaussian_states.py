@@ -91,7 +91,6 @@ def kalman_filter(model: LinearGaussianStates, observations: ArrayLike) -> Kalma
 
     Source: Kalman 1960; the exact value that the particle filter of the lecture slides estimates.
 
-    Tested in tests/unit/models/gaussian/test_linear_gaussian_states.py.
 
     >>> round(kalman_filter(TWENTY_STEPS, SINE_OBSERVATIONS).log_likelihood, 9)
     -26.685529062

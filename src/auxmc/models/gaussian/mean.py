@@ -41,7 +41,6 @@ class GaussianMean(NamedTuple):
 
     Source: MSc thesis, section 3.1 and Figure 3.1.
 
-    Tested in tests/unit/models/gaussian/test_gaussian_mean.py.
 
     >>> round(HUNDRED_OBSERVATIONS.log_evidence, 10)
     -145.6816115987
@@ -159,7 +158,6 @@ def from_observations(observations: ArrayLike, prior_variance: float = 1.0) -> G
     Raises:
         ValueError: there is no observation, one is not finite, or the prior variance is not positive.
 
-    Tested in tests/unit/models/gaussian/test_gaussian_mean.py.
     """
     values = np.asarray(observations, np.float64)
     if values.ndim != 1 or not values.size or not np.all(np.isfinite(values)):
@@ -244,7 +242,6 @@ def log_evidence_law(n_rows: int, true_mean: float) -> LogEvidenceLaw:
 
     Source: MSc thesis, section 3.1, whose "order of 1e-64" is the middle of this law.
 
-    Tested in tests/unit/models/gaussian/test_gaussian_mean.py.
 
     >>> law = log_evidence_law(100, 2.0)
     >>> round(law.mean, 6), round(law.sd, 6)

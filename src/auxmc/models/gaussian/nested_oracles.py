@@ -33,7 +33,6 @@ def expected_nested_ratio(model: GaussianMean, n_live: int, factor: float) -> fl
 
     Source: ours, of MSc thesis, section 3.2, where the sums with M/(M+1) are called unbiased.
 
-    Tested in tests/unit/models/gaussian/test_nested_oracles.py and tests/statistical/test_evidence_estimators.py.
     """
     if n_live < 1:
         raise ValueError(f"n_live must be at least 1, got {n_live}")

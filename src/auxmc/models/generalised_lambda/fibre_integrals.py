@@ -53,7 +53,7 @@ def fibre_integral(
         ValueError: an integrand that has not vanished at the ends of a piece.
 
     Source: PhD thesis, Propositions 4.1 and 4.2.
-    Must hold: closed forms on the hyperbola. Tested in tests/unit/models/generalised_lambda/test_fibre_integrals.py.
+    Must hold: closed forms on the hyperbola.
     """
     total = 0.0
     for branch in branches:

@@ -24,7 +24,6 @@ def ratio_moments(path: PathOracle, inverse_temperatures: ArrayLike) -> tuple[Fl
 
     Source: PhD thesis, Eq. 5.16 (thermodynamic integration).
 
-    Tested in tests/unit/models/lotka_volterra/test_path_moments.py.
     """
     ratio = path.log_target - path.log_base
     weights = _weights(path, inverse_temperatures)
@@ -37,7 +36,6 @@ def mass_below(path: PathOracle, inverse_temperatures: ArrayLike, x: float) -> F
 
     The last cell of the grid is shared in proportion where x falls inside it.
 
-    Tested in tests/unit/models/lotka_volterra/test_path_moments.py.
     """
     weights = _weights(path, inverse_temperatures)
     step = path.points[1] - path.points[0]

@@ -42,7 +42,6 @@ def simulate_sde(
 
     Source: PhD thesis, Figure 1.5a.
     Must hold: strong orders 1/2 and 1; both are the same if s is constant.
-    Tested in tests/unit/models/lotka_volterra/test_sde_simulators.py.
     """
     if scheme not in get_args(Scheme):
         raise ValueError(f"scheme must be one of {', '.join(get_args(Scheme))}, got {scheme!r}")
