@@ -21,8 +21,7 @@ def variance_of_mean(variance: float, correlations: ArrayLike, n: int) -> float:
     Raises:
         ValueError: n is not positive, or there are too few correlations.
 
-    Must hold: the variance found from the whole covariance matrix. Tested in
-    tests/unit/diagnostics/test_autocorrelation.py.
+    Must hold: the variance found from the whole covariance matrix.
 
     Source: PhD thesis, Eqs. 2.4 and 2.23; the outer sum of 2.4 runs to N, not to N - 1 as printed (FN-MC-03).
 
@@ -50,8 +49,7 @@ def autocorrelations(series: ArrayLike) -> FloatArray:
     Raises:
         ValueError: fewer than 2 draws, or a value is not finite.
 
-    Must hold: 1 at lag 0; the sums of products of the definition. Tested in
-    tests/unit/diagnostics/test_autocorrelation.py.
+    Must hold: 1 at lag 0; the sums of products of the definition.
     """
     values = np.asarray(series, np.float64)
     if values.ndim == 0 or values.shape[-1] < 2 or not np.all(np.isfinite(values)):

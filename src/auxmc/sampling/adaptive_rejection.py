@@ -79,8 +79,7 @@ def make_hull(
         ValueError: a point is outside the domain; the hull has no finite area; a value is not finite; or slopes rise,
             so that the density is not log-concave.
 
-    Must hold: the tangents lie above the log density, the chords below. Tested in
-    tests/unit/sampling/test_adaptive_rejection.py.
+    Must hold: the tangents lie above the log density, the chords below.
 
     Source: Gilks and Wild 1992.
     """
@@ -119,8 +118,7 @@ def draw_from_hull(hull: Hull, uniforms: FloatArray) -> FloatArray:
     Returns:
         Draws [draw].
 
-    Must hold: the law is that of the piecewise exponential density. Tested in
-    tests/unit/sampling/test_adaptive_rejection.py.
+    Must hold: the law is that of the piecewise exponential density.
     """
     logs = _log_masses(hull)
     cumulated = np.cumsum(np.exp(logs - logs.max()))

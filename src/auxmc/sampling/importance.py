@@ -62,8 +62,7 @@ def importance_draws(
     Raises:
         ValueError: n is not positive.
 
-    Must hold: the mean weight is the target's normaliser on average. Tested in
-    tests/unit/sampling/test_importance.py and tests/statistical/test_direct_sampling.py.
+    Must hold: the mean weight is the target's normaliser on average.
 
     Source: PhD thesis, section 2.1.5.
     """
@@ -78,8 +77,7 @@ def log_mean_weight(log_weights: Array) -> Array:
 
     The mean itself is an unbiased estimate of the target's normaliser; its log is too low on average.
 
-    Must hold: adding a constant to the log weights adds it to the result. Tested in
-    tests/unit/sampling/test_importance.py.
+    Must hold: adding a constant to the log weights adds it to the result.
 
     Source: PhD thesis, section 2.1.5.
     """
@@ -96,8 +94,7 @@ def self_normalised_mean(log_weights: Array, values: Array) -> Array:
     Returns:
         Means [...]; NaN where all weights are zero. Consistent, with a bias in proportion to 1 / draws.
 
-    Must hold: a constant has itself for its mean; constants added to the log weights change nothing. Tested in
-    tests/unit/sampling/test_importance.py.
+    Must hold: a constant has itself for its mean; constants added to the log weights change nothing.
 
     Source: PhD thesis, Eq. 2.15 with the factor 1 / N in the numerator (FN-IS-06).
     """

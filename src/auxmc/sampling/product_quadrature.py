@@ -26,8 +26,7 @@ def simpson_rule(n_panels: int) -> tuple[FloatArray, FloatArray]:
     Raises:
         ValueError: n_panels is not positive.
 
-    Must hold: exact for polynomials up to degree 3 and not for degree 4. Tested in
-    tests/unit/sampling/test_product_quadrature.py.
+    Must hold: exact for polynomials up to degree 3 and not for degree 4.
 
     >>> simpson_rule(1)[1].round(6).tolist()
     [0.166667, 0.666667, 0.166667]
@@ -51,8 +50,7 @@ def product_simpson(function: Callable[[FloatArray], ArrayLike], n_panels: int, 
     Raises:
         ValueError: n_panels or dim is not positive.
 
-    Must hold: the product of one-dimensional rules for a product of functions. Tested in
-    tests/unit/sampling/test_product_quadrature.py.
+    Must hold: the product of one-dimensional rules for a product of functions.
 
     Source: PhD thesis, section 2.1.1.
 

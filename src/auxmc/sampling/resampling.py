@@ -74,8 +74,7 @@ def stratified_indices(key: Array, log_weights: Array, n: int) -> Array:
     Returns:
         Particle numbers [n] in rising order, int32.
 
-    Must hold: as `multinomial_indices`; besides, a count differs from its expectation by less than 2. Tested in the
-    same files.
+    Must hold: as `multinomial_indices`; besides, a count differs from its expectation by less than 2.
 
     Source: Kitagawa 1996.
     """
@@ -91,8 +90,7 @@ def systematic_indices(key: Array, log_weights: Array, n: int) -> Array:
     Returns:
         Particle numbers [n] in rising order, int32.
 
-    Must hold: as `multinomial_indices`; besides, a count differs from its expectation by less than 1. Tested in the
-    same files.
+    Must hold: as `multinomial_indices`; besides, a count differs from its expectation by less than 1.
 
     Source: Kitagawa 1996.
     """
@@ -110,7 +108,7 @@ def residual_indices(key: Array, log_weights: Array, n: int) -> Array:
         Particle numbers [n], int32: first those that are certain, in rising order.
 
     Must hold: as `multinomial_indices`, expected counts to a relative 1e-10; besides, no count is below the whole part
-    of its expectation. Tested in the same files.
+    of its expectation.
 
     Source: Liu and Chen 1998.
     """
@@ -153,8 +151,7 @@ def sampling_importance_resampling(
         ValueError: positions and log_weights differ in length; or as in `multinomial_indices`.
 
     Must hold: given the weighted points, the mean of a resampled point is their self-normalised mean; its law tends to
-    the target as their number grows, and is biased for any finite number. Tested in
-    tests/unit/sampling/test_resampling.py and tests/statistical/test_direct_sampling.py.
+    the target as their number grows, and is biased for any finite number.
 
     Source: Rubin 1988; lecture slides on Monte Carlo methods.
     """

@@ -25,8 +25,7 @@ def transformed_log_density(
         Function of x [dim]: log density of g^-1(x) plus the log of the size of the determinant of the Jacobian of
         g^-1 there, found by automatic differentiation.
 
-    Must hold: the density integrates to 1; that of the inverse map gives back log_density. Tested in
-    tests/unit/sampling/test_transforms.py.
+    Must hold: the density integrates to 1; that of the inverse map gives back log_density.
 
     Source: PhD thesis, section 1.1.4.
 
@@ -54,8 +53,7 @@ def box_muller(uniforms: Array) -> Array:
     Returns:
         Normal numbers [..., 2], of the type of uniforms.
 
-    Must hold: the determinant of the Jacobian is 2 pi / u1 in size; finite for every u1 above 0. Tested in
-    tests/unit/sampling/test_transforms.py and tests/statistical/test_direct_sampling.py.
+    Must hold: the determinant of the Jacobian is 2 pi / u1 in size; finite for every u1 above 0.
 
     Source: Box and Muller 1958; PhD thesis, Eqs. 2.6 and 2.7. The chapter draft prints u1 in place of the angle.
 

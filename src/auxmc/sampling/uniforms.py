@@ -23,8 +23,7 @@ def uniform_from_bits(bits: Array, dtype: DTypeLike = jnp.float64) -> Array:
     Raises:
         ValueError: dtype is neither float32 nor float64, or bits are not of its width.
 
-    Must hold: at least 0 and below 1 for every pattern of bits; rises with the integer. Tested in
-    tests/unit/sampling/test_uniforms.py.
+    Must hold: at least 0 and below 1 for every pattern of bits; rises with the integer.
 
     Source: PhD thesis, section 2.1.2.
 
@@ -50,7 +49,6 @@ def avoiding_zero(uniforms: Array) -> Array:
     Returns:
         Floats of the same shape and type; the law is the same but for the end that can occur.
 
-    Must hold: above 0 and at most 1 for every float that `uniform_from_bits` makes; no rounding. Tested in
-    tests/unit/sampling/test_uniforms.py.
+    Must hold: above 0 and at most 1 for every float that `uniform_from_bits` makes; no rounding.
     """
     return jnp.asarray(1.0, uniforms.dtype) - uniforms
