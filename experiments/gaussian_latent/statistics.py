@@ -16,6 +16,7 @@ from auxmc.diagnostics.distributions import (
     sample_frequencies,
     total_variation,
 )
+from auxmc.diagnostics.independent_chains import error_between_chains
 from auxmc.diagnostics.runs import longest_rejection_run
 from auxmc.driver.chains import Chains
 from auxmc.models.gaussian.latent_oracles import AuxiliaryMarginal, ExactPosterior
@@ -79,7 +80,9 @@ def chain_statistics(draws: xr.Dataset, chain_s: float, n_importance: int) -> xr
         n_importance: importance samples of one density estimate, each counted as one density evaluation.
 
     Returns:
-        Variables with dims (sweep axis, chain), some with coordinate in addition or in place of chain.
+        Variables with dims (sweep axis, chain), some with coordinate in addition or in place of chain. `mcse_mean` is
+        the error between the chains, widened for few, NaN for a single one; `mcse_mean_within` comes from the
+        effective sample sizes, which do not see that auxiliary variables are held for thousands of iterations.
     """
     position = draws["position"]
     # One chain at a time: a copy of all draws of a large sweep would not fit into memory.
@@ -109,10 +112,12 @@ def chain_statistics(draws: xr.Dataset, chain_s: float, n_importance: int) -> xr
         "n_iterations": draws.sizes["draw"],
         "chain_seconds": chain_s,
         **pooled(position, "posterior_mean", *few),
+        "chain_mean": position.mean("draw"),
         "posterior_sd": over_chains(partial(np.std, ddof=1), position, one_by_one=True),
         "r_hat": thinned_r_hat(position, _R_HAT_DRAWS),
     }
-    found["mcse_mean"] = error_of_mean(found["posterior_sd"], ess)
+    found["mcse_mean"] = _error_between_chains(found["chain_mean"])
+    found["mcse_mean_within"] = error_of_mean(found["posterior_sd"], ess)
     return with_units(found, _UNITS)
 
 
@@ -125,7 +130,8 @@ def position_statistics(draws: xr.Dataset, posterior: ExactPosterior) -> xr.Data
 
     Returns:
         Total variation distance and roughness of 100-bin histograms by chain and coordinate, longest constant run
-        in the last `TRACE_WINDOW` iterations by chain, the exact moments, errors of the estimated ones.
+        in the last `TRACE_WINDOW` iterations by chain, the exact moments, errors of the estimated standard deviation
+        as those of the mean in `chain_statistics`.
     """
     position = draws["position"]
 
@@ -149,7 +155,8 @@ def position_statistics(draws: xr.Dataset, posterior: ExactPosterior) -> xr.Data
         "total_variation": by_coordinate(distance),
         "histogram_roughness": by_coordinate(roughness),
         "longest_run_window": over_draws(longest_rejection_run, window),
-        "mcse_sd": over_chains(mcse_sd, position, one_by_one=True),
+        "mcse_sd": _error_of_sd(position),
+        "mcse_sd_within": over_chains(mcse_sd, position, one_by_one=True),
         "exact_mean": ("coordinate", posterior.mean),
         "exact_sd": posterior.sd,
     }
@@ -173,6 +180,9 @@ def position_curves(draws: xr.Dataset, posterior: ExactPosterior) -> xr.Dataset:
 def auxiliary_statistics(draws: xr.Dataset, marginal: AuxiliaryMarginal, n_importance: int) -> xr.Dataset:
     """Moments, efficiency and histogram error of u[0, 0, 0] against its exact marginal.
 
+    The errors of the moments are those of means over the chains, between them; the errors of each chain's moments as
+    they look from within it stand beside them.
+
     Args:
         draws: recorded `auxiliary` (sweep axis, chain, draw) and counters.
         marginal: the exact law.
@@ -185,11 +195,14 @@ def auxiliary_statistics(draws: xr.Dataset, marginal: AuxiliaryMarginal, n_impor
     def distance(chain: FloatArray) -> float:
         return total_variation(sample_frequencies(chain, _AUXILIARY_EDGES), exact)
 
+    mean, second = series.mean("draw"), (series**2).mean("draw")
     found = {
-        "auxiliary_mean": series.mean("draw"),
-        "auxiliary_second_moment": (series**2).mean("draw"),
-        "auxiliary_mean_error": over_draws(_standard_errors, series),
-        "auxiliary_second_moment_error": over_draws(_standard_errors, series**2),
+        "auxiliary_mean": mean,
+        "auxiliary_second_moment": second,
+        "auxiliary_mean_error": _error_between_chains(mean),
+        "auxiliary_second_moment_error": _error_between_chains(second),
+        "auxiliary_mean_error_within": over_draws(_standard_errors, series),
+        "auxiliary_second_moment_error_within": over_draws(_standard_errors, series**2),
         "auxiliary_ess": ess,
         "auxiliary_ess_per_iteration": ess / series.sizes["draw"],
         "auxiliary_ess_per_evaluation": ess / (_calls(draws) * n_importance),
@@ -219,8 +232,21 @@ def _calls(draws: xr.Dataset) -> xr.DataArray:
     return draws["n_estimates_position"].sum("draw") + draws["n_estimates_auxiliary"].sum("draw")
 
 
+def _error_between_chains(values: xr.DataArray) -> xr.DataArray:
+    """Standard error of the mean over chains of an estimate from each (..., chain, ...)."""
+    result: xr.DataArray = xr.apply_ufunc(error_between_chains, values, input_core_dims=[["chain"]])
+    return result
+
+
+def _error_of_sd(series: xr.DataArray) -> xr.DataArray:
+    """Standard error between chains of the standard deviation of all draws (..., chain, draw, ...)."""
+    mean = series.mean("draw")
+    squares = over_draws(np.var, series, one_by_one=True) + (mean - mean.mean("chain")) ** 2
+    return _error_between_chains(squares) / (2.0 * np.sqrt(squares.mean("chain")))
+
+
 def _standard_errors(series: FloatArray) -> FloatArray:
-    """Monte Carlo standard error of the mean of each chain [..., draw]; NaN for a chain that never moves."""
+    """Monte Carlo standard error of each chain's mean from within it [..., draw]; NaN for one that never moves."""
     ess = effective_sample_size(series)
     with np.errstate(divide="ignore"):
         return np.where(ess > 0.0, series.std(axis=-1, ddof=1) / np.sqrt(ess), np.nan)

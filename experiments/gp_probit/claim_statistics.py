@@ -6,8 +6,9 @@ from functools import partial
 
 import numpy as np
 
+from auxmc.diagnostics.independent_chains import few_replicates
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement, Measures, few_replicates
+from auxmc_pipeline.claims import Measurement, Measures
 from auxmc_pipeline.tables import MissingData, Tables
 from experiments.gp_probit.main_runs import draws_per_chain
 

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from auxmc.diagnostics.independent_chains import few_replicates
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement, Measures, few_replicates
+from auxmc_pipeline.claims import Measurement, Measures
 from auxmc_pipeline.tables import MissingData, Tables
 from experiments.gp_probit.claim_statistics import bootstrapped, only_of_long_chains
 from experiments.gp_probit.main_runs import (

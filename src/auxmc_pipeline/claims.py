@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from auxmc.diagnostics.independent_chains import error_between_chains, few_replicates
 from auxmc_pipeline.tables import MissingData, Tables, Wanted
 
 VERDICTS = ("reproduced", "not reproduced", "inconclusive", "not measured", "timing")
@@ -39,27 +40,9 @@ Measures = Mapping[str, Mapping[str, Callable[[Tables], Measurement]]]
 """Functions that measure, by claim id and setting."""
 
 
-def few_replicates(n_replicates: int) -> float:
-    """Factor that widens an error from few replicates, so that two of it hold what two of a normal law hold.
-
-    Args:
-        n_replicates: chains or repetitions from which a spread is taken, at least 2.
-
-    Returns:
-        A two-sigma quantile of Student's t over 2; 7.0 for two replicates, 1.4 for five, near 1 for many.
-
-    >>> [round(few_replicates(n), 2) for n in (2, 5, 100)]
-    [6.98, 1.43, 1.01]
-    """
-    return float(stats.t.ppf(stats.norm.cdf(2.0), n_replicates - 1)) / 2.0
-
-
 def standard_error(values: ArrayLike) -> float:
     """Standard error of a mean over independent replicates [replicate], widened for few; NaN for one replicate."""
-    array = np.asarray(values, dtype=np.float64)
-    if array.size < 2:
-        return math.nan
-    return float(np.std(array, ddof=1)) / math.sqrt(array.size) * few_replicates(array.size)
+    return float(error_between_chains(np.ravel(np.asarray(values))))
 
 
 def mean_over_replicates(values: ArrayLike, note: str = "") -> Measurement:

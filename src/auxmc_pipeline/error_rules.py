@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from auxmc.diagnostics.independent_chains import few_replicates
 from auxmc.numerics.array_types import BooleanArray, FloatArray, IntegerArray
-from auxmc_pipeline.claims import Measurement, few_replicates, standard_error
+from auxmc_pipeline.claims import Measurement, standard_error
 
 
 def median_over_replicates(values: FloatArray, note: str = "") -> Measurement:

@@ -42,6 +42,7 @@ DECLARED = {
     "test_irreversible_steps.py": 11,
     "test_joint_laws.py": 32,
     "test_kernel_invariance.py": 320,
+    "test_latent_chains.py": 10,
     "test_latent_estimates.py": 38,
     "test_levels.py": 10,
     "test_mutants.py": 6,

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from auxmc.diagnostics.independent_chains import few_replicates
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.claims import Measurement, few_replicates
+from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.tables import MissingData, Tables
 from experiments.manifold_illustrations.claims import MEASURE

@@ -20,9 +20,11 @@ __all__ = [
     "auxiliary_marginal",
     "conditional_precision",
     "exact_posterior",
+    "holding_share",
     "independence_acceptance",
     "log_estimate_variance",
     "mean_independence_acceptance",
+    "mean_marginal_weight",
     "metropolis_acceptance",
 ]
 
@@ -184,6 +186,89 @@ def mean_independence_acceptance(model: GaussianLatentModel) -> float:
     kept = weights > 1e-14
     rates = [_independence_acceptance(model, float(residual)) for residual in residuals[kept]]
     return float(np.dot(weights[kept], rates))
+
+
+class _Block(NamedTuple):
+    """Numbers of the observations with one variance given u: those along their mean, or those across it.
+
+    Attributes:
+        n_numbers: how many there are.
+        squares: sum of their squares.
+        variance: of each given u, x integrated out; without u it is greater by sigma^2.
+    """
+
+    n_numbers: int
+    squares: float
+    variance: float
+
+
+def _blocks(model: GaussianLatentModel) -> tuple[_Block, _Block]:
+    """The observations across their mean and along it."""
+    noise = model.sd_observation**2
+    along = model.n_observations * float(np.sum(model.observation_mean**2))
+    across = _Block(model.observations.size - model.dim, model.observation_scatter, noise)
+    return across, _Block(model.dim, along, noise + model.n_observations)
+
+
+def mean_marginal_weight(model: GaussianLatentModel) -> float:
+    """Stationary mean of the weight of u, a lower bound of the mean time for which u is held.
+
+    For one importance sample the weight is w(u) = p(y | u) / p(y), the stationary density of u over that from which
+    independence updates draw it. With K(u) the accept rate of fresh u averaged over x given u, K(u) <= 1 / w(u), as
+    min(1, ratio) is at most the ratio. Starting from the stationary law of x given u, and x being updated by a
+    positive kernel (random-walk Metropolis with Gaussian steps is), u is held for 1 / K(u) iterations or more in the
+    mean (Jensen's inequality for the spectral measure). So the iterations from a stationary state until u next moves
+    have at least this mean; the time that an accept rate suggests, one over its mean, counts each holding once
+    rather than once for each iteration that it lasts, and is far shorter.
+
+    Gaussian in closed form: the mean of w^2 under the law of fresh u.
+    """
+    latent = model.sd_latent**2
+    log_mean = 0.0
+    for n_numbers, squares, variance in _blocks(model):
+        log_mean += _log_normal(n_numbers, squares, 0.5 * variance + latent)
+        log_mean -= 2.0 * _log_normal(n_numbers, squares, variance + latent)
+        log_mean -= 0.5 * n_numbers * math.log(4.0 * math.pi * variance)
+    return math.exp(log_mean)
+
+
+def holding_share(model: GaussianLatentModel, weight: float) -> float:
+    """Share of the stationary law of u, for one importance sample, with weights above the given one.
+
+    Under it the squares of y - sigma u are scaled noncentral chi-squared, independent along the mean of the
+    observations and across it; the log weight is a sum of both, over which a quadrature runs.
+
+    Args:
+        model: the model.
+        weight: as in `mean_marginal_weight`: u of this weight is held for at least so many iterations in the mean.
+
+    Raises:
+        ValueError: weight is not positive.
+    """
+    if not weight > 0.0:
+        raise ValueError(f"weight must be positive, got {weight!r}")
+    latent = model.sd_latent**2
+    log_constant = -math.log(weight)
+    for n_numbers, squares, variance in _blocks(model):
+        log_constant -= 0.5 * n_numbers * math.log(2.0 * math.pi * variance)
+        log_constant -= _log_normal(n_numbers, squares, variance + latent)
+    across, along = _blocks(model)
+    shrunk = [block.variance * latent / (block.variance + latent) for block in (across, along)]
+    centres = [
+        block.variance * block.squares / (latent * (block.variance + latent)) for block in (across, along)
+    ]
+    if across.n_numbers == 0:
+        largest = max(0.0, 2.0 * log_constant * along.variance / shrunk[1])
+        return float(stats.ncx2.cdf(largest, along.n_numbers, centres[1]))
+    norms, weights = _norm_quadrature(along.n_numbers, centres[1])
+    left = np.maximum(2.0 * log_constant - shrunk[1] * norms**2 / along.variance, 0.0)
+    below = stats.ncx2.cdf(left * across.variance / shrunk[0], across.n_numbers, centres[0])
+    return float(np.dot(weights, below))
+
+
+def _log_normal(n_numbers: int, squares: float, variance: float) -> float:
+    """Log density of `n_numbers` independent normal numbers of mean 0 with this sum of squares."""
+    return -0.5 * (n_numbers * math.log(2.0 * math.pi * variance) + squares / variance)
 
 
 def _independence_acceptance(model: GaussianLatentModel, residual: float) -> float:

@@ -133,3 +133,40 @@ def test_a_position_of_the_wrong_length_is_refused(model):
     for function in (oracles.independence_acceptance, oracles.log_estimate_variance):
         with pytest.raises(ValueError, match=r"position must have shape \(10,\), got \(3,\)"):
             function(model, np.zeros(3))
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (1, 2), (4, 1)])
+def test_weights_of_auxiliary_variables_are_what_exact_draws_have(shape):
+    """Mean and shares from draws of u given y, with weights from densities of all observations together."""
+    case = gaussian_latent_model(np.random.default_rng(6).normal(0.5, 1.5, shape), 0.7, 1.5)
+    n, dim = shape
+    rng = np.random.default_rng(7)
+    within = case.sd_observation**2 * np.eye(n) + 1.0
+    log_weights = np.zeros(200_000)
+    for component in range(dim):
+        y = case.observations[:, component]
+        mean, covariance = _condition_on_observations(case, component)
+        u = rng.multivariate_normal(mean[1:], covariance[1:, 1:], log_weights.size)
+        log_weights += stats.multivariate_normal(cov=within).logpdf(y - case.sd_latent * u)
+        log_weights -= stats.multivariate_normal(cov=within + case.sd_latent**2 * np.eye(n)).logpdf(y)
+    weights = np.exp(log_weights)
+    error = weights.std() / math.sqrt(weights.size)
+    assert oracles.mean_marginal_weight(case) == pytest.approx(weights.mean(), abs=5.0 * error)
+    for weight in np.quantile(weights, [0.1, 0.5, 0.9, 0.99]):
+        share = float(np.mean(weights > weight))
+        assert oracles.holding_share(case, weight) == pytest.approx(share, abs=0.006)
+    assert oracles.holding_share(case, 1e-12) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_time_of_long_chains_is_spent_in_heavy_weights(model):
+    """Weights above w hold at most a share 1 / w of fresh auxiliary variables, but far more of the stationary ones."""
+    rate = oracles.mean_independence_acceptance(model)
+    assert oracles.mean_marginal_weight(model) > 10.0 / rate
+    assert oracles.holding_share(model, 1e4) > 0.01
+    # Beyond the largest weight, that of latent variables equal to the observations.
+    assert oracles.holding_share(model, 1e15) == 0.0
+
+
+def test_a_weight_must_be_positive(model):
+    with pytest.raises(ValueError, match="weight must be positive, got 0"):
+        oracles.holding_share(model, 0.0)
