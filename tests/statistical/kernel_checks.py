@@ -164,8 +164,6 @@ def latent_estimator(n_importance: int, observed: Array | float = OBSERVED) -> E
         prepare=lambda position: position,
         log_estimate=log_estimate,
         draw_auxiliary=lambda key: jax.random.normal(key, (n_importance,)),
-        n_cubic=lambda cache: jnp.zeros((), jnp.int32),
-        n_failures=lambda cache: jnp.zeros((), jnp.int32),
     )
 
 

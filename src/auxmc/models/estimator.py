@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-__all__ = ["Estimator"]
+__all__ = ["Estimator", "estimator_of"]
 
 
 def _none(cache: Any) -> Array:
@@ -39,3 +39,19 @@ class Estimator(NamedTuple):
     draw_auxiliary: Callable[[Array], Array]
     n_cubic: Callable[[Any], Array] = _none
     n_failures: Callable[[Any], Array] = _none
+
+
+def estimator_of(
+    log_estimate: Callable[[Array, Array], Array], draw_auxiliary: Callable[[Array], Array]
+) -> Estimator:
+    """Makes an estimator that prepares nothing for a point.
+
+    Args:
+        log_estimate: maps (x [dim], u) to the log of the density estimate, as in `Estimator`.
+        draw_auxiliary: maps a key to u ~ rho, an array of any fixed shape.
+
+    >>> noisy = estimator_of(lambda x, u: -0.5 * jnp.sum((x - u) ** 2), lambda key: jnp.zeros(2))
+    >>> float(noisy.log_estimate(noisy.prepare(jnp.ones(2)), noisy.draw_auxiliary(None)))
+    -1.0
+    """
+    return Estimator(lambda x: x, log_estimate, draw_auxiliary)

@@ -118,8 +118,6 @@ def _estimator() -> Estimator:
         prepare=lambda x: x,
         log_estimate=lambda x, u: log_weight(x) + jnp.log(jnp.asarray(NOISE))[u[0].astype(jnp.int32)],
         draw_auxiliary=lambda key: jnp.zeros(1),
-        n_cubic=lambda x: jnp.zeros((), jnp.int32),
-        n_failures=lambda x: jnp.zeros((), jnp.int32),
     )
 
 
