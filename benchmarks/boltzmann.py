@@ -39,7 +39,7 @@ from auxmc.diagnostics.log_evidence import weighted_moments
 from auxmc_pipeline.settings import CaseSettings
 from auxmc.models.boltzmann.model import RelaxedMoments
 from auxmc.models.bridge import Bridge
-from experiments.boltzmann.statistics import annealed_errors, base_errors, chain_statistics
+from experiments.boltzmann.statistics import annealed_statistics, base_errors, chain_statistics
 from experiments.boltzmann.problem import Problem, build_problem
 from experiments.boltzmann.programs import annealed_sampler, chain_sampler
 from experiments.boltzmann.settings import MethodSettings, method_settings
@@ -118,7 +118,7 @@ def run_annealed(settings: CaseSettings, variational: str, seconds: float) -> Es
         used += time.process_time() - clock
         parts.append(jax.tree.map(np.asarray, record))
     draws = {name: np.concatenate([part[name] for part in parts])[:, None] for name in parts[0]}
-    return _estimate(annealed_errors(draws, problem), used)
+    return _estimate(annealed_statistics(draws, problem), used)
 
 
 def run_blackjax(settings: CaseSettings, variational: str, seconds: float) -> Estimate:

@@ -40,7 +40,7 @@ from jax import Array
 
 from auxmc.driver.blocks import Sampler, sample
 from auxmc.driver.progress import Progress
-from auxmc.kernels.pseudo_marginal.updates import method_kernel
+from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.models.estimator import Estimator
 from auxmc.models.gaussian.latent import (
     GaussianLatentModel,
@@ -163,7 +163,7 @@ def _run_driver(model: GaussianLatentModel, method: str, estimate: Estimator, n_
     """Runs the package's kernel with the package's driver."""
 
     def build(scale: Array) -> Any:
-        return method_kernel(method, estimate, scale, model.dim)
+        return pseudo_marginal_method(method, estimate, scale, model.dim)
 
     def initial(key: Array, scale: Array) -> Any:
         position = jax.random.normal(jax.random.fold_in(key, 0), (model.dim,))

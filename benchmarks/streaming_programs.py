@@ -22,7 +22,7 @@ from streaming_problems import (
 from auxmc.diagnostics.nested_evidence import nested_evidence
 from auxmc.driver.row_chunks import ChunkSizes
 from auxmc.driver.streams import StreamRun, run_stream
-from auxmc.kernels.streams.growing_data import TemperedSettings, tempered_by_data
+from auxmc.kernels.streams.growing_data import GrowingDataSettings, growing_data_evidence
 from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
 from auxmc.kernels.streams.running_laplace import running_laplace
 from auxmc.kernels.streams.contract import Stream, StreamSettings
@@ -81,8 +81,10 @@ def running(problem: Problem, sizes: Sizes) -> Prepared:
 
 def growing(problem: Problem, sizes: Sizes) -> Prepared:
     """Sequential Monte Carlo over growing data."""
-    settings = TemperedSettings(sizes.n_particles, largest_chunk=len(problem.rows), move_always=False)
-    compile_s, program = _compiled(tempered_by_data(problem.model, settings), jax.random.key(0), problem.rows)
+    settings = GrowingDataSettings(sizes.n_particles, largest_chunk=len(problem.rows), move_always=False)
+    compile_s, program = _compiled(
+        growing_data_evidence(problem.model, settings), jax.random.key(0), problem.rows
+    )
 
     def run(seed: int) -> Outcome:
         found, seconds = _timed(program, jax.random.key(seed), problem.rows)

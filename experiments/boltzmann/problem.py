@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auxmc.approximations.mean_field import MeanFieldFits, distinct_fits, fit_mean_field
+from auxmc.approximations.mean_field import MeanFieldFits, boltzmann_mean_field, distinct_fits
 from auxmc.models.boltzmann.data import (
     BoltzmannParameters,
     generate_parameters,
@@ -90,4 +90,4 @@ def mean_field_starts(system: int, n_fits: int, n_units: int) -> FloatArray:
 
 
 def _fits(parameters: BoltzmannParameters, starts: FloatArray, variational: str) -> MeanFieldFits:
-    return distinct_fits(fit_mean_field(parameters.weights, parameters.biases, starts, variational))
+    return distinct_fits(boltzmann_mean_field(parameters.weights, parameters.biases, starts, variational))

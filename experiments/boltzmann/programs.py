@@ -15,7 +15,7 @@ from auxmc.kernels.tempering.annealed_importance import (
     AnnealedState,
     annealed_importance_sampling,
 )
-from auxmc.kernels.tempering.block_summaries import summarised
+from auxmc.kernels.tempering.block_summaries import block_summaries
 from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
 from auxmc.kernels.tempering.tempered_hmc import continuously_tempered_hmc, gibbs_continuous_tempering
 from auxmc.models.boltzmann.model import relaxation_log_density
@@ -77,7 +77,7 @@ def chain_sampler(
             "n_near_target": jnp.sum(near_target, dtype=jnp.int32),
         }
 
-    blocks = summarised(kernel, settings.summary_size, keep, summarise)
+    blocks = block_summaries(kernel, settings.summary_size, keep, summarise)
 
     def initial(key: Array, _: dict[str, Array]) -> Any:
         noise = standard_normal(jax.random.fold_in(key, 0), (problem.bridge.dim,))
@@ -123,7 +123,7 @@ def _chain_kernel(
     options: dict[str, Any] = {"refreshment": numbers.refreshment, "integrator": settings.integrator}
     if method == "hmc":
         log_density = relaxation_log_density(problem.relaxation)
-        direct = hamiltonian_monte_carlo(log_density, step_size, (n_steps, n_steps), bridge.dim)
+        direct = hamiltonian_monte_carlo(log_density, step_size, n_steps, bridge.dim)
         return direct, direct.init, lambda _: ((jnp.zeros(()),), jnp.ones(()))
     if method == "st":
         ladder = jnp.asarray(sigmoidal_schedule(n_temperatures))

@@ -21,7 +21,7 @@ from experiments.boltzmann.settings import (
 )
 from experiments.boltzmann.statistics import (
     ERRORS,
-    annealed_errors,
+    annealed_statistics,
     base_errors,
     chain_curves,
     chain_statistics,
@@ -90,7 +90,7 @@ def _run_method(
             sweep={"step_size": [numbers.step_size]},
             block_size=max(1, _GRADIENTS_A_BLOCK // max(1, n_gradients)),
         )
-        statistics = annealed_errors(_of_one_point(chains), problem)
+        statistics = annealed_statistics(_of_one_point(chains), problem)
         return statistics.merge(_cost(chains, n_gradients, repeats)), None
     size = settings.summary_size
     n_blocks = numbers.length // size

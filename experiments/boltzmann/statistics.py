@@ -142,7 +142,7 @@ def mean_estimate(draws: dict[str, FloatArray], method: str, problem: Problem) -
     )
 
 
-def annealed_errors(draws: dict[str, FloatArray], problem: Problem) -> xr.Dataset:
+def annealed_statistics(draws: dict[str, FloatArray], problem: Problem) -> xr.Dataset:
     """Relative errors of annealed importance sampling and what the runs did.
 
     Args:

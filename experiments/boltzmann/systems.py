@@ -6,7 +6,7 @@ import os
 import numpy as np
 import xarray as xr
 
-from auxmc.approximations.mean_field import distinct_fits, fit_mean_field
+from auxmc.approximations.mean_field import boltzmann_mean_field, distinct_fits
 from auxmc.diagnostics.log_evidence import weighted_moments
 from auxmc.driver.chains import RunContext
 from auxmc.driver.progress import Progress
@@ -74,7 +74,7 @@ def _describe(
     }
     starts = mean_field_starts(number, settings.n_fits, parameters.n_units)
     for variant, excess, n_fits, residual in _FITS:
-        fits = distinct_fits(fit_mean_field(parameters.weights, parameters.biases, starts, variant))
+        fits = distinct_fits(boltzmann_mean_field(parameters.weights, parameters.biases, starts, variant))
         base = mixture_moments(relaxation, fits)
         row[excess] = base.log_normaliser - truth.log_normaliser
         row[n_fits] = float(len(fits.means))
@@ -89,7 +89,7 @@ def _describe(
     if published:
         file = FILES[number]
         author = relaxation_of(parameters, "published", number)
-        fits = distinct_fits(fit_mean_field(parameters.weights, parameters.biases, starts, "published"))
+        fits = distinct_fits(boltzmann_mean_field(parameters.weights, parameters.biases, starts, "published"))
         exact, base = relaxed_moments(author, spins), mixture_moments(author, fits)
         largest = float(np.linalg.eigvalsh(exact.covariance)[-1])
         row["published_log_z_difference"] = abs(exact.log_normaliser - file.log_z)

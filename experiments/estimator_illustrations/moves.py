@@ -85,9 +85,7 @@ def _random_walks(settings: Settings, context: RunContext) -> Chains:
 
 def _trajectories(settings: Settings, context: RunContext) -> Chains:
     """Chains of as many leapfrog steps as the random walks have steps."""
-    kernel = hamiltonian_monte_carlo(
-        _log_density(settings), settings.leapfrog_step, (settings.n_leapfrog, settings.n_leapfrog), 2
-    )
+    kernel = hamiltonian_monte_carlo(_log_density(settings), settings.leapfrog_step, settings.n_leapfrog, 2)
 
     def apply(noise: HMCNoise, state: HMCState) -> tuple[HMCState, Any]:
         new, info = kernel.apply(noise, state)

@@ -17,7 +17,11 @@ from auxmc.data.reading import read_matrix
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.pseudo_marginal.updates import PseudoMarginalInfo, PseudoMarginalState, method_kernel
+from auxmc.kernels.pseudo_marginal.updates import (
+    PseudoMarginalInfo,
+    PseudoMarginalState,
+    pseudo_marginal_method,
+)
 from auxmc.models.estimator import Estimator
 from auxmc.models.gaussian.latent import (
     GaussianLatentModel,
@@ -142,7 +146,7 @@ def _chains(
 
 def _sampler(estimate: Estimator, method: str, scale: str, dim: int, record_auxiliary: bool) -> Sampler:
     def build(parameters: dict[str, Array]) -> Kernel:
-        return method_kernel(method, estimate, parameters[scale], dim)
+        return pseudo_marginal_method(method, estimate, parameters[scale], dim)
 
     def initial(key: Array, parameters: dict[str, Array]) -> PseudoMarginalState:
         position_key, auxiliary_key = jax.random.split(key)

@@ -16,7 +16,7 @@ from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.metropolis.adaptation import AdaptationInfo, AdaptationState, batch_adaptation
-from auxmc.kernels.pseudo_marginal.updates import method_kernel
+from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.models.regression.gp_probit import estimator
 from auxmc.numerics.array_types import FloatArray
 from experiments.gp_probit.problem import Problem, build_problem
@@ -186,7 +186,7 @@ def _sampler(
 
     def build(parameters: Any) -> Kernel:
         return batch_adaptation(
-            lambda scale: method_kernel(method, density, scale, dim),
+            lambda scale: pseudo_marginal_method(method, density, scale, dim),
             parameters["scale"],
             batch_size,
             n_batches,

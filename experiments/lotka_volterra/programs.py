@@ -15,7 +15,7 @@ from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.manifold.projection import ProjectionSettings
 from auxmc.kernels.metropolis.adaptation import batch_adaptation
-from auxmc.kernels.pseudo_marginal.updates import method_kernel
+from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.kernels.slices.blocked_elliptical_slice import blocked_elliptical_slice
 from auxmc.models.abc_estimator import abc_estimator
 from auxmc.models.abc_kernels import log_abc_kernel
@@ -253,7 +253,7 @@ def _pseudo_marginal(problem: Problem, settings: Settings, method: str) -> Progr
         estimator = abc_estimator(log_simulation_kernel, log_prior, model.n_inputs - N_RATES)
 
         def plain(scale: Array) -> Kernel:
-            kernel = method_kernel("apm_mi_mh" if is_split else "pm_mh", estimator, scale, N_RATES)
+            kernel = pseudo_marginal_method("apm_mi_mh" if is_split else "pm_mh", estimator, scale, N_RATES)
 
             def init(key: Array, inputs: Array) -> Any:
                 # The initial noise is that which yields the data, not a fresh draw, which would hardly ever be near.

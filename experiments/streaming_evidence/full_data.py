@@ -15,7 +15,7 @@ from jax import Array
 from auxmc.driver.chains import RunContext
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import stream
-from auxmc.kernels.streams.full_data_evidence import AnnealedRun, AnnealedSettings, annealed_evidence
+from auxmc.kernels.streams.full_data_evidence import AnnealedRun, AnnealedSettings, full_data_evidence
 from auxmc.kernels.streams.nested_sampling import NestedRun
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.array_types import FloatArray
@@ -88,7 +88,7 @@ def _run_sizes(
 
 
 def _annealed_programs(model: RowModel, rows: FloatArray) -> Callable[[int], _Program]:
-    run = jax.jit(annealed_evidence(model, AnnealedSettings()))
+    run = jax.jit(full_data_evidence(model, AnnealedSettings()))
 
     def program_for(n_rows: int) -> _Program:
         data = jnp.asarray(rows[:n_rows])

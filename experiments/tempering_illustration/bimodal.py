@@ -80,7 +80,7 @@ def coding_difference(step_size: float, n_steps: int) -> float:
         mixed = jax.nn.sigmoid(control) * target + jax.nn.sigmoid(-control) * reference
         return mixed - jax.nn.softplus(control) - jax.nn.softplus(-control)
 
-    second = hamiltonian_monte_carlo(log_density, step_size, (n_steps, n_steps), 2)
+    second = hamiltonian_monte_carlo(log_density, step_size, n_steps, 2)
 
     def both(key: Array) -> Array:
         start = (
@@ -133,9 +133,7 @@ def _tempered_chains(settings: Settings, context: RunContext) -> Chains:
 
 
 def _plain_chains(settings: Settings, context: RunContext) -> Chains:
-    kernel = hamiltonian_monte_carlo(
-        TWO_MODES.log_density_at, settings.step_size, (settings.n_steps, settings.n_steps), 1
-    )
+    kernel = hamiltonian_monte_carlo(TWO_MODES.log_density_at, settings.step_size, settings.n_steps, 1)
     return run_chains(
         context,
         ("hmc",),

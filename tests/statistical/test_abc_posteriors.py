@@ -17,7 +17,7 @@ from jax import Array
 from jax.scipy.special import ndtr, ndtri
 
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.pseudo_marginal.updates import method_kernel
+from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.kernels.slices.blocked_elliptical_slice import BlockedSliceInfo, blocked_elliptical_slice
 from auxmc.kernels.slices.core import Candidate, SliceState
 from auxmc.kernels.slices.elliptical_slice import draw_ellipse, shrink_ellipse
@@ -103,7 +103,7 @@ def test_blocked_elliptical_slices_leave_the_ball_posterior_invariant() -> None:
 
 def test_split_update_leaves_the_gaussian_posterior_invariant() -> None:
     estimator = abc_estimator(log_kernel("gaussian"), lambda u: -0.5 * jnp.sum(jnp.square(u)), 1)
-    kernel = method_kernel("apm_mi_mh", estimator, 1.0, 1)
+    kernel = pseudo_marginal_method("apm_mi_mh", estimator, 1.0, 1)
 
     def make_state(inputs: Array) -> Any:
         state = kernel.init(jax.random.key(0), inputs[:1])

@@ -17,7 +17,7 @@ from jax.scipy.special import gammainc, ndtr
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
-from auxmc.kernels.pseudo_marginal.updates import method_kernel
+from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.kernels.slices.elliptical_slice import elliptical_slice
 from auxmc.kernels.slices.linear_slice import linear_slice
 from tests.statistical.kernel_checks import OBSERVED, latent_estimator
@@ -126,7 +126,7 @@ def test_chains_reach_a_known_posterior(kernel: str, posterior: str) -> None:
 @pytest.mark.layer("pseudo_marginal", "L9")
 @pytest.mark.parametrize("name", ["pm_mh", "apm_ss_ss"])
 def test_estimated_likelihoods_lead_to_the_posterior(name: str) -> None:
-    kernel = method_kernel(name, latent_estimator(4), 1.5, 1)
+    kernel = pseudo_marginal_method(name, latent_estimator(4), 1.5, 1)
     found = averages(
         kernel,
         lambda key: kernel.init(key, jax.random.normal(jax.random.fold_in(key, 1), (1,))),

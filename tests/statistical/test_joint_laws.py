@@ -16,7 +16,7 @@ from jax.scipy.special import ndtr
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.manifold.projection import ProjectionSettings
-from auxmc.kernels.pseudo_marginal.updates import method_kernel
+from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.kernels.slices.blocked_elliptical_slice import blocked_elliptical_slice
 from auxmc.models.abc_estimator import abc_estimator
 from auxmc.models.abc_kernels import log_abc_kernel
@@ -69,7 +69,7 @@ def abc_split(key: Array, inputs: Array) -> tuple[Array, Array]:
     y = jnp.sum(inputs, keepdims=True) + TOLERANCE * jax.random.normal(key_data, (1,))
     log_kernel = log_abc_kernel("gaussian")
     estimator = abc_estimator(lambda u1, u2: log_kernel(u1 + u2 - y, TOLERANCE), log_normal, 1)
-    kernel = method_kernel("apm_mi_mh", estimator, 1.0, 1)
+    kernel = pseudo_marginal_method("apm_mi_mh", estimator, 1.0, 1)
     cache = estimator.prepare(inputs[:1])
     state = kernel.init(key_step, inputs[:1])._replace(
         auxiliary=inputs[1:], log_estimate=estimator.log_estimate(cache, inputs[1:])

@@ -16,8 +16,8 @@ from auxmc.kernels.pseudo_marginal.updates import (
     METHODS,
     elliptical_auxiliary,
     independence_auxiliary,
-    method_kernel,
     metropolis_position,
+    pseudo_marginal_method,
     pseudo_marginal_metropolis,
     slice_position,
 )
@@ -110,7 +110,7 @@ def test_reflective_slice_is_invariant_and_reversible() -> None:
 @pytest.mark.parametrize("n_importance", [1, 4])
 @pytest.mark.parametrize("name", METHODS)
 def test_method_leaves_the_joint_law_invariant(name: str, n_importance: int) -> None:
-    driver = latent_driver(lambda estimator: method_kernel(name, estimator, 1.5, 1), n_importance)
+    driver = latent_driver(lambda estimator: pseudo_marginal_method(name, estimator, 1.5, 1), n_importance)
     runs = driver(0, f"invariance/{name}/{n_importance}")
     check_invariance(runs, floor=0.5)
     if name == "pm_mh":
@@ -215,7 +215,7 @@ def test_joint_law_is_unchanged_with_an_estimated_likelihood(name: str) -> None:
             theta, y = theta_y
             key_u, key_step, key_data = jax.random.split(key, 3)
             estimator = latent_estimator(2, y)
-            kernel = method_kernel(name, estimator, 1.5, 1)
+            kernel = pseudo_marginal_method(name, estimator, 1.5, 1)
             u = draw_auxiliary_given(key_u, 2, theta[0], y)
             log_estimate = estimator.log_estimate(theta, u)
             state = kernel.init(key_u, theta)._replace(auxiliary=u, log_estimate=log_estimate)

@@ -15,7 +15,7 @@ import pytest
 from jax import Array
 from scipy import stats
 
-from auxmc.kernels.pseudo_marginal.updates import method_kernel
+from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.models.gaussian import latent as glv
 from auxmc.models.gaussian import latent_oracles as oracles
 from auxmc.numerics.array_types import FloatArray
@@ -60,7 +60,7 @@ class Ends(NamedTuple):
 
 def run_chains(build: str) -> Ends:
     estimator = BUILDS[build](MODEL, 1)
-    kernel = method_kernel("apm_mi_mh", estimator, STEP_SIZE, MODEL.dim)
+    kernel = pseudo_marginal_method("apm_mi_mh", estimator, STEP_SIZE, MODEL.dim)
     observations, mean = jnp.asarray(MODEL.observations), jnp.asarray(POSTERIOR.mean)
     direction = mean / jnp.linalg.norm(mean)
 

@@ -15,7 +15,7 @@ import pytest
 from jax import Array
 from scipy import stats
 
-from auxmc.kernels.pseudo_marginal.updates import method_kernel
+from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.models.estimator import Estimator
 from auxmc.models.gaussian import latent as glv
 from auxmc.models.gaussian import latent_oracles as oracles
@@ -190,7 +190,7 @@ def test_accept_rates_of_an_auxiliary_method_are_the_exact_ones(step_size: float
     posterior = oracles.exact_posterior(model)
     total = model.sd_latent**2 + model.sd_observation**2
     estimator = glv.estimator(model, 1)
-    kernel = method_kernel("apm_mi_mh", estimator, step_size, model.dim)
+    kernel = pseudo_marginal_method("apm_mi_mh", estimator, step_size, model.dim)
 
     def replica(key: Array) -> tuple[Array, Array]:
         keys = jax.random.split(key, 4)

@@ -15,7 +15,7 @@ from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
-from auxmc.kernels.pseudo_marginal.updates import method_kernel
+from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.kernels.slices.elliptical_slice import elliptical_slice
 from auxmc.kernels.slices.linear_slice import linear_slice
 from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
@@ -65,7 +65,7 @@ def test_kernels_in_single_precision_keep_type_and_law(name: str) -> None:
 @pytest.mark.layer("pseudo_marginal", "L14")
 def test_estimates_in_single_precision_lead_to_the_same_decisions() -> None:
     """With the same random numbers two precisions agree until a decision falls within the rounding of the other."""
-    kernel = method_kernel("apm_mi_mh", latent_estimator(4), 1.5, 1)
+    kernel = pseudo_marginal_method("apm_mi_mh", latent_estimator(4), 1.5, 1)
 
     def chain(key: Array, single: bool) -> Array:
         x = jnp.full(1, 0.3)

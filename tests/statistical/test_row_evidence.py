@@ -15,8 +15,8 @@ from jax import Array
 from scipy.special import gammaln, logsumexp
 
 from auxmc.kernels.streams.contract import Chunk, PastRows, StreamSettings, StreamState
-from auxmc.kernels.streams.full_data_evidence import AnnealedSettings, annealed_evidence
-from auxmc.kernels.streams.growing_data import TemperedSettings, chunk_boundaries, tempered_by_data
+from auxmc.kernels.streams.full_data_evidence import AnnealedSettings, full_data_evidence
+from auxmc.kernels.streams.growing_data import GrowingDataSettings, chunk_boundaries, growing_data_evidence
 from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.kernels.streams.weighted_reservoir import weighted_reservoirs
 from auxmc.models.mixtures.gaussian_mixture import MEAN_COORDINATES, WEIGHT_COORDINATES, gaussian_mixture
@@ -156,7 +156,7 @@ def test_mixture_evidence_is_the_sum_over_assignments(coordinates: str) -> None:
 @pytest.mark.parametrize("kernel", ["exact", "hamiltonian"])
 def test_with_a_fixed_schedule_the_estimate_is_unbiased(kernel: str) -> None:
     settings = AnnealedSettings(n_particles=4, powers=POWERS, kernel="hamiltonian", n_moves=2, n_leapfrog=2)
-    annealed = annealed_evidence(LINEAR, settings, exact_linear_moves(1.0) if kernel == "exact" else None)
+    annealed = full_data_evidence(LINEAR, settings, exact_linear_moves(1.0) if kernel == "exact" else None)
     one = jax.jit(
         lambda keys: jax.lax.map(lambda key: annealed(key, jnp.asarray(TWENTY_ROWS)), keys, batch_size=500)
     )
@@ -179,7 +179,7 @@ def test_a_mixture_of_few_rows_meets_the_sum_over_all_assignments() -> None:
     settings = AnnealedSettings(
         n_particles=20_000, powers=powers, kernel="hamiltonian", n_moves=3, step_size=0.4
     )
-    annealed = jax.jit(annealed_evidence(gaussian_mixture(2, 1), settings))
+    annealed = jax.jit(full_data_evidence(gaussian_mixture(2, 1), settings))
     found = annealed(key_for("rows/annealed/mixture"), jnp.asarray(data))
     assert int(found.n_not_finite) == 0
     weights = np.exp(np.asarray(found.log_weights) - exact_mixture_evidence(data, 2))
@@ -203,10 +203,10 @@ def assert_unbiased_at_every_prefix(log_estimates: FloatArray, boundaries: tuple
 @pytest.mark.layer("sequential_monte_carlo", "L10")
 @pytest.mark.parametrize("resampling", ["effective_size", "always"])
 def test_with_exact_moves_the_estimate_is_unbiased_at_every_prefix(resampling: str) -> None:
-    settings = TemperedSettings(
+    settings = GrowingDataSettings(
         n_particles=6, first_chunk=3, growth=9.0, largest_chunk=4, resampling=resampling
     )
-    tempered = tempered_by_data(LINEAR, settings, exact_linear_moves(1.0))
+    tempered = growing_data_evidence(LINEAR, settings, exact_linear_moves(1.0))
     keys = jax.random.split(key_for(f"rows/tempered/{resampling}"), 20_000)
     found = jax.jit(
         lambda keys: jax.lax.map(

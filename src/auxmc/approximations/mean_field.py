@@ -6,7 +6,7 @@ import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = ["VARIANTS", "MeanFieldFits", "distinct_fits", "fit_mean_field", "negative_free_energy"]
+__all__ = ["VARIANTS", "MeanFieldFits", "boltzmann_mean_field", "distinct_fits", "negative_free_energy"]
 
 
 VARIANTS = ("published", "converged")
@@ -34,7 +34,7 @@ class MeanFieldFits(NamedTuple):
     residual: FloatArray
 
 
-def fit_mean_field(
+def boltzmann_mean_field(
     weights: FloatArray, biases: FloatArray, starts: FloatArray, variant: str = "published"
 ) -> MeanFieldFits:
     """Minimises the free energy from each start.

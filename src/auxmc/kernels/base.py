@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-__all__ = ["Kernel", "choose"]
+__all__ = ["Kernel", "select"]
 
 
 class Kernel(NamedTuple):
@@ -36,6 +36,6 @@ class Kernel(NamedTuple):
         return self.apply(self.draw(key), state)
 
 
-def choose(condition: Array, first: Any, second: Any) -> Any:
+def select(condition: Array, first: Any, second: Any) -> Any:
     """The first pytree of arrays where a scalar condition holds, else the second: what a step proposes, or keeps."""
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), first, second)

@@ -18,8 +18,8 @@ def abc_estimator(
 ) -> Estimator:
     """Estimates the density of parameter inputs by one simulation: exp(log_kernel + log_prior).
 
-    With it, `method_kernel("pm_mh", ...)` is pseudo-marginal ABC MCMC, and `method_kernel("apm_mi_mh", ...)` the split
-    update of simulation noise and parameters. A target in all inputs (u1, u2) at once is the same exponent.
+    With it, `pseudo_marginal_method("pm_mh", ...)` is pseudo-marginal ABC MCMC, and "apm_mi_mh" the split update of
+    simulation noise and parameters. A target in all inputs (u1, u2) at once is the same exponent.
 
     Args:
         log_kernel: maps (u1 [dim], u2 [auxiliary]) to the log of the ABC kernel at a simulation, a scalar in nats;

@@ -18,7 +18,7 @@ from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.manifold.projection import ProjectionSettings
-from auxmc.kernels.pseudo_marginal.updates import method_kernel
+from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.kernels.slices.blocked_elliptical_slice import blocked_elliptical_slice
 from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
 from auxmc.models.abc_kernels import log_abc_kernel
@@ -69,7 +69,7 @@ def estimated(key: Array) -> tuple[Array, Array]:
     keys = jax.random.split(key, 5)
     truth = jax.random.normal(keys[0], (1,))
     y = truth[0] + jnp.sqrt(2.0) * jax.random.normal(keys[1])
-    kernel = method_kernel("apm_ss_ss", latent_estimator(2, y), 1.5, 1)
+    kernel = pseudo_marginal_method("apm_ss_ss", latent_estimator(2, y), 1.5, 1)
     state = kernel.init(keys[2], jax.random.normal(keys[3], (1,)))
     functions = lambda x: jnp.stack([x[0], jnp.abs(y - x[0])])
     return functions(truth), thinned(kernel, state, keys[4], lambda state: functions(state.position), 60, 10)

@@ -18,7 +18,7 @@ from auxmc.kernels.hamiltonian.persistent_hmc import persistent_hmc
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.manifold.projection import ProjectionSettings
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
-from auxmc.kernels.pseudo_marginal.updates import METHODS, method_kernel
+from auxmc.kernels.pseudo_marginal.updates import METHODS, pseudo_marginal_method
 from auxmc.kernels.slices.directed_slice import along_axes, directed_slice
 from auxmc.kernels.slices.reflective_slice import reflective_slice
 from tests.statistical.deep.sequences import Driver, assert_law_unchanged
@@ -157,7 +157,7 @@ def test_reflective_slice_on_the_unit_square() -> None:
 @pytest.mark.parametrize("n_importance", [1, 4])
 @pytest.mark.parametrize("name", METHODS)
 def test_pseudo_marginal_methods(name: str, n_importance: int) -> None:
-    driver = latent_driver(lambda estimator: method_kernel(name, estimator, 1.5, 1), n_importance)
+    driver = latent_driver(lambda estimator: pseudo_marginal_method(name, estimator, 1.5, 1), n_importance)
     assert_law_unchanged(driver, 0, f"deep/{name}/{n_importance}", reversible=name == "pm_mh")
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from auxmc.approximations.mean_field import (
     MeanFieldFits,
+    boltzmann_mean_field,
     distinct_fits,
-    fit_mean_field,
     negative_free_energy,
 )
 from auxmc.models.boltzmann.data import generate_parameters
@@ -32,13 +32,13 @@ def test_free_energy_has_the_gradient_of_the_descent() -> None:
 
 
 def test_objectives_are_lower_bounds_on_the_log_normaliser() -> None:
-    fits = fit_mean_field(SMALL.weights, SMALL.biases, _starts(), "converged")
+    fits = boltzmann_mean_field(SMALL.weights, SMALL.biases, _starts(), "converged")
     assert np.all(fits.objectives < exact_moments(SMALL).log_normaliser)
 
 
 def test_converged_fits_are_fixed_points_and_no_worse_than_the_published_ones() -> None:
-    published = fit_mean_field(SMALL.weights, SMALL.biases, _starts(), "published")
-    converged = fit_mean_field(SMALL.weights, SMALL.biases, _starts(), "converged")
+    published = boltzmann_mean_field(SMALL.weights, SMALL.biases, _starts(), "published")
+    converged = boltzmann_mean_field(SMALL.weights, SMALL.biases, _starts(), "converged")
     assert np.max(converged.residual) < 1e-10
     assert np.all(converged.objectives >= published.objectives - 1e-12)
     assert len(distinct_fits(converged).means) <= len(distinct_fits(published).means)
@@ -46,7 +46,9 @@ def test_converged_fits_are_fixed_points_and_no_worse_than_the_published_ones() 
 
 def test_a_machine_without_weights_is_solved_exactly() -> None:
     biases = np.array([0.4, -1.0, 0.0])
-    fits = fit_mean_field(np.zeros((3, 3)), biases, np.random.default_rng(0).normal(size=(5, 3)), "converged")
+    fits = boltzmann_mean_field(
+        np.zeros((3, 3)), biases, np.random.default_rng(0).normal(size=(5, 3)), "converged"
+    )
     np.testing.assert_allclose(fits.means, np.tile(np.tanh(biases), (5, 1)), atol=1e-12)
     np.testing.assert_allclose(fits.objectives, np.sum(np.log(2 * np.cosh(biases))), rtol=1e-12)
     assert len(distinct_fits(fits).means) == 1
@@ -60,4 +62,4 @@ def test_duplicates_are_dropped_and_the_first_of_each_is_kept() -> None:
 
 def test_unknown_variants_are_refused() -> None:
     with pytest.raises(ValueError, match="variant must be one of published, converged, got 'best'"):
-        fit_mean_field(SMALL.weights, SMALL.biases, _starts(), "best")
+        boltzmann_mean_field(SMALL.weights, SMALL.biases, _starts(), "best")

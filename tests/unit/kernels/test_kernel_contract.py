@@ -28,18 +28,19 @@ from auxmc.kernels.metropolis.simulated_annealing import simulated_annealing
 from auxmc.kernels.pseudo_marginal.updates import (
     auxiliary_pseudo_marginal,
     independence_auxiliary,
-    method_kernel,
+    pseudo_marginal_method,
     pseudo_marginal_metropolis,
     slice_position,
 )
 from auxmc.kernels.slices.blocked_elliptical_slice import blocked_elliptical_slice
+from auxmc.kernels.slices.core import MAX_PASSES, Candidate, slice_kernel
 from auxmc.kernels.slices.directed_slice import along_axes, directed_slice
 from auxmc.kernels.slices.elliptical_slice import elliptical_slice
-from auxmc.kernels.slices.linear_slice import linear_slice
+from auxmc.kernels.slices.linear_slice import draw_line, linear_slice, shrink_line
 from auxmc.kernels.slices.reflective_slice import reflective_slice
 from auxmc.kernels.streams.stochastic_gradient_chain import stochastic_gradient_chain
 from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
-from auxmc.kernels.tempering.block_summaries import summarised
+from auxmc.kernels.tempering.block_summaries import block_summaries
 from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
 from auxmc.kernels.tempering.tempered_hmc import continuously_tempered_hmc, gibbs_continuous_tempering
 from auxmc.kernels.tempering.tempered_nuts import tempered_nuts
@@ -75,7 +76,7 @@ KERNELS: dict[Callable[..., Kernel], Callable[[], Kernel]] = {
     hamiltonian_monte_carlo: lambda: hamiltonian_monte_carlo(log_normal, 0.1, (1, 2), DIM),
     involution_metropolis: lambda: involution_metropolis(log_normal, lambda x: -x),
     linear_slice: lambda: linear_slice(log_normal, 1.0, DIM),
-    method_kernel: lambda: method_kernel("apm_ss_ss", ESTIMATOR, 0.5, DIM),
+    pseudo_marginal_method: lambda: pseudo_marginal_method("apm_ss_ss", ESTIMATOR, 0.5, DIM),
     metropolis_independence: lambda: metropolis_independence(log_normal, normals),
     metropolis_langevin: lambda: metropolis_langevin(log_normal, 0.1, DIM),
     modified_abc: lambda: modified_abc(lambda p, z: p + z, log_normal, jnp.ones(DIM), 0.1, 0.5, DIM),
@@ -86,8 +87,15 @@ KERNELS: dict[Callable[..., Kernel], Callable[[], Kernel]] = {
     reflective_slice: lambda: reflective_slice(log_normal, DIM),
     simulated_annealing: lambda: simulated_annealing(log_normal, normals, jnp.add, [1.0]),
     simulated_tempering: lambda: simulated_tempering(BRIDGE, [0.0, 0.5, 1.0], 0.1, 2),
+    slice_kernel: lambda: slice_kernel(
+        log_normal,
+        lambda key: draw_line(key, DIM, 0),
+        lambda noise, current: shrink_line(
+            noise, 1.0, current, lambda x: Candidate(x, log_normal(x)), 0, MAX_PASSES
+        ),
+    ),
     stochastic_gradient_chain: lambda: stochastic_gradient_chain(lambda x, _: x, normals, 0.1, 0.5, DIM),
-    summarised: lambda: summarised(
+    block_summaries: lambda: block_summaries(
         random_walk_metropolis(log_normal, 0.5, DIM), 3, lambda state, _: state.position, jnp.mean
     ),
     tempered_nuts: lambda: tempered_nuts(BRIDGE, 0.1, jnp.ones(DIM + 1)),

@@ -14,7 +14,7 @@ from auxmc.kernels.pseudo_marginal.updates import (
     METHODS,
     auxiliary_pseudo_marginal,
     independence_auxiliary,
-    method_kernel,
+    pseudo_marginal_method,
     slice_position,
 )
 from auxmc.kernels.slices.elliptical_slice import elliptical_slice
@@ -73,8 +73,6 @@ def exact_estimator(log_density: Callable[[Array], Array], dim: int = DIM) -> Es
         prepare=log_density,
         log_estimate=lambda cache, _: cache,
         draw_auxiliary=lambda key: jax.random.normal(key, (dim,)),
-        n_cubic=lambda _: jnp.zeros((), jnp.int32),
-        n_failures=lambda _: jnp.zeros((), jnp.int32),
     )
 
 
@@ -110,7 +108,7 @@ def cases() -> dict[str, Case]:
         for name, (kernel, _, position) in plain.items()
     }
     estimator = latent_estimator()
-    marginal = {name: method_kernel(name, estimator, 1.0, DIM) for name in METHODS}
+    marginal = {name: pseudo_marginal_method(name, estimator, 1.0, DIM) for name in METHODS}
     marginal["apm_mi_ss_step_out"] = auxiliary_pseudo_marginal(
         estimator, independence_auxiliary(estimator), slice_position(estimator, 0.5, DIM, 3)
     )
@@ -120,7 +118,9 @@ def cases() -> dict[str, Case]:
             lambda key, kernel=kernel: kernel.init(key, jnp.zeros(DIM)),
             lambda state: estimator.log_estimate(estimator.prepare(state.position), state.auxiliary),
         )
-    adapted = batch_adaptation(lambda scale: method_kernel("apm_mi_mh", estimator, scale, DIM), 0.5, 3, 2)
+    adapted = batch_adaptation(
+        lambda scale: pseudo_marginal_method("apm_mi_mh", estimator, scale, DIM), 0.5, 3, 2
+    )
     result["adapted"] = Case(
         adapted,
         lambda key: adapted.init(key, jnp.zeros(DIM)),

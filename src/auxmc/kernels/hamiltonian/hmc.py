@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import Kernel, choose
+from auxmc.kernels.base import Kernel, select
 from auxmc.numerics.random import standard_normal
 
 __all__ = [
@@ -15,8 +15,8 @@ __all__ = [
     "HMCNoise",
     "HMCState",
     "hamiltonian_monte_carlo",
-    "judge_end",
     "leapfrog",
+    "metropolis_end",
     "trajectory_noise",
 ]
 
@@ -65,7 +65,10 @@ class HMCNoise(NamedTuple):
 
 
 def hamiltonian_monte_carlo(
-    log_density: Callable[[Array], Array], step_size: Array | float, n_steps: tuple[int, int], dim: int
+    log_density: Callable[[Array], Array],
+    step_size: Array | float,
+    n_steps: int | tuple[int, int],
+    dim: int,
 ) -> Kernel:
     """Hamiltonian Monte Carlo.
 
@@ -73,7 +76,7 @@ def hamiltonian_monte_carlo(
         log_density: maps position [dim] to an unnormalised log density, in nats; minus infinity where the
             density is zero.
         step_size: of the leapfrog integrator, positive scalar; may be traced.
-        n_steps: smallest and largest number of leapfrog steps, drawn uniformly, both included.
+        n_steps: leapfrog steps of an update: a number, or the smallest and the largest of a uniform draw.
         dim: length of the position.
 
     Returns:
@@ -98,21 +101,23 @@ def hamiltonian_monte_carlo(
 
     def apply(noise: HMCNoise, state: HMCState) -> tuple[HMCState, HMCInfo]:
         end, momentum, n_made = leapfrog(evaluate, state, noise.normal, step_size, noise.n_steps)
-        info = judge_end((state, noise.normal), (end, momentum), n_made, noise.n_steps, noise.log_uniform)
-        return choose(info.accepted, end, state), info
+        info = metropolis_end(
+            (state, noise.normal), (end, momentum), n_made, noise.n_steps, noise.log_uniform
+        )
+        return select(info.accepted, end, state), info
 
     return Kernel(init, draw, apply)
 
 
-def trajectory_noise(n_steps: tuple[int, int], dim: int) -> Callable[[Array], HMCNoise]:
+def trajectory_noise(n_steps: int | tuple[int, int], dim: int) -> Callable[[Array], HMCNoise]:
     """Makes the function that draws the random numbers of an update; see `hamiltonian_monte_carlo`.
 
     Raises:
         ValueError: dim or a number of steps is not positive, or these are out of order.
     """
-    low, high = n_steps
+    low, high = (n_steps, n_steps) if isinstance(n_steps, int) else n_steps
     if not 1 <= low <= high:
-        raise ValueError(f"n_steps must be two whole numbers with 1 <= low <= high, got {n_steps}")
+        raise ValueError(f"n_steps must be one or two whole numbers with 1 <= low <= high, got {n_steps}")
     if dim < 1:
         raise ValueError(f"dim must be a positive whole number, got {dim}")
 
@@ -126,7 +131,7 @@ def trajectory_noise(n_steps: tuple[int, int], dim: int) -> Callable[[Array], HM
     return draw
 
 
-def judge_end(
+def metropolis_end(
     start: tuple[HMCState, Array],
     end: tuple[HMCState, Array],
     n_made: Array,

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.base import Kernel, choose
+from auxmc.kernels.base import Kernel, select
 from auxmc.kernels.hamiltonian.hmc import HMCState
 from auxmc.kernels.metropolis.metropolis import metropolis_accept
 from auxmc.numerics.random import standard_normal
@@ -123,7 +123,7 @@ def _langevin(
             n_gradients=jnp.ones((), jnp.int32),
             n_not_finite=(~finite).astype(jnp.int32),
         )
-        return choose(accepted, proposed, state), info
+        return select(accepted, proposed, state), info
 
     def _drifted(state: HMCState) -> Array:
         return state.position + 0.5 * jnp.square(step_size) * state.gradient

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.base import Kernel, choose
-from auxmc.kernels.hamiltonian.hmc import HMCInfo, HMCState, judge_end, leapfrog
+from auxmc.kernels.base import Kernel, select
+from auxmc.kernels.hamiltonian.hmc import HMCInfo, HMCState, leapfrog, metropolis_end
 from auxmc.numerics.random import standard_normal
 
 __all__ = ["PersistentNoise", "PersistentState", "persistent_hmc"]
@@ -98,8 +98,8 @@ def persistent_hmc(
         point = HMCState(state.position, state.log_density, state.gradient)
         asked = jnp.full((), n_steps, jnp.int32)
         end, end_momentum, n_made = leapfrog(evaluate, point, momentum, step_size, asked)
-        info = judge_end((point, momentum), (end, end_momentum), n_made, asked, noise.log_uniform)
+        info = metropolis_end((point, momentum), (end, end_momentum), n_made, asked, noise.log_uniform)
         proposed = PersistentState(end.position, end_momentum, end.log_density, end.gradient)
-        return choose(info.accepted, proposed, state._replace(momentum=-momentum)), info
+        return select(info.accepted, proposed, state._replace(momentum=-momentum)), info
 
     return Kernel(init, draw, apply)

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import Kernel, choose
+from auxmc.kernels.base import Kernel, select
 from auxmc.kernels.hamiltonian.hmc import HMCNoise, trajectory_noise
 from auxmc.kernels.manifold.projection import SOLVERS, ProjectionSettings, project
 from auxmc.models.conditioned import ConditionedModel
@@ -119,7 +119,7 @@ def project_momentum(jacobian: Any, momentum: Array) -> Array:
 def constrained_hmc(
     model: ConditionedModel,
     step_size: Array | float,
-    n_steps: tuple[int, int],
+    n_steps: int | tuple[int, int],
     dim: int,
     *,
     n_inner_steps: int = 1,
@@ -131,7 +131,7 @@ def constrained_hmc(
     Args:
         model: the conditioned model.
         step_size: integrator step dt, positive scalar, may be traced.
-        n_steps: smallest and largest number of integrator steps of a trajectory, drawn uniformly, both included.
+        n_steps: integrator steps of an update: a number, or the smallest and the largest of a uniform draw.
         dim: number of inputs.
         n_inner_steps: geodesic sub-steps in an integrator step; 1 gives RATTLE.
         projection: how points are brought back to the manifold.
@@ -177,7 +177,7 @@ def constrained_hmc(
         accepted = noise.log_uniform < -change
         probability = jnp.exp(-jnp.maximum(change, 0.0))
         info = ConstrainedInfo(accepted, probability, change, noise.n_steps, end.errors)
-        return choose(accepted, end.state, state), info
+        return select(accepted, end.state, state), info
 
     return Kernel(init, draw, apply)
 

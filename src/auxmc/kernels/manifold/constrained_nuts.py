@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import Kernel, choose
+from auxmc.kernels.base import Kernel, select
 from auxmc.kernels.manifold.constrained_hmc import (
     ConstrainedInfo,
     ConstrainedState,
@@ -140,7 +140,7 @@ def constrained_nuts(
         def double(trajectory: _Trajectory) -> _Trajectory:
             depth = trajectory.depth
             forward = noise.forward[depth]
-            edge = choose(forward, trajectory.right, trajectory.left)
+            edge = select(forward, trajectory.right, trajectory.left)
             edge = edge._replace(errors=trajectory.errors, ok=jnp.ones((), bool))
             size = jnp.where(forward, step_size, -jnp.asarray(step_size, float))
             key = jax.random.fold_in(noise.key, depth)
@@ -148,10 +148,10 @@ def constrained_nuts(
             tree, added = trajectory.tree, new.tree
             taken = new.valid & (noise.log_uniforms[depth] < added.log_weight - tree.log_weight)
             momentum_sum = tree.momentum_sum + added.momentum_sum
-            left = choose(forward | ~new.valid, trajectory.left, new.end)
-            right = choose(forward & new.valid, new.end, trajectory.right)
+            left = select(forward | ~new.valid, trajectory.left, new.end)
+            right = select(forward & new.valid, new.end, trajectory.right)
             merged = _Tree(
-                proposal=choose(taken, added.proposal, tree.proposal),
+                proposal=select(taken, added.proposal, tree.proposal),
                 energy=jnp.where(taken, added.energy, tree.energy),
                 log_weight=jnp.where(
                     new.valid, jnp.logaddexp(tree.log_weight, added.log_weight), tree.log_weight
@@ -212,7 +212,7 @@ def _subtree(
         complete = (index <= slot) & (index > slot - n_complete)
         turns = jnp.any(turned & complete) & ~even
         new = _Tree(
-            proposal=choose(taken, end.state, tree.proposal),
+            proposal=select(taken, end.state, tree.proposal),
             energy=jnp.where(taken, energy, tree.energy),
             log_weight=log_weight,
             momentum_sum=momentum_sum,

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import Kernel, choose
+from auxmc.kernels.base import Kernel, select
 
 __all__ = [
     "Brackets",
@@ -163,7 +163,7 @@ def modified_abc(
             (possible & ~near).astype(jnp.int32),
             2 * jnp.asarray(n_bisections, jnp.int32) + 1,
         )
-        return choose(accepted, proposed, state), info
+        return select(accepted, proposed, state), info
 
     return Kernel(init, draw, apply)
 

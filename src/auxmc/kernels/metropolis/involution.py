@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.base import Kernel, choose
+from auxmc.kernels.base import Kernel, select
 from auxmc.kernels.metropolis.metropolis import MetropolisState, metropolis_accept
 
 __all__ = ["InvolutionInfo", "InvolutionNoise", "involution_metropolis"]
@@ -82,7 +82,7 @@ def involution_metropolis(
         probability = jnp.where(jnp.isfinite(corrected), jnp.exp(jnp.minimum(log_ratio, 0.0)), 0.0)
         one = jnp.ones((), jnp.int32)
         info = InvolutionInfo(accepted, probability, log_ratio, noise.log_uniform, one)
-        return choose(accepted, proposed, state), info
+        return select(accepted, proposed, state), info
 
     return Kernel(init, draw, apply)
 

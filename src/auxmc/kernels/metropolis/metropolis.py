@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.base import Kernel, choose
+from auxmc.kernels.base import Kernel, select
 
 __all__ = [
     "IndependenceNoise",
@@ -151,4 +151,4 @@ def _transition(
     accepted = metropolis_accept(log_uniform, proposed.log_density, current.log_density)
     ratio = jnp.exp(jnp.minimum(proposed.log_density - current.log_density, 0.0))
     probability = jnp.where(jnp.isfinite(proposed.log_density), ratio, 0.0)
-    return choose(accepted, proposed, current), MetropolisInfo(accepted, probability, jnp.ones((), jnp.int32))
+    return select(accepted, proposed, current), MetropolisInfo(accepted, probability, jnp.ones((), jnp.int32))

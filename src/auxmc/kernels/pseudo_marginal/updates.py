@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import Kernel
+from auxmc.kernels.base import Kernel, select
 from auxmc.kernels.metropolis.metropolis import draw_random_walk, metropolis_accept
 from auxmc.kernels.slices.core import MAX_PASSES, Candidate
 from auxmc.kernels.slices.elliptical_slice import draw_ellipse, shrink_ellipse
@@ -27,14 +27,14 @@ __all__ = [
     "auxiliary_pseudo_marginal",
     "elliptical_auxiliary",
     "independence_auxiliary",
-    "method_kernel",
     "metropolis_position",
+    "pseudo_marginal_method",
     "pseudo_marginal_metropolis",
     "slice_position",
 ]
 
 METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss")
-"""Names for `method_kernel`: pseudo-marginal MH, then APM with the update of u and the update of x."""
+"""Names for `pseudo_marginal_method`: pseudo-marginal MH, then APM with the update of u and the update of x."""
 
 MAX_INITIAL_DRAWS = 100
 """Draws of the auxiliary variables after which `init` returns a state whose log estimate is not finite."""
@@ -140,7 +140,7 @@ def pseudo_marginal_metropolis(estimator: Estimator, scale: Array | float, dim: 
             n_cubic=estimator.n_cubic(cache),
             n_failures=estimator.n_failures(cache),
         )
-        return _select(accepted, proposed, state), info
+        return select(accepted, proposed, state), info
 
     return Kernel(_initialiser(estimator), draw, apply)
 
@@ -258,7 +258,7 @@ def metropolis_position(estimator: Estimator, scale: Array | float, dim: int) ->
         accepted = metropolis_accept(noise.log_uniform, log_estimate, state.log_estimate)
         proposed = (position, log_estimate, cache)
         current = (state.position, state.log_estimate, state.cache)
-        position, log_estimate, kept_cache = _select(accepted, proposed, current)
+        position, log_estimate, kept_cache = select(accepted, proposed, current)
         info = _info(
             accepted_position=accepted,
             n_estimates_position=_one(),
@@ -323,7 +323,7 @@ def slice_position(
     return Update(draw, apply)
 
 
-def method_kernel(name: str, estimator: Estimator, scale: Array | float, dim: int) -> Kernel:
+def pseudo_marginal_method(name: str, estimator: Estimator, scale: Array | float, dim: int) -> Kernel:
     """Builds a method by name.
 
     Args:
@@ -382,10 +382,6 @@ def _info(
         n_failures=count(n_failures),
         n_collapsed=count(n_collapsed),
     )
-
-
-def _select(accepted: Array, proposed: Any, current: Any) -> Any:
-    return jax.tree.map(lambda new, old: jnp.where(accepted, new, old), proposed, current)
 
 
 def _check_dim(dim: int) -> None:

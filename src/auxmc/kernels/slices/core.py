@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import Kernel, choose
+from auxmc.kernels.base import Kernel, select
 
 __all__ = [
     "MAX_PASSES",
@@ -156,7 +156,7 @@ def shrink_bracket(
     end = lax.while_loop(lambda loop: loop.active, body, start)
     kept = current._replace(work=end.candidate.work)
     return Shrunk(
-        candidate=choose(end.moved, end.candidate, kept),
+        candidate=select(end.moved, end.candidate, kept),
         moved=end.moved,
         info=SliceInfo(
             n_evaluations=end.n_passes,

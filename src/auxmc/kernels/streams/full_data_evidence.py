@@ -16,7 +16,7 @@ from auxmc.numerics.annealing import annealing_increment, log_effective_size
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.row_blocks import BLOCK_ROWS, row_total
 
-__all__ = ["KERNELS", "AnnealedRun", "AnnealedSettings", "annealed_evidence"]
+__all__ = ["KERNELS", "AnnealedRun", "AnnealedSettings", "full_data_evidence"]
 
 KERNELS = ("stochastic_gradient", "hamiltonian")
 """Stochastic-gradient Hamiltonian dynamics with the whole gradient and no accept step (published), or Hamiltonian
@@ -86,7 +86,7 @@ class AnnealedRun(NamedTuple):
     n_not_finite: Array
 
 
-def annealed_evidence(
+def full_data_evidence(
     model: RowModel,
     settings: AnnealedSettings = AnnealedSettings(),  # noqa: B008
     mover: Mover | None = None,
@@ -235,7 +235,7 @@ def _moves(
         kernel = hamiltonian_monte_carlo(
             lambda particle: log_density(particle, power),
             step_size,
-            (settings.n_leapfrog, settings.n_leapfrog),
+            settings.n_leapfrog,
             model.dim,
         )
 

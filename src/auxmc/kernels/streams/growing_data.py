@@ -25,7 +25,13 @@ from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.row_blocks import BLOCK_ROWS, map_over_rows, row_total
 
-__all__ = ["TemperedRecord", "TemperedRun", "TemperedSettings", "chunk_boundaries", "tempered_by_data"]
+__all__ = [
+    "GrowingDataRecord",
+    "GrowingDataRun",
+    "GrowingDataSettings",
+    "chunk_boundaries",
+    "growing_data_evidence",
+]
 
 _WANTED_ACCEPTANCE = 0.8
 _ADAPTATION = 0.5
@@ -33,7 +39,7 @@ _ADAPTATION = 0.5
 _MEMORY = 2.0
 
 
-class TemperedSettings(NamedTuple):
+class GrowingDataSettings(NamedTuple):
     """How rows come in and particles are moved.
 
     Attributes:
@@ -60,7 +66,7 @@ class TemperedSettings(NamedTuple):
     block_rows: int = BLOCK_ROWS
 
 
-class TemperedRecord(NamedTuple):
+class GrowingDataRecord(NamedTuple):
     """What became of each chunk [chunk].
 
     Attributes:
@@ -95,26 +101,26 @@ class TemperedRecord(NamedTuple):
     n_not_finite: Array
 
 
-class TemperedRun(NamedTuple):
+class GrowingDataRun(NamedTuple):
     """What a run left behind.
 
     Attributes:
         log_evidence: of all rows, float64 in nats.
-        record: see `TemperedRecord`.
+        record: see `GrowingDataRecord`.
         particles: float64 [particle, dim], for the posterior of all rows.
         log_weights: of these [particle].
     """
 
     log_evidence: Array
-    record: TemperedRecord
+    record: GrowingDataRecord
     particles: Array
     log_weights: Array
 
 
-def chunk_boundaries(n_rows: int, settings: TemperedSettings) -> tuple[int, ...]:
+def chunk_boundaries(n_rows: int, settings: GrowingDataSettings) -> tuple[int, ...]:
     """Rows absorbed after each chunk, the last one being all.
 
-    >>> chunk_boundaries(20, TemperedSettings(first_chunk=4, growth=0.5, largest_chunk=6))
+    >>> chunk_boundaries(20, GrowingDataSettings(first_chunk=4, growth=0.5, largest_chunk=6))
     (4, 6, 9, 13, 19, 20)
     """
     boundaries = [min(settings.first_chunk, n_rows)]
@@ -124,11 +130,11 @@ def chunk_boundaries(n_rows: int, settings: TemperedSettings) -> tuple[int, ...]
     return tuple(boundaries)
 
 
-def tempered_by_data(
+def growing_data_evidence(
     model: RowModel,
-    settings: TemperedSettings = TemperedSettings(),  # noqa: B008
+    settings: GrowingDataSettings = GrowingDataSettings(),  # noqa: B008
     mover: Mover | None = None,
-) -> Callable[[Array, Array], TemperedRun]:
+) -> Callable[[Array, Array], GrowingDataRun]:
     """Makes a run of sequential Monte Carlo with data tempering.
 
     Particles are moved by Hamiltonian Monte Carlo on the posterior of all rows absorbed, in coordinates in which their
@@ -138,7 +144,7 @@ def tempered_by_data(
 
     Args:
         model: the model of a row.
-        settings: see `TemperedSettings`.
+        settings: see `GrowingDataSettings`.
         mover: in place of the moves: maps (key, particles [particle, dim], Target) to moved particles. Its work is
             not counted. The estimate's expectation is the evidence at every prefix where the mover leaves its target
             invariant.
@@ -167,7 +173,7 @@ def tempered_by_data(
     )
     move = _given_moves(mover) if mover is not None else _hamiltonian_moves(model, settings)
 
-    def run(key: Array, rows: Array) -> TemperedRun:
+    def run(key: Array, rows: Array) -> GrowingDataRun:
         boundaries = np.asarray(chunk_boundaries(rows.shape[0], settings))
         begins = np.concatenate([[0], boundaries[:-1]])
         size = int(np.max(boundaries - begins))
@@ -181,7 +187,7 @@ def tempered_by_data(
             jnp.asarray(boundaries, jnp.int32),
         )
         end, record = lax.scan(absorb, begin, given)
-        return TemperedRun(record.log_evidence[-1], record, end.state.particles, end.state.log_weights)
+        return GrowingDataRun(record.log_evidence[-1], record, end.state.particles, end.state.log_weights)
 
     return run
 
@@ -205,11 +211,11 @@ _Moves = Callable[[Array, _Carry, Target, Array], _Moved]
 
 
 def _absorb(
-    settings: TemperedSettings, weigh: Stream, move: _Moves, rows: Array, size: int
-) -> Callable[[_Carry, tuple[Array, Array, Array]], tuple[_Carry, TemperedRecord]]:
+    settings: GrowingDataSettings, weigh: Stream, move: _Moves, rows: Array, size: int
+) -> Callable[[_Carry, tuple[Array, Array, Array]], tuple[_Carry, GrowingDataRecord]]:
     n_particles = settings.n_particles
 
-    def absorb(carry: _Carry, given: tuple[Array, Array, Array]) -> tuple[_Carry, TemperedRecord]:
+    def absorb(carry: _Carry, given: tuple[Array, Array, Array]) -> tuple[_Carry, GrowingDataRecord]:
         key, begin, end = given
         numbers = jnp.minimum(begin + jnp.arange(size, dtype=jnp.int32), rows.shape[0] - 1)
         chunk, past = Chunk(rows[numbers], end - begin), PastRows(rows, begin)
@@ -230,7 +236,7 @@ def _absorb(
         after = moved() if settings.move_always else lax.cond(wanted, moved, kept)
         n_moves = settings.n_moves * (wanted | settings.move_always).astype(jnp.int32)
         lost = ~jnp.all(jnp.isfinite(after.particles), axis=1)
-        record = TemperedRecord(
+        record = GrowingDataRecord(
             found.n_rows,
             found.log_evidence,
             jnp.where(jnp.isfinite(found.log_evidence), found.log_evidence - before, -jnp.inf),
@@ -260,7 +266,7 @@ def _given_moves(mover: Mover) -> _Moves:
     return move
 
 
-def _hamiltonian_moves(model: RowModel, settings: TemperedSettings) -> _Moves:
+def _hamiltonian_moves(model: RowModel, settings: GrowingDataSettings) -> _Moves:
     total = row_total(model.log_likelihood, model.weighted_gradient, settings.block_rows)
 
     def move(key: Array, carry: _Carry, target: Target, rows: Array) -> _Moved:
@@ -279,8 +285,7 @@ def _hamiltonian_moves(model: RowModel, settings: TemperedSettings) -> _Moves:
             return total(particle, rows, n_rows) + model.log_prior(particle)
 
         def kernel(step_size: Array) -> Kernel:
-            n_leapfrog = (settings.n_leapfrog, settings.n_leapfrog)
-            return hamiltonian_monte_carlo(log_density, step_size, n_leapfrog, model.dim)
+            return hamiltonian_monte_carlo(log_density, step_size, settings.n_leapfrog, model.dim)
 
         def one(
             given: tuple[HMCState, Array], key: Array
@@ -310,7 +315,7 @@ def _hamiltonian_moves(model: RowModel, settings: TemperedSettings) -> _Moves:
     return move
 
 
-def _longest_step(settings: TemperedSettings) -> float:
+def _longest_step(settings: GrowingDataSettings) -> float:
     """Step of trajectories of a quarter of a period, after which a normal position is independent of its start."""
     return 0.5 * math.pi / settings.n_leapfrog
 
@@ -346,7 +351,7 @@ def _in_blocks(model: RowModel, block_rows: int) -> RowModel:
     return model._replace(log_likelihood=log_likelihood)
 
 
-def _check(settings: TemperedSettings) -> None:
+def _check(settings: GrowingDataSettings) -> None:
     for name in ("first_chunk", "largest_chunk", "n_moves", "n_leapfrog", "block_rows"):
         if getattr(settings, name) < 1:
             raise ValueError(f"{name} must be at least 1, got {getattr(settings, name)}")

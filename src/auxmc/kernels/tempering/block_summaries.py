@@ -8,10 +8,10 @@ from jax import Array, lax
 
 from auxmc.kernels.base import Kernel
 
-__all__ = ["summarised"]
+__all__ = ["block_summaries"]
 
 
-def summarised(
+def block_summaries(
     kernel: Kernel,
     n_steps: int,
     keep: Callable[[Any, Any], Any],

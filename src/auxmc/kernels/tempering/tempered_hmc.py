@@ -6,19 +6,19 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.base import Kernel
+from auxmc.kernels.base import Kernel, select
 from auxmc.kernels.tempering.tempered_move import (
     INTEGRATORS,
+    START_CONTROL,
     TemperedInfo,
     TemperedMove,
     TemperedNoise,
     TemperedState,
     check_settings,
-    choose,
-    judge,
     kinetic_energy,
+    metropolis_decision,
     normal_numbers,
-    refreshed,
+    refresh_momentum,
     state_at,
     tempered_hmc,
     trajectory,
@@ -32,6 +32,7 @@ from auxmc.numerics.truncated_exponential import (
 
 __all__ = [
     "INTEGRATORS",
+    "START_CONTROL",
     "ContinuousNoise",
     "ContinuousState",
     "ControlledNoise",
@@ -219,7 +220,8 @@ def continuously_tempered_hmc(
         dtype: of the position.
 
     Returns:
-        Kernel on ControlledState with TemperedInfo; `init(key, position, control=0.0)`.
+        Kernel on ControlledState with TemperedInfo; `init(key, position, control=START_CONTROL)` starts near
+        inverse temperature 0: give it a draw of the base.
 
     Raises:
         ValueError: as `tempered_hmc`.
@@ -230,7 +232,7 @@ def continuously_tempered_hmc(
     kick_first = integrator == "kick_drift_kick"
     root_mass = jnp.sqrt(jnp.asarray(control_mass, dtype=dtype))
 
-    def init(key: Array, position: Array, control: Array | float = 0.0) -> ControlledState:
+    def init(key: Array, position: Array, control: Array | float = START_CONTROL) -> ControlledState:
         noise = draw(key)
         return ControlledState(
             state_at(bridge, position, noise.normal, kick_first),
@@ -259,8 +261,10 @@ def continuously_tempered_hmc(
         return potential + volume + kinetic
 
     def apply(noise: ControlledNoise, state: ControlledState) -> tuple[ControlledState, TemperedInfo]:
-        momentum = refreshed(state.move.momentum, noise.normal, refreshment)
-        control_momentum = refreshed(state.control_momentum, root_mass * noise.control_normal, refreshment)
+        momentum = refresh_momentum(state.move.momentum, noise.normal, refreshment)
+        control_momentum = refresh_momentum(
+            state.control_momentum, root_mass * noise.control_normal, refreshment
+        )
         start = ControlledState(state.move._replace(momentum=momentum), state.control, control_momentum)
         end = trajectory(
             bridge,
@@ -274,8 +278,8 @@ def continuously_tempered_hmc(
             (1.0, 1.0 / jnp.square(root_mass)),
         )
         proposed = ControlledState(end.state, end.position[1], end.momentum[1])
-        info = judge(energy(proposed) - energy(start), noise.log_uniform, n_steps)
+        info = metropolis_decision(energy(proposed) - energy(start), noise.log_uniform, n_steps)
         kept = ControlledState(start.move._replace(momentum=-momentum), state.control, -control_momentum)
-        return choose(info.accepted, proposed, kept), info
+        return select(info.accepted, proposed, kept), info
 
     return Kernel(init, draw, apply)

@@ -8,26 +8,33 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from auxmc.kernels.base import select
 from auxmc.models.bridge import Bridge
 from auxmc.numerics.random import standard_normal
 
 __all__ = [
     "INTEGRATORS",
+    "START_CONTROL",
     "End",
     "TemperedInfo",
     "TemperedMove",
     "TemperedNoise",
     "TemperedState",
     "check_settings",
-    "choose",
-    "judge",
     "kinetic_energy",
+    "metropolis_decision",
     "normal_numbers",
-    "refreshed",
+    "refresh_momentum",
     "state_at",
     "tempered_hmc",
     "trajectory",
 ]
+
+START_CONTROL = -10.0
+"""Temperature control at which chains start unless told otherwise: an inverse temperature of 5e-5, in effect the base.
+
+From halfway to the target a draw of the base, perhaps thousands of nats up, may have all its trajectories rejected.
+"""
 
 INTEGRATORS = ("drift_kick_drift", "kick_drift_kick")
 """Orders of the parts of a leapfrog step; both evaluate one gradient a step."""
@@ -148,7 +155,7 @@ def tempered_hmc(
         def force(_: Array, energies: Any, gradients: tuple[Array, Array]) -> Array:
             return mix(*gradients)
 
-        momentum = refreshed(state.momentum, noise.normal, refreshment)
+        momentum = refresh_momentum(state.momentum, noise.normal, refreshment)
         end = trajectory(bridge, force, state, state.position, momentum, step_size, n_steps, kick_first)
         change = (
             mix(end.state.target_energy, end.state.base_energy)
@@ -156,9 +163,9 @@ def tempered_hmc(
             - mix(state.target_energy, state.base_energy)
             - kinetic_energy(momentum)
         )
-        info = judge(change, noise.log_uniform, n_steps)
+        info = metropolis_decision(change, noise.log_uniform, n_steps)
         kept = state._replace(momentum=-momentum)
-        return choose(info.accepted, end.state, kept), info
+        return select(info.accepted, end.state, kept), info
 
     return TemperedMove(init, draw, apply)
 
@@ -268,14 +275,14 @@ def _energies_and_gradients(
     return (jnp.asarray(bridge.log_zeta, target.dtype) - target, -base), (-target_slope, -base_slope)
 
 
-def refreshed(momentum: Array, normal: Array, refreshment: float) -> Array:
+def refresh_momentum(momentum: Array, normal: Array, refreshment: float) -> Array:
     """c n + sqrt(1 - c^2) p; the normal numbers themselves where c is 1."""
     if refreshment == 1.0:
         return normal
     return refreshment * normal + math.sqrt(1.0 - refreshment**2) * momentum
 
 
-def judge(change: Array, log_uniform: Array, n_steps: int) -> TemperedInfo:
+def metropolis_decision(change: Array, log_uniform: Array, n_steps: int) -> TemperedInfo:
     """Accepts with probability min(1, exp(-change)); a change that is not finite is a counted rejection."""
     finite = jnp.isfinite(change)
     change = jnp.where(finite, change, jnp.inf)
@@ -286,11 +293,6 @@ def judge(change: Array, log_uniform: Array, n_steps: int) -> TemperedInfo:
         n_gradients=jnp.full((), n_steps, jnp.int32),
         n_not_finite=(~finite).astype(jnp.int32),
     )
-
-
-def choose(accepted: Array, proposed: Any, kept: Any) -> Any:
-    """The proposed pytree if accepted, else the one that is kept."""
-    return jax.tree.map(lambda new, old: jnp.where(accepted, new, old), proposed, kept)
 
 
 def kinetic_energy(momentum: Array) -> Array:

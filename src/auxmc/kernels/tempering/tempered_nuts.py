@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from auxmc.kernels.base import Kernel
+from auxmc.kernels.tempering.tempered_move import START_CONTROL
 from auxmc.models.bridge import Bridge
 from auxmc.numerics.truncated_exponential import log_base_weight, log_target_weight
 
@@ -89,7 +90,8 @@ def tempered_nuts(
         max_doublings: largest number of times that a trajectory is doubled.
 
     Returns:
-        Kernel on TemperedTreeState with TemperedTreeInfo; `init(key, position, control=0.0)`.
+        Kernel on TemperedTreeState with TemperedTreeInfo; `init(key, position, control=START_CONTROL)`
+        starts near inverse temperature 0: give it a draw of the base.
 
     Raises:
         ValueError: the inverse mass has another length, or max_doublings is not positive.
@@ -128,7 +130,7 @@ def tempered_nuts(
         target, base = energies(extended)
         return target - base
 
-    def init(_: Array, position: Array, control: Array | float = 0.0) -> TemperedTreeState:
+    def init(_: Array, position: Array, control: Array | float = START_CONTROL) -> TemperedTreeState:
         extended = jnp.append(position, jnp.asarray(control, position.dtype))
         value, gradient = jax.value_and_grad(log_density)(extended)
         log_zeta = jnp.asarray(bridge.log_zeta, jnp.result_type(bridge.log_zeta, position))

@@ -130,9 +130,16 @@ def test_step_sizes_may_be_traced_and_chains_run_side_by_side() -> None:
     np.testing.assert_allclose(together, jnp.stack(alone), rtol=1e-12)
 
 
+def test_a_number_of_steps_is_a_pair_of_equal_ones() -> None:
+    noises = [hamiltonian_monte_carlo(log_quartic, 0.1, n, 2).draw(jax.random.key(2)) for n in (4, (4, 4))]
+    jax.tree.map(np.testing.assert_array_equal, *noises)
+    assert int(noises[0].n_steps) == 4
+
+
 @pytest.mark.parametrize(
     ("n_steps", "dim", "message"),
     [
+        (0, 2, "1 <= low <= high, got 0"),
         ((0, 5), 2, r"1 <= low <= high, got \(0, 5\)"),
         ((6, 5), 2, r"1 <= low <= high, got \(6, 5\)"),
         ((1, 5), 0, "dim must be a positive whole number, got 0"),

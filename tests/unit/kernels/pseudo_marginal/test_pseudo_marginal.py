@@ -14,8 +14,8 @@ from auxmc.kernels.pseudo_marginal.updates import (
     PseudoMarginalState,
     elliptical_auxiliary,
     independence_auxiliary,
-    method_kernel,
     metropolis_position,
+    pseudo_marginal_method,
     pseudo_marginal_metropolis,
     slice_position,
 )
@@ -68,7 +68,7 @@ def test_without_noise_the_random_walk_kernel_is_reproduced_to_the_last_bit(name
     estimator = exact_estimator(log_bimodal)
     marginal = random_walk_metropolis(log_bimodal, 0.4, DIM)
     position = jnp.array([-1.0, 1.2])
-    start = method_kernel("pm_mh", estimator, 0.4, DIM).init(jax.random.key(0), position)
+    start = pseudo_marginal_method("pm_mh", estimator, 0.4, DIM).init(jax.random.key(0), position)
     build = pseudo_marginal_metropolis if name == "pm_mh" else metropolis_position
     states, infos = _chain(build(estimator, 0.4, DIM), start)
     expected, expected_infos = _chain(marginal, marginal.init(jax.random.key(0), position))
@@ -82,7 +82,7 @@ def test_without_noise_the_linear_slice_is_reproduced_to_the_last_bit(max_step_o
     estimator = exact_estimator(log_bimodal)
     marginal = linear_slice(log_bimodal, 0.8, DIM, max_step_outs)
     position = jnp.array([-1.0, 1.2])
-    start = method_kernel("pm_mh", estimator, 0.8, DIM).init(jax.random.key(0), position)
+    start = pseudo_marginal_method("pm_mh", estimator, 0.8, DIM).init(jax.random.key(0), position)
     states, infos = _chain(slice_position(estimator, 0.8, DIM, max_step_outs), start)
     expected, expected_infos = _chain(marginal, marginal.init(jax.random.key(0), position))
     np.testing.assert_array_equal(states.position, expected.position)
@@ -93,7 +93,7 @@ def test_the_elliptical_update_is_the_elliptical_slice_kernel_on_u() -> None:
     """With x fixed, u has a standard normal prior and the log estimate as its log likelihood."""
     estimator = latent_estimator()
     x = jnp.array([0.5, -0.5])
-    start = method_kernel("pm_mh", estimator, 1.0, DIM).init(jax.random.key(0), x)
+    start = pseudo_marginal_method("pm_mh", estimator, 1.0, DIM).init(jax.random.key(0), x)
     kernel = elliptical_slice(lambda u: estimator.log_estimate(x, u.reshape(start.auxiliary.shape)), dim=6)
     states, infos = _chain(elliptical_auxiliary(estimator), start)
     expected, expected_infos = _chain(kernel, kernel.init(jax.random.key(0), start.auxiliary.ravel()))
@@ -106,7 +106,7 @@ def test_the_elliptical_update_is_the_elliptical_slice_kernel_on_u() -> None:
 @pytest.mark.parametrize("build", [independence_auxiliary, elliptical_auxiliary])
 def test_an_update_of_u_leaves_x_and_its_cache_alone_and_costs_nothing_cubic(build: Any) -> None:
     estimator = latent_estimator()
-    start = method_kernel("pm_mh", estimator, 1.0, DIM).init(jax.random.key(0), jnp.ones(DIM))
+    start = pseudo_marginal_method("pm_mh", estimator, 1.0, DIM).init(jax.random.key(0), jnp.ones(DIM))
     prepared: list[int] = []
     watched = estimator._replace(prepare=lambda x: prepared.append(1) or x)
     states, infos = _chain(build(watched), start)
@@ -121,7 +121,7 @@ def test_an_update_of_u_leaves_x_and_its_cache_alone_and_costs_nothing_cubic(bui
 @pytest.mark.parametrize("update", ["mh", "ss", "ss_step_out"])
 def test_an_update_of_x_leaves_u_alone(update: str) -> None:
     estimator = latent_estimator()
-    start = method_kernel("pm_mh", estimator, 1.0, DIM).init(jax.random.key(0), jnp.ones(DIM))
+    start = pseudo_marginal_method("pm_mh", estimator, 1.0, DIM).init(jax.random.key(0), jnp.ones(DIM))
     states, infos = _chain(_position_update(estimator, update), start)
     np.testing.assert_array_equal(states.auxiliary, np.broadcast_to(start.auxiliary, states.auxiliary.shape))
     np.testing.assert_array_equal(states.cache, states.position)
@@ -145,7 +145,7 @@ def test_every_preparation_is_counted_once_with_its_cost_and_its_failure(update:
     estimator = latent_estimator()
     part = _position_update(estimator._replace(prepare=prepare), update)
     step = jax.jit(lambda key, state: part.apply(part.draw(key), state))
-    state = method_kernel("pm_mh", estimator, 1.0, DIM).init(jax.random.key(0), jnp.full(DIM, 0.9))
+    state = pseudo_marginal_method("pm_mh", estimator, 1.0, DIM).init(jax.random.key(0), jnp.full(DIM, 0.9))
     for key in KEYS[:20]:
         calls.clear()
         state, info = step(key, state)
@@ -158,7 +158,7 @@ def test_every_preparation_is_counted_once_with_its_cost_and_its_failure(update:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_counts_per_step_are_those_of_the_method(name: str) -> None:
-    kernel = method_kernel(name, latent_estimator(), 1.0, DIM)
+    kernel = pseudo_marginal_method(name, latent_estimator(), 1.0, DIM)
     states, infos = _chain(kernel, kernel.init(jax.random.key(0), jnp.zeros(DIM)))
     if name == "pm_mh":
         np.testing.assert_array_equal(infos.n_estimates_auxiliary, 0)
@@ -188,7 +188,7 @@ def test_estimates_that_are_not_finite_are_never_accepted(name: str) -> None:
         value = jnp.where(jnp.abs(cache[0]) < 0.3, inner.log_estimate(cache, auxiliary), jnp.nan)
         return jnp.where(auxiliary[0, 0] < 1.0, value, -jnp.inf)
 
-    kernel = method_kernel(name, inner._replace(log_estimate=log_estimate), 1.0, DIM)
+    kernel = pseudo_marginal_method(name, inner._replace(log_estimate=log_estimate), 1.0, DIM)
     states, _ = _chain(kernel, kernel.init(jax.random.key(0), jnp.zeros(DIM)))
     assert np.all(np.isfinite(states.log_estimate))
     assert np.all(np.abs(states.position[:, 0]) < 0.3)
@@ -198,9 +198,9 @@ def test_estimates_that_are_not_finite_are_never_accepted(name: str) -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_an_estimator_that_refuses_everything_keeps_the_state_and_is_counted(name: str) -> None:
     estimator = latent_estimator()
-    start = method_kernel("pm_mh", estimator, 1.0, DIM).init(jax.random.key(0), jnp.ones(DIM))
+    start = pseudo_marginal_method("pm_mh", estimator, 1.0, DIM).init(jax.random.key(0), jnp.ones(DIM))
     refusing = estimator._replace(log_estimate=lambda cache, auxiliary: jnp.full((), -jnp.inf))
-    state, info = method_kernel(name, refusing, 1.0, DIM).step(jax.random.key(1), start)
+    state, info = pseudo_marginal_method(name, refusing, 1.0, DIM).step(jax.random.key(1), start)
     jax.tree.map(np.testing.assert_array_equal, state, start)
     assert int(info.n_collapsed) == name.count("ss")
 
@@ -210,7 +210,7 @@ def test_init_draws_again_until_the_estimate_is_finite() -> None:
     picky = inner._replace(
         log_estimate=lambda cache, u: jnp.where(u[0, 0] > 1.0, inner.log_estimate(cache, u), -jnp.inf)
     )
-    kernel = method_kernel("apm_mi_mh", picky, 1.0, DIM)
+    kernel = pseudo_marginal_method("apm_mi_mh", picky, 1.0, DIM)
     states = jax.jit(jax.vmap(kernel.init))(KEYS[:50], jnp.zeros((50, DIM)))
     assert np.all(np.isfinite(states.log_estimate))
     assert np.all(states.auxiliary[:, 0, 0] > 1.0)
@@ -224,7 +224,7 @@ def test_init_gives_up_after_a_hundred_draws_with_an_estimate_that_says_so() -> 
         jax.debug.callback(lambda: calls.append(1))
         return jnp.full((), -jnp.inf)
 
-    kernel = method_kernel("pm_mh", latent_estimator()._replace(log_estimate=log_estimate), 1.0, DIM)
+    kernel = pseudo_marginal_method("pm_mh", latent_estimator()._replace(log_estimate=log_estimate), 1.0, DIM)
     state = kernel.init(jax.random.key(0), jnp.zeros(DIM))
     jax.effects_barrier()
     assert isinstance(state, PseudoMarginalState)
@@ -236,7 +236,7 @@ def test_the_scale_may_be_traced_and_batched() -> None:
     estimator = latent_estimator()
 
     def position(scale: jax.Array) -> jax.Array:
-        kernel = method_kernel("apm_mi_ss", estimator, scale, DIM)
+        kernel = pseudo_marginal_method("apm_mi_ss", estimator, scale, DIM)
         state = kernel.init(jax.random.key(0), jnp.zeros(DIM))
         return kernel.step(jax.random.key(3), state)[0].position
 
@@ -246,8 +246,8 @@ def test_the_scale_may_be_traced_and_batched() -> None:
 
 def test_an_unknown_method_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match=r"unknown method 'apm'.*pm_mh, apm_mi_mh"):
-        method_kernel("apm", latent_estimator(), 1.0, DIM)
+        pseudo_marginal_method("apm", latent_estimator(), 1.0, DIM)
     with pytest.raises(ValueError, match="dim must be a positive whole number, got 0"):
-        method_kernel("pm_mh", latent_estimator(), 1.0, 0)
+        pseudo_marginal_method("pm_mh", latent_estimator(), 1.0, 0)
     with pytest.raises(ValueError, match="max_step_outs must not be negative"):
         slice_position(latent_estimator(), 1.0, 1, -2)

@@ -9,10 +9,10 @@ import pytest
 
 from auxmc.data.simulated_streams import rows
 from auxmc.kernels.streams.growing_data import (
-    TemperedRun,
-    TemperedSettings,
+    GrowingDataRun,
+    GrowingDataSettings,
     chunk_boundaries,
-    tempered_by_data,
+    growing_data_evidence,
 )
 from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
 
@@ -30,21 +30,21 @@ def exact(data: np.ndarray, boundaries: tuple[int, ...]) -> np.ndarray:
     )
 
 
-def run(settings: TemperedSettings, dtype: Any = jnp.float64) -> TemperedRun:
-    found: TemperedRun = jax.jit(tempered_by_data(MODEL, settings))(
+def run(settings: GrowingDataSettings, dtype: Any = jnp.float64) -> GrowingDataRun:
+    found: GrowingDataRun = jax.jit(growing_data_evidence(MODEL, settings))(
         jax.random.key(1), jnp.asarray(DATA, dtype)
     )
     return found
 
 
 @pytest.fixture(scope="module")
-def default_run() -> TemperedRun:
-    return run(TemperedSettings(n_particles=400))
+def default_run() -> GrowingDataRun:
+    return run(GrowingDataSettings(n_particles=400))
 
 
-def test_the_evidence_of_every_prefix_is_met(default_run: TemperedRun) -> None:
+def test_the_evidence_of_every_prefix_is_met(default_run: GrowingDataRun) -> None:
     record = default_run.record
-    boundaries = chunk_boundaries(600, TemperedSettings())
+    boundaries = chunk_boundaries(600, GrowingDataSettings())
     np.testing.assert_array_equal(record.n_rows, boundaries)
     errors = np.asarray(record.log_evidence) - exact(DATA, boundaries)
     # Over seeds the last error has a standard deviation of 0.5.
@@ -53,7 +53,7 @@ def test_the_evidence_of_every_prefix_is_met(default_run: TemperedRun) -> None:
     assert float(default_run.log_evidence) == float(record.log_evidence[-1])
 
 
-def test_particles_follow_the_posterior(default_run: TemperedRun) -> None:
+def test_particles_follow_the_posterior(default_run: GrowingDataRun) -> None:
     design = np.column_stack([DATA[:, :5], np.ones(600)])
     precision = np.eye(6) + design.T @ design
     mean = np.linalg.solve(precision, design.T @ DATA[:, 5])
@@ -63,8 +63,8 @@ def test_particles_follow_the_posterior(default_run: TemperedRun) -> None:
     assert 0.6 < standard.var(axis=0).min() < standard.var(axis=0).max() < 1.5
 
 
-def test_work_and_acceptance_are_recorded(default_run: TemperedRun) -> None:
-    record, settings = default_run.record, TemperedSettings()
+def test_work_and_acceptance_are_recorded(default_run: GrowingDataRun) -> None:
+    record, settings = default_run.record, GrowingDataSettings()
     sizes = np.diff(np.concatenate([[0], record.n_rows]))
     np.testing.assert_array_equal(record.n_likelihood_rows, 400 * sizes)
     per_row = 400 * (1 + settings.n_moves * settings.n_leapfrog)
@@ -75,8 +75,8 @@ def test_work_and_acceptance_are_recorded(default_run: TemperedRun) -> None:
     assert int(record.n_not_finite.max()) == 0
 
 
-def test_particles_may_rest_while_their_weights_are_even(default_run: TemperedRun) -> None:
-    settings = TemperedSettings(n_particles=400, move_always=False, largest_chunk=1000)
+def test_particles_may_rest_while_their_weights_are_even(default_run: GrowingDataRun) -> None:
+    settings = GrowingDataSettings(n_particles=400, move_always=False, largest_chunk=1000)
     record = run(settings, jnp.float32).record
     moved = np.asarray(record.n_moves) > 0
     np.testing.assert_array_equal(moved, np.asarray(record.n_resampled) == 1)
@@ -88,7 +88,11 @@ def test_particles_may_rest_while_their_weights_are_even(default_run: TemperedRu
 
 def test_chunks_cover_all_rows_once() -> None:
     for n_rows in (1, 7, 500, 12_345):
-        for settings in (TemperedSettings(), TemperedSettings(first_chunk=500), TemperedSettings(growth=0.0)):
+        for settings in (
+            GrowingDataSettings(),
+            GrowingDataSettings(first_chunk=500),
+            GrowingDataSettings(growth=0.0),
+        ):
             boundaries = np.array(chunk_boundaries(n_rows, settings))
             sizes = np.diff(np.concatenate([[0], boundaries]))
             assert boundaries[-1] == n_rows
@@ -108,4 +112,4 @@ def test_chunks_cover_all_rows_once() -> None:
 )
 def test_settings_outside_their_range_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        tempered_by_data(MODEL, TemperedSettings(**changes))
+        growing_data_evidence(MODEL, GrowingDataSettings(**changes))

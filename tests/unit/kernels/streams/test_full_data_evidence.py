@@ -10,7 +10,7 @@ import pytest
 from jax import Array
 
 from auxmc.data.simulated_streams import rows
-from auxmc.kernels.streams.full_data_evidence import AnnealedRun, AnnealedSettings, annealed_evidence
+from auxmc.kernels.streams.full_data_evidence import AnnealedRun, AnnealedSettings, full_data_evidence
 from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
 from auxmc.models.row_model import row_model
 from tests.unit.kernels.linear_moves import exact_linear_moves
@@ -24,7 +24,7 @@ FEW = np.random.default_rng(5).normal(size=(20, 2)) + np.array([0.0, 0.5])
 
 
 def run(settings: AnnealedSettings, dtype: Any = jnp.float64, seed: int = 1) -> AnnealedRun:
-    found: AnnealedRun = jax.jit(annealed_evidence(MODEL, settings))(
+    found: AnnealedRun = jax.jit(full_data_evidence(MODEL, settings))(
         jax.random.key(seed), jnp.asarray(DATA, dtype)
     )
     return found
@@ -82,7 +82,7 @@ def test_first_increments_of_a_ten_millionth_lead_to_the_end() -> None:
     data = FEW * np.array([1.0, noise])
     exact = extend_evidence(PrefixEvidence.empty(1), data, noise).log_evidence(noise)
     settings = AnnealedSettings(n_particles=100, target_size=99.0)
-    annealed = annealed_evidence(linear_regression(1, noise), settings, exact_linear_moves(noise))
+    annealed = full_data_evidence(linear_regression(1, noise), settings, exact_linear_moves(noise))
     found = jax.jit(annealed)(jax.random.key(3), jnp.asarray(data))
     assert float(found.powers[0]) < 1e-7
     assert int(found.n_unfinished) == 0
@@ -100,7 +100,7 @@ def test_particles_without_a_likelihood_weigh_nothing_and_all_of_them_end_the_ru
     def of(log_likelihood: Any) -> AnnealedRun:
         model = row_model(1, 1, log_likelihood, SMALL.log_prior, lambda key: jax.random.normal(key, (1,)))
         settings = AnnealedSettings(target_size=1.0, n_moves=1)
-        found: AnnealedRun = annealed_evidence(model, settings, lambda key, particles, target: particles)(
+        found: AnnealedRun = full_data_evidence(model, settings, lambda key, particles, target: particles)(
             jax.random.key(3), jnp.zeros((5, 1))
         )
         return found
@@ -130,4 +130,4 @@ def test_particles_without_a_likelihood_weigh_nothing_and_all_of_them_end_the_ru
 )
 def test_settings_outside_their_range_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        annealed_evidence(MODEL, AnnealedSettings(**changes))
+        full_data_evidence(MODEL, AnnealedSettings(**changes))

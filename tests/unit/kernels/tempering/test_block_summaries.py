@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
-from auxmc.kernels.tempering.block_summaries import summarised
+from auxmc.kernels.tempering.block_summaries import block_summaries
 
 KERNEL = random_walk_metropolis(lambda x: -0.5 * jnp.sum(x**2), 1.0, 2)
 
 
 def test_a_summary_is_that_of_the_single_steps() -> None:
-    blocks = summarised(
+    blocks = block_summaries(
         KERNEL, 7, lambda state, info: (state.position, info.accepted), lambda kept: (kept[0], kept[1].sum())
     )
     key = jax.random.key(3)
@@ -28,4 +28,4 @@ def test_a_summary_is_that_of_the_single_steps() -> None:
 
 def test_numbers_of_steps_are_checked() -> None:
     with pytest.raises(ValueError, match="n_steps must be at least 1, got 0"):
-        summarised(KERNEL, 0, lambda state, info: state, lambda kept: kept)
+        block_summaries(KERNEL, 0, lambda state, info: state, lambda kept: kept)

@@ -271,6 +271,24 @@ def test_a_trajectory_that_overflows_is_rejected_and_counted() -> None:
         assert np.isfinite(float(new.inverse_temperature))
 
 
+def test_by_default_chains_start_at_the_base_and_none_is_stuck_there() -> None:
+    """A target 200 times narrower than its base: from the middle of the temperatures no chain moves."""
+    narrow = bridge(
+        lambda x: -0.5 * jnp.sum(((x - 1.0) / 0.01) ** 2), gaussian_base(jnp.zeros(2), jnp.full(2, 2.0)), -7.4
+    )
+    kernel = continuously_tempered_hmc(narrow, 0.01, 20)
+
+    def moves(key: Array, control: float | None) -> Array:
+        start = narrow.draw_base(jax.random.normal(jax.random.fold_in(key, 0), (2,)))
+        state = kernel.init(key, start) if control is None else kernel.init(key, start, control)
+        keys = jax.random.split(jax.random.fold_in(key, 1), 50)
+        return jax.lax.scan(lambda s, k: kernel.step(k, s), state, keys)[1].accepted.sum()
+
+    keys = jax.random.split(jax.random.key(0), 16)
+    assert int(jax.jit(jax.vmap(lambda key: moves(key, None)))(keys).min()) > 40
+    assert int(jax.jit(jax.vmap(lambda key: moves(key, 0.0)))(keys).max()) == 0
+
+
 def test_a_far_control_stays_finite() -> None:
     kernel = continuously_tempered_hmc(BRIDGE, 0.1, 5)
     for control in (-800.0, -10.0, 800.0):
