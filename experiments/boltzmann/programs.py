@@ -16,8 +16,8 @@ from auxmc.kernels.tempering.annealed_importance import (
     annealed_importance_sampling,
 )
 from auxmc.kernels.tempering.block_summaries import block_summaries
+from auxmc.kernels.tempering.continuous_tempering import continuously_tempered_hmc, gibbs_continuous_tempering
 from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
-from auxmc.kernels.tempering.tempered_hmc import continuously_tempered_hmc, gibbs_continuous_tempering
 from auxmc.models.boltzmann.model import relaxation_log_density
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import sigmoidal_schedule

@@ -13,8 +13,8 @@ from auxmc.kernels.tempering.annealed_importance import (
     AnnealedState,
     annealed_importance_sampling,
 )
+from auxmc.kernels.tempering.continuous_tempering import continuously_tempered_hmc, gibbs_continuous_tempering
 from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
-from auxmc.kernels.tempering.tempered_hmc import continuously_tempered_hmc, gibbs_continuous_tempering
 from auxmc.numerics.schedules import sigmoidal_schedule
 from experiments.image_models.problem import Problem
 from experiments.image_models.settings import Settings, method_settings

@@ -20,7 +20,7 @@ from auxmc.kernels.tempering.annealed_importance import (
     AnnealedState,
     annealed_importance_sampling,
 )
-from auxmc.kernels.tempering.tempered_hmc import (
+from auxmc.kernels.tempering.continuous_tempering import (
     continuously_tempered_hmc,
     gibbs_continuous_tempering,
 )

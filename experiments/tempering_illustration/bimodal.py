@@ -15,7 +15,11 @@ from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import stream
 from auxmc.kernels.hamiltonian.hmc import HMCNoise, hamiltonian_monte_carlo
 from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
-from auxmc.kernels.tempering.tempered_hmc import ControlledNoise, ControlledState, continuously_tempered_hmc
+from auxmc.kernels.tempering.continuous_tempering import (
+    ControlledNoise,
+    ControlledState,
+    continuously_tempered_hmc,
+)
 from auxmc.models.mixtures.scalar_mixture import TWO_MODES
 from auxmc.numerics.array_types import FloatArray, NamedArrays
 from auxmc.numerics.random import standard_normal

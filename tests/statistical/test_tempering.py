@@ -12,8 +12,8 @@ from jax import Array
 
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
+from auxmc.kernels.tempering.continuous_tempering import continuously_tempered_hmc, gibbs_continuous_tempering
 from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
-from auxmc.kernels.tempering.tempered_hmc import continuously_tempered_hmc, gibbs_continuous_tempering
 from auxmc.models.bridge import Bridge, bridge, gaussian_base
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.schedules import linear_schedule, sigmoidal_schedule

@@ -147,7 +147,7 @@ PATTERNS: dict[tuple[str, str], tuple[str, ...]] = {
         "unit/numerics/test_truncated_exponential.py::test_weights_are_finite_*",
         "unit/numerics/test_truncated_exponential.py::test_draws_are_finite_*",
         "unit/kernels/tempering/test_simulated_tempering.py::test_states_carry_*",
-        "unit/kernels/tempering/test_tempered_hmc.py::test_states_carry_*",
+        "unit/kernels/tempering/test_continuous_tempering.py::test_states_carry_*",
         "unit/kernels/tempering/test_tempered_nuts.py::test_states_carry_*",
     ),
     ("tempering", "L2"): (
@@ -155,9 +155,9 @@ PATTERNS: dict[tuple[str, str], tuple[str, ...]] = {
         "unit/kernels/tempering/test_simulated_tempering.py::test_*_draws_have_the_probabilities_*",
     ),
     ("tempering", "L3"): (
-        "unit/kernels/tempering/test_tempered_hmc.py::test_trajectories_*",
-        "unit/kernels/tempering/test_tempered_hmc.py::test_the_energy_error_*",
-        "unit/kernels/tempering/test_tempered_hmc.py::test_a_step_on_a_harmonic_energy_*",
+        "unit/kernels/tempering/test_continuous_tempering.py::test_trajectories_*",
+        "unit/kernels/tempering/test_continuous_tempering.py::test_the_energy_error_*",
+        "unit/kernels/tempering/test_continuous_tempering.py::test_a_step_on_a_harmonic_energy_*",
     ),
     ("tempering", "L4"): (_TEMPERING + "test_inverse_temperature_has_its_truncated_exponential_law",),
     ("tempering", "L5"): (
@@ -172,13 +172,13 @@ PATTERNS: dict[tuple[str, str], tuple[str, ...]] = {
         "unit/diagnostics/test_log_evidence.py::test_*",
     ),
     ("tempering", "L14"): (
-        "unit/kernels/tempering/test_tempered_hmc.py::test_single_precision_stays_single",
+        "unit/kernels/tempering/test_continuous_tempering.py::test_single_precision_stays_single",
         "unit/numerics/test_truncated_exponential.py::test_*_are_finite*",
     ),
     ("tempering", "L15"): (
-        "unit/kernels/tempering/test_tempered_hmc.py::test_a_trajectory_that_overflows_*",
-        "unit/kernels/tempering/test_tempered_hmc.py::test_a_far_control_stays_finite",
-        "unit/kernels/tempering/test_tempered_hmc.py::test_wrong_arguments_are_refused",
+        "unit/kernels/tempering/test_continuous_tempering.py::test_a_trajectory_that_overflows_*",
+        "unit/kernels/tempering/test_continuous_tempering.py::test_a_far_control_stays_finite",
+        "unit/kernels/tempering/test_continuous_tempering.py::test_wrong_arguments_are_refused",
         "unit/kernels/tempering/test_simulated_tempering.py::test_wrong_arguments_are_refused",
         "unit/kernels/tempering/test_tempered_nuts.py::test_a_step_that_is_far_too_long_*",
     ),

@@ -41,8 +41,8 @@ from auxmc.kernels.slices.reflective_slice import reflective_slice
 from auxmc.kernels.streams.stochastic_gradient_chain import stochastic_gradient_chain
 from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
 from auxmc.kernels.tempering.block_summaries import block_summaries
+from auxmc.kernels.tempering.continuous_tempering import continuously_tempered_hmc, gibbs_continuous_tempering
 from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
-from auxmc.kernels.tempering.tempered_hmc import continuously_tempered_hmc, gibbs_continuous_tempering
 from auxmc.kernels.tempering.tempered_nuts import tempered_nuts
 from auxmc.models.bridge import bridge, gaussian_base
 from auxmc.models.conditioned import condition_generator

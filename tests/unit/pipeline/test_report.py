@@ -262,7 +262,7 @@ def test_settings_are_split_into_shared_and_varied() -> None:
 
 def test_the_code_index_leads_to_an_algorithm_and_its_studies() -> None:
     found = {module.path: module for module in code_index(ROOT, ["radon"])}
-    module = found["src/auxmc/kernels/tempering/tempered_hmc.py"]
+    module = found["src/auxmc/kernels/tempering/continuous_tempering.py"]
     assert "Gibbs" in module.about
     assert module.studies == ("radon",)
     line = next(name.line for name in module.names if name.name == "gibbs_continuous_tempering")

@@ -22,6 +22,6 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
         text=True,
     )
     assert done.returncode == 0, done.stderr[-6000:]
-    page = (tmp_path / "site" / "api" / "auxmc.kernels.tempering.tempered_hmc.html").read_text()
+    page = (tmp_path / "site" / "api" / "auxmc.kernels.tempering.continuous_tempering.html").read_text()
     assert "gibbs_continuous_tempering" in page
     assert "Algorithm 14" in page

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from auxmc.kernels.tempering.tempered_hmc import INTEGRATORS, continuously_tempered_hmc
+from auxmc.kernels.tempering.continuous_tempering import INTEGRATORS, continuously_tempered_hmc
 from auxmc.models.bridge import bridge, gaussian_base
 
 pytestmark = pytest.mark.layer("tempering", "L1")

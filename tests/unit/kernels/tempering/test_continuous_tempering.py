@@ -10,7 +10,7 @@ import pytest
 from jax import Array
 
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.tempering.tempered_hmc import (
+from auxmc.kernels.tempering.continuous_tempering import (
     INTEGRATORS,
     continuously_tempered_hmc,
     gibbs_continuous_tempering,
