@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from jax import Array
 
-from auxmc.diagnostics.autocorrelation import autocorrelation_time
+from auxmc.diagnostics.errors_of_means import autocorrelation_time
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import generator

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from auxmc.diagnostics.independent_chains import score_between_chains
+from auxmc.diagnostics.errors_of_means import score_between_chains
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, Measures, mean_over_replicates, recorded
 from auxmc_pipeline.tables import MissingData, Tables

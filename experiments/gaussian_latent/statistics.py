@@ -16,7 +16,7 @@ from auxmc.diagnostics.distributions import (
     sample_frequencies,
     total_variation,
 )
-from auxmc.diagnostics.independent_chains import error_between_chains
+from auxmc.diagnostics.errors_of_means import error_between_chains
 from auxmc.diagnostics.runs import longest_rejection_run
 from auxmc.driver.chains import Chains
 from auxmc.models.gaussian.latent_oracles import AuxiliaryMarginal, ExactPosterior

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auxmc.diagnostics.independent_chains import few_replicates
+from auxmc.diagnostics.errors_of_means import few_replicates
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, Measures
 from auxmc_pipeline.tables import MissingData, Tables

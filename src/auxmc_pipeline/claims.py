@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from auxmc.diagnostics.independent_chains import error_between_chains, few_replicates
+from auxmc.diagnostics.errors_of_means import error_between_chains, few_replicates
 from auxmc_pipeline.tables import MissingData, Tables, Wanted
 
 VERDICTS = ("reproduced", "not reproduced", "inconclusive", "not measured", "timing")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxmc.diagnostics.independent_chains import few_replicates
+from auxmc.diagnostics.errors_of_means import few_replicates
 from auxmc.numerics.array_types import BooleanArray, FloatArray, IntegerArray
 from auxmc_pipeline.claims import Measurement, standard_error
 

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from scipy import signal, stats
 
-from auxmc.diagnostics.autocorrelation import autocorrelation_time, variance_of_mean
+from auxmc.diagnostics.errors_of_means import autocorrelation_time, variance_of_mean
 from auxmc.numerics.array_types import FloatArray
 from auxmc.sampling.product_quadrature import product_simpson, simpson_rule
 from experiments.foundations.measurements import mean_of, median_of, power

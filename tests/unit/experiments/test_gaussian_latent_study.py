@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from auxmc.diagnostics.independent_chains import few_replicates
+from auxmc.diagnostics.errors_of_means import few_replicates
 from auxmc.driver.chains import Chains, RunContext
 from auxmc.driver.results import write_result
 from auxmc.kernels.base import Kernel

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from auxmc.diagnostics.independent_chains import few_replicates
+from auxmc.diagnostics.errors_of_means import few_replicates
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.settings import SettingsError
