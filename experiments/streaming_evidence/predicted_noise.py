@@ -1,6 +1,6 @@
 """What the noise of gradients is predicted to do to the annealed estimator on the linear stream."""
 
-from auxmc.diagnostics.gradient_noise import evidence_loss_per_row, particle_variance_ratio
+from auxmc.kernels.streams.gradient_noise import evidence_loss_per_row, particle_variance_ratio
 
 # Published settings, and tr(I) of a row of the linear stream.
 _RATE, _BATCH, _FRICTION, _TRACE = 0.1, 500, 0.2, 6.0

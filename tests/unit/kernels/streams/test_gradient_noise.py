@@ -2,7 +2,7 @@
 
 import pytest
 
-from auxmc.diagnostics.gradient_noise import evidence_loss_per_row, particle_variance_ratio
+from auxmc.kernels.streams.gradient_noise import evidence_loss_per_row, particle_variance_ratio
 
 
 def test_predicted_loss_is_a_thousandth_of_the_log_evidence() -> None:
