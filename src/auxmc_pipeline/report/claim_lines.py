@@ -49,11 +49,11 @@ class ClaimLine(NamedTuple):
         setting: what it is measured for.
         place: where it stands in the document.
         document: the document.
-        nature: one of `engine.claims.NATURES`, or "ours" for a statement that no document makes.
+        nature: one of `auxmc_pipeline.claims.NATURES`, or "ours" for a statement that no document makes.
         published: published value, as text.
         band: values that count as agreement, in words.
         measured: our value with its standard error.
-        verdict: one of `engine.claims.VERDICTS`.
+        verdict: one of `auxmc_pipeline.claims.VERDICTS`.
         note: how it was computed, or why it is missing.
         why: why it failed or is undecided; empty otherwise.
         findings: findings that speak of it.
@@ -186,7 +186,7 @@ def unexplained(groups: Sequence[ClaimGroup], preset: str) -> list[str]:
 
 
 def count_verdicts(verdicts: Sequence[str]) -> dict[str, int]:
-    """How often each verdict was given, in the order of `engine.claims.VERDICTS`."""
+    """How often each verdict was given, in the order of `auxmc_pipeline.claims.VERDICTS`."""
     return {verdict: sum(v == verdict for v in verdicts) for verdict in VERDICTS}
 
 
