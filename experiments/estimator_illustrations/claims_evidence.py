@@ -8,7 +8,8 @@ import numpy as np
 import xarray as xr
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement, Measures, mean_over_replicates, recorded
+from auxmc_pipeline.claims import Measurement, Measures, recorded
+from auxmc_pipeline.error_rules import mean_over_replicates
 from auxmc_pipeline.tables import MissingData, Tables
 
 _PUBLISHED_ESTIMATES = 10

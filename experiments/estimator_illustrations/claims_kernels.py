@@ -4,8 +4,8 @@ import math
 from functools import partial
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement, Measures, mean_over_replicates, recorded
-from auxmc_pipeline.error_rules import ratio_of_means
+from auxmc_pipeline.claims import Measurement, Measures, recorded
+from auxmc_pipeline.error_rules import mean_over_replicates, ratio_of_means
 from auxmc_pipeline.tables import Tables, Wanted
 
 _HMC, _RANDOM_WALK = {"method": "hmc"}, {"method": "random_walk"}

@@ -12,7 +12,7 @@ from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import generator
 from auxmc.models.gaussian.mean import GaussianMean, from_observations
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import standard_error
+from auxmc_pipeline.error_rules import standard_error
 from experiments.estimator_illustrations.settings import Settings
 
 ESTIMATES = ("prior", "harmonic")

@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 from scipy import optimize
 
 from auxmc.numerics.array_types import BooleanArray, FloatArray
-from auxmc_pipeline.claims import Measurement, mean_over_replicates
+from auxmc_pipeline.claims import Measurement
+from auxmc_pipeline.error_rules import mean_over_replicates
 
 
 def mean_of(values: FloatArray) -> Measurement:

@@ -5,7 +5,8 @@ import xarray as xr
 
 from auxmc.diagnostics.errors_of_means import score_between_chains
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement, Measures, mean_over_replicates, recorded
+from auxmc_pipeline.claims import Measurement, Measures, recorded
+from auxmc_pipeline.error_rules import mean_over_replicates
 from auxmc_pipeline.tables import MissingData, Tables
 from experiments.gaussian_latent.comparisons import by_size
 from experiments.gaussian_latent.sweeps import long_chains, shared_value

@@ -4,7 +4,8 @@ import math
 from functools import partial
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement, Measures, mean_over_replicates
+from auxmc_pipeline.claims import Measurement, Measures
+from auxmc_pipeline.error_rules import mean_over_replicates
 from auxmc_pipeline.tables import Tables
 from experiments.generalised_lambda.lookup import CASE_NAMES, PARAMETERS, values_of
 

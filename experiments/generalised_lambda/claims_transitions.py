@@ -13,8 +13,8 @@ import xarray as xr
 from scipy import stats
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement, Measures, mean_over_replicates, standard_error
-from auxmc_pipeline.error_rules import share_of_trials
+from auxmc_pipeline.claims import Measurement, Measures
+from auxmc_pipeline.error_rules import mean_over_replicates, share_of_trials, standard_error
 from auxmc_pipeline.tables import MissingData, Tables
 from experiments.generalised_lambda.lookup import array_of, values_of
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc.plots.style import METHOD_LABELS
-from auxmc_pipeline.claims import Measurement, Measures, mean_over_replicates
-from auxmc_pipeline.error_rules import ratio_of_means
+from auxmc_pipeline.claims import Measurement, Measures
+from auxmc_pipeline.error_rules import mean_over_replicates, ratio_of_means
 from auxmc_pipeline.tables import Tables
 from experiments.gp_probit.claim_statistics import (
     bootstrapped,

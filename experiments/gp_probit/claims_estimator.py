@@ -4,8 +4,8 @@ from functools import partial
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.style import METHOD_LABELS
-from auxmc_pipeline.claims import Measurement, Measures, mean_over_replicates, recorded
-from auxmc_pipeline.error_rules import ratio_of_means
+from auxmc_pipeline.claims import Measurement, Measures, recorded
+from auxmc_pipeline.error_rules import mean_over_replicates, ratio_of_means
 from auxmc_pipeline.tables import Tables
 from experiments.gp_probit.claim_statistics import only_of_long_chains, time_ratio
 from experiments.gp_probit.main_runs import chain_values, main_case

@@ -10,8 +10,8 @@ import numpy as np
 from auxmc.diagnostics.distributions import histogram_roughness
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.style import METHOD_LABELS
-from auxmc_pipeline.claims import Measurement, Measures, standard_error
-from auxmc_pipeline.error_rules import ratio_of_means
+from auxmc_pipeline.claims import Measurement, Measures
+from auxmc_pipeline.error_rules import ratio_of_means, standard_error
 from auxmc_pipeline.tables import MissingData, Tables
 from experiments.gp_probit.claim_statistics import (
     PUBLISHED_DRAWS,

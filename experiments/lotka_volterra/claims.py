@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement, Measures, mean_over_replicates
-from auxmc_pipeline.error_rules import largest, ratio, share_of_trials
+from auxmc_pipeline.claims import Measurement, Measures
+from auxmc_pipeline.error_rules import largest, mean_over_replicates, ratio, share_of_trials
 from auxmc_pipeline.tables import MissingData, Tables
 from experiments.lotka_volterra.lookup import (
     COORDINATES,

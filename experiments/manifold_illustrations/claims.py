@@ -4,8 +4,8 @@ from functools import partial
 
 import numpy as np
 
-from auxmc_pipeline.claims import Measurement, Measures, mean_over_replicates
-from auxmc_pipeline.error_rules import ratio
+from auxmc_pipeline.claims import Measurement, Measures
+from auxmc_pipeline.error_rules import mean_over_replicates, ratio
 from auxmc_pipeline.tables import Tables
 
 

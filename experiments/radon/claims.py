@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement, Measures, mean_over_replicates, recorded, standard_error
-from auxmc_pipeline.error_rules import difference
+from auxmc_pipeline.claims import Measurement, Measures, recorded
+from auxmc_pipeline.error_rules import difference, mean_over_replicates, standard_error
 from auxmc_pipeline.tables import MissingData, Tables
 
 _PUBLISHED_AIS = -1081.01

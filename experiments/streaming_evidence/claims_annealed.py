@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement, Measures, mean_over_replicates
-from auxmc_pipeline.error_rules import ratio_of_means, share_of_replicates
+from auxmc_pipeline.claims import Measurement, Measures
+from auxmc_pipeline.error_rules import mean_over_replicates, ratio_of_means, share_of_replicates
 from auxmc_pipeline.tables import MissingData, Tables
 from experiments.streaming_evidence.predicted_noise import NOISES, predicted_loss, predicted_ratio
 from experiments.streaming_evidence.stream_runs import (

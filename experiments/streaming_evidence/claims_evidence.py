@@ -5,8 +5,13 @@ from functools import partial
 import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement, Measures, mean_over_replicates
-from auxmc_pipeline.error_rules import median_over_replicates, ratio_of_means, share_of_replicates
+from auxmc_pipeline.claims import Measurement, Measures
+from auxmc_pipeline.error_rules import (
+    mean_over_replicates,
+    median_over_replicates,
+    ratio_of_means,
+    share_of_replicates,
+)
 from auxmc_pipeline.tables import Tables
 from experiments.streaming_evidence.stream_runs import (
     MODEL_CASES,

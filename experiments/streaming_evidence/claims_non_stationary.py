@@ -8,8 +8,8 @@ import pandas as pd
 
 from auxmc.diagnostics.change_points import change_points, chunk_scores
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement, Measures, mean_over_replicates
-from auxmc_pipeline.error_rules import share_of_replicates
+from auxmc_pipeline.claims import Measurement, Measures
+from auxmc_pipeline.error_rules import mean_over_replicates, share_of_replicates
 from auxmc_pipeline.tables import MissingData, Tables
 from experiments.streaming_evidence.stream_runs import (
     StreamRuns,

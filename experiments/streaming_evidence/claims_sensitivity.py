@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement, Measures, rank_correlation
-from auxmc_pipeline.error_rules import ratio_of_means
+from auxmc_pipeline.claims import Measurement, Measures
+from auxmc_pipeline.error_rules import rank_correlation, ratio_of_means
 from auxmc_pipeline.tables import MissingData, Tables
 from experiments.streaming_evidence.stream_runs import (
     StreamRuns,

@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement, mean_over_replicates
-from auxmc_pipeline.error_rules import ratio_of_means
+from auxmc_pipeline.claims import Measurement
+from auxmc_pipeline.error_rules import mean_over_replicates, ratio_of_means
 from auxmc_pipeline.tables import Tables
 from experiments.streaming_evidence.stream_runs import (
     RIVALS,

@@ -1,27 +1,53 @@
-"""Monte Carlo errors of what studies measure: medians, ratios, differences, shares, extremes."""
+"""Monte Carlo errors of what studies measure: means, medians, ratios, differences, shares, extremes, ranks, slopes.
+
+An error that cannot be known is NaN, and a measurement made of such a one has none either: nothing here takes it for 0.
+"""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import stats
 
-from auxmc.diagnostics.errors_of_means import few_replicates
-from auxmc.numerics.array_types import BooleanArray, FloatArray, IntegerArray
-from auxmc_pipeline.claims import Measurement, standard_error
+from auxmc.diagnostics.errors_of_means import error_between_chains, few_replicates, score_between_chains
+from auxmc.numerics.array_types import FloatArray, IntegerArray
+from auxmc_pipeline.claims import Measurement
+
+__all__ = [
+    "bootstrap",
+    "difference",
+    "distance_from_exact",
+    "jackknife",
+    "largest",
+    "mean_over_replicates",
+    "median_over_replicates",
+    "paired_ratio",
+    "rank_correlation",
+    "ratio",
+    "ratio_of_means",
+    "share_of_replicates",
+    "share_of_trials",
+    "slope",
+    "standard_error",
+]
+
+_RESAMPLES = 400
+
+
+def standard_error(values: ArrayLike) -> float:
+    """Standard error of a mean over independent replicates [replicate], widened for few; NaN for one replicate."""
+    return float(error_between_chains(np.ravel(np.asarray(values))))
+
+
+def mean_over_replicates(values: ArrayLike, note: str = "") -> Measurement:
+    """Mean over chains or repetitions [replicate] with its `standard_error`."""
+    return Measurement(float(np.mean(np.asarray(values))), standard_error(values), note)
 
 
 def median_over_replicates(values: FloatArray, note: str = "") -> Measurement:
-    """Median of replicates, with the standard error that it has under a normal law, widened for few.
-
-    Args:
-        values: of independent runs or chains [replicate].
-        note: as in Measurement; of a single replicate, whose error is NaN, "one run" where it is empty.
-    """
-    if values.size < 2:
-        return Measurement(float(np.median(values)), math.nan, note or "one run")
-    spread = float(np.std(values, ddof=1)) / math.sqrt(values.size) * math.sqrt(math.pi / 2.0)
-    return Measurement(float(np.median(values)), spread * few_replicates(values.size), note)
+    """Median of independent runs or chains [replicate] by `bootstrap`; of a single one its note is "one run"."""
+    return bootstrap(np.median, values, note or "one run" * (values.size < 2))
 
 
 def ratio_of_means(above: FloatArray, below: FloatArray, note: str = "") -> Measurement:
@@ -33,41 +59,30 @@ def ratio_of_means(above: FloatArray, below: FloatArray, note: str = "") -> Meas
         note: as in Measurement.
 
     Returns:
-        As `ratio`. A mean of one replicate counts as exact beside one of several; the error is NaN where both have one.
+        As `ratio`; the error is NaN where one of them has one replicate.
 
-    >>> [round(number, 2) for number in ratio_of_means(np.array([3.9, 4.1]), np.array([2.0]))[:2]]
+    >>> [round(number, 2) for number in ratio_of_means(np.array([3.9, 4.1]), np.array([2.0, 2.0]))[:2]]
     [2.0, 0.35]
     """
-    first, second = (
-        Measurement(float(values.mean()), 0.0 if values.size < 2 else standard_error(values))
-        for values in (above, below)
-    )
-    found = ratio(first, second, note)
-    return found if max(above.size, below.size) > 1 else found._replace(error=math.nan)
+    return ratio(mean_over_replicates(above), mean_over_replicates(below), note)
 
 
-def share_of_replicates(holds: BooleanArray, note: str = "", *, exact: bool = False) -> Measurement:
-    """Share of replicates of which something holds, with the standard error of a share.
+def paired_ratio(above: FloatArray, below: FloatArray, note: str = "") -> Measurement:
+    """Ratio of two means over the same replicates, which share chains or data, by `jackknife`.
 
     Args:
-        holds: whether it does [replicate].
-        note: is written behind their number.
-        exact: whether the replicates are all there is, so that the share has no error.
+        above: numerator [replicate].
+        below: denominator, in the same order [replicate].
+        note: as in Measurement.
 
-    >>> share_of_replicates(np.array([True, True, False, True]), "at the end").note
-    '3 of 4 runs; at the end'
+    >>> paired_ratio(np.array([2.0, 4.0, 6.0]), np.array([1.0, 2.0, 3.0]))[:2]  # always twice as large
+    (2.0, 0.0)
     """
-    n, n_holding = holds.size, int(holds.sum())
-    # Half a success and half a failure added, so that an extreme share has an error too.
-    smoothed = (n_holding + 0.5) / (n + 1.0)
-    error = 0.0 if exact else math.sqrt(smoothed * (1.0 - smoothed) / n)
-    return Measurement(
-        float(np.mean(holds)), error, f"{n_holding} of {n} runs; {note}" if note else f"{n} runs"
-    )
+    return jackknife(lambda kept: float(above[kept].mean() / below[kept].mean()), above.size, note)
 
 
 def ratio(above: Measurement, below: Measurement, note: str = "") -> Measurement:
-    """Ratio of two independent measurements, whose errors are known, with its error by the delta method.
+    """Ratio of two independent measurements with its error by the delta method; exact where both are.
 
     Args:
         above: the numerator.
@@ -80,61 +95,199 @@ def ratio(above: Measurement, below: Measurement, note: str = "") -> Measurement
     if below.value == 0.0:
         return Measurement(math.nan, math.nan, "the denominator is zero")
     value = above.value / below.value
-    return Measurement(value, math.hypot(above.error, value * below.error) / abs(below.value), note)
+    error = math.hypot(above.error, value * below.error) / abs(below.value)
+    return Measurement(value, error, note, above.exact and below.exact)
 
 
 def difference(first: Measurement, second: Measurement, note: str = "") -> Measurement:
-    """The first of two independent measurements minus the second.
+    """The first of two independent measurements minus the second; exact where both are.
 
     >>> difference(Measurement(3.0, 0.3), Measurement(2.0, 0.4))[:2]
     (1.0, 0.5)
     """
-    return Measurement(first.value - second.value, math.hypot(first.error, second.error), note)
+    error = math.hypot(first.error, second.error)
+    return Measurement(first.value - second.value, error, note, first.exact and second.exact)
+
+
+def share_of_replicates(holds: ArrayLike, note: str = "") -> Measurement:
+    """Share of independent replicates of which something holds, with the error of `share_of_trials`.
+
+    Args:
+        holds: whether it does [replicate].
+        note: is written behind their number.
+
+    >>> share_of_replicates(np.array([True, True, False, True]), "at the end").note
+    '3 of 4 runs; at the end'
+    """
+    flags = np.ravel(np.asarray(holds, dtype=bool))
+    said = f"{int(flags.sum())} of {flags.size} runs"
+    return share_of_trials(float(np.mean(flags)), flags.size, f"{said}; {note}" if note else said)
+
+
+def share_of_trials(value: float, n: float, note: str = "") -> Measurement:
+    """Share of independent trials, with an error by the rule of Jeffreys.
+
+    Half a trial of either outcome is added, as his prior does, so that a share of all or none has an error too: two of
+    it reach from the share to the end of an interval that holds 95 % of the posterior law, on the wider side.
+
+    Args:
+        value: share of the trials of which something holds.
+        n: number of trials, or an effective number.
+        note: as in Measurement.
+
+    >>> [round(number, 3) for number in share_of_trials(0.5, 100)[:2]]
+    [0.5, 0.049]
+    """
+    law = stats.beta(value * n + 0.5, (1.0 - value) * n + 0.5)
+    low, high = law.ppf(stats.norm.cdf([-2.0, 2.0]))
+    return Measurement(value, float(max(value - low, high - value)) / 2.0, note)
+
+
+def bootstrap(
+    statistic: Callable[[FloatArray], float | np.floating], replicates: ArrayLike, note: str = ""
+) -> Measurement:
+    """A statistic of independent replicates, as a median or an extreme, with its error by resampling them.
+
+    Args:
+        statistic: maps replicates [replicate, ...] to a number.
+        replicates: values of independent runs or chains [replicate, ...].
+        note: as in Measurement.
+
+    Returns:
+        The statistic; its error is the spread over resamples, widened for few replicates. It is NaN for one replicate
+        and where all resamples agree, which says nothing about other replicates.
+
+    >>> found = bootstrap(np.max, [1.0, 2.0, 4.0])
+    >>> found.value, found.error > 1.0
+    (4.0, True)
+    """
+    values = np.asarray(replicates, dtype=np.float64)
+    found = float(statistic(values))
+    if len(values) < 2:
+        return Measurement(found, math.nan, note)
+    rng = np.random.default_rng(0)
+    resampled = [
+        float(statistic(values[rng.integers(len(values), size=len(values))])) for _ in range(_RESAMPLES)
+    ]
+    spread = float(np.std(resampled)) * few_replicates(len(values))
+    return Measurement(found, spread if spread > 0.0 else math.nan, note)
 
 
 def jackknife(statistic: Callable[[IntegerArray], float], n_replicates: int, note: str = "") -> Measurement:
-    """A statistic of independent replicates, with its standard error from leaving them out one by one.
+    """A smooth statistic of independent replicates, with its standard error from leaving them out one by one.
+
+    It serves for what chains give together, as the potential scale reduction factor, a standard deviation of pooled
+    draws or a ratio, and for blocks of replicates that share chains: a block is left out whole.
 
     Args:
         statistic: maps the numbers of the replicates to use to a value.
         n_replicates: how many there are.
         note: as in Measurement.
 
+    Returns:
+        The statistic and its error, widened for few replicates; NaN for fewer than three, or where the statistic has no
+        finite value without one of them.
+
     >>> values = np.array([1.0, 2.0, 6.0, 7.0])
     >>> found = jackknife(lambda kept: float(values[kept].mean()), 4)  # of a mean: its standard error
-    >>> found.value, round(found.error, 4) == round(float(np.std(values, ddof=1)) / 2.0, 4)
+    >>> found.value, round(found.error, 4) == round(standard_error(values), 4)
     (4.0, True)
     """
     replicates = np.arange(n_replicates)
+    value = statistic(replicates)
+    if n_replicates < 3:
+        return Measurement(value, math.nan, note)
     without = np.array([statistic(np.delete(replicates, one)) for one in replicates])
     error = math.sqrt((n_replicates - 1) * float(np.mean((without - without.mean()) ** 2)))
-    return Measurement(statistic(replicates), error, note)
-
-
-def share_of_trials(value: float, n: float, note: str = "") -> Measurement:
-    """Share of independent trials, with the standard error of a binomial law at that share.
-
-    Args:
-        value: share of the trials of which something holds; at 0 and 1 the error is 0.
-        n: number of trials.
-        note: as in Measurement.
-
-    >>> share_of_trials(0.5, 100)[:2]
-    (0.5, 0.05)
-    """
-    return Measurement(value, math.sqrt(value * (1.0 - value) / n), note)
+    return Measurement(value, error * few_replicates(n_replicates), note)
 
 
 def largest(values: ArrayLike, errors: ArrayLike, names: Sequence[str]) -> Measurement:
-    """The largest of several values with the error of it alone: which one is the largest counts as known.
+    """The largest of several values; its error takes into account that another might have been the largest.
 
     Args:
         values: what is compared [part].
-        errors: their standard errors [part].
+        errors: their standard errors [part], taken as normal and independent.
         names: of the parts; the note is that of the largest.
 
-    >>> largest([1.0, 3.0, 2.0], [0.1, 0.2, 0.3], ["left", "middle", "right"])
-    Measurement(value=3.0, error=0.2, note='middle')
+    >>> found = largest([1.0, 3.0, 2.9], [0.1, 0.2, 0.3], ["left", "middle", "right"])
+    >>> found.value, found.note, 0.15 < found.error < 0.3
+    (3.0, 'middle', True)
     """
-    place = int(np.argmax(values))
-    return Measurement(float(np.asarray(values)[place]), float(np.asarray(errors)[place]), names[place])
+    all_values, all_errors = np.asarray(values, dtype=np.float64), np.asarray(errors, dtype=np.float64)
+    place = int(np.argmax(all_values))
+    noise = np.random.default_rng(0).standard_normal((_RESAMPLES, all_values.size))
+    # Around the largest value the others count with their distances: what would have been seen in other runs.
+    error = float(np.std(np.max(all_values + all_errors * noise, axis=1)))
+    return Measurement(float(all_values[place]), error, names[place])
+
+
+def rank_correlation(replicates: Mapping[float, ArrayLike], note: str = "") -> Measurement:
+    """Spearman's rank correlation of what is varied with the median of what is measured.
+
+    Args:
+        replicates: independent values [replicate] for each value of what is varied.
+        note: as in Measurement.
+
+    Returns:
+        0 where all medians are equal. The error is the spread of bootstrap resamples of the replicates, widened for
+        few; where none of them changes the order, that of one resample with two neighbours exchanged. NaN where a value
+        has one replicate alone.
+
+    Raises:
+        ValueError: nothing is varied, or a value has no replicate.
+
+    >>> found = rank_correlation({1: [3.0, 3.1], 2: [2.0, 2.1], 3: [1.0, 1.1]})
+    >>> found.value, 0.0 < found.error < 0.3
+    (-1.0, True)
+    """
+    arrays = [np.asarray(values, dtype=np.float64) for values in replicates.values()]
+    least = min((array.size for array in arrays), default=0)
+    if least == 0:
+        raise ValueError("each value of what is varied needs at least one replicate")
+    numbers = list(replicates)
+    value = _correlation(numbers, [float(np.median(a)) for a in arrays])
+    if least < 2:
+        return Measurement(value, math.nan, note)
+    rng = np.random.default_rng(0)
+    resampled = [
+        _correlation(numbers, [float(np.median(rng.choice(array, array.size))) for array in arrays])
+        for _ in range(_RESAMPLES)
+    ]
+    exchanged = 12.0 / (len(numbers) * (len(numbers) ** 2 - 1.0)) if len(numbers) > 1 else 1.0
+    spread = max(float(np.std(resampled)), exchanged / math.sqrt(_RESAMPLES))
+    return Measurement(value, spread * few_replicates(least), note)
+
+
+def slope(x: ArrayLike, y: ArrayLike, errors: ArrayLike, note: str = "") -> Measurement:
+    """Slope of a straight line by least squares, with the error that those of its points give it.
+
+    Args:
+        x: known places [point].
+        y: measured values, independent [point].
+        errors: their standard errors [point].
+        note: as in Measurement.
+
+    >>> [round(number, 3) for number in slope([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], [0.1, 0.1, 0.1])[:2]]
+    [2.0, 0.071]
+    """
+    places = np.asarray(x, dtype=np.float64)
+    weights = (places - places.mean()) / np.sum((places - places.mean()) ** 2)
+    error = math.sqrt(float(np.sum((weights * np.asarray(errors)) ** 2)))
+    return Measurement(float(weights @ np.asarray(y)), error, note)
+
+
+def distance_from_exact(values: ArrayLike, expected: float, note: str = "") -> Measurement:
+    """Distance of a mean over replicates from its exact value, in standard errors; its own error is one of them.
+
+    Args:
+        values: of independent replicates [replicate].
+        expected: the exact value of their mean.
+        note: as in Measurement.
+    """
+    score = float(np.abs(score_between_chains(np.ravel(np.asarray(values)), expected)))
+    return Measurement(score, 1.0 if math.isfinite(score) else math.nan, note)
+
+
+def _correlation(numbers: list[float], medians: list[float]) -> float:
+    return float(stats.spearmanr(numbers, medians).statistic) if len(set(medians)) > 1 else 0.0

@@ -1,12 +1,18 @@
-"""A study's tables, read and checked against the present settings."""
+"""A study's tables and claims, read and checked against the present settings."""
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
+import pandas as pd
+
 from auxmc.driver.results import read_table
-from auxmc_pipeline.catalogue import Study, stale_cases
+from auxmc_pipeline.catalogue import STUDIES, Study, stale_cases
+from auxmc_pipeline.claims import read_claims
+from auxmc_pipeline.documents import read_documents
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.tables import Tables
+from auxmc_pipeline.verdicts import judge
 
 
 def read_tables(study: Study, preset: str, paths: Sequence[Path]) -> Tables:
@@ -30,3 +36,29 @@ def read_tables(study: Study, preset: str, paths: Sequence[Path]) -> Tables:
             f"`snakemake {paths[0]} --forcerun run_case`"
         )
     return Tables.of(summary, curves)
+
+
+def claims_of(study: Study, path: Path | None = None) -> pd.DataFrame:
+    """The claims that a study judges, checked.
+
+    Args:
+        study: the study.
+        path: other file than its own `claims.csv`.
+
+    Raises:
+        ValueError: as `auxmc_pipeline.claims.read_claims`.
+    """
+    keys = [document.key for document in read_documents()]
+    return read_claims(path or STUDIES / study.name / "claims.csv", setting_names(study), keys)
+
+
+def judge_study(study: Study, tables: Tables, claims: pd.DataFrame | None = None) -> pd.DataFrame:
+    """The claims of a study, or others of its, measured in its tables; `auxmc_pipeline.verdicts.judge`."""
+    return judge(
+        claims_of(study) if claims is None else claims, study.measures(), tables, setting_names(study)
+    )
+
+
+def setting_names(study: Study) -> list[str]:
+    """Names of the study's settings."""
+    return [field.name for field in dataclasses.fields(study.schema)]

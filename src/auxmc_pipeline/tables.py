@@ -20,21 +20,29 @@ class Table:
 
     Args:
         frame: rows as `auxmc_pipeline.tidy.tidy_table` makes them; may be empty.
+        read: where the rows that are asked for are put down; None for nowhere.
     """
 
-    def __init__(self, frame: pd.DataFrame) -> None:
-        self.frame = frame
+    def __init__(self, frame: pd.DataFrame, read: list[pd.DataFrame] | None = None) -> None:
+        self._frame, self._read = frame, read
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """All rows."""
+        if self._read is not None:
+            self._read.append(self._frame)
+        return self._frame
 
     def where(self, **wanted: Wanted) -> "Table":
         """The rows whose columns have the wanted values, which may be none; numbers agree to rounding."""
-        found = self.frame
+        found = self._frame
         for name, value in wanted.items():
             found = found[_agrees(found[name], value)] if name in found else found.iloc[:0]
-        return Table(found)
+        return Table(found, self._read)
 
     def holds(self, quantity: str, **wanted: Wanted) -> bool:
         """Whether there are rows of a quantity."""
-        return not self.where(quantity=quantity, **wanted).frame.empty
+        return not self.where(quantity=quantity, **wanted)._frame.empty
 
     def rows(self, quantity: str, **wanted: Wanted) -> pd.DataFrame:
         """Rows of a quantity.
@@ -105,6 +113,11 @@ class Tables(NamedTuple):
     def of(cls, summary: pd.DataFrame, curves: pd.DataFrame) -> "Tables":
         """Both from tidy rows."""
         return cls(Table(summary), Table(curves))
+
+    def recording(self) -> tuple["Tables", list[pd.DataFrame]]:
+        """The same tables, and a list to which each reading of them adds the rows that it reads."""
+        read: list[pd.DataFrame] = []
+        return Tables(*(Table(table._frame, read) for table in self)), read
 
 
 def _not_run(what: str, wanted: Mapping[str, Wanted]) -> MissingData:

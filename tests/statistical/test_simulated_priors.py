@@ -20,7 +20,7 @@ from auxmc.models.lotka_volterra.model import (
     simulate,
 )
 from auxmc.models.lotka_volterra.rejection import simulate_prior
-from auxmc_pipeline.claims import mean_over_replicates
+from auxmc_pipeline.error_rules import mean_over_replicates
 from experiments.estimator_illustrations.exact_moves import conjugate_law, conjugate_mover
 from experiments.manifold_illustrations.identities import _rejection
 from tests.exact_posteriors import tempered_posterior

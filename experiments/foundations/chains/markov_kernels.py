@@ -17,7 +17,7 @@ from auxmc.kernels.metropolis.involution import InvolutionNoise, involution_metr
 from auxmc.kernels.metropolis.metropolis import MetropolisState, RandomWalkNoise, random_walk_metropolis
 from auxmc.models.mixtures.scalar_mixture import NARROW_LEFT
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import mean_over_replicates
+from auxmc_pipeline.error_rules import mean_over_replicates
 from experiments.foundations.chains.inputs import correlated, log_uniforms, mixture_density
 from experiments.foundations.chains.markov_curves import PROPOSAL_SDS, SHELL_DIMENSIONS, START
 from experiments.foundations.measurements import distance, lowest_point

@@ -13,7 +13,8 @@ from auxmc.kernels.slices.core import SliceState
 from auxmc.kernels.slices.elliptical_slice import EllipseNoise, elliptical_slice
 from auxmc.models.mixtures.scalar_mixture import OVERLAPPING
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement, mean_over_replicates, standard_error
+from auxmc_pipeline.claims import Measurement
+from auxmc_pipeline.error_rules import mean_over_replicates, standard_error
 from experiments.foundations.chains.inputs import correlated, log_uniforms, mixture_density, random_keys
 from experiments.foundations.chains.slice_curves import (
     DIRECTIONS,

@@ -8,9 +8,9 @@ import pandas as pd
 
 from auxmc.driver.results import write_atomically
 from auxmc_pipeline.catalogue import check_preset, studies
-from auxmc_pipeline.claims import VERDICTS
 from auxmc_pipeline.report.page import read_page, render
 from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.verdicts import VERDICTS
 
 # What opens within two seconds.
 _LARGEST_MB = 25.0

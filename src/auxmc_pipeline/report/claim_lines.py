@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from auxmc_pipeline.catalogue import STUDIES, Study
-from auxmc_pipeline.claims import VERDICTS
 from auxmc_pipeline.report.findings import Finding
 from auxmc_pipeline.report.front import Document, document_of
 from auxmc_pipeline.report.measured_by import CodePlace, measured_by
 from auxmc_pipeline.report.numbers import band, number, with_error
+from auxmc_pipeline.verdicts import VERDICTS
 
 _NEEDS_EXPLANATION = ("not reproduced", "inconclusive", "not measured")
 _SMOKE = (

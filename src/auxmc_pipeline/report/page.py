@@ -14,7 +14,6 @@ from markupsafe import Markup
 
 from auxmc.driver.results import read_table
 from auxmc_pipeline.catalogue import ROOT, Study, load_study, studies
-from auxmc_pipeline.claims import VERDICTS
 from auxmc_pipeline.report.claim_lines import (
     ClaimGroup,
     claim_groups,
@@ -31,6 +30,7 @@ from auxmc_pipeline.report.numbers import number, seconds
 from auxmc_pipeline.report.provenance import CaseRecord, case_record, machines, rule_costs
 from auxmc_pipeline.report.settings_table import SettingsTable, settings_table
 from auxmc_pipeline.steps.coverage import coverage
+from auxmc_pipeline.verdicts import VERDICTS
 
 FRONT = ROOT / "workflow" / "report" / "front.toml"
 _TEMPLATES = ROOT / "workflow" / "report"

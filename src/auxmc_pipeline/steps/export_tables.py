@@ -9,11 +9,11 @@ import pandas as pd
 
 from auxmc.driver.results import write_atomically
 from auxmc_pipeline.catalogue import ROOT, check_preset, load_study, studies
-from auxmc_pipeline.claims import VERDICTS
 from auxmc_pipeline.report.claim_lines import count_verdicts, read_verdicts
 from auxmc_pipeline.report.front import document_of, read_front
 from auxmc_pipeline.report.numbers import band, with_error
 from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.verdicts import VERDICTS
 
 _LATEX = {
     "\\": r"\textbackslash{}",

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from auxmc.driver.results import write_atomically
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.claims import judge, read_claims
 from auxmc_pipeline.settings import SettingsError
-from auxmc_pipeline.study_tables import read_tables
+from auxmc_pipeline.study_tables import claims_of, judge_study, read_tables
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -20,7 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("study")
     parser.add_argument("preset")
     parser.add_argument("--tables", nargs=2, type=Path, required=True, metavar=("SUMMARY", "CURVES"))
-    parser.add_argument("--claims", type=Path, required=True, help="published claims (.csv)")
+    parser.add_argument("--claims", type=Path, help="published claims (.csv); those of the study")
     parser.add_argument(
         "--out", type=Path, required=True, help="claims with measurements and verdicts (.csv)"
     )
@@ -28,10 +27,10 @@ def main(arguments: list[str] | None = None) -> int:
     study = load_study(options.study)
     try:
         tables = read_tables(study, options.preset, options.tables)
-    except SettingsError as error:
+        table = judge_study(study, tables, claims_of(study, options.claims))
+    except (SettingsError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    table = judge(read_claims(options.claims), study.measures(), tables)
     write_atomically(options.out, lambda path: table.to_csv(path, index=False, float_format="%.6g"))
     print(table["verdict"].value_counts().to_string())
     return 0

@@ -16,10 +16,11 @@ from auxmc.driver.chains import RunContext
 from auxmc.driver.results import write_result
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.claims import judge, read_claims
+from auxmc_pipeline.claims import read_claims
 from auxmc_pipeline.settings import PRESETS, SettingsError
 from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
+from auxmc_pipeline.verdicts import judge
 from experiments.boltzmann import problem, run
 from experiments.boltzmann.problem import build_problem, mean_field_starts
 from experiments.boltzmann.settings import FIGURES, METHODS, PUBLISHED, method_settings, programs

@@ -22,10 +22,11 @@ from auxmc.kernels.streams.stochastic_gradient_chain import ChainNoise, ChainSta
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.claims import judge, read_claims
+from auxmc_pipeline.claims import read_claims
 from auxmc_pipeline.settings import PRESETS, SettingsError
 from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
+from auxmc_pipeline.verdicts import judge
 from experiments.estimator_illustrations import settings as declared
 from experiments.estimator_illustrations.dynamics import stationary_variance
 from experiments.estimator_illustrations.exact_moves import (

@@ -21,10 +21,11 @@ from auxmc.models.gaussian.latent import gaussian_latent_model, simulate_data
 from auxmc.models.gaussian.latent_oracles import ExactPosterior, exact_posterior
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.claims import judge, read_claims
+from auxmc_pipeline.claims import read_claims
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
+from auxmc_pipeline.verdicts import judge
 from experiments.gaussian_latent import checks, statistics, sweeps
 from experiments.gaussian_latent import settings as declared
 from experiments.gaussian_latent.run import long_chain_draws, run

@@ -14,10 +14,11 @@ from auxmc.driver.chains import Chains, RunContext
 from auxmc.driver.results import write_result
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.claims import judge, read_claims
+from auxmc_pipeline.claims import read_claims
 from auxmc_pipeline.settings import PRESETS, SettingsError
 from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
+from auxmc_pipeline.verdicts import judge
 from experiments.gp_probit import claim_statistics, run
 from experiments.gp_probit.main_runs import MAIN_METHODS
 from experiments.gp_probit.settings import FIGURES, SWEEP_QUANTITIES

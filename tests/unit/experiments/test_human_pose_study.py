@@ -13,10 +13,11 @@ from auxmc.driver.chains import RunContext
 from auxmc.driver.results import write_result
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.claims import judge, read_claims
+from auxmc_pipeline.claims import read_claims
 from auxmc_pipeline.settings import PRESETS, SettingsError
 from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
+from auxmc_pipeline.verdicts import judge
 from experiments.human_pose import claims, figures
 from experiments.human_pose.run import check_moves, run
 from experiments.human_pose.settings import FIGURES, SWEEP_QUANTITIES, noise_scale, start_of, tuning

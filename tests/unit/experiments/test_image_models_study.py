@@ -13,9 +13,10 @@ from scipy.special import logsumexp
 from auxmc.data.tables import DataError
 from auxmc.driver.chains import RunContext
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.claims import judge, read_claims
+from auxmc_pipeline.claims import read_claims
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.tables import Tables
+from auxmc_pipeline.verdicts import judge
 from experiments.image_models.claims import MEASURE
 from experiments.image_models.figures import DRAW, unpacked
 from experiments.image_models.joint_estimates import reference, running_estimate

@@ -21,10 +21,11 @@ from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.claims import judge, read_claims
+from auxmc_pipeline.claims import read_claims
 from auxmc_pipeline.settings import PRESETS, SettingsError
 from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
+from auxmc_pipeline.verdicts import judge
 from experiments.streaming_evidence import nested_pair, starts, stopping
 from experiments.streaming_evidence.drive import run_repeats
 from experiments.streaming_evidence.estimators import particle_extras

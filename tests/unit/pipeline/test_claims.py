@@ -7,16 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from auxmc_pipeline.claims import (
-    Measurement,
-    judge,
-    rank_correlation,
-    read_claims,
-    recorded,
-    standard_error,
-    verdict,
-)
+from auxmc_pipeline.claims import Measurement, read_claims, recorded
+from auxmc_pipeline.error_rules import rank_correlation, standard_error
 from auxmc_pipeline.tables import MissingData, Tables
+from auxmc_pipeline.verdicts import judge, verdict
 
 NAN = float("nan")
 
