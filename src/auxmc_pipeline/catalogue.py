@@ -86,6 +86,10 @@ class Study(NamedTuple):
         """What measures each claim: `MEASURE` of all modules of claims together."""
         return self._together("claims", "MEASURE")
 
+    def numbers(self) -> dict[str, Any]:
+        """What measures the numbers that findings state beside claims: `NUMBERS` of all modules of claims together."""
+        return self._together("claims", "NUMBERS")
+
     def drawings(self) -> dict[str, Any]:
         """What draws each figure: `DRAW` of all modules of figures together, in the order of the captions."""
         found = self._together("figures", "DRAW")

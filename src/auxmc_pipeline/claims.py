@@ -167,9 +167,9 @@ def _check_band(row: Mapping[str, str], place: str) -> None:
     low = float(row["low"]) if row["low"] else -math.inf
     high = float(row["high"]) if row["high"] else math.inf
     if not low <= high:
-        raise ValueError(f"{place}: the band is upside down, {low:g} to {high:g}")
+        raise ValueError(f"{place}: the band is upside down, {low:.10g} to {high:.10g}")
     published = number(row["published"])
     if not math.isnan(published) and not low <= published <= high:
         raise ValueError(
-            f"{place}: the published value {row['published']} lies outside its own band, {low:g} to {high:g}"
+            f"{place}: the published value {row['published']} lies outside its own band, {low:.10g} to {high:.10g}"
         )

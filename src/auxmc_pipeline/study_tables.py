@@ -1,6 +1,7 @@
 """A study's tables and claims, read and checked against the present settings."""
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,10 +9,10 @@ import pandas as pd
 
 from auxmc.driver.results import read_table
 from auxmc_pipeline.catalogue import STUDIES, Study, stale_cases
-from auxmc_pipeline.claims import read_claims
+from auxmc_pipeline.claims import Measurement, read_claims
 from auxmc_pipeline.documents import read_documents
 from auxmc_pipeline.settings import SettingsError
-from auxmc_pipeline.tables import Tables
+from auxmc_pipeline.tables import MissingData, Tables
 from auxmc_pipeline.verdicts import judge
 
 
@@ -57,6 +58,22 @@ def judge_study(study: Study, tables: Tables, claims: pd.DataFrame | None = None
     return judge(
         claims_of(study) if claims is None else claims, study.measures(), tables, setting_names(study)
     )
+
+
+def measure_numbers(study: Study, tables: Tables) -> pd.DataFrame:
+    """The numbers that the study measures for its findings alone.
+
+    Returns:
+        Columns name, value, error, exact, note; a value that the tables do not give is NaN, and its note says why.
+    """
+    rows = []
+    for name, function in study.numbers().items():
+        try:
+            found = function(tables)
+        except MissingData as missing:
+            found = Measurement(math.nan, math.nan, str(missing))
+        rows.append((name, *found))
+    return pd.DataFrame(rows, columns=["name", "value", "error", "note", "exact"])
 
 
 def setting_names(study: Study) -> list[str]:

@@ -1,22 +1,17 @@
-"""From claims and tables to verdicts, and how often each was reached."""
+"""From claims and tables to verdicts."""
 
 import math
-from collections.abc import Collection, Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection
 
 import pandas as pd
-from scipy import stats
 
 from auxmc_pipeline.claims import Measurement, Measures
 from auxmc_pipeline.needs import parse_needs
 from auxmc_pipeline.tables import MissingData, Tables
 
-__all__ = ["VERDICTS", "count_verdicts", "expected_wrong", "judge", "verdict", "verdict_of_claim"]
+__all__ = ["VERDICTS", "judge", "verdict"]
 
 VERDICTS = ("reproduced", "not reproduced", "inconclusive", "not measured", "timing")
-
-# From the worst: a claim of several lines has the verdict of the first of these that one of its lines has.
-_WORST_FIRST = ("not reproduced", "inconclusive", "not measured", "reproduced", "timing")
 
 
 def verdict(measurement: Measurement, low: float, high: float, kind: str) -> str:
@@ -99,53 +94,3 @@ def judge(
             }
         )
     return pd.DataFrame(rows)
-
-
-def verdict_of_claim(verdicts: Collection[str]) -> str:
-    """The verdict of a claim from those of its lines: the worst counts, times only where there is nothing else.
-
-    >>> verdict_of_claim(["reproduced", "timing", "inconclusive"])
-    'inconclusive'
-    """
-    return next(word for word in _WORST_FIRST if word in verdicts)
-
-
-def count_verdicts(judged: pd.DataFrame) -> dict[str, int]:
-    """How many claim ids have each verdict.
-
-    Args:
-        judged: lines of `judge`, of one study or of several; an id that several studies judge counts once.
-    """
-    of_claims = judged.groupby("claim_id")["verdict"].agg(lambda lines: verdict_of_claim(set(lines)))
-    return {word: int((of_claims == word).sum()) for word in VERDICTS}
-
-
-def expected_wrong(judged: pd.DataFrame) -> float:
-    """Number of claim ids whose verdict, reproduced or not, is expected to be wrong by Monte Carlo error.
-
-    Each decided line's error is taken as normal: its verdict is wrong with the probability that the true value lies on
-    the other side of an edge of its band. A reproduced claim is wrong if one of its lines is, taken as independent; one
-    that is not reproduced is as sure as its surest failing line.
-
-    Args:
-        judged: lines of `judge`.
-    """
-    total = 0.0
-    for _, lines in judged.groupby("claim_id"):
-        decided = verdict_of_claim(set(lines["verdict"]))
-        if decided not in ("reproduced", "not reproduced"):
-            continue
-        chances = [_chance_of_error(line) for line in lines[lines["verdict"] == decided].to_dict("records")]
-        total += min(chances) if decided == "not reproduced" else 1.0 - math.prod(1.0 - p for p in chances)
-    return total
-
-
-def _chance_of_error(line: Mapping[Hashable, Any]) -> float:
-    error = float(line["monte_carlo_error"])
-    if line["exact"] or not error > 0.0:
-        return 0.0
-    edges: Sequence[float] = [float(line["low"]), float(line["high"])]
-    distances = [abs(float(line["measured"]) - edge) / error for edge in edges if not math.isnan(edge)]
-    if line["verdict"] == "not reproduced":
-        distances = [min(distances)]
-    return float(sum(stats.norm.sf(distance) for distance in distances))

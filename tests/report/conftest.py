@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +15,13 @@ from auxmc.driver.results import write_result, write_table
 from auxmc.plots.style import save_figure
 from auxmc.plots.vector import save_svg
 from auxmc_pipeline.catalogue import ROOT, load_study
+from auxmc_pipeline.documents import FRONT
 from auxmc_pipeline.report import __main__ as command
 from auxmc_pipeline.report import page as page_module
 from auxmc_pipeline.steps import export_tables
+from auxmc_pipeline.study_tables import claims_of
 
-STUDY = "radon"
+STUDY, SECTION = "radon", "Hierarchical radon regression"
 BITMAP = "fig_methods"
 # Verdicts that the made-up results have; the claim that fails is one that the findings speak of.
 VERDICTS = {
@@ -41,6 +44,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     _result(results / "nuts.nc")
     rows = [("nuts", "n_failures", "iterations", 3.0), ("nuts", "log_evidence", "nats", -1081.0)]
     columns = ["case", "quantity", "unit", "value"]
+    pd.DataFrame(columns=["name", "value", "error", "note", "exact"]).to_csv(
+        results / "numbers.csv", index=False
+    )
     write_table(results / "summary.parquet", pd.DataFrame(rows, columns=columns))
     logs = root / "logs" / "quick" / STUDY
     logs.mkdir(parents=True)
@@ -52,6 +58,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.chdir(root)
         for module in (export_tables, page_module):
             patch.setattr(module, "studies", lambda: [STUDY])
+        patch.setattr(page_module, "_FINDINGS", _findings(root))
+        patch.setattr(page_module, "FRONT", _front(root))
         assert export_tables.main(["quick", "--out", "results/quick/tables"]) == 0
         assert command.main(["quick", "--out", "results/quick/report.html"]) == 0
     for case in load_study(STUDY).cases("quick"):
@@ -62,12 +70,32 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _claims(folder: Path) -> None:
     folder.mkdir(parents=True)
-    table = pd.read_csv(ROOT / "experiments" / STUDY / "claims.csv", dtype={"published": str})
+    table = claims_of(load_study(STUDY))
     table["verdict"] = [VERDICTS.get(claim, "reproduced") for claim in table["claim_id"]]
     table["measured"] = np.where(table["claim_id"] == "CT-D08", math.nan, 1.0)
     table["monte_carlo_error"] = 0.1
+    table["exact"] = False
     table["note"] = "a note"
     table.to_csv(folder / "claims.csv", index=False)
+
+
+def _findings(root: Path) -> Path:
+    """The findings about the study alone: the others ask for numbers of studies that have no results here."""
+    sections = re.split(r"(?m)^(?=## )", (ROOT / "docs" / "findings.md").read_text())
+    path = root / "findings.md"
+    path.write_text("".join(text for text in sections if text.startswith(f"## {SECTION}")))
+    return path
+
+
+def _front(root: Path) -> Path:
+    """The documents, and the highlights from those findings."""
+    tables = re.split(r"(?m)^(?=\[\[)", FRONT.read_text())
+    kept = [
+        text for text in tables if not text.startswith("[[highlights]]") or f'section = "{SECTION}"' in text
+    ]
+    path = root / "front.toml"
+    path.write_text("".join(kept))
+    return path
 
 
 def _figures(folder: Path) -> None:

@@ -78,8 +78,15 @@ def test_claims_are_filtered_by_text_and_verdict(view: Any) -> None:
     view.select_option("#filter-verdict", "not-reproduced")
     failed = _shown(view)
     assert 0 < failed < everything
-    assert view.locator("#claims-count").inner_text() == f"{failed} of {everything} claims"
+    n_claims = view.locator(".group:visible").count()
+    assert view.locator("#claims-count").inner_text() == f"{n_claims} claims, {failed} of {everything} lines"
     view.select_option("#filter-verdict", "")
+    view.select_option("#filter-claim", "not-reproduced")
+    assert failed <= _shown(view) < everything
+    view.select_option("#filter-origin", "own")
+    assert _shown(view) == view.locator('.claim[data-origin="own"][data-claim="not-reproduced"]').count()
+    view.select_option("#filter-origin", "")
+    view.select_option("#filter-claim", "")
     _search(view, "#filter-text", "divergences NOTHING LIKE THIS")
     assert _shown(view) == 0
     assert view.locator("#claims-nothing").is_visible()

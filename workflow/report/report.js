@@ -59,23 +59,27 @@
   for (const button of document.querySelectorAll("[data-clear]")) button.addEventListener("click", () => field(button.dataset.clear).click());
 
   // Filter of claims.
-  const filters = { q: field("filter-text"), document: field("filter-document"), study: field("filter-study"), verdict: field("filter-verdict") };
+  const filters = { q: field("filter-text"), document: field("filter-document"), study: field("filter-study"), origin: field("filter-origin"), claim: field("filter-claim"), verdict: field("filter-verdict") };
   const claims = [...document.querySelectorAll(".claim")];
   const groups = [...document.querySelectorAll(".group")];
   const filterClaims = () => {
     const patterns = patternsOf(filters.q.value);
     let shown = 0;
     for (const claim of claims) {
-      const fits = ["document", "study", "verdict"].every((key) => !filters[key].value || filters[key].value === claim.dataset[key])
+      const fits = ["document", "study", "origin", "claim", "verdict"].every((key) => !filters[key].value || filters[key].value === claim.dataset[key])
         && (!patterns.length || fitsAll(patterns, textOf(claim, () => claim.closest(".group").querySelector("h3").textContent)));
       claim.hidden = !fits;
       shown += fits;
     }
-    for (const group of groups) group.hidden = !group.querySelector(".claim:not([hidden])");
+    const ids = new Set();
+    for (const group of groups) {
+      group.hidden = !group.querySelector(".claim:not([hidden])");
+      if (!group.hidden) ids.add(group.querySelector("h3 code").textContent);
+    }
     for (const study of document.querySelectorAll(".study")) {
       study.hidden = main.classList.contains("view-claims") && !study.querySelector(".claim:not([hidden])");
     }
-    field("claims-count").textContent = `${shown} of ${claims.length} claims`;
+    field("claims-count").textContent = `${ids.size} claims, ${shown} of ${claims.length} lines`;
     field("claims-filter").textContent = inWords(filters);
     field("claims-nothing").hidden = shown > 0;
   };

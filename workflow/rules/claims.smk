@@ -12,12 +12,13 @@ rule check_claims:
         tables=lambda w: tables_of(w.study, w.preset),
         claims=lambda w: ancient(f"{workflow.basedir}/experiments/{w.study}/claims.csv"),
     output:
-        report(
+        claims=report(
             "results/{preset}/{study}/claims.csv",
             caption="../report/claims.rst",
             category="{study}",
             labels={"figure": "claims", "preset": "{preset}"},
         ),
+        numbers="results/{preset}/{study}/numbers.csv",
     log:
         "logs/{preset}/{study}/claims.log",
     benchmark:
@@ -35,4 +36,4 @@ rule check_claims:
     localrule: True
     shell:
         "PYTHONPATH={params.modules} {params.python} -m auxmc_pipeline.steps.judge {wildcards.study} {wildcards.preset}"
-        " --tables {input.tables} --claims {input.claims} --out {output} > {log} 2>&1"
+        " --tables {input.tables} --claims {input.claims} --out {output.claims} > {log} 2>&1"

@@ -49,6 +49,7 @@ rule write_tables:
 rule write_report:
     input:
         claims=lambda w: [claims_file(study, w.preset) for study in STUDIES],
+        numbers=[f"results/{{preset}}/{study}/numbers.csv" for study in STUDIES],
         figures=lambda w: [f for s in STUDIES for f in figure_files(s, w.preset) if f.endswith(".png")],
         summaries=lambda w: [tables_of(study, w.preset)[0] for study in STUDIES],
         tables=PAPER_TABLES,

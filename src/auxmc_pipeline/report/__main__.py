@@ -4,10 +4,10 @@ import argparse
 import sys
 from pathlib import Path
 
-import pandas as pd
-
 from auxmc.driver.results import write_atomically
 from auxmc_pipeline.catalogue import check_preset, studies
+from auxmc_pipeline.counts import counts_of
+from auxmc_pipeline.report.claim_lines import read_verdicts
 from auxmc_pipeline.report.page import read_page, render
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.verdicts import VERDICTS
@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
             print(_where(options.preset))
             return 0
         page = read_page(options.preset)
-    except (SettingsError, FileNotFoundError) as error:
+    except (SettingsError, FileNotFoundError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     for claim in page.unexplained:
@@ -57,8 +57,9 @@ def _where(preset: str) -> str:
     for name in studies():
         path = results / name / "claims.csv"
         if path.is_file():
-            counts = pd.read_csv(path)["verdict"].value_counts()
-            lines.append(f"verdicts {name}: " + ", ".join(f"{counts.get(v, 0)} {v}" for v in VERDICTS))
+            judged = read_verdicts(path)
+            counts = counts_of(judged[judged["origin"] == "published"]).verdicts
+            lines.append(f"claims   {name}: " + ", ".join(f"{counts[v]} {v}" for v in VERDICTS))
     return "\n".join([*lines, f"report   {(results / 'report.html').resolve().as_uri()}"])
 
 

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from auxmc_pipeline.catalogue import STUDIES, Study
+from auxmc_pipeline.claims import COLUMNS
+from auxmc_pipeline.documents import Document
 from auxmc_pipeline.report.findings import Finding
-from auxmc_pipeline.report.front import Document, document_of
 from auxmc_pipeline.report.measured_by import CodePlace, measured_by
 from auxmc_pipeline.report.numbers import band, number, with_error
-from auxmc_pipeline.verdicts import VERDICTS
 
 _NEEDS_EXPLANATION = ("not reproduced", "inconclusive", "not measured")
 _SMOKE = (
@@ -48,10 +48,12 @@ class ClaimLine(NamedTuple):
     Attributes:
         setting: what it is measured for.
         place: where it stands in the document.
-        document: the document.
-        nature: one of `auxmc_pipeline.claims.NATURES`, or "ours" for a statement that no document makes.
+        document: the document; None for a check of our own that stands on none.
+        nature: one of `auxmc_pipeline.claims.NATURES`, or "ours" for a check of our own.
         published: published value, as text.
         band: values that count as agreement, in words.
+        band_from: where the band comes from; empty where there is none.
+        needs: what a run must have had for it to be judged; empty for nothing.
         measured: our value with its standard error.
         verdict: one of `auxmc_pipeline.claims.VERDICTS`.
         note: how it was computed, or why it is missing.
@@ -63,10 +65,12 @@ class ClaimLine(NamedTuple):
 
     setting: str
     place: str
-    document: Document
+    document: Document | None
     nature: str
     published: str
     band: str
+    band_from: str
+    needs: str
     measured: str
     verdict: str
     note: str
@@ -98,10 +102,19 @@ def read_verdicts(path: Path) -> pd.DataFrame:
     """
     if not path.is_file():
         raise FileNotFoundError(f"no claims {path}: make them with `snakemake {path}`")
-    texts = ("claim_id", "setting", "statement", "source", "published", "nature", "verdict", "note")
-    table = pd.read_csv(path, dtype={"claim_id": str, "setting": str, "published": str, "note": str})
-    table["nature"] = table.get("nature", "conclusion")
-    return table.fillna(dict.fromkeys(texts, ""))
+    texts = [*(name for name in COLUMNS if name not in ("low", "high")), "verdict", "note"]
+    return pd.read_csv(path, dtype=dict.fromkeys(texts, str)).fillna(dict.fromkeys(texts, ""))
+
+
+def read_numbers(path: Path) -> pd.DataFrame:
+    """Reads the numbers of a study's findings as `auxmc_pipeline.steps.judge` wrote them.
+
+    Raises:
+        FileNotFoundError: there is no such file; says which command makes it.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"no numbers of findings {path}: make them with `snakemake {path}`")
+    return pd.read_csv(path, dtype={"name": str, "note": str})
 
 
 def claim_groups(
@@ -121,17 +134,19 @@ def claim_groups(
         findings: all findings.
     """
     measures = study.measures()
+    by_key = {document.key: document for document in documents}
     groups: dict[tuple[str, str], list[ClaimLine]] = {}
     for row in table.to_dict("records"):
         about = _about(findings, study.name, row["claim_id"])
-        document = document_of(documents, study.name, row["source"])
         line = ClaimLine(
             setting=row["setting"],
-            place=re.sub(r"^((PhD |MSc )?thesis|paper|slides),? ", "", row["source"]),
-            document=document,
-            nature=row["nature"] if document.sources else "ours",
+            place=row["place"],
+            document=by_key.get(row["document"]),
+            nature=row["nature"] if row["origin"] == "published" else "ours",
             published=row["published"] or "–",
             band=band(row["low"], row["high"]),
+            band_from=row["band_from"],
+            needs=row["needs"],
             measured=with_error(row["measured"], row["monte_carlo_error"]),
             verdict=row["verdict"],
             # The note of a value that is missing says why, and stands there.
@@ -165,6 +180,8 @@ def explanation(row: Mapping[Hashable, Any], preset: str) -> tuple[str, ...]:
         sentences.append(f"Not measured at preset {preset}: {row['note']}." if row["note"] else "")
     else:
         sentences.append(_arithmetic(value, error, float(row["low"]), float(row["high"]), row["verdict"]))
+        if row["verdict"] == "inconclusive" and not error > 0.0:
+            sentences.append("Its Monte Carlo error is unknown, so that nothing is decided.")
     if preset == "smoke":
         sentences.append(_SMOKE)
     return tuple(sentence for sentence in sentences if sentence)
@@ -183,11 +200,6 @@ def unexplained(groups: Sequence[ClaimGroup], preset: str) -> list[str]:
             if (undecided and not (said or line.why)) or (line.verdict == "not reproduced" and not said):
                 out.append(f"{group.claim_id}: {line.setting}")
     return out
-
-
-def count_verdicts(verdicts: Sequence[str]) -> dict[str, int]:
-    """How often each verdict was given, in the order of `auxmc_pipeline.claims.VERDICTS`."""
-    return {verdict: sum(v == verdict for v in verdicts) for verdict in VERDICTS}
 
 
 def strip(published: str, low: float, high: float, value: float, error: float) -> Strip | None:

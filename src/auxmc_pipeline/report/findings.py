@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from markdown_it.token import Token
@@ -42,12 +41,12 @@ class Section(NamedTuple):
 
 
 def read_findings(
-    path: Path, claims: Mapping[str, Sequence[str]], figures: Mapping[str, Sequence[str]]
+    text: str, claims: Mapping[str, Sequence[str]], figures: Mapping[str, Sequence[str]]
 ) -> list[Section]:
     """Reads findings and links what they name.
 
     Args:
-        path: `docs/findings.md`; sections have headings of level 2.
+        text: `docs/findings.md` with its numbers filled in; sections have headings of level 2.
         claims: studies that judge a claim, by its id.
         figures: names of the figures of each study.
 
@@ -56,7 +55,7 @@ def read_findings(
         finding, which goes on to the next one.
     """
     names = ClaimNames(claims)
-    root = SyntaxTreeNode(parser().parse(path.read_text()))
+    root = SyntaxTreeNode(parser().parse(text))
     taken: Counter[str] = Counter()
     sections = []
     for title, nodes in _sections(root):

@@ -14,17 +14,20 @@ from markupsafe import Markup
 
 from auxmc.driver.results import read_table
 from auxmc_pipeline.catalogue import ROOT, Study, load_study, studies
+from auxmc_pipeline.counts import Counts, counts_by_document, counts_of
+from auxmc_pipeline.documents import FRONT, Document
 from auxmc_pipeline.report.claim_lines import (
     ClaimGroup,
     claim_groups,
-    count_verdicts,
+    read_numbers,
     read_verdicts,
     unexplained,
 )
 from auxmc_pipeline.report.code_index import LAYERS, code_index
 from auxmc_pipeline.report.figures import LARGEST_VECTOR_BYTES, PageFigure, page_figures
 from auxmc_pipeline.report.findings import Finding, Section, read_findings
-from auxmc_pipeline.report.front import Document, Front, Highlight, read_front
+from auxmc_pipeline.report.findings_text import LookUp, fill
+from auxmc_pipeline.report.front import Front, Highlight, read_front
 from auxmc_pipeline.report.markdown import breakable, parser, prose, to_html
 from auxmc_pipeline.report.numbers import number, seconds
 from auxmc_pipeline.report.provenance import CaseRecord, case_record, machines, rule_costs
@@ -32,8 +35,7 @@ from auxmc_pipeline.report.settings_table import SettingsTable, settings_table
 from auxmc_pipeline.steps.coverage import coverage
 from auxmc_pipeline.verdicts import VERDICTS
 
-FRONT = ROOT / "workflow" / "report" / "front.toml"
-_TEMPLATES = ROOT / "workflow" / "report"
+_TEMPLATES = FRONT.parent
 _FINDINGS = ROOT / "docs" / "findings.md"
 
 _FAILURES = {
@@ -54,7 +56,8 @@ class StudyPage(NamedTuple):
         source: which documents it comes from; empty where its notes do not say.
         notes: the rest of its notes, HTML.
         groups: its claims.
-        counts: how often each verdict was given.
+        counts: its published claims by verdict.
+        n_own: number of its checks of our own.
         figures: its figures.
         settings: settings of its cases.
         records: provenance of its cases.
@@ -69,7 +72,8 @@ class StudyPage(NamedTuple):
     source: str
     notes: Markup
     groups: list[ClaimGroup]
-    counts: dict[str, int]
+    counts: Counts
+    n_own: int
     figures: list[PageFigure]
     settings: SettingsTable
     records: list[CaseRecord]
@@ -83,7 +87,10 @@ class Page(NamedTuple):
     Attributes:
         preset: preset of the results.
         studies: the studies.
-        documents: documents with at least one claim, and how often each verdict was given.
+        counts: published claims of all studies.
+        own: checks of our own.
+        documents: documents with at least one claim, and their counts.
+        verdicts: verdict of each claim id, of its published lines where it has any.
         highlights: findings that matter most, each with its figure or None.
         sections: all findings.
         missing_highlights: highlights whose finding or figure is not there.
@@ -92,7 +99,10 @@ class Page(NamedTuple):
 
     preset: str
     studies: list[StudyPage]
-    documents: list[tuple[Document, dict[str, int]]]
+    counts: Counts
+    own: Counts
+    documents: list[tuple[Document, Counts]]
+    verdicts: dict[str, str]
     highlights: list[tuple[Highlight, Finding, PageFigure | None]]
     sections: list[Section]
     missing_highlights: list[str]
@@ -108,6 +118,7 @@ def read_page(preset: str, root: Path = Path()) -> Page:
 
     Raises:
         FileNotFoundError: a table, a figure or a table of claims is missing; says which command makes it.
+        ValueError: the findings ask for a number that is not there.
     """
     front = read_front(FRONT)
     declared = [load_study(name) for name in studies()]
@@ -117,14 +128,33 @@ def read_page(preset: str, root: Path = Path()) -> Page:
     for name, table in tables.items():
         for claim in table["claim_id"].unique():
             judges.setdefault(claim, []).append(name)
-    sections = read_findings(_FINDINGS, judges, {study.name: list(study.figures) for study in declared})
+    look_up = LookUp(
+        preset, tables, {study.name: read_numbers(results / study.name / "numbers.csv") for study in declared}
+    )
+    text = fill(_FINDINGS.read_text(), look_up, _FINDINGS)
+    sections = read_findings(text, judges, {study.name: list(study.figures) for study in declared})
+    front = front._replace(
+        highlights=tuple(
+            highlight._replace(headline=fill(highlight.headline, look_up, FRONT))
+            for highlight in front.highlights
+        )
+    )
     findings = [finding for section in sections for finding in section.findings]
     pages = [_study_page(study, preset, tables[study.name], front, findings, root) for study in declared]
     highlights, missing = _highlights(front, findings, pages)
+    judged = pd.concat(tables.values(), ignore_index=True)
+    by_document = counts_by_document(judged)
     return Page(
         preset=preset,
         studies=pages,
-        documents=_by_document(front, pages),
+        counts=counts_of(judged[judged["origin"] == "published"]),
+        own=by_document[""],
+        documents=[
+            (document, by_document[document.key])
+            for document in front.documents
+            if document.key in by_document
+        ],
+        verdicts={claim: look_up.verdict(claim) for claim in judges},
         highlights=highlights,
         sections=sections,
         missing_highlights=missing,
@@ -238,22 +268,14 @@ def _study_page(
         source=source,
         notes=notes,
         groups=claim_groups(study, preset, table, front.documents, findings),
-        counts=count_verdicts(list(table["verdict"])),
+        counts=counts_of(table[table["origin"] == "published"]),
+        n_own=counts_of(table[table["origin"] == "own"]).n_claims,
         figures=page_figures(study, preset, root),
         settings=settings,
         records=[case_record(study.name, case, preset, root) for case, _, _ in settings.cases],
         failures=failures(summary),
         tables=quantities(summary),
     )
-
-
-def _by_document(front: Front, pages: Sequence[StudyPage]) -> list[tuple[Document, dict[str, int]]]:
-    lines = [line for page in pages for group in page.groups for line in group.lines]
-    counted = [
-        (document, count_verdicts([line.verdict for line in lines if line.document == document]))
-        for document in front.documents
-    ]
-    return [(document, counts) for document, counts in counted if sum(counts.values())]
 
 
 def _highlights(

@@ -8,9 +8,10 @@ from pathlib import Path
 import pandas as pd
 
 from auxmc.driver.results import write_atomically
-from auxmc_pipeline.catalogue import ROOT, check_preset, load_study, studies
-from auxmc_pipeline.report.claim_lines import count_verdicts, read_verdicts
-from auxmc_pipeline.report.front import document_of, read_front
+from auxmc_pipeline.catalogue import check_preset, load_study, studies
+from auxmc_pipeline.counts import counts_by_document
+from auxmc_pipeline.documents import read_documents
+from auxmc_pipeline.report.claim_lines import read_verdicts
 from auxmc_pipeline.report.numbers import band, with_error
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.verdicts import VERDICTS
@@ -58,8 +59,10 @@ def main(arguments: list[str] | None = None) -> int:
             f"{load_study(name).title}: published claims beside measured values, preset {options.preset}."
         )
         _write(options.out / name, claims_table(table), caption, "lp{0.4\\linewidth}p{0.14\\linewidth}lll")
-    caption = f"Verdicts by document and study, preset {options.preset}."
-    _write(options.out / "verdicts", verdicts_table(judged), caption, "ll" + "r" * (len(VERDICTS) + 1))
+    caption = (
+        f"Published claims and checks of our own by verdict, preset {options.preset}; one claim is one id."
+    )
+    _write(options.out / "verdicts", verdicts_table(judged), caption, "l" + "r" * (len(VERDICTS) + 4))
     return 0
 
 
@@ -70,16 +73,19 @@ def claims_table(judged: pd.DataFrame) -> pd.DataFrame:
         judged: table of `auxmc_pipeline.report.claim_lines.read_verdicts`.
 
     Returns:
-        Columns claim, statement (with its setting), source, published, agrees within, measured (with its standard
-        error), verdict; texts.
+        Columns claim, statement (with its setting), document, place, published, agrees within, band from, measured
+        (with its standard error), verdict; texts.
     """
+    names = {document.key: document.name for document in read_documents()}
     rows = [
         {
             "claim": row["claim_id"],
             "statement": f"{row['statement']} ({row['setting']})",
-            "source": row["source"],
+            "document": names.get(row["document"], "our own"),
+            "place": row["place"],
             "published": row["published"] or "–",
             "agrees within": band(row["low"], row["high"]),
+            "band from": row["band_from"],
             "measured": with_error(row["measured"], row["monte_carlo_error"]),
             "verdict": row["verdict"],
         }
@@ -89,21 +95,25 @@ def claims_table(judged: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdicts_table(judged: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """How often each verdict was given, by document and study.
+    """Claims by document and verdict: a claim is an id, and our own checks stand apart.
 
     Args:
         judged: tables of `auxmc_pipeline.report.claim_lines.read_verdicts`, by study.
     """
-    documents = read_front(ROOT / "workflow" / "report" / "front.toml").documents
-    rows = []
-    for document in documents:
-        for study, table in judged.items():
-            of = [document_of(documents, study, source) == document for source in table["source"]]
-            verdicts = list(table["verdict"][of])
-            if verdicts:
-                counts = count_verdicts(verdicts)
-                rows.append({"document": document.name, "study": study, **counts, "all": len(verdicts)})
-    return pd.DataFrame(rows, columns=["document", "study", *VERDICTS, "all"])
+    counted = counts_by_document(pd.concat(judged.values(), ignore_index=True))
+    names = [*((document.name, document.key) for document in read_documents()), ("Checks of our own", "")]
+    rows = [
+        {
+            "document": name,
+            **counts.verdicts,
+            "all": counts.n_claims,
+            "misprints": counts.n_misprints,
+            "expected wrong": f"{counts.expected_wrong:.2f}",
+        }
+        for name, key in names
+        if (counts := counted.get(key)) and counts.n_claims
+    ]
+    return pd.DataFrame(rows, columns=["document", *VERDICTS, "all", "misprints", "expected wrong"])
 
 
 def latex(table: pd.DataFrame, caption: str, label: str, columns: str) -> str:
@@ -133,7 +143,7 @@ def latex(table: pd.DataFrame, caption: str, label: str, columns: str) -> str:
 
 def _write(base: Path, table: pd.DataFrame, caption: str, columns: str) -> None:
     write_atomically(base.with_suffix(".csv"), lambda path: table.to_csv(path, index=False))
-    printed = table.drop(columns="agrees within", errors="ignore")
+    printed = table.drop(columns=["document", "agrees within", "band from"] * (base.name != "verdicts"))
     text = latex(printed, caption, f"tab:{base.name.replace('_', '-')}", columns)
     write_atomically(base.with_suffix(".tex"), lambda path: path.write_text(text))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from auxmc.driver.results import write_atomically
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.settings import SettingsError
-from auxmc_pipeline.study_tables import claims_of, judge_study, read_tables
+from auxmc_pipeline.study_tables import claims_of, judge_study, measure_numbers, read_tables
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -21,7 +21,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--tables", nargs=2, type=Path, required=True, metavar=("SUMMARY", "CURVES"))
     parser.add_argument("--claims", type=Path, help="published claims (.csv); those of the study")
     parser.add_argument(
-        "--out", type=Path, required=True, help="claims with measurements and verdicts (.csv)"
+        "--out",
+        type=Path,
+        required=True,
+        help="claims with verdicts (.csv); numbers.csv, of findings, is written beside it",
     )
     options = parser.parse_args(arguments)
     study = load_study(options.study)
@@ -32,6 +35,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     write_atomically(options.out, lambda path: table.to_csv(path, index=False, float_format="%.6g"))
+    numbers = measure_numbers(study, tables)
+    write_atomically(options.out.with_name("numbers.csv"), lambda path: numbers.to_csv(path, index=False))
     print(table["verdict"].value_counts().to_string())
     return 0
 

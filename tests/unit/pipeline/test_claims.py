@@ -1,18 +1,36 @@
-"""Verdicts follow from value, error and band alone."""
+"""A file of claims is read whole or refused with its line; verdicts follow from value, error, band and needs alone."""
 
+import doctest
 import math
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from auxmc_pipeline.claims import Measurement, read_claims, recorded
-from auxmc_pipeline.error_rules import rank_correlation, standard_error
+from auxmc_pipeline import counts, needs
+from auxmc_pipeline.claims import Measurement, exact, read_claims, recorded
+from auxmc_pipeline.counts import counts_by_document, counts_of
+from auxmc_pipeline.needs import parse_needs
 from auxmc_pipeline.tables import MissingData, Tables
 from auxmc_pipeline.verdicts import judge, verdict
 
 NAN = float("nan")
+SETTINGS = ["n_draws", "n_chains"]
+LINE = {
+    "claim_id": "X-1",
+    "setting": "N=1",
+    "statement": "s",
+    "document": "thesis",
+    "place": "sec 1",
+    "published": "1",
+    "low": "0.5",
+    "high": "1.5",
+    "band_from": "printed precision",
+    "kind": "I",
+    "nature": "",
+    "origin": "published",
+    "needs": "",
+}
 
 
 @pytest.mark.parametrize(
@@ -22,8 +40,9 @@ NAN = float("nan")
         (2.0, 0.1, 0.5, 1.5, "I", "not reproduced"),
         (1.4, 0.1, 0.5, 1.5, "I", "inconclusive"),
         (1.6, 0.1, 0.5, 1.5, "I", "inconclusive"),
-        (1.5, 0.0, 0.5, 1.5, "I", "reproduced"),
-        (1.5, NAN, 0.5, 1.5, "Q", "reproduced"),
+        (1.0, NAN, 0.5, 1.5, "Q", "inconclusive"),
+        (9.0, NAN, 0.5, 1.5, "Q", "inconclusive"),
+        (1.0, 0.0, 0.5, 1.5, "I", "inconclusive"),
         (9.0, 0.1, 5.0, NAN, "I", "reproduced"),
         (9.0, 0.1, NAN, 5.0, "I", "not reproduced"),
         (NAN, NAN, 0.0, 1.0, "I", "not measured"),
@@ -36,75 +55,183 @@ def test_verdict(value: float, error: float, low: float, high: float, kind: str,
     assert verdict(Measurement(value, error), low, high, kind) == expected
 
 
-def _claims(tmp_path: Path, **changes: object) -> pd.DataFrame:
-    row = {
-        "claim_id": "X-1",
-        "setting": "N=1",
-        "statement": "s",
-        "source": "t",
-        "published": "1",
-        "low": 0.5,
-        "high": 1.5,
-        "kind": "I",
-    }
-    pd.DataFrame([row | changes]).to_csv(tmp_path / "c.csv", index=False)
-    return read_claims(tmp_path / "c.csv")
+def test_an_exact_value_decides_at_the_very_edge() -> None:
+    assert verdict(exact(1.5), 0.5, 1.5, "I") == "reproduced"
+    assert verdict(exact(1.6), 0.5, 1.5, "I") == "not reproduced"
+
+
+def _claims(tmp_path: Path, *lines: dict[str, str]) -> pd.DataFrame:
+    pd.DataFrame([LINE | line for line in lines or ({},)]).to_csv(tmp_path / "c.csv", index=False)
+    return read_claims(tmp_path / "c.csv", SETTINGS, ["thesis", "paper"])
 
 
 def test_a_claim_is_a_conclusion_unless_its_table_says_otherwise(tmp_path: Path) -> None:
     assert _claims(tmp_path)["nature"].tolist() == ["conclusion"]
-    assert _claims(tmp_path, nature="printed")["nature"].tolist() == ["printed"]
-    with pytest.raises(
-        ValueError, match=r"nature must be one of conclusion, printed, reading, got \['misprint'\]"
-    ):
-        _claims(tmp_path, nature="misprint")
+    assert _claims(tmp_path, {"nature": "printed"})["nature"].tolist() == ["printed"]
+
+
+def test_our_own_check_needs_no_document(tmp_path: Path) -> None:
+    assert _claims(tmp_path, {"origin": "own", "document": ""})["document"].tolist() == [""]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ({"colour": "red"}, r"c\.csv: column 'colour' is unknown\. Columns: claim_id, setting"),
+        ({"low": "2", "high": "1"}, r"c\.csv, line 2 \(X-1, N=1\): the band is upside down, 2 to 1"),
+        ({"published": "1.6"}, r"line 2 .*the published value 1\.6 lies outside its own band, 0\.5 to 1\.5"),
+        ({"needs": "n_drows>=5"}, r"line 2 .*'n_drows' is no setting\. Allowed: n_chains, n_draws"),
+        ({"needs": "n_draws>5"}, r"line 2 .*cannot read 'n_draws>5'; allowed is \[CASE:\]SETTING>=NUMBER"),
+        ({"needs": "n_draws>=many"}, r"line 2 .*compares with 'many', which is no number"),
+        (
+            {"nature": "misprint"},
+            r"line 2 .*nature must be one of conclusion, printed, reading, got 'misprint'",
+        ),
+        ({"kind": "Z"}, r"line 2 .*kind must be one of I, W, Q, got 'Z'"),
+        ({"document": "book"}, r"line 2 .*document must be one of thesis, paper, got 'book'"),
+        ({"origin": "ours"}, r"line 2 .*origin must be one of published, own, got 'ours'"),
+        (
+            {"band_from": "ours"},
+            r"line 2 .*band_from must be one of printed precision, .*'ours: ' with the reason",
+        ),
+        ({"band_from": "taste"}, r"line 2 .*band_from must be one of .*got 'taste'"),
+        (
+            {"low": "", "high": ""},
+            r"line 2 .*low and high are empty, which only claims about time \(kind W\)",
+        ),
+    ],
+)
+def test_a_wrong_line_is_refused_with_what_is_allowed(
+    tmp_path: Path, line: dict[str, str], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        _claims(tmp_path, line)
+
+
+def test_a_missing_column_and_a_line_twice_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"line 3 \(X-1, N=1\): stands in line 2 already"):
+        _claims(tmp_path, {}, {})
+    pd.DataFrame([LINE]).drop(columns="needs").to_csv(tmp_path / "c.csv", index=False)
+    with pytest.raises(ValueError, match="column 'needs' is missing"):
+        read_claims(tmp_path / "c.csv", SETTINGS, ["thesis"])
+
+
+def _tables(**settings: object) -> Tables:
+    rows = {"case": ["main_1", "side"], "quantity": ["mean", "mean"], "value": [1.0, 1.0]}
+    return Tables.of(pd.DataFrame(rows | settings), pd.DataFrame())
 
 
 def test_judge_measures_each_setting(tmp_path: Path) -> None:
-    empty = pd.DataFrame()
-    table = judge(
-        _claims(tmp_path), {"X-1": {"N=1": lambda _: Measurement(1.0, 0.1)}}, Tables.of(empty, empty)
-    )
+    table = judge(_claims(tmp_path), {"X-1": {"N=1": lambda _: Measurement(1.0, 0.1)}}, _tables(), SETTINGS)
     assert table["verdict"].tolist() == ["reproduced"]
 
 
-def test_claims_and_functions_must_match(tmp_path: Path) -> None:
-    empty = pd.DataFrame()
-    with pytest.raises(ValueError, match="claims without a function"):
-        judge(_claims(tmp_path), {}, Tables.of(empty, empty))
-    with pytest.raises(ValueError, match="X-1: nothing measures the setting 'N=1'"):
-        judge(_claims(tmp_path), {"X-1": {}}, Tables.of(empty, empty))
+def test_a_run_that_is_too_short_measures_nothing(tmp_path: Path) -> None:
+    measures = {"X-1": {"N=1": lambda tables: Measurement(tables.summary.value("mean", case="main_1"), 0.1)}}
+    tables = _tables(n_draws=[600, 10], n_chains=[4, 4])
+    judged = judge(_claims(tmp_path, {"needs": "n_draws>=10000 n_chains>=4"}), measures, tables, SETTINGS)
+    assert judged[["verdict", "note"]].to_numpy().tolist() == [
+        ["not measured", "needs n_draws >= 10000, this run had 600"]
+    ]
+    # Only rows that the function read count: the other case had 10 draws.
+    judged = judge(_claims(tmp_path, {"needs": "n_draws>=600"}), measures, tables, SETTINGS)
+    assert judged["verdict"].tolist() == ["reproduced"]
 
 
-def test_an_unknown_kind_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="kind must be I, W or Q, got \\['Z'\\]"):
-        _claims(tmp_path, kind="Z")
-
-
-def test_what_a_run_recorded_is_measured_with_its_recorded_error_or_none() -> None:
-    rows = [("share", 10, 0.3), ("share_error", 10, 0.1), ("share", 20, 0.4), ("share_error", 20, 0.2)]
-    summary = pd.DataFrame(rows, columns=["quantity", "n_rows", "value"])
-    tables = Tables.of(summary, pd.DataFrame())
-    assert recorded("share", "share_error", n_rows=20)(tables) == Measurement(0.4, 0.2)
-    assert recorded("share", note="exact", n_rows=10)(tables) == Measurement(0.3, 0.0, "exact")
-    with pytest.raises(MissingData, match="share for n_rows 30: not run at this preset"):
-        recorded("share", n_rows=30)(tables)
-
-
-def test_a_single_replicate_has_no_error() -> None:
-    assert math.isnan(standard_error([1.0]))
-
-
-def test_a_rank_correlation_has_the_error_of_its_replicates() -> None:
-    sure = rank_correlation({n: 10.0 * n + np.arange(5.0) for n in (1, 2, 3)})
-    assert sure[:2] == (1.0, 0.0)
-    # Two of the three hardly differ: their order, and with it a correlation of 1 or 1/2, is left to chance.
-    unsure = rank_correlation(
-        {1: [0.0, 1.0, 2.0, 3.0], 2: [9.0, 10.0, 11.0, 12.0], 3: [9.1, 10.1, 11.1, 12.1]}
+def test_needs_can_name_the_case_and_a_word() -> None:
+    frames = [pd.DataFrame({"case": ["main_1", "side"], "n_draws": [600, 10], "design": ["long", "short"]})]
+    of_main, word, wrong = parse_needs(
+        "main*:n_draws>=600 main*:design=long design=long", ["n_draws", "design"]
     )
-    assert unsure.value == 1.0
-    assert 0.2 < unsure.error < 0.6
-    assert math.isnan(rank_correlation({1: [0.0], 2: [1.0], 3: [2.0]}).error)
-    assert rank_correlation({1: [0.0, 0.0], 2: [0.0, 0.0]}).value == 0.0
-    with pytest.raises(ValueError, match="needs at least one replicate"):
-        rank_correlation({1: [], 2: [1.0]})
+    assert (of_main.unmet(frames), word.unmet(frames)) == ("", "")
+    assert wrong.unmet(frames) == "needs design = long, this run had short"
+
+
+def test_needs_that_nothing_can_check_are_refused(tmp_path: Path) -> None:
+    claims = _claims(tmp_path, {"needs": "n_draws>=5"})
+    with pytest.raises(
+        ValueError, match=r"X-1, N=1: needs n_draws of cases '\*', but reads no rows that have it"
+    ):
+        judge(claims, {"X-1": {"N=1": lambda _: Measurement(1.0, 0.1)}}, _tables(n_draws=[9, 9]), SETTINGS)
+
+
+def test_claims_and_functions_must_match(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="claims without a function"):
+        judge(_claims(tmp_path), {}, _tables(), SETTINGS)
+    with pytest.raises(ValueError, match="X-1: nothing measures the setting 'N=1'"):
+        judge(_claims(tmp_path), {"X-1": {}}, _tables(), SETTINGS)
+
+
+def test_what_tables_lack_is_the_note_of_a_claim_that_is_not_measured(tmp_path: Path) -> None:
+    def measure(tables: Tables) -> Measurement:
+        raise MissingData("needs the case nuts")
+
+    judged = judge(_claims(tmp_path), {"X-1": {"N=1": measure}}, _tables(), SETTINGS)
+    assert judged[["verdict", "note"]].to_numpy().tolist() == [["not measured", "needs the case nuts"]]
+
+
+def test_a_recorded_value_without_an_error_is_not_exact_unless_declared() -> None:
+    tables = Tables.of(
+        pd.DataFrame({"case": ["c", "c"], "quantity": ["mean", "spread"], "value": [2.0, 0.5]}),
+        pd.DataFrame(),
+    )
+    assert recorded("mean", "spread")(tables)[:2] == (2.0, 0.5)
+    assert math.isnan(recorded("mean")(tables).error)
+    assert recorded("mean", exact=True)(tables) == exact(2.0)
+
+
+def _judged(*lines: tuple[str, str, str, str, float]) -> pd.DataFrame:
+    """Lines of (claim, document, origin, verdict, distance from the edge 0 in standard errors)."""
+    rows = [
+        {
+            "claim_id": claim, "document": document, "origin": origin, "verdict": word, "nature": "conclusion",
+            "measured": distance, "monte_carlo_error": 1.0, "exact": False, "low": 0.0, "high": NAN,
+        }
+        for claim, document, origin, word, distance in lines
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_the_worst_line_counts_and_an_id_counts_once() -> None:
+    judged = _judged(
+        ("A", "thesis", "published", "reproduced", 3.0),
+        ("A", "paper", "published", "inconclusive", 1.0),
+        ("B", "thesis", "published", "timing", 1.0),
+        ("B", "thesis", "own", "reproduced", 3.0),
+    )
+    found = counts_by_document(judged)
+    assert found["thesis"].verdicts == {
+        "reproduced": 0, "not reproduced": 0, "inconclusive": 1, "not measured": 0, "timing": 1
+    }  # fmt: skip
+    assert (found["thesis"].n_claims, found["thesis"].n_lines, found[""].n_claims) == (2, 3, 1)
+    assert "paper" not in found
+
+
+def test_a_claim_that_fails_only_as_printed_is_a_misprint() -> None:
+    judged = _judged(
+        ("A", "thesis", "published", "not reproduced", -9.0), ("A", "thesis", "published", "reproduced", 9.0)
+    )
+    assert counts_of(judged).n_misprints == 0
+    assert counts_of(judged.assign(nature=["printed", "conclusion"])).n_misprints == 1
+
+
+def test_verdicts_expected_to_be_wrong_are_tails_of_a_normal_law() -> None:
+    tail = 0.02275013194817921  # of a standard normal law beyond 2
+    one = _judged(("A", "t", "published", "reproduced", 2.0))
+    assert counts_of(one).expected_wrong == pytest.approx(tail)
+    both = _judged(("A", "t", "published", "reproduced", 2.0), ("A", "t", "published", "reproduced", 2.0))
+    assert counts_of(both).expected_wrong == pytest.approx(1.0 - (1.0 - tail) ** 2)
+    # What fails twice is as sure as its surest line; what is undecided is no verdict that could be wrong.
+    failing = _judged(
+        ("A", "t", "published", "not reproduced", -2.0), ("A", "t", "published", "not reproduced", -9.0)
+    )
+    assert counts_of(failing).expected_wrong < 1e-15
+    assert counts_of(_judged(("A", "t", "published", "inconclusive", 1.0))).expected_wrong == 0.0
+    assert counts_of(one.assign(exact=True)).expected_wrong == 0.0
+
+
+@pytest.mark.parametrize("module", [counts, needs])
+def test_examples_hold(module: object) -> None:
+    result = doctest.testmod(module)  # type: ignore[arg-type]
+    assert result.failed == 0
+    assert result.attempted > 0

@@ -10,18 +10,20 @@ import pytest
 
 from auxmc.driver.results import write_result
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
-from auxmc_pipeline.claims import read_claims
+from auxmc_pipeline.documents import FRONT
 from auxmc_pipeline.report import figures as figures_module
 from auxmc_pipeline.report import numbers as numbers_module
 from auxmc_pipeline.report.claim_lines import claim_groups, explanation, strip, unexplained
 from auxmc_pipeline.report.code_index import code_index
 from auxmc_pipeline.report.findings import Section, read_findings
-from auxmc_pipeline.report.front import document_of, read_front
+from auxmc_pipeline.report.findings_text import LookUp, fill
+from auxmc_pipeline.report.front import read_front
 from auxmc_pipeline.report.markdown import ClaimNames
 from auxmc_pipeline.report.measured_by import measured_by
-from auxmc_pipeline.report.page import FRONT, failures, notes_of
+from auxmc_pipeline.report.page import failures, notes_of
 from auxmc_pipeline.report.provenance import case_record, machines, rule_costs
 from auxmc_pipeline.report.settings_table import settings_table
+from auxmc_pipeline.study_tables import claims_of
 
 FINDINGS = """\
 # Findings
@@ -57,10 +59,8 @@ JUDGES = {
 
 
 @pytest.fixture
-def sections(tmp_path: Path) -> list[Section]:
-    path = tmp_path / "findings.md"
-    path.write_text(FINDINGS)
-    return read_findings(path, JUDGES, {"alpha": ["fig_one"], "beta": []})
+def sections() -> list[Section]:
+    return read_findings(FINDINGS, JUDGES, {"alpha": ["fig_one"], "beta": []})
 
 
 @pytest.mark.parametrize("module", [numbers_module, figures_module])
@@ -158,7 +158,7 @@ def test_claims_that_agree_need_no_explanation_and_smoke_says_what_it_is() -> No
 
 def test_a_failed_claim_without_a_finding_is_reported() -> None:
     study = load_study("radon")
-    lines = read_claims(ROOT / "experiments/radon/claims.csv").fillna({"published": ""})
+    lines = claims_of(study)
     table = lines[lines["claim_id"] == "CT-D02"].assign(
         verdict="not reproduced", measured=1.0, monte_carlo_error=0.0, note="a note is no explanation"
     )
@@ -199,29 +199,36 @@ def _with_claims() -> list[str]:
 
 
 @pytest.mark.parametrize("study", _with_claims())
-def test_every_claim_has_a_document_and_a_function(study: str) -> None:
-    documents = read_front(FRONT).documents
+def test_every_claim_can_be_read_and_has_a_function(study: str) -> None:
     measures, folder = load_study(study).measures(), ROOT / "experiments" / study
-    for row in pd.read_csv(ROOT / "experiments" / study / "claims.csv", dtype=str).to_dict("records"):
-        assert document_of(documents, study, str(row["source"])).name
+    for row in claims_of(load_study(study)).to_dict("records"):
         place = measured_by(folder, measures, row["claim_id"], row["setting"])
         assert place.line > 1, f"{row['claim_id']} {row['setting']}: no function found"
         assert (folder / place.file).is_file()
 
 
-def test_the_same_words_mean_another_thesis_in_another_study() -> None:
-    documents = read_front(FRONT).documents
-    assert document_of(documents, "radon", "thesis fig 5.6").key == "phd-thesis"
-    assert document_of(documents, "streaming_evidence", "thesis sec 5.3.1").key == "msc-thesis"
-    assert document_of(documents, "lotka_volterra", "paper sec. 10.2").key == "implicit-models-paper"
-    assert document_of(documents, "foundations", "MSc thesis sec 3.2").key == "msc-thesis"
-    assert document_of(documents, "foundations", "PhD thesis fig 2.3").key == "phd-thesis"
-    assert document_of(documents, "foundations", "lecture slides").key == "lecture-slides"
-    assert document_of(documents, "radon", "ours").key == "own"
+class _Nothing(LookUp):
+    """Stands in for results: every claim and every number is there, and nothing was measured."""
+
+    def __init__(self) -> None:
+        self.preset = "quick"
+
+    def measured(self, claim: str, setting: str = "", study: str = "") -> str:
+        return "(not measured)"
+
+    published = verdict = measured
+
+    def value(self, claim: str, setting: str = "", study: str = "") -> float:
+        return math.nan
+
+    def number(self, study: str, name: str) -> str:
+        return "(not measured)"
 
 
 def test_highlights_are_findings_with_figures_that_exist() -> None:
-    sections = read_findings(ROOT / "docs" / "findings.md", {}, {})
+    sections = read_findings(
+        fill((ROOT / "docs" / "findings.md").read_text(), _Nothing(), "findings"), {}, {}
+    )
     leads = [(section.title, finding.lead) for section in sections for finding in section.findings]
     highlights = read_front(FRONT).highlights
     assert sum(bool(highlight.figure) for highlight in highlights) == 3
@@ -287,11 +294,52 @@ def test_costs_are_summed_by_rule_and_missing_records_are_gaps(tmp_path: Path) -
     assert machines([record]) == []
 
 
-@pytest.mark.skipif(
-    not all((ROOT / "results/quick" / name / "claims.csv").is_file() for name in studies()),
-    reason="preset quick has not run here",
-)
-def test_every_failing_claim_of_preset_quick_is_explained() -> None:
-    from auxmc_pipeline.report.page import read_page
+def _look_up() -> LookUp:
+    lines = [
+        ("A-1", "N = 1", "3.6", 3.61, 0.02, False, "reproduced", "published"),
+        ("A-1", "N = 8", "1.8", math.nan, math.nan, False, "not measured", "published"),
+        ("A-1", "exact", "", 7.0, math.nan, False, "inconclusive", "own"),
+    ]
+    columns = [
+        "claim_id",
+        "setting",
+        "published",
+        "measured",
+        "monte_carlo_error",
+        "exact",
+        "verdict",
+        "origin",
+    ]
+    numbers = pd.DataFrame([("steps", 12.0, 0.5, False)], columns=["name", "value", "error", "exact"])
+    return LookUp("quick", {"alpha": pd.DataFrame(lines, columns=columns)}, {"alpha": numbers})
 
-    assert read_page("quick", ROOT).unexplained == []
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ('{{ measured("A-1", "N = 1") }}', "3.610 ± 0.020"),
+        ('{{ measured("A-1", "N = 8") }}', "(not measured at preset quick)"),
+        ('{{ measured("A-1", "exact") }}', "7 (error unknown)"),
+        ('{{ published("A-1", "N = 8") }}', "1.8"),
+        ('{{ verdict("A-1") }}, {{ verdict("A-1", "N = 1") }}', "not measured, reproduced"),
+        ('{{ number("alpha", "steps") }}', "12.00 ± 0.50"),
+        ('{% if value("A-1", "N = 1") > 3 %}more{% else %}less{% endif %}', "more"),
+    ],
+)
+def test_findings_look_their_numbers_up(template: str, text: str) -> None:
+    assert fill(template, _look_up(), "findings.md") == text
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ('{{ measured("A-2") }}', r"findings\.md: there is no claim A-2"),
+        ('{{ measured("A-1") }}', r"A-1 has 3 lines ''\. Settings: N = 1, N = 8, exact"),
+        ('{{ number("alpha", "stops") }}', r"alpha measures no number 'stops'\. There are: steps"),
+        ("{{ mesured(1) }}", r"'mesured' is undefined"),
+        ("a\n{% if %}", r"findings\.md, line 2: "),
+    ],
+)
+def test_findings_that_ask_for_what_is_not_there_are_refused(template: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        fill(template, _look_up(), "findings.md")

@@ -1,0 +1,95 @@
+"""How often each verdict was reached, by claim id, and how many verdicts Monte Carlo error may have spoilt."""
+
+import math
+from collections.abc import Collection, Hashable, Mapping
+from typing import Any, NamedTuple
+
+import pandas as pd
+from scipy import stats
+
+from auxmc_pipeline.verdicts import VERDICTS
+
+__all__ = ["Counts", "counts_by_document", "counts_of", "verdict_of_claim"]
+
+# From the worst: a claim of several lines has the verdict of the first of these that one of its lines has.
+_WORST_FIRST = ("not reproduced", "inconclusive", "not measured", "reproduced", "timing")
+
+
+class Counts(NamedTuple):
+    """Claims by verdict. A claim is an id: its lines together have one verdict, that of `verdict_of_claim`.
+
+    Attributes:
+        verdicts: number of claims with each verdict, in the order of `auxmc_pipeline.verdicts.VERDICTS`.
+        n_misprints: how many of those that are not reproduced fail only as printed.
+        n_lines: number of lines.
+        expected_wrong: number of claims, reproduced or not, whose verdict Monte Carlo error is expected to have spoilt.
+    """
+
+    verdicts: dict[str, int]
+    n_misprints: int
+    n_lines: int
+    expected_wrong: float
+
+    @property
+    def n_claims(self) -> int:
+        """Number of claims."""
+        return sum(self.verdicts.values())
+
+
+def verdict_of_claim(verdicts: Collection[str]) -> str:
+    """The verdict of a claim from those of its lines: the worst counts, times only where there is nothing else.
+
+    >>> verdict_of_claim(["reproduced", "timing", "inconclusive"])
+    'inconclusive'
+    """
+    return next(word for word in _WORST_FIRST if word in verdicts)
+
+
+def counts_of(judged: pd.DataFrame) -> Counts:
+    """Counts the claims of some lines.
+
+    The expected number of wrong verdicts takes each decided line's error as normal: the line is wrong with the
+    probability that the true value lies on the other side of an edge of its band. A reproduced claim is wrong if one of
+    its lines is, taken as independent; one that is not reproduced is as sure as its surest failing line.
+
+    Args:
+        judged: lines of `auxmc_pipeline.verdicts.judge`, of one study or of several; an id that several studies judge
+            is one claim.
+    """
+    verdicts = dict.fromkeys(VERDICTS, 0)
+    n_misprints, expected = 0, 0.0
+    for _, lines in judged.groupby("claim_id", sort=False):
+        found = verdict_of_claim(set(lines["verdict"]))
+        verdicts[found] += 1
+        deciding = lines[lines["verdict"] == found]
+        chances = [_chance_of_error(line) for line in deciding.to_dict("records")]
+        if found == "not reproduced":
+            n_misprints += bool((deciding["nature"] == "printed").all())
+            expected += min(chances)
+        elif found == "reproduced":
+            expected += 1.0 - math.prod(1.0 - chance for chance in chances)
+    return Counts(verdicts, n_misprints, len(judged), expected)
+
+
+def counts_by_document(judged: pd.DataFrame) -> dict[str, Counts]:
+    """Counts the claims of each document; our own checks stand under the empty key.
+
+    Args:
+        judged: as for `counts_of`. A claim belongs to the document of its first published line, so that it counts once.
+    """
+    published = judged[judged["origin"] == "published"]
+    of_claim = published.groupby("claim_id", sort=False)["document"].first()
+    documents = published["claim_id"].map(of_claim)
+    found = {str(key): counts_of(lines) for key, lines in published.groupby(documents, sort=False)}
+    return {**found, "": counts_of(judged[judged["origin"] == "own"])}
+
+
+def _chance_of_error(line: Mapping[Hashable, Any]) -> float:
+    error = float(line["monte_carlo_error"])
+    if line["exact"] or not error > 0.0:
+        return 0.0
+    edges = [float(line["low"]), float(line["high"])]
+    distances = [abs(float(line["measured"]) - edge) / error for edge in edges if not math.isnan(edge)]
+    if line["verdict"] == "not reproduced":
+        distances = [min(distances)]
+    return float(sum(stats.norm.sf(distance) for distance in distances))

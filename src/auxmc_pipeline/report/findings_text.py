@@ -1,0 +1,123 @@
+"""Fills numbers into texts: findings and headlines are templates, whose numbers stand in the tables of a preset."""
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pandas as pd
+
+from auxmc_pipeline.counts import verdict_of_claim
+from auxmc_pipeline.report.numbers import with_error
+
+__all__ = ["LookUp", "fill"]
+
+
+class LookUp:
+    """What a text can ask for by name; each method is a function of the templates.
+
+    Args:
+        preset: preset of the results, named where something was not measured.
+        judged: judged claims of each study, as `auxmc_pipeline.report.claim_lines.read_verdicts` reads them.
+        numbers: numbers that studies measure for their findings alone, by study: columns name, value, error, note.
+    """
+
+    def __init__(
+        self, preset: str, judged: Mapping[str, pd.DataFrame], numbers: Mapping[str, pd.DataFrame]
+    ) -> None:
+        self.preset, self._numbers = preset, numbers
+        self._lines = pd.concat(
+            [table.assign(study=study) for study, table in judged.items()], ignore_index=True
+        )
+
+    def measured(self, claim: str, setting: str = "", study: str = "") -> str:
+        """Our value of a claim's line, with its error; where there is none, that it was not measured.
+
+        Args:
+            claim: id of the claim.
+            setting: of the line; empty where the claim has one line.
+            study: the study that judges it, where several do.
+
+        Raises:
+            LookupError: there is no such line, or there are several.
+        """
+        line = self._line(claim, setting, study)
+        return self._text(float(line["measured"]), float(line["monte_carlo_error"]), bool(line["exact"]))
+
+    def published(self, claim: str, setting: str = "", study: str = "") -> str:
+        """The published value of a claim's line, as it is printed."""
+        return str(self._line(claim, setting, study)["published"])
+
+    def value(self, claim: str, setting: str = "", study: str = "") -> float:
+        """Our value of a claim's line as a number, for comparisons; NaN where it was not measured."""
+        return float(self._line(claim, setting, study)["measured"])
+
+    def verdict(self, claim: str, setting: str = "", study: str = "") -> str:
+        """The verdict of a claim's line, or of all lines of the claim together where no setting is named."""
+        if setting:
+            return str(self._line(claim, setting, study)["verdict"])
+        lines = self._of(claim, study)
+        published = lines[lines["origin"] == "published"]
+        return verdict_of_claim(set((lines if published.empty else published)["verdict"]))
+
+    def number(self, study: str, name: str) -> str:
+        """A number that a study measures for its findings, with its error.
+
+        Raises:
+            LookupError: the study measures no number of that name.
+        """
+        table = self._numbers.get(study, pd.DataFrame(columns=["name", "value", "error", "exact"]))
+        rows = table[table["name"] == name]
+        if rows.empty:
+            raise LookupError(f"{study} measures no number {name!r}. There are: {', '.join(table['name'])}")
+        row = rows.iloc[0]
+        return self._text(float(row["value"]), float(row["error"]), bool(row["exact"]))
+
+    def _text(self, value: float, error: float, is_exact: bool) -> str:
+        if math.isnan(value):
+            return f"(not measured at preset {self.preset})"
+        unknown = not is_exact and not error > 0.0
+        return with_error(value, error) + " (error unknown)" * unknown
+
+    def _of(self, claim: str, study: str) -> pd.DataFrame:
+        lines = self._lines[self._lines["claim_id"] == claim]
+        lines = lines[lines["study"] == study] if study else lines
+        if lines.empty:
+            raise LookupError(f"there is no claim {claim}" + f" in the study {study}" * bool(study))
+        return lines
+
+    def _line(self, claim: str, setting: str, study: str) -> "pd.Series[Any]":
+        lines = self._of(claim, study)
+        found = lines[lines["setting"] == setting] if setting else lines
+        if len(found) != 1:
+            raise LookupError(
+                f"{claim} has {len(found)} lines {setting!r}. Settings: {', '.join(lines['setting'])}; studies: "
+                f"{', '.join(lines['study'].unique())}"
+            )
+        return found.iloc[0]
+
+
+def fill(text: str, look_up: LookUp, place: Path | str, run: str = "") -> str:
+    """A text with its numbers.
+
+    Args:
+        text: Jinja 2 template that calls the methods of `LookUp` and may name `preset` and `run`.
+        look_up: where its numbers come from.
+        place: where the text stands, for messages.
+        run: words that say which results these are.
+
+    Raises:
+        ValueError: the text is no template, or asks for what is not there.
+    """
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    names = ("measured", "published", "value", "verdict", "number")
+    environment.globals |= {name: getattr(look_up, name) for name in names}
+    try:
+        return environment.from_string(text).render(preset=look_up.preset, run=run)
+    except jinja2.TemplateSyntaxError as error:
+        raise ValueError(f"{place}, line {error.lineno}: {error.message}") from error
+    except (LookupError, jinja2.UndefinedError) as error:
+        raise ValueError(f"{place}: {error}") from error
