@@ -16,6 +16,7 @@ from auxmc_pipeline.claims import Measurement
 
 __all__ = [
     "bootstrap",
+    "bootstrap_groups",
     "difference",
     "distance_from_exact",
     "jackknife",
@@ -154,23 +155,45 @@ def bootstrap(
         note: as in Measurement.
 
     Returns:
-        The statistic; its error is the spread over resamples, widened for few replicates. It is NaN for one replicate
-        and where all resamples agree, which says nothing about other replicates.
+        As `bootstrap_groups`.
 
     >>> found = bootstrap(np.max, [1.0, 2.0, 4.0])
     >>> found.value, found.error > 1.0
     (4.0, True)
     """
-    values = np.asarray(replicates, dtype=np.float64)
-    found = float(statistic(values))
-    if len(values) < 2:
-        return Measurement(found, math.nan, note)
+    return bootstrap_groups(statistic, np.asarray(replicates, dtype=np.float64), note=note)
+
+
+def bootstrap_groups(
+    statistic: Callable[..., float | np.floating], *groups: FloatArray, note: str = ""
+) -> Measurement:
+    """A statistic of several groups of replicates, as methods with chains of their own, each resampled by itself.
+
+    Args:
+        statistic: maps one array [replicate, ...] for each group to a number.
+        groups: values of independent runs or chains [replicate, ...]; their numbers may differ.
+        note: as in Measurement.
+
+    Returns:
+        The statistic; its error is the spread over resamples, widened for few replicates. It is NaN for a group of one
+        replicate, where a resample has no finite value, and where all resamples agree, which says nothing about other
+        replicates.
+
+    >>> found = bootstrap_groups(lambda a, b: a.mean() - b.mean(), np.array([3.0, 5.0, 4.0]), np.array([1.0, 2.0]))
+    >>> found.value, found.error > 0.5
+    (2.5, True)
+    """
+    value = float(statistic(*groups))
+    fewest = min(len(group) for group in groups)
+    if fewest < 2:
+        return Measurement(value, math.nan, note)
     rng = np.random.default_rng(0)
     resampled = [
-        float(statistic(values[rng.integers(len(values), size=len(values))])) for _ in range(_RESAMPLES)
+        float(statistic(*(group[rng.integers(len(group), size=len(group))] for group in groups)))
+        for _ in range(_RESAMPLES)
     ]
-    spread = float(np.std(resampled)) * few_replicates(len(values))
-    return Measurement(found, spread if spread > 0.0 else math.nan, note)
+    spread = float(np.std(resampled)) * few_replicates(fewest) if np.isfinite(resampled).all() else math.nan
+    return Measurement(value, spread if spread > 0.0 else math.nan, note)
 
 
 def jackknife(statistic: Callable[[IntegerArray], float], n_replicates: int, note: str = "") -> Measurement:

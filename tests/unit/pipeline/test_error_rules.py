@@ -10,6 +10,7 @@ from auxmc_pipeline import error_rules
 from auxmc_pipeline.claims import Measurement, exact
 from auxmc_pipeline.error_rules import (
     bootstrap,
+    bootstrap_groups,
     difference,
     distance_from_exact,
     jackknife,
@@ -96,6 +97,16 @@ def test_a_share_of_all_or_few_is_no_certainty() -> None:
 
 def test_resamples_that_all_agree_say_nothing_about_the_error() -> None:
     assert math.isnan(bootstrap(np.max, np.full(5, 2.0)).error)
+
+
+def test_groups_are_resampled_each_by_itself() -> None:
+    rng = np.random.default_rng(2)
+    first, second = rng.normal(1.0, 0.3, (400, 2)), rng.normal(0.5, 0.4, 400)
+    found = bootstrap_groups(lambda a, b: a[:, 0].mean() / b.mean(), first, second)
+    assert found.error == pytest.approx(ratio_of_means(first[:, 0], second).error, rel=0.15)
+    # A group of one replicate, and a resample without a finite value, leave the error unknown.
+    assert math.isnan(bootstrap_groups(lambda a, b: a.mean() - b.mean(), first, second[:1]).error)
+    assert math.isnan(bootstrap_groups(lambda a: math.inf if a.max() < 3.0 else 1.0, np.arange(4.0)).error)
 
 
 def test_the_error_of_the_largest_knows_its_rivals() -> None:
