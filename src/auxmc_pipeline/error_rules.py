@@ -21,6 +21,7 @@ __all__ = [
     "distance_from_exact",
     "jackknife",
     "largest",
+    "left_out",
     "mean_over_replicates",
     "median_over_replicates",
     "paired_ratio",
@@ -30,6 +31,8 @@ __all__ = [
     "share_of_replicates",
     "share_of_trials",
     "slope",
+    "smallest",
+    "smallest_share",
     "standard_error",
 ]
 
@@ -220,9 +223,22 @@ def jackknife(statistic: Callable[[IntegerArray], float], n_replicates: int, not
     value = statistic(replicates)
     if n_replicates < 3:
         return Measurement(value, math.nan, note)
-    without = np.array([statistic(np.delete(replicates, one)) for one in replicates])
-    error = math.sqrt((n_replicates - 1) * float(np.mean((without - without.mean()) ** 2)))
-    return Measurement(value, error * few_replicates(n_replicates), note)
+    return left_out(value, [statistic(np.delete(replicates, one)) for one in replicates], note)
+
+
+def left_out(value: float, without: ArrayLike, note: str = "") -> Measurement:
+    """The error of `jackknife` for a statistic that a run recorded with all replicates and without each.
+
+    Args:
+        value: of all replicates.
+        without: of all but one [replicate].
+        note: as in Measurement.
+    """
+    values = np.asarray(without, dtype=np.float64)
+    if values.size < 3:
+        return Measurement(value, math.nan, note)
+    error = math.sqrt((values.size - 1) * float(np.mean((values - values.mean()) ** 2)))
+    return Measurement(value, error * few_replicates(values.size), note)
 
 
 def largest(values: ArrayLike, errors: ArrayLike, names: Sequence[str]) -> Measurement:
@@ -243,6 +259,32 @@ def largest(values: ArrayLike, errors: ArrayLike, names: Sequence[str]) -> Measu
     # Around the largest value the others count with their distances: what would have been seen in other runs.
     error = float(np.std(np.max(all_values + all_errors * noise, axis=1)))
     return Measurement(float(all_values[place]), error, names[place])
+
+
+def smallest(values: ArrayLike, errors: ArrayLike, names: Sequence[str]) -> Measurement:
+    """As `largest`, of the smallest of several values."""
+    found = largest(-np.asarray(values, dtype=np.float64), errors, names)
+    return found._replace(value=-found.value)
+
+
+def smallest_share(shares: ArrayLike, n_trials: float, note: str = "") -> Measurement:
+    """Smallest over chains of a share of each chain's trials, as of an accept rate.
+
+    The error is the larger of two: what other chains would have given, by `bootstrap`, and what more trials of these
+    would, by `share_of_trials`; it is the second alone where all chains agree.
+
+    Args:
+        shares: of independent chains [chain].
+        n_trials: trials of a chain.
+        note: as in Measurement.
+
+    >>> found = smallest_share([1.0, 1.0, 1.0], 100)
+    >>> found.value, 0.0 < found.error < 0.02
+    (1.0, True)
+    """
+    between = bootstrap(np.min, shares, note)
+    within = share_of_trials(between.value, n_trials).error
+    return between._replace(error=float(np.fmax(between.error, within)) if np.size(shares) > 1 else math.nan)
 
 
 def rank_correlation(replicates: Mapping[float, ArrayLike], note: str = "") -> Measurement:

@@ -20,6 +20,7 @@ __all__ = [
     "multivariate_scale_reduction",
     "potential_scale_reduction",
     "potential_scale_reduction_path",
+    "scale_reduction_of_moments",
 ]
 
 
@@ -101,6 +102,26 @@ def potential_scale_reduction_path(chains: ArrayLike, ends: ArrayLike) -> Potent
         )
     means, variances = _moments_of_first_draws(values, checked_ends)
     return _scale_reduction(means, variances, checked_ends.astype(np.float64))
+
+
+def scale_reduction_of_moments(
+    means: ArrayLike, variances: ArrayLike, n_draws: int
+) -> PotentialScaleReduction:
+    """Potential scale reduction of chains of which the moments alone are kept.
+
+    Args:
+        means: of each chain [..., chain], at least 2.
+        variances: of each chain, with divisor n_draws - 1 [..., chain].
+        n_draws: length of the chains, at least 2.
+
+    Returns:
+        What `potential_scale_reduction` gives for the draws.
+
+    Source: R coda `gelman.diag(autoburnin = FALSE, transform = FALSE)`.
+    """
+    of_chains, within = (np.asarray(values, np.float64)[..., None] for values in (means, variances))
+    found = _scale_reduction(of_chains, within, np.array([n_draws], np.float64))
+    return PotentialScaleReduction(found.point[..., 0], found.upper[..., 0])
 
 
 def gelman_plot_ends(n_draws: int, bin_width: int = 10, max_bins: int = 50) -> IntegerArray:

@@ -9,6 +9,7 @@ from auxmc.diagnostics.coda import (
     multivariate_scale_reduction,
     potential_scale_reduction,
     potential_scale_reduction_path,
+    scale_reduction_of_moments,
 )
 
 
@@ -226,3 +227,11 @@ def test_multivariate_scale_reduction_is_that_of_the_worst_direction() -> None:
     chains = chains * np.array([1.0, 0.01])[:, None, None]
     chains[1] += chains[0] + 0.05 * np.arange(4.0)[:, None]
     assert multivariate_scale_reduction(chains) > 3.0
+
+
+def test_scale_reduction_of_moments_is_that_of_the_draws() -> None:
+    draws = np.random.default_rng(5).normal(size=(3, 4, 60)) + np.arange(4)[:, None]
+    found = scale_reduction_of_moments(draws.mean(axis=-1), draws.var(axis=-1, ddof=1), 60)
+    expected = potential_scale_reduction(draws)
+    np.testing.assert_allclose(found.point, expected.point, rtol=1e-12)
+    np.testing.assert_allclose(found.upper, expected.upper, rtol=1e-12)

@@ -15,6 +15,7 @@ from auxmc_pipeline.error_rules import (
     distance_from_exact,
     jackknife,
     largest,
+    left_out,
     mean_over_replicates,
     median_over_replicates,
     paired_ratio,
@@ -24,6 +25,8 @@ from auxmc_pipeline.error_rules import (
     share_of_replicates,
     share_of_trials,
     slope,
+    smallest,
+    smallest_share,
 )
 
 N_EXPERIMENTS, N_REPLICATES = 300, 50
@@ -140,3 +143,26 @@ def test_examples_hold() -> None:
     result = doctest.testmod(error_rules)
     assert result.failed == 0
     assert result.attempted > 8
+
+
+def test_a_statistic_recorded_without_each_chain_has_the_error_of_the_jackknife() -> None:
+    values = np.array([1.0, 4.0, 2.0, 7.0, 3.0])
+    without = [float(np.std(np.delete(values, one))) for one in range(5)]
+    expected = jackknife(lambda kept: float(np.std(values[kept])), 5, "why")
+    assert left_out(float(np.std(values)), without, "why") == expected
+    assert math.isnan(left_out(1.0, [1.0, 2.0]).error)
+
+
+def test_the_smallest_value_is_that_of_the_largest_of_its_negatives() -> None:
+    found = smallest([3.0, 1.0, 1.2], [0.1, 0.2, 0.3], ["left", "middle", "right"])
+    expected = largest([-3.0, -1.0, -1.2], [0.1, 0.2, 0.3], ["left", "middle", "right"])
+    assert found == expected._replace(value=1.0)
+
+
+def test_the_smallest_share_is_unsure_by_its_trials_and_by_the_spread_of_chains() -> None:
+    # All chains agree: what more trials would show is left.
+    agreeing = smallest_share([1.0, 1.0, 1.0, 1.0], 50)
+    assert agreeing.error == share_of_trials(1.0, 50).error
+    # One chain of five that never moved might have been missed.
+    assert smallest_share([0.0, 0.9, 0.9, 0.9, 0.9], 10_000).error > 0.3
+    assert math.isnan(smallest_share([0.5], 100).error)
