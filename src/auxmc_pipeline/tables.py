@@ -1,6 +1,6 @@
 """What claims and figures read: a study's tidy tables, asked by quantity."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,29 +20,29 @@ class Table:
 
     Args:
         frame: rows as `auxmc_pipeline.tidy.tidy_table` makes them; may be empty.
-        read: where the rows that are asked for are put down; None for nowhere.
+        put_down: is called with the rows of each reading.
     """
 
-    def __init__(self, frame: pd.DataFrame, read: list[pd.DataFrame] | None = None) -> None:
-        self._frame, self._read = frame, read
+    def __init__(self, frame: pd.DataFrame, put_down: Callable[[pd.DataFrame], None] | None = None) -> None:
+        self.everything, self._put_down = frame, put_down
 
     @property
     def frame(self) -> pd.DataFrame:
-        """All rows."""
-        if self._read is not None:
-            self._read.append(self._frame)
-        return self._frame
+        """All rows; to ask for them is to read them."""
+        if self._put_down is not None:
+            self._put_down(self.everything)
+        return self.everything
 
     def where(self, **wanted: Wanted) -> "Table":
         """The rows whose columns have the wanted values, which may be none; numbers agree to rounding."""
-        found = self._frame
+        found = self.everything
         for name, value in wanted.items():
             found = found[_agrees(found[name], value)] if name in found else found.iloc[:0]
-        return Table(found, self._read)
+        return Table(found, self._put_down)
 
     def holds(self, quantity: str, **wanted: Wanted) -> bool:
         """Whether there are rows of a quantity."""
-        return not self.where(quantity=quantity, **wanted)._frame.empty
+        return not self.where(quantity=quantity, **wanted).everything.empty
 
     def rows(self, quantity: str, **wanted: Wanted) -> pd.DataFrame:
         """Rows of a quantity.
@@ -114,10 +114,26 @@ class Tables(NamedTuple):
         """Both from tidy rows."""
         return cls(Table(summary), Table(curves))
 
-    def recording(self) -> tuple["Tables", list[pd.DataFrame]]:
+    def recording(self) -> tuple["Tables", list["ReadRows"]]:
         """The same tables, and a list to which each reading of them adds the rows that it reads."""
-        read: list[pd.DataFrame] = []
-        return Tables(*(Table(table._frame, read) for table in self)), read
+        read: list[ReadRows] = []
+
+        def copy(table: Table) -> Table:
+            return Table(table.everything, lambda rows: read.append(ReadRows(table, rows)))
+
+        return Tables(copy(self.summary), copy(self.curves)), read
+
+
+class ReadRows(NamedTuple):
+    """Rows that were read.
+
+    Attributes:
+        table: that they stand in.
+        frame: the rows.
+    """
+
+    table: Table
+    frame: pd.DataFrame
 
 
 def _not_run(what: str, wanted: Mapping[str, Wanted]) -> MissingData:

@@ -76,7 +76,7 @@ def judge(
         recorded, read = tables.recording()
         try:
             found = measures[claim_id][setting](recorded)
-            unmet = [text for need in needs if (text := need.unmet(read))]
+            unmet = [text for need in needs if (text := need.unmet([rows.frame for rows in read]))]
             if unmet:
                 raise MissingData("; ".join(unmet))
         except MissingData as missing:

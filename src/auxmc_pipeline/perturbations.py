@@ -1,0 +1,166 @@
+"""The check of the checks: whether a claim's verdict would have been another if the tables had held other values."""
+
+import functools
+import math
+import warnings
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from auxmc.numerics.array_types import BooleanArray, FloatArray
+from auxmc_pipeline.claims import Measurement, Measures
+from auxmc_pipeline.tables import MissingData, ReadRows, Tables
+from auxmc_pipeline.verdicts import verdict
+
+__all__ = ["PERTURBATIONS", "Response", "responses"]
+
+_Perturb = Callable[[FloatArray, np.random.Generator], FloatArray]
+
+PERTURBATIONS: Mapping[str, _Perturb] = {
+    "ten times as large": lambda values, rng: 10.0 * values,
+    "a tenth": lambda values, rng: 0.1 * values,
+    "other sign": lambda values, rng: -values,
+    "shifted by a thousand": lambda values, rng: values + 1000.0,
+    "zero": lambda values, rng: np.zeros_like(values),
+    "second half ten times as large": lambda values, rng: np.where(
+        _second_half(values), 10.0 * values, values
+    ),
+    "first half ten times as large": lambda values, rng: np.where(
+        _second_half(values), values, 10.0 * values
+    ),
+    "second half shifted": lambda values, rng: np.where(_second_half(values), values + 1000.0, values),
+    "first half shifted": lambda values, rng: np.where(_second_half(values), values, values + 1000.0),
+    "in ascending order": lambda values, rng: np.sort(values),
+    "in descending order": lambda values, rng: np.sort(values)[::-1],
+    "permuted": lambda values, rng: rng.permutation(values),
+    **{
+        f"each times a random factor, {draw}": lambda values, rng: (
+            values * np.exp(rng.normal(0.0, 2.0, values.size))
+        )
+        for draw in range(8)
+    },
+}
+"""Changes of the values that a claim's function reads, by what they do."""
+
+
+class Response(NamedTuple):
+    """How a line of a claim responds to other values in the tables.
+
+    Attributes:
+        claim_id: claim.
+        setting: of the line.
+        verdict: from the tables as they are, whatever the claim needs.
+        error_known: whether its error is known; where it is not, nothing is decided.
+        moves: whether some perturbation changes the measured value.
+        changed_by: the first perturbation that changes a decided verdict into the other, or an inconclusive one into a
+            failure; empty for none.
+    """
+
+    claim_id: str
+    setting: str
+    verdict: str
+    error_known: bool
+    moves: bool
+    changed_by: str
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the line cannot fail, or cannot hold: nothing that the tables might hold changes it."""
+        return not (self.moves and (self.changed_by or not self.error_known))
+
+
+class _Rows(NamedTuple):
+    """The rows of both tables, and which of them a function reads."""
+
+    summary: pd.DataFrame
+    curves: pd.DataFrame
+    of_summary: "pd.Index[Any]"
+    of_curves: "pd.Index[Any]"
+
+    def perturbed(self, perturb: _Perturb) -> Tables:
+        """Tables with other values in the rows that the function reads."""
+        changed = []
+        for frame, rows in ((self.summary, self.of_summary), (self.curves, self.of_curves)):
+            values = frame["value"].copy() if len(rows) else None
+            if values is not None:
+                values.loc[rows] = perturb(values.loc[rows].to_numpy(), np.random.default_rng(len(rows)))
+                frame = frame.assign(value=values)
+            changed.append(frame)
+        return Tables.of(*changed)
+
+
+def responses(claims: pd.DataFrame, measures: Measures, tables: Tables) -> Iterator[Response]:
+    """How each line responds that the tables measure, except those about time and those declared exact.
+
+    Args:
+        claims: of `auxmc_pipeline.claims.read_claims`.
+        measures: what measures them.
+        tables: of the study; what a claim needs does not count here, so that tables of short runs serve.
+    """
+    for line in claims.to_dict("records"):
+        measure = measures[str(line["claim_id"])][str(line["setting"])]
+        recorded, read = tables.recording()
+        try:
+            found = measure(recorded)
+        except MissingData:
+            continue
+        if not (math.isnan(found.value) or found.exact or line["kind"] == "W"):
+            yield _response(line, measure, found, _rows_read(measure, found, tables, read))
+
+
+def _response(
+    line: Mapping[Hashable, Any], measure: Callable[[Tables], Measurement], found: Measurement, rows: _Rows
+) -> Response:
+    def judged(measurement: Measurement) -> str:
+        return verdict(measurement, float(line["low"]), float(line["high"]), str(line["kind"]))
+
+    now = judged(found)
+    moves, changed_by = False, ""
+    for name, perturb in PERTURBATIONS.items():
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+                other = measure(rows.perturbed(perturb))
+        except (MissingData, ArithmeticError, ValueError):
+            continue  # it refuses such values
+        moves = moves or not (other.value == found.value or math.isnan(other.value))
+        if judged(other) in _DECISIVE[now]:
+            changed_by = name
+            break
+    known = found.error > 0.0
+    return Response(
+        str(line["claim_id"]), str(line["setting"]), now, known, moves or bool(changed_by), changed_by
+    )
+
+
+# What a verdict must be able to become.
+_DECISIVE = {
+    "reproduced": ("not reproduced",),
+    "not reproduced": ("reproduced", "inconclusive"),
+    "inconclusive": ("not reproduced",),
+}
+
+
+def _rows_read(
+    measure: Callable[[Tables], Measurement], found: Measurement, tables: Tables, read: Sequence[ReadRows]
+) -> _Rows:
+    of_summary, of_curves = (
+        functools.reduce(
+            pd.Index.union, (rows.frame.index for rows in read if rows.table is table), pd.Index([])
+        )
+        for table in tables
+    )
+    frames = [table.everything for table in tables]
+    # Rows that were not read are left out, which is far quicker, unless the function asked whether they are there.
+    only_read = [frame.loc[index] for frame, index in zip(frames, (of_summary, of_curves), strict=True)]
+    try:
+        same = measure(Tables.of(*only_read))[:2] == found[:2]
+    except (MissingData, ValueError):
+        same = False
+    summary, curves = only_read if same else frames
+    return _Rows(summary, curves, of_summary, of_curves)
+
+
+def _second_half(values: FloatArray) -> BooleanArray:
+    return np.arange(values.size) >= values.size / 2
