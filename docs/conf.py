@@ -4,6 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from auxmc_pipeline.published import published_presets, read_published
+from auxmc_pipeline.report.findings_text import LookUp, fill
+
 project = "auxmc"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build"]
@@ -39,7 +42,18 @@ def _escape(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[
             lines[place] = bullet + "`".join(parts)
 
 
+def _fill(app: Any, docname: str, content: list[str]) -> None:
+    """Looks up the numbers of the findings in the results that are kept in the repository."""
+    del app
+    if docname == "findings":
+        kept = read_published(published_presets()[0])
+        content[0] = fill(
+            content[0], LookUp(kept.preset, kept.judged, kept.numbers), "docs/findings.md", kept.run_in_words
+        )
+
+
 def setup(app: Any) -> None:
     """Connects the hooks above."""
+    app.connect("source-read", _fill)
     app.connect("autodoc-skip-member", _skip)
     app.connect("autodoc-process-docstring", _escape, priority=400)  # before napoleon adds markup of its own

@@ -195,7 +195,8 @@ def unexplained(groups: Sequence[ClaimGroup], preset: str) -> list[str]:
     out = []
     for group in groups:
         for line in group.lines:
-            said = bool(line.findings) or preset == "smoke"
+            # A range that claims are named in says too little about one that failed.
+            said = preset == "smoke" or any(group.claim_id in finding.named for finding in line.findings)
             undecided = line.verdict in ("inconclusive", "not measured")
             if (undecided and not (said or line.why)) or (line.verdict == "not reproduced" and not said):
                 out.append(f"{group.claim_id}: {line.setting}")

@@ -21,6 +21,7 @@ class Finding(NamedTuple):
         html: the whole text.
         study: the study that it speaks of most; empty for none.
         about: what it says about each claim that it names, by id: the sentences that name it.
+        named: claims that it names one by one, not by a range: what it says is about them.
     """
 
     anchor: str
@@ -29,6 +30,7 @@ class Finding(NamedTuple):
     html: str
     study: str
     about: dict[str, str]
+    named: frozenset[str]
 
 
 class Section(NamedTuple):
@@ -69,7 +71,8 @@ def read_findings(
             if lead is None:
                 intro.append(html)
             else:
-                findings.append(Finding(anchor, title, lead, html, study, about))
+                named = frozenset(names.pattern.findall(" ".join(about.values())))
+                findings.append(Finding(anchor, title, lead, html, study, about, named))
         anchor = _slug(f"findings-{title}", taken)
         sections.append(Section(title, anchor, "".join(intro), tuple(findings)))
     return [section for section in sections if section.intro or section.findings]

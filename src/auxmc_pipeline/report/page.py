@@ -3,7 +3,7 @@
 import datetime
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -124,15 +124,10 @@ def read_page(preset: str, root: Path = Path()) -> Page:
     declared = [load_study(name) for name in studies()]
     results = root / "results" / preset
     tables = {study.name: read_verdicts(results / study.name / "claims.csv") for study in declared}
-    judges: dict[str, list[str]] = {}
-    for name, table in tables.items():
-        for claim in table["claim_id"].unique():
-            judges.setdefault(claim, []).append(name)
-    look_up = LookUp(
-        preset, tables, {study.name: read_numbers(results / study.name / "numbers.csv") for study in declared}
-    )
-    text = fill(_FINDINGS.read_text(), look_up, _FINDINGS)
-    sections = read_findings(text, judges, {study.name: list(study.figures) for study in declared})
+    judges = judges_of(tables)
+    numbers = {study.name: read_numbers(results / study.name / "numbers.csv") for study in declared}
+    look_up = LookUp(preset, tables, numbers)
+    sections = read_sections(look_up, judges, declared)
     front = front._replace(
         highlights=tuple(
             highlight._replace(headline=fill(highlight.headline, look_up, FRONT))
@@ -160,6 +155,29 @@ def read_page(preset: str, root: Path = Path()) -> Page:
         missing_highlights=missing,
         unexplained=[f"{page.name}: {claim}" for page in pages for claim in unexplained(page.groups, preset)],
     )
+
+
+def read_sections(
+    look_up: LookUp, judges: Mapping[str, Sequence[str]], declared: Sequence[Study]
+) -> list[Section]:
+    """The findings with their numbers.
+
+    Args:
+        look_up: where the numbers come from.
+        judges: studies that judge a claim, by its id.
+        declared: the studies.
+    """
+    text = fill(_FINDINGS.read_text(), look_up, _FINDINGS, f"preset {look_up.preset}, the run of this page")
+    return read_findings(text, judges, {study.name: list(study.figures) for study in declared})
+
+
+def judges_of(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[str]]:
+    """Studies that judge a claim, by its id, from the claims of each study."""
+    found: dict[str, list[str]] = {}
+    for name, table in tables.items():
+        for claim in table["claim_id"].unique():
+            found.setdefault(claim, []).append(name)
+    return found
 
 
 def render(page: Page, out: Path, root: Path = Path()) -> str:
