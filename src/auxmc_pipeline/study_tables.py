@@ -9,7 +9,7 @@ import pandas as pd
 
 from auxmc.driver.results import read_table
 from auxmc_pipeline.catalogue import STUDIES, Study, stale_cases
-from auxmc_pipeline.claims import Measurement, read_claims
+from auxmc_pipeline.claims import Measurement, Measures, read_claims
 from auxmc_pipeline.documents import read_documents
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.tables import MissingData, Tables
@@ -53,11 +53,19 @@ def claims_of(study: Study, path: Path | None = None) -> pd.DataFrame:
     return read_claims(path or STUDIES / study.name / "claims.csv", setting_names(study), keys)
 
 
-def judge_study(study: Study, tables: Tables, claims: pd.DataFrame | None = None) -> pd.DataFrame:
-    """The claims of a study, or others of its, measured in its tables; `auxmc_pipeline.verdicts.judge`."""
-    return judge(
-        claims_of(study) if claims is None else claims, study.measures(), tables, setting_names(study)
-    )
+def judge_study(
+    study: Study, tables: Tables, claims: pd.DataFrame | None = None, measures: Measures | None = None
+) -> pd.DataFrame:
+    """The claims of a study measured in its tables, by `auxmc_pipeline.verdicts.judge`.
+
+    Args:
+        study: the study.
+        tables: its tables.
+        claims: other claims than all of its own.
+        measures: what measures these; all functions of the study by default.
+    """
+    lines = claims_of(study) if claims is None else claims
+    return judge(lines, study.measures() if measures is None else measures, tables, setting_names(study))
 
 
 def measure_numbers(study: Study, tables: Tables) -> pd.DataFrame:
