@@ -1,4 +1,4 @@
-"""Plants errors in what stands behind weighty claims, runs their cases again: `python -m tests.mutants.planted --help`."""
+"""Plants errors behind claims and runs their cases again: `python -m tests.mutants.planted --help`."""
 
 import argparse
 import os
@@ -173,9 +173,9 @@ def page(rows: Iterable[tuple[Planted, str, str]], preset: str) -> str:
     return (
         "# Planted errors: verdicts that turn\n\n"
         f"Written by `python -m tests.mutants.planted --write`, at preset `{preset}`.\n\n"
-        "Each error is put into a copy of the project, into the sampler or the estimator that stands behind a claim; the\n"
-        "cases of the claim run again, and it is judged by the same code. A claim whose verdict stays as it was would not have\n"
-        "noticed a wrong program.\n\n"
+        "Each error is put into a copy of the project, into the sampler or the estimator that stands behind a claim;\n"
+        "the cases of the claim run again, and it is judged by the same code. A claim whose verdict stays as it was\n"
+        "would not have noticed a wrong program.\n\n"
         "| claim | what is wrong | in | without the error | with it |\n|---|---|---|---|---|\n" + table
     )
 
