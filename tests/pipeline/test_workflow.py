@@ -61,6 +61,12 @@ def test_the_report_is_one_page_with_every_figure_and_claim(smoke: Project) -> N
     assert page.count("data:image/svg+xml") > page.count("data:image/png")
 
 
+def test_no_check_of_a_claim_is_a_constant(smoke: Project) -> None:
+    done = smoke.python("-m", "auxmc_pipeline.steps.check_claims", "smoke", check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sum(int(n) for n in re.findall(r": (\d+) lines with an error", done.stdout)) > 300
+
+
 def test_a_result_says_what_produced_it(smoke: Project) -> None:
     path = next((smoke.folder / "results/smoke/gaussian_latent").glob("*.nc"))
     attributes = xr.open_datatree(path, engine="h5netcdf").attrs

@@ -1,0 +1,130 @@
+"""Results that are kept are judged by the present claims, counted in the README, and explained by the findings."""
+
+import math
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from auxmc_pipeline.catalogue import ROOT, load_study, studies
+from auxmc_pipeline.documents import read_documents
+from auxmc_pipeline.published import published_presets, read_published, write_published
+from auxmc_pipeline.report.claim_lines import claim_groups, unexplained
+from auxmc_pipeline.report.findings_text import LookUp
+from auxmc_pipeline.report.page import judges_of, read_sections
+from auxmc_pipeline.steps.publish import with_counts
+from auxmc_pipeline.study_tables import claims_of
+from tests.mutants.planted import read_planted
+
+RUN = {"commit": "d" * 40, "created": "2026-11-22T01:02:03", "processor": "A processor", "n_cores": 2}
+
+
+def test_what_is_kept_is_judged_by_the_present_bands(tmp_path: Path) -> None:
+    judged, numbers = {}, {}
+    for name in studies():
+        claims = claims_of(load_study(name))
+        judged[name] = claims.assign(
+            measured=1.0 / 3.0, monte_carlo_error=1e-9, exact=False, note="a, note", verdict="?"
+        )
+        numbers[name] = pd.DataFrame(
+            [("n", 0.5, 0.1, "", False)], columns=["name", "value", "error", "note", "exact"]
+        )
+    # A line that is newer than the results.
+    judged["radon"] = judged["radon"].iloc[1:]
+    write_published("smoke", judged, numbers, RUN, tmp_path)
+    assert published_presets(tmp_path) == ["smoke"]
+    found = read_published("smoke", tmp_path)
+    assert found.run_in_words == "preset smoke, version ddddddd, 2026-11-22, 2 cores of A processor"
+    radon = found.judged["radon"]
+    assert radon["verdict"].iloc[0] == "not measured"
+    for row in radon.iloc[1:].to_dict("records"):
+        inside = not (row["low"] > 1.0 / 3.0 or row["high"] < 1.0 / 3.0)
+        expected = "timing" if row["kind"] == "W" else "reproduced" if inside else "not reproduced"
+        assert row["verdict"] == expected, row["setting"]
+        assert row["measured"] == pytest.approx(1.0 / 3.0, rel=1e-11)
+    assert found.numbers["radon"]["value"].tolist() == [0.5]
+
+
+def test_counts_go_between_the_marks_of_a_page() -> None:
+    text = "before\n<!-- counts: begin -->\nold\n<!-- counts: end -->\nafter\n"
+    found = with_counts(text, read_published(published_presets()[0]))
+    assert found.startswith("before\n<!-- counts: begin -->\n| claims of | reproduced |")
+    assert found.endswith("<!-- counts: end -->\nafter\n")
+    assert "old" not in found
+    with pytest.raises(ValueError, match="lacks the marks"):
+        with_counts("nothing", read_published(published_presets()[0]))
+
+
+def test_the_counts_in_the_readme_are_those_of_the_results_that_are_kept() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert with_counts(text, read_published(published_presets()[0])) == text, "run `make publish`"
+
+
+def test_results_that_are_kept_have_every_line_that_is_judged() -> None:
+    for preset in published_presets():
+        for study in studies():
+            kept = pd.read_csv(ROOT / "published" / preset / study / "claims.csv", dtype=str)
+            wanted = claims_of(load_study(study))
+            lines = [set(zip(t["claim_id"], t["setting"], strict=True)) for t in (kept, wanted)]
+            assert lines[0] == lines[1], f"{study}: run `make publish PRESET={preset}`"
+
+
+@pytest.mark.parametrize("preset", published_presets())
+def test_every_claim_that_failed_is_named_by_a_finding_of_its_own(preset: str) -> None:
+    kept = read_published(preset)
+    judges = judges_of(kept.judged)
+    declared = [load_study(name) for name in studies()]
+    sections = read_sections(LookUp(preset, kept.judged, kept.numbers), judges, declared)
+    findings = [finding for section in sections for finding in section.findings]
+    groups = {
+        study.name: claim_groups(study, preset, kept.judged[study.name], read_documents(), findings)
+        for study in declared
+    }
+    assert (
+        sum(line.verdict == "not reproduced" for gs in groups.values() for g in gs for line in g.lines) > 10
+    )
+    assert {
+        name: unexplained(found, preset) for name, found in groups.items() if unexplained(found, preset)
+    } == {}
+
+
+# What may be typed: names of items of the documents, of settings with their values, of claims, powers and code.
+_ALLOWED = [
+    r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}",
+    r"`[^`]*`",
+    r"\b[A-Z]{2,3}(?:-[A-Z]{1,4})*-?[A-Z]*\d+\b",
+    r"(?i)\b(?:figures?|fig\.|sections?|secs?\.?|tables?|equations?|eqs?\.?|algorithms?|chapters?|appendix|pages?|p\.|theorem|lemma)\s+"
+    r"[A-Z]?[\d.]+[a-z]?(?:(?:, | and | to | or )[A-Z]?[\d.]+[a-z]?)*",
+    r"\b[A-Za-z_]\w*\s*=\s*-?[\d.^e]+(?:(?:, | and | to | or )-?[\d.^e]+)*",
+    r"\b(?:19|20)\d\d\b",
+    r"\w\^-?\d+|\w\^\([^)]*\)|\b10\^-?\d+|\d+/\d+|\b[A-Za-z]\d+\b",
+]
+
+
+def test_no_number_of_ours_is_typed_into_the_findings() -> None:
+    text = (ROOT / "docs" / "findings.md").read_text()
+    for pattern in _ALLOWED:
+        text = re.sub(pattern, " ", text, flags=re.DOTALL if pattern.startswith(r"\{") else 0)
+    typed = re.findall(r".{0,40}(?<![\w.])-?\d+(?:\.\d+)?(?:\s?%)?.{0,30}", text)
+    found = [
+        line
+        for line in typed
+        if re.search(r"\d\.\d|\d{3}|\d\s?%|\d (?:nats|times|s\b|seconds|minutes|hours)", line)
+    ]
+    assert found == [], "\n".join(found)
+
+
+def test_planted_errors_are_of_all_weights_and_studies() -> None:
+    planted = read_planted()
+    assert len(planted) >= 20
+    assert {entry.study for entry in planted} >= set(studies()) - {"manifold_illustrations", "image_models"}
+    page = (ROOT / "docs" / "planted_errors.md").read_text()
+    for entry in planted:
+        row = next(
+            line for line in page.splitlines() if line.startswith(f"| {entry.claim}, {entry.setting} |")
+        )
+        before, after = (cell.strip() for cell in row.strip("| ").split(" | ")[-2:])
+        assert before.endswith(": reproduced"), row
+        assert after.endswith(": not reproduced"), row
+        assert not math.isnan(float(re.sub(r"[^\d.e-].*", "", before.replace("×", "e")) or "nan")), row
