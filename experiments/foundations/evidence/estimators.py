@@ -32,6 +32,7 @@ def canonical_evidence(work: Work) -> Lines:
     log_joint = _MODEL.log_likelihood(grid) - 0.5 * np.square(grid) - 0.5 * math.log(2.0 * math.pi)
     quadrature = float(logsumexp(log_joint) + math.log(grid[1] - grid[0]))
     return {
+        "decimal log, mean over data sets": log_evidence_law(100, 2.0).mean / _DECADE,
         "log": log_evidence,
         "decimal log": log_evidence / _DECADE,
         "value": math.exp(log_evidence),
@@ -88,6 +89,7 @@ def prior_averaging(work: Work) -> Lines:
     logs = work.once(prior_averages)
     decades = logs / _DECADE
     return {f"{p} % quantile of the decimal log ratio": quantile_of(decades, p) for p in _PERCENTILES} | {
+        "share below a tenth of the evidence": share_of(logs < -_DECADE),
         "share below the evidence": share_of(logs < 0.0),
         "mean of the log ratio": mean_of(logs),
         "relative variance of one draw": _MODEL.relative_variance,
@@ -103,10 +105,13 @@ def underflow(work: Work) -> Lines:
     one = float(ndtr(_MODEL.sample_mean - distance) + ndtr(-_MODEL.sample_mean - distance))
     with np.errstate(under="ignore"):
         largest = np.exp(np.float32(_MODEL.log_largest_likelihood))
+    # In single precision even the largest likelihood is zero, and so is every estimate; in double precision an
+    # estimate is zero where all ten likelihoods are.
     return {
+        "as printed, single precision": largest == 0.0,
+        "as printed, double precision": one**_N_SAMPLES,
         "one likelihood in double precision": one,
         "all ten in double precision": one**_N_SAMPLES,
-        "estimate in single precision": largest == 0.0,
     }
 
 
@@ -123,7 +128,7 @@ def harmonic(work: Work) -> Lines:
         "95 % quantile of the decimal log ratio": quantile_of(logs / _DECADE, 95),
         "share above ten times the evidence": share_of(logs > _DECADE),
         "largest likelihood over evidence": math.exp(_MODEL.log_largest_likelihood - _MODEL.log_evidence),
-        "share above a hundred times the evidence": np.mean(logs > 2.0 * _DECADE),
+        "share above a hundred times the evidence": share_of(logs > 2.0 * _DECADE),
         "data sets whose bound is a hundred or more": law.probability_of_range_above(2.0 * _DECADE),
     }
 

@@ -9,11 +9,12 @@ from scipy.special import logsumexp, ndtr, ndtri
 
 from auxmc.diagnostics.nested_evidence import SHRINKAGE, log_masses, log_terms
 from auxmc.models.gaussian.mean import HUNDRED_OBSERVATIONS
-from auxmc.models.gaussian.nested_oracles import expected_nested_ratio
+from auxmc.models.gaussian.nested_oracles import expected_nested_ratio, expected_upper_bound_ratio
 from auxmc.numerics.array_types import FloatArray
 from auxmc.sampling.ideal_nested_sampling import IdealNestedRuns, ideal_nested_sampling
 from auxmc_pipeline.claims import Measurement
-from experiments.foundations.measurements import distance_from, mean_of
+from auxmc_pipeline.error_rules import jackknife, paired_ratio, ratio
+from experiments.foundations.measurements import distance_from, mean_of, power
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 TOPIC = Topic()
@@ -24,6 +25,9 @@ _SIZES = (3, 5, 10, 20, 50, 100)
 # Dead points for each live one: the mass that is left is exp(-17), less than a millionth of the evidence.
 _DEAD = 17
 _SHORT = 20
+_N_BLOCKS = 50
+# Rising log likelihoods, for relations that hold whatever they are.
+_DYING = _MODEL.log_likelihood(_MODEL.sample_mean + np.geomspace(4.0, 0.01, 10 * _DEAD))
 
 
 def runs(work: Work) -> dict[int, IdealNestedRuns]:
@@ -44,6 +48,16 @@ def log_ratios(work: Work) -> dict[tuple[int, str], FloatArray]:
             terms = log_terms(dead, n_live, live, estimator="upper", shrinkage=shrinkage)
             found[n_live, shrinkage] = logsumexp(terms, axis=1) - _MODEL.log_evidence
     return found
+
+
+def true_upper_sums(work: Work) -> FloatArray:
+    """Log ratios to the evidence of upper sums with true in place of expected masses, ten live points [run]."""
+    run = work.once(runs)[10]
+    shells = -np.diff(run.masses, axis=1, prepend=1.0)
+    logs = _MODEL.log_likelihood(run.dead) + np.log(shells)
+    # The mass that is left at the end counts with the largest likelihood, as its part of an upper sum.
+    rest = _MODEL.log_largest_likelihood + np.log(run.masses[:, -1])
+    return np.asarray(np.logaddexp(logsumexp(logs, axis=1), rest) - _MODEL.log_evidence)
 
 
 @TOPIC.claim("FN-NS-01")
@@ -67,16 +81,25 @@ def shrinkage(work: Work) -> Lines:
 
 @TOPIC.claim("FN-NS-02")
 def factor_difference(work: Work) -> Lines:
-    """M/(M+1) - exp(-1/M)."""
+    """M/(M+1) - exp(-1/M), and how fast its difference from 1/(2 M^2) falls."""
     # Both less 1, which they have in common.
-    return {f"{n} live points": -1.0 / (n + 1.0) - math.expm1(-1.0 / n) for n in (10, 100, 1000)}
+    differences = {n: -1.0 / (n + 1.0) - math.expm1(-1.0 / n) for n in (10, 100, 1000)}
+    rest = [0.5 / n**2 - differences[n] for n in (100, 1000)]
+    return {
+        **{f"{n} live points": value for n, value in differences.items()},
+        "power of the remainder in M": power((100, 1000), rest),
+    }
 
 
 @TOPIC.claim("FN-NS-03")
 def biases(work: Work) -> Lines:
     """Expected sums with the three shrinkage factors."""
-    simulated, found = work.once(log_ratios), {}
-    found["as printed"] = expected_nested_ratio(_MODEL, 10, _factor(10, "mean"))
+    simulated, found = work.once(log_ratios), dict[str, float | Measurement]()
+    bound = expected_upper_bound_ratio(_MODEL, 10)
+    found["as printed"] = expected_nested_ratio(_MODEL, 10, _factor(10, "mean")) / bound
+    true_sums = np.exp(work.once(true_upper_sums))
+    expected_sums = np.exp(simulated[10, "mean"])
+    found["as printed, simulated"] = paired_ratio(_block_means(expected_sums), _block_means(true_sums))
     for n_live in (10, 100):
         for shrinkage, name in _FACTORS.items():
             exact = expected_nested_ratio(_MODEL, n_live, _factor(n_live, shrinkage))
@@ -84,15 +107,13 @@ def biases(work: Work) -> Lines:
             mean = mean_of(np.exp(simulated[n_live, shrinkage]))
             label = f"{name}, {n_live} live points, simulated, distance in standard errors"
             found[label] = distance_from(mean, exact)
-    run = work.once(runs)[10]
-    dead, live = _MODEL.log_likelihood(run.dead[:100]), _MODEL.log_likelihood(run.live[:100])
     errors = []
     for shrinkage in SHRINKAGE:
         lower, upper = (
-            logsumexp(log_terms(dead, 10, live, estimator=name, shrinkage=shrinkage), axis=1)
+            logsumexp(log_terms(_DYING, 10, estimator=name, shrinkage=shrinkage))
             for name in ("lower", "upper")
         )
-        errors.append(np.max(np.abs(np.expm1(lower - upper - math.log(_factor(10, shrinkage))))))
+        errors.append(abs(math.expm1(lower - upper - math.log(_factor(10, shrinkage)))))
     found["lower sum over upper sum and factor less 1"] = max(errors)
     return found
 
@@ -100,48 +121,61 @@ def biases(work: Work) -> Lines:
 @TOPIC.claim("FN-NS-04")
 def spread(work: Work) -> Lines:
     """Spread of the log estimate and the information behind it."""
-    logs = work.once(log_ratios)[100, "exponential"]
-    sd = float(logs.std(ddof=1))
+    few, many = (_spread_of(work.once(log_ratios)[n_live, "exponential"]) for n_live in (10, 100))
     return {
         "information": _MODEL.information,
         "square root of information over 100": math.sqrt(_MODEL.information / 100.0),
-        "standard deviation with 100 live points": Measurement(sd, sd / math.sqrt(2.0 * logs.size)),
+        "standard deviation with 100 live points": many,
+        "standard deviation with 100 live points over that with 10": ratio(many, few),
     }
+
+
+def _spread_of(logs: FloatArray) -> Measurement:
+    """Standard deviation over runs [run], with its error from blocks of them left out in turn."""
+    blocks = np.array_split(logs, _N_BLOCKS)
+    return jackknife(lambda kept: float(np.concatenate([blocks[b] for b in kept]).std(ddof=1)), _N_BLOCKS)
 
 
 @TOPIC.claim("FN-NS-05")
 def listing(work: Work) -> Lines:
-    """The listing of Algorithm 5 against the sum of the text."""
-    dead = _MODEL.log_likelihood(work.once(runs)[10].dead[0])
-    lower, upper = (
-        float(logsumexp(log_terms(dead, 10, estimator=name, shrinkage="mean"))) for name in ("lower", "upper")
-    )
-    # The listing: a weight of 1 - M/(M+1), times M/(M+1) after each point.
-    listed = float(logsumexp(dead + math.log(1.0 / 11.0) + np.arange(dead.size) * math.log(10.0 / 11.0)))
-    return {
-        "as printed": math.exp(listed - lower),
-        "listing over sum of the text": math.exp(listed - lower),
-        "listing over upper sum less 1": math.expm1(listed - upper),
-    }
+    """The listing of Algorithm 5 against the sum of the text, whose expected masses are those of simulated runs."""
+    run = work.once(runs)[10]
+    likelihoods = np.exp(_MODEL.log_likelihood(run.dead[0]) - _MODEL.log_evidence)
+    weight, listed = 1.0 - 10.0 / 11.0, 0.0
+    # The last point has no mass after it in a run, so that neither sum has a term for it.
+    for likelihood in likelihoods[:-1]:
+        listed += float(likelihood) * weight
+        weight *= 10.0 / 11.0
+    masses = np.concatenate([np.ones((_N_BLOCKS, 1)), _block_means(run.masses)], axis=1)
+
+    def over_sum(first: int) -> Measurement:
+        shells = (
+            masses[:, first : first + likelihoods.size - 1] - masses[:, first + 1 : first + likelihoods.size]
+        )
+        return jackknife(lambda kept: listed / float(likelihoods[:-1] @ shells[kept].mean(axis=0)), _N_BLOCKS)
+
+    # E[X_k - X_(k+1)] begins with the mass of the first dead point, E[X_(k-1) - X_k] with all of it.
+    return {"as printed": over_sum(1), "listing over the upper sum": over_sum(0)}
 
 
 @TOPIC.claim("FN-NS-06")
 def by_parts(work: Work) -> Lines:
     """The sum over levels and the sum over points differ by a boundary term, in exact fractions."""
-    rng = work.rng("nested", "by parts")
-    largest = Fraction(0)
+    shorter = longer = Fraction(0)
     for n_live, n_dead in ((2, 10), (10, 60)):
-        levels = [Fraction(0), *(Fraction(float(v)) for v in np.sort(rng.random(n_dead)))]
+        levels = [Fraction(k**2, n_dead**2) for k in range(n_dead + 1)]
         masses = [Fraction(n_live, n_live + 1) ** k for k in range(n_dead + 2)]
         over_levels = sum((levels[k] - levels[k - 1]) * masses[k] for k in range(1, n_dead + 1))
-        over_points = sum(levels[k] * (masses[k] - masses[k + 1]) for k in range(1, n_dead + 1))
-        error = abs(over_levels - over_points - levels[-1] * masses[n_dead + 1]) / over_levels
-        largest = max(largest, error)
-    dead = _MODEL.log_likelihood(work.once(runs)[10].dead[0])
-    lower, lebesgue = (logsumexp(log_terms(dead, 10, estimator=name)) for name in ("lower", "lebesgue"))
-    both = np.logaddexp(lower, dead[-1] + log_masses(dead.size + 1, 10)[-1])
+        terms = [levels[k] * (masses[k] - masses[k + 1]) for k in range(1, n_dead + 1)]
+        # The boundary term as printed, where the sum over points ends before the last one or with it.
+        boundary = levels[-1] * masses[n_dead]
+        shorter = max(shorter, abs(over_levels - sum(terms[:-1]) - boundary) / over_levels)
+        longer = max(longer, abs(over_levels - sum(terms) - boundary) / over_levels)
+    lower, lebesgue = (logsumexp(log_terms(_DYING, 10, estimator=name)) for name in ("lower", "lebesgue"))
+    both = np.logaddexp(lower, _DYING[-1] + log_masses(_DYING.size + 1, 10)[-1])
     return {
-        "in exact fractions, relative error": float(largest),
+        "in exact fractions, sum to the last but one": float(shorter),
+        "in exact fractions, sum to the last": float(longer),
         "in double precision, relative error": abs(math.expm1(float(lebesgue) - float(both))),
     }
 
@@ -161,6 +195,11 @@ def curves(work: Work) -> Arrays:
         "nested_bias_exact": xr.DataArray(exact, {**factor, "nested_bias_fine_live": fine}),
         "nested_bias_simulated": xr.DataArray(simulated, {**factor, **parts}),
     }
+
+
+def _block_means(values: FloatArray) -> FloatArray:
+    """Means of blocks of runs [block, ...] from values of runs [run, ...]."""
+    return np.array([block.mean(axis=0) for block in np.array_split(values, _N_BLOCKS)])
 
 
 def _ideal(work: Work, name: str, n_live: int, n_dead: int, n_runs: int) -> IdealNestedRuns:

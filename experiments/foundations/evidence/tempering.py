@@ -14,6 +14,7 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.perfect_annealing import annealed_moments
 from auxmc.numerics.schedules import linear_schedule
 from auxmc.numerics.truncated_exponential import draw_inverse_temperature, log_base_weight, log_target_weight
+from experiments.foundations.measurements import power
 from experiments.foundations.topic import Lines, Topic, Work
 
 TOPIC = Topic()
@@ -50,13 +51,12 @@ def index_laws(work: Work) -> Lines:
 
 @TOPIC.claim("FN-TP-03")
 def geometric_sum(work: Work) -> Lines:
-    """Sum of ratio^k over k = 0 to K against two closed forms of it."""
+    """Two closed forms of the sum of ratio^k over k = 0 to K, less that sum."""
     ratio, last = 0.5, 2
     true = sum(ratio**k for k in range(last + 1))
     return {
-        "as printed": true,
-        "corrected closed form": (1.0 - ratio ** (last + 1)) / (1.0 - ratio),
-        "printed closed form": 1.0 + ratio**last / (1.0 - ratio),
+        "as printed": 1.0 + ratio**last / (1.0 - ratio) - true,
+        "corrected": (1.0 - ratio ** (last + 1)) / (1.0 - ratio) - true,
     }
 
 
@@ -73,12 +73,15 @@ def end_correction(work: Work) -> Lines:
 @TOPIC.claim("FN-TP-05")
 def crossing(work: Work) -> Lines:
     """Expected updates of a random walk of the index to cross a flat ladder, by a linear solve."""
-    found = {}
-    for last in (5, 10):
+    updates = {}
+    for last in (5, 10, 50, 100):
         inner = _kernel_matrix(np.zeros(last + 1))[:last, :last]
-        expected = np.linalg.solve(np.eye(last) - inner, np.ones(last))
-        found[f"{last} intervals"] = expected[0]
-    return found
+        updates[last] = float(np.linalg.solve(np.eye(last) - inner, np.ones(last))[0])
+    return {
+        "5 intervals": updates[5],
+        "10 intervals": updates[10],
+        "power of the number of intervals": power((50, 100), (updates[50], updates[100])),
+    }
 
 
 @TOPIC.claim("FN-TP-06")

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jax import Array
-from scipy import optimize
+from scipy import optimize, special
 
 from auxmc.models.density_registry import DENSITIES
 from auxmc.models.generalised_lambda.fibre_integrals import (
@@ -19,8 +19,8 @@ from auxmc.models.generalised_lambda.fibre_integrals import (
 )
 from auxmc.models.input_maps import INPUT_MAPS, INPUTS
 from auxmc.models.lotka_volterra.sde_simulators import Scheme, geometric_brownian_motion, simulate_sde
-from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement
+from auxmc.numerics.array_types import FloatArray, IntegerArray
+from auxmc_pipeline.error_rules import jackknife
 from experiments.foundations.measurements import largest, lowest_point, power
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
@@ -46,10 +46,11 @@ def strong_orders(work: Work) -> Lines:
     found = {}
     for index, name in enumerate(("Milstein", "Euler-Maruyama")):
         steps, batches = 1.0 / np.array(_LEVELS), errors[index]
-        # Batches left out in turn give the error of the slope of all.
-        rest = (np.delete(batches, batch, axis=1).mean(axis=1) for batch in range(_N_BATCHES))
-        spread = math.sqrt((_N_BATCHES - 1) * float(np.var([power(steps, means) for means in rest])))
-        found[name] = Measurement(power(steps, batches.mean(axis=1)), spread)
+
+        def slope(kept: IntegerArray, steps: FloatArray = steps, batches: FloatArray = batches) -> float:
+            return power(steps, batches[:, kept].mean(axis=1))
+
+        found[name] = jackknife(slope, _N_BATCHES)
     return found
 
 
@@ -190,6 +191,7 @@ def fibre_densities(work: Work) -> Lines:
 
     density = density_at(1.0)
     found = {
+        "density at 1 less the known one": density - float(special.k0(0.5)) / (2.0 * math.pi),
         "density at 1": density,
         "mean of u1 squared": _on_fibre(1.0, lambda u: u[:, 0] ** 2) / density,
         "mean size of u1": _on_fibre(1.0, lambda u: np.abs(u[:, 0])) / density,

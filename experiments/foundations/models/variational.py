@@ -18,6 +18,7 @@ from auxmc.approximations.renyi import fit_gaussian, gaussian_log_density, renyi
 from auxmc.models.mixtures.scalar_mixture import NARROW_AND_BROAD
 from auxmc.numerics.array_types import FloatArray
 from auxmc.sampling.inverse_cdf import generalised_logistic
+from auxmc_pipeline import error_rules
 from experiments.foundations.measurements import largest
 from experiments.foundations.shapes import SHAPE, log_skewed
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
@@ -65,6 +66,9 @@ def laplace(work: Work) -> Lines:
         "variance": fit.covariance[0, 0],
         "true variance": moment(2, mean),
         "true mean": mean,
+        "mass beyond 8, approximation over density": float(
+            stats.norm.sf(8.0, fit.mode[0], math.sqrt(fit.covariance[0, 0])) / (1.0 + math.exp(8.0)) ** -SHAPE
+        ),
     }
 
 
@@ -88,6 +92,8 @@ def fits(work: Work) -> Lines:
         found[f"{name}, divergence"] = value
     return {
         **found,
+        "standard deviation, Renyi 1/2 over KL(p, q)": half.sd / inclusive.sd,
+        "standard deviation, KL(q, p) over Renyi 1/2": exclusive.sd / half.sd,
         "Renyi 1/2, divergence of the published fit": published,
         "Renyi 1/2, excess of the published fit": published - half.objective,
     }
@@ -102,9 +108,8 @@ def limit_of_order_zero(work: Work) -> Lines:
     limit = math.log(integral) / (order - 1.0)
     return {
         "limit": limit,
-        "-log Q(support of P)": -math.log(q.cdf(1.0) - q.cdf(0.0)),
-        "-log P(support of Q)": -math.log(p.cdf(2.0) - p.cdf(0.0)),
-        "limit as printed": limit,
+        "as printed": limit + math.log(p.cdf(2.0) - p.cdf(0.0)),
+        "corrected": limit + math.log(q.cdf(1.0) - q.cdf(0.0)),
     }
 
 
@@ -114,7 +119,14 @@ def orders(work: Work) -> Lines:
     log_p, log_q = work.once(_log_mixture), gaussian_log_density(_GRID, *_FIXED)
     values = [renyi_divergence(_GRID, log_q, log_p, order) for order in _ORDERS]
     by_order = {f"order {order:g}": value for order, value in zip(_ORDERS, values, strict=True)}
-    return {**by_order, "smallest rise": np.diff(values).min()}
+    reversed_values = {order: renyi_divergence(_GRID, log_p, log_q, order) for order in (0.5, 0.9)}
+    return {
+        **by_order,
+        "smallest rise": np.diff(values).min(),
+        "asymmetry at order 0.5": reversed_values[0.5] - values[1],
+        "order 0.1 less a ninth of order 0.9 of exchanged laws": values[0] - reversed_values[0.9] / 9.0,
+        "order 0.999999 less order 1": renyi_divergence(_GRID, log_q, log_p, 0.999999) - values[3],
+    }
 
 
 @TOPIC.claim("FN-VI-05")
@@ -139,7 +151,7 @@ def gradients(work: Work) -> Lines:
     variances = np.einsum("n,enp->ep", law, np.square(estimates)) - np.square(means)
     drawn = _both_estimates(work.rng("gradients").normal(size=work.replicates(_N_GRADIENTS, least=4000)))
     errors = np.sqrt(variances / drawn.shape[1])
-    distances = np.abs(drawn.mean(axis=1) - means) / errors
+    distances = np.ravel(np.abs(drawn.mean(axis=1) - means) / errors)
     # The log normaliser in closed form, the two others by quadrature.
     log_z = 0.5 * math.log(2.0 * math.pi * _TARGET_VARIANCE)
     x = _Q_MEAN + _Q_SD * nodes
@@ -152,9 +164,14 @@ def gradients(work: Work) -> Lines:
         found[f"{name}, difference of the means of both estimates"] = abs(means[0, index] - means[1, index])
         found[f"{name}, variance by the score"] = variances[0, index]
         found[f"{name}, variance through the draws"] = variances[1, index]
+        found[f"{name}, variance by the score over that through the draws"] = (
+            variances[0, index] / variances[1, index]
+        )
     return {
         **found,
-        "simulated means, distance in standard errors": distances.max(),
+        "simulated means, distance in standard errors": error_rules.largest(
+            distances, np.ones(distances.size), [""] * distances.size
+        ),
         "lower bound": bound,
         "log normaliser": log_z,
         "divergence": divergence,

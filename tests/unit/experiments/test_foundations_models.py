@@ -56,7 +56,7 @@ def test_errors_of_the_sources_show() -> None:
         1.0 / 0.7 * 0.8 / 0.7, abs=1e-8
     )
     assert MODELS.value("FN-AD-04", "accumulator of x by the drawn rule") == pytest.approx(0.8 / 0.7)
-    assert MODELS.value("FN-VI-03", "limit as printed") == pytest.approx(np.log(2.0), abs=1e-8)
+    assert MODELS.value("FN-VI-03", "as printed") == pytest.approx(np.log(2.0), abs=1e-8)
     assert MODELS.value("FN-VI-02", "Renyi 1/2, excess of the published fit") == pytest.approx(
         0.00778, abs=1e-5
     )

@@ -7,7 +7,7 @@ from scipy.special import ndtr
 
 from auxmc.models.gaussian.mean import GaussianMean
 
-__all__ = ["expected_nested_ratio"]
+__all__ = ["expected_nested_ratio", "expected_upper_bound_ratio"]
 
 
 # Beyond this many standard deviations of the likelihood nothing contributes.
@@ -38,7 +38,35 @@ def expected_nested_ratio(model: GaussianMean, n_live: int, factor: float) -> fl
         raise ValueError(f"n_live must be at least 1, got {n_live}")
     if not 0.0 < factor < 1.0:
         raise ValueError(f"factor must be above 0 and below 1, got {factor!r}")
-    power = n_live * (1.0 - factor)
+    return _integral_of_mass(model, n_live * (1.0 - factor))
+
+
+def expected_upper_bound_ratio(model: GaussianMean, n_live: int) -> float:
+    """Expected upper sum with the true masses over the evidence, with exact draws under the constraint and to the end.
+
+    The sum over dead points of L_k (X_(k-1) - X_k) bounds the evidence from above. The steps of -log X are
+    exponential with mean 1/M, so that it has the expectation M/(M-1) times the integral of L (1 - X^(M-1)) over X.
+
+    Args:
+        model: as in `expected_nested_ratio`.
+        n_live: live points M, at least 2.
+
+    Raises:
+        ValueError: n_live is below 2.
+
+    Must hold: above 1; nearly M/(M-1) where the likelihood is narrow.
+
+    Source: ours, of MSc thesis, section 3.2, which calls the sum with the expected masses unbiased for this bound.
+
+    """
+    if n_live < 2:
+        raise ValueError(f"n_live must be at least 2, got {n_live}")
+    # By parts, the integral of L X^(M-1) over X is that of P(L > l)^M / M over l.
+    return n_live / (n_live - 1.0) * (1.0 - _integral_of_mass(model, float(n_live)) / n_live)
+
+
+def _integral_of_mass(model: GaussianMean, power: float) -> float:
+    """Integral of P(L > l)^power over l, over the evidence."""
     sd, n = math.sqrt(model.prior_variance), model.n_rows
     log_scale = model.log_largest_likelihood - model.log_evidence
 

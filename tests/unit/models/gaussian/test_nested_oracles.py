@@ -2,10 +2,13 @@
 
 import math
 
+import numpy as np
 import pytest
+from scipy.special import ndtr, ndtri
 
 from auxmc.models.gaussian.mean import FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS, GaussianMean
-from auxmc.models.gaussian.nested_oracles import expected_nested_ratio
+from auxmc.models.gaussian.nested_oracles import expected_nested_ratio, expected_upper_bound_ratio
+from auxmc.sampling.ideal_nested_sampling import ideal_nested_sampling
 
 pytestmark = [
     pytest.mark.layer("nested_sampling", "L9"),
@@ -39,8 +42,27 @@ def test_biases_fall_with_the_live_points_and_with_the_factor() -> None:
         assert 1.0 < ratios[-1] < 1.001
 
 
+def test_the_upper_sum_with_true_masses_is_that_of_simulated_runs() -> None:
+    model, n_live = FOUR_OBSERVATIONS, 3
+    found = ideal_nested_sampling(
+        np.random.default_rng(4), ndtr, ndtri, model.sample_mean, n_live=n_live, n_dead=60, n_runs=20_000
+    )
+    shells = -np.diff(found.masses, axis=1, prepend=1.0)
+    sums = np.sum(np.exp(model.log_likelihood(found.dead) - model.log_evidence) * shells, axis=1)
+    error = sums.std() / math.sqrt(sums.size)
+    assert error < 0.01
+    assert abs(sums.mean() - expected_upper_bound_ratio(model, n_live)) < 4.0 * error
+
+
+def test_a_narrow_likelihood_has_the_bound_of_small_masses() -> None:
+    narrow = HUNDRED_OBSERVATIONS._replace(prior_variance=1e6)
+    assert expected_upper_bound_ratio(narrow, 10) == pytest.approx(10.0 / 9.0, abs=1e-9)
+
+
 def test_what_is_no_run_is_refused() -> None:
     with pytest.raises(ValueError, match="n_live must be at least 1, got 0"):
         expected_nested_ratio(FOUR_OBSERVATIONS, 0, 0.5)
     with pytest.raises(ValueError, match=r"factor must be above 0 and below 1, got 1\.0"):
         expected_nested_ratio(FOUR_OBSERVATIONS, 2, 1.0)
+    with pytest.raises(ValueError, match="n_live must be at least 2, got 1"):
+        expected_upper_bound_ratio(FOUR_OBSERVATIONS, 1)
