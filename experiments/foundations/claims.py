@@ -14,8 +14,9 @@ def _recorded(line: str, computed_by: Callable[[Work], Lines]) -> Callable[[Tabl
     """A measure that reads what `computed_by` has put into the table."""
 
     def measure(tables: Tables) -> Measurement:
-        summary = tables.summary
-        return Measurement(summary.value("measured", line=line), summary.value("measured_error", line=line))
+        rows = tables.summary.where(line=line)
+        is_exact = bool(rows.value("measured_exact"))
+        return Measurement(rows.value("measured"), rows.value("measured_error"), exact=is_exact)
 
     measure.computed_by = computed_by  # type: ignore[attr-defined]
     return measure

@@ -1,6 +1,5 @@
 """What several topics measure with: independent replicates and their standard errors, rates, and extreme points."""
 
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -9,41 +8,44 @@ from scipy import optimize
 
 from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc_pipeline.claims import Measurement
-from auxmc_pipeline.error_rules import mean_over_replicates
+from auxmc_pipeline.error_rules import (
+    distance_from_exact,
+    distance_in_errors,
+    mean_over_replicates,
+    median_over_replicates,
+    quantile_over_replicates,
+    share_of_trials,
+)
 
 
 def mean_of(values: FloatArray) -> Measurement:
     """Mean of replicates."""
-    return Measurement(float(values.mean()), float(values.std(ddof=1) / math.sqrt(values.size)))
+    return mean_over_replicates(values)
 
 
-def median_of(values: FloatArray, sd: float) -> Measurement:
-    """Median of nearly normal replicates of a standard deviation: its error is 1.25 times that of a mean."""
-    return Measurement(float(np.median(values)), 1.2533 * sd / math.sqrt(values.size))
+def median_of(values: FloatArray) -> Measurement:
+    """Median of replicates."""
+    return median_over_replicates(values)
+
+
+def distance(values: FloatArray, expected: float) -> Measurement:
+    """Distance of a mean over replicates [replicate] from its expectation, in standard errors."""
+    return distance_from_exact(values, expected)
 
 
 def share_of(flags: BooleanArray) -> Measurement:
     """Share of replicates for which something holds."""
-    share = float(flags.mean())
-    return Measurement(share, math.sqrt(share * (1.0 - share) / flags.size))
+    return share_of_trials(float(flags.mean()), flags.size)
 
 
 def quantile_of(values: FloatArray, percent: int) -> Measurement:
-    """Quantile with its error from order statistics one binomial standard error to either side."""
-    level = percent / 100.0
-    spread = math.sqrt(level * (1.0 - level) / values.size)
-    low, middle, high = np.quantile(values, [max(0.0, level - spread), level, min(1.0, level + spread)])
-    return Measurement(float(middle), float(high - low) / 2.0)
+    """Quantile of replicates."""
+    return quantile_over_replicates(values, percent / 100.0)
 
 
-def distance_from(measured: Measurement, exact: float) -> float:
-    """Distance of a mean from its exact value, in standard errors."""
-    return abs(measured.value - exact) / measured.error
-
-
-def distance(values: FloatArray, expected: float) -> float:
-    """Distance of a mean over replicates [replicate] from its expectation, in standard errors widened for few."""
-    return distance_from(mean_over_replicates(values), expected)
+def distance_from(measured: Measurement, exact: float) -> Measurement:
+    """Distance of a measurement from its exact value, in standard errors."""
+    return distance_in_errors(measured, exact)
 
 
 def largest(errors: ArrayLike) -> float:

@@ -73,7 +73,8 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs one case.
 
     Returns:
-        Groups `statistics` (`measured` and `measured_error` of every claim's settings) and `curves`.
+        Groups `statistics` (for every claim's settings `measured`, `measured_error`, and 1 in `measured_exact` where no
+        random number enters) and `curves`.
     """
     work = Work(context.seed, context.study, settings.effort)
     claims, figures = claims_of(settings.design), curves_of(settings.design)
@@ -91,6 +92,7 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
         {
             "measured": ("line", [m.value for m in found.values()], {"units": ""}),
             "measured_error": ("line", [m.error for m in found.values()], {"units": ""}),
+            "measured_exact": ("line", [float(m.exact) for m in found.values()], {"units": ""}),
             "n_not_finite": ((), sum(math.isnan(m.value) for m in found.values()), {"units": ""}),
         },
         coords={"line": list(found)},

@@ -9,12 +9,18 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from auxmc.driver.seeds import generator, stream
-from auxmc_pipeline.claims import Measurement
+from auxmc_pipeline.claims import Measurement, exact
 
 Shared = TypeVar("Shared")
 
+Found = dict[str, ArrayLike | Measurement]
+"""Lines of a claim while they are collected."""
+
 Lines = Mapping[str, ArrayLike | Measurement]
-"""For each setting of a claim a number, which is exact, or a measurement with its Monte Carlo standard error."""
+"""For each setting of a claim a number, which is exact, or a measurement with its Monte Carlo standard error.
+
+A bare number says that no random number enters it: it is the same for every seed.
+"""
 
 Arrays = Mapping[str, xr.DataArray]
 """Arrays of a figure; names of variables and of dimensions begin with the name of the figure, so that they differ."""
@@ -74,8 +80,8 @@ class Topic:
 
 
 def measurements(lines: Lines) -> dict[str, Measurement]:
-    """The same with exact numbers as measurements without an error."""
+    """The same with bare numbers as exact measurements."""
     return {
-        setting: found if isinstance(found, Measurement) else Measurement(float(np.asarray(found)), 0.0)
+        setting: found if isinstance(found, Measurement) else exact(float(np.asarray(found)))
         for setting, found in lines.items()
     }

@@ -19,12 +19,15 @@ __all__ = [
     "bootstrap_groups",
     "difference",
     "distance_from_exact",
+    "distance_from_law",
+    "distance_in_errors",
     "jackknife",
     "largest",
     "left_out",
     "mean_over_replicates",
     "median_over_replicates",
     "paired_ratio",
+    "quantile_over_replicates",
     "rank_correlation",
     "ratio",
     "ratio_of_means",
@@ -33,6 +36,7 @@ __all__ = [
     "slope",
     "smallest",
     "smallest_share",
+    "spread_over_replicates",
     "standard_error",
 ]
 
@@ -52,6 +56,47 @@ def mean_over_replicates(values: ArrayLike, note: str = "") -> Measurement:
 def median_over_replicates(values: FloatArray, note: str = "") -> Measurement:
     """Median of independent runs or chains [replicate] by `bootstrap`; of a single one its note is "one run"."""
     return bootstrap(np.median, values, note or "one run" * (values.size < 2))
+
+
+def quantile_over_replicates(values: ArrayLike, level: float, note: str = "") -> Measurement:
+    """Quantile of many independent replicates, with an error from their order statistics.
+
+    It is half the distance of the quantiles one binomial standard error above and below the level: there is no
+    resampling. NaN for a single replicate.
+
+    Args:
+        values: of independent replicates [replicate].
+        level: share of the law below the quantile, from 0 to 1.
+        note: as in Measurement.
+
+    >>> found = quantile_over_replicates(np.arange(1.0, 101.0), 0.5)
+    >>> found.value, round(found.error)
+    (50.5, 5)
+    """
+    array = np.ravel(np.asarray(values, dtype=np.float64))
+    width = math.sqrt(level * (1.0 - level) / array.size)
+    low, middle, high = np.quantile(array, [max(0.0, level - width), level, min(1.0, level + width)])
+    error = float(high - low) / 2.0 * few_replicates(array.size) if array.size > 1 else math.nan
+    return Measurement(float(middle), error, note)
+
+
+def spread_over_replicates(values: ArrayLike, note: str = "") -> Measurement:
+    """Standard deviation of independent replicates, with the error that their fourth moment gives it.
+
+    Args:
+        values: of independent replicates [replicate], many of them.
+        note: as in Measurement.
+
+    >>> found = spread_over_replicates([-1.0, 0.0, 1.0])
+    >>> found.value, 0.0 < found.error < 0.5
+    (1.0, True)
+    """
+    array = np.ravel(np.asarray(values, dtype=np.float64))
+    if array.size < 2:
+        return Measurement(math.nan, math.nan, note or "one run")
+    sd = float(array.std(ddof=1))
+    # The delta method: the error of a root is that of the square over twice the root.
+    return Measurement(sd, standard_error((array - array.mean()) ** 2) / (2.0 * sd) if sd else math.nan, note)
 
 
 def ratio_of_means(above: FloatArray, below: FloatArray, note: str = "") -> Measurement:
@@ -352,6 +397,34 @@ def distance_from_exact(values: ArrayLike, expected: float, note: str = "") -> M
     """
     score = float(np.abs(score_between_chains(np.ravel(np.asarray(values)), expected)))
     return Measurement(score, 1.0 if math.isfinite(score) else math.nan, note)
+
+
+def distance_in_errors(found: Measurement, expected: float, note: str = "") -> Measurement:
+    """Distance of a measurement from its exact value, in its standard errors; its own error is one of them.
+
+    >>> distance_in_errors(Measurement(1.0, 0.5), 2.0)[:2]
+    (2.0, 1.0)
+    """
+    known = found.error > 0.0
+    score = abs(found.value - expected) / found.error if known else math.nan
+    return Measurement(score, 1.0 if known else math.nan, note)
+
+
+def distance_from_law(levels: ArrayLike, note: str = "") -> Measurement:
+    """Kolmogorov's distance of a sample from a law times the root of its size; its error is the spread that this has.
+
+    Args:
+        levels: the law's distribution function at independent draws [draw], many of them.
+        note: as in Measurement.
+
+    >>> found = distance_from_law((np.arange(100) + 0.5) / 100)
+    >>> round(found.value, 2), round(found.error, 2)
+    (0.05, 0.26)
+    """
+    expected = np.sort(np.ravel(np.asarray(levels, dtype=np.float64)))
+    ranks = np.arange(expected.size + 1) / expected.size
+    distance = float(max(np.max(ranks[1:] - expected), np.max(expected - ranks[:-1])))
+    return Measurement(distance * math.sqrt(expected.size), float(stats.kstwobign.std()), note)
 
 
 def _correlation(numbers: list[float], medians: list[float]) -> float:

@@ -10,7 +10,7 @@ from jax import Array
 from auxmc.kernels.hamiltonian.hmc import HMCNoise, HMCState, hamiltonian_monte_carlo
 from auxmc.kernels.hamiltonian.langevin import LangevinNoise, metropolis_langevin, unadjusted_langevin
 from experiments.foundations.measurements import distance
-from experiments.foundations.topic import Lines, Topic, Work
+from experiments.foundations.topic import Found, Lines, Topic, Work
 
 TOPIC = Topic()
 
@@ -71,7 +71,7 @@ def unadjusted_law(work: Work) -> Lines:
     variances = slopes[:, 1] ** 2 / (1.0 - slopes[:, 0] ** 2)
     starts = np.sqrt(variances)[:, None, None] * rng.normal(size=(n, 1))
     ends = np.asarray(runs(sizes, jnp.asarray(starts), jnp.asarray(rng.normal(size=(n, n_steps, 1)))))
-    found = {}
+    found: Found = {}
     for size, variance, values in zip(_LANGEVIN_STEPS, variances, ends, strict=True):
         found[f"step {size:g}"] = variance
         away = distance(np.square(values), float(variance))
@@ -96,7 +96,7 @@ def vanishing_rejections(work: Work) -> Lines:
         return -kernel.apply(noise, kernel.init(jax.random.key(0), position[None]))[1].log_ratio
 
     errors = jax.jit(jax.vmap(jax.vmap(energy_error, (None, 0, 0)), (0, None, None)))
-    found = {}
+    found: Found = {}
     on_circle = np.asarray(errors(sizes, jnp.asarray(np.cos(angles)), jnp.asarray(np.sin(angles))))
     draws = jnp.asarray(work.rng("rejections").normal(size=(2, n)))
     sampled = np.asarray(errors(sizes, *draws))

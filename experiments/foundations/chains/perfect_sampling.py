@@ -13,11 +13,14 @@ from auxmc.models.boltzmann.data import BoltzmannParameters
 from auxmc.models.boltzmann.enumeration import exact_moments
 from auxmc.models.boltzmann.small_machines import five_units
 from auxmc.numerics.array_types import BooleanArray
+from auxmc_pipeline.error_rules import distance_from_exact, largest, share_of_replicates
 from experiments.foundations.chains.inputs import random_keys
-from experiments.foundations.measurements import distance
 from experiments.foundations.topic import Lines, Topic, Work
 
 TOPIC = Topic()
+
+_PAIRS = [(i, j) for i in range(5) for j in range(i + 1, 5)]
+_MOMENTS = [f"mean of s{i + 1}" for i in range(5)] + [f"mean of s{i + 1} s{j + 1}" for i, j in _PAIRS]
 
 
 def _next_state(uniform: Any, state: Any) -> Any:
@@ -32,12 +35,12 @@ def exact_draws(work: Work) -> Lines:
     past = coupling_from_the_past(jax.random.uniform, _next_state, jnp.array([False, True]))
     drawn = jax.jit(jax.vmap(past))(random_keys(rng, (n,)))
     forward = _first_meetings(rng, n)
-    from_past = distance(1.0 - np.asarray(drawn.position), 2.0 / 3.0)
+    from_past = distance_from_exact(1.0 - np.asarray(drawn.position), 2.0 / 3.0)
     found = _monotone(work, work.replicates(5000, 1000))
     return {
         "state 0 from the past, distance in standard errors": from_past,
-        "state 0 at the first meeting forward in time": 1.0 - np.mean(forward),
-        "draws that did not coalesce": np.sum(~np.asarray(drawn.coalesced)),
+        "state 0 at the first meeting forward in time": share_of_replicates(~forward),
+        "draws that did not coalesce": share_of_replicates(~np.asarray(drawn.coalesced)),
         **found,
     }
 
@@ -71,14 +74,18 @@ def _monotone(work: Work, n: int) -> Lines:
     )
     drawn: PerfectDraw = jax.jit(jax.vmap(sampler))(random_keys(work.rng("attracting spins"), (n,)))
     spins = np.asarray(drawn.position)
-    first, second = np.triu_indices(5, 1)
+    first, second = np.transpose(_PAIRS)
     pairs = spins[:, first] * spins[:, second]
     distances = [
-        distance(column, float(expected))
+        distance_from_exact(column, float(expected))
         for columns, expectations in ((spins, exact.mean), (pairs, exact.second[first, second]))
         for column, expected in zip(columns.T, expectations, strict=True)
     ]
     return {
-        "five attracting spins, largest distance of means and products in standard errors": np.max(distances),
-        "five attracting spins, draws that did not coalesce": np.sum(~np.asarray(drawn.coalesced)),
+        "five attracting spins, largest distance of means and products in standard errors": largest(
+            [found.value for found in distances], [found.error for found in distances], _MOMENTS
+        ),
+        "five attracting spins, draws that did not coalesce": share_of_replicates(
+            ~np.asarray(drawn.coalesced)
+        ),
     }

@@ -109,7 +109,7 @@ def correlated_averages(work: Work) -> Lines:
     # Means are normal with mean 0: the mean square over its expectation has variance 2 / chains.
     distance = abs((means**2).mean() / expected - 1.0) / math.sqrt(2.0 / n_chains)
     return {
-        "median estimate": median_of(times, float(times.std(ddof=1))),
+        "median estimate": median_of(times),
         "from the formula": _LONG * variance_of_mean(1.0, rho ** np.arange(1, _LONG), _LONG),
         "variance of means, distance in standard errors": distance,
     }

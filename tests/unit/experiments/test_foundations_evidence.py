@@ -6,7 +6,6 @@ from matplotlib.figure import Figure
 
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
-from experiments.foundations.measurements import distance_from, mean_of, quantile_of, share_of
 from tests.unit.experiments.foundations_topics import EMPTY, Computed, says_not_run
 
 EVIDENCE = Computed("evidence", 3, 1e-4)
@@ -78,16 +77,3 @@ def test_particles_of_the_figure_descend_from_their_ancestors() -> None:
     assert np.all(ancestors.sel(slides_particle_filter_tree="none") == np.arange(n))
     resampled = ancestors.sel(slides_particle_filter_tree="each step").values
     assert all(len(set(step)) < n for step in resampled)
-
-
-def test_measures_of_samples() -> None:
-    values = np.arange(1.0, 101.0)
-    mean = mean_of(values)
-    assert mean.value == 50.5
-    assert mean.error == pytest.approx(np.std(values, ddof=1) / 10.0)
-    assert distance_from(mean, 50.5 + 2.0 * mean.error) == pytest.approx(2.0)
-    assert share_of(values > 75.0)[:2] == (0.25, pytest.approx(np.sqrt(0.25 * 0.75 / 100.0)))
-    median = quantile_of(values, 50)
-    assert median.value == 50.5
-    # One binomial standard error is five values to either side.
-    assert median.error == pytest.approx(4.95)

@@ -13,12 +13,15 @@ from auxmc_pipeline.error_rules import (
     bootstrap_groups,
     difference,
     distance_from_exact,
+    distance_from_law,
+    distance_in_errors,
     jackknife,
     largest,
     left_out,
     mean_over_replicates,
     median_over_replicates,
     paired_ratio,
+    quantile_over_replicates,
     rank_correlation,
     ratio,
     ratio_of_means,
@@ -27,6 +30,7 @@ from auxmc_pipeline.error_rules import (
     slope,
     smallest,
     smallest_share,
+    spread_over_replicates,
 )
 
 N_EXPERIMENTS, N_REPLICATES = 300, 50
@@ -47,11 +51,27 @@ def test_errors_are_the_spread_over_repeated_experiments() -> None:
         [bootstrap(lambda v: float(np.quantile(v, 0.7)), a) for a in above],
         [jackknife(lambda kept, a=a: float(np.std(a[kept], ddof=1)), N_REPLICATES) for a in above],
         [slope(x, a[:5], [0.5] * 5) for a in above],
+        [quantile_over_replicates(a, 0.6) for a in above],
+        [spread_over_replicates(a) for a in above],
     ):
         values, errors = (
             np.array(part) for part in zip(*((m.value, m.error) for m in measured), strict=True)
         )
         assert np.mean(errors) == pytest.approx(np.std(values), rel=0.2)
+
+
+def test_distances_from_a_law_have_the_spread_that_they_say() -> None:
+    levels = np.random.default_rng(2).random((2000, 200))
+    found = [distance_from_law(row) for row in levels]
+    assert found[0].error == pytest.approx(np.std([m.value for m in found]), rel=0.1)
+    # Draws of another law are far away: their levels are squares of uniform numbers.
+    assert distance_from_law(levels[0] ** 2).value > np.max([m.value for m in found])
+
+
+def test_distances_in_errors_need_an_error() -> None:
+    assert distance_in_errors(Measurement(1.0, 0.5), 2.5)[:2] == (3.0, 1.0)
+    for unknown in (0.0, math.nan):
+        assert all(math.isnan(part) for part in distance_in_errors(Measurement(1.0, unknown), 2.5)[:2])
 
 
 def test_two_errors_hold_as_often_as_two_of_a_normal_law_also_with_few_replicates() -> None:
