@@ -41,6 +41,8 @@ __all__ = [
 ]
 
 _RESAMPLES = 400
+# Standard deviation of the law that the root of n times Kolmogorov's distance has for large n.
+_SD_OF_KOLMOGOROV = math.sqrt(math.pi**2 / 12.0 - math.pi / 2.0 * math.log(2.0) ** 2)
 
 
 def standard_error(values: ArrayLike) -> float:
@@ -424,7 +426,7 @@ def distance_from_law(levels: ArrayLike, note: str = "") -> Measurement:
     expected = np.sort(np.ravel(np.asarray(levels, dtype=np.float64)))
     ranks = np.arange(expected.size + 1) / expected.size
     distance = float(max(np.max(ranks[1:] - expected), np.max(expected - ranks[:-1])))
-    return Measurement(distance * math.sqrt(expected.size), float(stats.kstwobign.std()), note)
+    return Measurement(distance * math.sqrt(expected.size), _SD_OF_KOLMOGOROV, note)
 
 
 def _correlation(numbers: list[float], medians: list[float]) -> float:
