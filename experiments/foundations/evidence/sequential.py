@@ -24,7 +24,7 @@ from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc.numerics.random import standard_normal
 from auxmc.sampling.resampling import SCHEMES, multinomial_indices
 from auxmc_pipeline.claims import Measurement
-from auxmc_pipeline.error_rules import distance_from_exact, jackknife, largest, ratio
+from auxmc_pipeline.error_rules import bootstrap, distance_from_exact, jackknife, largest, ratio
 from experiments.foundations.measurements import distance_from, mean_of, quantile_of
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
@@ -89,6 +89,7 @@ def data_tempering(work: Work) -> Lines:
         "mean ratio": mean_of(ratios),
         "mean ratio, distance in standard errors": distance_from(mean_of(ratios), 1.0),
         "mean ratio by a confidence sequence": _bounded_mean(ratios, bound),
+        "largest ratio of a run": bootstrap(np.max, ratios),
     }
 
 
