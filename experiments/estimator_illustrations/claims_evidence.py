@@ -1,48 +1,55 @@
 """Measures the claims about estimators of the evidence: SE-10 to SE-18, SE-21, SE-23 and SE-31."""
 
 import math
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import xarray as xr
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement, Measures, recorded
-from auxmc_pipeline.error_rules import mean_over_replicates
+from auxmc_pipeline.claims import Measurement, Measures, exact, recorded
+from auxmc_pipeline.error_rules import (
+    jackknife,
+    largest,
+    mean_over_replicates,
+    ratio,
+    share_of_trials,
+    smallest,
+)
 from auxmc_pipeline.tables import MissingData, Tables
 
-_PUBLISHED_ESTIMATES = 10
 
-
-def _few_samples(measure: Callable[[Tables], Measurement], tables: Tables) -> Measurement:
-    """A measure of estimates from as many draws as the source has."""
-    n_samples = tables.summary.setting("n_samples", case="evidence")
-    if n_samples != _PUBLISHED_ESTIMATES:
-        raise MissingData(f"needs n_samples = {_PUBLISHED_ESTIMATES}, these tables have {n_samples:g}")
-    return measure(tables)
-
-
-def _harmonic_slack(tables: Tables) -> Measurement:
-    """Decades between the largest estimate and the largest likelihood."""
+def _two_decades_above(tables: Tables) -> Measurement:
+    """Share of harmonic means of a hundred times the evidence or more."""
+    most = tables.summary.value("harmonic_largest_decades")
     bound = tables.summary.value("harmonic_bound_decades")
-    share = tables.summary.value("harmonic_over_hundred")
-    note = f"bound {bound:.3f} decades; share of estimates two decades too large: {share:g}"
-    return Measurement(bound - tables.summary.value("harmonic_largest_decades"), 0.0, note)
+    note = f"the largest is {most:.3f} decades too large, the largest likelihood {bound:.3f}"
+    n_replicates = tables.summary.setting("n_replicates", quantity="harmonic_over_hundred")
+    return share_of_trials(tables.summary.value("harmonic_over_hundred"), n_replicates, note)
+
+
+def _top_share(tables: Tables) -> Measurement:
+    shares = tables.summary.rows("reciprocal_top_share")["value"]
+    n = tables.summary.value("n_reciprocals") / shares.size
+    return mean_over_replicates(
+        shares, f"largest thousandth of {n:.0f} draws; mean over {shares.size} batches"
+    )
 
 
 def _drift(tables: Tables) -> Measurement:
     """Mean of all reciprocals over the median of means of a thousand."""
-    every = tables.summary.value("reciprocal_mean")
-    few = tables.summary.value("reciprocal_mean_few")
+    every, few = (
+        tables.summary.rows(name)["value"].to_numpy() for name in ("reciprocal_mean", "reciprocal_mean_few")
+    )
     n = tables.summary.value("n_reciprocals")
-    note = f"{every:.3g} of 1/Z from {n:.0f} draws; median of means of 1000 draws {few:.3g}"
-    return Measurement(every / few, math.nan, note)
+    note = f"{every.mean():.3g} of 1/Z from {n:.0f} draws; median of means of 1000 draws {np.median(few):.3g}"
+    return jackknife(lambda kept: float(every[kept].mean() / np.median(few[kept])), every.size, note)
 
 
-def _over_bound(quantity: str, error: str, excess: float, tables: Tables) -> Measurement:
+def _over_bound(quantity: str, n_trials: str, excess: float, tables: Tables) -> Measurement:
     """Share of estimates above the evidence by so many nats, less its bound."""
-    share = recorded(quantity, error, excess=excess)(tables)
+    n = tables.summary.setting(n_trials, quantity=quantity)
+    share = share_of_trials(tables.summary.value(quantity, excess=excess), n)
     bound = math.exp(-excess)
     return share._replace(value=share.value - bound, note=f"{share.value:.4g}, bound {bound:.4g}")
 
@@ -51,20 +58,31 @@ def _shrinkage_term(tables: Tables) -> Measurement:
     """M times the distance of the ratio from 1, largest over M."""
     ratios = tables.summary.array("shrinkage_ratio", "n_ratio_live")
     n_live = ratios["n_ratio_live"].values
-    largest = float((np.abs(ratios.values - 1.0) * n_live).max())
-    return Measurement(largest, 0.0, f"M from {n_live.min():.0f} up to 10000")
+    return exact(
+        float((np.abs(ratios.values - 1.0) * n_live).max()), f"M from {n_live.min():.0f} up to 10000"
+    )
 
 
-def _smallest_p_value(tables: Tables) -> Measurement:
-    """Made up for the number of tests."""
-    values = tables.summary.rows("shrinkage_p_value")["value"]
-    note = f"smallest of {values.size} times {values.size}"
-    return Measurement(min(1.0, values.size * float(values.min())), 0.0, note)
+def _distance_from_law(tables: Tables) -> Measurement:
+    """Largest distance of the distribution functions of the ratios, over numbers of live points."""
+    found, errors = (
+        tables.summary.array(name, "n_exact_live")
+        for name in ("shrinkage_distance", "shrinkage_distance_error")
+    )
+    p_values = tables.summary.rows("shrinkage_p_value")["value"]
+    note = f"p-values {', '.join(f'{value:.2g}' for value in p_values)}"
+    names = [f"{n:.0f} live points; {note}" for n in found["n_exact_live"].values]
+    return largest(found.values, errors.values, names)
 
 
-def _largest_score(tables: Tables) -> Measurement:
-    values = tables.summary.rows("shrinkage_mean_score")["value"]
-    return Measurement(float(values.abs().max()), 0.0, f"largest of {values.size}")
+def _mean_mass(tables: Tables) -> Measurement:
+    """Relative error of the mean mass, largest over numbers of live points."""
+    found, errors = (
+        tables.summary.array(name, "n_exact_live")
+        for name in ("shrinkage_mean_ratio", "shrinkage_mean_ratio_error")
+    )
+    names = [f"{n:.0f} live points, after five steps" for n in found["n_exact_live"].values]
+    return largest(np.abs(found.values - 1.0), errors.values, names)
 
 
 def _nested_errors(tables: Tables) -> xr.DataArray:
@@ -72,14 +90,36 @@ def _nested_errors(tables: Tables) -> xr.DataArray:
     return tables.summary.array("nested_error", "n_live_points", "run").sortby("n_live_points")
 
 
-def _nested_spread(place: Callable[[FloatArray], np.intp], name: str, tables: Tables) -> Measurement:
-    """Standard deviation of estimates over sqrt(information / live points), at one number of live points."""
+def _spread(errors: FloatArray) -> Measurement:
+    """Standard deviation over runs [run]."""
+    return jackknife(lambda kept: float(errors[kept].std(ddof=1)), errors.size)
+
+
+def _nested_spreads(tables: Tables) -> list[Measurement]:
+    """Standard deviation of estimates over sqrt(information / live points), for each number of live points."""
     errors = _nested_errors(tables)
-    information = tables.summary.array("nested_information", "n_live_points", "run").mean("run")
-    ratios = errors.std("run", ddof=1) / np.sqrt(information / information["n_live_points"])
-    found = ratios[int(place(ratios.values))]
-    note = f"{name} of {ratios.size} numbers of live points: {found['n_live_points'].item():.0f}"
-    return Measurement(found.item(), found.item() / math.sqrt(2.0 * (errors.sizes["run"] - 1)), note)
+    information = tables.summary.array("nested_information", "n_live_points", "run").sortby("n_live_points")
+
+    def spread(place: int) -> Measurement:
+        n_live = float(errors["n_live_points"][place])
+        values, nats = errors[place].values, information[place].values
+        return jackknife(
+            lambda kept: float(values[kept].std(ddof=1) / np.sqrt(nats[kept].mean() / n_live)),
+            values.size,
+            f"{n_live:.0f} live points, farthest of {errors.sizes['n_live_points']}",
+        )
+
+    return [spread(place) for place in range(errors.sizes["n_live_points"])]
+
+
+def _largest_spread(tables: Tables) -> Measurement:
+    values, errors, notes, _ = zip(*_nested_spreads(tables), strict=True)
+    return largest(values, errors, notes)
+
+
+def _smallest_spread(tables: Tables) -> Measurement:
+    values, errors, notes, _ = zip(*_nested_spreads(tables), strict=True)
+    return smallest(values, errors, notes)
 
 
 def _nested_mean(tables: Tables) -> Measurement:
@@ -92,12 +132,11 @@ def _nested_mean(tables: Tables) -> Measurement:
 def _nested_fall(tables: Tables) -> Measurement:
     """Spread with most live points over that with fewest."""
     errors = _nested_errors(tables)
-    n_live, spread = errors["n_live_points"].values, errors.std("run", ddof=1).values
+    n_live = errors["n_live_points"].values
     if n_live.size < 2:
         raise MissingData("nested sampling with two numbers of live points: not run at this preset")
-    ratio = float(spread[-1] / spread[0])
-    note = f"{n_live[-1]:.0f} and {n_live[0]:.0f} live points"
-    return Measurement(ratio, ratio / math.sqrt(errors.sizes["run"] - 1), note)
+    few, many = (_spread(errors[place].values) for place in (0, -1))
+    return ratio(many, few, f"{n_live[-1]:.0f} and {n_live[0]:.0f} live points")
 
 
 def _by_prefix(tables: Tables, quantity: str, error: str) -> tuple[FloatArray, FloatArray]:
@@ -109,76 +148,79 @@ def _by_prefix(tables: Tables, quantity: str, error: str) -> tuple[FloatArray, F
     return means[present], errors[present]
 
 
-def _unbiased_score(quantity: str, error: str, tables: Tables) -> Measurement:
-    """Distance of the mean estimate from the evidence in standard errors, farthest prefix."""
+def _bias(quantity: str, error: str, tables: Tables) -> Measurement:
+    """Largest distance of the mean of estimate over evidence from 1, over prefixes."""
     means, errors = _by_prefix(tables, quantity, error)
-    scores = (means - 1.0) / errors
-    worst = int(np.argmax(np.abs(scores)))
-    note = (
-        f"largest of {scores.size}: mean of estimate over evidence {means[worst]:.4f} +- {errors[worst]:.4f}"
-    )
-    return Measurement(float(scores[worst]), 0.0, note)
+    every = ", ".join(f"{mean:.3f} +- {its:.3f}" for mean, its in zip(means, errors, strict=True))
+    names = [
+        f"prefix {n} of {means.size}; mean of estimate over evidence {every}"
+        for n in range(1, means.size + 1)
+    ]
+    return largest(np.abs(means - 1.0), errors, names)
 
 
-def _adaptive_bias(quantity: str, error: str, tables: Tables) -> Measurement:
-    """Relative bias with adapted annealing steps at the prefix where it is clearest."""
+def _bias_at(quantity: str, error: str, place: int, tables: Tables) -> Measurement:
+    """Mean of estimate over evidence at one prefix, less 1."""
     means, errors = _by_prefix(tables, quantity, error)
-    worst = int(np.argmax(np.abs(means - 1.0) / errors))
-    every = ", ".join(f"{mean:.2f}" for mean in means)
-    note = f"prefix {worst + 1} of {means.size}; mean of estimate over evidence {every}"
-    return Measurement(float(means[worst] - 1.0), float(errors[worst]), note)
+    return Measurement(float(means[place] - 1.0), float(errors[place]))
 
-
-_harmonic_median = partial(_few_samples, recorded("harmonic_median_decades", "harmonic_median_decades_error"))
 
 MEASURE: Measures = {
     "SE-10": {
         "median over data": recorded("log10_evidence_median", "log10_evidence_median_error"),
-        "our data": recorded("log10_evidence"),
-        "our data in nats": recorded("log_evidence"),
+        "our data": recorded("log10_evidence", exact=True),
+        "our data in nats": recorded("log_evidence", exact=True),
     },
     "SE-11": {
-        setting: partial(_few_samples, recorded(*names))
+        f"{reading}{setting}": recorded(*names)
         for setting, names in {
             "mean": ("prior_mean_ratio", "prior_mean_ratio_error"),
             "share below": ("prior_below", "prior_below_error"),
             "share two decades below": ("prior_far_below", "prior_far_below_error"),
             "median": ("prior_median_decades", "prior_median_decades_error"),
         }.items()
+        for reading in ("", "predicted ")
+        if reading + setting != "predicted mean"
     },
     "SE-12": {
-        "median": _harmonic_median,
-        "predicted median": _harmonic_median,
-        "largest possible": recorded("harmonic_bound_decades"),
-        "bound less largest": _harmonic_slack,
+        "median": recorded("harmonic_median_decades", "harmonic_median_decades_error"),
+        "predicted median": recorded("harmonic_median_decades", "harmonic_median_decades_error"),
+        "largest possible": recorded("harmonic_bound_decades", exact=True),
+        "share two decades above": _two_decades_above,
     },
-    "SE-13": {"share of the top": recorded("reciprocal_top_share"), "drift": _drift},
+    "SE-13": {"share of the top": _top_share, "drift": _drift},
     "SE-14": {
         f"{setting} {excess}": partial(_over_bound, *names, float(excess))
         for setting, names in {
-            "prior averaging": ("prior_excess", "prior_excess_error"),
-            "annealed": ("ais_excess", "ais_excess_error"),
+            "prior averaging": ("prior_excess", "n_replicates"),
+            "annealed": ("ais_excess", "n_runs"),
         }.items()
         for excess in (1, 2, 3)
     },
     "SE-15": {"largest": _shrinkage_term},
-    "SE-16": {"p-value": _smallest_p_value, "mean": _largest_score},
+    "SE-16": {"law of the ratios": _distance_from_law, "mean": _mean_mass},
     "SE-17": {
-        name: recorded("sum_error", sum=name) for name in ("level", "lower", "upper", "listing", "difference")
+        name: recorded("sum_error", exact=True, sum=name)
+        for name in ("level", "lower", "upper", "listing", "difference")
     },
     "SE-18": {
-        "smallest ratio": partial(_nested_spread, np.argmin, "smallest"),
-        "largest ratio": partial(_nested_spread, np.argmax, "largest"),
+        "smallest ratio": _smallest_spread,
+        "largest ratio": _largest_spread,
         "fall": _nested_fall,
         "mean error": _nested_mean,
     },
-    "SE-21": {"20 rows": partial(_unbiased_score, "ais_mean_ratio", "ais_mean_ratio_error")},
-    "SE-23": {"10 and 20 rows": partial(_unbiased_score, "sir_mean_ratio", "sir_mean_ratio_error")},
+    "SE-21": {"20 rows": partial(_bias, "ais_mean_ratio", "ais_mean_ratio_error")},
+    "SE-23": {"10 and 20 rows": partial(_bias, "sir_mean_ratio", "sir_mean_ratio_error")},
     "SE-31": {
-        "fixed schedule": partial(_unbiased_score, "stream_mean_ratio", "stream_mean_ratio_error"),
-        "adapted to 5 of 10": partial(_adaptive_bias, "adaptive_mean_ratio", "adaptive_mean_ratio_error"),
+        "fixed schedule": partial(_bias, "stream_mean_ratio", "stream_mean_ratio_error"),
+        **{
+            f"adapted to 5 of 10, {10 * place + 10} rows": partial(
+                _bias_at, "adaptive_mean_ratio", "adaptive_mean_ratio_error", place
+            )
+            for place in range(6)
+        },
         "adapted to 8 of 10": partial(
-            _adaptive_bias, "finely_adaptive_mean_ratio", "finely_adaptive_mean_ratio_error"
+            _bias, "finely_adaptive_mean_ratio", "finely_adaptive_mean_ratio_error"
         ),
     },
 }

@@ -24,6 +24,7 @@ from auxmc.models.regression.linear_regression import (
     linear_regression,
 )
 from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.error_rules import standard_error
 from experiments.estimator_illustrations.settings import Settings
 
 _N_FEATURES = 5
@@ -46,12 +47,11 @@ def run_nested(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]
     """
     spread = _spread(settings, context)
     rng = generator(context.seed, context.study, "shrinkage")
-    p_values, scores = zip(*(_shrinkage(rng, n) for n in _SHRINKAGE_LIVE), strict=True)
+    shrinkage = [_shrinkage(rng, n) for n in _SHRINKAGE_LIVE]
     errors = sum_errors(generator(context.seed, context.study, "sums"))
     statistics = xr.Dataset(
         {
-            "shrinkage_p_value": ("n_exact_live", np.array(p_values)),
-            "shrinkage_mean_score": ("n_exact_live", np.array(scores), {"units": "standard errors"}),
+            **{name: ("n_exact_live", [found[name] for found in shrinkage]) for name in shrinkage[0]},
             "sum_error": ("sum", list(errors.values()), {"units": "nats"}),
             "shrinkage_ratio": ("n_ratio_live", shrinkage_ratios(np.array(_RATIO_LIVE, dtype=float))),
         },
@@ -206,11 +206,19 @@ def _one_after_the_other(function: Callable[[Array], Any], keys: Array) -> Any:
     return jax.jit(lambda all_keys: jax.lax.map(function, all_keys))(keys)
 
 
-def _shrinkage(rng: np.random.Generator, n_live: int) -> tuple[float, float]:
-    """P-value of the Beta(M, 1) law of the steps' ratios, and distance of the last mass's mean in standard errors."""
+def _shrinkage(rng: np.random.Generator, n_live: int) -> dict[str, float]:
+    """How far steps are from the law Beta(M, 1), and the mean of the last mass over its expectation.
+
+    The distance of both distribution functions comes with the largest standard error of an empirical one.
+    """
     masses = exact_masses(rng, _SHRINKAGE_RUNS, n_live, _SHRINKAGE_STEPS)
     before = np.concatenate([np.ones((_SHRINKAGE_RUNS, 1)), masses[:, :-1]], axis=1)
-    p_value = stats.kstest((masses / before).ravel(), stats.beta(n_live, 1).cdf).pvalue
-    last = masses[:, -1]
-    expected = (n_live / (n_live + 1.0)) ** _SHRINKAGE_STEPS
-    return float(p_value), float((last.mean() - expected) / (last.std(ddof=1) / math.sqrt(last.size)))
+    test = stats.kstest((masses / before).ravel(), stats.beta(n_live, 1).cdf)
+    ratios = masses[:, -1] / (n_live / (n_live + 1.0)) ** _SHRINKAGE_STEPS
+    return {
+        "shrinkage_distance": float(test.statistic),
+        "shrinkage_distance_error": 0.5 / math.sqrt(masses.size),
+        "shrinkage_p_value": float(test.pvalue),
+        "shrinkage_mean_ratio": float(ratios.mean()),
+        "shrinkage_mean_ratio_error": standard_error(ratios),
+    }

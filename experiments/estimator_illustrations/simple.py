@@ -124,13 +124,7 @@ def _harmonic_measures(
         },
     )
     everything = np.concatenate([batch.estimates for batch in batches])
-    likelihoods = np.concatenate([batch.likelihoods.reshape(-1) for batch in batches])
-    # Reciprocals times the evidence: their mean would be 1 if there were draws enough.
-    reciprocals = np.exp(-likelihoods)
-    n_top = max(1, int(_TOP_SHARE * reciprocals.size))
-    top = np.partition(reciprocals, reciprocals.size - n_top)[-n_top:]
-    n_blocks = reciprocals.size // _BLOCK
-    blocks = np.exp(log_reciprocal(likelihoods[: n_blocks * _BLOCK].reshape(n_blocks, _BLOCK)))
+    reciprocals = np.array([_reciprocal_measures(batch.likelihoods.ravel()) for batch in batches])
     found |= {
         "harmonic_largest_decades": ((), everything.max() / np.log(10.0), {"units": "decades"}),
         "harmonic_bound_decades": (
@@ -138,12 +132,25 @@ def _harmonic_measures(
             (model.log_largest_likelihood - model.log_evidence) / np.log(10.0),
             {"units": "decades"},
         ),
-        "reciprocal_top_share": ((), top.sum() / reciprocals.sum()),
-        "reciprocal_mean": ((), reciprocals.mean()),
-        "reciprocal_mean_few": ((), np.median(blocks)),
-        "n_reciprocals": ((), reciprocals.size, {"units": "draws"}),
+        "reciprocal_top_share": ("batch", reciprocals[:, 0]),
+        "reciprocal_mean": ("batch", reciprocals[:, 1]),
+        "reciprocal_mean_few": ("batch", reciprocals[:, 2]),
+        "n_reciprocals": ((), sum(batch.likelihoods.size for batch in batches), {"units": "draws"}),
     }
     return everything, found
+
+
+def _reciprocal_measures(log_ratios: FloatArray) -> tuple[float, float, float]:
+    """Of evidence over likelihood at posterior draws: share of the largest ones in the sum, mean, and median of means.
+
+    The mean would be 1 if there were draws enough.
+    """
+    reciprocals = np.exp(-log_ratios)
+    n_top = max(1, int(_TOP_SHARE * reciprocals.size))
+    top = np.partition(reciprocals, reciprocals.size - n_top)[-n_top:]
+    n_blocks = reciprocals.size // _BLOCK
+    blocks = np.exp(log_reciprocal(log_ratios[: n_blocks * _BLOCK].reshape(n_blocks, _BLOCK)))
+    return float(top.sum() / reciprocals.sum()), float(reciprocals.mean()), float(np.median(blocks))
 
 
 _MEASURES = {"prior": _prior_measures, "harmonic": _harmonic_measures}

@@ -25,6 +25,7 @@ from auxmc_pipeline.error_rules import (
     rank_correlation,
     ratio,
     ratio_of_means,
+    root_mean_square,
     share_of_replicates,
     share_of_trials,
     slope,
@@ -186,3 +187,17 @@ def test_the_smallest_share_is_unsure_by_its_trials_and_by_the_spread_of_chains(
     # One chain of five that never moved might have been missed.
     assert smallest_share([0.0, 0.9, 0.9, 0.9, 0.9], 10_000).error > 0.3
     assert math.isnan(smallest_share([0.5], 100).error)
+
+
+def test_a_root_mean_square_error_is_as_unsure_as_in_repeated_experiments() -> None:
+    rng = np.random.default_rng(5)
+    bias, spread, n = 1.0, 2.0, 20
+    draws = rng.normal(bias, spread, (4000, n))
+    means, sds = draws.mean(axis=1), draws.std(axis=1, ddof=1)
+    found = [
+        root_mean_square(Measurement(mean, sd / math.sqrt(n)), sd, n - 1)
+        for mean, sd in zip(means, sds, strict=True)
+    ]
+    assert np.mean([one.error for one in found]) == pytest.approx(
+        np.std([one.value for one in found]), rel=0.1
+    )
