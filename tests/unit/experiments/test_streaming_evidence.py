@@ -1,5 +1,6 @@
 """The streaming evidence study, run on a few hundred rows, and its measures on made-up tables."""
 
+import contextlib
 import dataclasses
 import math
 from pathlib import Path
@@ -8,6 +9,7 @@ import jax
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from matplotlib.figure import Figure
 from scipy import stats
 
@@ -16,6 +18,7 @@ from auxmc.driver.chains import RunContext
 from auxmc.driver.results import write_result
 from auxmc.driver.row_chunks import ChunkSizes
 from auxmc.driver.streams import run_stream
+from auxmc.driver.units import Share, Units, UnitsMissing
 from auxmc.kernels.streams.contract import StreamSettings
 from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.models.regression.linear_regression import linear_regression
@@ -225,6 +228,44 @@ def test_cases_report_what_they_did(results) -> None:
     first = 4 * 20 * (1 + 3)
     assert float(sequential["operations"].sel(absorbed=20)[0]) == first
     assert float(sequential["operations"].sel(absorbed=60)[0]) == first + 4 * (40 + 3 * (40 + 60))
+
+
+def _in_pieces(settings, folder: Path, n_pieces: int):
+    """The result of a case whose units so many jobs have made, none of them the merging one."""
+    given = {}
+    for piece in range(n_pieces):
+        context = dataclasses.replace(_context(folder / str(piece)), units=Units(Share(piece, n_pieces)))
+        with contextlib.suppress(UnitsMissing):
+            run(settings, context)
+        given |= context.units.made
+    # Its own share begins after all units, so that a unit that is not given would be missed.
+    merging = Units(Share(len(given), len(given) + 1), given)
+    return run(settings, dataclasses.replace(_context(folder / "merged"), units=merging))
+
+
+_CUT_CASES = {
+    "linear": ["n_rows=130", "n_hybrid_runs=1", "n_repeats=3", "+batch.method=[annealed,sequential]"],
+    "linear_full": ["design=full_data", "sizes=[100,200]", "annealed_rows=100", "n_repeats=2"],
+    "softmax": ["stream=softmax", "n_rows=1000"],
+    "pair": ["design=nested_pair", "n_rows=130"],
+    "starts": ["design=starts", "stream=mixture_separated", "n_rows=130", "n_start_moves=5"],
+}
+
+
+@pytest.mark.parametrize("case", _CUT_CASES)
+def test_a_case_is_the_same_in_one_job_and_in_pieces(case, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(nested_pair, "PAIR_METHODS", ("annealed",))
+    monkeypatch.setattr(starts, "STARTS", ("growing", "at_once"))
+    settings = _settings(*_CUT_CASES[case])
+    whole = run(settings, _context(tmp_path / "whole"))
+    for n_pieces in (3, 5) if case.startswith("linear") else (3,):
+        merged = _in_pieces(settings, tmp_path / str(n_pieces), n_pieces)
+        assert merged.keys() == whole.keys()
+        for group, dataset in whole.items():
+            assert set(merged[group]) == set(dataset)
+            for name in dataset:
+                if "seconds" not in name:
+                    xr.testing.assert_identical(merged[group][name], dataset[name])
 
 
 def test_the_hybrid_estimate_differs_by_a_constant_and_begins_at_a_hundred_rows(results) -> None:
