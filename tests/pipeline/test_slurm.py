@@ -172,7 +172,7 @@ def _running() -> set[str]:
 
 def _begun(project: Project) -> int:
     """Pieces that have kept a block of iterations."""
-    return len({path.parents[1] for path in (project.folder / ".checkpoints").rglob("block000000")})
+    return len(list((project.folder / ".checkpoints").rglob("block000000.npz")))
 
 
 def _kill_jobs_of(node: str) -> None:

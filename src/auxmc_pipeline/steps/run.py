@@ -66,6 +66,13 @@ def main(arguments: list[str] | None = None) -> int:
     except (SettingsError, HardwareError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except OSError as error:
+        print(
+            f"error: {error}: nothing half-written is left; finished blocks are kept, and the same command goes on "
+            "from there once this is mended",
+            file=sys.stderr,
+        )
+        return 1
     except KeyboardInterrupt:
         print("interrupted: finished blocks are kept, the same command goes on from there", file=sys.stderr)
         return 130
