@@ -123,7 +123,8 @@ def _run_sizes(
 
 
 def _n_runs(settings: Settings, n_rows: int) -> int:
-    return 1 if n_rows > settings.few_runs_above else settings.n_repeats
+    few = settings.n_few_runs if n_rows > settings.few_runs_above else settings.n_repeats
+    return min(few, settings.n_repeats)
 
 
 def _nested_programs(model: RowModel, rows: FloatArray) -> Callable[[int], _Program]:

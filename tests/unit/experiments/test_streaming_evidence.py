@@ -44,6 +44,7 @@ from experiments.streaming_evidence.stream_runs import (
     steps_of_chunks,
     values_at,
 )
+from experiments.streaming_evidence.streaming_costs import costs_by_size
 from experiments.streaming_evidence.sweeps import SWEEPS
 
 STUDY = load_study("streaming_evidence")
@@ -280,6 +281,43 @@ def test_estimators_with_all_rows_are_run_for_the_sizes_they_can(results) -> Non
     found = results["linear_full"][1]["statistics"]
     assert found["annealed_log_evidence"].notnull().values.tolist() == [[True] * 20, [False] * 20]
     assert found["nested_log_evidence"].notnull().all()
+
+
+def test_costs_of_many_rows_are_those_of_the_runs_made_for_all_numbers_of_rows() -> None:
+    """Three runs with 100 and 1000 rows, two of them with 10 000 too; annealed sampling has none with 10 000."""
+    seconds = {100: [1.0, 2.0, 3.0], 1000: [2.0, 3.0, 4.0], 10_000: [5.0, 6.0, math.nan]}
+    rows = [
+        ("linear_full", name, n, repeat, value if name.startswith("nested") or n < 10_000 else math.nan)
+        for name in ("nested_seconds", "annealed_seconds")
+        for n, values in seconds.items()
+        for repeat, value in enumerate(values)
+    ]
+    tables = Tables.of(
+        pd.DataFrame(rows, columns=["case", "quantity", "size", "repeat", "value"]), pd.DataFrame()
+    )
+    nested = costs_by_size(tables, "linear", "nested", "seconds")
+    assert nested.to_numpy().tolist() == [[1.0, 2.0, 5.0], [2.0, 3.0, 6.0]]
+    assert costs_by_size(tables, "linear", "ais", "seconds").to_numpy().tolist() == [
+        [1.0, 2.0],
+        [2.0, 3.0],
+        [3.0, 4.0],
+    ]
+
+
+def test_there_are_fewer_runs_with_many_rows(tmp_path) -> None:
+    changes = [
+        "design=full_data",
+        "sizes=[100,200]",
+        "annealed_rows=200",
+        "few_runs_above=100",
+        "n_repeats=3",
+    ]
+    few = run(_settings(*changes, "n_few_runs=2"), _context(tmp_path / "few"))["statistics"]
+    found = run(_settings(*changes, "n_few_runs=9"), _context(tmp_path / "all"))["statistics"]
+    for name in ("nested_log_evidence", "annealed_log_evidence"):
+        assert found[name].notnull().all()
+        assert few[name].notnull().values.tolist() == [[True] * 3, [True, True, False]]
+        assert np.array_equal(few[name].values[:, :2], found[name].values[:, :2])
 
 
 def test_estimators_with_all_rows_are_off_by_what_they_say(results) -> None:
