@@ -135,8 +135,8 @@ def test_a_case_in_pieces_outlives_a_node_and_is_pushed_aside(cluster: Path, fre
     (fresh.folder / case).unlink()
     fresh.edit(
         "conf/study/gp_probit.yaml",
-        "resources: {mem_mb: 2000, runtime: 120}",
-        "resources: {mem_mb: 2000, runtime: 120, pieces: 2}",
+        "    block_size: 12\n    pieces: 1\n",
+        "    block_size: 12\n    pieces: 2\n",
     )
     command = [sys.executable, "-m", "snakemake", case, *OPTIONS]
     with subprocess.Popen(
