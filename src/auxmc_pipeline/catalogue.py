@@ -31,8 +31,8 @@ def checkout(places: Sequence[Path]) -> Path:
     if root is None:
         raise SettingsError(
             f"{places[-1]} is not inside a checkout of the project: the studies stand in its folders conf/ and "
-            "experiments/, which the installed package does not have. Go to the folder that holds Snakefile, and "
-            "try again"
+            "experiments/, which the installed package does not have. Go to the folder that holds workflow/Snakefile, "
+            "and try again"
         )
     if str(root) not in sys.path:
         sys.path.append(str(root))  # the studies are the package `experiments`

@@ -10,7 +10,7 @@ rule claims:
 rule check_claims:
     input:
         tables=lambda w: tables_of(w.study, w.preset),
-        claims=lambda w: ancient(f"{workflow.basedir}/experiments/{w.study}/claims.csv"),
+        claims=lambda w: ancient(f"{ROOT}/experiments/{w.study}/claims.csv"),
     output:
         claims=report(
             "results/{preset}/{study}/claims.csv",
@@ -28,7 +28,7 @@ rule check_claims:
         judge=code_of("auxmc_pipeline.steps.judge"),
         numbers=lambda w: numbers_of_cases(w.study, w.preset),
         published=lambda w: fingerprint(
-            Path(f"{workflow.basedir}/experiments/{w.study}/claims.csv").read_text()
+            Path(f"{ROOT}/experiments/{w.study}/claims.csv").read_text()
         ),
         python=PYTHON,
         modules=MODULES,

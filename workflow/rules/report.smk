@@ -2,11 +2,11 @@
 
 # What the page says beyond results: templates, findings, notes of the studies.
 REPORT_TEXTS = [
-    *sorted(Path(f"{workflow.basedir}/workflow/report").glob("report.*")),
-    *sorted(Path(f"{workflow.basedir}/workflow/report").glob("*.html.j2")),
-    Path(f"{workflow.basedir}/workflow/report/front.toml"),
-    Path(f"{workflow.basedir}/docs/findings.md"),
-    *(Path(f"{workflow.basedir}/experiments/{study}/notes.md") for study in STUDIES),
+    *sorted(Path(f"{ROOT}/workflow/report").glob("report.*")),
+    *sorted(Path(f"{ROOT}/workflow/report").glob("*.html.j2")),
+    Path(f"{ROOT}/workflow/report/front.toml"),
+    Path(f"{ROOT}/docs/findings.md"),
+    *(Path(f"{ROOT}/experiments/{study}/notes.md") for study in STUDIES),
 ]
 
 PAPER_TABLES = [
@@ -35,7 +35,7 @@ rule write_tables:
         "logs/{preset}/tables.log",
     params:
         code=code_of("auxmc_pipeline.steps.export_tables"),
-        documents=fingerprint(Path(f"{workflow.basedir}/workflow/report/front.toml").read_text()),
+        documents=fingerprint(Path(f"{ROOT}/workflow/report/front.toml").read_text()),
         python=PYTHON,
         modules=MODULES,
     conda:
