@@ -44,10 +44,14 @@ ROOT = checkout([Path(__file__).resolve().parents[2], *reversed(Path.cwd().paren
 CONF = ROOT / "conf"
 STUDIES = ROOT / "experiments"
 CODE_ROOTS = (ROOT / "src", ROOT)
-# They carry, keep and time numbers and make none: a run that their change repeated would give the same arrays.
-_WITHOUT_NUMBERS = tuple(
-    f"auxmc.driver.{name}"
-    for name in ("checkpoint", "progress", "provenance", "results", "stopwatch", "units")
+# They name, carry, keep and time numbers and make none: a run that their change repeated would give the same arrays.
+_WITHOUT_NUMBERS = (
+    "auxmc",
+    *(
+        f"auxmc.driver.{name}"
+        for name in ("checkpoint", "progress", "provenance", "results", "stopwatch", "units")
+    ),
+)
 )
 
 
