@@ -52,7 +52,6 @@ _WITHOUT_NUMBERS = (
         for name in ("checkpoint", "progress", "provenance", "results", "stopwatch", "units")
     ),
 )
-)
 
 
 class Study(NamedTuple):
