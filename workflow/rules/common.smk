@@ -75,7 +75,9 @@ def case_of(wildcards):
     sweep = wildcards.set.removeprefix("sweeps/").rstrip("/")
     cases = cases_of(wildcards.study, wildcards.preset, sweep)
     if wildcards.case not in cases:
-        raise WorkflowError(f"study {wildcards.study} has no case {wildcards.case!r}. Cases: {', '.join(cases)}")
+        raise WorkflowError(
+            f"study {wildcards.study} has no case {wildcards.case!r}. Cases: {', '.join(cases)}"
+        )
     return cases[wildcards.case]
 
 

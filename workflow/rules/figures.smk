@@ -34,6 +34,9 @@ for _study in STUDIES:
             f"logs/{{preset}}/{_study}/figures.log",
         benchmark:
             f"logs/{{preset}}/{_study}/figures.benchmark.tsv"
+        localrule: True
+        conda:
+            "../envs/auxmc.yaml"
         params:
             study=_study,
             folder=lambda w, output: str(Path(output[0]).parent),
@@ -42,9 +45,6 @@ for _study in STUDIES:
             numbers=lambda w, study=_study: numbers_of_cases(study, w.preset),
             python=PYTHON,
             modules=MODULES,
-        conda:
-            "../envs/auxmc.yaml"
-        localrule: True
         shell:
             "PYTHONPATH={params.modules} {params.python} -m auxmc_pipeline.steps.draw {params.study} {wildcards.preset}"
             " --tables {input.tables} --out {params.folder} > {log} 2>&1"
