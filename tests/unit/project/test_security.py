@@ -18,6 +18,7 @@ MAY_PICKLE = {"src/auxmc/interface/executors.py"}
 # What runs a text or a file as code, and the only places for it: the user's model file and the project's own modules.
 RUNS_CODE = {"eval", "exec", "exec_module", "run_path", "run_module", "import_module", "__import__"}
 MAY_RUN = {
+    "src/auxmc/__init__.py",
     "src/auxmc/models/user_model.py",
     "src/auxmc/command_line/own_models/model_file.py",
     "src/auxmc_pipeline/catalogue.py",
