@@ -39,7 +39,8 @@ STEP_SIZES: dict[str, tuple[float, ...]] = {
 }
 # Steps tried for the largest at which each method still accepts most proposals.
 TRIED_STEP_SIZES: dict[str, tuple[float, ...]] = {
-    "chmc_all": (0.25, 0.35, 0.5, 0.7, 1.0),
+    # The smallest is there to show that the usable step might have been a small one.
+    "chmc_all": (0.02, 0.25, 0.35, 0.5, 0.7, 1.0),
     "hmc_gaussian": (1e-3, 1.75e-3, 2.5e-3, 3.5e-3, 5e-3, 1e-2),
 }
 _STEP_RANGES = {**dict.fromkeys(EXACT_METHODS, (4, 8)), "hmc_gaussian": (10, 20)}
