@@ -26,6 +26,7 @@ from experiments.generalised_lambda.statistics import (
     chain_groups,
     chain_statistics,
 )
+from tests.unit.experiments.published_marks import drawn_as_published
 
 STUDY = load_study("generalised_lambda")
 NAMES = ["z1", "z2", "z3", "z4"]
@@ -370,6 +371,8 @@ def test_every_figure_draws(name, tables) -> None:
         figure = figures.DRAW[name](tables)
         assert isinstance(figure, Figure)
         figure.canvas.draw()
+    marked = {"fig_4_7": 1, "fig_4_8": 16, "fig_step_size": 2}
+    assert drawn_as_published(figure, "generalised_lambda") == marked.get(name, 0)
     words = [text.get_text() for axis in figure.axes for text in axis.texts]
     assert not any("not run" in text for text in words)
 
