@@ -28,6 +28,7 @@ from experiments.human_pose.statistics import (
     chain_statistics,
     running_rmse,
 )
+from tests.unit.experiments.published_marks import drawn_as_published
 
 STUDY = load_study("human_pose")
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "joints.csv"
@@ -339,6 +340,8 @@ def test_figures_draw_with_and_without_their_data(tables, name: str) -> None:
         for few in (False, True):
             figure = figures.DRAW[name](without_rows(tables) if few else tables)
             assert isinstance(figure, Figure)
+            marked = {} if few else {"fig_4_14": 6, "fig_steps": 1}
+            assert drawn_as_published(figure, "human_pose") == marked.get(name, 0)
             texts = [text.get_text() for axis in figure.axes for text in axis.texts]
             assert any("not run" in text.replace("\n", " ") for text in texts) == few
 
