@@ -1,3 +1,40 @@
-"""Auxiliary-variable Markov chain Monte Carlo and evidence estimation, as reproducible experiments."""
+"""Auxiliary-variable Markov chain Monte Carlo and evidence estimation.
+
+The names here are what a user types; each is imported when it is first asked for, so that `import auxmc` takes no time
+and changes no setting of JAX.
+"""
+
+import importlib
+from typing import Any
 
 __version__ = "0.1.0"
+
+_NAMES = {
+    "constrained_hmc": "simulators",
+    "constrained_nuts": "simulators",
+    "simulator": "simulators",
+    "start_on_manifold": "simulators",
+    "auxiliary_pseudo_marginal": "estimates",
+    "estimated": "estimates",
+    "pseudo_marginal": "estimates",
+    "density": "densities",
+    "hmc": "densities",
+    "sample": "sampling",
+    "use_float64": "precision",
+    "SamplingWarning": "advice",
+}
+_MODULES = ("prior",)
+
+__all__ = ["__version__", *_MODULES, *_NAMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"auxmc.interface.{name}")
+    if name in _NAMES:
+        return getattr(importlib.import_module(f"auxmc.interface.{_NAMES[name]}"), name)
+    raise AttributeError(f"module 'auxmc' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_MODULES, *_NAMES])

@@ -61,6 +61,7 @@ class Program(NamedTuple):
         n_draws: iterations of each.
         block: iterations of a block.
         compile_s: seconds spent on tracing and compiling.
+        text: the program of a block before compilation, with all constants in it, as text.
     """
 
     initial_states: Callable[[Array, Any], Any]
@@ -69,6 +70,7 @@ class Program(NamedTuple):
     n_draws: int
     block: int
     compile_s: float
+    text: Callable[[], str]
 
 
 def compile_sampler(
@@ -118,9 +120,10 @@ def compile_sampler(
     clock = time.perf_counter()
     start_program = jax.jit(initial_states).lower(lane_keys, lane_parameters).compile()
     states = jax.eval_shape(initial_states, lane_keys, lane_parameters)
-    program = jax.jit(run_block).lower(lane_keys, lane_parameters, states, jnp.uint32(1)).compile()
+    lowered = jax.jit(run_block).lower(lane_keys, lane_parameters, states, jnp.uint32(1))
+    program = lowered.compile()
     compile_s = time.perf_counter() - clock
-    return Program(start_program, program, n_lanes, n_draws, block, compile_s)
+    return Program(start_program, program, n_lanes, n_draws, block, compile_s, lowered.as_text)
 
 
 def run_program(

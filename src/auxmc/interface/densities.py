@@ -1,0 +1,109 @@
+"""Models known by a log density and its gradient: Hamiltonian Monte Carlo, alone or beside a symmetry move."""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from auxmc.interface.layout import Layout, layout_of, named
+from auxmc.interface.methods import Method, evaluated
+from auxmc.interface.precision import float64_tree, use_float64
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
+
+__all__ = ["Density", "density", "hmc"]
+
+
+class Density(NamedTuple):
+    """A model known by its log density; `density` makes it.
+
+    Attributes:
+        log_density: maps the vector [dim] to nats.
+        layout: of the variables in the vector.
+        start: variables that chains begin at [dim].
+    """
+
+    log_density: Callable[[Array], Array]
+    layout: Layout
+    start: np.ndarray
+
+
+def density(log_density: Callable[[Any], Array], start: Any) -> Density:
+    """A model on the whole of a real space, known by its log density.
+
+    Args:
+        log_density: maps the variables, a pytree like `start`, to an unnormalised log density in nats; written with
+            `jax.numpy` and differentiable.
+        start: variables to begin at.
+
+    Raises:
+        TypeError: the function cannot be traced, or is given arrays of another precision.
+        ValueError: it returns no scalar, or is not finite at the start.
+    """
+    use_float64()
+    begin = float64_tree("start", start)
+    layout = layout_of(begin)
+    shape = evaluated("log_density", log_density, begin)
+    if getattr(shape, "shape", None) != ():
+        found = getattr(shape, "shape", type(shape).__name__)
+        raise ValueError(f"log_density must return one number, in nats, got shape {found}: sum over the data")
+    model = Density(
+        lambda vector: log_density(layout.tree(vector)), layout, layout.starts("start", begin, 1)[0]
+    )
+    check_density(model.log_density, model.start)
+    return model
+
+
+def hmc(
+    model: Density,
+    *,
+    n_steps: int | tuple[int, int] = (5, 15),
+    step_size: float = 0.1,
+    target_acceptance: float = 0.8,
+) -> Method:
+    """Hamiltonian Monte Carlo with identity mass.
+
+    Args:
+        model: the model.
+        n_steps: leapfrog steps of an update: a number, or the smallest and the largest of a uniform draw.
+        step_size: at the start of the warm-up, which adapts it.
+        target_acceptance: mean acceptance probability that the warm-up reaches for.
+
+    Source: PhD thesis, Algorithm 6.
+    """
+    if not (step_size > 0.0 and math.isfinite(step_size)):
+        raise ValueError(f"step_size must be a positive number, got {step_size}")
+
+    def build(scale: Array) -> Kernel:
+        return hamiltonian_monte_carlo(model.log_density, scale, n_steps, model.layout.dim)
+
+    return Method(
+        "hmc",
+        build,
+        model.layout,
+        lambda vector: named(model.layout.tree(vector)),
+        step_size,
+        "dual averaging",
+        target_acceptance,
+        lambda start: check_density(model.log_density, start),
+        lambda key: model.start,
+    )
+
+
+def check_density(log_density: Callable[[Array], Array], start: np.ndarray) -> None:
+    """Refuses a start at which a log density or its gradient is not finite, by a ValueError."""
+    value, gradient = jax.jit(jax.value_and_grad(log_density))(jnp.asarray(start))
+    if float(value) == math.inf:
+        raise ValueError("the log density at the start is plus infinity: a log density is wanted, in nats")
+    if not math.isfinite(float(value)):
+        raise ValueError(f"the log density at the start is {float(value)}: give a start on its support")
+    if not bool(jnp.all(jnp.isfinite(gradient))):
+        n_bad = int(jnp.sum(~jnp.isfinite(gradient)))
+        raise ValueError(
+            f"{n_bad} of {gradient.size} derivatives of the log density at the start are not finite: check it for "
+            "square roots and logarithms of zero, and for jnp.where around them"
+        )
