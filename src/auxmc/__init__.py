@@ -19,6 +19,8 @@ _NAMES = {
     "pseudo_marginal": "estimates",
     "density": "densities",
     "hmc": "densities",
+    "evidence": "evidence",
+    "gaussian": "bases",
     "sample": "sampling",
     "use_float64": "precision",
     "SamplingWarning": "advice",

@@ -13,7 +13,7 @@ from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.dual_averaging import dual_averaging
 from auxmc.kernels.metropolis.adaptation import batch_adaptation
 
-__all__ = ["Method", "evaluated", "flat_info", "position_of"]
+__all__ = ["Method", "evaluated", "flat_info", "innermost"]
 
 # Steps of a batch after which the scale of a random walk changes.
 _BATCH = 100
@@ -32,6 +32,7 @@ class Method(NamedTuple):
         target: mean acceptance probability that dual averaging reaches for.
         check: refuses a start [dim] that a chain cannot begin at, by a ValueError that says why and what to do.
         draw_start: maps a key to a start [dim]; None where a user must give one.
+        of_state: maps the kernel's state to further scalars that are kept, by name.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Method(NamedTuple):
     target: float
     check: Callable[[np.ndarray], None]
     draw_start: Callable[[Array], np.ndarray] | None = None
+    of_state: Callable[[Any], dict[str, Array]] = lambda state: {}
 
     def adapted(self, n_warm_up: int) -> Kernel:
         """The kernel with the scale of its steps adapted during warm-up and frozen then."""
@@ -53,12 +55,11 @@ class Method(NamedTuple):
         return self.build(jnp.asarray(self.scale))
 
 
-def position_of(state: Any) -> Array:
-    """The vector of a kernel's state, below any number of adaptations."""
+def innermost(state: Any) -> Any:
+    """The kernel's own state, below any number of adaptations; its attribute `position` is the vector."""
     while not hasattr(state, "position"):
         state = state.inner
-    position: Array = state.position
-    return position
+    return state
 
 
 def flat_info(info: Any) -> dict[str, Array]:

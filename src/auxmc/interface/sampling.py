@@ -20,11 +20,11 @@ from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import stream
 from auxmc.interface.advice import Advice, advise
-from auxmc.interface.methods import Method, flat_info, position_of
+from auxmc.interface.methods import Method, flat_info, innermost
 from auxmc.interface.precision import use_float64
 from auxmc.interface.trees import tree_of
 
-__all__ = ["sample"]
+__all__ = ["run_method", "sample"]
 
 # Blocks of a chain: progress is told, and a checkpoint kept, after each.
 _N_BLOCKS = 20
@@ -73,6 +73,39 @@ def sample(
     Warns:
         SamplingWarning: the draws must not be trusted as they are; says why and what to do.
     """
+    tree = run_method(
+        method,
+        start,
+        draws=draws,
+        warm_up=warm_up,
+        chains=chains,
+        seed=seed,
+        cores=cores,
+        executor=executor,
+        checkpoint=checkpoint,
+        progress=progress,
+    )
+    found: Sequence[Advice] = advise(method, tree)
+    tree.attrs["warnings"] = [advice.text for advice in found]
+    for advice in found:
+        advice.warn()
+    return tree
+
+
+def run_method(
+    method: Method,
+    start: Any,
+    *,
+    draws: int,
+    warm_up: int,
+    chains: int,
+    seed: int,
+    cores: int | None,
+    executor: Executor | None,
+    checkpoint: str | Path | None,
+    progress: bool,
+) -> xr.DataTree:
+    """What `sample` does before it looks at the draws; arguments and errors are those of `sample`."""
     if not isinstance(method, Method):
         raise TypeError(
             f"method must be a method on a model, such as auxmc.constrained_hmc(model), got {type(method).__name__}"
@@ -109,10 +142,6 @@ def sample(
         "sampling_s": sum(s.run_s for s in samples),
         "n_resumed": sum(s.n_resumed for s in samples),
     }
-    found: Sequence[Advice] = advise(method, tree)
-    tree.attrs["warnings"] = [advice.text for advice in found]
-    for advice in found:
-        advice.warn()
     return tree
 
 
@@ -144,9 +173,11 @@ class ChainJob:
                 kernel = self.method.adapted(self.n_warm_up)
 
                 def record(state: Any, info: Any) -> dict[str, Array]:
-                    values = self.method.values(position_of(state))
-                    kept = {f"posterior.{name}": value for name, value in values.items() if name[:1] != "~"}
-                    return kept | {f"sample_stats.{name}": value for name, value in flat_info(info).items()}
+                    own = innermost(state)
+                    values = self.method.values(own.position)
+                    stats = flat_info(info) | self.method.of_state(own)
+                    kept = {f"posterior.{name}": value for name, value in values.items()}
+                    return kept | {f"sample_stats.{name}": value for name, value in stats.items()}
 
                 sampler = Sampler(lambda _: kernel, lambda key, point: kernel.init(key, point), record)
                 block = max(1, -(-self.n_iterations // _N_BLOCKS))
