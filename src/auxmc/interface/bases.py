@@ -1,22 +1,23 @@
 """The base of an evidence: a Gaussian near the target and a guess of the target's normaliser, found and checked."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from scipy.cluster.vq import kmeans2
 from scipy.special import logsumexp
 
 from auxmc.approximations.advi import MeanField, decaying_adam, fit_mean_field
-from auxmc.diagnostics.log_evidence import annealed_evidence, weighted_moments
+from auxmc.diagnostics.log_evidence import weighted_moments
 from auxmc.interface.advice import Advice
 from auxmc.interface.densities import Density
+from auxmc.interface.pilot import Annealed, Pilot, standardised
 from auxmc.interface.precision import float64_tree
-from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
-from auxmc.models.bridge import Bridge, GaussianBase, bridge, gaussian_base
+from auxmc.models.bridge import Bridge, GaussianBase, gaussian_base
 
 __all__ = ["BASES", "Base", "Gaussian", "find_base", "gaussian"]
 
@@ -24,16 +25,13 @@ BASES = ("automatic", "advi", "laplace")
 """Bases that are found; `gaussian` makes one that is given."""
 
 _STEPS_OF_FIT = 4000
-_RUNS_OF_PILOT = 64
-_TEMPERATURES_OF_PILOT = 150
 _WIDENED = 1.25
-_WIDER = (3.0, 9.0, 27.0)
-_STEPS_OF_PILOT = (0.7, 0.1)
-_RUNS_TOGETHER = 16
-# Nats by which a wider base must find more to be taken for it.
-_MORE = 0.3
-# Runs of the pilot, in effect, below which its moments and its guess of the normaliser are not used.
+_CLUSTERS = 8
+_FACTORS = (1.0, 3.0, 9.0, 27.0)
+# Runs, in effect, below which their moments and their guess of the normaliser are not used, and above which the base
+# need not be better.
 _FEWEST_RUNS = 8.0
+_ENOUGH_RUNS = 16.0
 
 
 class Gaussian(NamedTuple):
@@ -54,23 +52,19 @@ class Base(NamedTuple):
     Attributes:
         bridge: joins it to the target, with the guess of the log normaliser, in coordinates in which the base is
             standard normal: one step size then fits all directions.
-        gaussian: the base itself.
-        log_pilot: log of the normaliser by the pilot, in nats.
-        pilot_error: its standard error.
-        n_effective: effective number of the pilot's runs.
+        runs: annealed runs from it to the target.
+        scouts: where annealed runs from it and wider ones ended, in the target's variables [point, dim].
         advice: what is to be said about it.
     """
 
     bridge: Bridge
-    gaussian: GaussianBase
-    log_pilot: float
-    pilot_error: float
-    n_effective: float
+    runs: Annealed
+    scouts: np.ndarray
     advice: tuple[Advice, ...]
 
     def position(self, standard: Array) -> Array:
         """The target's variables [dim] from the coordinates of the bridge."""
-        return self.gaussian.draw(standard)
+        return self.runs.base.draw(standard)
 
 
 def gaussian(mean: Any, scale: Any) -> Gaussian:
@@ -84,17 +78,17 @@ def gaussian(mean: Any, scale: Any) -> Gaussian:
 
 
 def find_base(model: Density, base: str | Gaussian, key: Array, n_steps: int) -> Base:
-    """A base near the target, and a pilot by annealed importance sampling that says how near.
+    """A base near the target, and what annealed runs from it and from wider ones find.
 
-    "advi" fits a Gaussian with independent coordinates, "laplace" takes mode and curvature, "automatic" the one
-    of both with the larger evidence lower bound, wider by the factor with which annealed runs find most, and then their
-    weighted moments where they rest on enough runs.
+    "advi" fits a Gaussian with independent coordinates, "laplace" takes mode and curvature. "automatic" takes the one
+    of both with the larger evidence lower bound, lets runs from it and from wider ones find the target's modes, and has
+    the moments of where these end.
 
     Args:
         model: the target.
         base: one of BASES, or a Gaussian.
-        key: of the fit and the pilot.
-        n_steps: leapfrog steps of a transition of the pilot.
+        key: of the fit and the runs.
+        n_steps: leapfrog steps of an update of the runs.
 
     Raises:
         ValueError: there is no such base, its shapes are wrong, or the fit leaves the finite numbers.
@@ -107,93 +101,79 @@ def find_base(model: Density, base: str | Gaussian, key: Array, n_steps: int) ->
         raise ValueError(
             f"base must be one of {', '.join(BASES)}, or auxmc.gaussian(mean, scale), got {base!r}"
         )
-    pilot = _Pilot(model, n_steps, jax.random.fold_in(key, 1))
-    found = pilot.best(first, (1.0,))
-    # A base that sits in one mode does not see the others; wider ones do, and none finds more than there is.
-    wider = pilot.best(first, _WIDER)
-    missed = wider.log_pilot - found.log_pilot > max(3.0 * np.hypot(wider.error, found.error), _MORE)
-    if missed and base == "automatic":
-        found = wider
-    if base == "automatic" and found.moments is not None:
-        again = pilot.best(found.moments, (1.0,))
-        better = again.n_effective > found.n_effective and again.log_pilot > found.log_pilot - _MORE
-        found = again if better else found
-    joined = _standardised(model, found.gaussian.mean, found.gaussian.scale, found.log_pilot)
-    advice = tuple(_advice(found, missed=bool(missed) and base != "automatic"))
-    return Base(joined, found.gaussian, found.log_pilot, found.error, found.n_effective, advice)
-
-
-def _standardised(model: Density, mean: Array, scale: Array, log_zeta: Array | float) -> Bridge:
-    """The target in coordinates in which the base is standard normal."""
-    log_volume = jnp.sum(jnp.log(jnp.diagonal(scale)))
-    guess = jnp.where(jnp.isfinite(log_zeta), log_zeta, 0.0)
-    standard = gaussian_base(jnp.zeros(model.layout.dim), jnp.ones(model.layout.dim))
-    return bridge(lambda y: model.log_density(mean + scale @ y) + log_volume, standard, guess)
-
-
-class _Piloted(NamedTuple):
-    gaussian: GaussianBase
-    log_pilot: float
-    error: float
-    n_effective: float
-    moments: GaussianBase | None
-
-
-class _Pilot:
-    """Annealed runs from any base to the target, by one compiled program."""
-
-    def __init__(self, model: Density, n_steps: int, key: Array) -> None:
-        self._dim, self._key, self._n_calls = model.layout.dim, key, 0
-        schedule = np.linspace(0.0, 1.0, _TEMPERATURES_OF_PILOT + 1) ** 2
-
-        def run(mean: Array, scale: Array, step: Array, key: Array) -> tuple[Array, Array]:
-            noise = jax.random.normal(jax.random.fold_in(key, 0), (_RUNS_OF_PILOT, self._dim))
-            plain = _standardised(model, mean, scale, 0.0)
-            terms = jax.vmap(lambda y: jnp.subtract(*plain.log_densities(y)))(noise)
-            # Of terms that are not finite, the median of the others is guess enough.
-            guess = jnp.nanmedian(jnp.where(jnp.isfinite(terms), terms, jnp.nan))
-            kernel = annealed_importance_sampling(
-                _standardised(model, mean, scale, guess), schedule, step, n_steps
-            )
-            begin = kernel.init(key)
-            keys = jax.random.split(jax.random.fold_in(key, 1), _RUNS_OF_PILOT)
-            ends = jax.lax.map(lambda k: kernel.step(k, begin)[0], keys, batch_size=_RUNS_TOGETHER)
-            return ends.log_weight, jax.vmap(lambda y: mean + scale @ y)(ends.position)
-
-        self._run: Callable[..., tuple[Array, Array]] = jax.jit(run)
-
-    def best(self, base: GaussianBase, factors: Sequence[float]) -> _Piloted:
-        """What runs from the base, wider by some factors, find at most; each with several sizes of steps."""
-        found = []
-        for factor in factors:
-            scale = factor * (jnp.diag(base.scale) if base.scale.ndim == 1 else base.scale)
-            for share in _STEPS_OF_PILOT:
-                # The target is about as narrow as the base was before it was widened.
-                step = jnp.asarray(share * self._dim**-0.25 / math.sqrt(factor))
-                self._n_calls += 1
-                ends = self._run(base.mean, scale, step, jax.random.fold_in(self._key, self._n_calls))
-                found.append(self._weighed(gaussian_base(base.mean, scale), *map(np.asarray, ends)))
-        return max(
-            found, key=lambda one: -math.inf if math.isnan(one.log_pilot) else one.log_pilot - one.error
+    pilot = Pilot(model, n_steps, jax.random.fold_in(key, 1))
+    # A base that sits in one mode does not see the others; runs from wider ones end in them.
+    runs = [pilot.anneal(first, factor) for factor in _FACTORS]
+    found = runs[0]
+    if base == "automatic":
+        points = _scouts(runs)
+        spread = _of_moments(points, _even(points))
+        if spread is not None:
+            runs.append(pilot.anneal(spread))
+            nearer = _of_moments(runs[-1].ends, runs[-1].log_weights)
+            if nearer is not None:
+                runs.append(pilot.anneal(nearer))
+        found = _best(runs)
+    if not math.isfinite(found.log_normaliser):
+        raise ValueError(
+            "no annealed run reached the target: its log density is not finite near the base. Give another start, or "
+            "base=auxmc.gaussian(mean, scale)"
         )
+    most = max(run.log_normaliser - 3.0 * max(run.error, 0.1) for run in runs)
+    missed = most > found.log_normaliser + 3.0 * found.error
+    return Base(
+        standardised(model, found.base, found.log_normaliser),
+        found,
+        _scouts(runs),
+        tuple(_advice(found, missed=bool(missed))),
+    )
 
-    def _weighed(self, base: GaussianBase, logs: np.ndarray, positions: np.ndarray) -> _Piloted:
-        logs = np.where(np.isnan(logs), -np.inf, logs)
-        if not np.any(np.isfinite(logs)):
-            return _Piloted(base, math.nan, math.nan, 0.0, None)
-        estimate = annealed_evidence(logs)
-        weights = np.exp(logs - logsumexp(logs))
-        n_effective = float(1.0 / np.sum(weights**2))
-        moments = None
-        if n_effective >= _FEWEST_RUNS:
-            found = weighted_moments(logs, positions)
-            # Few runs know widths better than directions: correlations shrink as runs are few beside them.
-            share = n_effective / (n_effective + self._dim)
-            sds = np.sqrt(np.diag(found.covariance)) * _WIDENED
-            shrunk = share * found.covariance * _WIDENED**2 + (1.0 - share) * np.diag(sds**2)
-            if np.all(sds > 0.0):
-                moments = gaussian_base(jnp.asarray(found.mean), jnp.asarray(np.linalg.cholesky(shrunk)))
-        return _Piloted(base, estimate.value, estimate.standard_error, n_effective, moments)
+
+def _best(runs: Sequence[Annealed]) -> Annealed:
+    """Of the runs that find no less than others, those of which most count; of these the last, of the most modes."""
+    most = max(run.log_normaliser - max(run.error, 0.1) for run in runs)
+    enough = [run for run in runs if run.log_normaliser + 3.0 * max(run.error, 0.1) >= most]
+    trusted = [run for run in enough if run.n_effective >= _ENOUGH_RUNS]
+    return trusted[-1] if trusted else max(enough, key=lambda run: run.n_effective)
+
+
+def _scouts(runs: Sequence[Annealed]) -> np.ndarray:
+    """Ends of runs [point, dim] that lie where the target's mass can be: not far below the largest density found."""
+    ends = np.concatenate([run.ends for run in runs])
+    logs = np.concatenate([run.log_densities for run in runs])
+    usable = np.isfinite(logs) & np.all(np.isfinite(ends), axis=1)
+    if not usable.any():
+        return ends[:0]
+    # The log density of a Gaussian has the standard deviation sqrt(dim / 2).
+    return np.asarray(ends[usable & (logs >= logs[usable].max() - 10.0 - 8.0 * math.sqrt(ends.shape[1] / 2))])
+
+
+def _even(points: np.ndarray) -> np.ndarray:
+    """Log weights of points [point] by which the clusters that they form count alike, whatever their sizes."""
+    if len(points) <= _CLUSTERS:
+        return np.zeros(len(points))
+    sds = points.std(axis=0)
+    _, labels = kmeans2(points / np.where(sds > 0.0, sds, 1.0), _CLUSTERS, minit="++", seed=0)
+    return -np.log(np.bincount(labels, minlength=_CLUSTERS)[labels])
+
+
+def _of_moments(points: np.ndarray, log_weights: np.ndarray) -> GaussianBase | None:
+    """Gaussian with the weighted moments of points [point, dim], a little wider; None where too few count."""
+    usable = np.isfinite(log_weights) & np.all(np.isfinite(points), axis=1)
+    if not usable.any():
+        return None
+    weights = np.exp(log_weights[usable] - logsumexp(log_weights[usable]))
+    n_effective = float(1.0 / np.sum(weights**2))
+    if n_effective < _FEWEST_RUNS:
+        return None
+    found = weighted_moments(log_weights[usable], points[usable])
+    # Few points know widths better than directions: correlations shrink as points are few beside them.
+    share = n_effective / (n_effective + points.shape[1])
+    sds = np.sqrt(np.diag(found.covariance)) * _WIDENED
+    if not np.all(sds > 0.0):
+        return None
+    shrunk = share * found.covariance * _WIDENED**2 + (1.0 - share) * np.diag(sds**2)
+    return gaussian_base(jnp.asarray(found.mean), jnp.asarray(np.linalg.cholesky(shrunk)))
 
 
 def _given(model: Density, base: Gaussian) -> GaussianBase:
@@ -257,7 +237,7 @@ def _lower_bound(model: Density, base: GaussianBase, key: Array) -> float:
     return float(jnp.mean(terms))
 
 
-def _advice(found: _Piloted, *, missed: bool) -> Iterator[Advice]:
+def _advice(found: Annealed, *, missed: bool) -> Iterator[Advice]:
     if missed:
         yield Advice(
             "annealed runs from a base several times as wide found more of the target than those from this one",
@@ -265,6 +245,7 @@ def _advice(found: _Piloted, *, missed: bool) -> Iterator[Advice]:
         )
     if found.n_effective < _FEWEST_RUNS:
         yield Advice(
-            f"the base is far from the target: of {_RUNS_OF_PILOT} annealed runs, {found.n_effective:.1f} count",
+            f"the base is far from the target: of {found.log_weights.size} annealed runs, "
+            f"{found.n_effective:.1f} count",
             "Give a better start, base=auxmc.gaussian(mean, scale) with the target's moments, or more n_steps",
         )

@@ -1,9 +1,8 @@
 """Evidence of a model, and draws of it across its modes, by chains that temper between the target and a base."""
 
-import math
-from collections.abc import Callable, Iterator
+import pathlib
+from collections.abc import Callable
 from concurrent.futures import Executor
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -11,16 +10,16 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jax import Array
-from scipy.special import logsumexp
 
 from auxmc.diagnostics.errors_of_means import few_replicates
-from auxmc.diagnostics.log_evidence import log_evidence, log_evidence_error
+from auxmc.diagnostics.log_evidence import Evidence, log_evidence, log_evidence_error
 from auxmc.driver.seeds import stream
-from auxmc.interface.advice import Advice
 from auxmc.interface.bases import Base, Gaussian, find_base
 from auxmc.interface.densities import Density, density
+from auxmc.interface.evidence_advice import advise_evidence
 from auxmc.interface.layout import named
 from auxmc.interface.methods import Method
+from auxmc.interface.pilot import Path, share_of_step
 from auxmc.interface.sampling import run_method
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.tempering.continuous_tempering import (
@@ -30,17 +29,17 @@ from auxmc.kernels.tempering.continuous_tempering import (
 from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
 from auxmc.sampling.resampling import systematic_indices
 
-__all__ = ["METHODS", "Evidence", "evidence"]
+__all__ = ["METHODS", "TemperedEvidence", "evidence"]
 
-METHODS = ("gibbs_continuous_tempering", "continuously_tempered_hmc", "simulated_tempering")
+METHODS = ("simulated_tempering", "gibbs_continuous_tempering", "continuously_tempered_hmc")
 """Ways of moving between the target and the base."""
 
-_LADDER = 50
-# Steps of an update beside the longest: each is taken as often.
+_MOST_TEMPERATURES = 100
+# Steps of a method whose step cannot depend on the temperature: each is taken as often.
 _SHARES_OF_STEP = (1.0, 0.3, 0.1)
 
 
-class Evidence(NamedTuple):
+class TemperedEvidence(NamedTuple):
     """An evidence, and the posterior that comes with it.
 
     Attributes:
@@ -69,34 +68,34 @@ def evidence(
     start: Any,
     *,
     base: str | Gaussian = "automatic",
-    method: str = "gibbs_continuous_tempering",
+    method: str = "simulated_tempering",
     draws: int = 2000,
     warm_up: int = 500,
     chains: int = 16,
     n_steps: int = 10,
-    step_size: float = 0.1,
     seed: int = 0,
     cores: int | None = None,
     executor: Executor | None = None,
-    checkpoint: str | Path | None = None,
+    checkpoint: str | pathlib.Path | None = None,
     progress: bool = True,
-) -> Evidence:
+) -> TemperedEvidence:
     """Log evidence of a density on a real space with its error, and draws from all of its modes.
 
-    A Gaussian base is found near the target. Chains start at draws of the base and move at inverse temperatures between
-    base and target; the shares of the two ends give the evidence.
+    A Gaussian base is found near the target, and annealed runs from it find temperatures whose neighbours overlap,
+    their weights, and step sizes for each. Chains start at draws of the base and move at inverse temperatures between
+    base and target; the shares of the two ends give the evidence. Modes that neither the runs nor the chains reach are
+    missing.
 
     Args:
         log_density: maps the variables, a pytree like `start`, to the log of the unnormalised density, in nats: for an
             evidence, log likelihood plus normalised log prior. Written with `jax.numpy`, differentiable.
         start: variables where the density is positive; the base is sought from there.
         base: "automatic", "advi", "laplace", or `auxmc.gaussian(mean, scale)`.
-        method: one of METHODS.
+        method: one of METHODS; the first has the smallest error, as its temperatures are weighed.
         draws: iterations of each chain.
         warm_up: iterations before them, in which the step size is adapted.
         chains: independent chains; their spread is the error.
         n_steps: leapfrog steps of an update.
-        step_size: at the start of the warm-up, in standard deviations of the base.
         seed: of all random numbers.
         cores: chains that run at the same time; all cores by default.
         executor: as for `auxmc.sample`.
@@ -121,7 +120,7 @@ def evidence(
     model = density(log_density, start)
     found = find_base(model, base, stream(seed, "evidence", "base"), n_steps)
     tree = run_method(
-        _method(method, model, found, step_size, n_steps),
+        _method(method, model, found, n_steps),
         None,
         draws=draws,
         warm_up=warm_up,
@@ -136,47 +135,54 @@ def evidence(
     target, base_weight = (stats[name].to_numpy() for name in ("log_target_weight", "log_base_weight"))
     value = log_evidence(target, base_weight)
     error = log_evidence_error(target, base_weight) * few_replicates(chains)
-    advice = [*found.advice, *_advice(tree, target, value, error, found)]
+    posterior = _resampled(tree, target, stream(seed, "evidence", "resampling"), draws)
+    advice = [*found.advice, *advise_evidence(model, tree, posterior, found, Evidence(value, error))]
     texts = tuple(one.text for one in advice)
     tree.attrs["warnings"] = list(texts)
-    posterior = _resampled(tree, target, stream(seed, "evidence", "resampling"), draws)
     posterior.attrs |= tree.attrs | {"log_evidence": value, "log_evidence_standard_error": error}
     for one in advice:
         one.warn()
-    return Evidence(value, error, posterior, tree, found, texts)
+    return TemperedEvidence(value, error, posterior, tree, found, texts)
 
 
-def _method(name: str, model: Density, base: Base, step_size: float, n_steps: int) -> Method:
-    if not (step_size > 0.0 and math.isfinite(step_size)):
-        raise ValueError(f"step_size must be a positive number, got {step_size}")
-    joined = base.bridge
+def _method(name: str, model: Density, base: Base, n_steps: int) -> Method:
+    joined, path = base.bridge, _thinned(base.runs.path)
+    temperatures, sizes = jnp.asarray(path.inverse_temperatures), jnp.asarray(path.step_sizes)
+    log_weights = path.inverse_temperatures * base.runs.log_normaliser - path.log_normalisers
 
     def of_step(step: Array) -> Kernel:
         if name == "continuously_tempered_hmc":
             return continuously_tempered_hmc(joined, step, n_steps)
         if name == "simulated_tempering":
-            return simulated_tempering(joined, np.linspace(0.0, 1.0, _LADDER), step, n_steps)
+            return simulated_tempering(joined, temperatures, step, n_steps, log_weights=log_weights)
         return gibbs_continuous_tempering(joined, step, n_steps)
 
+    def size_at(state: Any, share: Array) -> Array:
+        """Step of an update: where the temperature stays as it is meanwhile, the one that the runs found for it."""
+        if name == "continuously_tempered_hmc":
+            # The temperature moves with the position: a step that depends on either would not be reversible.
+            shares = jnp.asarray(_SHARES_OF_STEP)
+            return jnp.max(sizes) * shares[jnp.minimum((share * shares.size).astype(int), shares.size - 1)]
+        if name == "simulated_tempering":
+            return sizes[state.index]
+        return jnp.exp(jnp.interp(state.inverse_temperature, temperatures, jnp.log(sizes)))
+
     def build(scale: Array) -> Kernel:
-        """Updates with long and short steps in turn, at random: the target may be far narrower than the base."""
         kernel = of_step(scale)
 
-        def draw(key: Array) -> tuple[Any, Array]:
-            shares = jnp.asarray(_SHARES_OF_STEP)
-            return kernel.draw(key), shares[
-                jax.random.randint(jax.random.fold_in(key, 99), (), 0, shares.size)
-            ]
+        def draw(key: Array) -> tuple[Any, Array, Array]:
+            own = jax.random.fold_in(key, 99)
+            return kernel.draw(key), share_of_step(own), jax.random.uniform(jax.random.fold_in(own, 1))
 
-        def apply(noise: tuple[Any, Array], state: Any) -> tuple[Any, Any]:
-            return of_step(scale * noise[1]).apply(noise[0], state)
+        def apply(noise: tuple[Any, Array, Array], state: Any) -> tuple[Any, Any]:
+            return of_step(scale * noise[1] * size_at(state, noise[2])).apply(noise[0], state)
 
         return Kernel(kernel.init, draw, apply)
 
     def of_state(state: Any) -> dict[str, Array]:
         kept = {"log_target_weight": state.log_target_weight, "log_base_weight": state.log_base_weight}
-        temperature = getattr(state, "inverse_temperature", None)
-        return kept if temperature is None else kept | {"inverse_temperature": temperature}
+        own = temperatures[state.index] if name == "simulated_tempering" else state.inverse_temperature
+        return kept | {"inverse_temperature": own}
 
     def draw_start(key: Array) -> np.ndarray:
         for attempt in range(100):
@@ -192,7 +198,7 @@ def _method(name: str, model: Density, base: Base, step_size: float, n_steps: in
         build,
         model.layout,
         lambda vector: named(model.layout.tree(base.position(vector))),
-        step_size,
+        1.0,
         "dual averaging",
         0.8,
         lambda point: None,
@@ -201,42 +207,10 @@ def _method(name: str, model: Density, base: Base, step_size: float, n_steps: in
     )
 
 
-def _advice(
-    tree: xr.DataTree, target: np.ndarray, value: float, error: float, base: Base
-) -> Iterator[Advice]:
-    n_chains = len(target)
-    per_chain = np.asarray(logsumexp(target, axis=1))
-    shares = np.exp(per_chain - logsumexp(per_chain))
-    positions = [
-        array.to_numpy().reshape(n_chains, target.shape[1], -1) for array in tree["posterior"].values()
-    ]
-    frozen = np.all([np.all(np.ptp(values, axis=1) == 0.0, axis=1) for values in positions], axis=0)
-    if frozen.any():
-        yield Advice(
-            f"chain {', '.join(map(str, np.flatnonzero(frozen)))} never moved after the warm-up",
-            "Give a smaller step_size or a longer warm_up",
-        )
-    temperatures = tree["sample_stats"].get("inverse_temperature")
-    if temperatures is not None:
-        values = temperatures.to_numpy()
-        crossed = (values.min(axis=1) < 0.1) & (values.max(axis=1) > 0.9)
-        if np.mean(crossed) < 0.5:
-            yield Advice(
-                f"{int(np.sum(~crossed))} of {n_chains} chains did not get from the base to the target",
-                "Give a base nearer to the target (base=auxmc.gaussian with its moments), more n_steps, or more draws",
-            )
-    if shares.max() > 0.5 and n_chains > 3:
-        yield Advice(
-            f"one chain of {n_chains} carries {100 * shares.max():.0f} % of the weight: the error is not known",
-            "Run more draws; if it stays, the base misses the mode that this chain found",
-        )
-    if math.isfinite(base.log_pilot):
-        together = math.hypot(error, base.pilot_error)
-        if base.log_pilot - value > 3.0 * max(together, 0.05):
-            yield Advice(
-                f"annealed importance sampling, which underestimates, found more: {base.log_pilot:.2f} nats",
-                "The chains miss a part of the target: run more draws or chains",
-            )
+def _thinned(path: Path) -> Path:
+    n = len(path.inverse_temperatures)
+    kept = np.unique(np.linspace(0, n - 1, min(n, _MOST_TEMPERATURES)).round().astype(int))
+    return Path(*(array[kept] for array in path))
 
 
 def _resampled(tree: xr.DataTree, log_weights: np.ndarray, key: Array, n_draws: int) -> xr.DataTree:
