@@ -22,6 +22,8 @@ _NAMES = {
     "evidence": "evidence",
     "gaussian": "bases",
     "sample": "sampling",
+    "row_model": "rows",
+    "stream_evidence": "streams",
     "use_float64": "precision",
     "SamplingWarning": "advice",
 }

@@ -19,6 +19,7 @@ __all__ = [
     "autocorrelations",
     "error_between_chains",
     "few_replicates",
+    "replicated_evidence_error",
     "score_between_chains",
     "variance_of_mean",
 ]
@@ -129,6 +130,28 @@ def few_replicates(n_replicates: int) -> float:
     [6.98, 1.43, 1.01]
     """
     return float(stats.t.ppf(stats.norm.cdf(2.0), n_replicates - 1)) / 2.0
+
+
+def replicated_evidence_error(replicate_sd: ArrayLike, n_replicates: int) -> FloatArray:
+    """Standard error of the log of the mean of replicates of an evidence, what they all fall short by included.
+
+    Estimates that average weights fall short by about half the variance of their logarithm, and particles that are
+    tuned on themselves by as much again: the whole variance is taken, or the standard deviation where that is less.
+
+    Args:
+        replicate_sd: standard deviation of the replicates' log evidences [...], in nats.
+        n_replicates: how many there are.
+
+    Returns:
+        Standard errors [...] in nats; NaN for a single replicate.
+
+    >>> [round(float(replicated_evidence_error(sd, 8)), 3) for sd in (0.1, 0.5, 5.0)]
+    [0.044, 0.33, 5.441]
+    """
+    sd = np.asarray(replicate_sd, np.float64)
+    if n_replicates < 2:
+        return np.full(sd.shape, np.nan)
+    return np.hypot(sd / math.sqrt(n_replicates) * few_replicates(n_replicates), np.minimum(sd, sd**2))
 
 
 def error_between_chains(values: ArrayLike) -> FloatArray:

@@ -24,7 +24,16 @@ ALLOWED = {
     "kernels": {"numerics", "models", "sampling"},
     "driver": {"numerics", "kernels"},
     "plots": {"numerics"},
-    "command_line": {"driver", "kernels", "models", "diagnostics", "data", "numerics"},
+    "interface": {
+        "driver",
+        "kernels",
+        "models",
+        "diagnostics",
+        "sampling",
+        "approximations",
+        "numerics",
+    },
+    "command_line": {"interface", "driver", "kernels", "models", "diagnostics", "data", "plots", "numerics"},
 }
 # Contracts are the only things of the models that a kernel may know.
 CONTRACTS = {f"auxmc.models.{name}" for name in ("estimator", "conditioned", "bridge", "row_model")}
