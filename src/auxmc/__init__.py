@@ -17,6 +17,8 @@ _NAMES = {
     "auxiliary_pseudo_marginal": "estimates",
     "estimated": "estimates",
     "pseudo_marginal": "estimates",
+    "from_blackjax": "blackjax",
+    "to_blackjax": "blackjax",
     "density": "densities",
     "hmc": "densities",
     "evidence": "evidence",
