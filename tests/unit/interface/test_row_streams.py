@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import auxmc
-from auxmc.interface.rows import RowsModel, read_rows
-from auxmc.interface.streams import StreamEvidence
+from auxmc.interface.streams.estimate import StreamEvidence
+from auxmc.interface.streams.rows import RowsModel, read_rows
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings
 
 RNG = np.random.default_rng(5)

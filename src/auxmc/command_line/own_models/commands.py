@@ -4,17 +4,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-__all__ = ["METHODS", "register"]
+from auxmc.command_line.own_models.method_names import EVIDENCE_METHODS, METHODS
 
-# Repeated from the interface, so that the help needs none of its libraries; a test holds them equal.
-METHODS = {
-    "simulator": ("constrained_hmc", "constrained_nuts"),
-    "estimate": ("auxiliary_pseudo_marginal", "pseudo_marginal"),
-    "density": ("hmc",),
-}
-"""Methods for each kind of model, the default first."""
-
-_EVIDENCE = ("gibbs_continuous_tempering", "continuously_tempered_hmc", "simulated_tempering")
+__all__ = ["register"]
 
 _FILE = """
 MODEL.py is one of these, told by the functions that it has (written with jax.numpy):
@@ -66,7 +58,10 @@ def register(subparsers: Any) -> None:
         "examples:\n  auxmc evidence docs/examples/two_modes.py --draws 500",
     )
     evidence.add_argument(
-        "--method", choices=_EVIDENCE, default=_EVIDENCE[0], help=f"(default: {_EVIDENCE[0]})"
+        "--method",
+        choices=EVIDENCE_METHODS,
+        default=EVIDENCE_METHODS[0],
+        help=f"(default: {EVIDENCE_METHODS[0]})",
     )
     _run_options(evidence, draws=2000, warm_up=500, chains=16)
 

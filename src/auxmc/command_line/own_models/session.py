@@ -14,12 +14,12 @@ import xarray as xr
 
 import auxmc
 from auxmc.command_line.errors import CommandError
-from auxmc.command_line.own_models.commands import METHODS
+from auxmc.command_line.own_models.method_names import METHODS
 from auxmc.command_line.own_models.model_file import OwnModel, read_model, read_settings
 from auxmc.command_line.own_models.output import OutputFolder, summary_table
 from auxmc.command_line.own_models.plots import draw_evidence, draw_posterior
 from auxmc.interface.advice import SamplingWarning
-from auxmc.interface.evidence import Evidence
+from auxmc.interface.evidence import TemperedEvidence
 from auxmc.interface.methods import Method
 
 __all__ = ["run"]
@@ -81,7 +81,7 @@ def _evidence(own: OwnModel, options: argparse.Namespace, folder: OutputFolder) 
     )
     with _told(options.model):
         folder.begin()
-        found: Evidence = auxmc.evidence(
+        found: TemperedEvidence = auxmc.evidence(
             own.parts["log_density"],
             own.parts["start"],
             method=options.method,

@@ -58,7 +58,8 @@ def from_blackjax(
         raise TypeError(f"the state of the algorithm must have a position, got {', '.join(state._fields)}")
     _, info = jax.eval_shape(example.step, jax.random.key(0), state)
     fields = [name for name in info._fields if getattr(getattr(info, name), "shape", None) == ()]
-    kept: Any = namedtuple("BlackjaxInfo", [_NAMES.get(name, name) for name in fields])
+    make_info: Any = namedtuple
+    kept = make_info("BlackjaxInfo", [_NAMES.get(name, name) for name in fields])
 
     def build(scale: Array) -> Kernel:
         algorithm = make(model.log_density, scale)
