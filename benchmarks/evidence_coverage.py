@@ -39,8 +39,8 @@ def student_mixture() -> tuple[Callable[[Any], jax.Array], Any, float]:
 
     def log_density(p: Any) -> jax.Array:
         distances = jnp.sum((p["x"] - centres) ** 2, axis=1) / scales**2
-        constant = math.lgamma((freedom + dim) / 2) - math.lgamma(freedom / 2)
-        constant = constant - dim / 2 * math.log(freedom * math.pi) - dim * jnp.log(scales)
+        terms = math.lgamma((freedom + dim) / 2) - math.lgamma(freedom / 2)
+        constant = terms - dim / 2 * math.log(freedom * math.pi) - dim * jnp.log(scales)
         return jax.nn.logsumexp(
             jnp.log(shares) + constant - (freedom + dim) / 2 * jnp.log1p(distances / freedom)
         )

@@ -1,8 +1,9 @@
 """Rank-normalised effective sample sizes, R-hat and Monte Carlo standard errors of one or many quantities.
 
-All functions take recorded values [..., chain, draw] of at least 4 draws, return an array [...] or a tuple of such, and
-raise ValueError where a value is not finite or draws are too few. Effective sizes, R-hat and the error of the mean are
-computed by arviz_stats as in Vehtari, Gelman, Simpson, Carpenter and Burkner (2021).
+All functions take recorded values [..., chain, draw] of at least 4 draws, or an xarray with these two dimensions,
+return an array [...] or a tuple of such, and raise ValueError where a value is not finite, draws are too few, or
+several quantities have more chains than draws: such values lie as [chain, draw, dim]. Effective sizes, R-hat and the
+error of the mean are computed by arviz_stats as in Vehtari, Gelman, Simpson, Carpenter and Burkner (2021).
 """
 
 from typing import Any, NamedTuple
@@ -46,7 +47,15 @@ class ChainSummary(NamedTuple):
 
 
 def summarise_chains(chains: ArrayLike) -> ChainSummary:
-    """Computes every field of `ChainSummary`."""
+    """Computes every field of `ChainSummary`.
+
+    Args:
+        chains: [..., chain, draw], or an xarray of a variable with these two dimensions in any place. Draws of a vector
+            that lie as [chain, draw, dim] are refused: `np.moveaxis(draws, -1, 0)` brings them into order.
+
+    Raises:
+        ValueError: as all functions here, or there are more chains than draws of several quantities.
+    """
     values = _chains(chains)
     return ChainSummary(
         mean=np.mean(values, axis=(-2, -1)),
@@ -134,6 +143,14 @@ def mcse_sd(chains: ArrayLike) -> FloatArray:
 
 
 def _chains(chains: ArrayLike) -> FloatArray:
+    dims = getattr(chains, "dims", ())
+    if "chain" in dims and "draw" in dims:
+        chains = chains.transpose(..., "chain", "draw")  # type: ignore[union-attr, call-arg]
+    elif np.ndim(chains) > 2 and np.shape(chains)[-2] > np.shape(chains)[-1]:
+        raise ValueError(
+            f"chains must be [..., chain, draw], got shape {np.shape(chains)}, which would be more chains than draws: "
+            "for [chain, draw, dim] give np.moveaxis(chains, -1, 0), or an xarray with dimensions chain and draw"
+        )
     values = finite_series(chains, "chains", min_draws=_MIN_DRAWS, chain_axis=True)
     return values.astype(np.float64, copy=False)
 

@@ -11,11 +11,14 @@ from jax import Array
 
 from auxmc.interface.layout import Layout, layout_of, named
 from auxmc.interface.methods import Method, evaluated
-from auxmc.interface.precision import float64_tree, use_float64
+from auxmc.interface.precision import float64_tree, positive, use_float64
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
 
-__all__ = ["Density", "density", "hmc"]
+__all__ = ["Density", "check_density", "check_falls", "density", "hmc"]
+
+# Distances from the start, in its units, at which a log density must not grow any more.
+_FAR = np.array([1e2, 1e4, 1e6])
 
 
 class Density(NamedTuple):
@@ -55,6 +58,7 @@ def density(log_density: Callable[[Any], Array], start: Any) -> Density:
         lambda vector: log_density(layout.tree(vector)), layout, layout.starts("start", begin, 1)[0]
     )
     check_density(model.log_density, model.start)
+    check_falls("log_density", model.log_density, model.start)
     return model
 
 
@@ -75,8 +79,7 @@ def hmc(
 
     Source: PhD thesis, Algorithm 6.
     """
-    if not (step_size > 0.0 and math.isfinite(step_size)):
-        raise ValueError(f"step_size must be a positive number, got {step_size}")
+    step_size = positive("step_size", step_size)
 
     def build(scale: Array) -> Kernel:
         return hamiltonian_monte_carlo(model.log_density, scale, n_steps, model.layout.dim)
@@ -106,4 +109,23 @@ def check_density(log_density: Callable[[Array], Array], start: np.ndarray) -> N
         raise ValueError(
             f"{n_bad} of {gradient.size} derivatives of the log density at the start are not finite: check it for "
             "square roots and logarithms of zero, and for jnp.where around them"
+        )
+
+
+def check_falls(what: str, log_density: Callable[[Array], Array], start: np.ndarray) -> None:
+    """Refuses a log density that grows without end in all directions, as an energy does, by a ValueError.
+
+    Args:
+        what: name of the function, for messages.
+        log_density: maps a vector [dim] to nats.
+        start: vector at which it is finite [dim].
+    """
+    rays = np.random.default_rng(0).normal(size=(8, start.size))
+    points = start + _FAR[:, None, None] * rays
+    values = np.asarray(jax.vmap(jax.vmap(log_density))(jnp.asarray(points)))
+    first = np.full((1, len(rays)), float(log_density(jnp.asarray(start))))
+    if np.all(np.diff(np.concatenate([first, values]), axis=0) > 1.0):
+        raise ValueError(
+            f"{what} grows without end away from the start: it may have the wrong sign. A log density is wanted, not "
+            "an energy or a loss"
         )

@@ -9,9 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from auxmc.interface.densities import check_falls
 from auxmc.interface.layout import Layout, layout_of, named
 from auxmc.interface.methods import Method, evaluated
-from auxmc.interface.precision import float64_tree, use_float64
+from auxmc.interface.precision import float64_tree, positive, use_float64
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.models.estimator import Estimator, estimator_of
@@ -96,6 +97,7 @@ def estimated(
     variables = drawn if inner is None else inner.tree(drawn)
     _check_scalar("log_estimate", evaluated("log_estimate", log_estimate, begin, variables))
     _check_start(lambda u: log_density(jnp.asarray(vector), u), draw)
+    check_falls("log_prior", lambda point: log_prior(layout.tree(point)), vector)
     return Estimated(estimator_of(log_density, draw), layout, vector, is_normal)
 
 
@@ -139,8 +141,7 @@ def pseudo_marginal(model: Estimated, *, scale: float = 0.5) -> Method:
 
 
 def _method(name: str, model: Estimated, scale: float) -> Method:
-    if not (scale > 0.0 and math.isfinite(scale)):
-        raise ValueError(f"scale must be a positive number, got {scale}")
+    scale = positive("scale", scale)
 
     def build(step: Array) -> Kernel:
         return pseudo_marginal_method(name, model.estimator, step, model.layout.dim)

@@ -33,6 +33,8 @@ class Method(NamedTuple):
         check: refuses a start [dim] that a chain cannot begin at, by a ValueError that says why and what to do.
         draw_start: maps a key to a start [dim]; None where a user must give one.
         of_state: maps the kernel's state to further scalars that are kept, by name.
+        log_density: of a point [dim], in nats, the same as `lp` of a state; None where starts are not drawn, or the
+            draws need no comparison with such points.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Method(NamedTuple):
     check: Callable[[np.ndarray], None]
     draw_start: Callable[[Array], np.ndarray] | None = None
     of_state: Callable[[Any], dict[str, Array]] = lambda state: {}
+    log_density: Callable[[np.ndarray], float] | None = None
 
     def adapted(self, n_warm_up: int) -> Kernel:
         """The kernel with the scale of its steps adapted during warm-up and frozen then."""

@@ -1,12 +1,13 @@
 """Double precision: switched on at first use, and arrays of another precision refused."""
 
+import math
 import sys
 from typing import Any
 
 import jax
 import numpy as np
 
-__all__ = ["float64_tree", "use_float64"]
+__all__ = ["float64_tree", "positive", "use_float64"]
 
 
 def use_float64() -> None:
@@ -48,3 +49,19 @@ def float64_tree(name: str, tree: Any) -> Any:
 
     # A list of numbers is one array, not a tree of numbers.
     return jax.tree_util.tree_map_with_path(one, tree, is_leaf=lambda node: isinstance(node, list))
+
+
+def positive(name: str, value: Any) -> float:
+    """A number that must be positive and finite.
+
+    Raises:
+        TypeError: it is an array or no number.
+        ValueError: it is not positive, or not finite.
+    """
+    if np.ndim(value) > 0:
+        raise TypeError(f"{name} must be one positive number, got an array of shape {np.shape(value)}")
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number | jax.Array | np.ndarray):
+        raise TypeError(f"{name} must be one positive number, got {value!r}")
+    if not (float(value) > 0.0 and math.isfinite(float(value))):
+        raise ValueError(f"{name} must be a positive number, got {value}")
+    return float(value)

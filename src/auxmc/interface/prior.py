@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from auxmc.interface.precision import positive
 from auxmc.models.input_maps import INPUT_MAPS, INPUTS
 from auxmc.numerics.random import standard_normal
 
@@ -41,17 +42,17 @@ class Prior(NamedTuple):
 
 def normal(shape: Shape = (), mean: float = 0.0, sd: float = 1.0) -> Prior:
     """Normal law with a mean and a standard deviation; `shape` is that of the input, a number for a vector."""
-    return _mapped("normal", shape, mean, _positive("sd", sd))
+    return _mapped("normal", shape, mean, positive("sd", sd))
 
 
 def log_normal(shape: Shape = (), log_mean: float = 0.0, log_sd: float = 1.0) -> Prior:
     """Law whose logarithm is normal with the given mean and standard deviation."""
-    return _mapped("log-normal", shape, log_mean, _positive("log_sd", log_sd))
+    return _mapped("log-normal", shape, log_mean, positive("log_sd", log_sd))
 
 
 def exponential(shape: Shape = (), rate: float = 1.0) -> Prior:
     """Exponential law with a rate."""
-    return _mapped("exponential", shape, _positive("rate", rate))
+    return _mapped("exponential", shape, positive("rate", rate))
 
 
 def uniform(shape: Shape = (), low: float = 0.0, high: float = 1.0) -> Prior:
@@ -63,7 +64,7 @@ def uniform(shape: Shape = (), low: float = 0.0, high: float = 1.0) -> Prior:
 
 def half_cauchy(shape: Shape = (), scale: float = 1.0) -> Prior:
     """Positive half of the Cauchy law with a scale."""
-    return _mapped("half-Cauchy", shape, _positive("scale", scale))
+    return _mapped("half-Cauchy", shape, positive("scale", scale))
 
 
 def custom(shape: Shape, log_density: Callable[[Array], Array], draw: Callable[[Array], Array]) -> Prior:
@@ -107,9 +108,3 @@ def _shape(shape: Shape) -> tuple[int, ...]:
     if any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in size):
         raise ValueError(f"shape must be a positive whole number or a tuple of them, got {shape!r}")
     return size
-
-
-def _positive(name: str, value: float) -> float:
-    if not (value > 0.0 and math.isfinite(value)):
-        raise ValueError(f"{name} must be a positive number, got {value}")
-    return value

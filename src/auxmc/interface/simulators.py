@@ -1,6 +1,5 @@
 """Exact conditioning of a simulator: constrained HMC on the random inputs that generate the observed data."""
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -11,8 +10,9 @@ from jax import Array
 
 from auxmc.interface.layout import Layout, layout_of, named
 from auxmc.interface.methods import Method, evaluated
-from auxmc.interface.precision import float64_tree, use_float64
+from auxmc.interface.precision import float64_tree, positive, use_float64
 from auxmc.interface.prior import Prior
+from auxmc.interface.search import finder, search
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.manifold import constrained_hmc as constrained
 from auxmc.kernels.manifold.constrained_nuts import constrained_nuts as nuts_kernel
@@ -27,8 +27,6 @@ from auxmc.models.conditioned import (
 __all__ = ["Simulator", "constrained_hmc", "constrained_nuts", "simulator", "start_on_manifold"]
 
 _NOISE = "output_noise"
-_MAX_NEWTON_STEPS = 100
-_MAX_HALVINGS = 12
 _TRIES = 200
 
 
@@ -50,6 +48,15 @@ class Simulator(NamedTuple):
     derived: Callable[[dict[str, Array]], dict[str, Array]] | None
     start_of: Callable[[Array], Array] | None
     n_outputs: int
+
+    def draw_start(self, key: Array) -> Array:
+        """Standard inputs [input] of the priors; a point on the manifold where outputs are noisy."""
+        drawn = {
+            name: prior.draw(jax.random.fold_in(key, i))
+            for i, (name, prior) in enumerate(self.priors.items())
+        }
+        start = jnp.concatenate([jnp.ravel(drawn[name]) for name in self.layout.names if name in drawn])
+        return start if self.start_of is None else self.start_of(start)
 
     def values(self, vector: Array) -> dict[str, Array]:
         """The inputs' values, and what is derived from them, from the vector of standard inputs."""
@@ -88,7 +95,7 @@ def simulator(
     >>> import auxmc
     >>> model = auxmc.simulator(
     ...     lambda inputs: inputs["mean"] + inputs["noise"],
-    ...     observed=jnp.array([0.3, 0.9]),
+    ...     observed=[0.3, 0.9],
     ...     inputs={"mean": auxmc.prior.normal(), "noise": auxmc.prior.normal(2)},
     ... )
     >>> model.layout.dim, model.n_outputs
@@ -100,8 +107,8 @@ def simulator(
             raise TypeError(f"inputs[{name!r}] must be a prior, such as auxmc.prior.normal(3), got {prior!r}")
     if not inputs:
         raise ValueError("inputs is empty: a simulator has at least one random input")
-    if noise_scale is not None and not (noise_scale > 0.0 and math.isfinite(noise_scale)):
-        raise ValueError(f"noise_scale must be a positive number, got {noise_scale}")
+    if noise_scale is not None:
+        noise_scale = positive("noise_scale", noise_scale)
     layout = layout_of(
         {name: jax.ShapeDtypeStruct(prior.shape, jnp.float64) for name, prior in inputs.items()}
     )
@@ -151,7 +158,7 @@ def simulator(
 def constrained_hmc(
     model: Simulator,
     *,
-    n_steps: int | tuple[int, int] = 10,
+    n_steps: int | tuple[int, int] = (5, 15),
     step_size: float = 0.1,
     n_inner_steps: int = 1,
     target_acceptance: float = 0.8,
@@ -161,7 +168,8 @@ def constrained_hmc(
 
     Args:
         model: the conditioned simulator.
-        n_steps: integrator steps of an update: a number, or the smallest and the largest of a uniform draw.
+        n_steps: integrator steps of an update: a number, or the smallest and the largest of a uniform draw; a single
+            number can return to where a trajectory began.
         step_size: at the start of the warm-up, which adapts it.
         n_inner_steps: geodesic sub-steps of a step.
         target_acceptance: mean acceptance probability that the warm-up reaches for.
@@ -169,7 +177,7 @@ def constrained_hmc(
 
     Source: Graham and Storkey 2017, Algorithm 1; PhD thesis, Algorithm 11.
     """
-    projection = ProjectionSettings(tolerance=_positive("tolerance", tolerance))
+    projection = ProjectionSettings(tolerance=positive("tolerance", tolerance))
 
     def build(scale: Array) -> Kernel:
         return constrained.constrained_hmc(
@@ -196,7 +204,7 @@ def constrained_nuts(
         target_acceptance: mean acceptance probability that the warm-up reaches for.
         tolerance: as for `constrained_hmc`.
     """
-    projection = ProjectionSettings(tolerance=_positive("tolerance", tolerance))
+    projection = ProjectionSettings(tolerance=positive("tolerance", tolerance))
 
     def build(scale: Array) -> Kernel:
         return nuts_kernel(model.model, scale, model.layout.dim, max_depth=max_depth, projection=projection)
@@ -220,10 +228,8 @@ def start_on_manifold(model: Simulator, *, chains: int = 4, seed: int = 0, tries
         ValueError: no point was found; says how near the nearest came.
     """
     use_float64()
-    find = _finder(model, 1e-9)
-    points = [
-        _search(find, jax.random.fold_in(jax.random.key(seed), chain), tries) for chain in range(chains)
-    ]
+    find = finder(model.model, model.draw_start, 1e-9)
+    points = [search(find, jax.random.fold_in(jax.random.key(seed), chain), tries) for chain in range(chains)]
     return jax.vmap(model.layout.tree)(jnp.asarray(np.stack(points)))
 
 
@@ -235,7 +241,7 @@ def _method(
     target: float,
     tolerance: float,
 ) -> Method:
-    find = _finder(model, 0.1 * tolerance)
+    find = finder(model.model, model.draw_start, 0.1 * tolerance)
     evaluate = jax.jit(lambda u: (model.model.constraint(u), constrained.evaluate_state(model.model, u)))
 
     def check(start: np.ndarray) -> None:
@@ -262,60 +268,13 @@ def _method(
         build,
         model.layout,
         model.values,
-        _positive("step_size", scale),
+        positive("step_size", scale),
         "dual averaging",
         target,
         check,
-        lambda key: _search(find, key, _TRIES),
-    )
-
-
-def _finder(model: Simulator, tolerance: float) -> Callable[[Array], tuple[Array, Array]]:
-    """Program that maps a key to a point near the manifold [input] and its largest residual."""
-
-    def find(key: Array) -> tuple[Array, Array]:
-        drawn = {
-            name: prior.draw(jax.random.fold_in(key, i))
-            for i, (name, prior) in enumerate(model.priors.items())
-        }
-        start = jnp.concatenate([jnp.ravel(drawn[name]) for name in model.layout.names if name in drawn])
-        if model.start_of is not None:
-            start = model.start_of(start)
-
-        def going(loop: tuple[Array, Array, Array]) -> Array:
-            n, _, residual = loop
-            worst = jnp.max(jnp.abs(residual))
-            return (n < _MAX_NEWTON_STEPS) & jnp.isfinite(worst) & (worst > tolerance)
-
-        def advance(loop: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-            n, point, residual = loop
-            jacobian = model.model.jacobian(point)
-            step = jacobian.transposed_times(jacobian.solve_gram(residual))
-            sizes = 0.5 ** jnp.arange(_MAX_HALVINGS)
-            points = point - sizes[:, None] * step
-            residuals = jax.vmap(model.model.constraint)(points)
-            worst = jnp.max(jnp.abs(residuals), axis=1)
-            best = jnp.argmin(jnp.where(jnp.isfinite(worst), worst, jnp.inf))
-            return n + 1, points[best], residuals[best]
-
-        begin = (jnp.zeros((), jnp.int32), start, model.model.constraint(start))
-        _, point, residual = jax.lax.while_loop(going, advance, begin)
-        return point, jnp.max(jnp.abs(residual))
-
-    return jax.jit(find)
-
-
-def _search(find: Callable[[Array], tuple[Array, Array]], key: Array, tries: int) -> np.ndarray:
-    nearest = math.inf
-    for attempt in range(tries):
-        point, distance = find(jax.random.fold_in(key, attempt))
-        if float(distance) <= 1e-8 and bool(jnp.all(jnp.isfinite(point))):
-            return np.asarray(point)
-        nearest = min(nearest, float(distance)) if math.isfinite(float(distance)) else nearest
-    raise ValueError(
-        f"no inputs that generate the data were found from {tries} draws of the prior; the nearest outputs differ by "
-        f"{nearest:.3g}. Check that the generator can give the data (signs, units, bounds), give priors that "
-        "are near them, or a noise_scale"
+        lambda key: search(find, key, _TRIES),
+        lambda state: {"lp": -state.potential},
+        lambda point: -float(evaluate(jnp.asarray(point))[1].potential),
     )
 
 
@@ -348,9 +307,3 @@ def _with_noise(layout: Layout, n_outputs: int) -> Layout:
     last = "~" + _NOISE
     shapes = dict(zip(layout.names, layout.shapes, strict=True)) | {last: (n_outputs,)}
     return layout_of({name: jax.ShapeDtypeStruct(shape, jnp.float64) for name, shape in shapes.items()})
-
-
-def _positive(name: str, value: float) -> float:
-    if not (value > 0.0 and math.isfinite(value)):
-        raise ValueError(f"{name} must be a positive number, got {value}")
-    return float(value)

@@ -15,8 +15,8 @@ from auxmc.approximations.advi import MeanField, decaying_adam, fit_mean_field
 from auxmc.diagnostics.log_evidence import weighted_moments
 from auxmc.interface.advice import Advice
 from auxmc.interface.densities import Density
-from auxmc.interface.pilot import Annealed, Pilot, standardised
 from auxmc.interface.precision import float64_tree
+from auxmc.interface.tempered.pilot import Annealed, Pilot, standardised
 from auxmc.models.bridge import Bridge, GaussianBase, gaussian_base
 
 __all__ = ["BASES", "Base", "Gaussian", "find_base", "gaussian"]
@@ -31,7 +31,8 @@ _FACTORS = (1.0, 3.0, 9.0, 27.0)
 # Runs, in effect, below which their moments and their guess of the normaliser are not used, and above which the base
 # need not be better.
 _FEWEST_RUNS = 8.0
-_ENOUGH_RUNS = 16.0
+_ENOUGH_RUNS = 24.0
+_ROUNDS = 4
 
 
 class Gaussian(NamedTuple):
@@ -107,12 +108,14 @@ def find_base(model: Density, base: str | Gaussian, key: Array, n_steps: int) ->
     found = runs[0]
     if base == "automatic":
         points = _scouts(runs)
-        spread = _of_moments(points, _even(points))
-        if spread is not None:
-            runs.append(pilot.anneal(spread))
-            nearer = _of_moments(runs[-1].ends, runs[-1].log_weights)
+        nearer = _of_moments(points, _even(points))
+        for _ in range(_ROUNDS):
             if nearer is not None:
                 runs.append(pilot.anneal(nearer))
+            if runs[-1].n_effective >= _ENOUGH_RUNS and len(runs) > len(_FACTORS) + 1:
+                break
+            points = _scouts(runs)
+            nearer = _of_moments(runs[-1].ends, runs[-1].log_weights) or _of_moments(points, _even(points))
         found = _best(runs)
     if not math.isfinite(found.log_normaliser):
         raise ValueError(

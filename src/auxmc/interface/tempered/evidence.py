@@ -14,13 +14,13 @@ from jax import Array
 from auxmc.diagnostics.errors_of_means import few_replicates
 from auxmc.diagnostics.log_evidence import Evidence, log_evidence, log_evidence_error
 from auxmc.driver.seeds import stream
-from auxmc.interface.bases import Base, Gaussian, find_base
 from auxmc.interface.densities import Density, density
-from auxmc.interface.evidence_advice import advise_evidence
 from auxmc.interface.layout import named
 from auxmc.interface.methods import Method
-from auxmc.interface.pilot import Path, share_of_step
 from auxmc.interface.sampling import run_method
+from auxmc.interface.tempered.advice import advise_evidence
+from auxmc.interface.tempered.bases import Base, Gaussian, find_base
+from auxmc.interface.tempered.pilot import Path, share_of_step
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.tempering.continuous_tempering import (
     continuously_tempered_hmc,

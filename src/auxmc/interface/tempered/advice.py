@@ -12,9 +12,9 @@ from scipy.special import logsumexp
 from auxmc.diagnostics.convergence import rank_r_hat
 from auxmc.diagnostics.log_evidence import Evidence, log_evidence, log_evidence_error
 from auxmc.interface.advice import Advice
-from auxmc.interface.bases import Base
 from auxmc.interface.densities import Density
 from auxmc.interface.modes import lie_apart
+from auxmc.interface.tempered.bases import Base
 
 __all__ = ["advise_evidence"]
 
