@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from auxmc.diagnostics.convergence import bulk_ess, mcse_mean, mcse_sd, rank_r_hat, summarise_chains, tail_ess
 
@@ -108,3 +109,14 @@ def test_nan_is_refused_with_its_place(function) -> None:
 def test_few_draws_are_refused(function) -> None:
     with pytest.raises(ValueError, match="at least 4 draws"):
         function(np.zeros((4, 3)))
+
+
+def test_draws_with_their_axes_in_another_order_are_refused() -> None:
+    """Eight chains of five numbers must not pass for five draws of 1000 chains: R-hat would be 1 whatever they do."""
+    draws = np.random.default_rng(0).normal(size=(8, 1000, 5))
+    with pytest.raises(ValueError, match=r"got shape \(8, 1000, 5\).*np\.moveaxis\(chains, -1, 0\)"):
+        summarise_chains(draws)
+    right = summarise_chains(np.moveaxis(draws, -1, 0))
+    assert right.r_hat.shape == (5,)
+    labelled = xr.DataArray(draws, dims=("chain", "draw", "dim"))
+    assert np.array_equal(summarise_chains(labelled).r_hat, right.r_hat)

@@ -32,6 +32,7 @@ _FACTORS = (1.0, 3.0, 9.0, 27.0)
 # need not be better.
 _FEWEST_RUNS = 8.0
 _ENOUGH_RUNS = 24.0
+_TRUSTED_RUNS = 12.0
 _ROUNDS = 4
 
 
@@ -246,7 +247,7 @@ def _advice(found: Annealed, *, missed: bool) -> Iterator[Advice]:
             "annealed runs from a base several times as wide found more of the target than those from this one",
             'The base lies in one part of the target: give a wider one, or base="automatic"',
         )
-    if found.n_effective < _FEWEST_RUNS:
+    if found.n_effective < _TRUSTED_RUNS:
         yield Advice(
             f"the base is far from the target: of {found.log_weights.size} annealed runs, "
             f"{found.n_effective:.1f} count",

@@ -27,9 +27,10 @@ from auxmc.kernels.tempering.continuous_tempering import (
     gibbs_continuous_tempering,
 )
 from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
+from auxmc.kernels.tempering.tempered_move import check_settings
 from auxmc.sampling.resampling import systematic_indices
 
-__all__ = ["METHODS", "TemperedEvidence", "evidence"]
+__all__ = ["METHODS", "TemperedEvidence", "evidence", "method_of"]
 
 METHODS = ("simulated_tempering", "gibbs_continuous_tempering", "continuously_tempered_hmc")
 """Ways of moving between the target and the base."""
@@ -117,10 +118,11 @@ def evidence(
         raise ValueError(
             f"chains must be a whole number, at least 2: their spread is the error; got {chains!r}"
         )
+    check_settings(n_steps, 1.0, "drift_kick_drift")
     model = density(log_density, start)
     found = find_base(model, base, stream(seed, "evidence", "base"), n_steps)
     tree = run_method(
-        _method(method, model, found, n_steps),
+        method_of(method, model, found, n_steps),
         None,
         draws=draws,
         warm_up=warm_up,
@@ -145,7 +147,8 @@ def evidence(
     return TemperedEvidence(value, error, posterior, tree, found, texts)
 
 
-def _method(name: str, model: Density, base: Base, n_steps: int) -> Method:
+def method_of(name: str, model: Density, base: Base, n_steps: int) -> Method:
+    """Chains that temper between a target and a base, by one of METHODS."""
     joined, path = base.bridge, _thinned(base.runs.path)
     temperatures, sizes = jnp.asarray(path.inverse_temperatures), jnp.asarray(path.step_sizes)
     log_weights = path.inverse_temperatures * base.runs.log_normaliser - path.log_normalisers

@@ -20,14 +20,14 @@ __all__ = ["Annealed", "Path", "Pilot", "share_of_step", "standardised"]
 _RUNS = 128
 _RUNS_TOGETHER = 32
 # Effective share of the runs that a step along the path leaves: neighbours overlap well.
-_OVERLAP = 0.98
+_OVERLAP = 0.99
 # A step along the path is never shorter than this share of the inverse temperature, so that the path ends.
 _LEAST_GROWTH = 0.05
 _FIRST_TEMPERATURE = 1e-7
 _MOST_TEMPERATURES = 400
 _HALVINGS = 40
 _ACCEPTANCE = 0.8
-_SHORTEST_SHARE = 0.3
+_SHORTEST_SHARE = 0.1
 
 
 class Path(NamedTuple):
@@ -78,7 +78,7 @@ def standardised(model: Density, base: GaussianBase, log_zeta: Array | float) ->
 
 
 def share_of_step(key: Array) -> Array:
-    """Share of the step size that an update takes: between 0.3 and 1, the short ones for where the target is narrow."""
+    """Share of the step size that an update takes: between 0.1 and 1, short ones for where it is narrow."""
     return jnp.exp(math.log(_SHORTEST_SHARE) * jax.random.uniform(key))
 
 
@@ -185,7 +185,7 @@ def _stride(delta: Array, b: Array) -> Array:
 
     def enough(stride: Array) -> Array:
         weights = jnp.where(lost, 0.0, jnp.exp(-stride * centred))
-        share = jnp.sum(weights) ** 2 / (jnp.sum(weights**2) * jnp.maximum(jnp.sum(~lost), 1))
+        share = jnp.sum(weights) ** 2 / (jnp.sum(weights**2) * jnp.maximum(jnp.sum((~lost).astype(float)), 1.0))
         return share >= _OVERLAP
 
     def halve(_: int, bracket: tuple[Array, Array]) -> tuple[Array, Array]:
