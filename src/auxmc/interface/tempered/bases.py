@@ -199,11 +199,13 @@ def _fitted(model: Density, name: str, key: Array) -> GaussianBase:
     candidates = []
     if name in ("automatic", "advi"):
         start = MeanField(jnp.asarray(model.start), jnp.full(model.layout.dim, -1.0))
-        fit = jax.jit(
-            lambda key: fit_mean_field(
-                model.log_density, start, decaying_adam(0.05, _STEPS_OF_FIT), key, _STEPS_OF_FIT, 4
-            )
-        )(jax.random.fold_in(key, 0))
+        # Optax's schedules multiply whole numbers and fractions.
+        with jax.numpy_dtype_promotion("standard"):
+            fit = jax.jit(
+                lambda key: fit_mean_field(
+                    model.log_density, start, decaying_adam(0.05, _STEPS_OF_FIT), key, _STEPS_OF_FIT, 4
+                )
+            )(jax.random.fold_in(key, 0))
         approximation = fit.approximation
         candidates.append(gaussian_base(approximation.mean, jnp.exp(approximation.log_sd)))
     if name in ("automatic", "laplace"):

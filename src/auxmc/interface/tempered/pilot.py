@@ -185,7 +185,9 @@ def _stride(delta: Array, b: Array) -> Array:
 
     def enough(stride: Array) -> Array:
         weights = jnp.where(lost, 0.0, jnp.exp(-stride * centred))
-        share = jnp.sum(weights) ** 2 / (jnp.sum(weights**2) * jnp.maximum(jnp.sum((~lost).astype(float)), 1.0))
+        share = jnp.sum(weights) ** 2 / (
+            jnp.sum(weights**2) * jnp.maximum(jnp.sum((~lost).astype(float)), 1.0)
+        )
         return share >= _OVERLAP
 
     def halve(_: int, bracket: tuple[Array, Array]) -> tuple[Array, Array]:
