@@ -20,7 +20,7 @@ from auxmc.command_line.own_models import session
 from auxmc.command_line.own_models.commands import register
 from auxmc.command_line.own_models.method_names import EVIDENCE_METHODS, METHODS
 from auxmc.command_line.own_models.model_file import read_model
-from auxmc.interface import evidence
+from auxmc.interface.tempered import evidence
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 SHORT = ("--draws", "200", "--warm-up", "200", "--quiet")

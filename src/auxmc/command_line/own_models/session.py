@@ -19,8 +19,8 @@ from auxmc.command_line.own_models.model_file import OwnModel, read_model, read_
 from auxmc.command_line.own_models.output import OutputFolder, summary_table
 from auxmc.command_line.own_models.plots import draw_evidence, draw_posterior
 from auxmc.interface.advice import SamplingWarning
-from auxmc.interface.evidence import TemperedEvidence
 from auxmc.interface.methods import Method
+from auxmc.interface.tempered.evidence import TemperedEvidence
 
 __all__ = ["run"]
 
