@@ -22,7 +22,7 @@ _MAX_R_HAT = 1.05
 _LARGE_ERROR = 0.5
 # Share of the chains, in effect, that must carry the weight.
 _FEWEST_CHAINS = 0.3
-_SCORE = 3.0
+_SCORE = 4.0
 # Differences below this many nats are never warned of.
 _SMALL = 0.05
 _MIN_DRAWS = 8
@@ -128,5 +128,5 @@ def _missed(model: Density, posterior: xr.DataTree, base: Base, found: Evidence)
     if n_apart >= _FEWEST_APART:
         yield Advice(
             f"{n_apart} annealed runs ended where the density is as large as at the draws, but no draw is near",
-            'A mode may be missing: run more draws, and take base="automatic"',
+            'A mode or a tail may be missing: run more draws, and take base="automatic"',
         )

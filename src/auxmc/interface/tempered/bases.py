@@ -115,8 +115,7 @@ def find_base(model: Density, base: str | Gaussian, key: Array, n_steps: int) ->
                 runs.append(pilot.anneal(nearer))
             if runs[-1].n_effective >= _ENOUGH_RUNS and len(runs) > len(_FACTORS) + 1:
                 break
-            points = _scouts(runs)
-            nearer = _of_moments(runs[-1].ends, runs[-1].log_weights) or _of_moments(points, _even(points))
+            nearer = _nearer(runs)
         found = _best(runs)
     if not math.isfinite(found.log_normaliser):
         raise ValueError(
@@ -150,6 +149,20 @@ def _scouts(runs: Sequence[Annealed]) -> np.ndarray:
         return ends[:0]
     # The log density of a Gaussian has the standard deviation sqrt(dim / 2).
     return np.asarray(ends[usable & (logs >= logs[usable].max() - 10.0 - 8.0 * math.sqrt(ends.shape[1] / 2))])
+
+
+def _nearer(runs: Sequence[Annealed]) -> GaussianBase | None:
+    """Gaussian with the moments of two equal parts: the last runs' ends with their weights, and all modes found.
+
+    The second part keeps modes whose weight the few runs of one base miss.
+    """
+    points, last = _scouts(runs), runs[-1]
+    even = _even(points)
+    weights = np.exp(last.log_weights - logsumexp(last.log_weights))
+    if not np.sum(weights**2) * _FEWEST_RUNS <= 1.0:
+        return _of_moments(points, even)
+    parts = (even - logsumexp(even), last.log_weights - logsumexp(last.log_weights))
+    return _of_moments(np.concatenate([points, last.ends]), np.concatenate(parts))
 
 
 def _even(points: np.ndarray) -> np.ndarray:
