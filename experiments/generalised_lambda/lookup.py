@@ -1,9 +1,13 @@
 """Names of the study's cases and parameters, and values of its summary."""
 
+import math
+
 import numpy as np
 import xarray as xr
 
-from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.array_types import FloatArray, IntegerArray
+from auxmc_pipeline.claims import Measurement
+from auxmc_pipeline.error_rules import jackknife
 from auxmc_pipeline.tables import MissingData, Tables, Wanted
 from experiments.generalised_lambda.settings import ROWS
 
@@ -22,14 +26,6 @@ GENERATING = {"z1": 5.0, "z2": 1.0, "z3": 0.4, "z4": -0.1}
 TARGETS = {row.case: row.target for row in ROWS}
 """Name of the reference posterior of these cases."""
 
-# Shorter chains say how they came from their start, not how they mix.
-_ENOUGH_ITERATIONS = {
-    "modified_abc": 5000,
-    "constrained_hmc": 200,
-    "abc_hmc_005": 10_000,
-    "abc_hmc_025": 10_000,
-}
-_CHAIN_MOMENTS = {"mean": ("posterior_mean", "mcse_mean"), "sd": ("posterior_sd", "mcse_sd")}
 _REFERENCE_MOMENTS = {
     "mean": ("reference_mean", "reference_mcse_mean"),
     "sd": ("reference_sd", "reference_mcse_sd"),
@@ -62,14 +58,30 @@ def values_of(
 
 
 def chain_moment(tables: Tables, case: str, moment: str) -> tuple[FloatArray, FloatArray]:
-    """Posterior "mean" or "sd" by the chains of a case, with its Monte Carlo standard error [parameter].
+    """Posterior "mean" or "sd" by all chains of a case, with its standard error from leaving chains out [parameter].
+
+    A chain that never left its start counts with all others, so that it shows in the error.
 
     Raises:
-        MissingData: the case was not run, its chains are too short for claims about their law, or they do not tell.
+        MissingData: the case was not run, or no chain moved.
     """
-    require_length(tables, case)
-    values, errors = (values_of(tables, case, name, "parameter") for name in _CHAIN_MOMENTS[moment])
-    return values, errors
+    means, sds = (values_of(tables, case, name, "parameter", "chain") for name in ("chain_mean", "chain_sd"))
+    n_draws = tables.summary.setting("n_draws", case=case)
+    found = [_pooled(moment, *of_chains, n_draws) for of_chains in zip(means, sds, strict=True)]
+    return np.array([one.value for one in found]), np.array([one.error for one in found])
+
+
+def _pooled(moment: str, means: FloatArray, sds: FloatArray, n_draws: int) -> Measurement:
+    """The "mean" or "sd" of the draws of all chains from the moments of each [chain]."""
+
+    def of(kept: IntegerArray) -> float:
+        if moment == "mean":
+            return float(means[kept].mean())
+        between = n_draws * np.sum((means[kept] - means[kept].mean()) ** 2)
+        squares = (n_draws - 1) * np.sum(sds[kept] ** 2) + between
+        return math.sqrt(float(squares) / (n_draws * kept.size - 1))
+
+    return jackknife(of, means.size)
 
 
 def reference_moment(
@@ -85,14 +97,3 @@ def reference_moment(
         for name in _REFERENCE_MOMENTS[moment]
     )
     return values, errors
-
-
-def require_length(tables: Tables, case: str) -> None:
-    """Refuses chains that are too short for claims about their law.
-
-    Raises:
-        MissingData: they are, or the case was not run.
-    """
-    n_iterations = tables.summary.setting("n_draws", case=case)
-    if n_iterations < _ENOUGH_ITERATIONS[case]:
-        raise MissingData(f"chains of {n_iterations:.0f} iterations are too short to tell")

@@ -25,13 +25,17 @@ __all__ = [
     "largest",
     "left_out",
     "mean_over_replicates",
+    "mean_share",
     "median_over_replicates",
     "paired_ratio",
     "quantile_over_replicates",
     "rank_correlation",
+    "rate_of_events",
     "ratio",
     "ratio_of_means",
     "root_mean_square",
+    "score",
+    "score_of_p_values",
     "share_of_replicates",
     "share_of_trials",
     "slope",
@@ -190,8 +194,26 @@ def share_of_trials(value: float, n: float, note: str = "") -> Measurement:
     >>> [round(number, 3) for number in share_of_trials(0.5, 100)[:2]]
     [0.5, 0.049]
     """
-    law = stats.beta(value * n + 0.5, (1.0 - value) * n + 0.5)
+    # A value that is no share comes from wrong tables, and shall not pass for an unknown error.
+    share = min(max(value, 0.0), 1.0)
+    law = stats.beta(share * n + 0.5, (1.0 - share) * n + 0.5)
     low, high = law.ppf(stats.norm.cdf([-2.0, 2.0]))
+    return Measurement(value, float(max(share - low, high - share)) / 2.0, note)
+
+
+def rate_of_events(n_events: int, exposure: float, note: str = "") -> Measurement:
+    """Rate of independent events, with an error by the rule of Jeffreys: that none were seen has an error too.
+
+    Args:
+        n_events: how many were seen.
+        exposure: time or length in which they were looked for, in units of the rate's.
+        note: as in Measurement.
+
+    >>> [round(number, 2) for number in rate_of_events(0, 10.0)[:2]]
+    [0.0, 0.13]
+    """
+    value = n_events / exposure
+    low, high = stats.gamma(n_events + 0.5, scale=1.0 / exposure).ppf(stats.norm.cdf([-2.0, 2.0]))
     return Measurement(value, float(max(value - low, high - value)) / 2.0, note)
 
 
@@ -335,6 +357,26 @@ def smallest_share(shares: ArrayLike, n_trials: float, note: str = "") -> Measur
     return between._replace(error=float(np.fmax(between.error, within)) if np.size(shares) > 1 else math.nan)
 
 
+def mean_share(shares: ArrayLike, n_trials: float, note: str = "") -> Measurement:
+    """Mean over chains of a share of each chain's trials, as of failures, which may be none in all of them.
+
+    Args:
+        shares: of independent chains [chain].
+        n_trials: trials of a chain.
+        note: as in Measurement.
+
+    Returns:
+        The mean; its error is the larger of that between chains and that of all trials by `share_of_trials`.
+
+    >>> found = mean_share([0.0, 0.0, 0.0], 100)
+    >>> found.value, 0.0 < found.error < 0.01
+    (0.0, True)
+    """
+    found = mean_over_replicates(shares, note)
+    within = share_of_trials(found.value, n_trials * np.size(shares)).error
+    return found._replace(error=max(found.error, within))
+
+
 def rank_correlation(replicates: Mapping[float, ArrayLike], note: str = "") -> Measurement:
     """Spearman's rank correlation of what is varied with the median of what is measured.
 
@@ -405,6 +447,42 @@ def root_mean_square(bias: Measurement, sd: float, degrees: float, note: str = "
     size = math.hypot(bias.value, sd)
     error = math.hypot(bias.value * bias.error, sd * sd / math.sqrt(2.0 * degrees)) / size
     return Measurement(size, error, note)
+
+
+def score(value: Measurement, expected: float) -> Measurement:
+    """Distance of a measurement from its exact value in standard errors, with its sign; its own error is one of them.
+
+    Args:
+        value: with its error.
+        expected: the exact value.
+
+    >>> score(Measurement(1.5, 0.25), 1.0)[:3]
+    (2.0, 1.0, '1.5 +- 0.25, exact 1')
+    """
+    distance = (value.value - expected) / value.error if value.error > 0.0 else math.nan
+    each = f"{value.value:.6g} +- {value.error:.2g}, exact {expected:.6g}"
+    return Measurement(distance, 1.0, f"{each}; {value.note}" if value.note else each)
+
+
+def score_of_p_values(p_values: ArrayLike, note: str = "") -> Measurement:
+    """The smallest p-value of independent tests as a standard score, which is normal with error 1 where all hold.
+
+    Args:
+        p_values: each uniform on [0, 1] where its hypothesis holds [test].
+        note: as in Measurement.
+
+    Returns:
+        The score that a standard normal number exceeds with the probability that one of so many p-values is as small:
+        3.09 for one in a thousand.
+
+    >>> round(score_of_p_values([0.6, 0.5]).value, 3)
+    -0.674
+    """
+    values = np.ravel(np.asarray(p_values, dtype=np.float64))
+    smallest_of_all = float(values.min())
+    chance = -math.expm1(values.size * math.log1p(-min(smallest_of_all, 1.0 - 1e-12)))
+    each = f"smallest of {values.size} p-values {smallest_of_all:.3g}"
+    return Measurement(float(stats.norm.isf(chance)), 1.0, f"{each}; {note}" if note else each)
 
 
 def distance_from_exact(values: ArrayLike, expected: float, note: str = "") -> Measurement:

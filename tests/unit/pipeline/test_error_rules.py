@@ -19,13 +19,17 @@ from auxmc_pipeline.error_rules import (
     largest,
     left_out,
     mean_over_replicates,
+    mean_share,
     median_over_replicates,
     paired_ratio,
     quantile_over_replicates,
     rank_correlation,
+    rate_of_events,
     ratio,
     ratio_of_means,
     root_mean_square,
+    score,
+    score_of_p_values,
     share_of_replicates,
     share_of_trials,
     slope,
@@ -119,6 +123,16 @@ def test_a_share_of_all_or_few_is_no_certainty() -> None:
     assert share_of_trials(0.3, 1e6).error == pytest.approx(math.sqrt(0.3 * 0.7 / 1e6), rel=0.01)
 
 
+def test_a_rate_has_the_spread_of_its_counts_and_none_seen_is_no_certainty() -> None:
+    counts = np.random.default_rng(2).poisson(30.0, N_EXPERIMENTS)
+    found = [rate_of_events(int(count), 10.0) for count in counts]
+    assert np.mean([m.value for m in found]) == pytest.approx(3.0, rel=0.01)
+    assert np.mean([m.error for m in found]) == pytest.approx(np.std([m.value for m in found]), rel=0.1)
+    none = rate_of_events(0, 10.0)
+    # Of a rate of two errors more none would be seen in one of twelve such lengths or fewer.
+    assert math.exp(-10.0 * 2.0 * none.error) < 1.0 / 12.0
+
+
 def test_resamples_that_all_agree_say_nothing_about_the_error() -> None:
     assert math.isnan(bootstrap(np.max, np.full(5, 2.0)).error)
 
@@ -201,3 +215,27 @@ def test_a_root_mean_square_error_is_as_unsure_as_in_repeated_experiments() -> N
     assert np.mean([one.error for one in found]) == pytest.approx(
         np.std([one.value for one in found]), rel=0.1
     )
+
+
+def test_a_score_has_the_sign_of_its_distance_and_an_error_of_one() -> None:
+    assert score(Measurement(0.5, 0.25, "why"), 1.0) == Measurement(-2.0, 1.0, "0.5 +- 0.25, exact 1; why")
+    assert math.isnan(score(Measurement(0.5, 0.0), 1.0).value)
+    assert math.isnan(score(Measurement(0.5, math.nan), 1.0).value)
+
+
+def test_the_smallest_p_value_is_a_standard_normal_score_where_all_hypotheses_hold() -> None:
+    rng = np.random.default_rng(4)
+    scores = np.array([score_of_p_values(values).value for values in rng.uniform(size=(4000, 7))])
+    assert scores.mean() == pytest.approx(0.0, abs=0.06)
+    assert scores.std() == pytest.approx(1.0, abs=0.05)
+    assert score_of_p_values([1e-3]).value == pytest.approx(3.09, abs=0.01)
+    assert score_of_p_values([1.0, 1.0]).value < -4.0
+    assert score_of_p_values([1e-300, 0.5]).value > 30.0
+
+
+def test_a_mean_share_is_unsure_by_the_spread_of_chains_and_by_all_their_trials() -> None:
+    assert mean_share([0.0, 0.0, 0.0, 0.0], 50).error == share_of_trials(0.0, 200).error
+    # Failures of one chain alone: the others say less than their trials.
+    apart = [0.2, 0.0, 0.0, 0.0]
+    assert mean_share(apart, 1000) == mean_over_replicates(apart)
+    assert math.isnan(mean_share([0.1], 100).error)

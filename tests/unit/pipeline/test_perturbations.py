@@ -5,7 +5,7 @@ import pytest
 
 from auxmc_pipeline.claims import Measurement, exact
 from auxmc_pipeline.error_rules import mean_over_replicates, ratio_of_means
-from auxmc_pipeline.perturbations import Response, responses
+from auxmc_pipeline.judging.perturbations import Response, responses
 from auxmc_pipeline.tables import MissingData, Tables
 
 TABLES = Tables.of(
@@ -86,6 +86,12 @@ def test_what_cannot_fail_is_found(measure: object, low: float, moves: bool) -> 
 def test_a_band_that_holds_everything_is_found() -> None:
     (found,) = _response(_mean, -1e300)
     assert found.is_constant
+
+
+def test_a_comparison_of_groups_is_turned_by_a_change_of_one_of_them() -> None:
+    # Scales cancel in the ratio, and random factors make its error large: the smaller group must become the larger.
+    (found,) = _response(lambda t: ratio_of_means(*(_values(t, c).to_numpy()[:2] for c in "ab")), 1.0)
+    assert not found.is_constant
 
 
 def test_an_unknown_error_decides_nothing_but_the_value_must_move() -> None:

@@ -11,8 +11,8 @@ import pandas as pd
 
 from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc_pipeline.claims import Measurement, Measures
+from auxmc_pipeline.judging.verdicts import verdict
 from auxmc_pipeline.tables import MissingData, ReadRows, Tables
-from auxmc_pipeline.verdicts import verdict
 
 __all__ = ["PERTURBATIONS", "Response", "responses"]
 
@@ -43,6 +43,35 @@ PERTURBATIONS: Mapping[str, _Perturb] = {
     },
 }
 """Changes of the values that a claim's function reads, by what they do."""
+
+
+def _powers(power: float) -> _Perturb:
+    def change(values: FloatArray, rng: np.random.Generator) -> FloatArray:
+        del rng
+        shares = (values > 0.0) & (values < 1.0)
+        return np.where(shares, np.abs(values) ** power, values)
+
+    return change
+
+
+_OF_GROUPS: Mapping[str, _Perturb] = {
+    **{
+        name: PERTURBATIONS[name]
+        for name in ("ten times as large", "a tenth", "other sign", "shifted by a thousand", "zero")
+    },
+    # Shares stay shares.
+    **{f"shares to the power {power:g}": _powers(power) for power in (0.02, 0.2, 5.0, 50.0)},
+    "evenly spread": lambda values, rng: rng.permutation(
+        np.linspace(np.nanmin(values), np.nanmax(values), values.size)
+    ),
+    # With little spread left, errors are small too.
+    "calm": lambda values, rng: _calm(values),
+    "calm, ten times as large": lambda values, rng: 10.0 * _calm(values),
+    "calm, a tenth": lambda values, rng: 0.1 * _calm(values),
+    "calm, shifted by a thousand": lambda values, rng: _calm(values) + 1000.0,
+    "calm, shifted by minus a thousand": lambda values, rng: _calm(values) - 1000.0,
+}
+_MOST_GROUPS = 12
 
 
 class Response(NamedTuple):
@@ -79,16 +108,32 @@ class _Rows(NamedTuple):
     of_summary: "pd.Index[Any]"
     of_curves: "pd.Index[Any]"
 
-    def perturbed(self, perturb: _Perturb) -> Tables:
-        """Tables with other values in the rows that the function reads."""
+    def perturbed(self, perturb: _Perturb, group: Mapping[str, object] | None = None) -> Tables:
+        """Tables with other values in the rows that the function reads, or in those of one group of them."""
         changed = []
         for frame, rows in ((self.summary, self.of_summary), (self.curves, self.of_curves)):
+            for column, wanted in (group or {}).items():
+                present = frame.loc[rows, column] if column in frame else pd.Series(dtype=object)
+                rows = present.index[present == wanted]
             values = frame["value"].copy() if len(rows) else None
             if values is not None:
                 values.loc[rows] = perturb(values.loc[rows].to_numpy(), np.random.default_rng(len(rows)))
                 frame = frame.assign(value=values)
             changed.append(frame)
         return Tables.of(*changed)
+
+    def groups(self) -> Iterator[dict[str, object]]:
+        """Groups of the rows that are read: one value of a column, then of a quantity and a column."""
+        single = []
+        for frame, rows in ((self.summary, self.of_summary), (self.curves, self.of_curves)):
+            read = frame.loc[rows]
+            for column in read.columns.difference(["value", "unit", "numbers"]):
+                values = read[column].dropna().unique()
+                if 1 < len(values) <= _MOST_GROUPS:
+                    single += [{str(column): value} for value in values]
+        yield from single
+        quantities = [group for group in single if "quantity" in group]
+        yield from (q | group for q in quantities for group in single if "quantity" not in group)
 
 
 def responses(claims: pd.DataFrame, measures: Measures, tables: Tables) -> Iterator[Response]:
@@ -118,11 +163,11 @@ def _response(
 
     now = judged(found)
     moves, changed_by = False, ""
-    for name, perturb in PERTURBATIONS.items():
+    for name, change in _changes(rows):
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
-                other = measure(rows.perturbed(perturb))
-        except (MissingData, ArithmeticError, ValueError):
+                other = measure(change())
+        except (LookupError, ArithmeticError, ValueError):
             continue  # it refuses such values
         moves = moves or not (other.value == found.value or math.isnan(other.value))
         if judged(other) in _DECISIVE[now]:
@@ -132,6 +177,17 @@ def _response(
     return Response(
         str(line["claim_id"]), str(line["setting"]), now, known, moves or bool(changed_by), changed_by
     )
+
+
+def _changes(rows: _Rows) -> Iterator[tuple[str, Callable[[], Tables]]]:
+    """Changed tables, by what was done: to all rows first, then to one group of them, as the rows of one method."""
+    for name, perturb in PERTURBATIONS.items():
+        yield name, functools.partial(rows.perturbed, perturb)
+    for name, perturb in _OF_GROUPS.items():
+        yield f"all: {name}", functools.partial(rows.perturbed, perturb)
+    for group in rows.groups():
+        for name, perturb in _OF_GROUPS.items():
+            yield f"{group}: {name}", functools.partial(rows.perturbed, perturb, group)
 
 
 # What a verdict must be able to become.
@@ -160,6 +216,11 @@ def _rows_read(
         same = False
     summary, curves = only_read if same else frames
     return _Rows(summary, curves, of_summary, of_curves)
+
+
+def _calm(values: FloatArray) -> FloatArray:
+    mean = values.mean() if values.size else 0.0
+    return np.asarray(mean + 0.01 * (values - mean))
 
 
 def _second_half(values: FloatArray) -> BooleanArray:

@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
-from auxmc_pipeline.documents import read_documents
-from auxmc_pipeline.published import published_presets, read_published, write_published
+from auxmc_pipeline.judging.documents import read_documents
+from auxmc_pipeline.judging.published import published_presets, read_published, write_published
+from auxmc_pipeline.judging.study_tables import claims_of
 from auxmc_pipeline.report.claim_lines import claim_groups, unexplained
 from auxmc_pipeline.report.findings_text import LookUp
 from auxmc_pipeline.report.page import judges_of, read_sections
 from auxmc_pipeline.steps.publish import with_counts
-from auxmc_pipeline.study_tables import claims_of
 from tests.mutants.planted import read_planted
 
 RUN = {"commit": "d" * 40, "created": "2026-11-22T01:02:03", "processor": "A processor", "n_cores": 2}
@@ -47,11 +47,11 @@ def test_what_is_kept_is_judged_by_the_present_bands(tmp_path: Path) -> None:
 
 
 def test_counts_go_between_the_marks_of_a_page() -> None:
-    text = "before\n<!-- counts: begin -->\nold\n<!-- counts: end -->\nafter\n"
+    text = "before\n<!-- counts: begin -->\nthe text of before\n<!-- counts: end -->\nafter\n"
     found = with_counts(text, read_published(published_presets()[0]))
     assert found.startswith("before\n<!-- counts: begin -->\n| claims of | reproduced |")
     assert found.endswith("<!-- counts: end -->\nafter\n")
-    assert "old" not in found
+    assert "the text of before" not in found
     with pytest.raises(ValueError, match="lacks the marks"):
         with_counts("nothing", read_published(published_presets()[0]))
 
@@ -89,14 +89,17 @@ def test_every_claim_that_failed_is_named_by_a_finding_of_its_own(preset: str) -
     } == {}
 
 
-# What may be typed: names of items of the documents, of settings with their values, of claims, powers and code.
+# What may be typed: names of items of the documents, of settings with their values, of claims, powers, code, and how
+# much of something was run.
 _ALLOWED = [
     r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}",
     r"`[^`]*`",
     r"\b[A-Z]{2,3}(?:-[A-Z]{1,4})*-?[A-Z]*\d+\b",
     r"(?i)\b(?:figures?|fig\.|sections?|secs?\.?|tables?|equations?|eqs?\.?|algorithms?|chapters?|appendix|pages?|p\.|theorem|lemma)\s+"
     r"[A-Z]?[\d.]+[a-z]?(?:(?:, | and | to | or )[A-Z]?[\d.]+[a-z]?)*",
-    r"\b[A-Za-z_]\w*\s*=\s*-?[\d.^e]+(?:(?:, | and | to | or )-?[\d.^e]+)*",
+    r"\b[A-Za-z_]\w*\s*=\s*-?[\d.^e]+(?: 000)*(?:(?:, | and | to | or )-?[\d.^e]+(?: 000)*)*",
+    r"\b\d+(?: 000)*(?:,? (?:exact|leapfrog|gradient|prior|disjoint|independent|further|inverse))?\s+"
+    r"(?:steps|iterations|runs|samples|draws|temperatures|chains|rows|systems|starts|fits|repeats|particles|images|gradients)\b",
     r"\b(?:19|20)\d\d\b",
     r"\w\^-?\d+|\w\^\([^)]*\)|\b10\^-?\d+|\d+/\d+|\b[A-Za-z]\d+\b",
 ]
