@@ -1,6 +1,6 @@
 """A model file for `auxmc sample`: a decay whose rate and noise are not known, conditioned exactly on its data.
 
-    auxmc sample docs/examples/decay.py --data docs/examples/decay.csv
+Usage: `auxmc sample docs/examples/decay.py --data docs/examples/decay.csv`.
 """
 
 import jax.numpy as jnp

@@ -1,6 +1,6 @@
 """A model file for `auxmc evidence`: a density of two modes far apart, whose integral is 1.
 
-    auxmc evidence docs/examples/two_modes.py
+Usage: `auxmc evidence docs/examples/two_modes.py`.
 """
 
 import jax

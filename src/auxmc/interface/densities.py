@@ -124,7 +124,7 @@ def check_falls(what: str, log_density: Callable[[Array], Array], start: np.ndar
     points = start + _FAR[:, None, None] * rays
     values = np.asarray(jax.vmap(jax.vmap(log_density))(jnp.asarray(points)))
     first = np.full((1, len(rays)), float(log_density(jnp.asarray(start))))
-    if np.all(np.diff(np.concatenate([first, values]), axis=0) > 1.0):
+    if np.all(values > np.concatenate([first, values[:-1]]) + 1.0):
         raise ValueError(
             f"{what} grows without end away from the start: it may have the wrong sign. A log density is wanted, not "
             "an energy or a loss"

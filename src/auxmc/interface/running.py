@@ -197,13 +197,9 @@ def on_executor(
     folder: Path | None,
     reporter: Reporter,
 ) -> list[Samples]:
-    """Samples of chains that run on an executor\'s workers."""
-    try:
-        import cloudpickle
-    except ImportError as error:
-        raise ImportError(
-            "executor= needs cloudpickle, which sends models to workers: pip install cloudpickle"
-        ) from error
+    """Samples of chains that run on an executor's workers."""
+    import cloudpickle
+
     futures = {}
     for chain, (point, key) in enumerate(zip(starts, keys, strict=True)):
         arguments = (job, point, np.asarray(jax.random.key_data(key)), _folder(folder, chain))

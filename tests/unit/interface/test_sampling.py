@@ -128,7 +128,6 @@ if __name__ == "__main__":
 @pytest.mark.slow
 def test_executor_of_processes_gives_the_same_draws(tmp_path: Path) -> None:
     """Chains sent to other processes by cloudpickle are those that threads draw."""
-    pytest.importorskip("cloudpickle")
     script = tmp_path / "run.py"
     script.write_text(_EXECUTOR)
     root = Path(__file__).parents[3]

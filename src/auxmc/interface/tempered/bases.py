@@ -222,9 +222,9 @@ def _fitted(model: Density, name: str, key: Array) -> GaussianBase:
         approximation = fit.approximation
         candidates.append(gaussian_base(approximation.mean, jnp.exp(approximation.log_sd)))
     if name in ("automatic", "laplace"):
-        candidates += list(_laplace(model, jnp.asarray(model.start)))
-        candidates += list(_laplace(model, candidates[0].mean)) if candidates else []
-    bounds = [_lower_bound(model, candidate, jax.random.fold_in(key, 1)) for candidate in candidates]
+        starts = [jnp.asarray(model.start), *(candidate.mean for candidate in candidates)]
+        candidates += _laplace(model, starts)
+    bounds = _lower_bounds(model, candidates, jax.random.fold_in(key, 1))
     usable = [(bound, i) for i, bound in enumerate(bounds) if np.isfinite(bound)]
     if not usable:
         raise ValueError(
@@ -234,26 +234,37 @@ def _fitted(model: Density, name: str, key: Array) -> GaussianBase:
     return candidates[max(usable)[1]]
 
 
-def _laplace(model: Density, start: Array) -> Iterator[GaussianBase]:
+def _laplace(model: Density, starts: Sequence[Array]) -> list[GaussianBase]:
+    """Mode and curvature from each start, where the curvature is that of a Gaussian."""
     from jax.scipy.optimize import minimize
 
-    mode = jax.jit(lambda x: minimize(lambda y: -model.log_density(y), x, method="BFGS").x)(start)
-    precision = -np.asarray(jax.hessian(model.log_density)(mode))
-    if not np.all(np.isfinite(precision)):
-        return
-    values, vectors = np.linalg.eigh(0.5 * (precision + precision.T))
-    if values[0] <= 1e-10 * max(values[-1], 1.0):
-        return
-    covariance = (vectors / values) @ vectors.T
-    yield gaussian_base(mode, jnp.asarray(np.linalg.cholesky(0.5 * (covariance + covariance.T))))
+    find = jax.jit(lambda x: minimize(lambda y: -model.log_density(y), x, method="BFGS").x)
+    curvature = jax.jit(jax.hessian(model.log_density))
+    found = []
+    for start in starts:
+        mode = find(start)
+        precision = -np.asarray(curvature(mode))
+        if not np.all(np.isfinite(precision)):
+            continue
+        values, vectors = np.linalg.eigh(0.5 * (precision + precision.T))
+        if values[0] <= 1e-10 * max(values[-1], 1.0):
+            continue
+        covariance = (vectors / values) @ vectors.T
+        root = np.linalg.cholesky(0.5 * (covariance + covariance.T))
+        found.append(gaussian_base(mode, jnp.asarray(root)))
+    return found
 
 
-def _lower_bound(model: Density, base: GaussianBase, key: Array) -> float:
+def _lower_bounds(model: Density, bases: Sequence[GaussianBase], key: Array) -> list[float]:
+    """Evidence lower bound of each base, by Monte Carlo."""
     noise = jax.random.normal(key, (256, model.layout.dim))
-    terms = jax.jit(jax.vmap(lambda n: model.log_density(base.draw(n)) - base.log_density(base.draw(n))))(
-        noise
-    )
-    return float(jnp.mean(terms))
+
+    def bound(base: GaussianBase) -> Array:
+        points = jax.vmap(base.draw)(noise)
+        return jnp.mean(jax.vmap(model.log_density)(points) - jax.vmap(base.log_density)(points))
+
+    evaluate = jax.jit(bound)
+    return [float(evaluate(base)) for base in bases]
 
 
 def _advice(found: Annealed, *, missed: bool) -> Iterator[Advice]:
