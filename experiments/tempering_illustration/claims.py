@@ -8,7 +8,7 @@ import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, Measures, recorded
-from auxmc_pipeline.error_rules import difference, share_of_trials
+from auxmc_pipeline.error_rules import difference, paired_ratio, share_of_trials
 from auxmc_pipeline.tables import MissingData, Tables, Wanted
 
 Measure = Callable[[Tables], Measurement]
@@ -116,12 +116,11 @@ def smallest_rise(tables: Tables) -> Measurement:
     return Measurement(float(rises.min()), 0.0, f"between {rises.size + 1} orders")
 
 
-def variance_ratio(tables: Tables) -> Measurement:
-    """CT-V11."""
-    dim = tables.summary.setting("gradient_dim", quantity="gradient_variance_ratio")
-    one = tables.summary.value("gradient_variance_ratio_one")
-    note = f"in {dim} dimensions far from the fit; {one:.2f} in one dimension near it"
-    return Measurement(tables.summary.value("gradient_variance_ratio"), math.nan, note)
+def variance_ratio(quantity: str, note: str, tables: Tables) -> Measurement:
+    """CT-V11: of estimates from the same draws."""
+    variances = tables.summary.array(quantity, "chunk", "estimate")
+    draws, score = (variances.sel(estimate=name).values for name in ("reparameterisation", "score function"))
+    return paired_ratio(draws, score, note)
 
 
 def _values(tables: Tables, quantity: str, **wanted: Wanted) -> FloatArray:
@@ -132,6 +131,7 @@ def _fits(tables: Tables, quantity: str) -> list[float]:
     return [tables.summary.value(quantity, fit=name) for name in ("KL(p, q)", "Renyi 1/2", "KL(q, p)")]
 
 
+_ONE_DIMENSION = partial(variance_ratio, "gradient_variance_one", "near the fit")
 _HOT_FRACTION = partial(recorded, "hot_fraction", "hot_fraction_error")
 _HOT_FRACTION_SCORE = partial(
     score,
@@ -239,5 +239,9 @@ MEASURE: Measures = {
         name: partial(largest_score, quantity="gradient_score", estimate=name)
         for name in ("reparameterisation", "score function")
     },
-    "CT-V11": {"ratio of variances": variance_ratio},
+    "CT-V11": {
+        "one dimension": _ONE_DIMENSION,
+        "one dimension, a tenth": _ONE_DIMENSION,
+        "20 dimensions": partial(variance_ratio, "gradient_variance_many", "far from the fit"),
+    },
 }
