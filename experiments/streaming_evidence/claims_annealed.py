@@ -1,6 +1,5 @@
 """Measures the claims about annealed importance sampling of streams: SE-50 to SE-66."""
 
-import math
 from collections.abc import Callable
 from functools import partial
 
@@ -8,14 +7,20 @@ import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, Measures
-from auxmc_pipeline.error_rules import mean_over_replicates, ratio_of_means, share_of_replicates
+from auxmc_pipeline.error_rules import (
+    difference,
+    jackknife,
+    largest,
+    mean_over_replicates,
+    ratio_of_means,
+    share_of_replicates,
+)
 from auxmc_pipeline.tables import MissingData, Tables
 from experiments.streaming_evidence.predicted_noise import NOISES, predicted_loss, predicted_ratio
 from experiments.streaming_evidence.stream_runs import (
     MODEL_CASES,
     RIVALS,
     StreamRuns,
-    by_size,
     errors_of,
     final_rows,
     full_data,
@@ -26,26 +31,31 @@ from experiments.streaming_evidence.stream_runs import (
     varied,
 )
 from experiments.streaming_evidence.streaming_costs import (
+    ALL_ROWS,
     LATE_ROWS,
+    costs_by_size,
+    discrepancy,
     final_error,
-    growth_of_time,
+    growth_of_cost,
+    magnitude,
     power_of_rows,
     speed_up_measures,
 )
 
 _SIZES_SEEN = (500, 1000, 5000)
-_SIZES_TIMED = (1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+_LEAST_TIMED = 1000
+_INPUTS = ("irrelevant", "weak")
 
 
-def growth_of_annealed_time(tables: Tables) -> Measurement:
-    """SE-55, growth of the time of annealed importance sampling."""
-    found = by_size(tables, "linear", "annealed_seconds")
-    found = found[[n for n in _SIZES_TIMED if n in found.columns]]
+def growth_of_annealed_cost(tables: Tables, cost: str) -> Measurement:
+    """SE-55, growth of the time or the operations of annealed importance sampling, from 1000 rows on."""
+    found = costs_by_size(tables, "linear", "ais", cost).dropna(axis=1)
+    found = found.loc[:, row_counts(found) >= _LEAST_TIMED]
     n_rows = row_counts(found)
     if n_rows.size < 2:
         raise MissingData("fewer than two numbers of rows: not run at this preset")
-    slope = power_of_rows(n_rows, found.median().to_numpy())
-    return Measurement(slope, math.nan, f"{n_rows[0]:.0f} to {n_rows[-1]:.0f} rows")
+    slopes = [power_of_rows(n_rows, row) for row in found.to_numpy()]
+    return mean_over_replicates(slopes, f"{n_rows[0]:.0f} to {n_rows[-1]:.0f} rows")
 
 
 def annealed_steps(tables: Tables, size: int) -> Measurement:
@@ -53,54 +63,69 @@ def annealed_steps(tables: Tables, size: int) -> Measurement:
     return mean_over_replicates(full_data(tables, "linear", "annealed_steps", size))
 
 
-def within_rivals(tables: Tables, model: str) -> Measurement:
-    """SE-58: runs within the range of the runs of nested and annealed sampling, a nat on either side added."""
-    inside = []
+def inside_rivals(tables: Tables, model: str) -> Measurement:
+    """SE-58: least distance of the estimator from either edge of the band between its rivals, in nats.
+
+    It is negative where the estimator is outside.
+    """
+    distances, names = [], []
     for size in _SIZES_SEEN:
-        rivals = np.concatenate([full_data(tables, model, r.log_evidence, size) for r in RIVALS.values()])
-        own = values_at(published(tables, model).curve("log_evidence"), size)
-        inside += list((own >= rivals.min() - 1.0) & (own <= rivals.max() + 1.0))
-    return share_of_replicates(np.array(inside), "at 500, 1000 and 5000 rows")
+        own = mean_over_replicates(values_at(published(tables, model).curve("log_evidence"), size))
+        rivals = (
+            mean_over_replicates(full_data(tables, model, rival.log_evidence, size))
+            for rival in RIVALS.values()
+        )
+        low, high = sorted(rivals, key=lambda rival: rival.value)
+        distances += [difference(low, own), difference(own, high)]
+        names += [f"above the lower one at {size} rows", f"below the upper one at {size} rows"]
+    # Of the distances outside, which are negative inside, the largest counts.
+    found = largest([d.value for d in distances], [d.error for d in distances], names)
+    return found._replace(value=-found.value)
 
 
 def better_early(tables: Tables) -> Measurement:
-    """SE-58, against the sequential estimator."""
+    """SE-58, against the sequential estimator: the larger of the ratios of absolute errors at 500 and 1000 rows."""
     ratios, words = [], []
     for size in (500, 1000):
         own, rival = (
-            np.median(np.abs(values_at(errors_of(published(tables, "linear", name)), size)))
+            np.abs(values_at(errors_of(published(tables, "linear", name)), size))
             for name in ("annealed", "sequential")
         )
-        ratios.append(float(own / rival))
-        words.append(f"{size} rows: {own:.0f} against {rival:.0f} nats")
-    return Measurement(max(ratios), math.nan, "; ".join(words))
+        ratios.append(ratio_of_means(own, rival))
+        words.append(f"{size} rows: {own.mean():.0f} against {rival.mean():.0f} nats")
+    found = largest([r.value for r in ratios], [r.error for r in ratios], words)
+    return found._replace(note="; ".join(words))
 
 
-def slower_than_sequential(tables: Tables, model: str) -> Measurement:
+def dearer_than_sequential(tables: Tables, model: str, total: str) -> Measurement:
     """SE-59."""
     own, rival = published(tables, model), published(tables, model, "sequential")
     note = f"{float(np.mean(own.totals('steps_per_chunk'))):.2f} annealing steps a chunk"
-    return ratio_of_means(own.totals("seconds_total"), rival.totals("seconds_total"), note)
+    return ratio_of_means(own.totals(total), rival.totals(total), note)
 
 
-def time_of_all_sizes(tables: Tables, rival: str) -> Measurement:
-    """SE-60: time of a rival for all numbers of rows over that for the largest."""
-    means = by_size(tables, "linear", RIVALS[rival].seconds).mean()
-    value = float(means.sum() / means.iloc[-1])
-    return Measurement(value, math.nan, f"{len(means)} numbers of rows up to {means.index[-1]:.0f}")
+def cost_of_all_sizes(tables: Tables, rival: str, cost: str) -> Measurement:
+    """SE-60: cost of a rival for all numbers of rows over that for the largest."""
+    costs = costs_by_size(tables, "linear", rival, cost).dropna(axis=1)
+    values = costs.to_numpy()
+    return jackknife(
+        lambda kept: float(values[kept].sum() / values[kept, -1].sum()),
+        len(values),
+        f"{costs.shape[1]} numbers of rows up to {costs.columns[-1]:.0f}",
+    )
 
 
 def loss_of_weights(tables: Tables, variation: str) -> Measurement:
     """SE-62, mean log weight: slope over the predicted one."""
     runs = varied(tables, "floor", variation)
     lost = runs.curve("mean_log_weight") - runs.curve("exact").iloc[0]
-    n_rows = final_rows(tables, "floor", 5 * LATE_ROWS)
+    n_rows = final_rows(tables, "floor")
     return _over_predicted(slope_per_row(lost, LATE_ROWS, n_rows), predicted_loss(*NOISES[variation]))
 
 
 def loss_of_evidence(tables: Tables) -> Measurement:
     """SE-62, log evidence, published settings."""
-    found = slope_per_row(errors_of(published(tables, "linear")), 200_000, 1_000_000)
+    found = slope_per_row(errors_of(published(tables, "linear")), ALL_ROWS / 5, ALL_ROWS)
     return _over_predicted(found, predicted_loss())
 
 
@@ -126,7 +151,7 @@ def spread_of_particles(tables: Tables, n_rows: int) -> Measurement:
 
 def shared_rows(tables: Tables, method: str, shared: str) -> Measurement:
     """SE-64."""
-    n_rows = final_rows(tables, "floor", 5 * LATE_ROWS)
+    n_rows = final_rows(tables, "floor")
     with_shared, own = (
         slope_per_row(errors_of(runs), LATE_ROWS, n_rows)
         for runs in (varied(tables, "floor", shared), published(tables, "linear", method))
@@ -138,24 +163,36 @@ def shared_rows(tables: Tables, method: str, shared: str) -> Measurement:
 def lowered_loss(tables: Tables, runs_of: Callable[[Tables], StreamRuns]) -> Measurement:
     """SE-65: slope of the error of a corrected estimator over that of the published one, both late."""
     runs = runs_of(tables)
-    n_rows = final_rows(tables, runs.case, 100_000)
+    n_rows = final_rows(tables, runs.case)
     first = n_rows / 5
     own, usual = (slope_per_row(errors_of(r), first, n_rows) for r in (runs, published(tables, "linear")))
-    found = mean_over_replicates(own / float(usual.mean()))
     note = f"{own.mean():.3g} against {usual.mean():.3g} a row from {first:.0f} to {n_rows:.0f} rows"
-    return Measurement(abs(found.value), found.error, note)
+    return magnitude(ratio_of_means(own, usual, note))
 
 
 def right_signs(tables: Tables, method: str) -> Measurement:
-    """SE-66."""
+    """SE-66, signs of log Bayes factors."""
     signs, words = [], []
-    for name in ("irrelevant", "weak"):
-        exact = float(StreamRuns(tables, "pair", {"input": name}).totals("exact_factor")[0])
-        found = StreamRuns(tables, "pair", {"input": name, "method": method}).totals("factor")
+    for name in _INPUTS:
+        found, exact = _factors(tables, method, name)
         signs += list(np.sign(found) == np.sign(exact))
         words.append(f"{name} input: {found.mean():.1f} nats, exactly {exact:.1f}")
-    final_rows(tables, "pair", 100_000)
-    return share_of_replicates(np.array(signs), "; ".join(words), exact=True)
+    return share_of_replicates(signs, "; ".join(words))
+
+
+def error_over_factor(tables: Tables, method: str) -> Measurement:
+    """SE-66: mean absolute error of a log Bayes factor over its exact absolute value, of both inputs."""
+    parts = []
+    for name in _INPUTS:
+        found, exact = _factors(tables, method, name)
+        parts += list(np.abs(found / exact - 1.0))
+    return mean_over_replicates(parts)
+
+
+def _factors(tables: Tables, method: str, name: str) -> tuple[FloatArray, float]:
+    """Log Bayes factors in favour of an additional input [repeat], and the exact one."""
+    exact = float(StreamRuns(tables, "pair", {"input": name}).totals("exact_factor")[0])
+    return StreamRuns(tables, "pair", {"input": name, "method": method}).totals("factor"), exact
 
 
 def _lowered_by(variation: str) -> Callable[[Tables], Measurement]:
@@ -163,29 +200,57 @@ def _lowered_by(variation: str) -> Callable[[Tables], Measurement]:
 
 
 _relative_error = partial(final_error, method="annealed", relative=True)
+_discrepancy = partial(discrepancy, method="annealed", relative=True)
 
 MEASURE: Measures = {
-    "SE-50": {"relative": partial(_relative_error, model="linear", least=1_000_000)},
+    "SE-50": {"relative": partial(_relative_error, model="linear")},
     "SE-51": speed_up_measures("linear", "annealed"),
     "SE-52": speed_up_measures("linear", "annealed", "ais"),
-    "SE-53": {"relative": partial(_relative_error, model="softmax", least=100_000)},
+    "SE-53": {
+        "from nested sampling, relative": partial(_discrepancy, model="softmax"),
+        "near-exact, 100000 rows": partial(_relative_error, model="softmax", n_rows=100_000),
+    },
     "SE-54": speed_up_measures("softmax", "annealed"),
     "SE-55": {
-        "slope": growth_of_annealed_time,
+        "slope": partial(growth_of_annealed_cost, cost="seconds"),
+        "slope of operations": partial(growth_of_annealed_cost, cost="operations"),
         **{f"steps, {n} rows": partial(annealed_steps, size=n) for n in (1000, 10_000, 100_000, 1_000_000)},
     },
-    "SE-56": {"relative": partial(_relative_error, model="mixture", least=30_000)},
+    "SE-56": {
+        "from nested sampling, relative": partial(_discrepancy, model="mixture"),
+        "near-exact, 100000 rows": partial(_relative_error, model="mixture", n_rows=100_000),
+    },
     "SE-57": speed_up_measures("mixture", "annealed"),
     "SE-58": {
-        **{f"{model}, within": partial(within_rivals, model=model) for model in MODEL_CASES},
+        **{f"{model}, inside": partial(inside_rivals, model=model) for model in MODEL_CASES},
         "linear, error over sequential error": better_early,
     },
-    "SE-59": {model: partial(slower_than_sequential, model=model) for model in MODEL_CASES},
-    "SE-60": {
-        "nested sampling": partial(time_of_all_sizes, rival="nested"),
-        "annealed importance sampling": partial(time_of_all_sizes, rival="ais"),
+    "SE-59": {
+        **{
+            f"{model}, time": partial(dearer_than_sequential, model=model, total="seconds_total")
+            for model in MODEL_CASES
+        },
+        **{
+            f"{model}, operations": partial(dearer_than_sequential, model=model, total="operations_total")
+            for model in MODEL_CASES
+        },
     },
-    "SE-61": {model: partial(growth_of_time, model=model, method="annealed") for model in MODEL_CASES},
+    "SE-60": {
+        "nested sampling, time": partial(cost_of_all_sizes, rival="nested", cost="seconds"),
+        "nested sampling, operations": partial(cost_of_all_sizes, rival="nested", cost="operations"),
+        "AIS, time": partial(cost_of_all_sizes, rival="ais", cost="seconds"),
+        "AIS, operations": partial(cost_of_all_sizes, rival="ais", cost="operations"),
+    },
+    "SE-61": {
+        **{
+            f"{model}, time": partial(growth_of_cost, model=model, method="annealed", cost="seconds")
+            for model in MODEL_CASES
+        },
+        **{
+            f"{model}, operations": partial(growth_of_cost, model=model, method="annealed", cost="operations")
+            for model in MODEL_CASES
+        },
+    },
     "SE-62": {
         **{f"mean log weight, {name}": partial(loss_of_weights, variation=name) for name in NOISES},
         "log evidence, default": loss_of_evidence,
@@ -204,5 +269,7 @@ MEASURE: Measures = {
     "SE-66": {
         "published settings": partial(right_signs, method="annealed"),
         "corrected": partial(right_signs, method="corrected"),
+        "published settings, error": partial(error_over_factor, method="annealed"),
+        "corrected, error": partial(error_over_factor, method="corrected"),
     },
 }

@@ -5,18 +5,22 @@ from functools import partial
 import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement, Measures
+from auxmc_pipeline.claims import Measurement, Measures, exact
 from auxmc_pipeline.error_rules import (
+    difference,
+    largest,
     mean_over_replicates,
     median_over_replicates,
+    paired_ratio,
     ratio_of_means,
     share_of_replicates,
 )
 from auxmc_pipeline.tables import Tables
 from experiments.streaming_evidence.stream_runs import (
     MODEL_CASES,
+    RIVALS,
     StreamRuns,
-    enough_rows,
+    by_size,
     errors_of,
     full_data,
     full_data_errors,
@@ -26,15 +30,20 @@ from experiments.streaming_evidence.stream_runs import (
     values_at,
 )
 from experiments.streaming_evidence.streaming_costs import (
+    ALL_ROWS,
+    discrepancy,
     final_error,
     full_cost,
-    growth_of_time,
-    largest_size,
+    growth_of_cost,
+    magnitude,
     speed_up_measures,
 )
 
 # A run with these variations is followed by nested sampling chunk by chunk.
-_UPDATED = "method=nested_updating n_rows=10000 n_particles=10"
+_UPDATED = "method=nested_updating n_rows=100000 n_particles=10"
+_UPDATED_ROWS = 100_000
+_SIZES_WITH_REFERENCE = (1000, 10_000)
+_SIZES_OF_HYBRID = (500, 1000, 5000, 10_000)
 
 
 def stopping_rules(tables: Tables, live_points: int) -> Measurement:
@@ -52,6 +61,16 @@ def nested_error(tables: Tables, size: int) -> Measurement:
     return median_over_replicates(np.abs(found) / size, f"{found.size} runs")
 
 
+def runs_below(tables: Tables, rival: str) -> Measurement:
+    """SE-24: runs of an estimator that needs all rows below the exact or near-exact value, of all models."""
+    errors = [
+        values_at(full_data_errors(tables, model, rival), size)
+        for model in MODEL_CASES
+        for size in _SIZES_WITH_REFERENCE
+    ]
+    return share_of_replicates(np.concatenate(errors) < 0.0, "three models, 1000 and 10000 rows")
+
+
 def annealed_error(tables: Tables, model: str, size: int) -> Measurement:
     """SE-24."""
     found, nested = (
@@ -61,32 +80,40 @@ def annealed_error(tables: Tables, model: str, size: int) -> Measurement:
     return mean_over_replicates(found, f"NS {nested.mean():.2g} a row; all runs within {width:.2g}")
 
 
-def annealed_over_nested(tables: Tables, cost: str) -> Measurement:
+def annealed_over_nested(tables: Tables, cost: str, size: float = ALL_ROWS) -> Measurement:
     """SE-25."""
-    size = largest_size(tables, "linear", "ais")
     above, below = (full_cost(tables, "linear", name, size, cost) for name in ("ais", "nested"))
     return ratio_of_means(above, below, f"at {size:.0f} rows")
 
 
+def annealed_over_nested_at_most_rows(tables: Tables) -> Measurement:
+    """SE-25, at the most rows for which annealed importance sampling was run."""
+    size = float(by_size(tables, "linear", RIVALS["ais"].seconds).columns[-1])
+    return annealed_over_nested(tables, "operations", size)
+
+
 def drift_of_time(tables: Tables) -> Measurement:
     """SE-30, time of a chunk."""
-    seconds = published(tables, "linear", "sequential").curve("seconds")
-    end = enough_rows(float(row_counts(seconds)[-1]), 50_000)
-    early, late = (
-        slope_per_row(seconds, first * end, last * end) for first, last in ((0.1, 0.3), (0.7, 1.0))
-    )
+    early, late = _early_and_late(tables, "seconds")
     return mean_over_replicates(late / early - 1.0, "last 30 % of the rows against 10 to 30 %")
 
 
-def share_below(tables: Tables, model: str) -> Measurement:
-    """SE-32, sign."""
-    found = values_at(errors_of(published(tables, model, "sequential")), 1000)
-    return share_of_replicates(found < 0.0, f"mean {found.mean():.0f} nats", exact=True)
+def drift_of_operations(tables: Tables) -> Measurement:
+    """SE-30, operations of a chunk, which its settings fix."""
+    early, late = _early_and_late(tables, "operations")
+    return exact(float(np.max(np.abs(late / early - 1.0))), "last 30 % of the rows against 10 to 30 %")
 
 
-def error_at_100_rows(tables: Tables) -> Measurement:
+def _early_and_late(tables: Tables, cost: str) -> tuple[FloatArray, FloatArray]:
+    """Costs for each row of the sequential estimator [repeat], early and late in the stream."""
+    costs = published(tables, "linear", "sequential").curve(cost)
+    end = float(row_counts(costs)[-1])
+    return slope_per_row(costs, 0.1 * end, 0.3 * end), slope_per_row(costs, 0.7 * end, end)
+
+
+def sequential_error(tables: Tables, model: str, size: int) -> Measurement:
     """SE-32, size."""
-    return mean_over_replicates(values_at(errors_of(published(tables, "linear", "sequential")), 100))
+    return mean_over_replicates(values_at(errors_of(published(tables, model, "sequential")), size))
 
 
 def later_error(tables: Tables) -> Measurement:
@@ -95,7 +122,19 @@ def later_error(tables: Tables) -> Measurement:
     first, later = values_at(found, 1000), values_at(found, 10_000)
     end = found.iloc[:, -1].to_numpy()
     note = f"{first.mean():.1f}, {later.mean():.1f} and, at the end, {end.mean():.1f} nats"
-    return mean_over_replicates(later / first, note)
+    return paired_ratio(later, first, note)
+
+
+def hybrid_distance(tables: Tables, model: str) -> Measurement:
+    """SE-33: largest distance of the hybrid estimate from nested sampling, relative to the log evidence."""
+    hybrid = published(tables, model, "sequential").curve("log_evidence_hybrid")
+    distances = []
+    for size in _SIZES_OF_HYBRID:
+        nested = mean_over_replicates(full_data(tables, model, "nested_log_evidence", size))
+        off = difference(mean_over_replicates(values_at(hybrid, size)), nested)
+        distances.append(magnitude(off, abs(nested.value)))
+    names = [f"at {size} rows" for size in _SIZES_OF_HYBRID]
+    return largest([d.value for d in distances], [d.error for d in distances], names)
 
 
 def hybrid_error(tables: Tables, estimate: str) -> FloatArray:
@@ -111,8 +150,8 @@ def hybrid_size(tables: Tables) -> Measurement:
 
 
 def hybrid_part(tables: Tables) -> Measurement:
-    """SE-33, part of the error without it."""
-    return ratio_of_means(hybrid_error(tables, "log_evidence_hybrid"), hybrid_error(tables, "log_evidence"))
+    """SE-33, part of the error without it, in the same runs."""
+    return paired_ratio(hybrid_error(tables, "log_evidence_hybrid"), hybrid_error(tables, "log_evidence"))
 
 
 def better_starts(tables: Tables, stream: str) -> Measurement:
@@ -122,29 +161,21 @@ def better_starts(tables: Tables, stream: str) -> Measurement:
         for name in ("growing", "chunks", "at_once")
     }
     shares = ", ".join(f"{name} {values.mean():.2f}" for name, values in near.items())
-    return mean_over_replicates(near["growing"] - near["at_once"], f"shares near the best mode: {shares}")
-
-
-def near_nested(tables: Tables, model: str) -> Measurement:
-    """SE-41."""
-    size = largest_size(tables, model, "nested")
-    own = values_at(published(tables, model, "sequential").curve("log_evidence"), size)
-    ratio = ratio_of_means(own, full_data(tables, model, "nested_log_evidence", size))
-    return Measurement(abs(ratio.value - 1.0), ratio.error, f"at {size:.0f} rows")
+    growing, at_once = (mean_over_replicates(near[name]) for name in ("growing", "at_once"))
+    return difference(growing, at_once, f"shares near the best mode: {shares}")
 
 
 def updated_cost(tables: Tables, cost: str, total: str) -> Measurement:
     """SE-42."""
     runs = StreamRuns(tables, "floor", {"variation": _UPDATED})
-    size = float(runs.curve("log_evidence").columns[-1])
-    own, full = runs.totals(total), full_cost(tables, "linear", "nested", size, cost)
-    off = values_at(errors_of(runs), size)
-    return ratio_of_means(
-        own, full, f"at {size:.0f} rows; error of the updated estimate {off.mean():.1f} nats"
-    )
+    own, full = runs.totals(total), full_cost(tables, "linear", "nested", _UPDATED_ROWS, cost)
+    off = values_at(errors_of(runs), _UPDATED_ROWS)
+    return ratio_of_means(own, full, f"error of the updated estimate {off.mean():.1f} nats")
 
 
 _final_error = partial(final_error, method="sequential")
+_discrepancy = partial(discrepancy, method="sequential")
+_updated_operations = partial(updated_cost, cost="operations", total="operations_total")
 
 MEASURE: Measures = {
     "SE-19": {
@@ -153,37 +184,66 @@ MEASURE: Measures = {
     },
     "SE-20": {f"{n} rows": partial(nested_error, size=n) for n in (100, 1000, 10_000, 100_000)},
     "SE-24": {
-        f"{model}, {n} rows": partial(annealed_error, model=model, size=n)
-        for model in ("linear", "softmax")
-        for n in (1000, 10_000)
+        "AIS, runs below": partial(runs_below, rival="ais"),
+        "nested sampling, runs below": partial(runs_below, rival="nested"),
+        **{
+            f"{model}, {n} rows": partial(annealed_error, model=model, size=n)
+            for model in MODEL_CASES
+            for n in _SIZES_WITH_REFERENCE
+        },
     },
     "SE-25": {
         "time": partial(annealed_over_nested, cost="seconds"),
         "operations": partial(annealed_over_nested, cost="operations"),
+        "operations, most rows of AIS": annealed_over_nested_at_most_rows,
     },
-    "SE-30": {"slope": partial(growth_of_time, model="linear", method="sequential"), "drift": drift_of_time},
+    "SE-30": {
+        "slope": partial(growth_of_cost, model="linear", method="sequential", cost="seconds"),
+        "drift": drift_of_time,
+        "drift of operations": drift_of_operations,
+    },
     "SE-32": {
-        **{f"{model}, runs below": partial(share_below, model=model) for model in MODEL_CASES},
-        "linear, error at 100 rows": error_at_100_rows,
+        **{
+            f"{model}, error at 1000 rows": partial(sequential_error, model=model, size=1000)
+            for model in MODEL_CASES
+        },
+        "linear, error at 100 rows": partial(sequential_error, model="linear", size=100),
         "linear, error at 10000 over error at 1000 rows": later_error,
     },
-    "SE-33": {"linear, error at 1000 rows": hybrid_size, "linear, part of the error": hybrid_part},
+    "SE-33": {
+        **{
+            f"{model}, distance from nested sampling": partial(hybrid_distance, model=model)
+            for model in MODEL_CASES
+        },
+        "linear, error at 1000 rows": hybrid_size,
+        "linear, part of the error": hybrid_part,
+    },
     "SE-34": {
-        "per row": partial(_final_error, model="linear", least=1_000_000),
-        "relative": partial(_final_error, model="linear", least=1_000_000, relative=True),
+        "per row": partial(_final_error, model="linear"),
+        "relative": partial(_final_error, model="linear", relative=True),
+        "per row, expected": partial(_final_error, model="linear"),
     },
     "SE-35": speed_up_measures("linear", "sequential"),
-    "SE-36": {"per row": partial(_final_error, model="softmax", least=100_000)},
+    "SE-36": {
+        "from nested sampling, per row": partial(_discrepancy, model="softmax"),
+        "from nested sampling, relative": partial(_discrepancy, model="softmax", relative=True),
+        "near-exact, 100000 rows": partial(_final_error, model="softmax", n_rows=100_000),
+    },
     "SE-37": speed_up_measures("softmax", "sequential"),
-    "SE-38": {"per row": partial(_final_error, model="mixture", least=30_000)},
+    "SE-38": {
+        "from nested sampling, per row": partial(_discrepancy, model="mixture"),
+        "from nested sampling, relative": partial(_discrepancy, model="mixture", relative=True),
+        "near-exact, 100000 rows": partial(_final_error, model="mixture", n_rows=100_000),
+    },
     "SE-39": speed_up_measures("mixture", "sequential"),
     "SE-40": {
         "intermediate": partial(better_starts, stream="mixture_intermediate"),
         "separated": partial(better_starts, stream="mixture_separated"),
     },
-    "SE-41": {model: partial(near_nested, model=model) for model in MODEL_CASES},
+    "SE-41": {model: partial(_discrepancy, model=model, relative=True) for model in MODEL_CASES},
     "SE-42": {
         "time": partial(updated_cost, cost="seconds", total="seconds_total"),
-        "operations": partial(updated_cost, cost="operations", total="operations_total"),
+        "operations": _updated_operations,
+        "no gain in operations": _updated_operations,
     },
 }

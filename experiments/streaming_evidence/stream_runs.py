@@ -116,24 +116,9 @@ def steps_of_chunks(runs: StreamRuns) -> pd.DataFrame:
     return gained / chunks.diff().fillna(chunks.iloc[0])
 
 
-def final_rows(tables: Tables, case: str, least: int = 0) -> float:
-    """Rows of the stream of a case.
-
-    Raises:
-        MissingData: they are fewer than `least`.
-    """
-    return enough_rows(float(tables.summary.setting("n_rows", case=case)), least)
-
-
-def enough_rows(n_rows: float, least: int) -> float:
-    """The number of rows itself.
-
-    Raises:
-        MissingData: it is below the least.
-    """
-    if n_rows < least:
-        raise MissingData(f"needs {least} rows, this preset has {n_rows:.0f}")
-    return n_rows
+def final_rows(tables: Tables, case: str) -> float:
+    """Rows of the stream of a case."""
+    return float(tables.summary.setting("n_rows", case=case))
 
 
 def reference(tables: Tables, case: str) -> pd.Series:
@@ -200,12 +185,14 @@ def slope_per_row(found: pd.DataFrame, first: float, last: float) -> FloatArray:
     """Change of a quantity for each row between two numbers of rows, or those nearest to them [repeat].
 
     Raises:
-        MissingData: the runs end long before the last.
+        MissingData: the runs end long before the last, or nothing is between them.
     """
     columns = row_counts(found)
     if columns[-1] < 0.98 * last:
         raise MissingData(f"{last:.0f} rows: not run at this preset")
     begin, end = (columns[int(np.argmin(np.abs(columns - n)))] for n in (first, last))
+    if not begin < end:
+        raise MissingData(f"more than {first:.0f} rows: not run at this preset")
     return (found[end] - found[begin]).to_numpy(dtype=np.float64) / (end - begin)
 
 

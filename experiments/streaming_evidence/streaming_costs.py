@@ -1,19 +1,19 @@
-"""Measures that claims about both streaming estimators share: costs beside rivals, growth of time, final errors."""
+"""Measures that claims about both streaming estimators share: costs beside rivals, growth of costs, final errors."""
 
 from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+import pandas as pd
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement
-from auxmc_pipeline.error_rules import mean_over_replicates, ratio_of_means
-from auxmc_pipeline.tables import Tables
+from auxmc_pipeline.error_rules import difference, mean_over_replicates, ratio_of_means
+from auxmc_pipeline.tables import MissingData, Tables
 from experiments.streaming_evidence.stream_runs import (
     RIVALS,
     between,
     by_size,
-    enough_rows,
     errors_of,
     full_data,
     published,
@@ -22,31 +22,35 @@ from experiments.streaming_evidence.stream_runs import (
     values_at,
 )
 
+ALL_ROWS = 1_000_000
+"""Rows for which the document states costs and discrepancies."""
+
 LATE_ROWS = 20_000
 """Beyond these rows the time of a run is that of its chunks, and terms of the posterior's width do not count."""
 
-# Ratios of costs with fewer rows than these say nothing about a million.
-_FEWEST_ROWS = 5000
+
+def magnitude(found: Measurement, unit: float = 1.0, note: str = "") -> Measurement:
+    """The absolute value of a measurement in another unit; without a note it keeps its own."""
+    return Measurement(abs(found.value) / unit, found.error / unit, note or found.note, found.exact)
 
 
-def largest_size(tables: Tables, model: str, rival: str) -> float:
-    """Most rows for which an estimator that needs all rows was run.
-
-    Raises:
-        MissingData: it was not, or they are too few.
-    """
-    return enough_rows(float(by_size(tables, model, RIVALS[rival].seconds).columns[-1]), _FEWEST_ROWS)
+def costs_by_size(tables: Tables, model: str, rival: str, cost: str) -> pd.DataFrame:
+    """Seconds or operations of an estimator that needs all rows, as `by_size` gives them."""
+    about = RIVALS[rival]
+    first, *others = (about.seconds,) if cost == "seconds" else about.operations
+    found = by_size(tables, model, first)
+    for name in others:
+        found = found + by_size(tables, model, name)
+    return found
 
 
 def full_cost(tables: Tables, model: str, rival: str, size: float, cost: str) -> FloatArray:
     """Seconds or operations of an estimator that needs all rows, for a number of rows [repeat]."""
-    if cost == "seconds":
-        return full_data(tables, model, RIVALS[rival].seconds, size)
-    return np.sum([full_data(tables, model, name, size) for name in RIVALS[rival].operations], axis=0)
+    return values_at(costs_by_size(tables, model, rival, cost), size)
 
 
 def speed_up(tables: Tables, model: str, method: str, cost: str, rival: str = "nested") -> Measurement:
-    """Cost of an estimator that needs all rows over that of a streaming one, for as many rows as both have.
+    """Cost of an estimator that needs all rows over that of a streaming one, for a million rows.
 
     Args:
         tables: of the study.
@@ -55,35 +59,39 @@ def speed_up(tables: Tables, model: str, method: str, cost: str, rival: str = "n
         cost: "seconds" or "operations".
         rival: one of RIVALS.
     """
-    size = largest_size(tables, model, rival)
-    full = full_cost(tables, model, rival, size, cost)
-    own = values_at(published(tables, model, method).curve(cost), size)
+    own = values_at(published(tables, model, method).curve(cost), ALL_ROWS)
+    full = full_cost(tables, model, rival, ALL_ROWS, cost)
     unit = " s" if cost == "seconds" else ""
-    return ratio_of_means(
-        full, own, f"at {size:.0f} rows: {full.mean():.3g}{unit} against {own.mean():.3g}{unit}"
-    )
+    return ratio_of_means(full, own, f"{full.mean():.3g}{unit} against {own.mean():.3g}{unit}")
 
 
 def final_error(
-    tables: Tables, model: str, method: str, least: int, *, relative: bool = False
+    tables: Tables, model: str, method: str, n_rows: int = ALL_ROWS, *, relative: bool = False
 ) -> Measurement:
-    """Absolute error at the end of the stream, for each row or relative to the log evidence."""
-    found = errors_of(published(tables, model, method))
-    n_rows = enough_rows(float(found.columns[-1]), least)
-    own = values_at(found, n_rows)
+    """Absolute error for a number of rows, for each of them or relative to the log evidence."""
+    own = mean_over_replicates(values_at(errors_of(published(tables, model, method)), n_rows))
     unit = abs(reference_at(tables, model, n_rows)) if relative else n_rows
-    return mean_over_replicates(np.abs(own) / unit, f"{own.mean():.0f} nats at {n_rows:.0f} rows")
+    return magnitude(own, unit, f"{own.value:.0f} nats")
 
 
-def power_of_rows(n_rows: FloatArray, seconds: FloatArray) -> float:
-    """Slope of log seconds against log rows, or another size, by least squares."""
-    return float(np.polyfit(np.log(n_rows), np.log(seconds), 1)[0])
+def discrepancy(tables: Tables, model: str, method: str, *, relative: bool = False) -> Measurement:
+    """Distance from nested sampling for a million rows, for each of them or relative to the log evidence."""
+    nested = mean_over_replicates(full_data(tables, model, "nested_log_evidence", ALL_ROWS))
+    own = mean_over_replicates(values_at(published(tables, model, method).curve("log_evidence"), ALL_ROWS))
+    off = difference(own, nested)
+    return magnitude(off, abs(nested.value) if relative else ALL_ROWS, f"{off.value:.0f} nats")
 
 
-def growth_of_time(tables: Tables, model: str, method: str) -> Measurement:
-    """Slope of log time against log rows of a streaming estimator, where the rows are many."""
-    late = between(published(tables, model, method).curve("seconds"), LATE_ROWS)
-    enough_rows(float(max(late.columns, default=0)), 5 * LATE_ROWS)
+def power_of_rows(n_rows: FloatArray, costs: FloatArray) -> float:
+    """Slope of log costs against log rows, or another size, by least squares."""
+    return float(np.polyfit(np.log(n_rows), np.log(costs), 1)[0])
+
+
+def growth_of_cost(tables: Tables, model: str, method: str, cost: str) -> Measurement:
+    """Slope of log cost against log rows of a streaming estimator, where the rows are many."""
+    late = between(published(tables, model, method).curve(cost), LATE_ROWS)
+    if late.shape[1] < 2:
+        raise MissingData(f"more than {LATE_ROWS} rows: not run at this preset")
     return mean_over_replicates([power_of_rows(row_counts(late), row) for row in late.to_numpy()])
 
 

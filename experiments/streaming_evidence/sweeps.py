@@ -14,7 +14,7 @@ SWEEPS: dict[str, dict[float, str]] = {
     "rate": {0.01: "learning_rate=0.01", 0.03: "learning_rate=0.03", 0.1: "default", 0.3: "learning_rate=0.3",
              1.0: "learning_rate=1"},
     "exchange": {0.01: "learning_rate=0.01 rate_times_moves=2", 0.05: "learning_rate=0.05 rate_times_moves=2",
-                 0.1: "default", 0.3: "learning_rate=0.3 rate_times_moves=2",
+                 0.1: "default", 0.2: "learning_rate=0.2 rate_times_moves=2",
                  0.5: "learning_rate=0.5 rate_times_moves=2", 1.0: "learning_rate=1 rate_times_moves=2"},
 }  # fmt: skip
 """Variations of the sensitivity case by the value of what is swept; a preset may leave some out."""

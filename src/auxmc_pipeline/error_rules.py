@@ -29,6 +29,7 @@ __all__ = [
     "paired_ratio",
     "quantile_over_replicates",
     "rank_correlation",
+    "rate_of_events",
     "ratio",
     "ratio_of_means",
     "root_mean_square",
@@ -192,6 +193,22 @@ def share_of_trials(value: float, n: float, note: str = "") -> Measurement:
     """
     law = stats.beta(value * n + 0.5, (1.0 - value) * n + 0.5)
     low, high = law.ppf(stats.norm.cdf([-2.0, 2.0]))
+    return Measurement(value, float(max(value - low, high - value)) / 2.0, note)
+
+
+def rate_of_events(n_events: int, exposure: float, note: str = "") -> Measurement:
+    """Rate of independent events, with an error by the rule of Jeffreys: that none were seen has an error too.
+
+    Args:
+        n_events: how many were seen.
+        exposure: time or length in which they were looked for, in units of the rate's.
+        note: as in Measurement.
+
+    >>> [round(number, 2) for number in rate_of_events(0, 10.0)[:2]]
+    [0.0, 0.13]
+    """
+    value = n_events / exposure
+    low, high = stats.gamma(n_events + 0.5, scale=1.0 / exposure).ppf(stats.norm.cdf([-2.0, 2.0]))
     return Measurement(value, float(max(value - low, high - value)) / 2.0, note)
 
 
