@@ -14,6 +14,7 @@ from auxmc_pipeline.error_rules import (
     mean_over_replicates,
     ratio_of_means,
     share_of_replicates,
+    smallest,
 )
 from auxmc_pipeline.tables import MissingData, Tables
 from experiments.streaming_evidence.predicted_noise import NOISES, predicted_loss, predicted_ratio
@@ -76,11 +77,9 @@ def inside_rivals(tables: Tables, model: str) -> Measurement:
             for rival in RIVALS.values()
         )
         low, high = sorted(rivals, key=lambda rival: rival.value)
-        distances += [difference(low, own), difference(own, high)]
+        distances += [difference(own, low), difference(high, own)]
         names += [f"above the lower one at {size} rows", f"below the upper one at {size} rows"]
-    # Of the distances outside, which are negative inside, the largest counts.
-    found = largest([d.value for d in distances], [d.error for d in distances], names)
-    return found._replace(value=-found.value)
+    return smallest([d.value for d in distances], [d.error for d in distances], names)
 
 
 def better_early(tables: Tables) -> Measurement:

@@ -23,6 +23,7 @@ from auxmc_pipeline.error_rules import (
     paired_ratio,
     quantile_over_replicates,
     rank_correlation,
+    rate_of_events,
     ratio,
     ratio_of_means,
     root_mean_square,
@@ -117,6 +118,16 @@ def test_a_share_of_all_or_few_is_no_certainty() -> None:
     assert four.value - 2.0 * four.error < 0.5
     assert share_of_trials(1.0, 6).error * 2.0 > 0.1
     assert share_of_trials(0.3, 1e6).error == pytest.approx(math.sqrt(0.3 * 0.7 / 1e6), rel=0.01)
+
+
+def test_a_rate_has_the_spread_of_its_counts_and_none_seen_is_no_certainty() -> None:
+    counts = np.random.default_rng(2).poisson(30.0, N_EXPERIMENTS)
+    found = [rate_of_events(int(count), 10.0) for count in counts]
+    assert np.mean([m.value for m in found]) == pytest.approx(3.0, rel=0.01)
+    assert np.mean([m.error for m in found]) == pytest.approx(np.std([m.value for m in found]), rel=0.1)
+    none = rate_of_events(0, 10.0)
+    # Of a rate of two errors more none would be seen in one of twelve such lengths or fewer.
+    assert math.exp(-10.0 * 2.0 * none.error) < 1.0 / 12.0
 
 
 def test_resamples_that_all_agree_say_nothing_about_the_error() -> None:
