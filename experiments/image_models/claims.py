@@ -7,14 +7,14 @@ from functools import partial
 import numpy as np
 
 from auxmc.data.autoencoder_weights import MODELS
-from auxmc_pipeline.claims import Measurement, Measures
-from auxmc_pipeline.error_rules import difference, ratio
+from auxmc.numerics.array_types import FloatArray, IntegerArray
+from auxmc_pipeline.claims import Measurement, Measures, exact
+from auxmc_pipeline.error_rules import difference, jackknife, ratio, root_mean_square
 from auxmc_pipeline.tables import MissingData, Tables, Wanted
-from experiments.image_models.joint_estimates import Reference, reference, running_estimate, value_of
+from experiments.image_models.joint_estimates import reference, running_estimate, value_of
 
 _PUBLISHED = ("mnist", "omniglot")
 _PUBLISHED_IMAGES = 1000
-_PUBLISHED_LENGTHS = {"st": 3000, "gibbs_ct": 10_000, "ct_hmc": 7500}
 _PUBLISHED_LADDERS = (50, 100, 200, 500, 1000, 2000)
 _NEAR_PER_IMAGE = {"mnist": 0.020, "own_digits": 0.020, "omniglot": 0.015, "own_glyphs": 0.015}
 """Distances from the lower bound at which an estimate counts as converged: 20 and 15 nats for 1000 images."""
@@ -25,10 +25,10 @@ _BOUNDS = {
     "upper": ("joint_upper", "joint_upper_error"),
     "published form": ("joint_upper_arithmetic", "joint_upper_arithmetic_error"),
 }
-# Quantities of groups of pooled estimates: mean over groups, their standard deviation, error of the mean.
-_LAYOUT = ("layout_mean", "layout_sd", "layout_error")
-_POOLED = ("pooled_mean", "pooled_sd", "pooled_error")
-_AIS_POOLED = ("ais_pooled_mean", "ais_pooled_sd", "ais_pooled_error")
+# Means and variances of estimates of each image by groups of chains or runs.
+_LAYOUT = ("layout_image_mean", "layout_image_variance")
+_POOLED = ("pooled_image_mean", "pooled_image_variance")
+_AIS_POOLED = ("ais_pooled_image_mean", "ais_pooled_image_variance")
 
 
 def differing(tables: Tables, model: str, quantity: str) -> Measurement:
@@ -38,12 +38,11 @@ def differing(tables: Tables, model: str, quantity: str) -> Measurement:
     except MissingData:
         advice = "set AUXMC_DATA_DIR to the folder that holds the author's weights, or run model="
         raise MissingData(f"cannot be compared: {advice}{model}") from None
-    return Measurement(float(rows["value"].iloc[0]), 0.0)
+    return exact(float(rows["value"].iloc[0]))
 
 
 def bound(tables: Tables, model: str, which: str) -> Measurement:
     """CT-C03 to CT-C05: a joint bound."""
-    _require_published_size(tables, model)
     return _with_error(tables, model, *_BOUNDS[which])
 
 
@@ -51,67 +50,89 @@ def gap(tables: Tables, model: str, high: str, low: str) -> Measurement:
     """CT-C05: a bound minus another one."""
     above, below = (_with_error(tables, model, *_BOUNDS[which]) for which in (high, low))
     n_images = value_of(tables, model, "n_images_used")
-    found = difference(above, below, f"nats, {n_images:.0f} images together")
-    # The two upper forms come from the same weights, so that their order is exact.
-    return found._replace(error=0.0) if low == "upper" else found
-
-
-def annealed(tables: Tables, model: str, n_temperatures: int) -> Measurement:
-    """CT-C06."""
-    _require_published_size(tables, model)
-    return _annealed(tables, model, n_temperatures)
+    note = f"nats, {n_images:.0f} images together"
+    # The two upper forms come from the same weights, whose means are always in this order.
+    same_weights = low == "upper"
+    return exact(above.value - below.value, note) if same_weights else difference(above, below, note)
 
 
 def rise(tables: Tables, model: str) -> Measurement:
     """CT-C07: what a longer ladder adds."""
     counts = _ladders(tables, model)
-    first, last = (_annealed(tables, model, counts[i]) for i in (0, -1))
+    first, last = (annealed(tables, model, counts[i]) for i in (0, -1))
     return difference(last, first, f"K = {counts[-1]} minus K = {counts[0]}, in nats")
 
 
 def remaining(tables: Tables, model: str) -> Measurement:
     """CT-C07: what is missing at K = 2000, for 1000 images."""
     found = difference(
-        _with_error(tables, model, *_BOUNDS["lower"]), _annealed(tables, model, _PUBLISHED_LADDERS[-1])
+        _with_error(tables, model, *_BOUNDS["lower"]), annealed(tables, model, _PUBLISHED_LADDERS[-1])
     )
     scale = _PUBLISHED_IMAGES / value_of(tables, model, "n_images_used")
     return Measurement(scale * found.value, scale * found.error)
 
 
 def final(tables: Tables, model: str, method: str) -> Measurement:
-    """CT-C08 to CT-C10: joint estimate at the end of the published chains."""
-    _require_published_size(tables, model)
-    if value_of(tables, model, "n_chain_draws", method=method) != _PUBLISHED_LENGTHS[method]:
-        raise MissingData(f"{_PUBLISHED_LENGTHS[method]} iterations of {method}: not run at this preset")
-    return _at_the_end(tables, model, method)
+    """CT-C08 to CT-C10: joint estimate at the end of the chains."""
+    return _with_error(tables, model, "joint_mean", "joint_error", method=method)
 
 
 def below(tables: Tables, model: str) -> Measurement:
     """CT-C10: Gibbs continuous tempering minus simulated tempering."""
-    tempering, gibbs = (_at_the_end(tables, model, method) for method in ("st", "gibbs_ct"))
+    tempering, gibbs = (final(tables, model, method) for method in ("st", "gibbs_ct"))
     return difference(gibbs, tempering, "nats, final estimates")
 
 
-def annealed_time(tables: Tables, model: str) -> Measurement:
-    """CT-C11: time of annealing over that of Gibbs continuous tempering, to come near the lower bound."""
-    level = _level(tables, model)
-    for count in _ladders(tables, model):
-        if _annealed(tables, model, count).value >= level:
-            seconds = value_of(tables, model, "ais_seconds", n_temperatures=count)
-            chain, reached = _first_near(tables, model, "gibbs_ct", "seconds", level)
-            note = f"K = {count} is the first that comes near" + _unless(reached, "Gibbs CT")
-            return Measurement(seconds / chain, math.nan, note)
-    raise MissingData(f"no ladder of model {model} came near the lower bound")
+def annealed_cost(tables: Tables, model: str, along: str) -> Measurement:
+    """CT-C11: seconds or gradients of annealing over those of Gibbs continuous tempering, to come near the bound."""
+    counts = _ladders(tables, model)
+    estimates = [annealed(tables, model, count) for count in counts]
+    quantity = {"seconds": "ais_seconds", "gradients": "ais_n_gradients"}[along]
+    costs = np.array([value_of(tables, model, quantity, n_temperatures=count) for count in counts])
+    means, errors = (np.array([getattr(one, name) for one in estimates]) for name in ("value", "error"))
+    cost, reached = passage(costs, means, errors, *_level(tables, model))
+    if not reached:
+        raise MissingData(f"no ladder of model {model} came near the lower bound")
+    chain, chain_reached = _first_near(tables, model, "gibbs_ct", along)
+    return ratio(cost, chain, _unless(chain_reached, "Gibbs CT"))
 
 
 def slower(tables: Tables, model: str, along: str) -> Measurement:
     """CT-C12: seconds or gradients of CT-HMC over those of Gibbs continuous tempering, to come near the lower bound."""
-    level = _level(tables, model)
-    gibbs, gibbs_reached = _first_near(tables, model, "gibbs_ct", along, level)
-    joint, joint_reached = _first_near(tables, model, "ct_hmc", along, level)
+    gibbs, gibbs_reached = _first_near(tables, model, "gibbs_ct", along)
+    joint, joint_reached = _first_near(tables, model, "ct_hmc", along)
     if not gibbs_reached:
         raise MissingData(f"Gibbs CT of model {model} did not come near the lower bound")
-    return Measurement(joint / gibbs, math.nan, _unless(joint_reached, "CT-HMC").removeprefix("; "))
+    return ratio(joint, gibbs, _unless(joint_reached, "CT-HMC"))
+
+
+def passage(
+    costs: FloatArray, means: FloatArray, errors: FloatArray, level: float, level_error: float
+) -> tuple[Measurement, bool]:
+    """Cost after which a curve of estimates stays above a level, and whether it does before its end.
+
+    Args:
+        costs: rising [point].
+        means: estimates [point].
+        errors: their standard errors [point].
+        level: what is to be reached.
+        level_error: its standard error.
+
+    Returns:
+        The cost, or all of it. Its error is half the distance of the passages of the curve shifted up and down by a
+        standard error, and the distance from the point before at least.
+    """
+    shift = np.hypot(errors, level_error)
+
+    def first(curve: FloatArray) -> int:
+        low = np.flatnonzero(curve < level)
+        return int(low[-1]) + 1 if low.size else 0
+
+    place, early, late = (first(curve) for curve in (means, means + shift, means - shift))
+    ends = np.append(costs, costs[-1])
+    spacing = ends[place] - ends[place - 1] if 0 < place < len(costs) else np.diff(costs).max(initial=0.0)
+    error = max(0.5 * (ends[late] - ends[early]), spacing)
+    return Measurement(float(ends[place]), float(error)), place < len(costs)
 
 
 def index_share(tables: Tables, model: str) -> Measurement:
@@ -132,8 +153,12 @@ def sharing(tables: Tables, model: str, which: int) -> Measurement:
     if len(counts) <= 1:
         raise MissingData(f"several short chains of model {model}: not run at this preset")
     count = counts[which]
-    one, several = (_error_size(tables, model, _LAYOUT, n_sharing=n, method="gibbs_ct") for n in (1, count))
-    return ratio(several, one, f"{count} chains of 1/{count} of the length")
+    one, several = (
+        _error_of_images(tables, model, _LAYOUT, n_sharing=n, method="gibbs_ct") for n in (1, count)
+    )
+    note = f"{count} chains of 1/{count} of the length"
+    # The short chains are parts of the long ones: images are what is independent.
+    return jackknife(lambda kept: several(kept) / one(kept), _n_images(tables, model), note)
 
 
 def parallel(tables: Tables, model: str) -> Measurement:
@@ -145,30 +170,33 @@ def parallel(tables: Tables, model: str) -> Measurement:
     if len(counts) <= 1:
         raise MissingData(f"pooled chains of model {model}: not run at this preset")
     n = counts[-1]
+    single_run, pooled_runs = (
+        _error_of_images(tables, model, _AIS_POOLED, n_parallel=count, n_temperatures=last)
+        for count in (1, n)
+    )
+    single_chain, pooled_chains = (
+        _error_of_images(tables, model, _POOLED, n_parallel=count, method="gibbs_ct") for count in (1, n)
+    )
 
-    def gain(quantities: tuple[str, str, str], **wanted: Wanted) -> Measurement:
-        single, pooled = (
-            _error_size(tables, model, quantities, n_parallel=count, **wanted) for count in (1, n)
-        )
-        return ratio(single, pooled)
+    def ratio_of_gains(kept: IntegerArray) -> float:
+        return single_run(kept) / pooled_runs(kept) * pooled_chains(kept) / single_chain(kept)
 
     note = f"root mean square errors of 1 over those of {n} pooled, K = {last:.0f}"
-    return ratio(gain(_AIS_POOLED, n_temperatures=last), gain(_POOLED, method="gibbs_ct"), note)
+    return jackknife(ratio_of_gains, _n_images(tables, model), note)
 
 
 def zeta_minus_single_bound(tables: Tables, model: str) -> Measurement:
-    """CT-C17."""
+    """CT-C17: of the same importance samples, so that the order always holds."""
     single, zeta = (
-        Measurement(value_of(tables, model, quantity), 0.0)
-        for quantity in ("joint_single_bound", "joint_log_zeta")
+        value_of(tables, model, quantity) for quantity in ("joint_single_bound", "joint_log_zeta")
     )
-    return _per_image(tables, model, difference(zeta, single))
+    return _per_image(tables, model, exact(zeta - single))
 
 
 def annealed_minus_zeta(tables: Tables, model: str) -> Measurement:
     """CT-C17, with the longest ladder."""
-    zeta = Measurement(value_of(tables, model, "joint_log_zeta"), 0.0)
-    last = _annealed(tables, model, _ladders(tables, model)[-1])
+    zeta = _with_error(tables, model, "joint_log_zeta", "joint_log_zeta_error")
+    last = annealed(tables, model, _ladders(tables, model)[-1])
     return _per_image(tables, model, difference(last, zeta))
 
 
@@ -176,20 +204,18 @@ def efficiency(tables: Tables, model: str, method: str) -> Measurement:
     """CT-C18: error of simulated tempering over that of a method at the same number of gradients."""
     about = reference(tables, model)
     n_repetitions = float(tables.summary.rows("joint_mean", model=model)["n_repetitions"].iloc[0])
-    degrees = value_of(tables, model, "n_images_used") * (n_repetitions - 1)
+    degrees = _n_images(tables, model) * (n_repetitions - 1)
     estimates = [running_estimate(tables, model, name) for name in ("st", method)]
     budget = min(running.gradients[-1] for running in estimates)
     sizes = []
     for running in estimates:
         at = int(np.searchsorted(running.gradients, budget * (1.0 + 1e-9), side="right")) - 1
-        mean, error = float(running.mean[at]), float(running.error[at])
-        sizes.append(_root_mean_square(mean, error * math.sqrt(n_repetitions), error, degrees, about))
+        bias = difference(
+            Measurement(float(running.mean[at]), float(running.error[at])),
+            Measurement(about.value, about.error),
+        )
+        sizes.append(root_mean_square(bias, float(running.error[at]) * math.sqrt(n_repetitions), degrees))
     return ratio(sizes[0], sizes[1], f"root mean square errors after {budget:.3g} gradients")
-
-
-def _require_published_size(tables: Tables, model: str) -> None:
-    if value_of(tables, model, "n_images_used") != _PUBLISHED_IMAGES:
-        raise MissingData(f"{_PUBLISHED_IMAGES} images of model {model}: not run at this preset")
 
 
 def _with_error(tables: Tables, model: str, quantity: str, error: str, **wanted: Wanted) -> Measurement:
@@ -197,17 +223,18 @@ def _with_error(tables: Tables, model: str, quantity: str, error: str, **wanted:
     return Measurement(found, its_error)
 
 
-def _at_the_end(tables: Tables, model: str, method: str) -> Measurement:
-    return _with_error(tables, model, "joint_mean", "joint_error", method=method)
-
-
-def _annealed(tables: Tables, model: str, n_temperatures: float) -> Measurement:
+def annealed(tables: Tables, model: str, n_temperatures: float) -> Measurement:
+    """CT-C06: joint estimate of annealing."""
     return _with_error(tables, model, "ais_joint_mean", "ais_joint_error", n_temperatures=n_temperatures)
+
+
+def _n_images(tables: Tables, model: str) -> int:
+    return int(value_of(tables, model, "n_images_used"))
 
 
 def _per_image(tables: Tables, model: str, joint: Measurement) -> Measurement:
     n_images = value_of(tables, model, "n_images_used")
-    return Measurement(joint.value / n_images, joint.error / n_images, "nats per image")
+    return joint._replace(value=joint.value / n_images, error=joint.error / n_images, note="nats per image")
 
 
 def _ladders(tables: Tables, model: str) -> list[int]:
@@ -219,40 +246,31 @@ def _counts(tables: Tables, model: str, quantity: str, dim: str, **wanted: Wante
     return sorted({int(value) for value in rows[dim]})
 
 
-def _level(tables: Tables, model: str) -> float:
-    n_images = value_of(tables, model, "n_images_used")
-    return value_of(tables, model, "joint_lower") - n_images * _NEAR_PER_IMAGE[model]
+def _level(tables: Tables, model: str) -> tuple[float, float]:
+    """What counts as near the lower bound, and its standard error."""
+    lower = _with_error(tables, model, *_BOUNDS["lower"])
+    return lower.value - _n_images(tables, model) * _NEAR_PER_IMAGE[model], lower.error
 
 
-def _first_near(tables: Tables, model: str, method: str, along: str, level: float) -> tuple[float, bool]:
-    """Seconds or gradients after which an estimate stays above a level, or all of them, and whether it does."""
+def _first_near(tables: Tables, model: str, method: str, along: str) -> tuple[Measurement, bool]:
+    """Seconds or gradients after which an estimate stays near the lower bound, or all of them, and whether it does."""
     running = running_estimate(tables, model, method)
-    costs = getattr(running, along)
-    low = np.flatnonzero(running.mean < level)
-    first = 0 if not low.size else low[-1] + 1
-    return (float(costs[-1]), False) if first >= len(costs) else (float(costs[first]), True)
+    return passage(getattr(running, along), running.mean, running.error, *_level(tables, model))
 
 
 def _unless(reached: bool, name: str) -> str:
-    return "" if reached else f"; {name} did not come near within its run: the ratio is a bound"
+    return "" if reached else f"{name} did not come near within its run: the ratio is a bound"
 
 
-def _error_size(
-    tables: Tables, model: str, quantities: tuple[str, str, str], **wanted: Wanted
-) -> Measurement:
-    """Root mean square error of groups of pooled estimates."""
-    mean, sd, error = (value_of(tables, model, quantity, **wanted) for quantity in quantities)
-    n_groups = (sd / error) ** 2 if error > 0.0 else math.inf
-    degrees = value_of(tables, model, "n_images_used") * (n_groups - 1.0)
-    return _root_mean_square(mean, sd, error, degrees, reference(tables, model))
-
-
-def _root_mean_square(mean: float, sd: float, error: float, degrees: float, about: Reference) -> Measurement:
-    """Root mean square error of an estimate about the reference, with its own error."""
-    bias = mean - about.value
-    size = math.hypot(bias, sd)
-    parts = (bias * math.hypot(error, about.error), sd * sd / math.sqrt(2.0 * degrees))
-    return Measurement(size, math.hypot(*parts) / size)
+def _error_of_images(
+    tables: Tables, model: str, quantities: tuple[str, str], **wanted: Wanted
+) -> Callable[[IntegerArray], float]:
+    """Root mean square error of the joint estimate of the images whose numbers are given."""
+    means, variances = (
+        tables.summary.array(quantity, "image", model=model, **wanted).values for quantity in quantities
+    )
+    biases = means - tables.summary.array("image_middle", "image", model=model).values
+    return lambda kept: math.hypot(float(biases[kept].sum()), math.sqrt(float(variances[kept].sum())))
 
 
 def _by_model(
@@ -292,7 +310,12 @@ MEASURE: Measures = {
         **_by_model({"final": partial(final, method="st")}, _PUBLISHED),
         **_by_model({"Gibbs CT - ST": below}),
     },
-    "CT-C11": _by_model({"time": annealed_time}),
+    "CT-C11": _by_model(
+        {
+            "time": partial(annealed_cost, along="seconds"),
+            "gradients": partial(annealed_cost, along="gradients"),
+        }
+    ),
     "CT-C12": _by_model(
         {"time": partial(slower, along="seconds"), "gradients": partial(slower, along="gradients")}
     ),

@@ -51,6 +51,15 @@ def joint_of(estimates: FloatArray) -> Joint:
     return Joint(float(estimates.mean(axis=1).sum()), math.sqrt(variance), math.sqrt(variance / n))
 
 
+def _image_moments(groups: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """Means and variances of an estimate of each image [count, image], from estimates [image, estimate] of each count.
+
+    Images are independent: errors of what is made of them come from leaving images out.
+    """
+    means, variances = zip(*((one.mean(axis=1), one.var(axis=1, ddof=1)) for one in groups), strict=True)
+    return np.array(means), np.array(variances)
+
+
 def chain_statistics(draws: NamedArrays, n_repetitions: int, n_steps: int, run_s: float) -> xr.Dataset:
     """Summary of tempered chains.
 
@@ -68,9 +77,11 @@ def chain_statistics(draws: NamedArrays, n_repetitions: int, n_steps: int, run_s
     n_gradients = n_images * per_repetition * n_draws * n_steps
     seconds = run_s / n_repetitions
     shared = [count for count in LAYOUTS if n_chains // count >= 2 and n_draws >= count]
-    layouts = [joint_of(_estimates(target, base, count, n_draws // count)) for count in shared]
+    by_layout = [_estimates(target, base, count, n_draws // count) for count in shared]
+    layouts, layout_moments = [joint_of(one) for one in by_layout], _image_moments(by_layout)
     parallel = [count for count in PARALLEL if n_chains // count >= 2]
-    pooled = [joint_of(_estimates(target, base, count, n_draws)) for count in parallel]
+    by_pool = [_estimates(target, base, count, n_draws) for count in parallel]
+    pooled, pooled_moments = [joint_of(one) for one in by_pool], _image_moments(by_pool)
     return xr.Dataset(
         {
             "joint_mean": ((), joint.mean, _NATS),
@@ -86,9 +97,13 @@ def chain_statistics(draws: NamedArrays, n_repetitions: int, n_steps: int, run_s
             "layout_mean": ("n_sharing", [layout.mean for layout in layouts], _NATS),
             "layout_sd": ("n_sharing", [layout.sd for layout in layouts], _NATS),
             "layout_error": ("n_sharing", [layout.error for layout in layouts], _NATS),
+            "layout_image_mean": (("n_sharing", "image"), layout_moments[0], _NATS),
+            "layout_image_variance": (("n_sharing", "image"), layout_moments[1]),
             "pooled_mean": ("n_parallel", [pool.mean for pool in pooled], _NATS),
             "pooled_sd": ("n_parallel", [pool.sd for pool in pooled], _NATS),
             "pooled_error": ("n_parallel", [pool.error for pool in pooled], _NATS),
+            "pooled_image_mean": (("n_parallel", "image"), pooled_moments[0], _NATS),
+            "pooled_image_variance": (("n_parallel", "image"), pooled_moments[1]),
         },
         coords={"repetition": range(n_repetitions), "n_sharing": shared, "n_parallel": parallel},
     )
@@ -136,7 +151,8 @@ def annealed_statistics(draws: NamedArrays, n_temperatures: int, n_steps: int, r
     n_gradients = n_images * n_runs * (n_temperatures - 1) * n_steps
     together = logs.reshape(n_images, -1)
     parallel = [count for count in PARALLEL if together.shape[1] // count >= 2]
-    pooled = [joint_of(_annealed_groups(together, count)) for count in parallel]
+    by_pool = [_annealed_groups(together, count) for count in parallel]
+    pooled, pooled_moments = [joint_of(one) for one in by_pool], _image_moments(by_pool)
     return xr.Dataset(
         {
             "ais_joint_mean": ((), joint.mean, _NATS),
@@ -150,6 +166,8 @@ def annealed_statistics(draws: NamedArrays, n_temperatures: int, n_steps: int, r
             "ais_pooled_mean": ("n_parallel", [pool.mean for pool in pooled], _NATS),
             "ais_pooled_sd": ("n_parallel", [pool.sd for pool in pooled], _NATS),
             "ais_pooled_error": ("n_parallel", [pool.error for pool in pooled], _NATS),
+            "ais_pooled_image_mean": (("n_parallel", "image"), pooled_moments[0], _NATS),
+            "ais_pooled_image_variance": (("n_parallel", "image"), pooled_moments[1]),
         },
         coords={"repetition": range(n_repetitions), "n_parallel": parallel},
     )
@@ -168,6 +186,7 @@ def bound_statistics(forward: NamedArrays, reverse: NamedArrays, run_s: float) -
         {
             "joint_lower": ((), float(np.sum(bounds.lower)), _NATS),
             "joint_lower_error": ((), error(logs), _NATS),
+            "image_middle": ("image", 0.5 * (bounds.lower + bounds.upper), _NATS),
             "joint_upper": ((), float(np.sum(bounds.upper)), _NATS),
             "joint_upper_error": ((), error(back), _NATS),
             "joint_upper_arithmetic": ((), float(np.sum(bounds.upper_arithmetic)), _NATS),
@@ -185,6 +204,7 @@ def problem_statistics(problem: Problem, facts: Sequence[PublishedFacts]) -> xr.
     variables: dict[str, Any] = {
         "n_images_used": ((), len(bases.log_zeta), {"units": "images"}),
         "joint_log_zeta": ((), float(bases.log_zeta.sum()), _NATS),
+        "joint_log_zeta_error": ((), math.sqrt(np.square(bases.log_zeta_error).sum()), _NATS),
         "joint_single_bound": ((), float(bases.single_bound.sum()), _NATS),
         "n_active_latents": ((), int(np.sum(bases.means.var(axis=0) > 0.01)), {"units": "latent dimensions"}),
     }

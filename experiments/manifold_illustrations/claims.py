@@ -4,9 +4,25 @@ from functools import partial
 
 import numpy as np
 
-from auxmc_pipeline.claims import Measurement, Measures
-from auxmc_pipeline.error_rules import mean_over_replicates, ratio
-from auxmc_pipeline.tables import Tables
+from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.claims import Measurement, Measures, exact, recorded
+from auxmc_pipeline.error_rules import (
+    difference,
+    largest,
+    mean_over_replicates,
+    ratio,
+    ratio_of_means,
+    share_of_trials,
+    smallest,
+)
+from auxmc_pipeline.tables import Table, Tables
+
+_SMALL_NOISE = 0.05
+_CHECKED_MODELS = {
+    "rates": "Lotka-Volterra",
+    "generalised lambda": "generalised lambda",
+    "pose": "human pose",
+}
 
 
 def _mean(quantity: str, tables: Tables) -> Measurement:
@@ -22,8 +38,10 @@ def _branch_changes(place: int, tables: Tables) -> tuple[float, Measurement]:
 
 
 def _exact_changes(tables: Tables) -> Measurement:
-    changes = tables.summary.rows("branch_changes_per_iteration", noise=0.0)["value"]
-    return Measurement(float(changes.sum()), 0.0)
+    """Changes per iteration, each of which might have been one."""
+    rows = tables.summary.rows("branch_changes_per_iteration", noise=0.0)
+    n = len(rows) * Table(rows).setting("n_draws")
+    return share_of_trials(float(rows["value"].mean()), n, f"in {n} iterations of {len(rows)} chains")
 
 
 def _noisy_changes(tables: Tables) -> Measurement:
@@ -37,13 +55,13 @@ def _fall_of_changes(tables: Tables) -> Measurement:
 
 
 def _largest(quantity: str, tables: Tables, note: str = "") -> Measurement:
-    return Measurement(float(tables.summary.rows(quantity)["value"].max()), 0.0, note)
+    return exact(float(tables.summary.rows(quantity)["value"].max()), note)
 
 
 def _smallest_singular_value(tables: Tables) -> Measurement:
     noise_free = tables.summary.value("noise_free_singular_value")
     noisy = tables.summary.rows("noisy_singular_value_over_scale")["value"]
-    return Measurement(float(noisy.min()), 0.0, f"without noise it is {noise_free:.0e}")
+    return exact(float(noisy.min()), f"without noise it is {noise_free:.0e}")
 
 
 def _energy_growth(tables: Tables) -> Measurement:
@@ -53,7 +71,7 @@ def _energy_growth(tables: Tables) -> Measurement:
 
 
 def _rejection_exponent(tables: Tables) -> Measurement:
-    """Slope of log accept rate in log tolerance over the dimension, from counts; worst dimension."""
+    """Slope of log accept rate in log tolerance over the dimension, from counts: largest distance from 1."""
     rates = tables.summary.array("rejection_accept_rate", "dimension", "rejection_tolerance")
     n_simulations = tables.summary.setting("n_simulations", quantity="rejection_accept_rate")
     dimensions = rates["dimension"].values.astype(float)
@@ -62,9 +80,8 @@ def _rejection_exponent(tables: Tables) -> Measurement:
     slopes = np.log(rates.values) @ weights / dimensions
     # The counts of nested balls are correlated: the sum of the moduli bounds the error.
     errors = (np.abs(weights) / np.sqrt(n_simulations * rates.values)).sum(axis=1) / dimensions
-    worst = int(np.abs(slopes - 1.0).argmax())
-    note = f"dimension {dimensions[worst]:g}; 1 in the limit of small tolerances"
-    return Measurement(float(slopes[worst]), float(errors[worst]), note)
+    names = [f"{slope:.4f} in dimension {n:g}" for slope, n in zip(slopes, dimensions, strict=True)]
+    return largest(np.abs(slopes - 1.0), errors, names)
 
 
 def _rejection_exact(tables: Tables) -> Measurement:
@@ -74,50 +91,112 @@ def _rejection_exact(tables: Tables) -> Measurement:
     )
     n_simulations = tables.summary.setting("n_simulations", quantity="rejection_accept_rate")
     scores = (rates - exact) / np.sqrt(exact * (1.0 - exact) / n_simulations)
-    return Measurement(float(np.abs(scores).max()), 0.0, f"largest of {scores.size} standardised differences")
+    note = f"largest of {scores.size} standardised differences"
+    return largest(np.abs(scores).ravel(), np.ones(scores.size), [note] * scores.size)
 
 
 def _slope(quantity: str, size: str, tables: Tables) -> Measurement:
     """Growth of the time between the two largest sizes."""
-    seconds = tables.summary.array(quantity, size).sortby(size)[-2:]
-    sizes = seconds[size].values.astype(float)
-    slope = np.diff(np.log(seconds.values))[0] / np.diff(np.log(sizes))[0]
-    return Measurement(float(slope), np.nan, f"from {sizes[0]:g} to {sizes[1]:g} observations")
+    return _growth_of_cost(quantity, size, tables)._replace(error=np.nan, exact=False)
+
+
+def _growth_of_cost(quantity: str, size: str, tables: Tables) -> Measurement:
+    """Power of the number of observations with which a cost grows between the two largest."""
+    costs = tables.summary.array(quantity, size).sortby(size)[-2:]
+    sizes = costs[size].values.astype(float)
+    slope = np.diff(np.log(costs.values))[0] / np.diff(np.log(sizes))[0]
+    return exact(float(slope), f"from {sizes[0]:g} to {sizes[1]:g} observations")
+
+
+def _check_work(model: str, tables: Tables) -> Measurement:
+    """Constraint evaluations with the reversibility check over those without."""
+    work = tables.summary.array("check_work", "check", "chain", checked_model=model)
+    note = "constraint evaluations of projections"
+    return ratio_of_means(
+        work.sel(check="position_and_constraint").values, work.sel(check="none").values, note
+    )
 
 
 def _ess_by_inner_steps(tables: Tables) -> Measurement:
     (few, low), (many, high) = _few_and_many_inner_steps("ess_per_gradient", tables)
-    return Measurement(high / low, np.nan, f"{many:g} sub-steps a step over {few:g}")
+    return ratio_of_means(high, low, f"{many:g} sub-steps a step over {few:g}; means over {low.size} chains")
 
 
 def _failures_by_inner_steps(tables: Tables) -> Measurement:
     (few, low), (many, high) = _few_and_many_inner_steps("failed_share", tables)
-    return Measurement(high - low, 0.0, f"{high:.2g} at {many:g} sub-steps, {low:.2g} at {few:g}")
+    n_draws = tables.summary.setting("n_cost_draws", quantity="failed_share")
+    found, before = (share_of_trials(float(part.mean()), part.size * n_draws) for part in (high, low))
+    note = f"{found.value:.2g} at {many:g} sub-steps, {before.value:.2g} at {few:g}"
+    return difference(found, before, note)
 
 
-def _few_and_many_inner_steps(quantity: str, tables: Tables) -> list[tuple[float, float]]:
-    """Fewest and most sub-steps, each with a quantity at them."""
-    rows = tables.summary.rows(quantity).sort_values("inner_steps").iloc[[0, -1]]
-    return [(float(n), float(value)) for n, value in zip(rows["inner_steps"], rows["value"], strict=True)]
+def _few_and_many_inner_steps(quantity: str, tables: Tables) -> list[tuple[float, FloatArray]]:
+    """Fewest and most sub-steps, each with a quantity of each chain [chain] at them."""
+    found = tables.summary.array(quantity, "inner_steps", "chain").sortby("inner_steps")
+    return [(float(found["inner_steps"][place]), found[place].values) for place in (0, -1)]
 
 
 def _small_noise(tables: Tables) -> Measurement:
     rates = tables.summary.array("noise_ess_per_second", "sampler", "small_noise").sortby("small_noise")
-    small = rates[:, rates["small_noise"].values <= 0.05]
+    small = rates[:, rates["small_noise"].values <= _SMALL_NOISE]
     ratios = small.sel(sampler="constrained_hmc") / small.sel(sampler="hmc")
     listed = ", ".join(f"{float(ratio):.3g} at {float(ratio['small_noise']):g}" for ratio in ratios)
     return Measurement(float(ratios.min()), np.nan, listed)
+
+
+def _small_noise_by_evaluations(tables: Tables) -> Measurement:
+    """Effective draws per evaluation of constrained HMC over those of HMC: least over the small noise scales."""
+    rates = tables.summary.array("noise_ess_per_evaluation", "sampler", "small_noise", "chain")
+    scales = [float(scale) for scale in rates["small_noise"] if scale <= _SMALL_NOISE]
+    found = []
+    for scale in scales:
+        constrained, plain = (
+            rates.sel(sampler=name, small_noise=scale).values for name in ("constrained_hmc", "hmc")
+        )
+        found.append(ratio_of_means(constrained, plain))
+    listed = ", ".join(f"{one.value:.3g} at {scale:g}" for one, scale in zip(found, scales, strict=True))
+    return smallest([one.value for one in found], [one.error for one in found], [listed] * len(found))
+
+
+def _painted(quantity: str, sampler: str, tables: Tables) -> Measurement:
+    return mean_over_replicates(_of_chains(quantity, sampler, tables), "our decoder of digits")
+
+
+def _painted_cost(quantity: str, tables: Tables) -> Measurement:
+    """Cost of an iteration of constrained HMC over that of one of HMC."""
+    constrained, plain = (_of_chains(quantity, name, tables) for name in ("constrained_hmc", "hmc"))
+    return ratio_of_means(constrained, plain, f"{constrained.mean():.4g} and {plain.mean():.4g} an iteration")
+
+
+def _painted_efficiency(cost: str, tables: Tables) -> Measurement:
+    """Effective draws for their cost of constrained HMC over those of HMC."""
+    constrained, plain = (
+        _of_chains("painted_ess_per_iteration", name, tables) / _of_chains(cost, name, tables).mean()
+        for name in ("constrained_hmc", "hmc")
+    )
+    return ratio_of_means(constrained, plain)
+
+
+def _of_chains(quantity: str, sampler: str, tables: Tables) -> FloatArray:
+    return tables.summary.array(quantity, "chain", sampler=sampler).values
 
 
 MEASURE: Measures = {
     "IM-IL-01": {"crossings": partial(_mean, "crossings"), "net over path": partial(_mean, "net_over_path")},
     "IM-IL-02": {"exact": _exact_changes, "noisy": _noisy_changes, "falls": _fall_of_changes},
     "IM-ALG-01": {
-        "rates": partial(_largest, "check_time_ratio", note="Lotka-Volterra, published constraint")
+        **{
+            name: recorded("check_time_ratio", checked_model=model, note="seconds of four chains")
+            for name, model in _CHECKED_MODELS.items()
+        },
+        **{f"{name}: evaluations": partial(_check_work, model) for name, model in _CHECKED_MODELS.items()},
     },
     "IM-ALG-05": {
         "dense": partial(_slope, "gram_dense_seconds", "dense_size"),
         "structured": partial(_slope, "gram_structured_seconds", "structured_size"),
+        "dense operations": partial(_growth_of_cost, "gram_dense_operations", "dense_size"),
+        "structured operations": partial(_growth_of_cost, "gram_structured_operations", "structured_size"),
+        "low rank operations": partial(_growth_of_cost, "gram_markovian_operations", "structured_size"),
     },
     "IM-ALG-08": {"gradients": _ess_by_inner_steps, "failures": _failures_by_inner_steps},
     "IM-ALG-09": {"noisy": _smallest_singular_value},
@@ -132,6 +211,16 @@ MEASURE: Measures = {
     },
     "IM-ALG-11": {"growth": _energy_growth},
     "IM-ALG-12": {"metric": partial(_largest, "metric_error")},
-    "IM-ALG-13": {"small noise": _small_noise},
+    "IM-ALG-13": {"small noise": _small_noise, "small noise: evaluations": _small_noise_by_evaluations},
     "IM-ALG-15": {"exponent": _rejection_exponent, "exact rate": _rejection_exact},
+    "IM-MN-01": {
+        "constrained HMC": partial(_painted, "painted_acceptance", "constrained_hmc"),
+        "HMC": partial(_painted, "painted_acceptance", "hmc"),
+    },
+    "IM-MN-02": {
+        "dearer: time": partial(_painted_cost, "painted_seconds_per_iteration"),
+        "dearer: passes": partial(_painted_cost, "painted_passes_per_iteration"),
+        "overall: time": partial(_painted_efficiency, "painted_seconds_per_iteration"),
+        "overall: passes": partial(_painted_efficiency, "painted_passes_per_iteration"),
+    },
 }

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -20,8 +21,11 @@ from auxmc.kernels.manifold.constrained_hmc import ConstrainedInfo, ConstrainedS
 from auxmc.models.conditioned import condition_noisy_generator, noisy_input
 from auxmc.models.lotka_volterra.conditioning import conditioned_model
 from auxmc.models.lotka_volterra.model import initial_inputs, published_model
-from auxmc.numerics.jacobians import Jacobian, dense_jacobian, diagonal_jacobian
+from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.jacobians import Jacobian, dense_jacobian, diagonal_jacobian, markovian_jacobian
+from experiments.manifold_illustrations.check_costs import CHECKS, N_CHAINS, check_costs
 from experiments.manifold_illustrations.fibre import START, generate, log_prior
+from experiments.manifold_illustrations.operations import count_operations
 from experiments.manifold_illustrations.settings import Settings
 
 _N_DISCARDED = 10
@@ -38,19 +42,19 @@ def costs(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs design costs.
 
     Returns:
-        Group `statistics`: time ratio of runs with and without the reversibility check, effective draws per gradient by
-        number of inner steps, times of Gram solves by size, and effective draws per second by noise scale.
+        Group `statistics`: time and work of runs with and without the reversibility check, effective draws per gradient
+        by number of inner steps, times and operations of Gram solves by size, and effective draws per second and per
+        evaluation by noise scale.
     """
-    checked = {
-        n: _rates_chains(settings, context, n, "position_and_constraint") for n in settings.inner_steps
-    }
+    checked = {n: _rates_chains(settings, context, n, CHECKS[0]) for n in settings.inner_steps}
     reference = max(settings.inner_steps)
-    unchecked = _rates_chains(settings, context, reference, "none")
-    algebra = _gram_times(stream(context.seed, context.study, "gram"), settings)
+    unchecked = _rates_chains(settings, context, reference, CHECKS[1])
+    rates = dict(zip(CHECKS, (checked[reference], unchecked), strict=True))
+    algebra = _gram_costs(stream(context.seed, context.study, "gram"), settings)
     statistics = xr.merge(
         [
             _inner_steps(checked),
-            xr.Dataset({"check_time_ratio": ((), checked[reference].run_s / unchecked.run_s)}),
+            check_costs(settings, context, rates),
             algebra,
             _small_noise(settings, context),
         ]
@@ -83,6 +87,7 @@ def _rates_chains(settings: Settings, context: RunContext, n_inner_steps: int, c
             "rates": state.position[:4],
             "accepted": info.accepted,
             "failed": jnp.isinf(info.energy_change),
+            "work": info.errors.n_projection_iterations,
         }
 
     return run_chains(
@@ -90,7 +95,7 @@ def _rates_chains(settings: Settings, context: RunContext, n_inner_steps: int, c
         ("rates", n_inner_steps, check),
         Sampler(build, initial, record),
         n_draws=_N_DISCARDED + settings.n_cost_draws,
-        n_chains=2,
+        n_chains=N_CHAINS,
         sweep={"unused": [0.0]},
         block_size=settings.block_size,
         # Side by side, lanes would wait for the slowest projection.
@@ -99,54 +104,74 @@ def _rates_chains(settings: Settings, context: RunContext, n_inner_steps: int, c
 
 
 def _inner_steps(chains: dict[int, Chains]) -> xr.Dataset:
-    rows: dict[str, list[float]] = {"ess_per_gradient": [], "failed_share": [], "inner_acceptance": []}
+    """Of each chain: effective draws of its slowest rate per gradient, shares of failed and of accepted proposals."""
+    rows: dict[str, list[FloatArray]] = {"ess_per_gradient": [], "failed_share": [], "inner_acceptance": []}
     for n_inner_steps, part in chains.items():
         kept = {name: values[0, :, _N_DISCARDED:] for name, values in part.draws.items()}
-        n_gradients = kept["accepted"].size * (_N_SUB_STEPS // n_inner_steps)
-        smallest = min(float(bulk_ess(kept["rates"][..., i])) for i in range(4))
-        rows["ess_per_gradient"].append(smallest / n_gradients)
-        rows["failed_share"].append(float(kept["failed"].mean()))
-        rows["inner_acceptance"].append(float(kept["accepted"].mean()))
+        n_gradients = kept["accepted"].shape[1] * (_N_SUB_STEPS // n_inner_steps)
+        rows["ess_per_gradient"].append(_smallest_sizes(kept["rates"]) / n_gradients)
+        rows["failed_share"].append(kept["failed"].mean(axis=1))
+        rows["inner_acceptance"].append(kept["accepted"].mean(axis=1))
     return xr.Dataset(
-        {name: ("inner_steps", values) for name, values in rows.items()},
-        coords={"inner_steps": list(chains)},
+        {name: (("inner_steps", "chain"), np.array(values)) for name, values in rows.items()},
+        coords={"inner_steps": list(chains), "chain": range(N_CHAINS)},
     )
 
 
-def _gram_times(key: Array, settings: Settings) -> xr.Dataset:
-    """Seconds to build a Jacobian's factor and solve with it: dense and diagonal plus low rank."""
+def _smallest_sizes(draws: FloatArray) -> FloatArray:
+    """Effective draws of the slowest coordinate of each chain [chain, draw, coordinate] to [chain]."""
+    return np.array([min(float(bulk_ess(one[None, :, i])) for i in range(one.shape[1])) for one in draws])
 
-    def dense(block: Array, diagonal: Array) -> Jacobian:
-        return dense_jacobian(jnp.concatenate([block, jnp.diag(diagonal)], axis=1))
 
-    found = {
-        "gram_dense_seconds": [_solve_time(key, n, dense) for n in settings.dense_sizes],
-        "gram_structured_seconds": [
-            _solve_time(key, n, diagonal_jacobian) for n in settings.structured_sizes
-        ],
+def _gram_costs(key: Array, settings: Settings) -> xr.Dataset:
+    """Seconds and operations to build a Jacobian's factor and solve with it, by algebra and number of observations."""
+    timed = {
+        "gram_dense_seconds": ("dense_size", _dense, settings.dense_sizes),
+        "gram_structured_seconds": ("structured_size", _diagonal, settings.structured_sizes),
     }
-    return xr.merge(
-        [
-            xr.Dataset({name: (dim, values, {"units": "s"})}, coords={dim: sizes})
-            for (name, values), dim, sizes in zip(
-                found.items(),
-                ("dense_size", "structured_size"),
-                (settings.dense_sizes, settings.structured_sizes),
-                strict=True,
-            )
-        ]
+    counted = {
+        "gram_dense_operations": ("dense_size", _dense, settings.dense_sizes),
+        "gram_structured_operations": ("structured_size", _diagonal, settings.structured_sizes),
+        "gram_markovian_operations": ("structured_size", _markovian, settings.structured_sizes),
+    }
+    return xr.Dataset(
+        {
+            **{
+                name: (size, [_solve_time(key, n, build) for n in ns])
+                for name, (size, build, ns) in timed.items()
+            },
+            **{
+                name: (size, [count_operations(partial(_solve, build), (n, _N_SHARED), (n,)) for n in ns])
+                for name, (size, build, ns) in counted.items()
+            },
+        },
+        coords={"dense_size": settings.dense_sizes, "structured_size": settings.structured_sizes},
     )
+
+
+def _dense(block: Array, diagonal: Array) -> Jacobian:
+    return dense_jacobian(jnp.concatenate([block, jnp.diag(diagonal)], axis=1))
+
+
+def _diagonal(block: Array, diagonal: Array) -> Jacobian:
+    return diagonal_jacobian(block, diagonal)
+
+
+def _markovian(block: Array, diagonal: Array) -> Jacobian:
+    """Steps of two observations, each of which depends on the one before."""
+    blocks = jax.vmap(jnp.diag)(diagonal.reshape(-1, 2))
+    return markovian_jacobian(block, blocks, 0.5 * blocks[1:])
+
+
+def _solve(build: Callable[[Array, Array], Jacobian], block: Array, diagonal: Array) -> Array:
+    jacobian = build(block, diagonal)
+    return jacobian.solve_gram(diagonal) + jacobian.half_log_determinant
 
 
 def _solve_time(key: Array, size: int, build: Callable[[Array, Array], Jacobian]) -> float:
     block = jax.random.normal(key, (size, _N_SHARED), dtype=jnp.float64)
     diagonal = 1.0 + jax.random.uniform(jax.random.fold_in(key, 1), (size,), dtype=jnp.float64)
-
-    @jax.jit
-    def solve(block: Array, diagonal: Array) -> Array:
-        jacobian = build(block, diagonal)
-        return jacobian.solve_gram(diagonal) + jacobian.half_log_determinant
-
+    solve = jax.jit(partial(_solve, build))
     solve(block, diagonal).block_until_ready()
     seconds = []
     for _ in range(_REPEATS):
@@ -157,7 +182,10 @@ def _solve_time(key: Array, size: int, build: Callable[[Array, Array], Jacobian]
 
 
 def _small_noise(settings: Settings, context: RunContext) -> xr.Dataset:
-    """Effective draws per second of both methods on the same targets: the noisy fibre of figure 4.3."""
+    """Effective draws per second and per evaluation of both methods on the same targets, the noisy fibre of figure 4.3.
+
+    The generator or a gradient counts as an evaluation.
+    """
     observed = jnp.zeros(1)
 
     def constrained(parameters: dict[str, Array]) -> Kernel:
@@ -181,23 +209,30 @@ def _small_noise(settings: Settings, context: RunContext) -> xr.Dataset:
 
     def record_constrained(state: ConstrainedState, info: ConstrainedInfo) -> dict[str, Array]:
         work = info.errors.n_projection_iterations
-        return {"inputs": state.position[:2], "accepted": info.accepted, "work": work}
+        evaluations = work + info.n_steps
+        return {
+            "inputs": state.position[:2],
+            "accepted": info.accepted,
+            "work": work,
+            "evaluations": evaluations,
+        }
 
     def record_unconstrained(state: HMCState, info: HMCInfo) -> dict[str, Array]:
-        return {"inputs": state.position, "accepted": info.accepted, "work": info.n_gradients}
+        n = info.n_gradients
+        return {"inputs": state.position, "accepted": info.accepted, "work": n, "evaluations": n}
 
     methods = {
         "constrained_hmc": Sampler(constrained, constrained_start, record_constrained),
         "hmc": Sampler(unconstrained, unconstrained_start, record_unconstrained),
     }
-    rates, accepted = [], []
+    rates, accepted, by_evaluation = [], [], []
     for name, sampler in methods.items():
         part = run_chains(
             context,
             ("small noise", name),
             sampler,
             n_draws=settings.n_draws,
-            n_chains=2,
+            n_chains=N_CHAINS,
             sweep={"noise_scale": settings.small_noise_scales},
             block_size=settings.block_size,
             vectorise=False,
@@ -209,11 +244,18 @@ def _small_noise(settings: Settings, context: RunContext) -> xr.Dataset:
         sizes = [min(float(bulk_ess(one[..., i])) for i in range(2)) for one in inputs]
         rates.append(np.asarray(sizes) / seconds)
         accepted.append(part.draws["accepted"].mean(axis=(1, 2)))
+        evaluations = part.draws["evaluations"].sum(axis=2, dtype=float)
+        by_evaluation.append(np.array([_smallest_sizes(one) for one in inputs]) / evaluations)
     dims = ("sampler", "small_noise")
     return xr.Dataset(
         {
             "noise_ess_per_second": (dims, np.array(rates), {"units": "1/s"}),
             "noise_acceptance": (dims, np.array(accepted)),
+            "noise_ess_per_evaluation": ((*dims, "chain"), np.array(by_evaluation)),
         },
-        coords={"sampler": list(methods), "small_noise": settings.small_noise_scales},
+        coords={
+            "sampler": list(methods),
+            "small_noise": settings.small_noise_scales,
+            "chain": range(N_CHAINS),
+        },
     )

@@ -133,7 +133,9 @@ def _by_size(axis: Axes, tables: Tables) -> None:
 
 
 def _by_inner_steps(axis: Axes, tables: Tables) -> None:
-    efficiency = tables.summary.array("ess_per_gradient", "inner_steps").sortby("inner_steps")
+    efficiency = (
+        tables.summary.array("ess_per_gradient", "inner_steps", "chain").sortby("inner_steps").mean("chain")
+    )
     axis.plot(efficiency["inner_steps"], efficiency, color=_CONSTRAINED, marker="s")
     axis.set(xlabel="sub-steps a step", ylabel="effective draws per gradient", ylim=(0.0, None))
     axis.set_xticks(efficiency["inner_steps"].values.astype(int))

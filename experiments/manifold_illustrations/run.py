@@ -28,6 +28,7 @@ from auxmc.numerics.array_types import FloatArray
 from experiments.manifold_illustrations.costs import costs
 from experiments.manifold_illustrations.fibre import START, fibre_height, generate, log_prior
 from experiments.manifold_illustrations.identities import identities
+from experiments.manifold_illustrations.in_painting import in_painting
 from experiments.manifold_illustrations.settings import Settings
 
 _CONSTRAINED_STEPS = 4
@@ -190,4 +191,5 @@ _DESIGNS: dict[str, Callable[[Settings, RunContext], dict[str, xr.Dataset]]] = {
     "branches": _branches,
     "identities": identities,
     "costs": costs,
+    "in_painting": in_painting,
 }

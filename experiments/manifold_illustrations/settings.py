@@ -29,9 +29,11 @@ FIGURES: dict[str, str] = {
 
 @dataclasses.dataclass
 class Settings(CaseSettings):
-    """One case: trajectories near a fibre, chains on one with two branches, checks of algebra, or costs."""
+    """One case: trajectories near a fibre, chains on one with two branches, checks of algebra, costs, or an image."""
 
-    design: str = setting("trajectory", "what is run", ("trajectory", "branches", "identities", "costs"))
+    design: str = setting(
+        "trajectory", "what is run", ("trajectory", "branches", "identities", "costs", "in_painting")
+    )
     tolerance: float = setting(
         0.05, "tolerance of the Gaussian kernel (trajectory, identities)", (1e-4, 10.0)
     )
@@ -56,6 +58,11 @@ class Settings(CaseSettings):
         [1000, 10_000, 100_000],
         "sizes of Gram matrices with structured algebra (design costs)",
         (10, 10_000_000),
+    )
+    n_painted: int = setting(
+        30,
+        "iterations of constrained HMC that are kept, and of HMC 40 times as many (design in_painting)",
+        (5, None),
     )
     small_noise_scales: list[float] = setting(
         [0.01, 0.02, 0.05, 0.1, 0.2], "noise scales of the comparison with HMC (design costs)", (1e-4, None)

@@ -13,11 +13,10 @@ from scipy.special import logsumexp
 from auxmc.data.tables import DataError
 from auxmc.driver.chains import RunContext
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.claims import read_claims
 from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.study_tables import judge_study
 from auxmc_pipeline.tables import Tables
-from auxmc_pipeline.verdicts import judge
-from experiments.image_models.claims import MEASURE
+from experiments.image_models.claims import MEASURE, passage
 from experiments.image_models.figures import DRAW, unpacked
 from experiments.image_models.joint_estimates import reference, running_estimate
 from experiments.image_models.run import run
@@ -179,15 +178,26 @@ def test_published_numbers_belong_to_model_and_method() -> None:
     assert ladders(dataclasses.replace(paper, batch={"n_temperatures": [200, 50]})) == [50, 200]
 
 
+def image_moments(prefix: str, sd: float) -> list[dict[str, object]]:
+    """Estimates of all images that are right on average, with variances that add up to a square of `sd`."""
+    return [
+        {"image": image, "quantity": f"{prefix}_image_{name}", "value": value}
+        for image in range(1000)
+        for name, value in (("mean", -95.401), ("variance", sd * sd / 1000.0))
+    ]
+
+
 def made_up_tables() -> Tables:
     """Tables of the published MNIST model at published sizes, with known values."""
     one = {"case": "x", "model": "mnist", "preset": "paper", "n_repetitions": 10, "n_chains": 2, "n_runs": 16}
+    one |= {"n_images": 1000, "length": 1.0, "bound_temperatures": 10_000}
     scalars = {
         "n_images_used": 1000.0, "joint_lower": -95403.0, "joint_lower_error": 0.5, "joint_upper": -95399.0,
         "joint_upper_error": 0.5, "joint_upper_arithmetic": -95350.0, "joint_upper_arithmetic_error": 9.0,
-        "joint_log_zeta": -99000.0, "joint_single_bound": -106000.0,
+        "joint_log_zeta": -99000.0, "joint_log_zeta_error": 3.0, "joint_single_bound": -106000.0,
     }  # fmt: skip
     rows = [{**one, "quantity": name, "value": value} for name, value in scalars.items()]
+    rows += [{**one, "image": i, "quantity": "image_middle", "value": -95.401} for i in range(1000)]
     for count, value in ((50, -95460.0), (2000, -95402.0)):
         about = {"n_temperatures": float(count), "ais_joint_error": 1.0, "ais_seconds": count / 5.0}
         for name in ("ais_joint_mean", "ais_joint_error", "ais_seconds", "ais_n_gradients"):
@@ -197,6 +207,8 @@ def made_up_tables() -> Tables:
             for name, number in (("mean", -95401.0), ("sd", sd), ("error", sd / 4.0)):
                 where = {"n_temperatures": float(count), "n_parallel": n_parallel}
                 rows.append({**one, **where, "quantity": f"ais_pooled_{name}", "value": number})
+            where = {"n_temperatures": float(count), "n_parallel": n_parallel}
+            rows += [{**one, **where, **moment} for moment in image_moments("ais_pooled", sd)]
     curves = []
     for method, end, cost in (
         ("st", -95450.0, 0.03),
@@ -213,6 +225,9 @@ def made_up_tables() -> Tables:
                 for name, number in (("mean", -95401.0), ("sd", sd), ("error", sd / 4.0)):
                     where = {"method": method, dim: count, "quantity": f"{prefix}_{name}", "value": number}
                     rows.append({**one, **where})
+                rows += [
+                    {**one, **moment, "method": method, dim: count} for moment in image_moments(prefix, sd)
+                ]
         slowness = {"st": 8.0, "gibbs_ct": 1.0, "ct_hmc": 3.0}[method]
         for point in range(5):
             below = 100.0 * slowness * 0.1**point
@@ -252,8 +267,7 @@ def test_claims_measure_what_the_tables_hold() -> None:
 
 
 def test_every_claim_has_a_measure_and_says_what_is_missing() -> None:
-    claims = read_claims(Path("experiments/image_models/claims.csv"))
-    table = judge(claims, MEASURE, made_up_tables()).set_index(["claim_id", "setting"])
+    table = judge_study(load_study("image_models"), made_up_tables()).set_index(["claim_id", "setting"])
     assert table.loc[("CT-C08", "mnist: final"), "verdict"] == "reproduced"
     assert table.loc[("CT-C02", "mnist: images that differ"), "note"].startswith(
         "cannot be compared: set AUXMC_DATA_DIR"
@@ -268,7 +282,26 @@ def test_an_estimate_that_never_comes_near_gives_a_bound() -> None:
     curves.loc[slow, "value"] -= 1000.0
     found = MEASURE["CT-C12"]["mnist: gradients"](tables)
     assert found.value == pytest.approx(5.0 / 2.0)
+    assert found.error > 0.0
     assert found.note == "CT-HMC did not come near within its run: the ratio is a bound"
+
+
+def test_a_few_images_say_nothing_about_a_thousand() -> None:
+    tables = made_up_tables()
+    tables.summary.frame["n_images"] = 25
+    table = judge_study(load_study("image_models"), tables).set_index(["claim_id", "setting"])
+    assert table.loc[("CT-C08", "mnist: final"), "verdict"] == "not measured"
+    assert table.loc[("CT-C08", "mnist: final"), "note"] == "needs n_images >= 1000, this run had 25"
+
+
+def test_a_passage_is_known_to_a_point_and_to_the_errors_of_the_curve() -> None:
+    costs, means = np.arange(1.0, 7.0), np.array([-9.0, -5.0, -3.0, -1.0, 0.0, 0.0])
+    found, reached = passage(costs, means, np.full(6, 1e-6), -2.0, 0.0)
+    assert (found.value, found.error, reached) == (4.0, 1.0, True)
+    # Shifted by three, the curve passes at its second point or never.
+    unsure, _ = passage(costs, means, np.full(6, 3.0), -2.0, 0.0)
+    assert unsure.error == pytest.approx(0.5 * (6.0 - 2.0))
+    assert passage(costs, means - 9.0, np.full(6, 1e-6), -2.0, 0.0)[1] is False
 
 
 def test_reference_is_the_middle_of_the_tighter_bounds() -> None:

@@ -34,12 +34,14 @@ class Bases(NamedTuple):
         means: [image, latent].
         scales: standard deviations [image, latent].
         log_zeta: importance-weighted lower bound on the log evidence of each image, in nats [image].
+        log_zeta_error: its standard error [image]; NaN for a single sample.
         single_bound: mean of the bounds by a single sample each, in nats [image].
     """
 
     means: FloatArray
     scales: FloatArray
     log_zeta: FloatArray
+    log_zeta_error: FloatArray
     single_bound: FloatArray
 
 
@@ -91,4 +93,6 @@ def encoder_bases(
     draws = (state.normal(size=(n_drawn, model.n_latent))[: len(images)] for _ in range(n_draws))
     logs = np.stack([np.asarray(weigh(precise, binary, codes, jnp.asarray(noise))) for noise in draws])
     log_zeta = np.asarray(logsumexp(logs, axis=0) - np.log(n_draws), dtype=np.float64)
-    return Bases(np.asarray(codes.mean), np.asarray(codes.scale), log_zeta, logs.mean(axis=0))
+    weights = np.exp(logs - log_zeta)
+    error = weights.std(axis=0, ddof=1) / np.sqrt(n_draws) if n_draws > 1 else np.full_like(log_zeta, np.nan)
+    return Bases(np.asarray(codes.mean), np.asarray(codes.scale), log_zeta, error, logs.mean(axis=0))
