@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from auxmc.diagnostics.errors_of_means import error_between_chains
 from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc_pipeline.tables import MissingData, Tables, Wanted
 from experiments.gaussian_latent.settings import scale_name
@@ -41,13 +42,8 @@ class Grid(NamedTuple):
 
     @property
     def standard_error(self) -> FloatArray:
-        """Standard error of the mean [point]; 0, which stands for unknown, for a single chain."""
-        return np.asarray(self.sd / np.sqrt(self.values.shape[1]))
-
-    def resampled_mean(self, rng: np.random.Generator) -> FloatArray:
-        """Mean over as many chains, drawn with replacement at each point by itself [point]."""
-        chosen = rng.integers(0, self.values.shape[1], self.values.shape)
-        return np.asarray(np.take_along_axis(self.values, chosen, 1).mean(axis=1))
+        """Standard error of the mean [point], widened for few chains; NaN for a single one."""
+        return error_between_chains(self.values)
 
     def where(self, chosen: BooleanArray) -> "Grid":
         """The part of the sweep at the chosen points [point]."""

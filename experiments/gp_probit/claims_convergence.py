@@ -7,21 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auxmc.diagnostics.errors_of_means import few_replicates
-from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc_pipeline.claims import Measurement, Measures
+from auxmc_pipeline.error_rules import bootstrap_groups, jackknife
 from auxmc_pipeline.tables import MissingData, Tables
-from experiments.gp_probit.claim_statistics import bootstrapped, only_of_long_chains
-from experiments.gp_probit.main_runs import (
-    APM_METHODS,
-    MAIN_METHODS,
-    draws_per_chain,
-    efficiencies,
-    main_case,
-)
+from experiments.gp_probit.main_runs import APM_METHODS, MAIN_METHODS, efficiencies, main_case
 
-_ENOUGH_FOR_R_HAT = 5000
 _ENOUGH_ENDS = 10
+# PM-P14: the share of ends at which R-hat of PM MH must be the largest.
+_MOST_ENDS = 0.7
 
 
 class _Path(NamedTuple):
@@ -39,9 +33,12 @@ class _Path(NamedTuple):
     r_hat: FloatArray
     left_out: FloatArray
 
-    def without(self, chain: int) -> "_Path":
-        """The path of the other chains."""
-        return self._replace(r_hat=self.left_out[chain])
+    def of(self, kept: IntegerArray) -> "_Path":
+        """The path of the chains with these numbers, all or all but one."""
+        if len(kept) == len(self.left_out):
+            return self
+        (without,) = set(range(len(self.left_out))) - set(kept.tolist())
+        return self._replace(r_hat=self.left_out[without])
 
 
 _OfPaths = Callable[[Mapping[str, _Path]], float]
@@ -57,25 +54,26 @@ def _path(tables: Tables, method: str, cost: str) -> _Path:
     return _Path(place.values, place["end"].values, r_hat, left_out)
 
 
-def _second_half(paths: Mapping[str, _Path]) -> tuple[FloatArray, FloatArray]:
-    """R-hat - 1 of PM MH in the second half of its run, and the largest of the others at equal cost."""
+def _log_excess(paths: Mapping[str, _Path]) -> FloatArray:
+    """Log of R-hat - 1 of PM MH over the largest of the others at equal cost [end of the second half of its run].
+
+    Where R-hat is not above 1 it counts as the least number above.
+    """
     pm = paths["pm_mh"]
     late = pm.ends > 0.5 * pm.ends[-1]
     others = [np.interp(pm.cost[late], p.cost, p.r_hat) for m, p in paths.items() if m != "pm_mh"]
-    return pm.r_hat[late] - 1.0, np.max(others, axis=0) - 1.0
+    least = np.finfo(np.float64).eps
+    own, largest = np.maximum(pm.r_hat[late] - 1.0, least), np.maximum(np.max(others, axis=0) - 1.0, least)
+    return np.log(own / largest)
 
 
-def _excess_at_end(paths: Mapping[str, _Path]) -> float:
-    """Log of R-hat - 1 of PM MH at the end of its run over the largest of the others at equal cost."""
-    own, others = _second_half(paths)
-    if not (own[-1] > 0 and others[-1] > 0):
-        return math.nan
-    return math.log(own[-1] / others[-1])
+def _at_end(paths: Mapping[str, _Path]) -> float:
+    return float(_log_excess(paths)[-1])
 
 
-def _share_of_second_half(paths: Mapping[str, _Path]) -> float:
-    own, others = _second_half(paths)
-    return float(np.mean(own > others))
+def _at_most_ends(paths: Mapping[str, _Path]) -> float:
+    """What the log excess is above at most of the ends."""
+    return float(np.quantile(_log_excess(paths), 1.0 - _MOST_ENDS))
 
 
 def _ratio_of_rises(paths: Mapping[str, _Path]) -> float:
@@ -93,59 +91,42 @@ def _summed_rises(r_hat: FloatArray) -> float:
 
 
 def _of_paths(function: _OfPaths, cost: str, methods: tuple[str, ...], tables: Tables) -> Measurement:
-    """Value of a function of paths, with its error from leaving out each chain of each method in turn.
-
-    Raises:
-        MissingData: the main chains are too short for R-hat to show how they stick.
-    """
+    """Value of a function of paths, with its error from leaving out each chain of each method in turn."""
     paths = {method: _path(tables, method, cost) for method in methods}
-    value, draws = function(paths), draws_per_chain(tables)
-    if math.isfinite(value) and draws < _ENOUGH_FOR_R_HAT:
-        raise MissingData(
-            f"R-hat of chains of {draws} iterations shows how they came from their start; here {value:.2g}"
-        )
-    variance = 0.0
-    for method, path in paths.items():
-        n_chains = len(path.left_out)
-        values = np.array([function({**paths, method: path.without(c)}) for c in range(n_chains)])
-        jackknife = (n_chains - 1) / n_chains * float(np.sum((values - values.mean()) ** 2))
-        variance += jackknife * few_replicates(n_chains) ** 2
-    return Measurement(value, math.sqrt(variance) if variance >= 0 else math.nan)
+
+    def of_chains(method: str, kept: IntegerArray) -> float:
+        return function({**paths, method: paths[method].of(kept)})
+
+    found = [jackknife(partial(of_chains, m), len(path.left_out)) for m, path in paths.items()]
+    return Measurement(found[0].value, math.hypot(*(part.error for part in found)))
 
 
-_end_of_run = partial(_of_paths, _excess_at_end, "cubic_operations_so_far", MAIN_METHODS)
+_end_of_run = partial(_of_paths, _at_end, "cubic_operations_so_far", MAIN_METHODS)
 
 
-def _both_rankings(tables: Tables) -> Measurement:
-    def margin(values: Mapping[str, FloatArray]) -> float:
-        *others, of_slice = (float(values[m].mean()) for m in MAIN_METHODS)
-        return min(others) - of_slice
+def _smallest_efficiency(tables: Tables) -> Measurement:
+    """Average ESS per cubic operation of SS+SS over the smallest of the others."""
 
-    ess, end = bootstrapped(efficiencies(tables, *MAIN_METHODS), margin), _end_of_run(tables)
-    if not math.isfinite(end.value):
-        raise MissingData("R-hat at the end of the run is not above 1")
-    held = float(ess.value > 0) + float(end.value > 0)
-    doubtful = any(not abs(m.value) >= 2 * (m.error if math.isfinite(m.error) else 0.0) for m in (ess, end))
-    note = f"ESS: {'holds' if ess.value > 0 else 'fails'}; Rhat: {'holds' if end.value > 0 else 'fails'}"
-    return Measurement(held, 1.0 if doubtful else 0.0, note)
+    def ratio(*chains: FloatArray) -> float:
+        *others, of_slice = (float(values.mean()) for values in chains)
+        return of_slice / min(others)
+
+    return bootstrap_groups(ratio, *efficiencies(tables, *MAIN_METHODS).values())
 
 
-MEASURE: Measures = only_of_long_chains(
-    {
-        "PM-P14": {
-            "end of run": _end_of_run,
-            "share of second half": partial(
-                _of_paths, _share_of_second_half, "cubic_operations_so_far", MAIN_METHODS
-            ),
-            "share of second half against SS+SS by run time": partial(
-                _of_paths, _share_of_second_half, "run_time_so_far", ("pm_mh", "apm_ss_ss")
-            ),
-        },
-        "PM-P15": {
-            "PM MH / largest of APM": partial(
-                _of_paths, _ratio_of_rises, "cubic_operations_so_far", MAIN_METHODS
-            )
-        },
-        "PM-P20": {"both rankings": _both_rankings},
-    }
-)
+MEASURE: Measures = {
+    "PM-P14": {
+        "end of run": _end_of_run,
+        "most of second half": partial(_of_paths, _at_most_ends, "cubic_operations_so_far", MAIN_METHODS),
+        "most of second half against SS+SS": partial(
+            _of_paths, _at_most_ends, "cubic_operations_so_far", ("pm_mh", "apm_ss_ss")
+        ),
+        "most of second half against SS+SS by run time": partial(
+            _of_paths, _at_most_ends, "run_time_so_far", ("pm_mh", "apm_ss_ss")
+        ),
+    },
+    "PM-P15": {
+        "PM MH / largest of APM": partial(_of_paths, _ratio_of_rises, "cubic_operations_so_far", MAIN_METHODS)
+    },
+    "PM-P20": {"ESS of SS+SS / smallest of others": _smallest_efficiency, "Rhat at end": _end_of_run},
+}

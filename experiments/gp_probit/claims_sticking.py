@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -11,95 +11,63 @@ from auxmc.diagnostics.distributions import histogram_roughness
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.style import METHOD_LABELS
 from auxmc_pipeline.claims import Measurement, Measures
-from auxmc_pipeline.error_rules import ratio_of_means, standard_error
-from auxmc_pipeline.tables import MissingData, Tables
-from experiments.gp_probit.claim_statistics import (
-    PUBLISHED_DRAWS,
-    bootstrapped,
-    only_of_long_chains,
-    short_chains,
-    time_ratio,
+from auxmc_pipeline.error_rules import (
+    bootstrap,
+    bootstrap_groups,
+    difference,
+    jackknife,
+    largest,
+    mean_over_replicates,
+    ratio_of_means,
+    share_of_trials,
 )
-from experiments.gp_probit.main_runs import APM_METHODS, MAIN_METHODS, chain_values, main_case
+from auxmc_pipeline.tables import MissingData, Tables
+from experiments.gp_probit.main_runs import MAIN_METHODS, chain_values, main_case, time_ratio
 
-_ENOUGH_FOR_STUCK_RUNS = 500
 _FIVE_HUNDRED_SAMPLES = "side_pm__n_importance-500"
 
 
-def _longest_runs(tables: Tables, method: str) -> tuple[FloatArray, float]:
-    """Longest runs of identical states in the main run of a method [chain], and its iterations."""
-    case = main_case(method)
-    return chain_values(tables, case, "longest_run"), tables.summary.value("main_draws", case=case)
+def _longest_runs(statistic: Callable[[FloatArray], np.floating], method: str, tables: Tables) -> Measurement:
+    """A statistic over chains of the longest runs of identical states in the main run of a method."""
+    runs = chain_values(tables, main_case(method), "longest_run")
+    said = ", ".join(f"{run:g}" for run in np.sort(runs))
+    return bootstrap(statistic, runs, f"longest runs of the chains: {said}")
 
 
-def _longest(runs: FloatArray, draws: float) -> Measurement:
-    return Measurement(float(runs.max()), math.nan, f"{len(runs)} chains of {draws:.0f} iterations")
+def _share_kept(tables: Tables) -> Measurement:
+    """Share of updates of x in SS+SS that leave it as it is."""
+    case = main_case("apm_ss_ss")
+    rates = chain_values(tables, case, "acceptance_position")
+    n_updates = rates.size * tables.summary.value("main_draws", case=case)
+    return share_of_trials(1.0 - float(rates.mean()), n_updates, f"of {n_updates:.0f} updates")
 
 
-def _about_long_chains(runs: FloatArray, draws: float) -> str:
-    return f"about chains of {PUBLISHED_DRAWS} iterations; here {draws:.0f}, longest run {runs.max():.0f}"
-
-
-def _share_stuck(tables: Tables) -> Measurement:
-    runs, draws = _longest_runs(tables, "pm_mh")
-    share = float(np.mean(runs > 100))
-    note = _about_long_chains(runs, draws) if draws < PUBLISHED_DRAWS else ""
-    # Shorter chains can show more than the claim says, but cannot contradict it.
-    if note and share < 0.5:
-        raise MissingData(note)
-    return Measurement(share, math.sqrt(max(share * (1 - share), 1e-12) / len(runs)), note)
-
-
-def _longest_stuck(tables: Tables) -> Measurement:
-    runs, draws = _longest_runs(tables, "pm_mh")
-    if draws < PUBLISHED_DRAWS and runs.max() < 200:
-        raise MissingData(_about_long_chains(runs, draws))
-    return _longest(runs, draws)
-
-
-def _longest_unstuck(method: str, tables: Tables) -> Measurement:
-    runs, draws = _longest_runs(tables, method)
-    _enough_for_stuck_runs(draws)
-    return _longest(runs, draws)
-
-
-def _enough_for_stuck_runs(draws: float) -> None:
-    if draws < _ENOUGH_FOR_STUCK_RUNS:
-        raise MissingData(f"chains of {draws:.0f} iterations say nothing of long runs")
-
-
-def _moments(tables: Tables) -> tuple[FloatArray, ...]:
-    """Posterior mean of the log output scale, its error, standard deviation, its error, each [method]."""
-    rows = []
-    for method in MAIN_METHODS:
-        wanted = {"case": main_case(method), "coordinate": "log_output_scale"}
-        mean, mcse, sd, sd_mcse = (
-            tables.summary.value(name, **wanted)
-            for name in ("posterior_mean", "mcse_mean", "posterior_sd", "mcse_sd")
-        )
-        # Chains that have not mixed know little of their error: the larger of the two estimates counts.
-        of_chains = standard_error(tables.summary.array("chain_mean", "chain", **wanted))
-        rows.append((mean, max(mcse, of_chains), sd, sd_mcse))
-    return tuple(np.array(rows).T)
+def _moments_of_chains(tables: Tables, quantity: str) -> list[FloatArray]:
+    """A moment of the log output scale in the chains of each method [chain]."""
+    wanted = {"coordinate": "log_output_scale"}
+    return [tables.summary.array(quantity, "chain", case=main_case(m), **wanted).values for m in MAIN_METHODS]
 
 
 def _mean(tables: Tables) -> Measurement:
-    means, errors, _, _ = _moments(tables)
-    error = float(np.linalg.norm(errors)) / len(MAIN_METHODS)
-    return Measurement(float(means.mean()), error, "main runs of all methods")
+    means = np.concatenate(_moments_of_chains(tables, "chain_mean"))
+    return mean_over_replicates(means, f"{means.size} chains of all methods")
 
 
 def _standard_deviation(tables: Tables) -> Measurement:
-    means, _, sds, errors = _moments(tables)
-    pooled = math.sqrt(float(np.mean(sds**2) + np.var(means)))
-    return Measurement(pooled, float(np.linalg.norm(errors)) / len(MAIN_METHODS))
+    means, sds = (np.concatenate(_moments_of_chains(tables, name)) for name in ("chain_mean", "chain_sd"))
+    return jackknife(
+        lambda kept: math.sqrt(np.mean(sds[kept] ** 2) + np.var(means[kept])),
+        means.size,
+        f"{means.size} chains of all methods together",
+    )
 
 
 def _largest_difference(tables: Tables) -> Measurement:
-    means, errors, _, _ = _moments(tables)
-    pairs = itertools.combinations(range(len(MAIN_METHODS)), 2)
-    differences = [abs(means[a] - means[b]) / math.hypot(errors[a], errors[b]) for a, b in pairs]
-    return Measurement(max(differences), math.nan, "pairs of methods, in combined standard errors")
+    means = [mean_over_replicates(chains) for chains in _moments_of_chains(tables, "chain_mean")]
+    differences = [difference(first, second) for first, second in itertools.combinations(means, 2)]
+    pairs = itertools.combinations((METHOD_LABELS[method] for method in MAIN_METHODS), 2)
+    scores = [abs(found.value) / found.error for found in differences]
+    return largest(scores, np.ones(len(scores)), [f"{first} and {second}" for first, second in pairs])
 
 
 def _ess_per_iteration(tables: Tables, case: str) -> FloatArray:
@@ -111,12 +79,12 @@ def _ess_per_iteration(tables: Tables, case: str) -> FloatArray:
 
 def _ratio_of_ess(tables: Tables) -> Measurement:
     many, fifty = (_ess_per_iteration(tables, case) for case in (_FIVE_HUNDRED_SAMPLES, main_case("pm_mh")))
-    return ratio_of_means(many, fifty, short_chains(tables))
+    return ratio_of_means(many, fifty)
 
 
 def _increase_of_time(tables: Tables) -> Measurement:
-    ratio = time_ratio(_FIVE_HUNDRED_SAMPLES, main_case("pm_mh"), tables)
-    return ratio._replace(value=ratio.value - 1.0)
+    found = time_ratio(_FIVE_HUNDRED_SAMPLES, main_case("pm_mh"), tables)
+    return found._replace(value=found.value - 1.0)
 
 
 def _ratio_of_longest_runs(bottom: str, tables: Tables) -> Measurement:
@@ -126,19 +94,16 @@ def _ratio_of_longest_runs(bottom: str, tables: Tables) -> Measurement:
         tables.curves.array("longest_run_so_far", "chain", "end", case=case)
         for case in (_FIVE_HUNDRED_SAMPLES, bottom)
     ]
-    _enough_for_stuck_runs(draws)
     above, below = (
         np.array([np.interp(draws, path["end"].values, chain) for chain in path.values]) for path in paths
     )
     return ratio_of_means(above, below, f"within {draws:.0f} iterations, averaged over chains")
 
 
-def _histograms(tables: Tables) -> dict[str, FloatArray]:
+def _histograms(tables: Tables) -> list[FloatArray]:
     """Counts of the log output scale [chain, bin] by method."""
-    found = {
-        m: tables.curves.array("histogram", "chain", "bin", case=main_case(m)).values for m in MAIN_METHODS
-    }
-    if not all(counts.sum() > 0 for counts in found.values()):
+    found = [tables.curves.array("histogram", "chain", "bin", case=main_case(m)).values for m in MAIN_METHODS]
+    if not all(counts.sum() > 0 for counts in found):
         raise MissingData("no draws in the range of the histogram")
     return found
 
@@ -149,41 +114,48 @@ def _roughness(counts: FloatArray) -> float:
     return histogram_roughness(pooled) if pooled.sum() > 0 else math.nan
 
 
-def _ratio_of_roughness(tables: Tables) -> Measurement:
-    def ratio(counts: Mapping[str, FloatArray]) -> float:
-        return _roughness(counts["pm_mh"]) / max(_roughness(counts[m]) for m in APM_METHODS)
-
-    found = _histograms(tables)
-    value = ratio(found)
-    error = value * bootstrapped(found, lambda counts: math.log(ratio(counts))).error
-    return Measurement(value, error, "100 bins, all chains")
+def _log_ratio_of_roughness(*counts: FloatArray) -> float:
+    """Of PM MH over the roughest of the others."""
+    pm, *others = map(_roughness, counts)
+    return math.log(pm / max(others))
 
 
-def _rank_of_roughness(tables: Tables) -> Measurement:
-    found = _histograms(tables)
-    order = sorted(found, key=lambda m: _roughness(found[m]))
-    note = "from smooth: " + ", ".join(METHOD_LABELS[m] for m in order)
-    return Measurement(float(order.index("apm_ss_ss") + 1), math.nan, note)
+def _log_ratio_of_smoothness(*counts: FloatArray) -> float:
+    """Of SS+SS over the smoothest of the others."""
+    *others, of_slice = map(_roughness, counts)
+    return math.log(of_slice / min(others))
 
 
-MEASURE: Measures = only_of_long_chains(
-    {
-        "PM-P10": {"share of chains stuck over 100": _share_stuck, "longest run": _longest_stuck},
-        "PM-P12": {
-            "mean": _mean,
-            "standard deviation": _standard_deviation,
-            "largest difference of methods": _largest_difference,
-        },
-        "PM-P13": {
-            "ESS per iteration N=500 / N=50": _ratio_of_ess,
-            "increase of run time": _increase_of_time,
-            "longest run N=500 / N=50": partial(_ratio_of_longest_runs, main_case("pm_mh")),
-            "longest run N=500 / APM MI+MH": partial(_ratio_of_longest_runs, main_case("apm_mi_mh")),
-        },
-        "PM-P16": {
-            "PM MH / roughest of APM": _ratio_of_roughness,
-            "rank of APM SS+SS": _rank_of_roughness,
-        },
-        "PM-P19": {METHOD_LABELS[method]: partial(_longest_unstuck, method) for method in APM_METHODS},
-    }
-)
+def _ratio_of_histograms(log_ratio: Callable[..., float], tables: Tables) -> Measurement:
+    # Roughness is positive and skew: its error is taken on the scale of logarithms.
+    found = bootstrap_groups(log_ratio, *_histograms(tables), note="100 bins, all chains")
+    value = math.exp(found.value)
+    return found._replace(value=value, error=value * found.error)
+
+
+MEASURE: Measures = {
+    "PM-P10": {
+        "shortest of longest runs": partial(_longest_runs, np.min, "pm_mh"),
+        "longest run": partial(_longest_runs, np.max, "pm_mh"),
+    },
+    "PM-P12": {
+        "mean": _mean,
+        "standard deviation": _standard_deviation,
+        "largest difference of methods": _largest_difference,
+    },
+    "PM-P13": {
+        "ESS per iteration N=500 / N=50": _ratio_of_ess,
+        "increase of run time": _increase_of_time,
+        "longest run N=500 / N=50": partial(_ratio_of_longest_runs, main_case("pm_mh")),
+        "longest run N=500 / APM MI+MH": partial(_ratio_of_longest_runs, main_case("apm_mi_mh")),
+    },
+    "PM-P16": {
+        "PM MH / roughest of APM": partial(_ratio_of_histograms, _log_ratio_of_roughness),
+        "APM SS+SS / smoothest of others": partial(_ratio_of_histograms, _log_ratio_of_smoothness),
+    },
+    "PM-P19": {
+        "APM MI+MH": partial(_longest_runs, np.max, "apm_mi_mh"),
+        "APM SS+MH": partial(_longest_runs, np.max, "apm_ss_mh"),
+        "APM SS+SS": _share_kept,
+    },
+}

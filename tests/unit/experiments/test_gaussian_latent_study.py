@@ -21,18 +21,20 @@ from auxmc.models.gaussian.latent import gaussian_latent_model, simulate_data
 from auxmc.models.gaussian.latent_oracles import ExactPosterior, exact_posterior
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.claims import read_claims
+from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.study_tables import judge_study
 from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
-from auxmc_pipeline.verdicts import judge
 from experiments.gaussian_latent import checks, statistics, sweeps
 from experiments.gaussian_latent import settings as declared
+from experiments.gaussian_latent.comparisons import extreme_ratio, rounding_error, with_rounding
 from experiments.gaussian_latent.run import long_chain_draws, run
 
 STUDY = load_study("gaussian_latent")
-CLAIMS = Path(declared.__file__).with_name("claims.csv")
 NO_TABLES = Tables.of(pd.DataFrame(), pd.DataFrame())
+# Settings of the made-up tables: the run that claims need, and the model.
+PUBLISHED_SIZES = {"n_draws": 50_000, "n_evaluations": 3_200_000, "sd_latent": 1.0, "sd_observation": 2.0}
 SMALL = ["dim=2", "n_observations=3", "block_size=500"]
 
 
@@ -295,6 +297,9 @@ def sweep_rows(method: str, n_importance: int, dataset: str, rng: np.random.Gene
         "estimates_position": np.full_like(scale, 2.0),
         "longest_run_position": np.full_like(scale, 1.0 + 30.0 / n_importance),
         "longest_run_auxiliary": np.ones_like(scale),
+        "evaluations_per_iteration": np.full_like(
+            scale, n_importance * (1.0 + 2.0 * (method == "apm_ss_mh"))
+        ),
     }
     data = xr.Dataset(
         {
@@ -303,11 +308,17 @@ def sweep_rows(method: str, n_importance: int, dataset: str, rng: np.random.Gene
         },
         coords={axis: points, "chain": range(4)},
     )
+    # Slice updates always move.
+    for name, part in (("acceptance_auxiliary", "apm_ss"), ("acceptance_position", "_ss")):
+        if method.startswith(part) or method.endswith(part):
+            data[name] = xr.ones_like(data[name])
     data["exact_acceptance_position"] = ((axis,), np.exp(-3.0 * scale[:, 0]))
     data["exact_acceptance_auxiliary"] = 0.05
     data["n_iterations"] = 1000.0
     about = {"method": method, "n_importance": n_importance, "dataset": dataset, "design": "sweep"}
-    return [data.assign_attrs(about=about, case=f"{method}_{n_importance}_{dataset}")]
+    case = {"apm_mi_ss": "apm_slice", "apm_ss_ss": "apm_slice"}.get(method, method)
+    case = "as_stated" if dataset == "as_stated" else "two_samples" if n_importance == 2 else case
+    return [data.assign_attrs(about=about, case=case)]
 
 
 def melted(data: xr.Dataset, **about: object) -> pd.DataFrame:
@@ -323,7 +334,7 @@ def melted(data: xr.Dataset, **about: object) -> pd.DataFrame:
     for name, value in about.items():
         if name not in table:
             table[name] = value
-    return table.assign(preset="quick", unit="")
+    return table.assign(preset="quick", unit="", **PUBLISHED_SIZES)
 
 
 def made_up_checks() -> dict[str, xr.Dataset]:
@@ -357,7 +368,7 @@ def made_up_checks() -> dict[str, xr.Dataset]:
 def tables() -> Tables:
     rng = np.random.default_rng(4)
     summary, curves = [], []
-    cells = itertools.product(("pm_mh", "apm_mi_mh"), (1, 8, 32), ("calibrated", "as_stated"))
+    cells = itertools.product(("pm_mh", "apm_mi_mh"), (1, 2, 8, 32), ("calibrated", "as_stated"))
     for method, size, dataset in [*cells, *((m, 1, "calibrated") for m in declared.METHODS[2:])]:
         for data in sweep_rows(method, size, dataset, rng):
             summary.append(melted(data, **data.attrs["about"], case=data.attrs["case"]))
@@ -386,6 +397,8 @@ def tables() -> Tables:
         data = statistics.chain_statistics(draws, 12.0 / chains.n_lanes, size).merge(
             statistics.position_statistics(draws, posterior)
         )
+        # Chains differ in how long they stick.
+        data["longest_run_window"] = data["longest_run_window"] * (1.0 + 10.0 * data["chain"])
         summary.append(melted(data.merge(statistics.auxiliary_statistics(draws, marginal, size)), **about))
         drawn = statistics.position_curves(draws, posterior).merge(
             statistics.auxiliary_curves(draws, marginal)
@@ -427,7 +440,7 @@ def test_figures_have_captions() -> None:
 
 @pytest.fixture(scope="module")
 def judged(tables: Tables) -> pd.DataFrame:
-    return judge(read_claims(CLAIMS), STUDY.measures(), tables)
+    return judge_study(STUDY, tables)
 
 
 def test_every_claim_is_measured(judged: pd.DataFrame) -> None:
@@ -436,7 +449,7 @@ def test_every_claim_is_measured(judged: pd.DataFrame) -> None:
 
 
 def test_claims_without_data_are_not_measured_and_say_why() -> None:
-    judged = judge(read_claims(CLAIMS), STUDY.measures(), NO_TABLES)
+    judged = judge_study(STUDY, NO_TABLES)
     assert set(judged["verdict"]) == {"not measured"}
     assert judged["measured"].isna().all()
     assert judged["note"].str.contains("not run at this preset").all()
@@ -450,10 +463,78 @@ def test_claims_are_those_of_the_specification() -> None:
 def test_measured_claims_of_known_tables(judged: pd.DataFrame) -> None:
     measured = judged.set_index(["claim_id", "setting"])["measured"]
     assert measured["PM-G03", "N = 1 over N = 8"] == pytest.approx(8.0, rel=0.02)
+    assert measured["PM-G08", "N = 8 per estimator call"] == pytest.approx(1.0, rel=0.04)
     assert measured["PM-G16", "N = 1"] == pytest.approx(1.0, rel=0.02)
     assert measured["PM-G14", "N = 1 target"] == pytest.approx(-np.log(0.234) / 3.0 * 0.925, abs=0.02)
+    assert measured["PM-G17", "N = 32 per evaluation"] == pytest.approx(32.0, rel=0.04)
     assert measured["PM-G19", "median"] == pytest.approx(1.0, rel=0.02)
+    assert measured["PM-G19", "evaluations per iteration"] == pytest.approx(3.0, rel=0.02)
     assert measured["PM-G26", "u over x"] == pytest.approx(2.0, rel=0.02)
+    assert measured["PM-G29", "x in slice updates"] == 0.0
+    assert measured["PM-T01", "pseudo-marginal noise sd"] == pytest.approx(1.812, abs=1e-3)
+    # The printed denominator has N = 1 in place of M = 10: here the posterior has standard deviation 0.5.
+    assert measured["PM-G02", "as printed"] == pytest.approx(0.5 / np.sqrt(5.0 / 6.0), rel=0.05)
+    assert measured["PM-G02", "N = 8 corrected"] == pytest.approx(1.0, rel=0.05)
+
+
+def test_every_line_has_an_error_or_is_exact(judged: pd.DataFrame) -> None:
+    known = judged["exact"] | (judged["monte_carlo_error"] > 0.0)
+    assert known.all(), judged.loc[~known, ["claim_id", "setting", "measured"]].to_string()
+    assert set(judged.loc[judged["exact"], "claim_id"]) == {"PM-G02", "PM-G21", "PM-T01", "PM-T06"}
+
+
+def test_short_chains_do_not_judge_statements_about_long_ones(tables: Tables) -> None:
+    short = Tables.of(*(table.frame.assign(n_draws=100, n_evaluations=12_800) for table in tables))
+    judged = judge_study(STUDY, short).set_index(["claim_id", "setting"])
+    assert judged.loc[("PM-G06", "N = 1"), "note"] == "needs n_draws >= 50000, this run had 100"
+    assert judged.loc[("PM-G18", "N = 32"), "note"] == "needs n_evaluations >= 640000, this run had 12800"
+    for line in (("PM-G03", "N = 1 over N = 8"), ("PM-G19", "largest"), ("PM-G20", "ESS per iteration")):
+        assert judged.loc[line, "verdict"] == "not measured"
+    # That slice updates always move, and the size of their work, hold for any length.
+    assert judged.loc[("PM-G26", "u over x"), "verdict"] == "reproduced"
+
+
+def test_the_extreme_of_a_ratio_knows_that_another_point_might_be_it() -> None:
+    rng = np.random.default_rng(3)
+    means, spread = np.array([2.0, 2.05, 3.0, 3.0]), np.array([0.1, 0.1, 0.1, 0.5])
+    rows = [
+        pd.DataFrame(
+            {
+                "quantity": "q",
+                "design": "sweep",
+                "dataset": "calibrated",
+                "method": method,
+                "n_importance": 1,
+                "step_size": np.repeat(np.arange(4.0), 10),
+                "chain": np.tile(np.arange(10), 4),
+                "value": values.ravel(),
+            }
+        )
+        for method, values in {
+            "pm_mh": means[:, None] + spread[:, None] * rng.standard_normal((4, 10)),
+            "apm_mi_mh": np.ones((4, 10)) + 0.01 * rng.standard_normal((4, 10)),
+        }.items()
+    ]
+    made = Tables.of(pd.concat(rows), pd.DataFrame())
+    least, most = (
+        extreme_ratio(extreme, "q", ("pm_mh", 1), ("apm_mi_mh", 1), made)
+        for extreme in (np.argmin, np.argmax)
+    )
+    assert least.value == pytest.approx(2.0, abs=0.1)
+    assert 0.01 < least.error < 0.1
+    assert most.value == pytest.approx(3.0, abs=0.4)
+    assert most.error > least.error
+
+
+def test_a_best_step_is_never_known_better_than_its_grid() -> None:
+    points = np.array([0.1, 0.2, 0.3, 0.4])
+    grid = sweeps.Grid(points, np.array([[1.0, 1.1], [9.0, 9.1], [1.0, 1.2], [0.0, 0.1]]))
+    found = with_rounding(Measurement(0.2, np.nan), rounding_error(grid), grid)
+    assert found.error == pytest.approx(0.1 / np.sqrt(12.0))
+    assert np.isnan(
+        with_rounding(found._replace(error=np.nan), 0.1, sweeps.Grid(points, grid.values[:, :1])).error
+    )
+    assert np.isnan(sweeps.Grid(points, grid.values[:, :1]).standard_error).all()
 
 
 # Settings.
@@ -473,6 +554,7 @@ def test_cases_compose_and_cover_all_figures(preset: str) -> None:
         "long_apm_mi_mh",
         "auxiliary",
         "as_stated",
+        "two_samples",
         "checks",
     }
 

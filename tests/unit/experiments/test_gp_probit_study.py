@@ -1,7 +1,6 @@
 """The study of Gaussian process probit regression, run on a few rows of made-up data."""
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,18 +13,19 @@ from auxmc.driver.chains import Chains, RunContext
 from auxmc.driver.results import write_result
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.claims import read_claims
 from auxmc_pipeline.settings import PRESETS, SettingsError
+from auxmc_pipeline.study_tables import claims_of, judge_study
 from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
-from auxmc_pipeline.verdicts import judge
-from experiments.gp_probit import claim_statistics, run
+from experiments.gp_probit import run
+from experiments.gp_probit.claims_convergence import _at_most_ends, _Path
+from experiments.gp_probit.claims_efficiency import _margins
 from experiments.gp_probit.main_runs import MAIN_METHODS
 from experiments.gp_probit.settings import FIGURES, SWEEP_QUANTITIES
 from experiments.gp_probit.statistics import estimator_statistics, expected_acceptance, recorded
 
 STUDY = load_study("gp_probit")
-CLAIMS = read_claims(Path(run.__file__).with_name("claims.csv"))
+CLAIMS = claims_of(STUDY)
 COORDINATES = ["log_output_scale", "log_length_scale[width]", "log_length_scale[height]"]
 TINY = ["preset=smoke", "n_draws=30", "n_chains=2", "n_importance=3", "batch_size=5", "n_batches=4"]
 
@@ -249,29 +249,56 @@ def test_figures_and_captions_have_the_same_names():
     assert set(STUDY.drawings()) == set(FIGURES)
 
 
-def test_every_claim_is_measured(tables, monkeypatch):
-    monkeypatch.setattr(claim_statistics, "_ENOUGH_DRAWS", 10)
-    measured = judge(CLAIMS, STUDY.measures(), tables)
+def test_every_claim_is_measured(tables):
+    long = {"n_draws": 10_000, "n_chains": 10, "n_batches": 20, "batch_size": 100, "n_reference_draws": 20}
+    long_run = [table.frame.assign(n_fixed_step_draws=2000, **long) for table in tables]
+    measured = judge_study(STUDY, Tables.of(*long_run))
     assert len(measured) == len(CLAIMS)
     by_name = measured.set_index(["claim_id", "setting"])["measured"]
-    for claim in ("PM-P02", "PM-P03", "PM-P06", "PM-P09", "PM-P11", "PM-P12"):
+    for claim in ("PM-P02", "PM-P03", "PM-P06", "PM-P09", "PM-P10", "PM-P11", "PM-P12", "PM-P13"):
         assert np.isfinite(by_name[claim]).all(), claim
     # The same chains stand for every method here.
     assert by_name["PM-P06", "average APM MI+MH / PM MH"] == pytest.approx(1.0)
+    assert by_name["PM-P06", "ordering of coordinates"] == pytest.approx(1.0)
     assert by_name["PM-P09", "cubic operations"] == pytest.approx(1.0)
     assert by_name["PM-P12", "largest difference of methods"] == pytest.approx(0.0)
+    assert by_name["PM-P16", "APM SS+SS / smoothest of others"] == pytest.approx(1.0)
+    # Thirty iterations give no path of R-hat.
     assert np.isnan(by_name["PM-P14", "end of run"])
+    assert (measured["exact"] == (measured["claim_id"] == "PM-P01")).all()
 
 
-def test_short_chains_settle_nothing_but_the_size_of_the_data(tables):
-    measured = judge(CLAIMS, STUDY.measures(), tables)
-    known = measured[measured["measured"].notna()]
-    assert set(known["claim_id"]) == {"PM-P01"}
-    assert measured["note"].str.contains("too short to tell").any()
+def test_short_chains_do_not_judge_statements_about_long_ones(tables):
+    judged = judge_study(STUDY, tables).set_index("claim_id")
+    for claim in ("PM-P06", "PM-P10", "PM-P18"):
+        assert set(judged.loc[[claim], "verdict"]) == {"not measured"}, claim
+        assert judged.loc[[claim], "note"].str.startswith("needs n_draws >= 10000, this run had 30").all()
+    assert judged.loc["PM-P05", "note"].iloc[0].startswith("needs n_batches >= 20")
+    # The published number of rows is not that of the file; these chains had one of their own.
+    assert set(judged.loc[["PM-P01"], "verdict"]) == {"not reproduced"}
+
+
+def test_margins_are_above_one_where_all_statements_hold_alone():
+    """Coordinates: all hold; SS+MH below PM MH; SS+SS above PM MH."""
+    pm, mi, ss, of_slice = (np.array([row]) for row in ([2, 2, 2], [3, 3, 3], [2.5, 1, 4], [1, 0.5, 2.5]))
+    np.testing.assert_allclose(_margins(pm, mi, ss, of_slice), [1.25, 0.5, 0.8])
+
+
+def test_most_ends_are_those_of_the_second_half_at_equal_cost():
+    ends = np.arange(1.0, 21.0)
+    # Of the last ten ends, PM MH is above the other at eight, at equal cost, and below it at two.
+    own = np.where(ends <= 12, 1.01, 1.4)
+    pm = _Path(ends, ends, own, np.tile(own, (3, 1)))
+    other = _Path(2.0 * ends, ends, np.full(20, 1.1), np.full((3, 20), 1.1))
+    assert _at_most_ends({"pm_mh": pm, "apm_ss_ss": other}) == pytest.approx(math.log(4.0))
+    below = pm._replace(r_hat=np.where(ends <= 14, 1.01, 1.4))
+    assert _at_most_ends({"pm_mh": below, "apm_ss_ss": other}) < 0.0
+    assert pm.of(np.array([0, 1, 2])) is pm
+    np.testing.assert_array_equal(below.of(np.array([0, 2])).r_hat, own)
 
 
 def test_claims_without_their_cases_are_not_measured():
-    measured = judge(CLAIMS, STUDY.measures(), NO_TABLES)
+    measured = judge_study(STUDY, NO_TABLES)
     assert measured["measured"].isna().all()
     assert set(measured["verdict"]) == {"not measured"}
     assert (measured["note"] != "").all()
