@@ -1,5 +1,6 @@
 """Measures the claims about kernels and stochastic gradients: SE-01 to SE-09 and SE-22."""
 
+from collections.abc import Callable
 from functools import partial
 
 from auxmc.numerics.array_types import FloatArray
@@ -124,4 +125,15 @@ MEASURE: Measures = {
         "formula over-corrected": partial(_variance_over_formula, "overcorrected"),
     },
     "SE-22": {"largest violation": recorded("size_violation", exact=True)},
+}
+
+NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
+    **{
+        f"inflation at {n_rows} rows": recorded("inflation_expected", exact=True, n_rows=n_rows)
+        for n_rows in (200, 2000, 20_000, 200_000)
+    },
+    "variance left by the whole correction": recorded(
+        "variance_expected", exact=True, configuration="overcorrected"
+    ),
+    "variance at the smallest step": recorded("variance_expected", exact=True, configuration="step 0.01"),
 }

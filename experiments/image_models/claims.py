@@ -72,6 +72,17 @@ def remaining(tables: Tables, model: str) -> Measurement:
     return Measurement(scale * found.value, scale * found.error)
 
 
+def by_ladder(tables: Tables, model: str, place: int) -> Measurement:
+    """Joint estimate of annealing with the shortest ladder, at place 0, or the longest, at place -1."""
+    count = _ladders(tables, model)[place]
+    return annealed(tables, model, count)._replace(note=f"K = {count}")
+
+
+def single_chains(tables: Tables, model: str) -> Measurement:
+    """Joint estimate of Gibbs continuous tempering by one chain of an image."""
+    return _with_error(tables, model, "pooled_mean", "pooled_error", n_parallel=1, method="gibbs_ct")
+
+
 def final(tables: Tables, model: str, method: str) -> Measurement:
     """CT-C08 to CT-C10: joint estimate at the end of the chains."""
     return _with_error(tables, model, "joint_mean", "joint_error", method=method)
@@ -338,3 +349,15 @@ MEASURE: Measures = {
         {"Gibbs CT": partial(efficiency, method="gibbs_ct"), "CT-HMC": partial(efficiency, method="ct_hmc")}
     ),
 }
+
+NUMBERS: dict[str, Callable[[Tables], Measurement]] = _by_model(
+    {
+        "lower bound": partial(bound, which="lower"),
+        "upper bound": partial(bound, which="upper"),
+        "shortest ladder": partial(by_ladder, place=0),
+        "longest ladder": partial(by_ladder, place=-1),
+        "Gibbs CT": partial(final, method="gibbs_ct"),
+        "CT-HMC": partial(final, method="ct_hmc"),
+        "single chains": single_chains,
+    }
+)
