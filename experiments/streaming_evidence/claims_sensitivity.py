@@ -15,7 +15,7 @@ from auxmc_pipeline.error_rules import (
     rank_correlation,
     ratio_of_means,
 )
-from auxmc_pipeline.tables import Tables
+from auxmc_pipeline.tables import MissingData, Tables
 from experiments.streaming_evidence.stream_runs import (
     StreamRuns,
     between,
@@ -38,6 +38,7 @@ _FAST = "learning_rate=1 rate_times_moves=2"
 _EXACT_RATE = "learning_rate=1 method=control_variates"
 _EARLY_ROWS = 50_000
 _SMALL_ROWS = 5000
+_BEND = 100_000
 
 
 def final_distance(runs: StreamRuns) -> FloatArray:
@@ -48,8 +49,7 @@ def final_distance(runs: StreamRuns) -> FloatArray:
 def mean_steps(runs: StreamRuns) -> FloatArray:
     """Annealing steps of a chunk, mean over all chunks [repeat]."""
     steps, chunks = runs.curve("n_steps_so_far"), runs.curve("n_chunks_so_far").iloc[0]
-    last = steps.columns[-1]
-    return (steps[last] / chunks[last]).to_numpy(dtype=np.float64)
+    return values_at(steps / chunks, runs.end)
 
 
 def final_seconds(runs: StreamRuns) -> FloatArray:
@@ -145,14 +145,14 @@ def early_steps(tables: Tables, free: int = 0) -> Measurement:
         free: steps of each chunk that do not count.
     """
     runs = published(tables, "mixture")
-    columns = row_counts(between(runs.curve("n_steps_so_far"), 0.0, _EARLY_ROWS))
+    steps, chunks = runs.curve("n_steps_so_far"), runs.curve("n_chunks_so_far").iloc[0]
+    counted = between((steps - free * chunks).dropna(axis=1), 0.0, _EARLY_ROWS)
+    # Of long streams not every chunk is recorded.
+    columns = row_counts(counted)
     last = columns[-1]
     first = columns[int(np.argmin(np.abs(columns - 0.1 * last)))]
-    steps, chunks = runs.curve("n_steps_so_far"), runs.curve("n_chunks_so_far").iloc[0]
-    early, late = ((steps[n] - free * chunks[n]).to_numpy() for n in (first, last))
-    chunk = float(steps.iloc[:, 0].mean())
-    note = f"of the first {last:.0f} rows; {chunk:.0f} in the first chunk"
-    return mean_over_replicates(early / late, note)
+    note = f"of the first {last:.0f} rows; {float(steps.iloc[:, 0].mean()):.0f} in the first chunk"
+    return mean_over_replicates((counted[first] / counted[last]).to_numpy(), note)
 
 
 def worst_target(tables: Tables) -> Measurement:
@@ -179,9 +179,11 @@ def bend_of_steps(tables: Tables) -> Measurement:
     runs = varied(tables, _CASE, "learning_rate=0.01")
     steps, chunks = runs.curve("n_steps_so_far"), runs.curve("n_chunks_so_far").iloc[0]
     last = float(row_counts(steps)[-1])
-    first, end = values_at(steps, 100_000), values_at(steps, last)
-    after = (end - first) / float(chunks[last] - chunks[100_000])
-    return ratio_of_means(after, first / float(chunks[100_000]))
+    if last <= _BEND:
+        raise MissingData(f"more than {_BEND} rows: not run at this preset")
+    first, end = values_at(steps, _BEND), values_at(steps, last)
+    after = (end - first) / float(chunks[last] - chunks[_BEND])
+    return ratio_of_means(after, first / float(chunks[_BEND]))
 
 
 def without_noise(tables: Tables, case: str) -> Measurement:
