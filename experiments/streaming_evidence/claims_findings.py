@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from auxmc_pipeline.claims import Measurement
+from auxmc_pipeline.claims import Measurement, exact
 from auxmc_pipeline.error_rules import bootstrap, largest, mean_over_replicates, ratio_of_means
 from auxmc_pipeline.tables import Tables
 from experiments.streaming_evidence.stream_runs import (
@@ -48,12 +48,15 @@ def stated_error(tables: Tables, model: str, size: int) -> Measurement:
     return mean_over_replicates(full_data(tables, model, "nested_standard_error", size))
 
 
+def exact_factor(tables: Tables, name: str) -> Measurement:
+    """Log Bayes factor in favour of the larger model, in nats, in closed form."""
+    return exact(float(StreamRuns(tables, "pair", {"input": name}).totals("exact_factor")[0]))
+
+
 def error_of_factor(tables: Tables, method: str, name: str) -> Measurement:
     """Mean error of a log Bayes factor in favour of the larger model, in nats."""
-    exact = float(StreamRuns(tables, "pair", {"input": name}).totals("exact_factor")[0])
-    return mean_over_replicates(
-        StreamRuns(tables, "pair", {"input": name, "method": method}).totals("factor") - exact
-    )
+    factors = StreamRuns(tables, "pair", {"input": name, "method": method}).totals("factor")
+    return mean_over_replicates(factors - exact_factor(tables, name).value)
 
 
 def time_over_annealed(tables: Tables, model: str) -> Measurement:
@@ -75,6 +78,8 @@ NUMBERS: Mapping[str, Callable[[Tables], Measurement]] = {
     "corrected, linear, nats at 1e6 rows": partial(
         error, model="linear", method="corrected", n_rows=ALL_ROWS
     ),
+    "exact factor, irrelevant input, nats": partial(exact_factor, name="irrelevant"),
+    "exact factor, weak input, nats": partial(exact_factor, name="weak"),
     "annealed, irrelevant input, nats": partial(error_of_factor, method="annealed", name="irrelevant"),
     "annealed, weak input, nats": partial(error_of_factor, method="annealed", name="weak"),
     "corrected, irrelevant input, nats": partial(error_of_factor, method="corrected", name="irrelevant"),
