@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import optimize
+from scipy import optimize, special
+from scipy.stats import qmc
 
 from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc_pipeline.claims import Measurement
@@ -56,6 +57,17 @@ def largest(errors: ArrayLike) -> float:
 def power(x: ArrayLike, y: ArrayLike) -> float:
     """Slope of the log of y over the log of x, by least squares."""
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+
+
+def points_of_cube(n: int, dim: int) -> FloatArray:
+    """Evenly spread points of the unit cube [point, axis], the same for every seed: to check identities at."""
+    # Halton's sequence begins with the origin, where logs are infinite.
+    return np.asarray(qmc.Halton(dim, scramble=False).random(n + 1)[1:])
+
+
+def normal_points(n: int, dim: int) -> FloatArray:
+    """The same points as quantiles of a standard normal law [point, axis]."""
+    return np.asarray(special.ndtri(points_of_cube(n, dim)))
 
 
 def lowest_point(

@@ -6,12 +6,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from scipy import integrate, optimize, special, stats
+from scipy import integrate, optimize, special
 
 from auxmc.kernels.hamiltonian.hmc import HMCState, leapfrog
 from auxmc.kernels.hamiltonian.persistent_hmc import PersistentNoise, PersistentState, persistent_hmc
 from auxmc.models.mixtures.scalar_mixture import NARROW_LEFT
 from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.claims import Measurement
+from auxmc_pipeline.error_rules import largest, mean_over_replicates, spread_over_replicates
 from experiments.foundations.chains.dynamics_curves import (
     N_STEPS,
     STEP,
@@ -20,9 +22,10 @@ from experiments.foundations.chains.dynamics_curves import (
     log_skewed_density,
 )
 from experiments.foundations.chains.inputs import log_uniforms, mixture_draws, mixture_mass_below
-from experiments.foundations.measurements import largest, power
+from experiments.foundations.measurements import largest as largest_size
+from experiments.foundations.measurements import normal_points, power
 from experiments.foundations.shapes import log_skewed
-from experiments.foundations.topic import Lines, Topic, Work
+from experiments.foundations.topic import Found, Lines, Topic, Work
 
 TOPIC = Topic()
 
@@ -53,9 +56,13 @@ def energies_of_trajectories(work: Work) -> Lines:
 
 @TOPIC.claim("FN-HM-03")
 def drawn_contours(work: Work) -> Lines:
-    """The contours drawn are those of the first energy and of 1 nat less and more."""
-    energy = float(work.once(drawn_paths)[0].energy[0])
-    return {"inner contour": energy - 1.0, "middle contour": energy, "outer contour": energy + 1.0}
+    """The middle one of the drawn contours is that of the first energy, and both trajectories keep to theirs."""
+    first, second = (path.energy for path in work.once(drawn_paths))
+    return {
+        "middle contour": first[0],
+        "first trajectory, largest distance from its contour": largest_size(first - first[0]),
+        "second trajectory, largest distance from its contour": largest_size(second - second[0]),
+    }
 
 
 @TOPIC.claim("FN-HM-04")
@@ -77,7 +84,7 @@ def skewed_target(work: Work) -> Lines:
 def integrator_geometry(work: Work) -> Lines:
     """Leapfrog leads back, keeps volume, and has an energy error of second order."""
     evaluate = jax.value_and_grad(log_skewed_density)
-    phases = jnp.asarray(work.rng("phases").normal(size=(200, 2)) * np.array([3.0, 1.0]))
+    phases = jnp.asarray(normal_points(200, 2) * np.array([3.0, 1.0]))
 
     def move(phase: Array, sign: float = 1.0) -> Array:
         start = HMCState(phase[:1], *evaluate(phase[:1]))
@@ -94,7 +101,7 @@ def integrator_geometry(work: Work) -> Lines:
     steps, errors = (0.5, 0.25, 0.125, 0.0625), []
     for step in steps:
         energy = leapfrog_path(log_skewed_density, (-1.8, 1.2), step, N_STEPS).energy[: round(4.5 / step) + 1]
-        errors.append(largest(energy - energy[0]))
+        errors.append(largest_size(energy - energy[0]))
     return {
         "distance after the way back": away,
         "change of volume": volume,
@@ -104,9 +111,14 @@ def integrator_geometry(work: Work) -> Lines:
 
 @TOPIC.claim("FN-HM-06")
 def kinetic_spread(work: Work) -> Lines:
-    """Standard deviation of the kinetic energy of a standard normal momentum."""
-    spreads = {f"D = {dim}": 0.5 * stats.chi2(dim).std() for dim in (1, 10, 100)}
-    return {**spreads, "D = 100, as printed": spreads["D = 100"]}
+    """Mean and standard deviation of the kinetic energy of standard normal momenta."""
+    found: Found = {}
+    for dim in (1, 10, 100):
+        momenta = work.rng("momenta", dim).normal(size=(work.replicates(100_000, 2000), dim))
+        energies = 0.5 * np.sum(np.square(momenta), axis=1)
+        found[f"D = {dim}"] = spread_over_replicates(energies)
+        found[f"mean over D, D = {dim}"] = mean_over_replicates(energies / dim)
+    return {**found, "D = 100, as printed": found["D = 100"]}
 
 
 @TOPIC.claim("FN-HM-09")
@@ -140,7 +152,7 @@ def persistent_momenta(work: Work) -> Lines:
     }
 
 
-def _joint_distance(positions: Array, momenta: Array) -> float:
+def _joint_distance(positions: Array, momenta: Array) -> Measurement:
     """Largest distance from 0, in standard errors, of means of functions that are orthonormal under the joint law.
 
     Four Legendre polynomials each of the distribution functions of position and momentum, and products of two of each.
@@ -149,7 +161,9 @@ def _joint_distance(positions: Array, momenta: Array) -> float:
     second = _legendre(special.ndtr(np.asarray(momenta)))
     joint = (first[:, :2, None] * second[:, None, :2]).reshape(len(first), -1)
     means = np.concatenate([first, second, joint], axis=1).mean(axis=0)
-    return largest(means) * math.sqrt(len(first))
+    # Each function has variance 1, so that a mean has the error 1 / root of n.
+    scores = np.abs(means) * math.sqrt(len(first))
+    return largest(scores, np.ones(scores.size), [f"function {i + 1}" for i in range(scores.size)])
 
 
 def _legendre(uniforms: FloatArray) -> FloatArray:
@@ -163,6 +177,6 @@ def stability(work: Work) -> Lines:
 
     def error(step: float) -> float:
         energy = leapfrog_path(lambda x: -0.5 * jnp.sum(x**2), (0.0, 1.0), step, 10_000).energy
-        return largest(energy[np.isfinite(energy)] - energy[0])
+        return largest_size(energy[np.isfinite(energy)] - energy[0])
 
     return {"step times frequency 1.99": error(1.99), "step times frequency 2.01": error(2.01)}

@@ -9,7 +9,8 @@ from jax import Array
 
 from auxmc.kernels.hamiltonian.hmc import HMCNoise, HMCState, hamiltonian_monte_carlo
 from auxmc.kernels.hamiltonian.langevin import LangevinNoise, metropolis_langevin, unadjusted_langevin
-from experiments.foundations.measurements import distance
+from auxmc_pipeline.error_rules import distance_from_exact
+from experiments.foundations.measurements import normal_points
 from experiments.foundations.topic import Found, Lines, Topic, Work
 
 TOPIC = Topic()
@@ -29,7 +30,7 @@ def one_leapfrog_step(work: Work) -> Lines:
 
     hamiltonian = hamiltonian_monte_carlo(log_density, size, (1, 1), 2)
     langevin = metropolis_langevin(log_density, size, 2)
-    starts, normals = jnp.asarray(work.rng("one step").normal(size=(2, n, 2)))
+    starts, normals = jnp.split(jnp.asarray(normal_points(n, 4)), 2, axis=1)
     always, one = jnp.array(-jnp.inf), jnp.ones((), jnp.int32)
 
     @jax.jit
@@ -74,7 +75,7 @@ def unadjusted_law(work: Work) -> Lines:
     found: Found = {}
     for size, variance, values in zip(_LANGEVIN_STEPS, variances, ends, strict=True):
         found[f"step {size:g}"] = variance
-        away = distance(np.square(values), float(variance))
+        away = distance_from_exact(np.square(values), float(variance))
         found[f"step {size:g}, simulated, distance in standard errors"] = away
     return found
 
@@ -104,6 +105,7 @@ def vanishing_rejections(work: Work) -> Lines:
         # Where the energy falls, nothing is rejected.
         rejected = float(np.mean(1.0 - 1.0 / (1.0 + 2.0 * np.maximum(circle, 0.0))))
         found[f"step {size:g}"] = rejected
-        away = distance(1.0 - np.exp(-np.maximum(values, 0.0)), rejected)
+        found[f"step {size:g}, acceptance probability"] = 1.0 - rejected
+        away = distance_from_exact(1.0 - np.exp(-np.maximum(values, 0.0)), rejected)
         found[f"step {size:g}, simulated, distance in standard errors"] = away
     return found

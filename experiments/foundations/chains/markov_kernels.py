@@ -9,19 +9,26 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import ArrayLike
-from scipy import integrate, optimize, special, stats
+from jax.scipy import special as special_jax
+from scipy import integrate, special, stats
 
 from auxmc.kernels.metropolis.gibbs import GibbsNoise, GibbsState, gaussian_blocks, gibbs, systematic_scan
 from auxmc.kernels.metropolis.involution import InvolutionNoise, involution_metropolis
 from auxmc.kernels.metropolis.metropolis import MetropolisState, RandomWalkNoise, random_walk_metropolis
 from auxmc.models.mixtures.scalar_mixture import NARROW_LEFT
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.error_rules import mean_over_replicates
+from auxmc_pipeline.claims import Measurement
+from auxmc_pipeline.error_rules import (
+    distance_from_exact,
+    mean_over_replicates,
+    share_of_replicates,
+    share_of_trials,
+    spread_over_replicates,
+)
 from experiments.foundations.chains.inputs import correlated, log_uniforms, mixture_density
 from experiments.foundations.chains.markov_curves import PROPOSAL_SDS, SHELL_DIMENSIONS, START
-from experiments.foundations.measurements import distance, lowest_point
-from experiments.foundations.topic import Lines, Topic, Work
+from experiments.foundations.measurements import lowest_point, points_of_cube
+from experiments.foundations.topic import Found, Lines, Topic, Work
 
 TOPIC = Topic()
 
@@ -49,9 +56,9 @@ def involution_orbits(work: Work) -> Lines:
     paths = np.log(np.asarray(jax.jit(jax.vmap(chain))(noise, starts)))
     # The image of the image may differ from the point in its last bit: values 1e-9 apart count as one.
     distinct = 1 + np.sum(np.diff(np.sort(paths, axis=1), axis=1) > 1e-9, axis=1)
-    away = distance(paths[:, 0], float(special.digamma(_GAMMA_SHAPE)))
+    away = distance_from_exact(paths[:, 0], float(special.digamma(_GAMMA_SHAPE)))
     return {
-        "distinct states visited": np.max(distinct),
+        "share of chains that visit more than two states": share_of_replicates(distinct > 2),
         "one step from exact draws, mean of the log, distance in standard errors": away,
     }
 
@@ -59,7 +66,8 @@ def involution_orbits(work: Work) -> Lines:
 @TOPIC.claim("FN-MH-01")
 def acceptance_in_the_figure(work: Work) -> Lines:
     """Accepted share of the proposals of figure 2.7, by quadrature."""
-    return {f"proposal sd {sd:g}": _accepted_mass(sd, -math.inf) for sd in PROPOSAL_SDS}
+    narrow, wide = (_accepted_mass(sd, -math.inf) for sd in PROPOSAL_SDS)
+    return {"proposal sd 0.3": narrow, "proposal sd 0.5": wide, "narrow less wide": narrow - wide}
 
 
 @TOPIC.claim("FN-MH-02")
@@ -89,23 +97,24 @@ def acceptance_of_random_walks(work: Work) -> Lines:
 
     many = jax.jit(jax.vmap(jax.vmap(accepted, (None, 0, 0)), (0, None, None)))
     sampled = np.asarray(many(jnp.asarray(_WALK_SDS), starts, RandomWalkNoise(normals, log_uniform)))
-    found: dict[str, ArrayLike] = {}
+    found: Found = {}
     for sd, values in zip(_WALK_SDS, sampled, strict=True):
         # Two points at a distance d under N(0, 1): the share that both densities cover is 2 Phi(-d / 2).
         exact = integrate.quad(
             lambda z, sd=sd: 4.0 * stats.norm.pdf(z) * special.ndtr(-0.5 * sd * z), 0.0, 40.0, epsabs=1e-12
         )[0]
         found[f"proposal sd {sd:g}"] = exact
-        found[f"proposal sd {sd:g}, simulated, distance in standard errors"] = distance(values, exact)
+        found[f"proposal sd {sd:g}, simulated, distance in standard errors"] = distance_from_exact(
+            values, exact
+        )
     return found
 
 
 @TOPIC.claim("FN-MH-04")
 def constants_in_the_target(work: Work) -> Lines:
-    """The same key on targets that differ by a constant."""
-    n_steps, rng = work.replicates(100_000, 2000), work.rng("constants")
-    normals = jnp.asarray(rng.normal(size=(n_steps, 1)))
-    noise = RandomWalkNoise(normals, jnp.asarray(log_uniforms(rng, (n_steps,))))
+    """The same numbers on targets that differ by a constant."""
+    numbers = jnp.asarray(points_of_cube(work.replicates(100_000, 2000), 2))
+    noise = RandomWalkNoise(special_jax.ndtri(numbers[:, :1]), jnp.log(numbers[:, 1]))
 
     def chain(constant: Array) -> tuple[Array, Array]:
         kernel = random_walk_metropolis(lambda x: constant + NARROW_LEFT.log_density(x)[0], 0.5, 1)
@@ -125,31 +134,27 @@ def constants_in_the_target(work: Work) -> Lines:
 
 @TOPIC.claim("FN-CM-01")
 def shells_of_mass(work: Work) -> Lines:
-    """Distance of a standard normal vector from the origin."""
-    found: dict[str, ArrayLike] = {}
+    """Distance of standard normal vectors from the origin."""
+    found: Found = {}
+    n = work.replicates(100_000, 4000)
     for dim in SHELL_DIMENSIONS:
-        law = stats.chi(dim)
-        mode = _mode_of(law)
-        near = law.cdf(math.sqrt(dim) + 1.0) - law.cdf(math.sqrt(dim) - 1.0)
+        lengths = np.linalg.norm(work.rng("shells", dim).normal(size=(n, dim)), axis=1)
         found |= {
-            f"mode, D = {dim}": mode,
-            f"mean, D = {dim}": law.mean(),
-            f"standard deviation, D = {dim}": law.std(),
-            f"mass within 1 of the root of D, D = {dim}": near,
-            f"density at the mode, D = {dim}": law.pdf(mode),
+            f"mean, D = {dim}": mean_over_replicates(lengths),
+            f"standard deviation, D = {dim}": spread_over_replicates(lengths),
+            f"mass within 1 of the root of D, D = {dim}": share_of_replicates(
+                np.abs(lengths - math.sqrt(dim)) < 1.0
+            ),
+            f"density at the mode, D = {dim}": _density(lengths, math.sqrt(dim - 1.0), 0.1),
         }
     return found
 
 
-def _mode_of(law: Any) -> float:
-    """Where the density of a law with one mode on the positive numbers is highest: 0, or where its slope is 0."""
-
-    def slope(r: float) -> float:
-        return float(law.logpdf(r + 1e-6) - law.logpdf(r - 1e-6))
-
-    if slope(1e-5) < 0.0:
-        return 0.0
-    return float(optimize.brentq(slope, 1e-5, law.mean() + 5.0, xtol=1e-13))
+def _density(draws: FloatArray, place: float, width: float) -> Measurement:
+    """Density of positive numbers at a place: share of the draws [draw] within a width, over the room there."""
+    near = share_of_trials(float(np.mean(np.abs(draws - place) < width)), draws.size)
+    room = width + min(width, place)
+    return Measurement(near.value / room, near.error / room)
 
 
 @TOPIC.claim("FN-GB-01")
@@ -172,7 +177,6 @@ def gibbs_on_the_ellipse(work: Work) -> Lines:
     paths = np.asarray(jax.jit(lambda x, n: jax.lax.scan(sweep, x, n)[1])(starts, normals)).T
     times = [_sampled_time(group, 25) for group in np.array_split(paths, 20)]
     return {
-        "correlation": rho,
         "autocorrelation time": exact,
         "autocorrelation time, simulated": mean_over_replicates(times),
         "effective share of draws": 1.0 / exact,

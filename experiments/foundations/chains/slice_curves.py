@@ -62,8 +62,13 @@ def fresh_transitions(work: Work) -> dict[str, Transitions]:
 
 
 def _chains(work: Work) -> dict[str, Transitions]:
-    """For each law of the direction, chains from exact draws."""
+    """For each law of the direction, the chains of the figure, from exact draws."""
     return _transitions(work, "chains", work.replicates(_N_REPEATS, 60), restart=False)
+
+
+def many_chains(work: Work) -> dict[str, Transitions]:
+    """The same in such numbers that rare ones are among them."""
+    return _transitions(work, "many chains", work.replicates(2000, 100), restart=False)
 
 
 def _transitions(work: Work, name: str, n_chains: int, *, restart: bool) -> dict[str, Transitions]:

@@ -1,6 +1,7 @@
 """Claims on slice samplers: directions on a narrow ellipse, the slice of figure 2.10, ellipses, repeats."""
 
 import math
+from functools import partial
 from itertools import product
 
 import jax
@@ -12,9 +13,14 @@ from scipy import optimize, special
 from auxmc.kernels.slices.core import SliceState
 from auxmc.kernels.slices.elliptical_slice import EllipseNoise, elliptical_slice
 from auxmc.models.mixtures.scalar_mixture import OVERLAPPING
-from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement
-from auxmc_pipeline.error_rules import mean_over_replicates, standard_error
+from auxmc.numerics.array_types import FloatArray, IntegerArray
+from auxmc_pipeline.error_rules import (
+    distance_from_exact,
+    jackknife,
+    mean_over_replicates,
+    ratio,
+    share_of_replicates,
+)
 from experiments.foundations.chains.inputs import correlated, log_uniforms, mixture_density, random_keys
 from experiments.foundations.chains.slice_curves import (
     DIRECTIONS,
@@ -22,15 +28,31 @@ from experiments.foundations.chains.slice_curves import (
     NEARLY_ONE,
     SLICE_START,
     fresh_transitions,
+    many_chains,
 )
-from experiments.foundations.measurements import distance, lowest_point
-from experiments.foundations.topic import Lines, Topic, Work
+from experiments.foundations.measurements import lowest_point
+from experiments.foundations.topic import Found, Lines, Topic, Work
 
 TOPIC = Topic()
 
 # Powers of the coordinates along the long and the short axis; odd in both together, as the long coordinate is.
 _POWERS = tuple((i, j) for i, j in product(range(6), range(3)) if (i + j) % 2 == 1 and i + j <= 5)
 _N_GROUPS = 20
+# Of the dotted ellipse of figure 2.11, from the sources of its drawing.
+_DRAWN_SEMI_AXES = (4.281189, 0.303485)
+# Moments of the 500 points that each panel of figure 2.11 draws, from the same sources.
+_PUBLISHED_MOMENTS = {
+    "axis-aligned": {
+        "variance along the long axis": 1.5272,
+        "variance along the short axis": 0.010260,
+        "mean squared jump along the long axis": 0.0447,
+    },
+    "random direction": {
+        "variance along the long axis": 3.1965,
+        "variance along the short axis": 0.009616,
+        "mean squared jump along the long axis": 0.3120,
+    },
+}
 # Long and short axis of the ellipse, as columns.
 _TURN = np.array([[1.0, -1.0], [1.0, 1.0]]) / math.sqrt(2.0)
 
@@ -38,14 +60,17 @@ _TURN = np.array([[1.0, -1.0], [1.0, 1.0]]) / math.sqrt(2.0)
 @TOPIC.claim("FN-SL-01")
 def narrow_ellipse(work: Work) -> Lines:
     """The ellipse drawn in figure 2.11 and the normal law whose 99 % it holds."""
-    long_variance, short_variance = np.linalg.eigvalsh(correlated(NEARLY_ONE))[::-1]
-    size = math.sqrt(-2.0 * math.log(0.01))
+    # Normal in the plane: the ellipse that leaves out a share s has semi-axes of root(-2 log s) standard deviations.
+    long_variance, short_variance = np.square(_DRAWN_SEMI_AXES) / (-2.0 * math.log(0.01))
+    points = work.rng("ellipse").multivariate_normal(
+        np.zeros(2), correlated(NEARLY_ONE), work.replicates(1_000_000, 20_000)
+    )
+    inside = np.sum(np.square(points @ _TURN / _DRAWN_SEMI_AXES), axis=1) < 1.0
     return {
+        "mass inside the dotted ellipse": share_of_replicates(inside),
         "larger eigenvalue": long_variance,
         "smaller eigenvalue": short_variance,
         "correlation": (long_variance - short_variance) / (long_variance + short_variance),
-        "long semi-axis of 99 % of the mass": size * math.sqrt(long_variance),
-        "short semi-axis of 99 % of the mass": size * math.sqrt(short_variance),
     }
 
 
@@ -54,14 +79,11 @@ def exploration(work: Work) -> Lines:
     """Autocorrelation times of the long coordinate."""
     times = {}
     for name, run in work.once(fresh_transitions).items():
-        before, after = run.before @ _TURN, run.after @ _TURN
-        groups = zip(np.array_split(before, _N_GROUPS), np.array_split(after, _N_GROUPS), strict=True)
-        error = standard_error([_autocorrelation_time(*group) for group in groups])
-        times[name] = Measurement(_autocorrelation_time(before, after), error)
+        groups = np.array_split(run.before @ _TURN, _N_GROUPS), np.array_split(run.after @ _TURN, _N_GROUPS)
+        forms = np.array([_form(before, after) for before, after in zip(*groups, strict=True)])
+        times[name] = jackknife(partial(_autocorrelation_time, forms), _N_GROUPS)
     axis, unit = (times[name] for name in DIRECTIONS)
-    ratio = axis.value / unit.value
-    relative = math.hypot(axis.error / axis.value, unit.error / unit.value)
-    return {**times, "ratio": Measurement(ratio, ratio * relative)}
+    return {**times, "ratio": ratio(axis, unit)}
 
 
 @TOPIC.claim("FN-SL-03")
@@ -80,6 +102,23 @@ def evaluations(work: Work) -> Lines:
         name: mean_over_replicates(run.n_evaluations + 1.0)
         for name, run in work.once(fresh_transitions).items()
     }
+
+
+@TOPIC.claim("FN-SL-05")
+def published_samples(work: Work) -> Lines:
+    """Where the moments of the 500 points that figure 2.11 draws lie among those of chains like it."""
+    found: Found = {}
+    for name, run in work.once(many_chains).items():
+        drawn = run.after[1::2] @ _TURN
+        moments = {
+            "variance along the long axis": drawn[..., 0].var(axis=0),
+            "variance along the short axis": drawn[..., 1].var(axis=0),
+            "mean squared jump along the long axis": np.mean(np.diff(drawn[..., 0], axis=0) ** 2, axis=0),
+        }
+        for moment, values in moments.items():
+            larger = share_of_replicates(values > _PUBLISHED_MOMENTS[name][moment])
+            found[f"{name}, share of chains with a larger {moment}"] = larger
+    return found
 
 
 @TOPIC.claim("FN-SL-06")
@@ -108,7 +147,7 @@ def repeats(work: Work) -> Lines:
     runs = work.once(fresh_transitions).values()
     linear = [np.all(run.after == run.before, axis=2) for run in runs]
     elliptical = [run["repeated"] for run in work.once(_ellipse_chains).values()]
-    return {"linear": np.mean(linear), "elliptical": np.mean(elliptical)}
+    return {"linear": share_of_replicates(linear), "elliptical": share_of_replicates(elliptical)}
 
 
 @TOPIC.claim("FN-SL-08")
@@ -118,9 +157,9 @@ def exact_reference(work: Work) -> Lines:
     first, second = run["before"], run["after"]
     squares = 0.5 * (first**2 - 1.0) * (second**2 - 1.0)
     return {
-        "autocorrelation of x, distance in standard errors": distance(first * second, 0.0),
-        "autocorrelation of squared x, distance in standard errors": distance(squares, 0.5),
-        "most proposals in an update": np.max(run["n_evaluations"]),
+        "autocorrelation of x, distance in standard errors": distance_from_exact(first * second, 0.0),
+        "autocorrelation of squared x, distance in standard errors": distance_from_exact(squares, 0.5),
+        "share of updates with more than one proposal": share_of_replicates(run["n_evaluations"] > 1),
     }
 
 
@@ -129,12 +168,12 @@ def membership(work: Work) -> Lines:
     """Current points inside the slice as it should be and as equation 2.50 prints it."""
     run = work.once(_ellipse_chains)["bent"]
     return {
-        "corrected": np.mean(run["log_likelihood"] > run["log_height"]),
-        "as printed": np.mean(run["log_likelihood"] < run["log_height"]),
+        "corrected": share_of_replicates(run["log_likelihood"] > run["log_height"]),
+        "as printed": share_of_replicates(run["log_likelihood"] < run["log_height"]),
     }
 
 
-def _autocorrelation_time(before: FloatArray, after: FloatArray) -> float:
+def _autocorrelation_time(forms: FloatArray, kept: IntegerArray) -> float:
     """Autocorrelation time of the long coordinate f under a reversible kernel P, by Galerkin's method.
 
     The time is 2 <f, (1 - P)^-1 f> / <f, f> - 1. The inverse is sought among polynomials g, whose forms <g, (1 - P) h>
@@ -142,13 +181,22 @@ def _autocorrelation_time(before: FloatArray, after: FloatArray) -> float:
     only raise the result.
 
     Args:
+        forms: of independent groups of transitions [group, polynomial, polynomial].
+        kept: numbers of the groups to use.
+    """
+    with_long = np.array([_normal_moment(i + 1) * _normal_moment(j) for i, j in _POWERS])
+    return float(2.0 * with_long @ np.linalg.solve(forms[kept].mean(axis=0), with_long) - 1.0)
+
+
+def _form(before: FloatArray, after: FloatArray) -> FloatArray:
+    """Half the mean products of the jumps of the polynomials [polynomial, polynomial].
+
+    Args:
         before: coordinates along the long and the short axis of exact draws [..., 2].
         after: the same after a transition [..., 2].
     """
     jumps = (_polynomials(after) - _polynomials(before)).reshape(-1, len(_POWERS))
-    form = 0.5 * jumps.T @ jumps / len(jumps)
-    with_long = np.array([_normal_moment(i + 1) * _normal_moment(j) for i, j in _POWERS])
-    return float(2.0 * with_long @ np.linalg.solve(form, with_long) - 1.0)
+    return np.asarray(0.5 * jumps.T @ jumps / len(jumps))
 
 
 def _polynomials(points: FloatArray) -> FloatArray:
@@ -165,7 +213,7 @@ def _ellipse_chains(work: Work) -> dict[str, dict[str, FloatArray]]:
 
     The likelihood is constant, so that the reference is the target itself, or a smooth one that bends and splits it.
     """
-    n_chains, n_steps, rng = work.replicates(100_000, 10_000), 5, work.rng("ellipses")
+    n_chains, n_steps, rng = work.replicates(400_000, 10_000), 5, work.rng("ellipses")
     cholesky = np.linalg.cholesky(np.array([[2.0, 0.6], [0.6, 0.5]]))
     normals = rng.normal(size=(n_steps + 1, n_chains, 2))
     keys = random_keys(rng, (n_steps, n_chains))

@@ -9,7 +9,8 @@ from scipy import signal, stats
 from auxmc.diagnostics.errors_of_means import autocorrelation_time, variance_of_mean
 from auxmc.numerics.array_types import FloatArray
 from auxmc.sampling.product_quadrature import product_simpson, simpson_rule
-from experiments.foundations.measurements import mean_of, median_of, power
+from auxmc_pipeline.error_rules import distance_from_exact, mean_over_replicates, median_over_replicates
+from experiments.foundations.measurements import power
 from experiments.foundations.numbers.shared_examples import mixture_density
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
@@ -38,7 +39,7 @@ def monte_carlo_rates(work: Work) -> Lines:
             # The true mean is known to be 0.
             log_variances[:, i] = np.log((means**2).mean(axis=1))
         slopes = np.array([np.polyfit(np.log(numbers), row, 1)[0] for row in log_variances])
-        found[f"{dim} dimensions" if dim > 1 else "one dimension"] = mean_of(slopes)
+        found[f"{dim} dimensions" if dim > 1 else "one dimension"] = mean_over_replicates(slopes)
     return found
 
 
@@ -106,12 +107,10 @@ def correlated_averages(work: Work) -> Lines:
     n_chains = work.replicates(10_000, 1000)
     means = _autoregressions(work.rng("means"), rho, n_chains, n_short).mean(axis=1)
     expected = variance_of_mean(1.0, rho ** np.arange(1, n_short), n_short)
-    # Means are normal with mean 0: the mean square over its expectation has variance 2 / chains.
-    distance = abs((means**2).mean() / expected - 1.0) / math.sqrt(2.0 / n_chains)
     return {
-        "median estimate": median_of(times),
+        "median estimate": median_over_replicates(times),
         "from the formula": _LONG * variance_of_mean(1.0, rho ** np.arange(1, _LONG), _LONG),
-        "variance of means, distance in standard errors": distance,
+        "variance of means, distance in standard errors": distance_from_exact(means**2, expected),
     }
 
 

@@ -16,7 +16,14 @@ from auxmc.sampling.gaussian import covariance_root
 from auxmc.sampling.inverse_cdf import draw_by_inversion, generalised_logistic
 from auxmc.sampling.rejection import condition_by_rejection, rejection_sample
 from auxmc.sampling.transforms import box_muller, inverse_box_muller
-from experiments.foundations.measurements import distance_from, highest_point, largest, mean_of
+from auxmc_pipeline.claims import Measurement
+from auxmc_pipeline.error_rules import (
+    distance_from_exact,
+    distance_from_law,
+    distance_in_errors,
+    mean_over_replicates,
+)
+from experiments.foundations.measurements import highest_point, largest, normal_points, points_of_cube
 from experiments.foundations.numbers.shared_examples import (
     BOUND,
     TAIL,
@@ -33,14 +40,12 @@ TOPIC = Topic()
 
 # PhD thesis, figure 2.12.
 _EXPONENT = 0.4
-# Level of the band within which a sample's distribution function must lie.
-_LEVEL = 2e-7
 
 
 @TOPIC.claim("FN-DS-01")
 def box_muller_jacobian(work: Work) -> Lines:
     """Determinant of the map of Box and Muller."""
-    uniforms = _random_uniforms(work)
+    uniforms = _points_away_from_the_edge()
     image, jacobians = jax.jit(jax.vmap(lambda u: (box_muller(u), jax.jacfwd(box_muller)(u))))(uniforms)
     sizes = np.abs(np.linalg.det(np.asarray(jacobians)))
     normals = stats.norm.pdf(np.asarray(image)).prod(axis=-1)
@@ -53,11 +58,10 @@ def box_muller_jacobian(work: Work) -> Lines:
 @TOPIC.claim("FN-DS-02")
 def box_muller_inverses(work: Work) -> Lines:
     """The inverse map, corrected and as printed."""
-    uniforms = _random_uniforms(work)
+    uniforms = _points_away_from_the_edge()
     image, back = (np.asarray(values) for values in _there_and_back(uniforms))
     printed = np.arctan(image[:, 0] / image[:, 1]) / (2.0 * math.pi)
-    error = largest(printed - uniforms[:, 1])
-    return {"corrected": largest(back - uniforms), "as printed": error, "size of the error as printed": error}
+    return {"corrected": largest(back - uniforms), "as printed": largest(printed - uniforms[:, 1])}
 
 
 @jax.jit
@@ -66,8 +70,8 @@ def _there_and_back(uniforms: Array) -> tuple[Array, Array]:
     return image, inverse_box_muller(image)
 
 
-def _random_uniforms(work: Work) -> FloatArray:
-    return work.rng("box_muller").uniform(0.01, 0.99, (1000, 2))
+def _points_away_from_the_edge() -> FloatArray:
+    return 0.01 + 0.98 * points_of_cube(1000, 2)
 
 
 @cache
@@ -97,12 +101,11 @@ def skewed_draws(work: Work) -> Lines:
     law, n = generalised_logistic(_EXPONENT), work.replicates(100_000, 1000)
     draw = jax.jit(lambda key: (law.quantile(jnp.asarray(0.5)), draw_by_inversion(key, law, (n,))))
     median, drawn = draw(work.key("skewed"))
-    draws = np.asarray(drawn)
-    expected = np.sort(1.0 - (1.0 + np.exp(draws)) ** -_EXPONENT)
-    ranks = np.arange(draws.size + 1) / draws.size
-    distance = max(np.max(ranks[1:] - expected), np.max(expected - ranks[:-1]))
-    band = math.sqrt(math.log(2.0 / _LEVEL) / (2.0 * draws.size))
-    return {"median": median, "distance of the sample's distribution function over its band": distance / band}
+    levels = 1.0 - (1.0 + np.exp(np.asarray(drawn))) ** -_EXPONENT
+    return {
+        "median": median,
+        "distance of the sample's law times the root of its size": distance_from_law(levels),
+    }
 
 
 @TOPIC.claim("FN-DS-05")
@@ -112,15 +115,16 @@ def figure_acceptance(work: Work) -> Lines:
     accepted = np.asarray(work.once(figure_proposals).accepted)
     return {
         "largest target over proposal": top,
+        "its value": top,
         "where it is": place,
         "acceptance probability": mixture_mass() / BOUND,
         "acceptance rate, distance in standard errors": _binomial_distance(accepted, 1.0 / BOUND),
     }
 
 
-def _binomial_distance(hits: BooleanArray, probability: float) -> float:
+def _binomial_distance(hits: BooleanArray, probability: float) -> Measurement:
     error = math.sqrt(probability * (1.0 - probability) / hits.size)
-    return abs(float(hits.mean()) - probability) / error
+    return distance_in_errors(Measurement(float(hits.mean()), error), probability)
 
 
 @TOPIC.claim("FN-DS-06")
@@ -129,7 +133,6 @@ def marked_proposals(work: Work) -> Lines:
     found: dict[str, ArrayLike] = {}
     for name, point in marked_points().items():
         found |= {
-            f"{name} point": point.x,
             f"{name} height": point.height,
             f"{name} target": point.target,
             f"{name} decision": point.height <= point.target,
@@ -141,10 +144,12 @@ def marked_proposals(work: Work) -> Lines:
 def acceptance_in_many_dimensions(work: Work) -> Lines:
     """Acceptance of the same in ten dimensions."""
     made = make_proposals(work.key("product"), work.replicates(500_000, 20_000), 10)
-    distance = _binomial_distance(np.asarray(made.accepted), BOUND**-10)
+    probability = (mixture_mass() / BOUND) ** 10
     return {
-        "acceptance probability": (mixture_mass() / BOUND) ** 10,
-        "acceptance rate, distance in standard errors": distance,
+        "acceptance probability": probability,
+        "acceptance rate, distance in standard errors": _binomial_distance(
+            np.asarray(made.accepted), probability
+        ),
     }
 
 
@@ -164,14 +169,14 @@ def tail_of_the_normal(work: Work) -> Lines:
     naive = condition_by_rejection(work.key("naive"), _standard_normal, lambda x: x > TAIL, n_naive)
     hits = np.arange(n_naive) < len(naive.draws)
     drawn = rejection_sample(work.key("tail"), tail_envelope(), work.replicates(100_000, 10_000))
-    second = distance_from(mean_of(np.asarray(drawn.position) ** 2), squares / scaled)
+    second = distance_from_exact(np.asarray(drawn.position) ** 2, squares / scaled)
     return {
         "conditional second moment": squares / scaled,
         "closed form": 1.0 + TAIL * math.exp(top) / stats.norm.sf(TAIL),
         "acceptance probability of naive rejection": probability,
         "draws for each accepted one, naive": 1.0 / probability,
         "naive acceptance rate, distance in standard errors": _binomial_distance(hits, stats.norm.sf(TAIL)),
-        "draws for each accepted one, exponential proposal": np.mean(drawn.n_proposals),
+        "draws for each accepted one, exponential proposal": mean_over_replicates(drawn.n_proposals),
         "second moment with the exponential proposal, distance in standard errors": second,
     }
 
@@ -183,7 +188,7 @@ def _standard_normal(key: Array) -> Array:
 @TOPIC.claim("FN-DS-09")
 def covariance_roots(work: Work) -> Lines:
     """Products of both roots of a covariance."""
-    half = work.rng("covariance").normal(size=(5, 5))
+    half = normal_points(5, 5)
     covariance = half @ half.T + np.eye(5)
     lower, symmetric = covariance_root(covariance), covariance_root(covariance, "symmetric")
     return {

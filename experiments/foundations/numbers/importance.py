@@ -7,20 +7,21 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike
 from scipy import stats
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.sampling.importance import effective_size, importance_draws, log_mean_weight, self_normalised_mean
-from experiments.foundations.measurements import distance_from, highest_point, largest, mean_of
+from auxmc.sampling.importance import effective_size, log_mean_weight, self_normalised_mean
+from auxmc_pipeline.error_rules import distance_from_exact, mean_over_replicates
+from experiments.foundations.measurements import highest_point, largest
 from experiments.foundations.numbers.shared_examples import (
     BOUND,
-    figure_proposals,
+    TAIL,
     figure_ratio,
+    make_proposals,
     mixture_density,
     tail_envelope,
 )
-from experiments.foundations.topic import Arrays, Lines, Topic, Work
+from experiments.foundations.topic import Arrays, Found, Lines, Topic, Work
 
 TOPIC = Topic()
 
@@ -57,7 +58,8 @@ class _Exact:
 @TOPIC.claim("FN-IS-04")
 def figure_weights(work: Work) -> Lines:
     """Effective shares and largest weights of both proposals."""
-    found: dict[str, ArrayLike] = {}
+    found: Found = {}
+    tops = []
     for sd in _PROPOSAL_SDS:
         place, top = highest_point(partial(_log_weight, sd=sd), np.linspace(-10.0, 10.0, 2001), 0.02)
         found |= {
@@ -65,7 +67,8 @@ def figure_weights(work: Work) -> Lines:
             f"largest weight, sd {sd:g}": math.exp(top),
             f"where it is, sd {sd:g}": place,
         }
-    return found
+        tops.append(top)
+    return {**found, "largest weight, sd 0.52 over sd 0.8": math.exp(tops[0] - tops[1])}
 
 
 def _figure_draws(work: Work, name: str, sd: float, shape: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
@@ -77,18 +80,18 @@ def _figure_draws(work: Work, name: str, sd: float, shape: tuple[int, ...]) -> t
 @TOPIC.claim("FN-IS-05")
 def unbiased_normaliser(work: Work) -> Lines:
     """Mean weights of 100 draws are unbiased for the normaliser."""
-    found: dict[str, ArrayLike] = {}
+    found: Found = {}
     for sd in _PROPOSAL_SDS:
         _, logs = _figure_draws(work, "normaliser", sd, (work.replicates(10_000, 1000), 100))
-        means = mean_of(np.exp(np.asarray(jax.jit(log_mean_weight)(jnp.asarray(logs)))))
-        found[f"sd {sd:g}, distance in standard errors"] = distance_from(means, _MULTIPLE)
+        means = np.exp(np.asarray(jax.jit(log_mean_weight)(jnp.asarray(logs))))
+        found[f"sd {sd:g}, distance in standard errors"] = distance_from_exact(means, _MULTIPLE)
     return found
 
 
 @TOPIC.claim("FN-IS-06")
 def self_normalised_bias(work: Work) -> Lines:
     """Bias and variance of self-normalised means, in the limit and of five draws."""
-    found: dict[str, ArrayLike] = {}
+    found: Found = {}
     for sd in _PROPOSAL_SDS:
         exact = _Exact(sd)
         x, logs = _figure_draws(work, "bias", sd, (work.replicates(400_000, 10_000), 5))
@@ -96,7 +99,7 @@ def self_normalised_bias(work: Work) -> Lines:
         found |= {
             f"bias times draws, sd {sd:g}": exact.bias_times_n,
             f"variance times draws, sd {sd:g}": exact.variance_times_n,
-            f"mean estimate from 5 draws, sd {sd:g}": mean_of(estimates),
+            f"mean estimate from 5 draws, sd {sd:g}": mean_over_replicates(estimates),
         }
     return found
 
@@ -104,33 +107,33 @@ def self_normalised_bias(work: Work) -> Lines:
 @TOPIC.claim("FN-IS-07")
 def unbiased_rejection(work: Work) -> Lines:
     """Five proposals at a time; runs without an accepted one are made again, that is, left out."""
-    made = work.once(figure_proposals)
-    n = len(made.accepted) // 5 * 5
-    accepted = np.asarray(made.accepted)[:n].reshape(-1, 5)
-    x = np.asarray(made.position[:, 0])[:n].reshape(-1, 5)
+    # One run in 40 has none accepted.
+    n_runs = work.replicates(1_030_000, 20_000)
+    made = make_proposals(work.key("five_proposals"), 5 * n_runs, 1)
+    accepted, x = np.asarray(made.accepted).reshape(-1, 5), np.asarray(made.position).reshape(-1, 5)
     counts = accepted.sum(axis=1)
     estimates = (x * accepted).sum(axis=1)[counts > 0] / counts[counts > 0]
-    distance = distance_from(mean_of(estimates), _TRUTH)
+    distance = distance_from_exact(estimates, _TRUTH)
     return {"mean estimate from 5 proposals, distance in standard errors": distance}
 
 
 @TOPIC.claim("FN-IS-08")
 def effective_sizes(work: Work) -> Lines:
-    """Random weights of very different spreads, 50 sets of each of six sizes."""
-    rng = work.rng("effective_size")
+    """Weights of very different spreads, 50 sets of each of six sizes: quantiles of log-normal laws."""
     n = np.repeat([1, 2, 3, 10, 100, 1000], 50)
+    spreads, shifts = np.tile(np.linspace(0.0, 10.0, 50), 6), np.linspace(-300.0, 300.0, n.size)
     # Sets of fewer than 1000 weights end with absent ones.
     present = np.arange(1000)[None, :] < n[:, None]
-    logs = rng.normal(size=present.shape) * rng.uniform(0.0, 10.0, (n.size, 1))
-    scaled = logs + rng.uniform(-300.0, 300.0, (n.size, 1))
-    stacked = np.where(present, np.stack([logs, scaled, np.zeros_like(logs)]), -np.inf)
+    levels = np.where(present, (np.arange(1000)[None, :] + 0.5) / n[:, None], 0.5)
+    logs = spreads[:, None] * stats.norm.ppf(levels)
+    stacked = np.where(present, np.stack([logs, logs + shifts[:, None], np.zeros_like(logs)]), -np.inf)
     sizes, sizes_scaled, sizes_equal = np.asarray(jax.jit(effective_size)(jnp.asarray(stacked)))
     weights = np.where(present, np.exp(logs - logs.max(axis=1, keepdims=True)), 0.0)
     mean = weights.sum(axis=1) / n
     variance = np.where(present, (weights / mean[:, None] - 1.0) ** 2, 0.0).sum(axis=1) / n
     printed = 1.0 / (1.0 + variance)
     return {
-        "outside of 1 to the number of draws": max(0.0, np.max((1.0 - sizes) / n), np.max((sizes - n) / n)),
+        "outside of 1 to the number of draws": max(np.max((1.0 - sizes) / n), np.max((sizes - n) / n)),
         "equal weights": largest((sizes_equal - n) / n),
         "scaled weights": largest((sizes_scaled - sizes) / n),
         "1 / (1 + Var(w / mean w)) times the number of draws": largest((n * printed - sizes) / n),
@@ -140,9 +143,9 @@ def effective_sizes(work: Work) -> Lines:
 
 @TOPIC.claim("FN-IS-09")
 def best_proposal(work: Work) -> Lines:
-    """F(x) = x^2 under N(0, 1), with draws from the density x^2 phi(x)."""
-    rng = work.rng("best_proposal")
-    x = rng.choice([-1.0, 1.0], 10_000) * np.sqrt(rng.chisquare(3.0, 10_000))
+    """F(x) = x^2 under N(0, 1), at 10 000 quantiles of the density x^2 phi(x)."""
+    halves = stats.chi(3).ppf((np.arange(5000) + 0.5) / 5000)
+    x = np.concatenate([-halves, halves])
     log_proposal = stats.chi.logpdf(np.abs(x), 3) - math.log(2.0)
     terms = x**2 * np.exp(stats.norm.logpdf(x) - log_proposal)
     return {"spread of the weighted terms": terms.std()}
@@ -159,24 +162,25 @@ def variance_gain(work: Work) -> Lines:
     mean = float(np.sum(density * squares) * step)
     direct = float(np.sum(density * squares**2) * step) - mean**2
     weighted = float(np.sum(other * (ratio * squares) ** 2) * step) - mean**2
+    difference = float(np.sum(density * squares**2 * (1.0 - ratio)) * step)
     return {
-        "difference": np.sum(density * squares**2 * (1.0 - ratio)) * step,
+        "difference": difference,
         "variance of direct draws": direct,
         "variance of weighted draws": weighted,
-        "difference of the variances": direct - weighted,
+        "difference of the variances less that of the equation": direct - weighted - difference,
     }
 
 
 @TOPIC.claim("FN-IS-11")
 def bounded_weights(work: Work) -> Lines:
     """The bound that rejection needs is the largest weight."""
-    x = np.asarray(work.once(figure_proposals).position[:, 0])
     tail = tail_envelope()
-    draw = jax.jit(lambda key: importance_draws(key, tail.log_target, tail.draw, tail.log_proposal, 10_000))
-    drawn = draw(work.key("tail_weights"))
+    # The largest weight is at the end itself, which the tail leaves out.
+    x = jnp.asarray(np.concatenate([[np.nextafter(TAIL, 5.0)], np.linspace(TAIL, 12.0, 8001)[1:]]))
+    log_weights = jax.jit(jax.vmap(lambda x: tail.log_target(x) - tail.log_proposal(x)))(x)
     return {
-        "figure 2.3": figure_ratio(x).max() - BOUND,
-        "normal tail": np.exp(np.max(np.asarray(drawn.log_weights))) - math.exp(tail.log_bound),
+        "figure 2.3": highest_point(figure_ratio, np.linspace(-4.0, 4.0, 8001), 0.01)[1] - BOUND,
+        "normal tail": np.expm1(np.max(np.asarray(log_weights)) - tail.log_bound),
     }
 
 

@@ -11,7 +11,8 @@ from scipy import integrate, special, stats
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc.sampling.importance import log_mean_weight, pareto_index
-from experiments.foundations.measurements import largest, lowest_point, median_of
+from auxmc_pipeline.error_rules import bootstrap, median_over_replicates
+from experiments.foundations.measurements import largest, lowest_point
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 TOPIC = Topic()
@@ -99,9 +100,9 @@ def slide_example(work: Work) -> Lines:
     indices = pareto_index(logs)
     means = np.exp(np.asarray(jax.jit(log_mean_weight)(jnp.asarray(logs))))
     return {
-        "smallest index of all runs": indices.min(),
+        "smallest index of all runs": bootstrap(np.min, indices),
         "index of the law": _tail_index(_SLIDE_SD),
-        "median of the mean weights": median_of(means),
+        "median of the mean weights": median_over_replicates(means),
     }
 
 

@@ -37,6 +37,7 @@ def test_every_value_is_a_number_with_an_error(claim: str) -> None:
         assert found.error >= 0.0, setting
         if setting.endswith("distance in standard errors"):
             assert found.value < 5.2, setting
+            assert found.error == 1.0, setting
 
 
 @pytest.mark.parametrize(
