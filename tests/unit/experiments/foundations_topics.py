@@ -1,6 +1,8 @@
 """What the tests of the foundations share: claims, curves and tables of a design at a small effort."""
 
 import csv
+import math
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
@@ -55,6 +57,17 @@ class Computed:
         about = {"case": self.design, "preset": "smoke"}
         frames = [_melt(array, name, about) for name, array in arrays.items()]
         return Tables.of(pd.DataFrame(), pd.concat(frames, ignore_index=True))
+
+
+def seeds_differ(one: Computed, other: Computed, claims: Iterable[str]) -> list[str]:
+    """Lines of claims that are called exact but differ between two seeds by more than rounding."""
+    return [
+        f"{claim} {setting}"
+        for claim in claims
+        for setting, found in one.measured(claim).items()
+        if found.exact
+        and not math.isclose(found.value, other.value(claim, setting), rel_tol=1e-9, abs_tol=1e-12)
+    ]
 
 
 def listed() -> dict[str, list[str]]:

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
-from tests.unit.experiments.foundations_topics import EMPTY, Computed, says_not_run
+from tests.unit.experiments.foundations_topics import EMPTY, Computed, says_not_run, seeds_differ
 
 EVIDENCE = Computed("evidence", 3, 1e-4)
 DRAW = load_study("foundations").drawings()
@@ -52,6 +52,12 @@ def test_all_settings_are_finite_and_unlike_each_other() -> None:
             found = EVIDENCE.measured(claim)
             assert found
             assert all(np.isfinite(m.value) and m.error >= 0.0 for m in found.values()), claim
+
+
+def test_no_random_number_enters_what_is_called_exact() -> None:
+    other = Computed("evidence", 4, 1e-4)
+    claims = [claim for claim in EVIDENCE.claims if not claim.startswith("FN-SM")]
+    assert seeds_differ(EVIDENCE, other, claims) == []
 
 
 def test_curves_bear_the_name_of_their_figure() -> None:

@@ -12,7 +12,7 @@ from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
 from experiments.foundations.models.differentiation import random_graph
 from experiments.foundations.models.spins import relaxation_by_quadrature
-from tests.unit.experiments.foundations_topics import EMPTY, Computed, listed, says_not_run
+from tests.unit.experiments.foundations_topics import EMPTY, Computed, listed, says_not_run, seeds_differ
 
 MODELS = Computed("models", 5, 0.02)
 DRAW = load_study("foundations").drawings()
@@ -49,6 +49,12 @@ def test_values_are_finite_and_only_simulations_have_errors() -> None:
 )
 def test_known_numbers(claim: str, setting: str, expected: float, tolerance: float) -> None:
     assert MODELS.value(claim, setting) == pytest.approx(expected, abs=tolerance)
+
+
+def test_no_random_number_enters_what_is_called_exact() -> None:
+    other = Computed("models", 6, 0.02)
+    claims = MODELS.claims
+    assert seeds_differ(MODELS, other, claims) == []
 
 
 def test_errors_of_the_sources_show() -> None:
