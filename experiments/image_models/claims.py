@@ -169,7 +169,7 @@ def sharing(tables: Tables, model: str, which: int) -> Measurement:
     )
     note = f"{count} chains of 1/{count} of the length"
     # The short chains are parts of the long ones: images are what is independent.
-    return jackknife(lambda kept: several(kept) / one(kept), _n_images(tables, model), note)
+    return jackknife(lambda kept: several(kept) / one(kept), _n_middles(tables, model), note)
 
 
 def parallel(tables: Tables, model: str) -> Measurement:
@@ -193,7 +193,7 @@ def parallel(tables: Tables, model: str) -> Measurement:
         return single_run(kept) / pooled_runs(kept) * pooled_chains(kept) / single_chain(kept)
 
     note = f"root mean square errors of 1 over those of {n} pooled, K = {last:.0f}"
-    return jackknife(ratio_of_gains, _n_images(tables, model), note)
+    return jackknife(ratio_of_gains, _n_middles(tables, model), note)
 
 
 def zeta_minus_single_bound(tables: Tables, model: str) -> Measurement:
@@ -271,6 +271,10 @@ def _first_near(tables: Tables, model: str, method: str, along: str) -> tuple[Me
 
 def _unless(reached: bool, name: str) -> str:
     return "" if reached else f"{name} did not come near within its run: the ratio is a bound"
+
+
+def _n_middles(tables: Tables, model: str) -> int:
+    return int(tables.summary.array("image_middle", "image", model=model).size)
 
 
 def _error_of_images(
