@@ -1,4 +1,4 @@
-"""What several topics measure with: independent replicates and their standard errors, rates, and extreme points."""
+"""What several topics measure with: rates, extreme points, and points at which identities are checked."""
 
 from collections.abc import Callable
 
@@ -7,49 +7,10 @@ from numpy.typing import ArrayLike
 from scipy import optimize, special
 from scipy.stats import qmc
 
-from auxmc.numerics.array_types import BooleanArray, FloatArray
-from auxmc_pipeline.claims import Measurement
-from auxmc_pipeline.error_rules import (
-    distance_from_exact,
-    distance_in_errors,
-    mean_over_replicates,
-    median_over_replicates,
-    quantile_over_replicates,
-    share_of_trials,
-)
+from auxmc.numerics.array_types import FloatArray
 
 
-def mean_of(values: FloatArray) -> Measurement:
-    """Mean of replicates."""
-    return mean_over_replicates(values)
-
-
-def median_of(values: FloatArray) -> Measurement:
-    """Median of replicates."""
-    return median_over_replicates(values)
-
-
-def distance(values: FloatArray, expected: float) -> Measurement:
-    """Distance of a mean over replicates [replicate] from its expectation, in standard errors."""
-    return distance_from_exact(values, expected)
-
-
-def share_of(flags: BooleanArray) -> Measurement:
-    """Share of replicates for which something holds."""
-    return share_of_trials(float(flags.mean()), flags.size)
-
-
-def quantile_of(values: FloatArray, percent: int) -> Measurement:
-    """Quantile of replicates."""
-    return quantile_over_replicates(values, percent / 100.0)
-
-
-def distance_from(measured: Measurement, exact: float) -> Measurement:
-    """Distance of a measurement from its exact value, in standard errors."""
-    return distance_in_errors(measured, exact)
-
-
-def largest(errors: ArrayLike) -> float:
+def largest_size(errors: ArrayLike) -> float:
     """Largest size of any of some numbers."""
     return float(np.max(np.abs(errors)))
 

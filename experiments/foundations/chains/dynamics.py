@@ -22,8 +22,7 @@ from experiments.foundations.chains.dynamics_curves import (
     log_skewed_density,
 )
 from experiments.foundations.chains.inputs import log_uniforms, mixture_draws, mixture_mass_below
-from experiments.foundations.measurements import largest as largest_size
-from experiments.foundations.measurements import normal_points, power
+from experiments.foundations.measurements import largest_size, normal_points, power
 from experiments.foundations.shapes import log_skewed
 from experiments.foundations.topic import Found, Lines, Topic, Work
 

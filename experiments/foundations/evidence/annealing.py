@@ -19,8 +19,7 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.perfect_annealing import limit_ladder
 from auxmc.numerics.schedules import linear_schedule
 from auxmc_pipeline.claims import Measurement
-from auxmc_pipeline.error_rules import difference, ratio
-from experiments.foundations.measurements import distance_from, mean_of
+from auxmc_pipeline.error_rules import difference, distance_in_errors, mean_over_replicates, ratio
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 TOPIC = Topic()
@@ -51,9 +50,9 @@ def annealing(work: Work) -> Lines:
         found[f"mean log weight less log evidence, {steps} steps"] = lower
         found[f"variance of the log weight, {steps} steps"] = moments.forward_variance
         found[f"upper bound less log evidence, {steps} steps"] = upper
-        forward, reverse = mean_of(runs[steps, False]), mean_of(-runs[steps, True])
+        forward, reverse = mean_over_replicates(runs[steps, False]), mean_over_replicates(-runs[steps, True])
         gaps[steps] = difference(reverse, forward)
-        below, above = distance_from(forward, lower), distance_from(reverse, upper)
+        below, above = distance_in_errors(forward, lower), distance_in_errors(reverse, upper)
         found[f"simulated lower bound, {steps} steps, distance in standard errors"] = below
         found[f"simulated upper bound, {steps} steps, distance in standard errors"] = above
     found["simulated gap, 100 steps over 10 steps"] = ratio(gaps[100], gaps[10])
@@ -119,7 +118,7 @@ def enumerated_annealing(work: Work) -> Lines:
 def bounds_curves(work: Work) -> Arrays:
     """Bounds of annealing against the number of steps, and adaptive ladders."""
     runs = work.once(annealed_runs)
-    sides = ([mean_of(sign * runs[n, sign < 0.0])[:2] for n in _STEPS] for sign in (1.0, -1.0))
+    sides = ([mean_over_replicates(sign * runs[n, sign < 0.0])[:2] for n in _STEPS] for sign in (1.0, -1.0))
     simulated = np.array(list(sides)).swapaxes(1, 2)
     fine = np.unique(np.round(np.geomspace(1.0, 1000.0, 60)).astype(int))
     moments = [_MODEL.annealed_moments(linear_schedule(int(steps))) for steps in fine]

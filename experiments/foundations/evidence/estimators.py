@@ -9,7 +9,12 @@ from scipy.special import logsumexp, ndtr
 from auxmc.diagnostics.simple_evidence import harmonic_mean, prior_average
 from auxmc.models.gaussian.mean import FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS, log_evidence_law
 from auxmc.numerics.array_types import FloatArray
-from experiments.foundations.measurements import distance_from, mean_of, quantile_of, share_of
+from auxmc_pipeline.error_rules import (
+    distance_in_errors,
+    mean_over_replicates,
+    quantile_over_replicates,
+    share_of_replicates,
+)
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 TOPIC = Topic()
@@ -88,13 +93,18 @@ def prior_averaging(work: Work) -> Lines:
     """Averages of ten likelihoods: unbiased, and nearly always far too low."""
     logs = work.once(prior_averages)
     decades = logs / _DECADE
-    return {f"{p} % quantile of the decimal log ratio": quantile_of(decades, p) for p in _PERCENTILES} | {
-        "share below a tenth of the evidence": share_of(logs < -_DECADE),
-        "share below the evidence": share_of(logs < 0.0),
-        "mean of the log ratio": mean_of(logs),
+    return {
+        f"{p} % quantile of the decimal log ratio": quantile_over_replicates(decades, p / 100.0)
+        for p in _PERCENTILES
+    } | {
+        "share below a tenth of the evidence": share_of_replicates(logs < -_DECADE),
+        "share below the evidence": share_of_replicates(logs < 0.0),
+        "mean of the log ratio": mean_over_replicates(logs),
         "relative variance of one draw": _MODEL.relative_variance,
         "draws for a relative error of a tenth": math.ceil(_MODEL.relative_variance / 0.1**2),
-        "mean ratio, distance in standard errors": distance_from(mean_of(np.exp(logs)), 1.0),
+        "mean ratio, distance in standard errors": distance_in_errors(
+            mean_over_replicates(np.exp(logs)), 1.0
+        ),
     }
 
 
@@ -120,15 +130,15 @@ def harmonic(work: Work) -> Lines:
     """Harmonic means of ten likelihoods overestimate, with a hard bound."""
     logs = work.once(harmonic_means)
     law = log_evidence_law(100, 2.0)
-    median = quantile_of(logs / _DECADE, 50)
+    median = quantile_over_replicates(logs / _DECADE, 0.5)
     return {
         "as printed": median,
-        "5 % quantile of the decimal log ratio": quantile_of(logs / _DECADE, 5),
+        "5 % quantile of the decimal log ratio": quantile_over_replicates(logs / _DECADE, 0.05),
         "50 % quantile of the decimal log ratio": median,
-        "95 % quantile of the decimal log ratio": quantile_of(logs / _DECADE, 95),
-        "share above ten times the evidence": share_of(logs > _DECADE),
+        "95 % quantile of the decimal log ratio": quantile_over_replicates(logs / _DECADE, 0.95),
+        "share above ten times the evidence": share_of_replicates(logs > _DECADE),
         "largest likelihood over evidence": math.exp(_MODEL.log_largest_likelihood - _MODEL.log_evidence),
-        "share above a hundred times the evidence": share_of(logs > 2.0 * _DECADE),
+        "share above a hundred times the evidence": share_of_replicates(logs > 2.0 * _DECADE),
         "data sets whose bound is a hundred or more": law.probability_of_range_above(2.0 * _DECADE),
     }
 
@@ -146,7 +156,7 @@ def harmonic_by_size(work: Work) -> dict[int, FloatArray]:
 def harmonic_convergence(work: Work) -> Lines:
     """The overestimate hardly falls with the number of draws."""
     ratios = work.once(harmonic_by_size)
-    return {f"{size} draws": quantile_of(ratios[size], 50) for size in (10, 100, 1000, 10_000)}
+    return {f"{size} draws": quantile_over_replicates(ratios[size], 0.5) for size in (10, 100, 1000, 10_000)}
 
 
 @TOPIC.claim("FN-EV-08")
@@ -164,7 +174,9 @@ def markov_bound(work: Work) -> Lines:
     """Unbiased estimates seldom exceed the evidence by much."""
     logs = work.once(prior_averages)
     names = ("bound", "share")
-    return {f"{name} at {nats} nats": share_of(logs > nats) for nats in (1, 2, 3) for name in names}
+    return {
+        f"{name} at {nats} nats": share_of_replicates(logs > nats) for nats in (1, 2, 3) for name in names
+    }
 
 
 @TOPIC.claim("FN-EV-13")

@@ -13,8 +13,14 @@ from auxmc.models.gaussian.nested_oracles import expected_nested_ratio, expected
 from auxmc.numerics.array_types import FloatArray
 from auxmc.sampling.ideal_nested_sampling import IdealNestedRuns, ideal_nested_sampling
 from auxmc_pipeline.claims import Measurement
-from auxmc_pipeline.error_rules import jackknife, paired_ratio, ratio
-from experiments.foundations.measurements import distance_from, mean_of, power
+from auxmc_pipeline.error_rules import (
+    distance_in_errors,
+    jackknife,
+    mean_over_replicates,
+    paired_ratio,
+    ratio,
+)
+from experiments.foundations.measurements import power
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 TOPIC = Topic()
@@ -70,11 +76,11 @@ def shrinkage(work: Work) -> Lines:
         # Minus the log is exponential, whose standard deviation has the relative error sqrt(2 / n).
         spread = Measurement(float(logs.std()), float(logs.std()) * math.sqrt(2.0 / logs.size))
         for name, measured, exact in (
-            ("mean ratio", mean_of(np.exp(logs)), n_live / (n_live + 1.0)),
-            ("mean log ratio", mean_of(logs), -1.0 / n_live),
+            ("mean ratio", mean_over_replicates(np.exp(logs)), n_live / (n_live + 1.0)),
+            ("mean log ratio", mean_over_replicates(logs), -1.0 / n_live),
             ("standard deviation of the log ratio", spread, 1.0 / n_live),
         ):
-            away = distance_from(measured, exact)
+            away = distance_in_errors(measured, exact)
             found[f"{name}, {n_live} live points, distance in standard errors"] = away
     return found
 
@@ -104,9 +110,9 @@ def biases(work: Work) -> Lines:
         for shrinkage, name in _FACTORS.items():
             exact = expected_nested_ratio(_MODEL, n_live, _factor(n_live, shrinkage))
             found[f"{name}, {n_live} live points"] = exact
-            mean = mean_of(np.exp(simulated[n_live, shrinkage]))
+            mean = mean_over_replicates(np.exp(simulated[n_live, shrinkage]))
             label = f"{name}, {n_live} live points, simulated, distance in standard errors"
-            found[label] = distance_from(mean, exact)
+            found[label] = distance_in_errors(mean, exact)
     errors = []
     for shrinkage in SHRINKAGE:
         lower, upper = (
@@ -184,7 +190,9 @@ def by_parts(work: Work) -> Lines:
 def curves(work: Work) -> Arrays:
     """Expected ratios against the number of live points, with simulated means."""
     ratios, fine = work.once(log_ratios), np.unique(np.round(np.geomspace(2.0, 200.0, 40)).astype(int))
-    simulated = [[mean_of(np.exp(ratios[n, shrinkage]))[:2] for n in _SIZES] for shrinkage in _FACTORS]
+    simulated = [
+        [mean_over_replicates(np.exp(ratios[n, shrinkage]))[:2] for n in _SIZES] for shrinkage in _FACTORS
+    ]
     exact = [
         [expected_nested_ratio(_MODEL, int(n), _factor(int(n), shrinkage)) for n in fine]
         for shrinkage in _FACTORS

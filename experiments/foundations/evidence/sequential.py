@@ -24,8 +24,16 @@ from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc.numerics.random import standard_normal
 from auxmc.sampling.resampling import SCHEMES, multinomial_indices
 from auxmc_pipeline.claims import Measurement
-from auxmc_pipeline.error_rules import bootstrap, distance_from_exact, jackknife, largest, ratio
-from experiments.foundations.measurements import distance_from, mean_of, quantile_of
+from auxmc_pipeline.error_rules import (
+    bootstrap,
+    distance_from_exact,
+    distance_in_errors,
+    jackknife,
+    largest,
+    mean_over_replicates,
+    quantile_over_replicates,
+    ratio,
+)
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 TOPIC = Topic()
@@ -54,8 +62,10 @@ def filter_likelihood(work: Work) -> Lines:
         "exact log likelihood": exact.log_likelihood,
         "last exact mean": exact.mean[-1],
         "last exact variance": exact.variance[-1],
-        "mean ratio of 20 steps": mean_of(ratios),
-        "mean ratio of 20 steps, distance in standard errors": distance_from(mean_of(ratios), 1.0),
+        "mean ratio of 20 steps": mean_over_replicates(ratios),
+        "mean ratio of 20 steps, distance in standard errors": distance_in_errors(
+            mean_over_replicates(ratios), 1.0
+        ),
         "mean ratio of 3 steps by a confidence sequence": inside,
     }
 
@@ -86,8 +96,8 @@ def data_tempering(work: Work) -> Lines:
     # After resampling every row may be met by a particle at the row itself: the largest likelihood is no bound.
     bound = math.exp(-0.5 * model.n_rows * math.log(2.0 * math.pi) - model.log_evidence)
     return {
-        "mean ratio": mean_of(ratios),
-        "mean ratio, distance in standard errors": distance_from(mean_of(ratios), 1.0),
+        "mean ratio": mean_over_replicates(ratios),
+        "mean ratio, distance in standard errors": distance_in_errors(mean_over_replicates(ratios), 1.0),
         "mean ratio by a confidence sequence": _bounded_mean(ratios, bound),
         "largest ratio of a run": bootstrap(np.max, ratios),
     }
@@ -97,7 +107,9 @@ def data_tempering(work: Work) -> Lines:
 def degeneracy(work: Work) -> Lines:
     """Effective share of the particles at the last step, with resampling and without."""
     without, resampled = (
-        quantile_of(np.asarray(_filtered(work, name, _N_MANY, threshold, 300).effective_share[:, -1]), 50)
+        quantile_over_replicates(
+            np.asarray(_filtered(work, name, _N_MANY, threshold, 300).effective_share[:, -1]), 0.5
+        )
         for name, threshold in (("without resampling", 0.0), ("resampled at each step", 1.0))
     )
     return {
@@ -119,7 +131,9 @@ def terminology(work: Work) -> Lines:
         return float(np.max(strata / independent))
 
     return {
-        "triggered by the weights: share of steps with resampling": mean_of(np.mean(resampled, axis=1)),
+        "triggered by the weights: share of steps with resampling": mean_over_replicates(
+            np.mean(resampled, axis=1)
+        ),
         "stratified draws: largest variance of a count over that of independent draws": jackknife(
             largest_ratio, _N_BLOCKS
         ),

@@ -21,7 +21,7 @@ from auxmc.models.input_maps import INPUT_MAPS, INPUTS
 from auxmc.models.lotka_volterra.sde_simulators import Scheme, geometric_brownian_motion, simulate_sde
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc_pipeline.error_rules import jackknife
-from experiments.foundations.measurements import largest, lowest_point, power
+from experiments.foundations.measurements import largest_size, lowest_point, power
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 TOPIC = Topic()
@@ -117,7 +117,7 @@ def implicit_curve(work: Work) -> Lines:
     x1, x2 = _curve_of_figure()
     top = -lowest_point(lambda x: -_factor(x), 0.0, 5.0, 1e-12)[1]
     return {
-        "largest residual of the curve": largest(_factor(x1) * _factor(x2) - 1.0),
+        "largest residual of the curve": largest_size(_factor(x1) * _factor(x2) - 1.0),
         "largest coordinate of the curve": max(x1.max(), x2.max()),
         "diagonal point": _root(-1.0),
         "largest factor": top,
@@ -164,7 +164,7 @@ def input_maps(work: Work) -> Lines:
         reached = family.example().cdf(np.asarray(mapped.forward(u, *values)))
         wanted = np.asarray(INPUTS[mapped.source].cdf(u))
         difference = reached - wanted if mapped.increasing else reached + wanted - 1.0
-        found[f"{name}, error of the distribution function"] = largest(difference)
+        found[f"{name}, error of the distribution function"] = largest_size(difference)
     grid = np.linspace(-60.0, 60.0, 4801)
     for name, law in INPUTS.items():
         density = np.exp(np.asarray(law.log_density(jnp.asarray(grid))))
@@ -221,10 +221,10 @@ def metric(work: Work) -> Lines:
 
         hessians = np.asarray(jax.jit(jax.vmap(jax.hessian(potential)))(jnp.asarray(points)))
         slopes = np.asarray(jax.jit(jax.vmap(jax.grad(generator)))(jnp.asarray(points)))
-        return largest(hessians - (slopes[:, :, None] * slopes[:, None, :] / scale**2 + np.eye(2)))
+        return largest_size(hessians - (slopes[:, :, None] * slopes[:, None, :] / scale**2 + np.eye(2)))
 
     return {
         "noise 1": error(1.0),
         "noise 0.5": error(0.5),
-        "distance of the points from the fibre": largest(hyperbola_generator(points) - 1.0),
+        "distance of the points from the fibre": largest_size(hyperbola_generator(points) - 1.0),
     }

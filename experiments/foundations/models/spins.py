@@ -27,7 +27,7 @@ from auxmc.models.boltzmann.restricted_boltzmann import (
 )
 from auxmc.models.boltzmann.small_machines import LAYER_DATA, five_units, three_by_two
 from auxmc.numerics.array_types import FloatArray
-from experiments.foundations.measurements import largest
+from experiments.foundations.measurements import largest_size
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 TOPIC = Topic()
@@ -55,7 +55,7 @@ def restricted_machine(work: Work) -> Lines:
         differences[unit] = (high - low) / (2.0 * _STEP)
     gradient = np.ndenumerate(found)
     return {
-        "gradient less differences of the log likelihood": largest(found - differences),
+        "gradient less differences of the log likelihood": largest_size(found - differences),
         "log normaliser": log_normaliser(machine),
         "mean log likelihood": log_likelihood(machine, LAYER_DATA),
         **{f"gradient, visible unit {i + 1}, hidden unit {j + 1}": value for (i, j), value in gradient},
@@ -68,7 +68,7 @@ def divergence_bias(work: Work) -> Lines:
     biases = _biases(_SWEEPS)
     rate = second_eigenvalue(visible_transition(three_by_two()))
     found = {f"{k} sweep{'s' * (k > 1)}": b for k, b in zip(_SWEEPS, biases, strict=True)}
-    gradient = largest(likelihood_gradient(three_by_two(), LAYER_DATA).weights)
+    gradient = largest_size(likelihood_gradient(three_by_two(), LAYER_DATA).weights)
     return {**found, "1 sweep, over the largest gradient": biases[0] / gradient, "second eigenvalue": rate}
 
 
@@ -102,8 +102,8 @@ def relaxation(work: Work) -> Lines:
         "least eigenvalue": least,
         "log normaliser by quadrature": log_z,
         "log normaliser by relation E.9 less that by quadrature": related.log_normaliser - log_z,
-        "mean by relation E.10": largest(mean - q.T @ spins.mean),
-        "second moment by relation E.11": largest(second - related_second),
+        "mean by relation E.10": largest_size(mean - q.T @ spins.mean),
+        "second moment by relation E.11": largest_size(second - related_second),
     }
 
 
@@ -163,7 +163,7 @@ def _biases(sweeps: Iterable[int]) -> FloatArray:
     machine = three_by_two()
     gradient = likelihood_gradient(machine, LAYER_DATA).weights
     expected = (expected_contrastive_divergence(machine, LAYER_DATA, k).weights for k in sweeps)
-    return np.array([largest(weights - gradient) for weights in expected])
+    return np.array([largest_size(weights - gradient) for weights in expected])
 
 
 @TOPIC.figure("contrastive_divergence")
@@ -176,7 +176,7 @@ def divergence_curves(work: Work) -> Arrays:
     data = np.repeat(np.array(LAYER_DATA), n_copies, axis=0)
     streams = ((k, work.rng("divergence", k)) for k in sweeps)
     estimates = (contrastive_divergence(machine, data, k, rng).weights for k, rng in streams)
-    simulated = [largest(weights - gradient) for weights in estimates]
+    simulated = [largest_size(weights - gradient) for weights in estimates]
     along = {"contrastive_divergence_sweeps": list(sweeps)}
     rate = second_eigenvalue(visible_transition(machine))
     return {

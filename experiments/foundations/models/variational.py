@@ -19,7 +19,7 @@ from auxmc.models.mixtures.scalar_mixture import NARROW_AND_BROAD
 from auxmc.numerics.array_types import FloatArray
 from auxmc.sampling.inverse_cdf import generalised_logistic
 from auxmc_pipeline import error_rules
-from experiments.foundations.measurements import largest
+from experiments.foundations.measurements import largest_size
 from experiments.foundations.shapes import SHAPE, log_skewed
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
@@ -190,7 +190,7 @@ def propagation(work: Work) -> Lines:
     exact = stats.multivariate_normal(np.zeros(n), np.eye(n) + 1.0).logpdf(data)
     wanted = (n * mean / (n + 1.0), 1.0 / (n + 1.0), exact)
     errors = np.subtract((fit.mean[0], fit.covariance[0, 0], fit.log_normaliser), wanted)
-    return {"mean, variance and log normaliser": largest(errors), "log normaliser": fit.log_normaliser}
+    return {"mean, variance and log normaliser": largest_size(errors), "log normaliser": fit.log_normaliser}
 
 
 def _log_mixture(work: Work) -> FloatArray:

@@ -23,7 +23,7 @@ from auxmc_pipeline.error_rules import (
     distance_in_errors,
     mean_over_replicates,
 )
-from experiments.foundations.measurements import highest_point, largest, normal_points, points_of_cube
+from experiments.foundations.measurements import highest_point, largest_size, normal_points, points_of_cube
 from experiments.foundations.numbers.shared_examples import (
     BOUND,
     TAIL,
@@ -50,8 +50,8 @@ def box_muller_jacobian(work: Work) -> Lines:
     sizes = np.abs(np.linalg.det(np.asarray(jacobians)))
     normals = stats.norm.pdf(np.asarray(image)).prod(axis=-1)
     return {
-        "determinant against 2 pi / u1": largest(sizes / (2.0 * math.pi / uniforms[:, 0]) - 1.0),
-        "its inverse against the normal densities": largest(1.0 / sizes / normals - 1.0),
+        "determinant against 2 pi / u1": largest_size(sizes / (2.0 * math.pi / uniforms[:, 0]) - 1.0),
+        "its inverse against the normal densities": largest_size(1.0 / sizes / normals - 1.0),
     }
 
 
@@ -61,7 +61,7 @@ def box_muller_inverses(work: Work) -> Lines:
     uniforms = _points_away_from_the_edge()
     image, back = (np.asarray(values) for values in _there_and_back(uniforms))
     printed = np.arctan(image[:, 0] / image[:, 1]) / (2.0 * math.pi)
-    return {"corrected": largest(back - uniforms), "as printed": largest(printed - uniforms[:, 1])}
+    return {"corrected": largest_size(back - uniforms), "as printed": largest_size(printed - uniforms[:, 1])}
 
 
 @jax.jit
@@ -192,8 +192,8 @@ def covariance_roots(work: Work) -> Lines:
     covariance = half @ half.T + np.eye(5)
     lower, symmetric = covariance_root(covariance), covariance_root(covariance, "symmetric")
     return {
-        "Cholesky root": largest(lower @ lower.T - covariance),
-        "symmetric root": largest(symmetric @ symmetric.T - covariance),
+        "Cholesky root": largest_size(lower @ lower.T - covariance),
+        "symmetric root": largest_size(symmetric @ symmetric.T - covariance),
     }
 
 

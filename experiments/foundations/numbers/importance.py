@@ -12,7 +12,7 @@ from scipy import stats
 from auxmc.numerics.array_types import FloatArray
 from auxmc.sampling.importance import effective_size, log_mean_weight, self_normalised_mean
 from auxmc_pipeline.error_rules import distance_from_exact, mean_over_replicates
-from experiments.foundations.measurements import highest_point, largest
+from experiments.foundations.measurements import highest_point, largest_size
 from experiments.foundations.numbers.shared_examples import (
     BOUND,
     TAIL,
@@ -134,10 +134,10 @@ def effective_sizes(work: Work) -> Lines:
     printed = 1.0 / (1.0 + variance)
     return {
         "outside of 1 to the number of draws": max(np.max((1.0 - sizes) / n), np.max((sizes - n) / n)),
-        "equal weights": largest((sizes_equal - n) / n),
-        "scaled weights": largest((sizes_scaled - sizes) / n),
-        "1 / (1 + Var(w / mean w)) times the number of draws": largest((n * printed - sizes) / n),
-        "1 / (1 + Var(w / mean w)) as printed": largest((printed - sizes) / n),
+        "equal weights": largest_size((sizes_equal - n) / n),
+        "scaled weights": largest_size((sizes_scaled - sizes) / n),
+        "1 / (1 + Var(w / mean w)) times the number of draws": largest_size((n * printed - sizes) / n),
+        "1 / (1 + Var(w / mean w)) as printed": largest_size((printed - sizes) / n),
     }
 
 

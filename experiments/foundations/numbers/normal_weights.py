@@ -12,7 +12,7 @@ from scipy import integrate, special, stats
 from auxmc.numerics.array_types import FloatArray
 from auxmc.sampling.importance import log_mean_weight, pareto_index
 from auxmc_pipeline.error_rules import bootstrap, median_over_replicates
-from experiments.foundations.measurements import largest, lowest_point
+from experiments.foundations.measurements import largest_size, lowest_point
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 TOPIC = Topic()
@@ -67,7 +67,7 @@ def weight_moments(work: Work) -> Lines:
     best, least = lowest_point(_second_moment, 1.0, 5.0, 1e-10)
     return {
         **found,
-        "closed form": largest(errors),
+        "closed form": largest_size(errors),
         "variance 0.01, growth with the cut-off": _log_growth(0.01),
         "variance 0.1, growth with the cut-off": _log_growth(0.1),
         "best variance": best,
