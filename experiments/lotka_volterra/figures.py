@@ -223,7 +223,9 @@ def _lengths(tables: Tables, rows: Sequence[str]) -> str:
     for row in rows:
         with suppress(MissingData):
             chains = of_row(tables.summary, "acceptance", row)
-            n_draws = known_value(tables.summary, "n_iterations", method=chains["method"].iloc[0])
+            n_draws = known_value(
+                tables.summary, "n_iterations", design="chains", method=chains["method"].iloc[0]
+            )
             parts.append(f"{ROWS[row].label}: {len(chains)} x {n_draws:.0f}")
     return f"chains x iterations, discarded ones included: {'; '.join(parts) or 'none'}"
 

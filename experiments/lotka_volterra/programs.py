@@ -19,6 +19,7 @@ from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.kernels.slices.blocked_elliptical_slice import blocked_elliptical_slice
 from auxmc.models.abc_estimator import abc_estimator
 from auxmc.models.abc_kernels import log_abc_kernel
+from auxmc.models.conditioned import ConditionedModel
 from auxmc.models.lotka_volterra.conditioning import ConstraintForm, conditioned_model
 from auxmc.models.lotka_volterra.data import published_data, read_populations
 from auxmc.models.lotka_volterra.model import (
@@ -34,6 +35,7 @@ from auxmc.models.lotka_volterra.model import (
 )
 from auxmc.models.lotka_volterra.oracles import exact_posterior
 from auxmc.models.lotka_volterra.summaries import SummaryScales, prior_summary_scales, summary_statistics
+from auxmc.numerics.jacobians import Jacobian, dense_jacobian
 from experiments.lotka_volterra.settings import SUMMARY_METHODS, Settings, step_range
 
 COORDINATES = ("log z1", "log z2", "log z3", "log z4")
@@ -43,6 +45,7 @@ Record = dict[str, Array]
 
 _FORMS: dict[str, ConstraintForm] = {
     "chmc_all": "generator",
+    "chmc_all_dense": "generator",
     "chmc_teacher_forced": "teacher_forced",
     "chmc_summaries": "summaries",
 }
@@ -156,6 +159,8 @@ def _convention(settings: Settings) -> Literal["population", "sample"]:
 def _constrained(problem: Problem, settings: Settings, method: str) -> Program:
     model = problem.model
     conditioned = conditioned_model(model, _FORMS[method], _convention(settings))
+    if method == "chmc_all_dense":
+        conditioned = _without_structure(conditioned, model.n_inputs)
     fallback = None if settings.projection_fallback == "none" else settings.projection_fallback
     projection = ProjectionSettings(settings.projection_solver, fallback, settings.projection_tolerance)
 
@@ -194,6 +199,16 @@ def _constrained(problem: Problem, settings: Settings, method: str) -> Program:
         }
 
     return Program(build, lambda key, kernel, inputs: kernel.init(key, inputs), record)
+
+
+def _without_structure(conditioned: ConditionedModel, n_inputs: int) -> ConditionedModel:
+    """The same model, whose Jacobians are solved with as matrices, at a cubic cost in the number of observations."""
+
+    def jacobian(inputs: Array) -> Jacobian:
+        columns = jax.vmap(conditioned.jacobian(inputs).times, out_axes=1)
+        return dense_jacobian(columns(jnp.eye(n_inputs)))
+
+    return conditioned._replace(jacobian=jacobian)
 
 
 def _hamiltonian(problem: Problem, settings: Settings) -> Program:

@@ -5,6 +5,7 @@
 """Runs the chains of a case, or its rejection samplers, and puts the results together."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
@@ -16,7 +17,7 @@ from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import RunContext, run_chains
 from auxmc.driver.seeds import generator
 from auxmc.kernels.base import Kernel
-from auxmc.models.lotka_volterra.data import POPULATIONS
+from auxmc.models.lotka_volterra.data import GENERATING_RATES, POPULATIONS, read_populations
 from auxmc.models.lotka_volterra.oracles import exact_posterior
 from auxmc.models.lotka_volterra.rejection import n_accepted, rejection_sample, simulate_prior
 from auxmc.models.lotka_volterra.summaries import SUMMARY_NAMES, summary_statistics
@@ -32,7 +33,6 @@ from experiments.lotka_volterra.programs import (
 )
 from experiments.lotka_volterra.settings import (
     EXACT_METHODS,
-    FAILING_METHODS,
     Settings,
     programs,
     step_sizes,
@@ -46,12 +46,10 @@ from experiments.lotka_volterra.statistics import (
     exact_statistics,
 )
 
-# Published values of prey and predators at steps 1, 2 and 50 of the thesis' data files.
-_PUBLISHED_ROWS = {
-    0: (90.4714351637325, 102.856167821667),
-    1: (81.564990606312, 105.790169896667),
-    49: (50.3637230919427, 104.320389099381),
-}
+# The published data files of the thesis as they are printed.
+_PUBLISHED_DATA = Path(__file__).with_name("published_data.csv")
+# Means of a prior on log rates that is not shifted towards small rates as far as the published one.
+_LARGER_PRIOR_MEANS = (-1.0, 0.0)
 _REJECTION_TOLERANCES = {"all": (1000.0,), "summaries": (1.0, 2.0)}
 _READINGS = ("l2", "l2_squared")
 _FINITE = 1e300
@@ -105,7 +103,8 @@ def _run_program(
 ) -> dict[str, xr.Dataset]:
     """Groups of one method under one scheme."""
     program = build_program(problem, settings, method)
-    starts = problem.near_starts if method == "pm_summaries_raw" else problem.starts
+    is_near = method == "pm_summaries_raw" or settings.design == "step_sizes"
+    starts = problem.near_starts if is_near else problem.starts
 
     def build(parameters: dict[str, Array]) -> Kernel:
         return program.build(parameters["tolerance"], parameters["step_size"])
@@ -132,11 +131,15 @@ def _run_program(
     draws = labelled_draws(
         chains, {"coordinate": list(COORDINATES)}, {"log_rates": ["coordinate"]}, chain="start"
     )
-    if method not in FAILING_METHODS:
+    if settings.design == "chains":
         _check_moves(draws, method)
     exact = exact_posterior(problem.model)
+    statistics = chain_statistics(draws, method, settings.n_discard, chains.run_s / chains.n_lanes, exact)
+    if problem.label == "published":
+        below = draws["log_rates"].isel(draw=slice(settings.n_discard, None)) < np.log(GENERATING_RATES)
+        statistics["share_below_generating"] = below.mean("draw")
     return {
-        "statistics": chain_statistics(draws, settings.n_discard, chains.run_s / chains.n_lanes, exact),
+        "statistics": statistics,
         "curves": chain_curves(draws, settings.n_discard, method),
         **arviz_groups(draws, ["log_rates"], most=MOST_KEPT),
     }
@@ -205,6 +208,10 @@ def _rejection(problem: Problem, settings: Settings, context: RunContext) -> xr.
     accepted, smallest = rejected("summaries", on_summaries, settings.n_rejection_summaries)
     rng = generator(context.seed, context.study, "prior predictive")
     finite = simulate_prior(model, rng, settings.n_rejection_all, _FINITE)
+    finite_by_mean = [
+        len(simulate_prior(model._replace(prior_mean=mean), rng, settings.n_rejection_all, _FINITE).paths)
+        for mean in _LARGER_PRIOR_MEANS
+    ]
     units = {"units": "draws"}
     return xr.Dataset(
         {
@@ -215,9 +222,11 @@ def _rejection(problem: Problem, settings: Settings, context: RunContext) -> xr.
             "rejection_draws_summaries": ((), settings.n_rejection_summaries, units),
             "rejection_smallest_distance_summaries": ((), smallest),
             "finite_prior_fraction": ((), len(finite.paths) / finite.n_draws),
+            "finite_prior_paths_by_mean": (("larger_prior_mean",), finite_by_mean, units),
         },
         coords={
             "reading": list(_READINGS),
+            "larger_prior_mean": list(_LARGER_PRIOR_MEANS),
             "rejection_tolerance_all": list(_REJECTION_TOLERANCES["all"]),
             "rejection_tolerance_summaries": list(_REJECTION_TOLERANCES["summaries"]),
         },
@@ -228,11 +237,9 @@ def _data_statistics(problem: Problem) -> xr.Dataset:
     model = problem.model
     variables: dict[str, Any] = {}
     if problem.label == "published":
-        difference = max(
-            float(np.max(np.abs(model.observations[row] - np.array(values))))
-            for row, values in _PUBLISHED_ROWS.items()
-        )
-        variables["data_difference"] = ((), difference)
+        difference = np.abs(model.observations - read_populations(_PUBLISHED_DATA))
+        variables["data_difference"] = ((), difference.max())
+        variables["data_compared"] = ((), difference.size, {"units": "values"})
     if problem.scales.n_draws:
         variables["summary_scale"] = (("summary",), problem.scales.scales)
         variables["summary_scale_draws"] = ((), problem.scales.n_kept, {"units": "draws"})

@@ -12,6 +12,7 @@ DOCUMENT = "PhD thesis"
 # Published tolerances of each method (thesis section 4.10.2); 0 stands for exact conditioning.
 TOLERANCES: dict[str, tuple[float, ...]] = {
     "chmc_all": (0.0,),
+    "chmc_all_dense": (0.0,),
     "chmc_teacher_forced": (0.0,),
     "chmc_summaries": (0.0,),
     "ss_ball": (10.0, 100.0),
@@ -23,7 +24,7 @@ TOLERANCES: dict[str, tuple[float, ...]] = {
     "pm_summaries_raw": (2.5,),
 }
 METHODS = tuple(TOLERANCES)
-EXACT_METHODS = ("chmc_all", "chmc_teacher_forced", "chmc_summaries")
+EXACT_METHODS = ("chmc_all", "chmc_all_dense", "chmc_teacher_forced", "chmc_summaries")
 SUMMARY_METHODS = ("pm_summaries", "pm_summaries_raw")
 FAILING_METHODS = ("pm_ball", "pm_gaussian")
 
@@ -35,6 +36,11 @@ STEP_SIZES: dict[str, tuple[float, ...]] = {
     "hmc_gaussian": (2.5e-3,),
     **dict.fromkeys(FAILING_METHODS, (0.2, 0.05, 0.001)),
     **dict.fromkeys(SUMMARY_METHODS, (0.5,)),
+}
+# Steps tried for the largest at which each method still accepts most proposals.
+TRIED_STEP_SIZES: dict[str, tuple[float, ...]] = {
+    "chmc_all": (0.25, 0.35, 0.5, 0.7, 1.0),
+    "hmc_gaussian": (1e-3, 1.75e-3, 2.5e-3, 3.5e-3, 5e-3, 1e-2),
 }
 _STEP_RANGES = {**dict.fromkeys(EXACT_METHODS, (4, 8)), "hmc_gaussian": (10, 20)}
 
@@ -68,9 +74,9 @@ class Settings(CaseSettings):
 
     design: str = setting(
         "chains",
-        "chains: posterior samples; failures: how often pseudo-marginal chains on all data move, and how many prior "
-        "draws rejection accepts",
-        ("chains", "failures"),
+        "chains: posterior samples; step_sizes: accept rates at several integrator steps; failures: how often "
+        "pseudo-marginal chains on all data move, and how many prior draws rejection accepts",
+        ("chains", "step_sizes", "failures"),
     )
     method: str = setting("chmc_all", "sampler and target", METHODS)
     scheme: str = setting(
@@ -156,8 +162,10 @@ def tolerances(settings: Settings, method: str) -> tuple[float, ...]:
 
 
 def step_sizes(settings: Settings, method: str) -> tuple[float, ...]:
-    """Step sizes at which a method runs: that of the settings, or the published ones."""
-    return (settings.step_size,) if settings.step_size else STEP_SIZES[method]
+    """Step sizes at which a method runs: that of the settings, or the published ones or those to try."""
+    if settings.step_size:
+        return (settings.step_size,)
+    return (TRIED_STEP_SIZES if settings.design == "step_sizes" else STEP_SIZES)[method]
 
 
 def step_range(settings: Settings, method: str) -> tuple[int, int]:
@@ -177,6 +185,10 @@ def check(settings: Settings) -> None:
     if settings.design == "failures" and not methods <= set(FAILING_METHODS):
         raise SettingsError(
             f"design=failures runs the methods {', '.join(FAILING_METHODS)}, got {', '.join(sorted(methods))}"
+        )
+    if settings.design == "step_sizes" and not methods <= set(TRIED_STEP_SIZES):
+        raise SettingsError(
+            f"design=step_sizes runs the methods {', '.join(TRIED_STEP_SIZES)}, got {', '.join(sorted(methods))}"
         )
     for method in sorted(methods):
         if settings.tolerance and method in EXACT_METHODS:

@@ -1,27 +1,28 @@
 """From recorded chains to the numbers and curves of the study. NumPy and xarray only."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from auxmc.diagnostics.coda import effective_sample_size
 from auxmc.diagnostics.distributions import bin_probabilities, sample_frequencies, total_variation
+from auxmc.diagnostics.errors_of_means import error_between_chains
 from auxmc.models.lotka_volterra.oracles import LogRatePosterior
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.chain_statistics import (
     MOST_KEPT,
+    chain_moments,
     error_of_mean,
     longest_run,
     over_chains,
-    over_draws,
     pooled,
     scale_reduction,
     thinned_r_hat,
     with_units,
 )
-from experiments.lotka_volterra.settings import SUMMARY_METHODS
+from experiments.lotka_volterra.settings import EXACT_METHODS, SUMMARY_METHODS
 
 _BINS, _SUMMARY_BINS = 20, 30
 _DISTANCE_EDGES = 41
@@ -52,25 +53,28 @@ _UNITS = {
 
 
 def chain_statistics(
-    draws: xr.Dataset, n_discard: int, chain_s: float, exact: LogRatePosterior
+    draws: xr.Dataset, method: str, n_discard: int, chain_s: float, exact: LogRatePosterior
 ) -> xr.Dataset:
     """Efficiency, accept rates, failures and posterior moments.
 
     Counters and rates are over all iterations, moments and effective sample sizes over the kept ones; run times include
-    the discarded iterations, but no compilation.
+    the discarded iterations, but no compilation. What ends in `_without_chain` is the statistic of that name from all
+    chains but one, for its error by the jackknife; it needs at least three chains.
 
     Args:
         draws: recorded quantities (tolerance, step_size, chain, draw, ...).
+        method: what made them. `mcse_mean` is from within the chains where draws are nearly independent, those of exact
+            methods; noise that stays for thousands of iterations shows between chains alone.
         n_discard: first iterations to leave out.
         chain_s: run time of a chain in seconds.
         exact: exact posterior given all data under the scheme of the chains.
     """
     rates = draws["log_rates"].isel(draw=slice(n_discard, None))
-    both = ["chain", "draw"]
-    ess = over_draws(effective_sample_size, rates)
+    moments = chain_moments(rates)
+    ess = moments["ess"]
     evaluations = draws["n_evaluations"].sum("draw")
     found: dict[str, Any] = {
-        "ess": ess,
+        **moments,
         "ess_per_second": ess / chain_s,
         "ess_per_1000_evaluations": 1e3 * ess / evaluations,
         "acceptance": draws["accepted"].mean("draw"),
@@ -79,15 +83,20 @@ def chain_statistics(
         "evaluations_per_iteration": evaluations / draws.sizes["draw"],
         "n_failed": draws["n_failed"].sum("draw"),
         **pooled(rates, "posterior_mean", "posterior_sd"),
-        "smallest": rates.min(both),
-        "largest": rates.max(both),
-        "lower_quantile": over_chains(lambda x: np.quantile(x, 0.025, axis=(-2, -1)), rates),
-        "upper_quantile": over_chains(lambda x: np.quantile(x, 0.975, axis=(-2, -1)), rates),
+        "smallest": rates.min("draw"),
+        "largest": rates.max("draw"),
+        "lower_quantile": rates.quantile(0.025, "draw").drop_vars("quantile"),
+        "upper_quantile": rates.quantile(0.975, "draw").drop_vars("quantile"),
         "total_variation": _distances(rates, exact),
         "n_iterations": draws.sizes["draw"],
         "chain_seconds": chain_s,
     }
-    found["mcse_mean"] = error_of_mean(found["posterior_sd"], ess)
+    if method in EXACT_METHODS:
+        found["mcse_mean"] = error_of_mean(found["posterior_sd"], ess)
+    else:
+        found["mcse_mean"] = xr.apply_ufunc(
+            error_between_chains, moments["chain_mean"], input_core_dims=[["chain"]]
+        )
     if rates.size <= MOST_KEPT:
         found |= pooled(rates, "bulk_ess")
     found |= {name: draws[name].sum("draw") for name in COUNTERS if name in draws}
@@ -102,6 +111,14 @@ def chain_statistics(
     if draws.sizes["chain"] > 1:
         found["r_hat"] = thinned_r_hat(rates, _R_HAT_DRAWS)
         found |= scale_reduction(rates, "coordinate")
+    if draws.sizes["chain"] > 2:
+        found["psrf_without_chain"] = _without_each_chain(lambda kept: scale_reduction(kept)["psrf"], rates)
+        found["posterior_sd_without_chain"] = _without_each_chain(
+            lambda kept: pooled(kept, "posterior_sd")["posterior_sd"], rates
+        )
+        found["total_variation_without_chain"] = _without_each_chain(
+            lambda kept: _distances(kept, exact), rates
+        )
     return with_units(found, _UNITS)
 
 
@@ -161,6 +178,15 @@ def iterations_to_band(potential: FloatArray) -> FloatArray:
     inside = np.abs(potential - centre) <= 3.0 * spread
     first: FloatArray = np.where(inside.any(axis=-1), inside.argmax(axis=-1) + 1.0, np.nan)
     return first
+
+
+def _without_each_chain(
+    statistic: Callable[[xr.DataArray], xr.DataArray], rates: xr.DataArray
+) -> xr.DataArray:
+    """A statistic (...) of all chains but one, by the chain that is left out (chain, ...)."""
+    chains = np.arange(rates.sizes["chain"])
+    left = [statistic(rates.isel(chain=np.delete(chains, chain))) for chain in chains]
+    return xr.concat(left, rates["chain"] if "chain" in rates.coords else "chain")
 
 
 def _distances(rates: xr.DataArray, exact: LogRatePosterior) -> xr.DataArray:
