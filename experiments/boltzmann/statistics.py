@@ -52,36 +52,27 @@ def chain_curves(
 ) -> xr.Dataset:
     """Relative errors of running estimates [pooling, repeat, n_samples, error].
 
-    Those of single chains are averaged over the chains of a repeat's group.
+    Those of single chains are averaged over the chains of a repeat's group. Nested groups share chains: the Monte Carlo
+    error of their average over repeats is from leaving out one chain at a time, `nested_average_error`.
     """
-    assert problem.truth is not None
-    unit = base_errors(problem.reference, problem.truth)
     n_chains = draws["total"].shape[0]
     groups = memberships(n_chains, n_repeats)
-    targets, bases = (_blocks(draws, method, name) for name in ("target", "base"))
     parts: list[FloatArray] = []
     points: list[int] = []
     for pooling in POOLINGS:
-        rows, points = [], []
-        base_runs = running(*bases, groups[pooling], block_size) if bases is not None else None
-        assert targets is not None
-        for at in running(*targets, groups[pooling], block_size):
-            log_z = np.full(len(groups[pooling]), np.nan)
-            if base_runs is not None:
-                log_z = at.sums.log_total - next(base_runs).sums.log_total
-            points.append(at.n_draws)
-            rows.append(_many_errors(log_z, at.sums, problem.truth) / unit)
-        errors = np.stack(rows, axis=1)
+        points, errors = _running_errors(draws, problem, method, groups[pooling], block_size)
         if pooling == "single":
             errors = errors.reshape(n_repeats, -1, *errors.shape[1:]).mean(axis=1)
         parts.append(errors)
+    one_left_out = groups["nested"][None] * (1.0 - np.eye(n_chains))[:, None]
+    _, without = _running_errors(draws, problem, method, one_left_out.reshape(-1, n_chains), block_size)
+    averages = without.reshape(n_chains, n_repeats, *without.shape[1:]).mean(axis=1)
+    jackknife = np.sqrt((n_chains - 1) * np.mean((averages - averages.mean(axis=0)) ** 2, axis=0))
+    units = {"units": "base errors"}
     return xr.Dataset(
         {
-            "relative_error": (
-                ("pooling", "repeat", "n_samples", "coordinate"),
-                np.stack(parts),
-                {"units": "base errors"},
-            )
+            "relative_error": (("pooling", "repeat", "n_samples", "coordinate"), np.stack(parts), units),
+            "nested_average_error": (("n_samples", "coordinate"), jackknife, units),
         },
         coords={
             "pooling": list(POOLINGS),
@@ -127,7 +118,9 @@ def chain_statistics(
         by_weight = _errors_by_weight(draws, method, problem, n_repeats)
         for weight, errors in zip(WEIGHTS[method], by_weight, strict=True):
             found[_ERRORS_BY_WEIGHT[weight]] = xr.DataArray(
-                errors / unit, {"coordinate": list(ERRORS)}, ["coordinate"]
+                errors / unit,
+                {"repeat": range(n_repeats), "coordinate": list(ERRORS)},
+                ["repeat", "coordinate"],
             )
     return xr.Dataset(found)
 
@@ -176,6 +169,25 @@ def annealed_statistics(draws: dict[str, FloatArray], problem: Problem) -> xr.Da
         )
         found["pooled_log_z_error"] = float(abs(everything.value - problem.truth.log_normaliser))
     return xr.Dataset(found)
+
+
+def _running_errors(
+    draws: dict[str, FloatArray], problem: Problem, method: str, groups: FloatArray, block_size: int
+) -> tuple[list[int], FloatArray]:
+    """Samples of a chain so far, and relative errors [group, n_samples, error] of groups of chains [group, chain]."""
+    assert problem.truth is not None
+    unit = base_errors(problem.reference, problem.truth)
+    targets, bases = (_blocks(draws, method, name) for name in ("target", "base"))
+    assert targets is not None
+    base_runs = running(*bases, groups, block_size) if bases is not None else None
+    points, rows = [], []
+    for at in running(*targets, groups, block_size):
+        log_z = np.full(len(groups), np.nan)
+        if base_runs is not None:
+            log_z = at.sums.log_total - next(base_runs).sums.log_total
+        points.append(at.n_draws)
+        rows.append(_many_errors(log_z, at.sums, problem.truth) / unit)
+    return points, np.stack(rows, axis=1)
 
 
 def _errors(estimate: RelaxedMoments, truth: RelaxedMoments) -> FloatArray:
@@ -249,7 +261,7 @@ def _base_deviation(draws: dict[str, FloatArray], method: str, problem: Problem)
 def _errors_by_weight(
     draws: dict[str, FloatArray], method: str, problem: Problem, n_repeats: int
 ) -> FloatArray:
-    """Errors of mean and covariance by weight [weight, error], averaged over disjoint groups; NaN for log Z."""
+    """Errors of mean and covariance by weight and disjoint group [weight, group, error]; NaN for log Z."""
     assert problem.truth is not None
     groups = memberships(draws["n_accepted"].shape[0], n_repeats)["disjoint"]
     rows = []
@@ -259,5 +271,5 @@ def _errors_by_weight(
         truth = problem.truth
         if weight == "base":
             truth = problem.base
-        rows.append(_many_errors(np.full(len(groups), np.nan), sums, truth).mean(axis=0))
+        rows.append(_many_errors(np.full(len(groups), np.nan), sums, truth))
     return np.stack(rows)

@@ -2,9 +2,12 @@
 
 import math
 import os
+from pathlib import Path
 
+import jax
 import numpy as np
 import xarray as xr
+from scipy.special import logsumexp
 
 from auxmc.approximations.mean_field import boltzmann_mean_field, distinct_fits
 from auxmc.diagnostics.log_evidence import weighted_moments
@@ -18,17 +21,25 @@ from auxmc.models.boltzmann.data import (
     random_orthogonal,
 )
 from auxmc.models.boltzmann.enumeration import exact_moments, sample_exactly, sign_table
-from auxmc.models.boltzmann.model import mixture_moments, relaxed_moments, relaxed_samples
+from auxmc.models.boltzmann.model import (
+    mixture_moments,
+    relax,
+    relaxation_log_density,
+    relaxed_moments,
+    relaxed_samples,
+)
 from auxmc.numerics.array_types import FloatArray
 from experiments.boltzmann.problem import mean_field_starts, relaxation_of
 from experiments.boltzmann.published import FILES
 from experiments.boltzmann.settings import Settings
 
+_SYSTEM_FILES = "continuous_tempering/gaussian-bmr/params_and_moms_{}.npz"
 _FIGURE_UNITS = 28
 _LARGE_EIGENVALUE = 5.0
 # Eigenvalues within this part of the largest one count as the same: the solver's accuracy is far better.
 _SAME_EIGENVALUE = 1e-2
 _SMALL_UNITS = 10
+_FEW_UNITS = 4
 # Variants of the variational fits, and what is recorded of each.
 _FITS = (
     ("published", "log_zeta_excess_published", "n_fits_published", "fit_residual_published"),
@@ -55,6 +66,7 @@ def describe_systems(settings: Settings, context: RunContext) -> dict[str, xr.Da
     }
     statistics = xr.Dataset(by_system, coords={"system": range(len(rows))})
     statistics = statistics.merge(_spectrum(settings, context)).merge(_relation_of_moments(settings, context))
+    statistics = statistics.merge(_density_of_mixture())
     figure, curves = _figure_5_1(settings, context)
     return {"statistics": statistics.merge(figure), "curves": curves}
 
@@ -95,6 +107,13 @@ def _describe(
         row["published_log_z_difference"] = abs(exact.log_normaliser - file.log_z)
         row["published_mean_norm_difference"] = abs(float(np.linalg.norm(exact.mean)) / file.mean_norm - 1.0)
         row["published_variance_difference"] = abs(largest / file.largest_variance - 1.0)
+        stored_file = Path(os.environ[DATA_VARIABLE]) / _SYSTEM_FILES.format(number)
+        if stored_file.is_file():
+            with np.load(stored_file) as stored:
+                row["generation_difference_all"] = max(
+                    float(np.max(np.abs(parameters.weights - stored["weights"]))),
+                    float(np.max(np.abs(parameters.biases - stored["biases"]))),
+                )
         row["published_log_zeta_difference"] = abs(base.log_normaliser - file.log_zeta)
     return row
 
@@ -141,8 +160,41 @@ def _relation_of_moments(settings: Settings, context: RunContext) -> xr.Dataset:
     spins = sample_exactly(parameters, settings.n_exact_samples, rng)
     samples = relaxed_samples(relaxation, spins, rng)
     errors = samples.std(axis=0, ddof=1) / math.sqrt(len(samples))
-    z = float(np.max(np.abs(samples.mean(axis=0) - truth.mean) / errors))
-    return xr.Dataset({"moment_relation_difference": difference, "exact_sample_z": z})
+    scores = (samples.mean(axis=0) - truth.mean) / errors
+    return xr.Dataset(
+        {"moment_relation_difference": difference, "exact_sample_score": ("direction", scores)},
+        coords={"direction": range(len(scores))},
+    )
+
+
+def _density_of_mixture() -> xr.Dataset:
+    """The relaxation of a few units beside the mixture that it is, at many points, and its integral by quadrature."""
+    machine = generate_parameters(_FEW_UNITS, 1)[0]
+    # The smallest multiple of the identity: its eigenvalue of zero is known to rounding.
+    smallest = float(np.linalg.eigvalsh(machine.weights)[0])
+    relaxation = relax(machine, np.full(_FEW_UNITS, -smallest))
+    states = sign_table(_FEW_UNITS)
+    logs = 0.5 * np.sum((states @ machine.weights) * states, axis=1) + states @ machine.biases
+    centres = states @ relaxation.loadings
+    # Trapezoids over a normal density are exact to rounding once they are narrow and reach far enough.
+    spacing, reach = 0.4, float(np.max(np.abs(centres))) + 9.0
+    axis = np.arange(-reach, reach + spacing, spacing)
+    points = np.stack(np.meshgrid(*[axis] * relaxation.dim, indexing="ij"), axis=-1).reshape(
+        -1, relaxation.dim
+    )
+    density = np.asarray(jax.jit(jax.vmap(relaxation_log_density(relaxation)))(points))
+    log_normaliser = relaxed_moments(relaxation, exact_moments(machine)).log_normaliser
+    integral = float(logsumexp(density)) + relaxation.dim * math.log(spacing)
+    squares = np.sum((points[:, None] - centres) ** 2, axis=2)
+    components = logs - logsumexp(logs) - 0.5 * squares - 0.5 * relaxation.dim * math.log(2.0 * math.pi)
+    mixture = logsumexp(components, axis=1)
+    return xr.Dataset(
+        {
+            "density_difference": float(np.max(np.abs(density - log_normaliser - mixture))),
+            "normaliser_difference": abs(integral - log_normaliser),
+            "few_units_dimension": relaxation.dim,
+        }
+    )
 
 
 def _figure_5_1(settings: Settings, context: RunContext) -> tuple[xr.Dataset, xr.Dataset]:

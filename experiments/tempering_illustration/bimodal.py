@@ -1,4 +1,4 @@
-"""Chains on the target with two modes: plain and continuously tempered HMC, and annealed runs in both directions."""
+"""Chains on the target with two modes: plain and continuously tempered HMC."""
 
 from typing import Any
 
@@ -8,13 +8,11 @@ import numpy as np
 import xarray as xr
 from jax import Array
 
-from auxmc.diagnostics.log_evidence import bidirectional_bounds
 from auxmc.diagnostics.weighted import weighted_estimates
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import stream
 from auxmc.kernels.hamiltonian.hmc import HMCNoise, hamiltonian_monte_carlo
-from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
 from auxmc.kernels.tempering.continuous_tempering import (
     ControlledNoise,
     ControlledState,
@@ -23,7 +21,6 @@ from auxmc.kernels.tempering.continuous_tempering import (
 from auxmc.models.mixtures.scalar_mixture import TWO_MODES
 from auxmc.numerics.array_types import FloatArray, NamedArrays
 from auxmc.numerics.random import standard_normal
-from auxmc.numerics.schedules import sigmoidal_schedule
 from experiments.tempering_illustration.settings import Settings
 from experiments.tempering_illustration.target import base, joined, oracle
 
@@ -32,7 +29,6 @@ _SHOWN = 20.0
 _TRAJECTORY_STEP = 0.1
 _TRAJECTORY_UPDATES = 100
 _BACK = 100
-_RUNS_PER_CHAIN = 10
 # Chains of the two codings part exponentially once rounding differs: so few updates show whether they are the same.
 _CODING_UPDATES = 5
 _CODING_SCALE = 3.0
@@ -46,24 +42,11 @@ def run_bimodal(settings: Settings, context: RunContext) -> dict[str, xr.Dataset
     """
     tempered = _tempered_chains(settings, context)
     plain = _plain_chains(settings, context)
-    annealed = [_annealed_runs(settings, context, reverse) for reverse in (False, True)]
     at_zero = settings.log_zetas.index(0.0)
     draws = {name: array[at_zero] for name, array in tempered.draws.items()}
     trajectory = _trajectory(settings, context, draws)
     difference = coding_difference(settings.step_size, settings.n_steps)
     statistics = _statistics(settings, draws, tempered, plain)
-    log_weights = [runs.draws["log_weight"].reshape(-1) for runs in annealed]
-    bounds = bidirectional_bounds(*log_weights)
-    statistics["bound_lower"] = ((), float(bounds.lower), {"units": "nats"})
-    statistics["bound_upper"] = ((), float(bounds.upper), {"units": "nats"})
-    statistics["bound_upper_arithmetic"] = ((), float(bounds.upper_arithmetic), {"units": "nats"})
-    # A bound of a single run is its log weight, or minus that of a reverse run.
-    for quantity, its_error, values in (
-        ("single_bound_lower", "single_bound_lower_error", log_weights[0]),
-        ("single_bound_upper", "single_bound_upper_error", -log_weights[1]),
-    ):
-        statistics[quantity] = ((), values.mean(), {"units": "nats"})
-        statistics[its_error] = ((), values.std(ddof=1) / np.sqrt(values.size), {"units": "nats"})
     statistics["coding_difference"] = ((), difference, {"units": ""})
     return {"statistics": statistics, "curves": _curves(draws, tempered, plain, trajectory)}
 
@@ -150,31 +133,6 @@ def _plain_chains(settings: Settings, context: RunContext) -> Chains:
         n_chains=settings.n_hmc_chains,
         sweep={"target": [0.0]},
         block_size=settings.block_size,
-    )
-
-
-def _annealed_runs(settings: Settings, context: RunContext, reverse: bool) -> Chains:
-    """Ten runs for each chain, each a chain of one draw; reverse runs start from exact draws of the target."""
-    schedule = sigmoidal_schedule(settings.n_annealed_temperatures)
-    kernel = annealed_importance_sampling(
-        joined(),
-        schedule[::-1] if reverse else schedule,
-        settings.step_size,
-        settings.n_steps,
-        draw_start=TWO_MODES.from_normal if reverse else None,
-    )
-    return run_chains(
-        context,
-        ("annealed", "reverse" if reverse else "forward"),
-        Sampler(
-            lambda parameters: kernel,
-            lambda key, parameters: kernel.init(key),
-            lambda state, info: {"log_weight": state.log_weight, "n_not_finite": info.n_not_finite},
-        ),
-        n_draws=1,
-        n_chains=_RUNS_PER_CHAIN * settings.n_chains,
-        sweep={"target": [0.0]},
-        block_size=1,
     )
 
 

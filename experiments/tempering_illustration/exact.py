@@ -5,6 +5,7 @@ from typing import Any
 import jax
 import numpy as np
 import xarray as xr
+from scipy.special import logsumexp
 
 from auxmc.models.bridge_oracles import PathOracle, path_oracle
 from auxmc.numerics.array_types import FloatArray
@@ -65,11 +66,14 @@ def weight_identities() -> dict[str, float]:
     """Largest errors of four identities of the weights, relative to their terms, over differences of all sizes."""
     sizes = np.concatenate([[0.0], np.geomspace(1e-300, 600.0, 400)])
     delta = np.concatenate([-sizes[::-1], sizes])
-    weights = jax.jit(lambda d: (log_target_weight(d), log_base_weight(d), log_target_weight(-d)))
-    target, reference, mirrored = (np.asarray(values) for values in weights(delta))
+    weights = jax.jit(lambda d: (log_target_weight(d), log_base_weight(d)))
+    target, reference = (np.asarray(values) for values in weights(delta))
+    # The target's weight is one over the integral of exp((1 - b) delta) over b.
+    nodes, shares = np.polynomial.legendre.leggauss(400)
+    integral = logsumexp(0.5 * (nodes + 1.0) * delta[:, None], b=0.5 * shares, axis=1)
     difference = np.exp(reference) - np.exp(target) - delta
     return {
-        "mirror": float(np.max(np.abs(np.expm1(reference - mirrored)))),
+        "integral": float(np.max(np.abs(np.expm1(target + integral)))),
         "difference": float(np.max(np.abs(difference) / np.exp(np.maximum(target, reference)))),
         "ratio": float(np.max(np.abs(reference - target - delta) / np.maximum(1.0, np.abs(delta)))),
         "at zero": float(np.max(np.abs(np.exp([target[delta == 0.0], reference[delta == 0.0]]) - 1.0))),

@@ -7,9 +7,11 @@ import xarray as xr
 
 from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import stream
+from experiments.tempering_illustration.annealing import annealing_statistics
 from experiments.tempering_illustration.bimodal import run_bimodal
 from experiments.tempering_illustration.exact import path_curves, path_statistics
 from experiments.tempering_illustration.fits import fit_groups
+from experiments.tempering_illustration.kernel_checks import kernel_statistics
 from experiments.tempering_illustration.ladder import run_ladder
 from experiments.tempering_illustration.settings import Settings
 
@@ -24,6 +26,9 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
         return run_bimodal(settings, context)
     if settings.design == "ladder":
         return run_ladder(settings, context)
+    if settings.design == "kernels":
+        checks = kernel_statistics(settings, context).merge(annealing_statistics(settings, context))
+        return {"statistics": checks}
     key = stream(context.seed, context.study, "gradients")
     statistics, curves = fit_groups(settings.n_gradient_draws, settings.gradient_dim, key)
     statistics = statistics.merge(path_statistics())

@@ -39,8 +39,9 @@ class Settings(CaseSettings):
 
     design: str = setting(
         "bimodal",
-        "chains on the target with two modes, simulated tempering, or exact quantities and variational fits",
-        ("bimodal", "ladder", "exact"),
+        "chains on the target with two modes, simulated tempering, checks of single steps and of annealed runs, or "
+        "exact quantities and variational fits",
+        ("bimodal", "ladder", "kernels", "exact"),
     )
     step_size: float = setting(1.0, "leapfrog step of all chains", (1e-6, 100.0))
     n_steps: int = setting(20, "leapfrog steps of an update", (1, 10_000))
@@ -52,7 +53,7 @@ class Settings(CaseSettings):
     )
     n_hmc_chains: int = setting(100, "chains of HMC in the target (design bimodal)", (1, 100_000))
     n_annealed_temperatures: int = setting(
-        10, "intervals of the ladder of annealed runs (design bimodal)", (2, 1_000_000)
+        10, "intervals of the longest ladder of annealed runs (design kernels)", (3, 1_000_000)
     )
     n_ladder: int = setting(
         20, "intervals of the ladder of simulated tempering (design ladder)", (1, 100_000)
@@ -64,7 +65,10 @@ class Settings(CaseSettings):
         20_000, "updates of a chain on a flat ladder (design ladder)", (100, 100_000_000)
     )
     n_index_draws: int = setting(
-        100_000, "draws of an index for each energy difference (design ladder)", (1000, None)
+        100_000,
+        "draws of an index or of an inverse temperature for each energy difference (designs ladder, kernels), and "
+        "annealed runs (design kernels)",
+        (1000, None),
     )
     n_gradient_draws: int = setting(
         20_000, "draws of gradients of the lower bound (design exact)", (100, 100_000_000)

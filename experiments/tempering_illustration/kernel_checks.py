@@ -1,0 +1,185 @@
+"""What each step of continuous tempering must keep: laws of the temperature, the joint density, the dynamics."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jax import Array
+from scipy import stats
+from scipy.special import logsumexp
+
+from auxmc.driver.chains import RunContext
+from auxmc.driver.seeds import stream
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.tempering.continuous_tempering import (
+    ControlledNoise,
+    continuously_tempered_hmc,
+    gibbs_continuous_tempering,
+)
+from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.truncated_exponential import (
+    draw_inverse_temperature,
+    log_base_weight,
+    log_target_weight,
+)
+from experiments.tempering_illustration.settings import Settings
+from experiments.tempering_illustration.target import POINTS, joined, oracle
+
+_DELTAS = (-500.0, -5.0, -1e-9, 0.0, 1e-9, 5.0, 500.0)
+_SIZES = (1e-320, 1e-200, 1e-45, 1e-30, 1e-8, 1e-4, 1e-2, 1.0, 50.0, 90.0, 700.0, 720.0, 1e4, 1e6)
+_UPDATES = 3
+_DURATION = 2.0
+_STEPS_OF_TRAJECTORY = (20, 40, 80)
+
+
+def kernel_statistics(settings: Settings, context: RunContext) -> xr.Dataset:
+    """Scores, p-values and errors of the checks."""
+    p_values, scores = _temperature_law(settings, context)
+    laws = [
+        _joint_law(settings, context, name, kernel)
+        for name, kernel in (
+            ("gibbs_ct", gibbs_continuous_tempering(joined(), settings.step_size, settings.n_steps)),
+            ("ct_hmc", continuously_tempered_hmc(joined(), settings.step_size, settings.n_steps)),
+        )
+    ]
+    returned, volume, order = trajectory_errors()
+    return xr.Dataset(
+        {
+            "temperature_p_value": ("delta", p_values),
+            "temperature_mean_score": ("delta", scores, {"units": "standard errors"}),
+            "n_out_of_range": ((), n_out_of_range(), {"units": "values"}),
+            "joint_law_p_value": (("kernel", "law"), [law[0] for law in laws]),
+            "share_moved": ("kernel", [law[1] for law in laws]),
+            "return_error": ((), returned),
+            "volume_error": ((), volume),
+            "energy_error_order": ((), order),
+        },
+        coords={
+            "delta": list(_DELTAS),
+            "kernel": ["gibbs_ct", "ct_hmc"],
+            "law": ["position", "inverse temperature", "dependence"],
+        },
+    )
+
+
+def truncated_exponential(b: FloatArray, delta: FloatArray | float) -> FloatArray:
+    """Distribution function at b of the law with density proportional to exp(-b delta) on [0, 1], elementwise."""
+    size = np.abs(delta)
+    flat = size < 1e-12
+    rate = np.where(flat, 1.0, size)
+    inner = np.where(np.asarray(delta) < 0.0, 1.0 - b, b)
+    below = np.where(flat, inner, np.expm1(-rate * inner) / np.expm1(-rate))
+    return np.asarray(np.where(np.asarray(delta) < 0.0, 1.0 - below, below), dtype=np.float64)
+
+
+def n_out_of_range() -> int:
+    """How many draws and weights are not finite, or draws outside [0, 1], in both precisions."""
+    count = 0
+    for dtype in (jnp.float32, jnp.float64):
+        positive = np.array([size for size in _SIZES if float(dtype(size)) > 0.0])
+        delta = jnp.asarray(np.concatenate([-positive, [0.0], positive]), dtype)
+        for uniform in (0.0, 0.5, 1.0 - float(jnp.finfo(dtype).eps)):
+            b = np.asarray(draw_inverse_temperature(jnp.full(delta.shape, uniform, dtype), delta))
+            count += int(np.sum(~((b >= 0.0) & (b <= 1.0))))
+        for weight in (log_base_weight(delta), log_target_weight(delta)):
+            count += int(np.sum(~np.isfinite(np.asarray(weight))))
+    return count
+
+
+def trajectory_errors() -> tuple[float, float, float]:
+    """How leapfrog trajectories of the extended Hamiltonian keep what they must, from starts on a grid.
+
+    Returns:
+        Largest distance from the start after going back with reversed momenta; largest difference of the volume ratio
+        from 1; order in the step size of the root mean square change of the energy at a fixed duration.
+    """
+    starts = jnp.stack(
+        jnp.meshgrid(*map(jnp.asarray, ([-9.0, -2.0, 1.0, 7.5], [-2.0, 0.3, 2.0], [-1.1, 0.7], [0.6, -0.4])))
+    ).reshape(4, -1)
+    changes = []
+    for n_steps in _STEPS_OF_TRAJECTORY:
+        kernel = continuously_tempered_hmc(joined(), _DURATION / n_steps, n_steps)
+        changes.append(jax.jit(jax.vmap(lambda z, kernel=kernel: _trajectory(kernel, z)[1]))(starts.T))
+    sizes = [float(jnp.sqrt(jnp.mean(jnp.square(change)))) for change in changes]
+    order = np.polyfit(np.log(_DURATION / np.array(_STEPS_OF_TRAJECTORY)), np.log(sizes), 1)[0]
+    coarse = continuously_tempered_hmc(joined(), _DURATION / _STEPS_OF_TRAJECTORY[0], _STEPS_OF_TRAJECTORY[0])
+    turn = jnp.array([1.0, 1.0, -1.0, -1.0])
+
+    def back_and_forth(z: Array) -> Array:
+        return turn * _trajectory(coarse, turn * _trajectory(coarse, z)[0])[0] - z
+
+    def volume(z: Array) -> Array:
+        return jnp.linalg.det(jax.jacfwd(lambda start: _trajectory(coarse, start)[0])(z))
+
+    returned = jnp.max(jnp.abs(jax.jit(jax.vmap(back_and_forth))(starts.T)))
+    return float(returned), float(jnp.max(jnp.abs(jax.jit(jax.vmap(volume))(starts.T) - 1.0))), float(order)
+
+
+def _trajectory(kernel: Kernel, start: Array) -> tuple[Array, Array]:
+    """End of a trajectory from (position, control, momentum, control momentum), and its change of energy."""
+    state = kernel.init(jax.random.key(0), start[:1], start[1])
+    # Whatever comes is accepted.
+    noise = ControlledNoise(start[2:3], start[3], jnp.full((), -jnp.inf))
+    end, info = kernel.apply(noise, state)
+    here = jnp.stack([end.position[0], end.control, end.move.momentum[0], end.control_momentum])
+    return here, info.energy_change
+
+
+def _temperature_law(settings: Settings, context: RunContext) -> tuple[FloatArray, FloatArray]:
+    """P-values of Kolmogorov-Smirnov tests and scores of the mean, for each energy difference."""
+    key, n = stream(context.seed, context.study, "inverse temperatures"), settings.n_index_draws
+    p_values, scores = [], []
+    for i, delta in enumerate(_DELTAS):
+        uniforms = jax.random.uniform(jax.random.fold_in(key, i), (n,))
+        b = np.asarray(draw_inverse_temperature(uniforms, jnp.full((n,), delta)), dtype=np.float64)
+        p_values.append(stats.kstest(truncated_exponential(b, delta), "uniform").pvalue)
+        # The series where both terms of the closed form are nearly equal.
+        mean = 1.0 / delta - 1.0 / np.expm1(delta) if abs(delta) > 1e-4 else 0.5 - delta / 12.0
+        scores.append((b.mean() - mean) / (b.std(ddof=1) / np.sqrt(n)))
+    return np.array(p_values), np.array(scores)
+
+
+def _joint_law(
+    settings: Settings, context: RunContext, name: str, kernel: Kernel
+) -> tuple[list[float], float]:
+    """Updates from exact draws of position and inverse temperature: are both, and their dependence, what they were?
+
+    Returns:
+        P-values of the uniformity of the distribution functions of position, and of inverse temperature given it, and
+        of their product's mean; share of the chains that moved.
+    """
+    path, n = oracle(), settings.n_index_draws // 5
+    delta = path.log_base - path.log_target
+    log_density = path.log_base - np.asarray(log_base_weight(delta))
+    density = np.exp(log_density - logsumexp(log_density))
+    distribution = np.cumsum(0.5 * (density + np.concatenate([[0.0], density[:-1]])))
+    distribution /= distribution[-1]
+    key = stream(context.seed, context.study, "joint law", name)
+    uniforms = np.asarray(jax.random.uniform(jax.random.fold_in(key, 0), (2, n)))
+    starts = np.interp(uniforms[0], distribution, POINTS)
+
+    def temperature(state: Any) -> Array:
+        return jnp.asarray(state.inverse_temperature)
+
+    def chain(key: Array, x: Array, uniform: Array) -> tuple[Array, Array, Array]:
+        target, reference = joined().log_densities(x[None])
+        b = draw_inverse_temperature(uniform, reference - target)
+        # A temperature is started where the kernel keeps it: itself, or as a control.
+        start = b if name == "gibbs_ct" else jnp.log(b) - jnp.log1p(-b)
+        state = kernel.init(jax.random.fold_in(key, 0), x[None], start)
+        for i in range(_UPDATES):
+            state, _ = kernel.step(jax.random.fold_in(key, i + 1), state)
+        return state.position[0], temperature(state), state.delta
+
+    keys = jax.random.split(jax.random.fold_in(key, 1), n)
+    x, b, ends = map(
+        np.asarray, jax.jit(jax.vmap(chain))(keys, jnp.asarray(starts), jnp.asarray(uniforms[1]))
+    )
+    position = np.interp(x, POINTS, distribution)
+    given = truncated_exponential(b, ends)
+    product = (position - 0.5) * (given - 0.5)
+    dependence = 2.0 * stats.norm.sf(abs(product.mean()) * 12.0 * np.sqrt(n))
+    p_values = [stats.kstest(values, "uniform").pvalue for values in (position, given)]
+    return [*map(float, p_values), float(dependence)], float(np.mean(x != starts))
