@@ -3,100 +3,116 @@
 CT-B19, CT-B20, CT-B23, CT-T06, CT-T17, CT-T23, CT-T24.
 """
 
-import math
 from functools import partial
 
 import numpy as np
 
+from auxmc.models.boltzmann.data import N_SYSTEMS
+from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc_pipeline.claims import Measurement, Measures
-from auxmc_pipeline.error_rules import share_of_trials
-from auxmc_pipeline.tables import MissingData, Tables
-from experiments.boltzmann.relative_errors import (
-    METHOD_LABELS,
-    about_published_units,
-    cost_per_repeat,
-    of_grid,
-)
+from auxmc_pipeline.error_rules import bootstrap, jackknife, mean_over_replicates
+from auxmc_pipeline.tables import MissingData, Tables, Wanted
+from experiments.boltzmann.relative_errors import METHOD_LABELS, cost_per_repeat, of_grid
+
+_LADDERS = (50, 200, 1000, 5000)
 
 
-@about_published_units
-def mean_over_systems(tables: Tables, grid: str, quantity: str, method: str, note: str) -> Measurement:
-    """Mean over systems and its standard error."""
-    rows = of_grid(tables.summary, grid).rows(quantity, method=method)
-    values = rows["value"].dropna().to_numpy(dtype=np.float64)
-    error = float(values.std(ddof=1) / math.sqrt(values.size)) if values.size > 1 else math.nan
-    return Measurement(float(values.mean()), error, note)
+def mean_over_systems(
+    tables: Tables, grid: str, quantity: str, method: str, note: str, **wanted: Wanted
+) -> Measurement:
+    """Mean over systems, which stand for all that the recipe makes."""
+    return mean_over_replicates(_by_system(tables, grid, quantity, method=method, **wanted), note)
 
 
-@about_published_units
 def seconds_ratio(tables: Tables, method: str) -> Measurement:
     """CT-B20: time of a method over that of Gibbs continuous tempering."""
     seconds, unit = (cost_per_repeat(tables, name, "seconds_per_repeat") for name in (method, "gibbs_ct"))
-    return Measurement(seconds / unit, math.nan, "time per sample over that of Gibbs CT")
+    return Measurement(seconds / unit, np.nan, "time per sample over that of Gibbs CT")
 
 
-@about_published_units
-def longest_ladder(tables: Tables) -> Measurement:
-    """CT-B23: errors with 1000 temperatures over those with the best number of them."""
-    found = of_grid(tables.summary, "ladder").rows("error_by_target_weights").dropna(subset=["value"])
-    # The error of the log normaliser is that of all chains together, one number a system: too noisy to compare.
-    moments = found[found["coordinate"] != "log_z"]
-    means = moments.groupby(["n_temperatures", "coordinate"])["value"].mean().unstack()
-    if 1000 not in means.index:
-        raise MissingData("K = 1000: not run at this preset")
-    ratios = means[means.index == 1000].iloc[0] / means.min()
-    each = "; ".join(f"K = {k:.0f}: {row.mean():.2f}" for k, row in means.iterrows())
-    return Measurement(float(ratios.max()), math.nan, f"largest ratio to the best K; mean error by K: {each}")
+def thousand_temperatures(tables: Tables) -> Measurement:
+    """CT-B23: errors with 1000 temperatures over those with the best number of them, repeats left out in turn."""
+    ladder = of_grid(tables.summary, "ladder")
+    # The error of the log normaliser is the noisiest by far: only moments are compared.
+    errors = np.stack(
+        [
+            ladder.array("error_by_target_weights", "coordinate", "repeat", "system", n_temperatures=k)
+            .sel(coordinate=["mean", "covariance"])
+            .values
+            for k in _LADDERS
+        ]
+    )
+
+    def ratio(repeats: IntegerArray) -> float:
+        means = errors[:, :, repeats].mean(axis=(2, 3))
+        return float(np.max(means[_LADDERS.index(1000)] / means.min(axis=0)))
+
+    by_length = errors.mean(axis=(1, 2, 3))
+    each = "; ".join(f"K = {k}: {mean:.2f}" for k, mean in zip(_LADDERS, by_length, strict=True))
+    return jackknife(ratio, errors.shape[2], f"largest ratio to the best K; mean error by K: {each}")
 
 
-@about_published_units
 def base_moments(tables: Tables) -> Measurement:
     """CT-T06: largest distance of a base mean from its known value in standard errors."""
     chains = of_grid(tables.summary, "chains")
+    # A method that does not visit the base has no base moments.
     found = chains.rows("base_mean_z").dropna(subset=["value"])
     worst = found.iloc[int(np.argmax(found["value"]))]
     n = int(len(found) * chains.rows("dimension")["value"].mean())
     where = f"{METHOD_LABELS[str(worst['method'])]}, system {worst['system']:.0f}"
-    return Measurement(float(worst["value"]), 0.0, f"largest of about {n} coordinates: {where}")
+    return bootstrap(np.max, found["value"].to_numpy(), f"largest of about {n} coordinates: {where}")
 
 
-@about_published_units
-def monotone_weights(tables: Tables) -> Measurement:
+def narrowing_weights(tables: Tables, method: str) -> Measurement:
     """CT-T17: largest ratio of the spread of log weights to that with the next smaller number of temperatures."""
-    found = of_grid(tables.summary, "annealed").rows("log_weight_sd").dropna(subset=["value"])
-    spread = found.groupby(["method", "n_temperatures"])["value"].mean().unstack()
-    if spread.shape[1] < 2:
-        raise MissingData("two numbers of temperatures or more: not run at this preset")
-    ratios = spread.to_numpy()[:, 1:] / spread.to_numpy()[:, :-1]
-    each = "; ".join(
-        f"{METHOD_LABELS[str(method)]} {', '.join(f'{value:.2f}' for value in row)}"
-        for method, row in zip(spread.index, spread.to_numpy(), strict=True)
+    found = of_grid(tables.summary, "annealed").array(
+        "log_weight_sd", "n_temperatures", "system", method=method
     )
-    return Measurement(float(ratios.max()), math.nan, f"largest ratio to the next smaller K; {each}")
+    spread = found.sortby("n_temperatures")
+    if len(spread) < 2:
+        raise MissingData("two numbers of temperatures: not run at this preset")
+
+    def ratios(systems: IntegerArray) -> FloatArray:
+        means = spread.values[:, systems].mean(axis=1)
+        return np.asarray(means[1:] / means[:-1], dtype=np.float64)
+
+    n = spread.sizes["system"]
+    each = ", ".join(f"{ratio:.2f}" for ratio in ratios(np.arange(n)))
+    lengths = " to ".join(f"{k:.0f}" for k in spread["n_temperatures"].values)
+    return jackknife(lambda systems: float(ratios(systems).max()), n, f"K = {lengths}: {each}; {n} systems")
 
 
-@about_published_units
 def integrated_weights(tables: Tables, other: str) -> Measurement:
-    """CT-T23 and CT-T24: share of systems in which weights integrated over the index have a smaller error than others.
+    """CT-T23 and CT-T24: error with the temperature integrated out over that by other weights, the largest of all.
 
     Args:
         tables: of the study.
         other: quantity that holds the errors by the other weights.
     """
     chains = of_grid(tables.summary, "chains")
-    holds = {}
-    for error in ("mean", "covariance"):
-        integrated, others = (
-            chains.rows(quantity, method="st", coordinate=error)
-            .sort_values("system")["value"]
-            .to_numpy(dtype=np.float64)
-            for quantity in ("error_by_target_weights", other)
-        )
-        # No visit at all in a group is no estimate: the other weights lose.
-        holds[error] = ~np.isfinite(others) | (integrated < others)
-    n = len(integrated)
-    note = ", ".join(f"{error} {smaller.sum()} of {n}" for error, smaller in holds.items())
-    return share_of_trials(min(float(smaller.mean()) for smaller in holds.values()), n, f"systems: {note}")
+    integrated, others = (
+        chains.array(quantity, "coordinate", "system", "repeat", method="st")
+        .sel(coordinate=["mean", "covariance"])
+        .values
+        for quantity in ("error_by_target_weights", other)
+    )
+    # No visit at all in a group is no estimate: the other weights lose.
+    others = np.where(np.isfinite(others), others, np.inf)
+    n_systems, n_repeats = integrated.shape[1:]
+    if n_systems < N_SYSTEMS:
+        raise MissingData(f"{n_systems} of the {N_SYSTEMS} published systems: not run at this preset")
+
+    def ratios(repeats: IntegerArray) -> FloatArray:
+        above, below = (values[:, :, repeats].mean(axis=2) for values in (integrated, others))
+        return np.asarray(above / below, dtype=np.float64)
+
+    below_one = (ratios(np.arange(n_repeats)) < 1.0).sum(axis=1)
+    note = f"systems below 1: mean {below_one[0]}, covariance {below_one[1]} of {n_systems}"
+    return jackknife(lambda repeats: float(ratios(repeats).max()), n_repeats, note)
+
+
+def _by_system(tables: Tables, grid: str, quantity: str, **wanted: Wanted) -> FloatArray:
+    return np.asarray(of_grid(tables.summary, grid).array(quantity, "system", **wanted), dtype=np.float64)
 
 
 MEASURE: Measures = {
@@ -106,7 +122,8 @@ MEASURE: Measures = {
             grid="annealed",
             quantity="settled_share",
             method="h_ais",
-            note="AIS as drawn, smallest K: share of runs that end with the signs they had halfway",
+            n_temperatures=1000,
+            note="AIS as drawn, K = 1000: share of runs that end with the signs they had halfway",
         ),
         "CT chains": partial(
             mean_over_systems,
@@ -117,9 +134,12 @@ MEASURE: Measures = {
         ),
     },
     "CT-B20": {"ST": partial(seconds_ratio, method="st"), "CT-HMC": partial(seconds_ratio, method="ct_hmc")},
-    "CT-B23": {"K = 1000": longest_ladder},
+    "CT-B23": {"K = 1000": thousand_temperatures},
     "CT-T06": {"chains": base_moments},
-    "CT-T17": {"log weights": monotone_weights},
+    "CT-T17": {
+        "AIS as drawn": partial(narrowing_weights, method="h_ais"),
+        "AIS, 20 steps": partial(narrowing_weights, method="ais_20"),
+    },
     "CT-T23": {"visits": partial(integrated_weights, other="error_by_visits_weights")},
     "CT-T24": {"naive weights": partial(integrated_weights, other="error_by_naive_weights")},
 }

@@ -85,7 +85,7 @@ def _error_panel(axis: Axes, tables: Tables, error: str, cost: str) -> None:
             unit = cost_per_repeat(tables, method, cost)
         except MissingData:
             continue
-        half = _BAND * found.standard_error
+        half = _BAND * found.drawn_error
         look = {"colour": _COLOURS[method], "label": METHOD_LABELS[method], "line_style": style}
         band_curve(axis, found.points * unit, found.mean, half, **look)
         drawn = True
@@ -95,7 +95,7 @@ def _error_panel(axis: Axes, tables: Tables, error: str, cost: str) -> None:
             places = [cost_per_repeat(tables, method, cost, n_temperatures=k) for k in found.points]
         except MissingData:
             continue
-        half, colour = _BAND * found.standard_error, _COLOURS[method]
+        half, colour = _BAND * found.drawn_error, _COLOURS[method]
         axis.errorbar(places, found.mean, half, color=colour, fmt=marker, label=METHOD_LABELS[method])
         for place, height, k in zip(places, found.mean, found.points, strict=True):
             axis.annotate(
@@ -140,7 +140,7 @@ def _pooling_panel(axis: Axes, tables: Tables, method: str, error: str) -> None:
         except MissingData as missing:
             missing_panel(axis, str(missing))
             return
-        half = _BAND * found.standard_error
+        half = _BAND * found.drawn_error
         band_curve(axis, found.points, found.mean, half, colour=colour, label=label, line_style=style)
     points = [(n, v) for n, v in FIGURE_CURVES[error][method] if n <= 1.2 * found.points[-1]]
     axis.plot(*zip(*points, strict=True), "kx", markersize=5.0, label="published")

@@ -1,14 +1,14 @@
 """Errors averaged over repeats and systems, from the study's two tables, and what its figures and claims call them."""
 
 import math
-from collections.abc import Callable
-from functools import wraps
-from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from auxmc.models.boltzmann.data import N_SYSTEMS
 from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.tables import MissingData, Table, Tables, Wanted
 from experiments.boltzmann.settings import ANNEALED_METHODS
 
@@ -27,13 +27,6 @@ CURVE_METHODS = ("st", "gibbs_ct", "ct_hmc")
 
 ERROR_LABELS = {"log_z": "log normaliser", "mean": "mean", "covariance": "covariance"}
 
-_PUBLISHED_UNITS = 30
-# Part of the published length that the end of a curve must reach.
-_LONG_ENOUGH = 0.5
-
-_Options = ParamSpec("_Options")
-_Found = TypeVar("_Found")
-
 
 class Averages(NamedTuple):
     """Relative errors at points of a curve.
@@ -41,10 +34,15 @@ class Averages(NamedTuple):
     Attributes:
         points: samples of each chain, or numbers of temperatures [point].
         values: of each system and repeat [point, system, repeat].
+        systems: their numbers [system].
+        nested_error: standard error of the average over a system's repeats where these share chains [point, system];
+            None where they are independent.
     """
 
     points: FloatArray
     values: FloatArray
+    systems: FloatArray
+    nested_error: FloatArray | None = None
 
     @property
     def mean(self) -> FloatArray:
@@ -52,10 +50,36 @@ class Averages(NamedTuple):
         return np.asarray(self.values.mean(axis=(1, 2)), dtype=np.float64)
 
     @property
-    def standard_error(self) -> FloatArray:
-        """Of the mean, all systems and repeats taken as independent [point]."""
+    def drawn_error(self) -> FloatArray:
+        """Standard error as published figures draw it, all systems and repeats taken as independent [point]."""
         n = self.values.shape[1] * self.values.shape[2]
         return np.asarray(self.values.std(axis=(1, 2), ddof=1) / math.sqrt(n), dtype=np.float64)
+
+    @property
+    def standard_error(self) -> FloatArray:
+        """Of the mean over these systems, by what other chains or runs of them would have given [point]."""
+        errors = self.nested_error
+        if errors is None:
+            errors = self.values.std(axis=2, ddof=1) / math.sqrt(self.values.shape[2])
+        return np.asarray(np.sqrt(np.sum(errors**2, axis=1)) / self.values.shape[1], dtype=np.float64)
+
+    def measured(self, index: int, note: str = "") -> Measurement:
+        """The average at a point, of all published systems.
+
+        Raises:
+            MissingData: some were not run.
+        """
+        if self.systems.size < N_SYSTEMS:
+            raise MissingData(
+                f"{self.systems.size} of the {N_SYSTEMS} published systems: not run at this preset"
+            )
+        return self.of_these(index, note)
+
+    def of_these(self, index: int, note: str = "") -> Measurement:
+        """The average at a point over the systems that were run, whose number the note ends with."""
+        systems = f"{self.systems.size} systems"
+        found = float(self.mean[index]), float(self.standard_error[index])
+        return Measurement(*found, f"{note}, {systems}" if note else systems)
 
     def at_samples(self, n_samples: float) -> int:
         """Index of the point with this many samples, or the nearest within a tenth.
@@ -68,9 +92,15 @@ class Averages(NamedTuple):
             raise MissingData(f"{n_samples:.0f} samples a chain: not run at this preset")
         return index
 
-    def long_enough(self, published_length: float) -> bool:
-        """Whether the curve reaches so much of its published length that its end can be compared."""
-        return bool(self.points[-1] >= _LONG_ENOUGH * published_length)
+    def at_temperatures(self, n_temperatures: float) -> int:
+        """Index of the point with this many temperatures.
+
+        Raises:
+            MissingData: there is none.
+        """
+        if n_temperatures not in self.points:
+            raise MissingData(f"K = {n_temperatures:.0f}: not run at this preset")
+        return int(np.flatnonzero(self.points == n_temperatures)[0])
 
 
 def running_errors(tables: Tables, method: str, error: str, pooling: str = "disjoint") -> Averages:
@@ -79,9 +109,16 @@ def running_errors(tables: Tables, method: str, error: str, pooling: str = "disj
     Raises:
         MissingData: the method was not run, or has no such error.
     """
-    chains = of_grid(tables.curves, "chains")
-    found = chains.rows("relative_error", method=method, coordinate=error, pooling=pooling)
-    return _averages(found, "n_samples", f"{METHOD_LABELS[method]}, {ERROR_LABELS[error]}")
+    chains = of_grid(tables.curves, "chains").where(method=method, coordinate=error)
+    found = _averages(
+        chains.rows("relative_error", pooling=pooling),
+        "n_samples",
+        f"{METHOD_LABELS[method]}, {ERROR_LABELS[error]}",
+    )
+    if pooling != "nested":
+        return found
+    errors = chains.array("nested_average_error", "n_samples", "system")
+    return found._replace(nested_error=errors.sel(n_samples=found.points, system=found.systems).values)
 
 
 def annealed_errors(tables: Tables, method: str, error: str) -> Averages:
@@ -118,29 +155,14 @@ def cost_per_repeat(tables: Tables, method: str, quantity: str, **wanted: Wanted
 
 def n_systems(tables: Tables) -> int:
     """Systems that chains were run on."""
-    chains = of_grid(tables.curves, "chains").frame
+    chains = of_grid(tables.curves, "chains").everything
     return int(chains["system"].nunique()) if "system" in chains else 0
 
 
 def of_grid(table: Table, grid: str) -> Table:
     """Rows of the cases whose names begin with that of a grid."""
-    cases = table.frame.get("case", pd.Series(dtype=str)).astype(str).unique()
+    cases = table.everything.get("case", pd.Series(dtype=str)).astype(str).unique()
     return table.where(case=[case for case in cases if case.startswith(grid)])
-
-
-def about_published_units(
-    measure: Callable[Concatenate[Tables, _Options], _Found],
-) -> Callable[Concatenate[Tables, _Options], _Found]:
-    """Makes a measure of a claim raise MissingData where the machines have not the published number of units."""
-
-    @wraps(measure)
-    def checked(tables: Tables, /, *args: _Options.args, **options: _Options.kwargs) -> _Found:
-        n_units = float(tables.summary.setting("n_units"))
-        if n_units != _PUBLISHED_UNITS:
-            raise MissingData(f"{n_units:.0f} units; the claims are about {_PUBLISHED_UNITS}")
-        return measure(tables, *args, **options)
-
-    return checked
 
 
 def _averages(rows: pd.DataFrame, axis: str, what: str) -> Averages:
@@ -148,6 +170,6 @@ def _averages(rows: pd.DataFrame, axis: str, what: str) -> Averages:
     if rows.empty:
         raise MissingData(f"{what}: not run at this preset")
     table = rows.pivot_table(index=axis, columns=["system", "repeat"], values="value")
-    n_systems, n_repeats = (table.columns.get_level_values(i).nunique() for i in (0, 1))
-    values = table.to_numpy(dtype=np.float64)
-    return Averages(table.index.to_numpy(dtype=np.float64), values.reshape(len(table), n_systems, n_repeats))
+    systems, repeats = (table.columns.get_level_values(i).unique() for i in (0, 1))
+    values = table.to_numpy(dtype=np.float64).reshape(len(table), len(systems), len(repeats))
+    return Averages(table.index.to_numpy(dtype=np.float64), values, systems.to_numpy(dtype=np.float64))

@@ -237,7 +237,8 @@ def _moments_panel(axis: Axes, tables: Tables) -> None:
         axis.errorbar(
             (by_effect(value).values - exact) / exact_sd,
             rows + offset,
-            xerr=_N_ERRORS * np.nan_to_num(by_effect(error).values / exact_sd),
+            # Where an error is not known there is no bar.
+            xerr=_N_ERRORS * by_effect(error).values / exact_sd,
             color=colour,
             marker=marker,
             linestyle="none",

@@ -57,12 +57,11 @@ def chain_statistics(draws: NamedArrays, problem: Problem, seconds: float, n_war
         ),
         "mean_inverse_temperature": (chain, draws["inverse_temperature"].mean(axis=1), {"units": ""}),
         **_posterior(weighted_estimates(target, draws["effects"])),
-        "base_moment_largest_score": ((), np.abs(scores).max(), {"units": "standard errors"}),
-        "base_moment_mean_square_score": ((), np.mean(scores**2), {"units": ""}),
-        "n_base_moments": ((), scores.size, {"units": ""}),
+        "base_moment_score": ("base_moment", scores, {"units": "standard errors"}),
         "seconds_per_chain": ((), seconds, {"units": "s"}),
     }
-    return xr.Dataset(variables, coords=_coords(problem, len(target)))
+    coords = _coords(problem, len(target)) | {"base_moment": np.arange(scores.size)}
+    return xr.Dataset(variables, coords=coords)
 
 
 def annealed_statistics(draws: NamedArrays, problem: Problem, seconds: float) -> xr.Dataset:
@@ -159,6 +158,7 @@ def chain_curves(draws: NamedArrays, problem: Problem, seconds: float) -> xr.Dat
         density_error[i] = log_evidence_error(conditional, base) if n_chains > 1 else np.nan
     nats = {"units": "nats"}
     variables: dict[str, Any] = {
+        "running_by_chain": (("chain", "iteration"), each, nats),
         "running_mean": ("iteration", each.mean(axis=0), nats),
         "running_mean_error": ("iteration", spread, nats),
         "running_pooled": ("iteration", running_log_evidence(target, base)[points - 1], nats),
@@ -168,7 +168,11 @@ def chain_curves(draws: NamedArrays, problem: Problem, seconds: float) -> xr.Dat
         "log_temperature_density": ("inverse_temperature", density, nats),
         "log_temperature_density_error": ("inverse_temperature", density_error, nats),
     }
-    coords = {"iteration": points, "inverse_temperature": inverse_temperatures}
+    coords = {
+        "chain": np.arange(n_chains),
+        "iteration": points,
+        "inverse_temperature": inverse_temperatures,
+    }
     return xr.Dataset(variables, coords=coords)
 
 

@@ -15,19 +15,16 @@ from auxmc.driver.chains import RunContext
 from auxmc.driver.results import write_result
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.claims import read_claims
 from auxmc_pipeline.settings import PRESETS, SettingsError
-from auxmc_pipeline.tables import Tables
+from auxmc_pipeline.study_tables import judge_study
+from auxmc_pipeline.tables import MissingData, Tables
 from auxmc_pipeline.tidy import tidy_table
-from auxmc_pipeline.verdicts import judge
 from experiments.radon import settings as declared
-from experiments.radon.claims import MEASURE
 from experiments.radon.figures import DRAW
 from experiments.radon.run import run
 from experiments.radon.statistics import base_moment_scores, running_points
 
 STUDY = load_study("radon")
-CLAIMS = Path(declared.__file__).with_name("claims.csv")
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "grouped.csv"
 OWN = [
     f"data={EXAMPLE}",
@@ -172,7 +169,7 @@ def tables() -> Tables:
     }
     paths = []
     for name, method in cases.items():
-        sizes = {"n_chains": 3, "n_draws": 40, "n_temperatures": 30}
+        sizes = {"n_chains": 3, "n_draws": 40, "n_temperatures": 30, "n_fit_steps": 400}
         about = {"settings": {"preset": "smoke", "method": method, **sizes}}
         paths.append(folder / f"{name}.nc")
         write_result(paths[-1], run_tiny(method), {**about, "numbers": "n"})
@@ -191,21 +188,63 @@ def test_every_figure_draws_and_says_when_there_is_nothing(name: str) -> None:
 
 
 def test_every_claim_is_measured_and_none_without_tables() -> None:
-    claims = read_claims(CLAIMS)
-    judged = judge(claims, MEASURE, tables()).set_index(["claim_id", "setting"])
+    judged = judge_study(STUDY, tables()).set_index(["claim_id", "setting"])
     assert judged.loc[("CT-D02", "parameters"), "measured"] == 15
     assert "AUXMC_DATA_DIR" in judged.loc[("CT-D01", "largest difference"), "note"]
-    assert "fewer than 250 iterations" in judged.loc[("CT-D07", "250 iterations"), "note"]
+    assert "iteration 250: not run" in judged.loc[("CT-D07", "250 iterations"), "note"]
     short = judged.loc[("CT-D03", "log evidence")]
     assert short["verdict"] == "not measured"
-    assert "needs n_temperatures of at least 1000, this preset has 30" in short["note"]
+    assert "needs n_temperatures >= 10000, this run had 30" in short["note"]
     assert judged.loc[("CT-D12", "distance in standard errors"), "measured"] == 0.0
-    difference = judged.loc[("CT-D06", "last estimate minus quadrature"), "measured"]
+    assert (
+        "needs n_draws >= 2500, this run had 40"
+        in judged.loc[("CT-D06", "last estimate minus quadrature"), "note"]
+    )
     found = statistics("nuts")
     by_chain = found["log_evidence_by_chain"].values
-    assert difference == pytest.approx(by_chain.mean() - float(found["exact_log_evidence"]))
-    empty = judge(claims, MEASURE, Tables.of(pd.DataFrame(), pd.DataFrame()))
+    final = STUDY.measures()["CT-D06"]["last estimate minus quadrature"](tables())
+    assert final.value == pytest.approx(by_chain.mean() - float(found["exact_log_evidence"]))
+    empty = judge_study(STUDY, Tables.of(pd.DataFrame(), pd.DataFrame()))
     assert empty["measured"].isna().all()
+
+
+def _running(estimates: np.ndarray) -> Tables:
+    """Tables with running estimates [chain, iteration] of an evidence whose log is -10."""
+    rows = [
+        ("nuts", "running_by_chain", chain, float(iteration + 1), value)
+        for chain, of_chain in enumerate(estimates)
+        for iteration, value in enumerate(of_chain)
+    ]
+    curves = pd.DataFrame(rows, columns=["case", "quantity", "chain", "iteration", "value"])
+    summary = pd.DataFrame({"case": ["nuts"], "quantity": ["exact_log_evidence"], "value": [-10.0]})
+    return Tables.of(summary, curves)
+
+
+def test_convergence_is_counted_from_the_last_estimate_that_is_far() -> None:
+    far_then_near = np.array([[-4.0, -9.0, -7.0, -10.5, -10.2], [-5.0, -9.0, -8.5, -9.0, -9.9]])
+    measure = STUDY.measures()["CT-D07"]["iterations to come within 1.5 nats"]
+    found = measure(_running(far_then_near))
+    assert found.value == 4.0
+    assert found.error > 0.0
+    with pytest.raises(MissingData, match="does not stay near"):
+        measure(_running(far_then_near[:, :3]))
+
+
+def test_an_unknown_error_has_no_bar() -> None:
+    known = tables()
+    summary = known.summary.frame.copy()
+    summary.loc[summary["quantity"] == "posterior_mean_error", "value"] = np.nan
+    with use_style():
+        figures = [
+            DRAW["fig_temperature"](Tables.of(s, known.curves.frame)) for s in (known.summary.frame, summary)
+        ]
+    bars = [figure.axes[1].containers[0].lines[2][0].get_segments() for figure in figures]
+    assert len(bars[0]) > 0
+    lengths = [
+        np.array([segment[1, 0] - segment[0, 0] for segment in found if len(segment)]) for found in bars
+    ]
+    assert np.all(lengths[0] > 0.0)
+    assert not np.any(lengths[1] == 0.0)
 
 
 # Measures.

@@ -28,6 +28,8 @@ from auxmc_pipeline.error_rules import (
     ratio,
     ratio_of_means,
     root_mean_square,
+    score,
+    score_of_p_values,
     share_of_replicates,
     share_of_trials,
     slope,
@@ -234,3 +236,19 @@ def test_extremes_of_ratios_have_the_spread_of_repeated_experiments_whatever_is_
     found = smallest_ratio({"low": Measurement(0.5, 0.1), "high": Measurement(4.0, 3.0)})
     assert (found.note, found.value) == ("low", pytest.approx(0.5))
     assert found.error == pytest.approx(0.1, rel=0.2)
+
+
+def test_a_score_has_the_sign_of_its_distance_and_an_error_of_one() -> None:
+    assert score(Measurement(0.5, 0.25, "why"), 1.0) == Measurement(-2.0, 1.0, "0.5 +- 0.25, exact 1; why")
+    assert math.isnan(score(Measurement(0.5, 0.0), 1.0).value)
+    assert math.isnan(score(Measurement(0.5, math.nan), 1.0).value)
+
+
+def test_the_smallest_p_value_is_a_standard_normal_score_where_all_hypotheses_hold() -> None:
+    rng = np.random.default_rng(4)
+    scores = np.array([score_of_p_values(values).value for values in rng.uniform(size=(4000, 7))])
+    assert scores.mean() == pytest.approx(0.0, abs=0.06)
+    assert scores.std() == pytest.approx(1.0, abs=0.05)
+    assert score_of_p_values([1e-3]).value == pytest.approx(3.09, abs=0.01)
+    assert score_of_p_values([1.0, 1.0]).value < -4.0
+    assert score_of_p_values([1e-300, 0.5]).value > 30.0
