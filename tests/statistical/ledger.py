@@ -4,6 +4,7 @@ Two budgets, each for one run: that of the tests of every change (`DECLARED`) an
 (`DEEP`), which `make test-statistical` runs as well.
 """
 
+import contextlib
 import csv
 import os
 import time
@@ -150,10 +151,8 @@ def _report(row: list[object]) -> None:
     if target is None:
         return
     path = Path(target)
-    try:
-        with path.open("x", newline="") as file:
-            csv.writer(file).writerow(COLUMNS)
-    except FileExistsError:
-        pass
+    # Another process may have made the file in the meantime.
+    with contextlib.suppress(FileExistsError), path.open("x", newline="") as file:
+        csv.writer(file).writerow(COLUMNS)
     with path.open("a", newline="") as file:
         csv.writer(file).writerow(row)

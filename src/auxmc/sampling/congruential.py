@@ -1,6 +1,6 @@
 """Linear congruential generator: a teaching object, whose low bits repeat at once; never the project's generator.
 
-The project's own random numbers are those of JAX, by name (`engine.seeds`). This one shows what a period is.
+The project's own random numbers are those of JAX, by name (`driver.seeds`). This one shows what a period is.
 """
 
 import math
