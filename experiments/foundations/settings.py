@@ -18,8 +18,8 @@ FIGURES: dict[str, str] = {
     "N(0.1, 0.6^2). Two proposals with their heights, which are uniform between zero and the envelope (bars): one "
     "above the target is rejected, one below is accepted. Exact: no bands.",
     "fig_2_5": "Importance weights of 0.75 times the mixture of figure 2.3 for draws from N(0.1, 0.52^2) (left) and "
-    "N(0.1, 0.8^2) (right). The title gives the effective share of the draws, (E w)^2 / E w^2; the left weight rises "
-    "to 23.6 at 5.4, outside the panel, where hardly any draw falls. Exact: no bands.",
+    "N(0.1, 0.8^2) (right). The title gives the effective share of the draws, (E w)^2 / E w^2; the left weight goes "
+    "on rising outside the panel, where hardly any draw falls. Exact: no bands.",
     "slides_integration": "Two functions (top) and the densities that they are averaged over, with the product of "
     "both (bottom). The slides give no functions: ours are sin(8 x) exp(-x^2 / 8) under N(0, 1), of which positive and "
     "negative parts cancel, and x^2 under the mixture of figure 2.3. Exact: no bands.",
@@ -41,7 +41,7 @@ FIGURES: dict[str, str] = {
     "dimension. The rates are equal at D = 8. Not in the sources.",
     "fig_2_7": "Figure 2.7: moves of a random walk from the arrow, on a mixture of two Gaussians. Dashed: density of "
     "the proposal; filled: what is accepted of it, both times 0.75. The area between is the probability of staying. "
-    "The wide proposal is rejected more often and reaches the right mode eleven times as often.",
+    "The wide proposal is rejected more often and reaches the right mode more often.",
     "fig_2_8": "Figure 2.8: density of the distance of a standard normal vector of D coordinates from the origin. The "
     "shell grows as the root of D and keeps its thickness.",
     "fig_2_9": "Figure 2.9: two updates of a Gibbs sampler on a Gaussian with correlation 0.8. Ellipses are contours "
@@ -51,8 +51,8 @@ FIGURES: dict[str, str] = {
     "of the bracket. The slice is computed, not drawn by hand.",
     "fig_2_11": "Figure 2.11: every second of 1000 transitions of slice samplers on a Gaussian with unit variances "
     "and correlation 0.99, with brackets of width 1 and at most 4 step-outs; dotted: the ellipse that holds 99 % of "
-    "the mass. Right: mean squared jump along the long axis in each of many such chains. Both cost 5.4 density "
-    "evaluations a transition.",
+    "the mass. Right: mean squared jump along the long axis in each of many such chains. Both cost the same "
+    "number of density evaluations a transition (FN-SL-04).",
     "fig_2_12": "Figure 2.12: two leapfrog trajectories on the generalised logistic density with shape 0.4, each of "
     "nine steps of 0.5 from a square to a triangle; between them the momentum is drawn anew (dotted). Contours: first "
     "energy, and 1 nat below and above. Right: potential, kinetic and total energy along both.",

@@ -136,7 +136,7 @@ def constants_in_the_target(work: Work) -> Lines:
 def shells_of_mass(work: Work) -> Lines:
     """Distance of standard normal vectors from the origin."""
     found: Found = {}
-    n = work.replicates(100_000, 4000)
+    n = work.replicates(300_000, 4000)
     for dim in SHELL_DIMENSIONS:
         lengths = np.linalg.norm(work.rng("shells", dim).normal(size=(n, dim)), axis=1)
         found |= {
