@@ -73,9 +73,16 @@ class StreamRuns(NamedTuple):
         return min(self.last, final_rows(self.tables, self.case))
 
     def curve(self, quantity: str) -> pd.DataFrame:
-        """A quantity by the rows absorbed, where all runs have a value."""
+        """A quantity by the rows absorbed, where all runs have a value.
+
+        Raises:
+            MissingData: there are no such rows.
+        """
         found = _by_run(self.tables.curves, quantity, "absorbed", case=self.case, **self.wanted)
-        return between(found.dropna(axis=1), 0.0, self.last)
+        found = between(found.dropna(axis=1), 0.0, self.last)
+        if found.empty:
+            raise MissingData(f"{quantity} of all runs of {self.case}: not run at this preset")
+        return found
 
     def totals(self, quantity: str) -> FloatArray:
         """A quantity of the summary [repeat]."""
