@@ -49,10 +49,9 @@ def _drift(tables: Tables) -> Measurement:
 def _over_bound(quantity: str, n_trials: str, excess: float, tables: Tables) -> Measurement:
     """Share of estimates above the evidence by so many nats, less its bound."""
     n = tables.summary.setting(n_trials, quantity=quantity)
-    share, bound = tables.summary.value(quantity, excess=excess), math.exp(-excess)
-    # Tables with a share above 1 would be wrong, which the bound shall show.
-    error = share_of_trials(min(share, 1.0), n).error
-    return Measurement(share - bound, error, f"{share:.4g}, bound {bound:.4g}")
+    share = share_of_trials(tables.summary.value(quantity, excess=excess), n)
+    bound = math.exp(-excess)
+    return share._replace(value=share.value - bound, note=f"{share.value:.4g}, bound {bound:.4g}")
 
 
 def _shrinkage_term(tables: Tables) -> Measurement:

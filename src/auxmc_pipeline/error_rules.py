@@ -195,9 +195,11 @@ def share_of_trials(value: float, n: float, note: str = "") -> Measurement:
     >>> [round(number, 3) for number in share_of_trials(0.5, 100)[:2]]
     [0.5, 0.049]
     """
-    law = stats.beta(value * n + 0.5, (1.0 - value) * n + 0.5)
+    # A value that is no share comes from wrong tables, and shall not pass for an unknown error.
+    share = min(max(value, 0.0), 1.0)
+    law = stats.beta(share * n + 0.5, (1.0 - share) * n + 0.5)
     low, high = law.ppf(stats.norm.cdf([-2.0, 2.0]))
-    return Measurement(value, float(max(value - low, high - value)) / 2.0, note)
+    return Measurement(value, float(max(share - low, high - share)) / 2.0, note)
 
 
 def rate_of_events(n_events: int, exposure: float, note: str = "") -> Measurement:
