@@ -13,6 +13,7 @@ from auxmc_pipeline.error_rules import (
     difference,
     largest,
     mean_over_replicates,
+    rate_of_events,
     score,
 )
 from auxmc_pipeline.tables import MissingData, Tables
@@ -122,8 +123,11 @@ def acceptance(tables: Tables) -> Measurement:
 def divergences(tables: Tables, case: str = "nuts") -> Measurement:
     """CT-D10, divergences."""
     counts = _by_chain(tables, "n_failures", case)
-    n_draws = float(tables.summary.setting("n_draws", case=case))
-    return mean_over_replicates(1000.0 * counts / n_draws, f"{int(counts.sum())} in all")
+    thousands = float(tables.summary.setting("n_draws", case=case)) / 1000.0
+    note = f"{int(counts.sum())} in all"
+    if not counts.any():
+        return rate_of_events(0, counts.size * thousands, note)
+    return mean_over_replicates(counts / thousands, note)
 
 
 def base_moments(tables: Tables) -> Measurement:
@@ -146,6 +150,8 @@ def gradients(tables: Tables, case: str) -> Measurement:
     if case == "ais":
         return exact(_value(tables, "n_gradients_per_run", case) * _value(tables, "n_runs", case) / 1e6)
     each = _by_chain(tables, "n_gradients_per_chain", case) / 1e6
+    if np.ptp(each) == 0.0:  # trajectories of fixed length
+        return exact(float(each.sum()))
     mean = mean_over_replicates(each)
     return Measurement(each.size * mean.value, each.size * mean.error)
 
