@@ -103,8 +103,14 @@ def _flatness(low: float, high: float, tables: Tables) -> Measurement:
 
 
 def _good_range(points: FloatArray, mean: FloatArray) -> tuple[float, float]:
-    """First and last value of a tuning parameter at which efficiency is good."""
+    """First and last value of a tuning parameter at which efficiency is good.
+
+    Raises:
+        MissingData: all chains are stuck.
+    """
     curve = smoothed(mean)
+    if not curve.max() > 0.0:
+        raise MissingData("all chains are stuck")
     good = points[curve >= _GOOD * curve.max()]
     return float(good[0]), float(good[-1])
 

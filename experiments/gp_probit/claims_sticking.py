@@ -87,8 +87,8 @@ def _increase_of_time(tables: Tables) -> Measurement:
     return found._replace(value=found.value - 1.0)
 
 
-def _ratio_of_longest_runs(bottom: str, tables: Tables) -> Measurement:
-    """Ratio of mean longest runs of identical states, both within as many iterations as 500 samples have."""
+def _log_ratio_of_longest_runs(bottom: str, tables: Tables) -> Measurement:
+    """Log of the ratio of mean longest runs of identical states, both within as many iterations as 500 samples have."""
     draws = tables.summary.value("main_draws", case=_FIVE_HUNDRED_SAMPLES)
     paths = [
         tables.curves.array("longest_run_so_far", "chain", "end", case=case)
@@ -97,7 +97,13 @@ def _ratio_of_longest_runs(bottom: str, tables: Tables) -> Measurement:
     above, below = (
         np.array([np.interp(draws, path["end"].values, chain) for chain in path.values]) for path in paths
     )
-    return ratio_of_means(above, below, f"within {draws:.0f} iterations, averaged over chains")
+    # Runs are positive and skew: on the scale of logarithms their error decides.
+    return bootstrap_groups(
+        lambda a, b: math.log(a.mean() / b.mean()),
+        above,
+        below,
+        note=f"means {above.mean():.3g} and {below.mean():.3g} within {draws:.0f} iterations",
+    )
 
 
 def _histograms(tables: Tables) -> list[FloatArray]:
@@ -126,11 +132,8 @@ def _log_ratio_of_smoothness(*counts: FloatArray) -> float:
     return math.log(of_slice / min(others))
 
 
-def _ratio_of_histograms(log_ratio: Callable[..., float], tables: Tables) -> Measurement:
-    # Roughness is positive and skew: its error is taken on the scale of logarithms.
-    found = bootstrap_groups(log_ratio, *_histograms(tables), note="100 bins, all chains")
-    value = math.exp(found.value)
-    return found._replace(value=value, error=value * found.error)
+def _of_histograms(log_ratio: Callable[..., float], tables: Tables) -> Measurement:
+    return bootstrap_groups(log_ratio, *_histograms(tables), note="100 bins, all chains")
 
 
 MEASURE: Measures = {
@@ -146,12 +149,12 @@ MEASURE: Measures = {
     "PM-P13": {
         "ESS per iteration N=500 / N=50": _ratio_of_ess,
         "increase of run time": _increase_of_time,
-        "longest run N=500 / N=50": partial(_ratio_of_longest_runs, main_case("pm_mh")),
-        "longest run N=500 / APM MI+MH": partial(_ratio_of_longest_runs, main_case("apm_mi_mh")),
+        "longest run N=500 / N=50": partial(_log_ratio_of_longest_runs, main_case("pm_mh")),
+        "longest run N=500 / APM MI+MH": partial(_log_ratio_of_longest_runs, main_case("apm_mi_mh")),
     },
     "PM-P16": {
-        "PM MH / roughest of APM": partial(_ratio_of_histograms, _log_ratio_of_roughness),
-        "APM SS+SS / smoothest of others": partial(_ratio_of_histograms, _log_ratio_of_smoothness),
+        "PM MH / roughest of APM": partial(_of_histograms, _log_ratio_of_roughness),
+        "APM SS+SS / smoothest of others": partial(_of_histograms, _log_ratio_of_smoothness),
     },
     "PM-P19": {
         "APM MI+MH": partial(_longest_runs, np.max, "apm_mi_mh"),

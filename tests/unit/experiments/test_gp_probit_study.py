@@ -262,7 +262,7 @@ def test_every_claim_is_measured(tables):
     assert by_name["PM-P06", "ordering of coordinates"] == pytest.approx(1.0)
     assert by_name["PM-P09", "cubic operations"] == pytest.approx(1.0)
     assert by_name["PM-P12", "largest difference of methods"] == pytest.approx(0.0)
-    assert by_name["PM-P16", "APM SS+SS / smoothest of others"] == pytest.approx(1.0)
+    assert by_name["PM-P16", "APM SS+SS / smoothest of others"] == pytest.approx(0.0)
     # Thirty iterations give no path of R-hat.
     assert np.isnan(by_name["PM-P14", "end of run"])
     assert (measured["exact"] == (measured["claim_id"] == "PM-P01")).all()
