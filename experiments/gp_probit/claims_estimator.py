@@ -88,3 +88,5 @@ MEASURE: Measures = {
         for method in ("pm_mh", "apm_mi_mh", "apm_ss_mh")
     },
 }
+
+NUMBERS: dict[str, Callable[[Tables], Measurement]] = {"distinct inputs": _of_data("distinct_inputs")}
