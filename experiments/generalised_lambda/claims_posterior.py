@@ -1,12 +1,14 @@
 """Measures the claims about the data, the posteriors and whether chains agree: IM-GL-01 to IM-GL-05, IM-GL-19."""
 
-import math
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
-from auxmc_pipeline.claims import Measurement, Measures
-from auxmc_pipeline.error_rules import largest
+from auxmc.diagnostics.coda import scale_reduction_of_moments
+from auxmc.numerics.array_types import IntegerArray
+from auxmc_pipeline.claims import Measurement, Measures, exact
+from auxmc_pipeline.error_rules import jackknife, largest, smallest
 from auxmc_pipeline.tables import Tables
 from experiments.generalised_lambda.lookup import (
     CASE_NAMES,
@@ -15,14 +17,13 @@ from experiments.generalised_lambda.lookup import (
     TARGETS,
     chain_moment,
     reference_moment,
-    require_length,
     values_of,
 )
 
 
 def _fact(quantity: str, tables: Tables, note: str = "") -> Measurement:
     """A number of the data, which no prior changes."""
-    return Measurement(float(values_of(tables, "reference", quantity, prior=None)), 0.0, note)
+    return exact(float(values_of(tables, "reference", quantity, prior=None)), note)
 
 
 def _moment(case: str, moment: str, parameter: str, tables: Tables) -> Measurement:
@@ -39,34 +40,39 @@ def _distance_from_truth(tables: Tables) -> Measurement:
     return found._replace(note=f"{found.note} is the farthest")
 
 
-def _widest(tables: Tables) -> Measurement:
-    """Parameters with the largest sd at tolerance 0.25; those within two standard errors of a tie count as unsure."""
-    others = [target for case, target in TARGETS.items() if case != "abc_hmc_025"]
+def _sd_ratio(wider: str, tables: Tables) -> Measurement:
+    """Smallest over parameters of the sd of a reference posterior over the widest of the other methods."""
+    own, own_error = reference_moment(tables, "sd", TARGETS[wider])
+    others = [target for case, target in TARGETS.items() if case != wider]
     spreads, errors = np.stack([reference_moment(tables, "sd", target) for target in others], axis=1)
     widest = spreads.argmax(axis=0)[None]
     other, other_error = (np.take_along_axis(table, widest, 0)[0] for table in (spreads, errors))
-    own, own_error = reference_moment(tables, "sd", TARGETS["abc_hmc_025"])
-    unsure = np.abs(own - other) < 2.0 * np.hypot(own_error, other_error)
-    ratios = ", ".join(f"{name} {r:.3f}" for name, r in zip(PARAMETERS, own / other, strict=True))
-    note = f"ratio of its sd to the largest of the others: {ratios}; {int(unsure.sum())} within two standard errors"
-    return Measurement(float((own > other).sum()), 0.5 * float(unsure.sum()), note)
+    ratios = own / other
+    error = ratios * np.hypot(own_error / own, other_error / other)
+    listed = ", ".join(f"{name} {ratio:.3f}" for name, ratio in zip(PARAMETERS, ratios, strict=True))
+    return smallest(ratios, error, PARAMETERS)._replace(note=listed)
 
 
-def _fine_over_cube(tables: Tables) -> Measurement:
-    fine, fine_error = reference_moment(tables, "sd", TARGETS["abc_hmc_005"])
-    cube, cube_error = reference_moment(tables, "sd", TARGETS["modified_abc"])
-    ratios = fine / cube
+def _mean_sd_ratio(wider: str, narrower: str, tables: Tables) -> Measurement:
+    """Mean over parameters of the ratio of the sds of two reference posteriors."""
+    above, above_error = reference_moment(tables, "sd", TARGETS[wider])
+    below, below_error = reference_moment(tables, "sd", TARGETS[narrower])
+    ratios = above / below
     # Errors of the parameters go together: they come from the same draws.
-    error = (np.hypot(fine_error / fine, cube_error / cube) * ratios).mean()
-    note = "a normal law of sd 0.05 is narrower than a cube of half side 0.1"
-    return Measurement(float(ratios.mean()), float(error), note)
+    error = (np.hypot(above_error / above, below_error / below) * ratios).mean()
+    listed = ", ".join(f"{name} {ratio:.3f}" for name, ratio in zip(PARAMETERS, ratios, strict=True))
+    return Measurement(float(ratios.mean()), float(error), listed)
 
 
 def _largest_psrf(case: str, tables: Tables) -> Measurement:
-    require_length(tables, case)
-    points = values_of(tables, case, "psrf", "parameter")
+    means, sds = (values_of(tables, case, name, "parameter", "chain") for name in ("chain_mean", "chain_sd"))
+    n_draws = tables.summary.setting("n_draws", case=case)
     joint = float(values_of(tables, case, "psrf_multivariate"))
-    return Measurement(float(points.max()), math.nan, f"multivariate factor {joint:.3f}")
+
+    def factor(kept: IntegerArray) -> float:
+        return float(scale_reduction_of_moments(means[:, kept], sds[:, kept] ** 2, n_draws).point.max())
+
+    return jackknife(factor, means.shape[1], f"multivariate factor {joint:.3f}")
 
 
 def _prior_shift(tables: Tables) -> Measurement:
@@ -81,7 +87,7 @@ def _prior_shift(tables: Tables) -> Measurement:
 
 MEASURE: Measures = {
     "IM-GL-01": {
-        "largest difference": partial(_fact, "data_difference", note="five published values"),
+        "largest difference": partial(_fact, "data_difference", note="all published values"),
         "observations": partial(_fact, "n_observations"),
     },
     "IM-GL-02": {
@@ -90,11 +96,17 @@ MEASURE: Measures = {
         "largest distance": _distance_from_truth,
     },
     "IM-GL-03": {
-        "widest at tolerance 0.25": _widest,
+        "sd at 0.25 / widest of the others": partial(_sd_ratio, "abc_hmc_025"),
         "sd z3 at tolerance 0.25": partial(_moment, "abc_hmc_025", "sd", "z3"),
-        "sd at 0.05 / modified ABC": _fine_over_cube,
+        "sd at 0.05 / modified ABC": partial(_mean_sd_ratio, "abc_hmc_005", "modified_abc"),
+        "sd at 0.05 / constrained HMC": partial(_mean_sd_ratio, "abc_hmc_005", "constrained_hmc"),
     },
     "IM-GL-04": {"largest PSRF": partial(_largest_psrf, "abc_hmc_005")},
     "IM-GL-05": {name: partial(_largest_psrf, case) for case, name in CASE_NAMES.items()},
     "IM-GL-19": {"largest shift": _prior_shift},
+}
+
+NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
+    "smallest observation": partial(_fact, "data_min"),
+    "largest observation": partial(_fact, "data_max"),
 }

@@ -4,13 +4,14 @@ IM-GL-21, IM-ALG-04, IM-ALG-14.
 """
 
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, Measures
-from auxmc_pipeline.error_rules import largest
-from auxmc_pipeline.tables import MissingData, Tables
+from auxmc_pipeline.error_rules import largest, slope, smallest
+from auxmc_pipeline.tables import Tables
 from experiments.generalised_lambda.lookup import (
     PARAMETERS,
     TARGETS,
@@ -37,32 +38,28 @@ def _score(case: str, tables: Tables) -> Measurement:
     mean, error = chain_moment(tables, case, "mean")
     exact, exact_error = reference_moment(tables, "mean", TARGETS[case])
     scores = np.abs(mean - exact) / np.hypot(error, exact_error)
-    return Measurement(float(scores.max()), 0.0, f"largest of {scores.size} parameters")
+    # A distance in standard errors is itself uncertain by one of them.
+    return largest(scores, np.ones(scores.size), PARAMETERS)
 
 
-def _monotone(tables: Tables) -> Measurement:
+def _smallest_rise(tables: Tables) -> Measurement:
+    """Smallest rise of the largest shift from one tolerance to the next larger one."""
     tolerances, shifts, errors = _limit(tables)
     sizes, places = np.abs(shifts).max(axis=1), np.abs(shifts).argmax(axis=1)
     error = np.take_along_axis(errors, places[:, None], axis=1)[:, 0]
-    in_order = np.diff(sizes) > -2.0 * np.hypot(error[1:], error[:-1])
+    pairs = [f"from {low:g} to {high:g}" for low, high in pairwise(tolerances)]
     note = ", ".join(f"{size:.2g} at {eps:g}" for eps, size in zip(tolerances, sizes, strict=True))
-    return Measurement(float(np.mean(in_order)), 0.0, f"largest shifts in posterior sd: {note}")
+    found = smallest(np.diff(sizes), np.hypot(error[1:], error[:-1]), pairs)
+    return found._replace(note=f"largest shifts in posterior sd: {note}")
 
 
 def _order(tables: Tables) -> Measurement:
     tolerances, shifts, errors = _limit(tables)
     # One parameter throughout: that which is shifted most at the largest tolerance.
     place = int(np.abs(shifts[-1]).argmax())
-    sizes, relative = np.abs(shifts[:, place]), errors[:, place] / np.abs(shifts[:, place])
-    usable = relative < 0.5
-    if usable.sum() < 2:
-        raise MissingData("too few draws for shifts larger than their errors at this preset")
-    design = np.stack([np.ones(int(usable.sum())), np.log(tolerances[usable])], axis=1)
-    weights = np.diag(relative[usable] ** -2)
-    covariance = np.linalg.inv(design.T @ weights @ design)
-    slope = float((covariance @ design.T @ weights @ np.log(sizes[usable]))[1])
-    note = f"{PARAMETERS[place]}, {int(usable.sum())} tolerances"
-    return Measurement(slope, float(np.sqrt(covariance[1, 1])), note)
+    sizes = np.abs(shifts[:, place])
+    found = slope(np.log(tolerances), np.log(sizes), errors[:, place] / sizes)
+    return found._replace(note=f"{PARAMETERS[place]}, {len(tolerances)} tolerances")
 
 
 def _limit(tables: Tables) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -80,5 +77,5 @@ MEASURE: Measures = {
         "GL constrained HMC": partial(_score, "constrained_hmc"),
         "GL modified ABC": partial(_score, "modified_abc"),
     },
-    "IM-ALG-14": {"GL monotone": _monotone, "GL order": _order},
+    "IM-ALG-14": {"GL monotone": _smallest_rise, "GL order": _order},
 }

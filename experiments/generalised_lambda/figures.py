@@ -116,9 +116,10 @@ def efficiency(tables: Tables) -> Figure:
         with suppress(MissingData):
             rates = array_of(tables, "ess_per_second", "chain", "parameter", case=row.case, prior="strong")
             n_chains = rates.sizes["chain"]
-            heights[row.label] = np.nan_to_num(rates.mean("chain").values)
+            # Where chains tell nothing there is no bar.
+            heights[row.label] = rates.mean("chain", skipna=False).values
             if n_chains > 1:
-                errors[row.label] = np.nan_to_num(rates.std("chain", ddof=1).values / np.sqrt(n_chains))
+                errors[row.label] = rates.std("chain", ddof=1, skipna=False).values / np.sqrt(n_chains)
     if not heights:
         missing_panel(axis, "not run at this preset")
         return figure
@@ -257,10 +258,9 @@ def _print_heights(axis: Axes, heights: dict[str, FloatArray], errors: dict[str,
         half = errors.get(name, np.zeros_like(values))
         for group, (value, error) in enumerate(zip(values, half, strict=True)):
             place = group + (index - 0.5 * (len(heights) - 1)) * width
-            text = f"{value:.2g}" if value < 100 else f"{value:.0f}"
-            axis.annotate(
-                text, (place, value + error), (0, 2), textcoords="offset points", ha="center", fontsize=6.5
-            )
+            text = "unknown" if np.isnan(value) else f"{value:.2g}" if value < 100 else f"{value:.0f}"
+            top = float(np.nansum([value, error]))
+            axis.annotate(text, (place, top), (0, 2), textcoords="offset points", ha="center", fontsize=6.5)
 
 
 def _lengths(summary: Table) -> list[str]:

@@ -1,9 +1,13 @@
 """Names of the study's cases and parameters, and values of its summary."""
 
+import math
+from functools import partial
+
 import numpy as np
 import xarray as xr
 
 from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.error_rules import jackknife
 from auxmc_pipeline.tables import MissingData, Tables, Wanted
 from experiments.generalised_lambda.settings import ROWS
 
@@ -22,14 +26,6 @@ GENERATING = {"z1": 5.0, "z2": 1.0, "z3": 0.4, "z4": -0.1}
 TARGETS = {row.case: row.target for row in ROWS}
 """Name of the reference posterior of these cases."""
 
-# Shorter chains say how they came from their start, not how they mix.
-_ENOUGH_ITERATIONS = {
-    "modified_abc": 5000,
-    "constrained_hmc": 200,
-    "abc_hmc_005": 10_000,
-    "abc_hmc_025": 10_000,
-}
-_CHAIN_MOMENTS = {"mean": ("posterior_mean", "mcse_mean"), "sd": ("posterior_sd", "mcse_sd")}
 _REFERENCE_MOMENTS = {
     "mean": ("reference_mean", "reference_mcse_mean"),
     "sd": ("reference_sd", "reference_mcse_sd"),
@@ -62,14 +58,32 @@ def values_of(
 
 
 def chain_moment(tables: Tables, case: str, moment: str) -> tuple[FloatArray, FloatArray]:
-    """Posterior "mean" or "sd" by the chains of a case, with its Monte Carlo standard error [parameter].
+    """Posterior "mean" or "sd" by all chains of a case, with its standard error from leaving chains out [parameter].
+
+    A chain that never left its start counts with all others, so that it shows in the error.
 
     Raises:
-        MissingData: the case was not run, its chains are too short for claims about their law, or they do not tell.
+        MissingData: the case was not run, or no chain moved.
     """
-    require_length(tables, case)
-    values, errors = (values_of(tables, case, name, "parameter") for name in _CHAIN_MOMENTS[moment])
-    return values, errors
+    means, sds = (values_of(tables, case, name, "parameter", "chain") for name in ("chain_mean", "chain_sd"))
+    n_draws = tables.summary.setting("n_draws", case=case)
+    pool = _pooled_mean if moment == "mean" else partial(_pooled_sd, n_draws=n_draws)
+    found = [
+        jackknife(lambda kept, place=place: pool(means[place, kept], sds[place, kept]), means.shape[1])
+        for place in range(len(PARAMETERS))
+    ]
+    return np.array([one.value for one in found]), np.array([one.error for one in found])
+
+
+def _pooled_mean(means: FloatArray, sds: FloatArray) -> float:
+    del sds
+    return float(means.mean())
+
+
+def _pooled_sd(means: FloatArray, sds: FloatArray, n_draws: int) -> float:
+    """Standard deviation of the draws of all chains from the moments of each [chain]."""
+    squares = (n_draws - 1) * np.sum(sds**2) + n_draws * np.sum((means - means.mean()) ** 2)
+    return math.sqrt(float(squares) / (n_draws * means.size - 1))
 
 
 def reference_moment(
@@ -85,14 +99,3 @@ def reference_moment(
         for name in _REFERENCE_MOMENTS[moment]
     )
     return values, errors
-
-
-def require_length(tables: Tables, case: str) -> None:
-    """Refuses chains that are too short for claims about their law.
-
-    Raises:
-        MissingData: they are, or the case was not run.
-    """
-    n_iterations = tables.summary.setting("n_draws", case=case)
-    if n_iterations < _ENOUGH_ITERATIONS[case]:
-        raise MissingData(f"chains of {n_iterations:.0f} iterations are too short to tell")

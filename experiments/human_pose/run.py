@@ -17,8 +17,15 @@ from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import RunContext, run_chains
 from auxmc.driver.seeds import generator
 from auxmc.kernels.base import Kernel
+from auxmc.models.conditioned import noisy_input
 from auxmc.models.human_pose.cameras import project_joints
-from auxmc.models.human_pose.model import generator_jacobian, n_observed, positions
+from auxmc.models.human_pose.model import (
+    conditioned_model,
+    generate,
+    generator_jacobian,
+    n_observed,
+    positions,
+)
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.settings import SettingsError
 from experiments.human_pose.problem import Problem, build_problem
@@ -204,14 +211,15 @@ def _prior_facts(problem: Problem, context: RunContext) -> tuple[xr.Dataset, xr.
     model = problem.model
     rng = generator(context.seed, context.study, "prior")
     inputs = jnp.asarray(rng.normal(size=(_N_PRIOR_DRAWS, model.n_inputs)))
-    program = jax.jit(
-        lambda many: jax.lax.map(lambda u: (positions(model, u), generator_jacobian(model, u)), many)
-    )
-    poses, matrices = map(np.asarray, program(inputs))
-    noise = problem.noise_scale * np.eye(matrices.shape[1])
-    noisy = np.concatenate(
-        [matrices, np.broadcast_to(noise, (*matrices.shape[:2], matrices.shape[1]))], axis=2
-    )
+    observed = jnp.asarray(problem.observed[0])
+    # What the chains solve for, differentiated as it stands.
+    constraint = conditioned_model(model, observed, problem.noise_scale).constraint
+
+    def at(u: Array) -> tuple[Array, Array, Array]:
+        point = noisy_input(lambda own: generate(model, own), u, observed, problem.noise_scale)
+        return positions(model, u), generator_jacobian(model, u), jax.jacrev(constraint)(point)
+
+    poses, matrices, noisy = map(np.asarray, jax.jit(lambda many: jax.lax.map(at, many))(inputs))
     statistics = xr.Dataset(
         {
             "rank": (("jacobian",), np.linalg.matrix_rank(matrices)),

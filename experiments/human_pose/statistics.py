@@ -99,6 +99,11 @@ def chain_statistics(draws: xr.Dataset, first: xr.DataArray, truth: xr.DataArray
         mean = half["positions"].mean("draw")
         found["spread_between"] = mean.std("chain", ddof=1).mean(["joint", "axis"])
         found["psrf"] = over_chains(_scale_reduction, half["positions"])
+    if draws.sizes["chain"] > 2:
+        # What the factors would be without each chain says how sure they are.
+        chains = draws["chain"].values
+        without = [over_chains(_scale_reduction, half["positions"].drop_sel(chain=c)) for c in chains]
+        found["largest_psrf_without_chain"] = xr.concat(without, draws["chain"]).max(["joint", "axis"])
     if bool(np.isfinite(truth).all()):
         squares = (half["positions"] - truth) ** 2
         front = squares.sel(axis=["x", "y"]).mean(["draw", "joint", "axis"])

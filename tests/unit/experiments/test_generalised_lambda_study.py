@@ -12,12 +12,12 @@ from auxmc.driver.chains import RunContext
 from auxmc.driver.results import write_result
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.claims import read_claims
 from auxmc_pipeline.settings import PRESETS, SettingsError
+from auxmc_pipeline.study_tables import judge_study
 from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
-from auxmc_pipeline.verdicts import judge
 from experiments.generalised_lambda import figures, run
+from experiments.generalised_lambda.lookup import chain_moment
 from experiments.generalised_lambda.problem import build_problem
 from experiments.generalised_lambda.reference import limit_statistics, targets
 from experiments.generalised_lambda.settings import FIGURES, ROWS, SWEEP_QUANTITIES
@@ -28,7 +28,6 @@ from experiments.generalised_lambda.statistics import (
 )
 
 STUDY = load_study("generalised_lambda")
-CLAIMS = read_claims(Path(figures.__file__).parent / "claims.csv")
 NAMES = ["z1", "z2", "z3", "z4"]
 MEANS = np.array([4.705, 0.96, 0.53, -0.16])
 SDS = np.array([0.108, 0.1, 0.085, 0.075])
@@ -118,11 +117,17 @@ def tables(tmp_path_factory):
     both = {"prior": ["strong", "weak"], "chain": [0, 1, 2]}
     strong = {"prior": ["strong"], "chain": [0, 1, 2]}
     steps = {"tolerance": [0.05, 0.1, 0.25], "step_size": [0.005, 0.01, 0.015, 0.02, 0.03]}
-    step_draws = _draws({"prior": ["strong"], **steps, "chain": [0, 1]}, 30, ("n_not_finite",))
+    chains = {"chain": [0, 1, 2]}
+    step_draws = _draws({"prior": ["strong"], **steps, **chains}, 30, ("n_not_finite",))
     falling = xr.DataArray(
         [0.99, 0.95, 0.85, 0.6, 0.2], dims="step_size", coords={"step_size": steps["step_size"]}
     )
     step_draws["acceptance_probability"] = step_draws["acceptance_probability"] * 0.0 + falling
+    own_steps = {"prior": ["strong"], "step_size": [0.3, 0.6, 0.9]}
+    own_step_draws = _constrained_draws({**own_steps, **chains}, 30)
+    own_step_draws["acceptance_probability"] = own_step_draws["acceptance_probability"] * 0.0 + xr.DataArray(
+        [1.0, 0.95, 0.75], dims="step_size", coords={"step_size": own_steps["step_size"]}
+    )
     abc_counters = ("n_outside_prior", "n_outside_tolerance")
     made = {
         "constrained_hmc": (_constrained_draws(both, 420), ["n_warm_up=20"]),
@@ -131,6 +136,7 @@ def tables(tmp_path_factory):
         "abc_hmc_005": (_draws(strong, 340, ("n_not_finite",)), ["method=abc_hmc", "n_warm_up=40"]),
         "no_warm_up": (_constrained_draws(strong, 20), ["n_warm_up=0"]),
         "step_sizes": (step_draws, ["method=abc_hmc", "n_warm_up=0"]),
+        "constrained_steps": (own_step_draws, ["n_warm_up=0"]),
         "bisections": (
             _draws({"prior": ["strong"], "n_bisections": [12, 16, 24], "chain": [0, 1]}, 50, abc_counters),
             ["method=modified_abc", "n_warm_up=0"],
@@ -142,15 +148,22 @@ def tables(tmp_path_factory):
     }
     made["no_warm_up"][0]["n_not_converged"][{"draw": slice(0, 4)}] = 1
     made["weak_starts"][0]["accepted"][{"chain": 1}] = False
-    # Lengths that count as long enough for claims about mixing.
-    said = {"modified_abc": 9000, "abc_hmc_025": 20_000, "abc_hmc_005": 20_000, "constrained_hmc": 400}
+    # Lengths and numbers of chains that are as published, or count as enough.
+    said = {
+        "modified_abc": 100_000,
+        "abc_hmc_025": 30_000,
+        "abc_hmc_005": 15_000,
+        "constrained_hmc": 1000,
+        "step_sizes": 300,
+        "weak_starts": 5000,
+    }
     for case, (draws, overrides) in made.items():
         settings = STUDY.settings(overrides)
         redraws = draws["accepted"].isel(draw=0, drop=True).astype(float)
         statistics = chain_statistics(draws, settings, 12.0, redraws)
         groups = {"statistics": statistics, "curves": chain_curves(draws, settings)}
         _write(folder, case, groups, settings, list(draws["z"].dims), said.get(case, settings.n_draws))
-    reference = STUDY.settings(["design=reference"])
+    reference = STUDY.settings(["design=reference", "n_prior_draws=100000"])
     _write(folder, "reference", _reference(), reference, ["prior"], reference.n_draws)
     paths = sorted(folder.glob("*.nc"))
     return Tables.of(tidy_table(paths, "statistics"), tidy_table(paths, "curves"))
@@ -162,7 +175,7 @@ def _write(
     scalars = {k: v for k, v in vars(settings).items() if isinstance(v, str | int | float)}
     batch = {name: [] for name in ("prior", "step_size", "tolerance", "n_bisections") if name in dims}
     steps = {"constrained_hmc": 0.6, "abc_hmc_025": 2.5e-3, "abc_hmc_005": 5e-4}
-    about = scalars | {"batch": batch, "n_draws": n_draws, "step_size": steps.get(case, 0.1)}
+    about = scalars | {"batch": batch, "n_draws": n_draws, "n_chains": 20, "step_size": steps.get(case, 0.1)}
     write_result(folder / f"{case}.nc", groups, {"settings": about, "numbers": "digest"})
 
 
@@ -375,41 +388,65 @@ def test_figures_and_captions_have_the_same_names() -> None:
 
 
 def test_every_claim_is_measured_and_made_up_tables_give_known_numbers(tables) -> None:
-    measured = judge(CLAIMS, STUDY.measures(), tables)
+    measured = judge_study(STUDY, tables)
     by_name = measured.set_index(["claim_id", "setting"])["measured"]
     missing = by_name[by_name.isna()]
     assert missing.empty, missing.index.tolist()
     assert by_name["IM-GL-01", "observations"] == 250
     assert by_name["IM-GL-02", "posterior mean z1"] == pytest.approx(4.705, abs=0.015)
-    assert by_name["IM-GL-03", "widest at tolerance 0.25"] == 4
+    assert by_name["IM-GL-03", "sd at 0.25 / widest of the others"] == pytest.approx(1.3 / 1.02)
     assert by_name["IM-GL-03", "sd at 0.05 / modified ABC"] == pytest.approx(1.01 / 1.02)
+    assert by_name["IM-GL-03", "sd at 0.05 / constrained HMC"] == pytest.approx(1.01)
     assert by_name["IM-GL-18", "share of chains that stick"] == pytest.approx(1.0 / 3.0)
     assert by_name["IM-GL-18", "share of prior data not finite"] == 0.04
     assert by_name["IM-GL-19", "largest shift"] == pytest.approx(0.5)
     assert by_name["IM-GL-20", "main settings - warm-up settings"] == pytest.approx(4.0)
     assert by_name["IM-GL-21", "largest error of a mean"] < 0.2
     assert by_name["IM-ALG-03", "GL"] == pytest.approx(1e-13)
-    assert by_name["IM-ALG-06", "GL tolerance 0.05"] == pytest.approx(1200.0)
+    # Constrained HMC accepts nine of ten at 0.675, HMC at 0.0125 tolerances.
+    assert by_name["IM-ALG-06", "GL tolerance 0.25"] == pytest.approx(0.675 / (0.0125 * 0.25))
+    assert by_name["IM-ALG-06", "GL tolerance 0.05"] == pytest.approx(0.675 / (0.0125 * 0.05))
     assert by_name["IM-ALG-07", "GL exponent"] == pytest.approx(1.0)
-    assert by_name["IM-ALG-14", "GL monotone"] == 1.0
+    # From 0.05 to 0.1 the largest shift rises by 2 (0.1^2 - 0.05^2).
+    assert by_name["IM-ALG-14", "GL monotone"] == pytest.approx(2.0 * (0.1**2 - 0.05**2))
     assert by_name["IM-ALG-14", "GL order"] == pytest.approx(2.0, abs=1e-6)
     assert by_name["IM-GL-16", "smallest at twice the step"] == pytest.approx(0.6)
 
 
 def test_claims_without_their_cases_are_not_measured(tables) -> None:
     empty = Tables.of(tables.summary.frame.iloc[:0], tables.curves.frame.iloc[:0])
-    measured = judge(CLAIMS, STUDY.measures(), empty)
+    measured = judge_study(STUDY, empty)
     assert measured["measured"].isna().all()
     assert set(measured["verdict"]) == {"not measured"}
     assert (measured["note"] != "").all()
 
 
-def test_short_chains_settle_nothing_about_mixing(tables) -> None:
+def test_short_chains_settle_nothing_that_is_said_of_long_ones(tables) -> None:
     short = Tables.of(tables.summary.frame.assign(n_draws=50), tables.curves.frame)
-    measured = judge(CLAIMS, STUDY.measures(), short)
-    by_name = measured.set_index(["claim_id", "setting"])
-    assert by_name.loc[("IM-GL-05", "ABC HMC 0.05"), "verdict"] == "not measured"
-    assert "too short to tell" in by_name.loc[("IM-GL-21", "largest error of a mean"), "note"]
+    by_name = judge_study(STUDY, short).set_index(["claim_id", "setting"])
+    for line in (
+        ("IM-GL-05", "ABC HMC 0.05"),
+        ("IM-GL-16", "smallest at twice the step"),
+        ("IM-GL-18", "share of chains that stick"),
+    ):
+        assert by_name.loc[line, "verdict"] == "not measured"
+        assert "this run had 50" in by_name.loc[line, "note"]
+
+
+def test_moments_of_all_chains_are_those_of_their_draws_and_a_chain_that_stays_shows_in_their_errors(
+    tables,
+) -> None:
+    values, _ = chain_moment(tables, "constrained_hmc", "sd")
+    # 400 draws of three chains each, as the made-up chains have after the warm-up; their setting says 1000.
+    assert values == pytest.approx(SDS, rel=0.1)
+    frame = tables.summary.frame
+    moved_away = (
+        (frame["case"] == "constrained_hmc") & (frame["quantity"] == "chain_mean") & (frame["chain"] == 0)
+    )
+    apart = frame.assign(value=np.where(moved_away, frame["value"] + 5.0, frame["value"]))
+    for moment in ("mean", "sd"):
+        _, errors = chain_moment(Tables.of(apart, tables.curves.frame), "constrained_hmc", moment)
+        assert (errors > 1.0).all()
 
 
 # --- settings ------------------------------------------------------------------------------------------
