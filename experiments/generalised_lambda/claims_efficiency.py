@@ -32,9 +32,11 @@ def _mean_ratio(quantity: str, rival: str, tables: Tables) -> Measurement:
     above, below = (_rates(quantity, case, tables) for case in ("constrained_hmc", rival))
     ratios = above.mean(axis=0) / below.mean(axis=0)
     note = ", ".join(f"{name} {ratio:.2g}" for name, ratio in zip(PARAMETERS, ratios, strict=True))
-    return bootstrap_groups(
-        lambda ours, theirs: np.mean(ours.mean(axis=0) / theirs.mean(axis=0)), above, below, note=note
-    )
+    # Resamples may hold none but chains that never moved, which have no effective samples.
+    with np.errstate(divide="ignore"):
+        return bootstrap_groups(
+            lambda ours, theirs: np.mean(ours.mean(axis=0) / theirs.mean(axis=0)), above, below, note=note
+        )
 
 
 def _rates(quantity: str, case: str, tables: Tables) -> FloatArray:

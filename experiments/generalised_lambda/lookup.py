@@ -1,12 +1,12 @@
 """Names of the study's cases and parameters, and values of its summary."""
 
 import math
-from functools import partial
 
 import numpy as np
 import xarray as xr
 
-from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.array_types import FloatArray, IntegerArray
+from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.error_rules import jackknife
 from auxmc_pipeline.tables import MissingData, Tables, Wanted
 from experiments.generalised_lambda.settings import ROWS
@@ -67,23 +67,21 @@ def chain_moment(tables: Tables, case: str, moment: str) -> tuple[FloatArray, Fl
     """
     means, sds = (values_of(tables, case, name, "parameter", "chain") for name in ("chain_mean", "chain_sd"))
     n_draws = tables.summary.setting("n_draws", case=case)
-    pool = _pooled_mean if moment == "mean" else partial(_pooled_sd, n_draws=n_draws)
-    found = [
-        jackknife(lambda kept, place=place: pool(means[place, kept], sds[place, kept]), means.shape[1])
-        for place in range(len(PARAMETERS))
-    ]
+    found = [_pooled(moment, *of_chains, n_draws) for of_chains in zip(means, sds, strict=True)]
     return np.array([one.value for one in found]), np.array([one.error for one in found])
 
 
-def _pooled_mean(means: FloatArray, sds: FloatArray) -> float:
-    del sds
-    return float(means.mean())
+def _pooled(moment: str, means: FloatArray, sds: FloatArray, n_draws: int) -> Measurement:
+    """The "mean" or "sd" of the draws of all chains from the moments of each [chain]."""
 
+    def of(kept: IntegerArray) -> float:
+        if moment == "mean":
+            return float(means[kept].mean())
+        between = n_draws * np.sum((means[kept] - means[kept].mean()) ** 2)
+        squares = (n_draws - 1) * np.sum(sds[kept] ** 2) + between
+        return math.sqrt(float(squares) / (n_draws * kept.size - 1))
 
-def _pooled_sd(means: FloatArray, sds: FloatArray, n_draws: int) -> float:
-    """Standard deviation of the draws of all chains from the moments of each [chain]."""
-    squares = (n_draws - 1) * np.sum(sds**2) + n_draws * np.sum((means - means.mean()) ** 2)
-    return math.sqrt(float(squares) / (n_draws * means.size - 1))
+    return jackknife(of, means.size)
 
 
 def reference_moment(
