@@ -86,15 +86,15 @@ def iterations_until_near(tables: Tables) -> Measurement:
         first = int(far[-1]) + 1 if far.size else 0
         return float(iterations[first]) if first < iterations.size else math.inf
 
-    found = bootstrap(until_near, estimates.values, f"mean of {len(estimates)} chains")
-    if math.isinf(found.value):
-        raise MissingData("does not stay near within the iterations of this preset")
-    return found
+    return bootstrap(until_near, estimates.values, f"mean of {len(estimates)} chains")
 
 
 def seconds_until_near(tables: Tables) -> Measurement:
     """CT-D07: the same as time."""
-    first = {"iteration": iterations_until_near(tables).value}
+    found = iterations_until_near(tables).value
+    if math.isinf(found):
+        raise MissingData("does not stay near within the iterations of this preset")
+    first = {"iteration": found}
     seconds_so_far, gradients = (
         float(tables.curves.array(name, "iteration", case="nuts").sel(first))
         for name in ("time_so_far", "gradients_so_far")

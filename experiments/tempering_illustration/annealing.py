@@ -29,7 +29,7 @@ _STEP, _N_STEPS = 0.4, 2
 
 
 def annealing_statistics(settings: Settings, context: RunContext) -> xr.Dataset:
-    """Mean weights over the known normaliser, mean log weights minus its log, by the ladder's length; two bounds."""
+    """Means over batches of runs by the length of the ladder: weights over the normaliser, log weights minus its log."""
     lengths = (1, 2, settings.n_annealed_temperatures)
     forward, reverse = [], []
     for n_intervals in lengths:
@@ -41,17 +41,17 @@ def annealing_statistics(settings: Settings, context: RunContext) -> xr.Dataset:
         forward.append(_runs(settings, context, "narrow", narrow, n_intervals))
         reverse.append(_runs(settings, context, "wide", wide, n_intervals))
     known = 0.5 * np.log(2.0 * np.pi)
-    over = np.stack([runs["log_weight"].ravel() - np.log(_NARROW) - known for runs in forward])
-    back = np.stack([runs["log_weight"].ravel() + np.log(_WIDE) + known for runs in reverse])
-    variables: dict[str, Any] = {}
-    for mean, its_error, values in (
-        ("annealed_mean", "annealed_mean_error", np.exp(over)),
-        ("reverse_mean", "reverse_mean_error", np.exp(back)),
-        ("lower_bound_excess", "lower_bound_excess_error", over),
-        ("upper_bound_excess", "upper_bound_excess_error", -back),
-    ):
-        variables[mean] = ("n_intervals", values.mean(axis=1))
-        variables[its_error] = ("n_intervals", values.std(axis=1, ddof=1) / np.sqrt(values.shape[1]))
+    over = np.stack([runs["log_weight"] - np.log(_NARROW) - known for runs in forward])
+    back = np.stack([runs["log_weight"] + np.log(_WIDE) + known for runs in reverse])
+    variables: dict[str, Any] = {
+        name: (("n_intervals", "batch"), values.mean(axis=1))
+        for name, values in (
+            ("annealed_mean", np.exp(over)),
+            ("reverse_mean", np.exp(back)),
+            ("lower_bound_excess", over),
+            ("upper_bound_excess", -back),
+        )
+    }
     variables["importance_sampling_difference"] = ((), _from_importance_sampling(forward[0]))
     coords = {"n_intervals": list(lengths), "batch": range(_BATCHES)}
     return xr.Dataset({**variables, **_upper_bounds(settings, context, lengths)}, coords=coords)
