@@ -29,7 +29,7 @@ _STEP, _N_STEPS = 0.4, 2
 
 
 def annealing_statistics(settings: Settings, context: RunContext) -> xr.Dataset:
-    """Means over batches of runs by the length of the ladder: weights over the normaliser, log weights minus its log."""
+    """Means over batches of runs by length of the ladder: weights over the normaliser, log weights minus its log."""
     lengths = (1, 2, settings.n_annealed_temperatures)
     forward, reverse = [], []
     for n_intervals in lengths:
