@@ -50,7 +50,7 @@ _INPUTS = ("irrelevant", "weak")
 
 def growth_of_annealed_cost(tables: Tables, cost: str) -> Measurement:
     """SE-55, growth of the time or the operations of annealed importance sampling, from 1000 rows on."""
-    found = costs_by_size(tables, "linear", "ais", cost).dropna(axis=1)
+    found = costs_by_size(tables, "linear", "ais", cost)
     found = found.loc[:, row_counts(found) >= _LEAST_TIMED]
     n_rows = row_counts(found)
     if n_rows.size < 2:
@@ -105,7 +105,7 @@ def dearer_than_sequential(tables: Tables, model: str, total: str) -> Measuremen
 
 def cost_of_all_sizes(tables: Tables, rival: str, cost: str) -> Measurement:
     """SE-60: cost of a rival for all numbers of rows over that for the largest."""
-    costs = costs_by_size(tables, "linear", rival, cost).dropna(axis=1)
+    costs = costs_by_size(tables, "linear", rival, cost)
     values = costs.to_numpy()
     return jackknife(
         lambda kept: float(values[kept].sum() / values[kept, -1].sum()),

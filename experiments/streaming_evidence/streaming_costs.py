@@ -35,13 +35,19 @@ def magnitude(found: Measurement, unit: float = 1.0, note: str = "") -> Measurem
 
 
 def costs_by_size(tables: Tables, model: str, rival: str, cost: str) -> pd.DataFrame:
-    """Seconds or operations of an estimator that needs all rows, as `by_size` gives them."""
+    """Seconds or operations of an estimator that needs all rows, for the numbers of rows that all its runs have.
+
+    Raises:
+        MissingData: there are none.
+    """
     about = RIVALS[rival]
     first, *others = (about.seconds,) if cost == "seconds" else about.operations
     found = by_size(tables, model, first)
     for name in others:
         found = found + by_size(tables, model, name)
-    return found
+    if found.dropna(axis=1).empty:
+        raise MissingData(f"costs of {rival}, {model}: not run at this preset")
+    return found.dropna(axis=1)
 
 
 def full_cost(tables: Tables, model: str, rival: str, size: float, cost: str) -> FloatArray:
