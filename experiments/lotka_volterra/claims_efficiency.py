@@ -1,13 +1,12 @@
 """Measures the claims about effective samples per second and per run of the generator: IM-LV-17 to IM-LV-19."""
 
-import math
 from functools import partial
 
 import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, Measures
-from auxmc_pipeline.error_rules import mean_over_replicates, ratio, smallest_ratio
+from auxmc_pipeline.error_rules import bootstrap_groups, mean_over_replicates
 from auxmc_pipeline.tables import Tables
 from experiments.lotka_volterra.lookup import ABC_ROWS, COORDINATES, FIGURE_ROWS, ROWS, by_chain, known_value
 
@@ -38,26 +37,27 @@ def _smallest_ratio(
         tables: of the study.
         rate: of which log rate; None for the mean over all.
     """
-    above = _mean_efficiency(unit, row, rate, tables)
-    ratios = {}
-    for other in others:
-        below = _mean_efficiency(unit, other, rate, tables)
-        # A method that does not move gives nothing for its work.
-        ratios[other] = ratio(above, below) if below.value > 0.0 else Measurement(math.inf, math.nan)
-    note = ", ".join(f"{ROWS[other].label} {found.value:.3g}" for other, found in ratios.items())
-    moving = {other: found for other, found in ratios.items() if math.isfinite(found.value)}
-    found = smallest_ratio(moving) if moving else ratios[others[0]]
+    above, *below = (_efficiencies(unit, name, rate, tables) for name in (row, *others))
+    each = ", ".join(
+        f"{ROWS[other].label} {_ratio(above, one):.3g}" for other, one in zip(others, below, strict=True)
+    )
     of = "mean over rates" if rate is None else "mean over chains"
-    return found._replace(note=f"{of}; ratio to {note}")
+    return bootstrap_groups(_ratio, above, *below, note=f"{of}; ratio to {each}")
 
 
-def _mean_efficiency(unit: str, row: str, rate: int | None, tables: Tables) -> Measurement:
-    """Over chains."""
+def _ratio(above: FloatArray, *below: FloatArray) -> float:
+    """Mean over chains over the largest mean of others; infinite where these do not move."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.divide(above.mean(), max(one.mean() for one in below)))
+
+
+def _efficiencies(unit: str, row: str, rate: int | None, tables: Tables) -> FloatArray:
+    """Of each chain [chain]."""
     if unit == "second":
         by_rate = by_chain(tables, "ess_per_second", row)
     else:
         by_rate = by_chain(tables, "ess", row) / _runs(row, tables)
-    return mean_over_replicates(by_rate.mean(axis=0) if rate is None else by_rate[rate])
+    return np.asarray(by_rate.mean(axis=0) if rate is None else by_rate[rate])
 
 
 def _runs(row: str, tables: Tables) -> FloatArray:

@@ -23,7 +23,6 @@ __all__ = [
     "distance_in_errors",
     "jackknife",
     "largest",
-    "largest_ratio",
     "left_out",
     "mean_over_replicates",
     "median_over_replicates",
@@ -40,7 +39,6 @@ __all__ = [
     "share_of_trials",
     "slope",
     "smallest",
-    "smallest_ratio",
     "smallest_share",
     "spread_over_replicates",
     "standard_error",
@@ -336,27 +334,6 @@ def smallest(values: ArrayLike, errors: ArrayLike, names: Sequence[str]) -> Meas
     """As `largest`, of the smallest of several values."""
     found = largest(-np.asarray(values, dtype=np.float64), errors, names)
     return found._replace(value=-found.value)
-
-
-def largest_ratio(ratios: Mapping[str, Measurement]) -> Measurement:
-    """The largest of several positive ratios, by name; its error is that of `largest` of their logarithms.
-
-    A ratio that is large and unsure could not have been small by falling to zero or below, as it could in `smallest`.
-
-    >>> found = smallest_ratio({"near": Measurement(2.0, 0.1), "far": Measurement(100.0, 60.0)})
-    >>> round(found.value, 6), found.note, found.error < 0.11
-    (2.0, 'near', True)
-    """
-    values = np.array([found.value for found in ratios.values()])
-    found = largest(np.log(values), [one.error / one.value for one in ratios.values()], list(ratios))
-    value = math.exp(found.value)
-    return Measurement(value, value * found.error, found.note)
-
-
-def smallest_ratio(ratios: Mapping[str, Measurement]) -> Measurement:
-    """As `largest_ratio`, of the smallest of several positive ratios."""
-    found = largest_ratio({name: ratio(Measurement(1.0, 0.0), one) for name, one in ratios.items()})
-    return ratio(Measurement(1.0, 0.0), found, found.note)
 
 
 def smallest_share(shares: ArrayLike, n_trials: float, note: str = "") -> Measurement:

@@ -17,7 +17,6 @@ from auxmc_pipeline.error_rules import (
     distance_in_errors,
     jackknife,
     largest,
-    largest_ratio,
     left_out,
     mean_over_replicates,
     median_over_replicates,
@@ -34,7 +33,6 @@ from auxmc_pipeline.error_rules import (
     share_of_trials,
     slope,
     smallest,
-    smallest_ratio,
     smallest_share,
     spread_over_replicates,
 )
@@ -216,26 +214,6 @@ def test_a_root_mean_square_error_is_as_unsure_as_in_repeated_experiments() -> N
     assert np.mean([one.error for one in found]) == pytest.approx(
         np.std([one.value for one in found]), rel=0.1
     )
-
-
-def test_extremes_of_ratios_have_the_spread_of_repeated_experiments_whatever_is_far_away() -> None:
-    rng = np.random.default_rng(8)
-    centres = np.array([2.0, 2.2, 300.0])
-    relative = np.array([0.05, 0.1, 0.6])
-    seen = centres * np.exp(relative * rng.standard_normal((N_EXPERIMENTS, 3)))
-    for rule, extreme in ((smallest_ratio, np.min), (largest_ratio, np.max)):
-        exponent = 1.0 if rule is smallest_ratio else -1.0
-        spread = np.std(extreme(seen**exponent, axis=1))
-        errors = [
-            rule(
-                {str(i): Measurement(v, v * r) for i, (v, r) in enumerate(zip(one, relative, strict=True))}
-            ).error
-            for one in seen[:200] ** exponent
-        ]
-        assert np.median(errors) == pytest.approx(spread, rel=0.3)
-    found = smallest_ratio({"low": Measurement(0.5, 0.1), "high": Measurement(4.0, 3.0)})
-    assert (found.note, found.value) == ("low", pytest.approx(0.5))
-    assert found.error == pytest.approx(0.1, rel=0.2)
 
 
 def test_a_score_has_the_sign_of_its_distance_and_an_error_of_one() -> None:
