@@ -16,6 +16,7 @@ from auxmc_pipeline.error_rules import (
     difference,
     jackknife,
     mean_over_replicates,
+    mean_share,
     median_over_replicates,
     ratio,
     share_of_replicates,
@@ -125,7 +126,8 @@ def _early_failures(tables: Tables) -> Measurement:
 def _failed_share(tables: Tables) -> Measurement:
     shares = values_of(tables, "constrained_hmc", "failed_share", "chain")
     per_solve = values_of(tables, "constrained_hmc", "iterations_per_projection", "chain").mean()
-    return mean_over_replicates(shares, f"{per_solve:.2f} iterations in a projection")
+    n_draws = tables.summary.setting("n_draws", case="constrained_hmc")
+    return mean_share(shares, n_draws, f"{per_solve:.2f} iterations in a projection")
 
 
 def _residual(tables: Tables) -> Measurement:

@@ -13,6 +13,7 @@ from auxmc_pipeline.error_rules import (
     bootstrap_groups,
     left_out,
     mean_over_replicates,
+    mean_share,
     paired_ratio,
     ratio,
     ratio_of_means,
@@ -95,7 +96,8 @@ def _failed_share(tables: Tables) -> Measurement:
     where = f"in {np.sum(failures > 0)} of {failures.size} chains"
     note = f"{failures.sum():.0f} of {n_draws * failures.size} proposals, {where}"
     # Chains of one number have one start in all scenes.
-    return mean_over_replicates(failures.mean(axis=1) / n_draws, note)
+    n_scenes = failures.shape[1]
+    return mean_share(failures.sum(axis=1) / (n_scenes * n_draws), n_scenes * n_draws, note)
 
 
 # --- modes and depth -----------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ __all__ = [
     "largest",
     "left_out",
     "mean_over_replicates",
+    "mean_share",
     "median_over_replicates",
     "paired_ratio",
     "quantile_over_replicates",
@@ -354,6 +355,26 @@ def smallest_share(shares: ArrayLike, n_trials: float, note: str = "") -> Measur
     between = bootstrap(np.min, shares, note)
     within = share_of_trials(between.value, n_trials).error
     return between._replace(error=float(np.fmax(between.error, within)) if np.size(shares) > 1 else math.nan)
+
+
+def mean_share(shares: ArrayLike, n_trials: float, note: str = "") -> Measurement:
+    """Mean over chains of a share of each chain's trials, as of failures, which may be none in all of them.
+
+    Args:
+        shares: of independent chains [chain].
+        n_trials: trials of a chain.
+        note: as in Measurement.
+
+    Returns:
+        The mean; its error is the larger of that between chains and that of all trials by `share_of_trials`.
+
+    >>> found = mean_share([0.0, 0.0, 0.0], 100)
+    >>> found.value, 0.0 < found.error < 0.01
+    (0.0, True)
+    """
+    found = mean_over_replicates(shares, note)
+    within = share_of_trials(found.value, n_trials * np.size(shares)).error
+    return found._replace(error=max(found.error, within))
 
 
 def rank_correlation(replicates: Mapping[float, ArrayLike], note: str = "") -> Measurement:

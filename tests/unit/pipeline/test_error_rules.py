@@ -19,6 +19,7 @@ from auxmc_pipeline.error_rules import (
     largest,
     left_out,
     mean_over_replicates,
+    mean_share,
     median_over_replicates,
     paired_ratio,
     quantile_over_replicates,
@@ -230,3 +231,11 @@ def test_the_smallest_p_value_is_a_standard_normal_score_where_all_hypotheses_ho
     assert score_of_p_values([1e-3]).value == pytest.approx(3.09, abs=0.01)
     assert score_of_p_values([1.0, 1.0]).value < -4.0
     assert score_of_p_values([1e-300, 0.5]).value > 30.0
+
+
+def test_a_mean_share_is_unsure_by_the_spread_of_chains_and_by_all_their_trials() -> None:
+    assert mean_share([0.0, 0.0, 0.0, 0.0], 50).error == share_of_trials(0.0, 200).error
+    # Failures of one chain alone: the others say less than their trials.
+    apart = [0.2, 0.0, 0.0, 0.0]
+    assert mean_share(apart, 1000) == mean_over_replicates(apart)
+    assert math.isnan(mean_share([0.1], 100).error)
