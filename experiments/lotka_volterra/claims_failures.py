@@ -101,6 +101,5 @@ MEASURE: Measures = {
     "IM-LV-22": {
         "finite paths": _finite,
         "prior mean -1": partial(_finite_under, -1.0),
-        "prior mean 0": partial(_finite_under, 0.0),
     },
 }

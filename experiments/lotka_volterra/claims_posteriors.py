@@ -15,6 +15,7 @@ from auxmc_pipeline.error_rules import (
     bootstrap,
     bootstrap_groups,
     difference,
+    jackknife,
     largest,
     left_out,
     mean_over_replicates,
@@ -56,16 +57,20 @@ def _posterior_sd(rate: int, tables: Tables) -> Measurement:
 
 
 def _sd(row: str, rate: int, tables: Tables) -> Measurement:
-    return _sds(row, tables)[COORDINATES[rate]]
+    moments = _chain_moments(row, tables)
+    return jackknife(lambda kept: float(_pooled_sds(moments[kept])[rate]), len(moments))
 
 
-def _sds(row: str, tables: Tables) -> dict[str, Measurement]:
-    """Standard deviations of the log rates."""
-    together, without = (
-        by_rate(tables, "posterior_sd", row),
-        without_chain("posterior_sd_without_chain", row, tables),
-    )
-    return {name: left_out(together[i], without[i]) for i, name in enumerate(COORDINATES)}
+def _chain_moments(row: str, tables: Tables) -> FloatArray:
+    """Means and standard deviations of the log rates of each chain [chain, 2, rate]."""
+    moments = [by_chain(tables, quantity, row).T for quantity in ("chain_mean", "chain_sd")]
+    return np.stack(moments, axis=1)
+
+
+def _pooled_sds(moments: FloatArray) -> FloatArray:
+    """Standard deviations of the draws of all chains together [rate], from moments [chain, 2, rate]."""
+    means, sds = moments[:, 0], moments[:, 1]
+    return np.asarray(np.sqrt(np.mean(np.square(sds), axis=0) + np.var(means, axis=0)))
 
 
 def _z_scores(row: str, tables: Tables) -> dict[str, Measurement]:
@@ -111,9 +116,10 @@ def _log_z4_from_oracle(scheme: str, tables: Tables) -> Measurement:
 def _sd_from_oracle(tables: Tables) -> Measurement:
     """Largest relative error of a standard deviation."""
     exact_sds = _exact("exact_sd", "code", tables)
+    sds = [_sd("all", rate, tables) for rate in range(len(COORDINATES))]
     errors = {
         name: Measurement(abs(sd.value / exact_sd - 1.0), sd.error / exact_sd)
-        for (name, sd), exact_sd in zip(_sds("all", tables).items(), exact_sds, strict=True)
+        for name, sd, exact_sd in zip(COORDINATES, sds, exact_sds, strict=True)
     }
     found = _largest_of(errors)
     return found._replace(note=f"largest at {found.note}")
@@ -151,18 +157,6 @@ def _listed(quantity: str, tables: Tables) -> str:
         f"{ROWS[row].label} {', '.join(f'{value:.2f}' for value in by_rate(tables, quantity, row))}"
         for row in ABC_ROWS
     )
-
-
-def _chain_moments(row: str, tables: Tables) -> FloatArray:
-    """Means and standard deviations of the log rates of each chain [chain, 2, rate]."""
-    moments = [by_chain(tables, quantity, row).T for quantity in ("chain_mean", "chain_sd")]
-    return np.stack(moments, axis=1)
-
-
-def _pooled_sds(moments: FloatArray) -> FloatArray:
-    """Standard deviations of the draws of all chains together [rate], from moments [chain, 2, rate]."""
-    means, sds = moments[:, 0], moments[:, 1]
-    return np.asarray(np.sqrt(np.mean(np.square(sds), axis=0) + np.var(means, axis=0)))
 
 
 def _wider_than_exact(tables: Tables) -> Measurement:

@@ -113,9 +113,6 @@ def chain_statistics(
         found |= scale_reduction(rates, "coordinate")
     if draws.sizes["chain"] > 2:
         found["psrf_without_chain"] = _without_each_chain(lambda kept: scale_reduction(kept)["psrf"], rates)
-        found["posterior_sd_without_chain"] = _without_each_chain(
-            lambda kept: pooled(kept, "posterior_sd")["posterior_sd"], rates
-        )
         found["total_variation_without_chain"] = _without_each_chain(
             lambda kept: _distances(kept, exact), rates
         )
