@@ -45,6 +45,10 @@ PERTURBATIONS: Mapping[str, _Perturb] = {
 """Changes of the values that a claim's function reads, by what they do."""
 
 
+_OF_GROUPS = ("ten times as large", "a tenth", "other sign", "shifted by a thousand", "zero")
+_MOST_GROUPS = 12
+
+
 class Response(NamedTuple):
     """How a line of a claim responds to other values in the tables.
 
@@ -79,16 +83,28 @@ class _Rows(NamedTuple):
     of_summary: "pd.Index[Any]"
     of_curves: "pd.Index[Any]"
 
-    def perturbed(self, perturb: _Perturb) -> Tables:
-        """Tables with other values in the rows that the function reads."""
+    def perturbed(self, perturb: _Perturb, column: str = "", wanted: object = None) -> Tables:
+        """Tables with other values in the rows that the function reads, or in those of one value of a column."""
         changed = []
         for frame, rows in ((self.summary, self.of_summary), (self.curves, self.of_curves)):
+            if column:
+                present = frame.loc[rows, column] if column in frame else pd.Series(dtype=object)
+                rows = present.index[present == wanted]
             values = frame["value"].copy() if len(rows) else None
             if values is not None:
                 values.loc[rows] = perturb(values.loc[rows].to_numpy(), np.random.default_rng(len(rows)))
                 frame = frame.assign(value=values)
             changed.append(frame)
         return Tables.of(*changed)
+
+    def groups(self) -> Iterator[tuple[str, object]]:
+        """Columns by which the rows that are read fall into a few groups, with the value of each group."""
+        for frame, rows in ((self.summary, self.of_summary), (self.curves, self.of_curves)):
+            read = frame.loc[rows]
+            for column in read.columns.difference(["value", "unit", "numbers"]):
+                values = read[column].dropna().unique()
+                if 1 < len(values) <= _MOST_GROUPS:
+                    yield from ((str(column), value) for value in values)
 
 
 def responses(claims: pd.DataFrame, measures: Measures, tables: Tables) -> Iterator[Response]:
@@ -118,10 +134,10 @@ def _response(
 
     now = judged(found)
     moves, changed_by = False, ""
-    for name, perturb in PERTURBATIONS.items():
+    for name, change in _changes(rows):
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
-                other = measure(rows.perturbed(perturb))
+                other = measure(change())
         except (MissingData, ArithmeticError, ValueError):
             continue  # it refuses such values
         moves = moves or not (other.value == found.value or math.isnan(other.value))
@@ -132,6 +148,18 @@ def _response(
     return Response(
         str(line["claim_id"]), str(line["setting"]), now, known, moves or bool(changed_by), changed_by
     )
+
+
+def _changes(rows: _Rows) -> Iterator[tuple[str, Callable[[], Tables]]]:
+    """Changed tables, by what was done: to all rows first, then to one group of them, as the rows of one method."""
+    for name, perturb in PERTURBATIONS.items():
+        yield name, functools.partial(rows.perturbed, perturb)
+    for column, value in rows.groups():
+        for name in _OF_GROUPS:
+            yield (
+                f"{column} {value}: {name}",
+                functools.partial(rows.perturbed, PERTURBATIONS[name], column, value),
+            )
 
 
 # What a verdict must be able to become.

@@ -88,6 +88,12 @@ def test_a_band_that_holds_everything_is_found() -> None:
     assert found.is_constant
 
 
+def test_a_comparison_of_groups_is_turned_by_a_change_of_one_of_them() -> None:
+    # Scales cancel in the ratio, and random factors make its error large: the smaller group must become the larger.
+    (found,) = _response(lambda t: ratio_of_means(*(_values(t, c).to_numpy()[:2] for c in "ab")), 1.0)
+    assert not found.is_constant
+
+
 def test_an_unknown_error_decides_nothing_but_the_value_must_move() -> None:
     def unknown(tables: Tables) -> Measurement:
         return _mean(tables)._replace(error=float("nan"))
