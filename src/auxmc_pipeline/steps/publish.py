@@ -1,14 +1,14 @@
 """Keeps what a preset measured in the repository: `python -m auxmc_pipeline.steps.publish --help`."""
 
 import argparse
-import re
 import sys
 from pathlib import Path
 
 import pandas as pd
 
+from auxmc.driver.provenance import describe_environment
 from auxmc.driver.results import write_atomically
-from auxmc_pipeline.catalogue import ROOT, check_preset, load_study, studies
+from auxmc_pipeline.catalogue import ROOT, check_preset, identity_of, load_study, studies
 from auxmc_pipeline.counts import Counts, counts_by_document
 from auxmc_pipeline.documents import read_documents
 from auxmc_pipeline.published import Published, published_presets, read_published, write_published
@@ -81,17 +81,30 @@ def _cells(name: str, counts: Counts) -> list[str]:
 
 
 def _run(preset: str) -> dict[str, object]:
-    records = [
-        case_record(name, case.name, preset) for name in studies() for case in load_study(name).cases(preset)
-    ]
-    newest = max((r.attributes for r in records if r.attributes), key=lambda about: str(about["created"]))
-    commits = sorted({re.sub(r"\W", "", str(r.attributes["git_commit"])) for r in records if r.attributes})
+    """Which run it was: the present commit, since every result must be of the present code and settings.
+
+    Raises:
+        SettingsError: a result is missing, or was made with other code or settings.
+    """
+    records = []
+    for name in studies():
+        study = load_study(name)
+        for case in study.cases(preset):
+            about = case_record(name, case.name, preset).attributes
+            now = identity_of(study, case.settings)
+            if (about.get("code"), about.get("numbers")) != (now["code"], now["numbers_digest"]):
+                raise SettingsError(
+                    f"results/{preset}/{name}/{case.name}.nc is missing or was made with other code or settings; bring "
+                    f"it up to date with `snakemake {name} --config preset={preset}`"
+                )
+            records.append(about)
+    newest = max(records, key=lambda about: str(about["created"]))
     return {
-        "commit": newest["git_commit"],
-        "commits": commits,
+        "commit": describe_environment(ROOT)["git_commit"],
         "created": newest["created"],
         "processor": newest["processor"],
         "n_cores": newest["n_cores"],
+        "cpu_s": round(sum(float(about["cpu_s"]) for about in records)),
     }
 
 
