@@ -89,14 +89,17 @@ def test_every_claim_that_failed_is_named_by_a_finding_of_its_own(preset: str) -
     } == {}
 
 
-# What may be typed: names of items of the documents, of settings with their values, of claims, powers and code.
+# What may be typed: names of items of the documents, of settings with their values, of claims, powers, code, and how
+# much of something was run.
 _ALLOWED = [
     r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}",
     r"`[^`]*`",
     r"\b[A-Z]{2,3}(?:-[A-Z]{1,4})*-?[A-Z]*\d+\b",
     r"(?i)\b(?:figures?|fig\.|sections?|secs?\.?|tables?|equations?|eqs?\.?|algorithms?|chapters?|appendix|pages?|p\.|theorem|lemma)\s+"
     r"[A-Z]?[\d.]+[a-z]?(?:(?:, | and | to | or )[A-Z]?[\d.]+[a-z]?)*",
-    r"\b[A-Za-z_]\w*\s*=\s*-?[\d.^e]+(?:(?:, | and | to | or )-?[\d.^e]+)*",
+    r"\b[A-Za-z_]\w*\s*=\s*-?[\d.^e]+(?: 000)*(?:(?:, | and | to | or )-?[\d.^e]+(?: 000)*)*",
+    r"\b\d+(?: 000)*(?:,? (?:exact|leapfrog|gradient|prior|disjoint|independent|further|inverse))?\s+"
+    r"(?:steps|iterations|runs|samples|draws|temperatures|chains|rows|systems|starts|fits|repeats|particles|images|gradients)\b",
     r"\b(?:19|20)\d\d\b",
     r"\w\^-?\d+|\w\^\([^)]*\)|\b10\^-?\d+|\d+/\d+|\b[A-Za-z]\d+\b",
 ]
