@@ -62,9 +62,7 @@ def write_published(
     for study, table in judged.items():
         (folder / preset / study).mkdir(parents=True, exist_ok=True)
         for name, kept in (("claims.csv", table[_MEASURED]), ("numbers.csv", numbers[study])):
-            write_atomically(
-                folder / preset / study / name, partial(kept.to_csv, index=False, float_format="%.12g")
-            )
+            write_atomically(folder / preset / study / name, partial(kept.to_csv, index=False))
     text = json.dumps(dict(run), indent=1) + "\n"
     write_atomically(folder / preset / "run.json", lambda path: path.write_text(text))
 

@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     except (SettingsError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    write_atomically(options.out, lambda path: table.to_csv(path, index=False, float_format="%.12g"))
+    write_atomically(options.out, lambda path: table.to_csv(path, index=False))
     numbers = measure_numbers(study, tables)
     write_atomically(options.out.with_name("numbers.csv"), lambda path: numbers.to_csv(path, index=False))
     print(table["verdict"].value_counts().to_string())
