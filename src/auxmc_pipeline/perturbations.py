@@ -45,7 +45,18 @@ PERTURBATIONS: Mapping[str, _Perturb] = {
 """Changes of the values that a claim's function reads, by what they do."""
 
 
-_OF_GROUPS = ("ten times as large", "a tenth", "other sign", "shifted by a thousand", "zero")
+_OF_GROUPS: Mapping[str, _Perturb] = {
+    **{
+        name: PERTURBATIONS[name]
+        for name in ("ten times as large", "a tenth", "other sign", "shifted by a thousand", "zero")
+    },
+    # With little spread left, errors are small too.
+    "calm": lambda values, rng: _calm(values),
+    "calm, ten times as large": lambda values, rng: 10.0 * _calm(values),
+    "calm, a tenth": lambda values, rng: 0.1 * _calm(values),
+    "calm, shifted by a thousand": lambda values, rng: _calm(values) + 1000.0,
+    "calm, shifted by minus a thousand": lambda values, rng: _calm(values) - 1000.0,
+}
 _MOST_GROUPS = 12
 
 
@@ -83,11 +94,88 @@ class _Rows(NamedTuple):
     of_summary: "pd.Index[Any]"
     of_curves: "pd.Index[Any]"
 
-    def perturbed(self, perturb: _Perturb, column: str = "", wanted: object = None) -> Tables:
-        """Tables with other values in the rows that the function reads, or in those of one value of a column."""
+    def perturbed(self, perturb: _Perturb, group: Mapping[str, object] | None = None) -> Tables:
+        """Tables with other values in the rows that the function reads, or in those of one group of them."""
         changed = []
         for frame, rows in ((self.summary, self.of_summary), (self.curves, self.of_curves)):
-            if column:
+            for column, wanted in (group or {}).items():
+                present = frame.loc[rows, column] if column in frame else pd.Series(dtype=object)
+                rows = present.index[present == wanted]
+            values = frame["value"].copy() if len(rows) else None
+            if values is not None:
+                values.loc[rows] = perturb(values.loc[rows].to_numpy(), np.random.default_rng(len(rows)))
+                frame = frame.assign(value=values)
+            changed.append(frame)
+        return Tables.of(*changed)
+
+    def groups(self) -> Iterator[dict[str, object]]:
+        """Groups of the rows that are read: one value of a column, then of a quantity and a column."""
+        single = []
+        for frame, rows in ((self.summary, self.of_summary), (self.curves, self.of_curves)):
+            read = frame.loc[rows]
+            for column in read.columns.difference(["value", "unit", "numbers"]):
+                values = read[column].dropna().unique()
+                if 1 < len(values) <= _MOST_GROUPS:
+                    single += [{str(column): value} for value in values]
+        yield from single
+        quantities = [group for group in single if "quantity" in group]
+        yield from (q | group for q in quantities for group in single if "quantity" not in group)
+
+
+_OF_GROUPS: Mapping[str, _Perturb] = {
+    **{
+        name: PERTURBATIONS[name]
+        for name in ("ten times as large", "a tenth", "other sign", "shifted by a thousand", "zero")
+    },
+    # With little spread left, errors are small too.
+    "calm": lambda values, rng: _calm(values),
+    "calm, ten times as large": lambda values, rng: 10.0 * _calm(values),
+    "calm, a tenth": lambda values, rng: 0.1 * _calm(values),
+    "calm, shifted by a thousand": lambda values, rng: _calm(values) + 1000.0,
+    "calm, shifted by minus a thousand": lambda values, rng: _calm(values) - 1000.0,
+}
+_MOST_GROUPS = 12
+
+
+class Response(NamedTuple):
+    """How a line of a claim responds to other values in the tables.
+
+    Attributes:
+        claim_id: claim.
+        setting: of the line.
+        verdict: from the tables as they are, whatever the claim needs.
+        error_known: whether its error is known; where it is not, nothing is decided.
+        moves: whether some perturbation changes the measured value.
+        changed_by: the first perturbation that changes a decided verdict into the other, or an inconclusive one into a
+            failure; empty for none.
+    """
+
+    claim_id: str
+    setting: str
+    verdict: str
+    error_known: bool
+    moves: bool
+    changed_by: str
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the line cannot fail, or cannot hold: nothing that the tables might hold changes it."""
+        return not (self.moves and (self.changed_by or not self.error_known))
+
+
+class _Rows(NamedTuple):
+    """The rows of both tables, and which of them a function reads."""
+
+    summary: pd.DataFrame
+    curves: pd.DataFrame
+    of_summary: "pd.Index[Any]"
+    of_curves: "pd.Index[Any]"
+
+    def perturbed(self, perturb: _Perturb, group: Mapping[str, object] | None = None) -> Tables:
+        """Tables with other values in the rows that the function reads, or in those of one group of them."""
+        changed = []
+        for frame, rows in ((self.summary, self.of_summary), (self.curves, self.of_curves)):
+            for column, wanted in (group or {}).items():
                 present = frame.loc[rows, column] if column in frame else pd.Series(dtype=object)
                 rows = present.index[present == wanted]
             values = frame["value"].copy() if len(rows) else None
@@ -154,12 +242,9 @@ def _changes(rows: _Rows) -> Iterator[tuple[str, Callable[[], Tables]]]:
     """Changed tables, by what was done: to all rows first, then to one group of them, as the rows of one method."""
     for name, perturb in PERTURBATIONS.items():
         yield name, functools.partial(rows.perturbed, perturb)
-    for column, value in rows.groups():
-        for name in _OF_GROUPS:
-            yield (
-                f"{column} {value}: {name}",
-                functools.partial(rows.perturbed, PERTURBATIONS[name], column, value),
-            )
+    for group in rows.groups():
+        for name, perturb in _OF_GROUPS.items():
+            yield f"{group}: {name}", functools.partial(rows.perturbed, perturb, group)
 
 
 # What a verdict must be able to become.
@@ -188,6 +273,11 @@ def _rows_read(
         same = False
     summary, curves = only_read if same else frames
     return _Rows(summary, curves, of_summary, of_curves)
+
+
+def _calm(values: FloatArray) -> FloatArray:
+    mean = values.mean() if values.size else 0.0
+    return np.asarray(mean + 0.01 * (values - mean))
 
 
 def _second_half(values: FloatArray) -> BooleanArray:

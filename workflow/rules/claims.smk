@@ -25,6 +25,7 @@ rule check_claims:
         "logs/{preset}/{study}/claims.benchmark.tsv"
     params:
         code=lambda w: load_study(w.study).code("claims"),
+        judge=code_of("auxmc_pipeline.steps.judge"),
         numbers=lambda w: numbers_of_cases(w.study, w.preset),
         published=lambda w: fingerprint(
             Path(f"{workflow.basedir}/experiments/{w.study}/claims.csv").read_text()
