@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from auxmc_pipeline.published import published_presets, read_published
+from auxmc_pipeline.judging.published import published_presets, read_published
 from auxmc_pipeline.report.findings_text import LookUp, fill
 
 project = "auxmc"

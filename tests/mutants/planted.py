@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from auxmc.driver.results import read_table
 from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.judging.study_tables import claims_of, judge_study
 from auxmc_pipeline.report.numbers import with_error
-from auxmc_pipeline.study_tables import claims_of, judge_study
 from auxmc_pipeline.tables import Tables
 from tests.mutants.catalogue import read_source_mutations
 

@@ -12,7 +12,7 @@ import pytest
 import xarray as xr
 
 from auxmc_pipeline.catalogue import load_study, studies
-from auxmc_pipeline.verdicts import VERDICTS
+from auxmc_pipeline.judging.verdicts import VERDICTS
 from tests.pipeline import documentation
 from tests.pipeline.conftest import Project
 

@@ -15,11 +15,11 @@ from auxmc.driver.results import write_result, write_table
 from auxmc.plots.style import save_figure
 from auxmc.plots.vector import save_svg
 from auxmc_pipeline.catalogue import ROOT, load_study
-from auxmc_pipeline.documents import FRONT
+from auxmc_pipeline.judging.documents import FRONT
+from auxmc_pipeline.judging.study_tables import claims_of
 from auxmc_pipeline.report import __main__ as command
 from auxmc_pipeline.report import page as page_module
 from auxmc_pipeline.steps import export_tables
-from auxmc_pipeline.study_tables import claims_of
 
 STUDY, SECTION = "radon", "Hierarchical radon regression"
 BITMAP = "fig_methods"

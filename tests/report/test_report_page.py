@@ -11,9 +11,9 @@ from urllib.parse import unquote
 import pytest
 
 from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.judging.verdicts import VERDICTS as ALL_VERDICTS
 from auxmc_pipeline.report import figures, markdown, numbers
 from auxmc_pipeline.report.page import notes_of
-from auxmc_pipeline.verdicts import VERDICTS as ALL_VERDICTS
 from tests.report.conftest import BITMAP, STUDY, VERDICTS
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from auxmc.driver.results import write_atomically
 from auxmc_pipeline.catalogue import check_preset, studies
-from auxmc_pipeline.counts import counts_of
+from auxmc_pipeline.judging.counts import counts_of
+from auxmc_pipeline.judging.verdicts import VERDICTS
 from auxmc_pipeline.report.claim_lines import read_verdicts
 from auxmc_pipeline.report.page import read_page, render
 from auxmc_pipeline.settings import SettingsError
-from auxmc_pipeline.verdicts import VERDICTS
 
 # What opens within two seconds.
 _LARGEST_MB = 25.0

@@ -10,7 +10,7 @@ import pandas as pd
 
 from auxmc_pipeline.catalogue import STUDIES, Study
 from auxmc_pipeline.claims import COLUMNS
-from auxmc_pipeline.documents import Document
+from auxmc_pipeline.judging.documents import Document
 from auxmc_pipeline.report.findings import Finding
 from auxmc_pipeline.report.measured_by import CodePlace, measured_by
 from auxmc_pipeline.report.numbers import band, number, with_error

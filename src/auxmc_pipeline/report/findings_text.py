@@ -8,7 +8,7 @@ from typing import Any
 import jinja2
 import pandas as pd
 
-from auxmc_pipeline.counts import verdict_of_claim
+from auxmc_pipeline.judging.counts import verdict_of_claim
 from auxmc_pipeline.report.numbers import with_error
 
 __all__ = ["LookUp", "fill"]

@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
-from auxmc_pipeline.documents import Document, read_documents
+from auxmc_pipeline.judging.documents import Document, read_documents
 
 
 class Highlight(NamedTuple):

@@ -14,8 +14,9 @@ from markupsafe import Markup
 
 from auxmc.driver.results import read_table
 from auxmc_pipeline.catalogue import ROOT, Study, load_study, studies
-from auxmc_pipeline.counts import Counts, counts_by_document, counts_of
-from auxmc_pipeline.documents import FRONT, Document
+from auxmc_pipeline.judging.counts import Counts, counts_by_document, counts_of
+from auxmc_pipeline.judging.documents import FRONT, Document
+from auxmc_pipeline.judging.verdicts import VERDICTS
 from auxmc_pipeline.report.claim_lines import (
     ClaimGroup,
     claim_groups,
@@ -33,7 +34,6 @@ from auxmc_pipeline.report.numbers import number, seconds
 from auxmc_pipeline.report.provenance import CaseRecord, case_record, machines, rule_costs
 from auxmc_pipeline.report.settings_table import SettingsTable, settings_table
 from auxmc_pipeline.steps.coverage import coverage
-from auxmc_pipeline.verdicts import VERDICTS
 
 _TEMPLATES = FRONT.parent
 _FINDINGS = ROOT / "docs" / "findings.md"

@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 from auxmc_pipeline.catalogue import check_preset, load_study, studies
-from auxmc_pipeline.perturbations import responses
+from auxmc_pipeline.judging.perturbations import responses
+from auxmc_pipeline.judging.study_tables import claims_of, read_tables
 from auxmc_pipeline.settings import SettingsError
-from auxmc_pipeline.study_tables import claims_of, read_tables
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -7,8 +7,8 @@ from pathlib import Path
 from auxmc.plots.style import save_figure, use_style
 from auxmc.plots.vector import save_svg
 from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.judging.study_tables import read_tables
 from auxmc_pipeline.settings import SettingsError, nearest
-from auxmc_pipeline.study_tables import read_tables
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -9,12 +9,12 @@ import pandas as pd
 
 from auxmc.driver.results import write_atomically
 from auxmc_pipeline.catalogue import check_preset, load_study, studies
-from auxmc_pipeline.counts import counts_by_document
-from auxmc_pipeline.documents import read_documents
+from auxmc_pipeline.judging.counts import counts_by_document
+from auxmc_pipeline.judging.documents import read_documents
+from auxmc_pipeline.judging.verdicts import VERDICTS
 from auxmc_pipeline.report.claim_lines import read_verdicts
 from auxmc_pipeline.report.numbers import band, with_error
 from auxmc_pipeline.settings import SettingsError
-from auxmc_pipeline.verdicts import VERDICTS
 
 _LATEX = {
     "\\": r"\textbackslash{}",

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from auxmc.driver.results import write_atomically
 from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.judging.study_tables import claims_of, judge_study, measure_numbers, read_tables
 from auxmc_pipeline.settings import SettingsError
-from auxmc_pipeline.study_tables import claims_of, judge_study, measure_numbers, read_tables
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -9,13 +9,13 @@ import pandas as pd
 from auxmc.driver.provenance import describe_environment
 from auxmc.driver.results import write_atomically
 from auxmc_pipeline.catalogue import ROOT, check_preset, identity_of, load_study, studies
-from auxmc_pipeline.counts import Counts, counts_by_document
-from auxmc_pipeline.documents import read_documents
-from auxmc_pipeline.published import Published, published_presets, read_published, write_published
+from auxmc_pipeline.judging.counts import Counts, counts_by_document
+from auxmc_pipeline.judging.documents import read_documents
+from auxmc_pipeline.judging.published import Published, published_presets, read_published, write_published
+from auxmc_pipeline.judging.verdicts import VERDICTS
 from auxmc_pipeline.report.claim_lines import read_numbers, read_verdicts
 from auxmc_pipeline.report.provenance import case_record
 from auxmc_pipeline.settings import SettingsError
-from auxmc_pipeline.verdicts import VERDICTS
 
 README = ROOT / "README.md"
 _BEGIN, _END = "<!-- counts: begin -->\n", "<!-- counts: end -->\n"

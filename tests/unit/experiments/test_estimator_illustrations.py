@@ -22,8 +22,8 @@ from auxmc.kernels.streams.stochastic_gradient_chain import ChainNoise, ChainSta
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.judging.study_tables import judge_study
 from auxmc_pipeline.settings import PRESETS, SettingsError
-from auxmc_pipeline.study_tables import judge_study
 from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
 from experiments.estimator_illustrations import settings as declared

@@ -22,8 +22,8 @@ from auxmc.models.gaussian.latent_oracles import ExactPosterior, exact_posterior
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.claims import Measurement
+from auxmc_pipeline.judging.study_tables import judge_study
 from auxmc_pipeline.settings import SettingsError
-from auxmc_pipeline.study_tables import judge_study
 from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
 from experiments.gaussian_latent import checks, statistics, sweeps

@@ -13,8 +13,8 @@ from scipy.special import logsumexp
 from auxmc.data.tables import DataError
 from auxmc.driver.chains import RunContext
 from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.judging.study_tables import judge_study
 from auxmc_pipeline.settings import SettingsError
-from auxmc_pipeline.study_tables import judge_study
 from auxmc_pipeline.tables import Tables
 from experiments.image_models.claims import MEASURE, passage
 from experiments.image_models.figures import DRAW, unpacked

@@ -15,11 +15,11 @@ from auxmc.models.lotka_volterra.model import published_model
 from auxmc.models.lotka_volterra.oracles import LogRatePosterior, exact_posterior
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.judging.study_tables import claims_of, judge_study, setting_names
+from auxmc_pipeline.judging.verdicts import judge
 from auxmc_pipeline.settings import SettingsError
-from auxmc_pipeline.study_tables import claims_of, judge_study, setting_names
 from auxmc_pipeline.tables import MissingData, Tables
 from auxmc_pipeline.tidy import tidy_table
-from auxmc_pipeline.verdicts import judge
 from experiments.lotka_volterra import settings as declared
 from experiments.lotka_volterra.figures import DRAW
 from experiments.lotka_volterra.lookup import (

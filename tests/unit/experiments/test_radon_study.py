@@ -15,8 +15,8 @@ from auxmc.driver.chains import RunContext
 from auxmc.driver.results import write_result
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.judging.study_tables import judge_study
 from auxmc_pipeline.settings import PRESETS, SettingsError
-from auxmc_pipeline.study_tables import judge_study
 from auxmc_pipeline.tables import MissingData, Tables
 from auxmc_pipeline.tidy import tidy_table
 from experiments.radon import settings as declared

@@ -21,8 +21,8 @@ from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.judging.study_tables import claims_of, judge_study
 from auxmc_pipeline.settings import PRESETS, SettingsError
-from auxmc_pipeline.study_tables import claims_of, judge_study
 from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
 from experiments.streaming_evidence import nested_pair, starts, stopping

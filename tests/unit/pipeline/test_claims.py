@@ -7,12 +7,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from auxmc_pipeline import counts, needs
+from auxmc_pipeline import needs
 from auxmc_pipeline.claims import Measurement, exact, read_claims, recorded
-from auxmc_pipeline.counts import counts_by_document, counts_of
+from auxmc_pipeline.judging import counts
+from auxmc_pipeline.judging.counts import counts_by_document, counts_of
+from auxmc_pipeline.judging.verdicts import judge, verdict
 from auxmc_pipeline.needs import parse_needs
 from auxmc_pipeline.tables import MissingData, Tables
-from auxmc_pipeline.verdicts import judge, verdict
 
 NAN = float("nan")
 SETTINGS = ["n_draws", "n_chains"]

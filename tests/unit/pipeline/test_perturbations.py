@@ -5,7 +5,7 @@ import pytest
 
 from auxmc_pipeline.claims import Measurement, exact
 from auxmc_pipeline.error_rules import mean_over_replicates, ratio_of_means
-from auxmc_pipeline.perturbations import Response, responses
+from auxmc_pipeline.judging.perturbations import Response, responses
 from auxmc_pipeline.tables import MissingData, Tables
 
 TABLES = Tables.of(

@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
-from auxmc_pipeline.documents import read_documents
-from auxmc_pipeline.published import published_presets, read_published, write_published
+from auxmc_pipeline.judging.documents import read_documents
+from auxmc_pipeline.judging.published import published_presets, read_published, write_published
+from auxmc_pipeline.judging.study_tables import claims_of
 from auxmc_pipeline.report.claim_lines import claim_groups, unexplained
 from auxmc_pipeline.report.findings_text import LookUp
 from auxmc_pipeline.report.page import judges_of, read_sections
 from auxmc_pipeline.steps.publish import with_counts
-from auxmc_pipeline.study_tables import claims_of
 from tests.mutants.planted import read_planted
 
 RUN = {"commit": "d" * 40, "created": "2026-11-22T01:02:03", "processor": "A processor", "n_cores": 2}

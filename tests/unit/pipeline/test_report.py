@@ -10,7 +10,8 @@ import pytest
 
 from auxmc.driver.results import write_result
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
-from auxmc_pipeline.documents import FRONT
+from auxmc_pipeline.judging.documents import FRONT
+from auxmc_pipeline.judging.study_tables import claims_of
 from auxmc_pipeline.report import figures as figures_module
 from auxmc_pipeline.report import numbers as numbers_module
 from auxmc_pipeline.report.claim_lines import claim_groups, explanation, strip, unexplained
@@ -23,7 +24,6 @@ from auxmc_pipeline.report.measured_by import measured_by
 from auxmc_pipeline.report.page import failures, notes_of
 from auxmc_pipeline.report.provenance import case_record, machines, rule_costs
 from auxmc_pipeline.report.settings_table import settings_table
-from auxmc_pipeline.study_tables import claims_of
 
 FINDINGS = """\
 # Findings

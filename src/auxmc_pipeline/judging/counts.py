@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 from scipy import stats
 
-from auxmc_pipeline.verdicts import VERDICTS
+from auxmc_pipeline.judging.verdicts import VERDICTS
 
 __all__ = ["Counts", "counts_by_document", "counts_of", "verdict_of_claim"]
 
@@ -19,7 +19,7 @@ class Counts(NamedTuple):
     """Claims by verdict. A claim is an id: its lines together have one verdict, that of `verdict_of_claim`.
 
     Attributes:
-        verdicts: number of claims with each verdict, in the order of `auxmc_pipeline.verdicts.VERDICTS`.
+        verdicts: number of claims with each verdict, in the order of `auxmc_pipeline.judging.verdicts.VERDICTS`.
         n_misprints: how many of those that are not reproduced fail only as printed.
         n_lines: number of lines.
         expected_wrong: number of claims, reproduced or not, whose verdict Monte Carlo error is expected to have spoilt.
@@ -53,7 +53,7 @@ def counts_of(judged: pd.DataFrame) -> Counts:
     its lines is, taken as independent; one that is not reproduced is as sure as its surest failing line.
 
     Args:
-        judged: lines of `auxmc_pipeline.verdicts.judge`, of one study or of several; an id that several studies judge
+        judged: lines of `auxmc_pipeline.judging.verdicts.judge`, of one study or of several; an id that several studies judge
             is one claim.
     """
     verdicts = dict.fromkeys(VERDICTS, 0)

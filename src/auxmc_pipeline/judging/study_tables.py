@@ -10,10 +10,10 @@ import pandas as pd
 from auxmc.driver.results import read_table
 from auxmc_pipeline.catalogue import STUDIES, Study, stale_cases
 from auxmc_pipeline.claims import Measurement, Measures, read_claims
-from auxmc_pipeline.documents import read_documents
+from auxmc_pipeline.judging.documents import read_documents
+from auxmc_pipeline.judging.verdicts import judge
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.tables import MissingData, Tables
-from auxmc_pipeline.verdicts import judge
 
 
 def read_tables(study: Study, preset: str, paths: Sequence[Path]) -> Tables:
@@ -56,7 +56,7 @@ def claims_of(study: Study, path: Path | None = None) -> pd.DataFrame:
 def judge_study(
     study: Study, tables: Tables, claims: pd.DataFrame | None = None, measures: Measures | None = None
 ) -> pd.DataFrame:
-    """The claims of a study measured in its tables, by `auxmc_pipeline.verdicts.judge`.
+    """The claims of a study measured in its tables, by `auxmc_pipeline.judging.verdicts.judge`.
 
     Args:
         study: the study.

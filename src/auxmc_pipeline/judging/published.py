@@ -11,8 +11,8 @@ import pandas as pd
 from auxmc.driver.results import write_atomically
 from auxmc_pipeline.catalogue import ROOT, Study, load_study, studies
 from auxmc_pipeline.claims import Measurement
-from auxmc_pipeline.study_tables import claims_of
-from auxmc_pipeline.verdicts import verdict
+from auxmc_pipeline.judging.study_tables import claims_of
+from auxmc_pipeline.judging.verdicts import verdict
 
 __all__ = ["PUBLISHED", "Published", "published_presets", "read_published", "write_published"]
 
@@ -26,8 +26,8 @@ class Published(NamedTuple):
 
     Attributes:
         preset: the preset.
-        judged: claims of each study with verdicts, as `auxmc_pipeline.verdicts.judge` returns them.
-        numbers: numbers of each study's findings, as `auxmc_pipeline.study_tables.measure_numbers` returns them.
+        judged: claims of each study with verdicts, as `auxmc_pipeline.judging.verdicts.judge` returns them.
+        numbers: numbers of each study's findings, as `auxmc_pipeline.judging.study_tables.measure_numbers` returns them.
         run: which run it was: `commit`, `created` (date of the newest result), `processor`, `n_cores`.
     """
 

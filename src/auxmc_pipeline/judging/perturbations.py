@@ -11,8 +11,8 @@ import pandas as pd
 
 from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc_pipeline.claims import Measurement, Measures
+from auxmc_pipeline.judging.verdicts import verdict
 from auxmc_pipeline.tables import MissingData, ReadRows, Tables
-from auxmc_pipeline.verdicts import verdict
 
 __all__ = ["PERTURBATIONS", "Response", "responses"]
 
