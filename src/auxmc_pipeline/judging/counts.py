@@ -53,8 +53,8 @@ def counts_of(judged: pd.DataFrame) -> Counts:
     its lines is, taken as independent; one that is not reproduced is as sure as its surest failing line.
 
     Args:
-        judged: lines of `auxmc_pipeline.judging.verdicts.judge`, of one study or of several; an id that several studies judge
-            is one claim.
+        judged: lines of `auxmc_pipeline.judging.verdicts.judge`, of one study or of several; an id that several
+            studies judge is one claim.
     """
     verdicts = dict.fromkeys(VERDICTS, 0)
     n_misprints, expected = 0, 0.0

@@ -27,7 +27,7 @@ class Published(NamedTuple):
     Attributes:
         preset: the preset.
         judged: claims of each study with verdicts, as `auxmc_pipeline.judging.verdicts.judge` returns them.
-        numbers: numbers of each study's findings, as `auxmc_pipeline.judging.study_tables.measure_numbers` returns them.
+        numbers: numbers of each study's findings, as `judging.study_tables.measure_numbers` returns them.
         run: which run it was: `commit`, `created` (date of the newest result), `processor`, `n_cores`.
     """
 
