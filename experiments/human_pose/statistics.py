@@ -99,6 +99,7 @@ def chain_statistics(draws: xr.Dataset, first: xr.DataArray, truth: xr.DataArray
         mean = half["positions"].mean("draw")
         found["spread_between"] = mean.std("chain", ddof=1).mean(["joint", "axis"])
         found["psrf"] = over_chains(_scale_reduction, half["positions"])
+        found["largest_psrf"] = found["psrf"].max(["joint", "axis"])
     if draws.sizes["chain"] > 2:
         # What the factors would be without each chain says how sure they are.
         chains = draws["chain"].values
