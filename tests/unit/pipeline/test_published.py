@@ -47,11 +47,11 @@ def test_what_is_kept_is_judged_by_the_present_bands(tmp_path: Path) -> None:
 
 
 def test_counts_go_between_the_marks_of_a_page() -> None:
-    text = "before\n<!-- counts: begin -->\nold\n<!-- counts: end -->\nafter\n"
+    text = "before\n<!-- counts: begin -->\nthe text of before\n<!-- counts: end -->\nafter\n"
     found = with_counts(text, read_published(published_presets()[0]))
     assert found.startswith("before\n<!-- counts: begin -->\n| claims of | reproduced |")
     assert found.endswith("<!-- counts: end -->\nafter\n")
-    assert "old" not in found
+    assert "the text of before" not in found
     with pytest.raises(ValueError, match="lacks the marks"):
         with_counts("nothing", read_published(published_presets()[0]))
 
