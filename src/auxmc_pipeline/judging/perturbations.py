@@ -45,11 +45,22 @@ PERTURBATIONS: Mapping[str, _Perturb] = {
 """Changes of the values that a claim's function reads, by what they do."""
 
 
+def _powers(power: float) -> _Perturb:
+    def change(values: FloatArray, rng: np.random.Generator) -> FloatArray:
+        del rng
+        shares = (values > 0.0) & (values < 1.0)
+        return np.where(shares, np.abs(values) ** power, values)
+
+    return change
+
+
 _OF_GROUPS: Mapping[str, _Perturb] = {
     **{
         name: PERTURBATIONS[name]
         for name in ("ten times as large", "a tenth", "other sign", "shifted by a thousand", "zero")
     },
+    # Shares stay shares.
+    **{f"shares to the power {power:g}": _powers(power) for power in (0.02, 0.2, 5.0, 50.0)},
     # With little spread left, errors are small too.
     "calm": lambda values, rng: _calm(values),
     "calm, ten times as large": lambda values, rng: 10.0 * _calm(values),
