@@ -61,6 +61,9 @@ _OF_GROUPS: Mapping[str, _Perturb] = {
     },
     # Shares stay shares.
     **{f"shares to the power {power:g}": _powers(power) for power in (0.02, 0.2, 5.0, 50.0)},
+    "evenly spread": lambda values, rng: rng.permutation(
+        np.linspace(np.nanmin(values), np.nanmax(values), values.size)
+    ),
     # With little spread left, errors are small too.
     "calm": lambda values, rng: _calm(values),
     "calm, ten times as large": lambda values, rng: 10.0 * _calm(values),
@@ -164,7 +167,7 @@ def _response(
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
                 other = measure(change())
-        except (MissingData, ArithmeticError, ValueError):
+        except (LookupError, ArithmeticError, ValueError):
             continue  # it refuses such values
         moves = moves or not (other.value == found.value or math.isnan(other.value))
         if judged(other) in _DECISIVE[now]:
@@ -180,6 +183,8 @@ def _changes(rows: _Rows) -> Iterator[tuple[str, Callable[[], Tables]]]:
     """Changed tables, by what was done: to all rows first, then to one group of them, as the rows of one method."""
     for name, perturb in PERTURBATIONS.items():
         yield name, functools.partial(rows.perturbed, perturb)
+    for name, perturb in _OF_GROUPS.items():
+        yield f"all: {name}", functools.partial(rows.perturbed, perturb)
     for group in rows.groups():
         for name, perturb in _OF_GROUPS.items():
             yield f"{group}: {name}", functools.partial(rows.perturbed, perturb, group)

@@ -15,7 +15,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m auxmc_pipeline.steps.check_claims",
         description="Perturb the tables of studies and see whether the verdict of every claim that they measure would "
-        "have been another: a claim that no perturbation changes is a constant, and fails.",
+        "have been another: a decided claim that no perturbation changes is a constant, and fails.",
     )
     parser.add_argument("preset")
     parser.add_argument("studies", nargs="*", metavar="STUDY", help="studies to check; all by default")
@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
             for response in constant:
                 what = "the value does not move" if not response.moves else "the verdict does not change"
                 print(f"  {response.claim_id}, {response.setting}: {response.verdict}; {what}")
-            n_constant += len(constant)
+            n_constant += sum(response.verdict != "inconclusive" for response in constant)
     except (SettingsError, FileNotFoundError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
