@@ -87,7 +87,9 @@ def _findings(root: Path) -> Path:
 
 def _numbers() -> pd.DataFrame:
     """Every number that the findings about the study ask for."""
-    asked = sorted(set(re.findall(rf'number\("{STUDY}", "([^"]+)"\)', (ROOT / "docs" / "findings.md").read_text())))
+    asked = sorted(
+        set(re.findall(rf'number\("{STUDY}", "([^"]+)"\)', (ROOT / "docs" / "findings.md").read_text()))
+    )
     return pd.DataFrame({"name": asked, "value": -1.0, "error": 0.5, "note": "", "exact": False})
 
 

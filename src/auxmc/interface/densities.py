@@ -28,11 +28,25 @@ class Density(NamedTuple):
         log_density: maps the vector [dim] to nats.
         layout: of the variables in the vector.
         start: variables that chains begin at [dim].
+        constrained: maps the variables to those that are kept with every draw, by name: the same on other scales, and
+            what is derived from them; None for the variables themselves.
+        spread: maps a key to a start [dim] of its own for a chain; None where all begin at `start`.
     """
 
     log_density: Callable[[Array], Array]
     layout: Layout
     start: np.ndarray
+    constrained: Callable[[Any], dict[str, Array]] | None = None
+    spread: Callable[[Array], np.ndarray] | None = None
+
+    def values(self, vector: Array) -> dict[str, Array]:
+        """What is kept of a vector [dim], by name."""
+        variables = self.layout.tree(vector)
+        return named(variables) if self.constrained is None else self.constrained(variables)
+
+    def draw_start(self, key: Array) -> np.ndarray:
+        """Where a chain begins [dim]."""
+        return self.start if self.spread is None else self.spread(key)
 
 
 def density(log_density: Callable[[Any], Array], start: Any) -> Density:
@@ -88,12 +102,12 @@ def hmc(
         "hmc",
         build,
         model.layout,
-        lambda vector: named(model.layout.tree(vector)),
+        model.values,
         step_size,
         "dual averaging",
         target_acceptance,
         lambda start: check_density(model.log_density, start),
-        lambda key: model.start,
+        model.draw_start,
     )
 
 
@@ -124,7 +138,9 @@ def check_falls(what: str, log_density: Callable[[Array], Array], start: np.ndar
     points = start + _FAR[:, None, None] * rays
     values = np.asarray(jax.vmap(jax.vmap(log_density))(jnp.asarray(points)))
     first = np.full((1, len(rays)), float(log_density(jnp.asarray(start))))
-    if np.all(np.diff(np.concatenate([first, values]), axis=0) > 1.0):
+    with np.errstate(invalid="ignore"):  # where a transform overflows
+        growth = np.diff(np.concatenate([first, values]), axis=0)
+    if np.all(growth > 1.0):
         raise ValueError(
             f"{what} grows without end away from the start: it may have the wrong sign. A log density is wanted, not "
             "an energy or a loss"
