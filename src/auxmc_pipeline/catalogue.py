@@ -44,6 +44,11 @@ ROOT = checkout([Path(__file__).resolve().parents[2], *reversed(Path.cwd().paren
 CONF = ROOT / "conf"
 STUDIES = ROOT / "experiments"
 CODE_ROOTS = (ROOT / "src", ROOT)
+# They carry, keep and time numbers and make none: a run that their change repeated would give the same arrays.
+_WITHOUT_NUMBERS = tuple(
+    f"auxmc.driver.{name}"
+    for name in ("checkpoint", "progress", "provenance", "results", "stopwatch", "units")
+)
 
 
 class Study(NamedTuple):
@@ -119,9 +124,14 @@ class Study(NamedTuple):
         return self._checked(sweep_cases(CONF, self.name, self.schema, preset, over, self.batchable))
 
     def code(self, part: str) -> str:
-        """Digest of everything that the study's modules of a part (`run`, `claims`, `figures`) import."""
+        """Digest of everything that the study's modules of a part (`run`, `claims`, `figures`) import.
+
+        Modules of the driver that make no numbers do not count for `run`.
+        """
+        without = _WITHOUT_NUMBERS if part == "run" else ()
         digests = [
-            code_digest(f"experiments.{self.name}.{module}", CODE_ROOTS) for module in self.parts(part)
+            code_digest(f"experiments.{self.name}.{module}", CODE_ROOTS, without)
+            for module in self.parts(part)
         ]
         return digests[0] if len(digests) == 1 else fingerprint(digests)
 

@@ -3,11 +3,11 @@
 import ast
 import functools
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 
-def code_digest(module: str, roots: Sequence[Path]) -> str:
+def code_digest(module: str, roots: Sequence[Path], without: Collection[str] = ()) -> str:
     """Digest of a module and of everything of this project that it imports, at any depth.
 
     Comments, docstrings and layout do not count.
@@ -15,11 +15,13 @@ def code_digest(module: str, roots: Sequence[Path]) -> str:
     Args:
         module: dotted name, for example `experiments.gaussian_latent.run`.
         roots: folders that hold the project's packages.
+        without: modules that do not count.
 
     Raises:
         ModuleNotFoundError: the module itself is in none of the roots.
     """
-    files = imported_files(module, roots)
+    left_out = {_find(name, roots) for name in without}
+    files = [file for file in imported_files(module, roots) if file not in left_out]
     return hashlib.sha256("".join(_file_digest(f, f.stat().st_mtime_ns) for f in files).encode()).hexdigest()[
         :16
     ]

@@ -66,7 +66,9 @@ class CaseSettings:
     grids: dict[str, Any] = setting(
         {}, "cases of the study: fixed settings, swept settings, batched settings"
     )
-    resources: dict[str, Any] = setting({}, "hints for the scheduler: mem_mb, runtime (minutes), gpu")
+    resources: dict[str, Any] = setting(
+        {}, "hints for the scheduler: mem_mb, runtime (minutes), gpu, pieces (jobs that share a case's work)"
+    )
 
 
 def compose_settings(

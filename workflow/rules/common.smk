@@ -47,6 +47,8 @@ wildcard_constraints:
     study="|".join(STUDIES),
     set="(sweeps/[^/]+/)?",
     case="[^/]+",
+    piece="[0-9]+",
+    n_pieces="[0-9]+",
     figure="[^/]+",
     name="[A-Za-z0-9._-]+",
 
@@ -83,6 +85,13 @@ def overrides_of_case(wildcards):
 
 def resource_of(name, default):
     return lambda wildcards: case_of(wildcards).settings.resources.get(name, default)
+
+
+def pieces_of_case(wildcards):
+    """Files that a case is merged from; none where it runs in one job."""
+    n_pieces = case_of(wildcards).settings.resources.get("pieces", 1)
+    folder = f"results/{wildcards.preset}/{wildcards.study}/{wildcards.set}pieces/{wildcards.case}"
+    return [f"{folder}/{piece + 1}-of-{n_pieces}.npz" for piece in range(n_pieces)] if n_pieces > 1 else []
 
 
 @checked

@@ -1,13 +1,13 @@
-# Cases, and the tables made from them. One rule per study gives the study's name as a target.
+# Cases, the pieces of long ones, and the tables made from them. One rule per study gives the study's name as a target.
 
 
-rule run_case:
+rule run_piece:
     output:
-        "results/{preset}/{study}/{set}{case}.nc",
+        temp("results/{preset}/{study}/{set}pieces/{case}/{piece}-of-{n_pieces}.npz"),
     log:
-        "logs/{preset}/{study}/{set}{case}.log",
+        "logs/{preset}/{study}/{set}pieces/{case}/{piece}-of-{n_pieces}.log",
     benchmark:
-        "logs/{preset}/{study}/{set}{case}.benchmark.tsv"
+        "logs/{preset}/{study}/{set}pieces/{case}/{piece}-of-{n_pieces}.benchmark.tsv"
     params:
         overrides=overrides_of_case,
         identity=identity_of_case,
@@ -23,7 +23,35 @@ rule run_case:
         "../envs/auxmc.yaml"
     shell:
         "PYTHONPATH={params.modules} NPROC={threads} {params.python} -m auxmc_pipeline.steps.run study={wildcards.study}"
-        " {params.overrides:q} out={output} 2>&1 | tee {log} >&2"
+        " {params.overrides:q} out={output} --piece {wildcards.piece}/{wildcards.n_pieces} 2>&1 | tee {log} >&2"
+
+
+rule run_case:
+    input:
+        pieces_of_case,
+    output:
+        "results/{preset}/{study}/{set}{case}.nc",
+    log:
+        "logs/{preset}/{study}/{set}{case}.log",
+    benchmark:
+        "logs/{preset}/{study}/{set}{case}.benchmark.tsv"
+    params:
+        overrides=overrides_of_case,
+        identity=identity_of_case,
+        merge=lambda w, input: ["--merge", *input] if input else [],
+        python=PYTHON,
+        modules=MODULES,
+    threads: 1
+    retries: 1
+    resources:
+        mem_mb=resource_of("mem_mb", 2000),
+        runtime=resource_of("runtime", 60),
+        gpu=resource_of("gpu", 0),
+    conda:
+        "../envs/auxmc.yaml"
+    shell:
+        "PYTHONPATH={params.modules} NPROC={threads} {params.python} -m auxmc_pipeline.steps.run study={wildcards.study}"
+        " {params.overrides:q} out={output} {params.merge:q} 2>&1 | tee {log} >&2"
 
 
 rule summarise:

@@ -10,10 +10,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from auxmc.driver.blocks import Sampler, sample
+from auxmc.driver.blocks import Program, Sampler, compile_sampler, run_program
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import stream
+from auxmc.driver.units import Units
+from auxmc.numerics.array_types import NamedArrays
+
+# Seconds beside the recorded quantities of a unit, whose names have no dots.
+_COMPILE_S, _RUN_S = "seconds.compile", "seconds.run"
 
 __all__ = ["Chains", "RunContext", "run_chains"]
 
@@ -28,6 +33,7 @@ class RunContext:
         checkpoints: folder for the case's checkpoints.
         identity: digest of settings, code and data; a checkpoint with another one is discarded.
         label: what progress lines begin with.
+        units: who makes which part of the work; one job makes all unless it says otherwise.
         n_resumed: iterations that the case has taken over from checkpoints so far.
     """
 
@@ -36,6 +42,7 @@ class RunContext:
     checkpoints: Path
     identity: str
     label: str
+    units: Units = dataclasses.field(default_factory=Units)
     n_resumed: int = 0
 
 
@@ -71,6 +78,7 @@ def run_chains(
     sweep: Mapping[str, Sequence[float]],
     block_size: int,
     vectorise: bool = True,
+    lanes_per_unit: int | None = None,
 ) -> Chains:
     """Runs `n_chains` chains at every combination of the swept numbers.
 
@@ -84,10 +92,15 @@ def run_chains(
         sweep: values of each swept number; at least one name with one value.
         block_size: iterations between checkpoints.
         vectorise: side by side (`vmap`) or one after the other (`lax.map`); see `blocks.sample`.
+        lanes_per_unit: chains, over all sweep points, that one program runs; several jobs may share a case's units.
+            None for all in one. A number that changes may change the last bits of the draws.
 
     Returns:
         Chains. A chain's stream depends on its names, its sweep point's values and its number alone, so that
         more chains or more sweep points change no other chain.
+
+    Raises:
+        UnitsMissing: units are the work of other jobs; raised after the own ones were made.
     """
     axes = {name: np.asarray(values, dtype=float) for name, values in sweep.items()}
     points = list(itertools.product(*axes.values()))
@@ -108,19 +121,41 @@ def run_chains(
         ]
     )
     purpose = "-".join(str(name) for name in names)
-    checkpoint = Checkpoint(context.checkpoints / purpose, context.identity)
-    samples = sample(
-        sampler,
-        parameters,
-        keys,
-        n_draws=n_draws,
-        block_size=block_size,
-        vectorise=vectorise,
-        checkpoint=checkpoint,
-        progress=Progress(f"{context.label} [{purpose}]"),
-    )
+    size = lanes_per_unit or len(lanes)
+    units = [slice(first, first + size) for first in range(0, len(lanes), size)]
+    # The last unit may have fewer lanes than the others.
+    programs: dict[int, Program] = {}
+
+    def make(number: int) -> NamedArrays:
+        own, own_keys = (
+            {name: values[units[number]] for name, values in parameters.items()},
+            keys[units[number]],
+        )
+        n_lanes, compile_s = len(own_keys), 0.0
+        if n_lanes not in programs:
+            programs[n_lanes] = compile_sampler(
+                sampler, own, own_keys, n_draws=n_draws, block_size=block_size, vectorise=vectorise
+            )
+            compile_s = programs[n_lanes].compile_s
+        folder, label = context.checkpoints / purpose, purpose
+        if len(units) > 1:
+            folder, label = folder / f"unit-{number}", f"{purpose}, {number + 1} of {len(units)}"
+        samples = run_program(
+            programs[n_lanes],
+            own,
+            own_keys,
+            checkpoint=Checkpoint(folder, context.identity),
+            progress=Progress(f"{context.label} [{label}]"),
+        )
+        context.n_resumed += samples.n_resumed
+        starting_s = samples.compile_s - programs[n_lanes].compile_s
+        seconds = {_COMPILE_S: compile_s + starting_s, _RUN_S: samples.run_s}
+        return {**samples.draws, **{name: np.asarray(value) for name, value in seconds.items()}}
+
+    made = context.units.stage(purpose, len(units), make)
+    seconds = {name: float(sum(unit[name] for unit in made)) for name in (_COMPILE_S, _RUN_S)}
     shape = (*(len(values) for values in axes.values()), n_chains)
-    draws = {name: array.reshape(*shape, *array.shape[1:]) for name, array in samples.draws.items()}
-    context.n_resumed += samples.n_resumed
+    draws = {name: np.concatenate([unit[name] for unit in made]) for name in made[0] if "." not in name}
+    draws = {name: array.reshape(*shape, *array.shape[1:]) for name, array in draws.items()}
     jax.clear_caches()
-    return Chains(draws, axes, samples.compile_s, samples.run_s)
+    return Chains(draws, axes, seconds[_COMPILE_S], seconds[_RUN_S])

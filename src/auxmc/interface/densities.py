@@ -28,11 +28,25 @@ class Density(NamedTuple):
         log_density: maps the vector [dim] to nats.
         layout: of the variables in the vector.
         start: variables that chains begin at [dim].
+        constrained: maps the variables to those that are kept with every draw, by name: the same on other scales, and
+            what is derived from them; None for the variables themselves.
+        spread: maps a key to a start [dim] of its own for a chain; None where all begin at `start`.
     """
 
     log_density: Callable[[Array], Array]
     layout: Layout
     start: np.ndarray
+    constrained: Callable[[Any], dict[str, Array]] | None = None
+    spread: Callable[[Array], np.ndarray] | None = None
+
+    def values(self, vector: Array) -> dict[str, Array]:
+        """What is kept of a vector [dim], by name."""
+        variables = self.layout.tree(vector)
+        return named(variables) if self.constrained is None else self.constrained(variables)
+
+    def draw_start(self, key: Array) -> np.ndarray:
+        """Where a chain begins [dim]."""
+        return self.start if self.spread is None else self.spread(key)
 
 
 def density(log_density: Callable[[Any], Array], start: Any) -> Density:
@@ -88,12 +102,12 @@ def hmc(
         "hmc",
         build,
         model.layout,
-        lambda vector: named(model.layout.tree(vector)),
+        model.values,
         step_size,
         "dual averaging",
         target_acceptance,
         lambda start: check_density(model.log_density, start),
-        lambda key: model.start,
+        model.draw_start,
     )
 
 

@@ -1,10 +1,10 @@
-"""Chains of a method on threads, which share one compiled program, or on an executor's workers."""
+"""Chains of a method on threads, which share one compiled program."""
 
 import hashlib
 import os
 import threading
 from collections.abc import Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,8 @@ from auxmc.driver.blocks import Program, Sampler, Samples, compile_sampler, run_
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.progress import Progress
 from auxmc.interface.methods import Method, flat_info, innermost
-from auxmc.interface.precision import use_float64
 
-__all__ = ["ChainJob", "Interrupted", "Reporter", "on_executor", "on_threads", "run_pickled"]
+__all__ = ["ChainJob", "Interrupted", "Reporter", "folder_of", "on_threads"]
 
 # Blocks of a chain: progress is told, and a checkpoint kept, after each.
 _N_BLOCKS = 20
@@ -133,10 +132,15 @@ class Reporter:
         if self.stop.is_set() and sum(self._done.values()) < self._total:
             raise Interrupted
 
-    @property
-    def n_done(self) -> int:
-        """Iterations of all chains together."""
-        return sum(self._done.values())
+    def say_interrupted(self, folder: Path | None) -> None:
+        """Prints where the chains were stopped, and how to go on.
+
+        Args:
+            folder: for checkpoints; None where there are none.
+        """
+        done = sum(self._done.values())
+        kept = "the same call goes on from there" if folder else "give checkpoint=FOLDER to be able to go on"
+        print(f"\ninterrupted after {done} iterations of all chains; {kept}", flush=True)
 
 
 class _ChainProgress(Progress):
@@ -169,7 +173,7 @@ def on_threads(
     job.program(starts[0], keys[0])
     with ThreadPoolExecutor(max_workers=cores or os.cpu_count() or 1) as pool:
         futures: list[Future[Samples]] = [
-            pool.submit(job.run, point, key, _folder(folder, chain), reporter.of_chain(chain))
+            pool.submit(job.run, point, key, folder_of(folder, chain), reporter.of_chain(chain))
             for chain, (point, key) in enumerate(zip(starts, keys, strict=True))
         ]
         try:
@@ -179,50 +183,11 @@ def on_threads(
             reporter.stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
             if isinstance(error, KeyboardInterrupt):
-                kept = (
-                    "the same call goes on from there"
-                    if folder
-                    else "give checkpoint=FOLDER to be able to go on"
-                )
-                print(f"\ninterrupted after {reporter.n_done} iterations of all chains; {kept}", flush=True)
+                reporter.say_interrupted(folder)
             raise
         return [future.result() for future in futures]
 
 
-def on_executor(
-    executor: Executor,
-    job: ChainJob,
-    starts: np.ndarray,
-    keys: Sequence[Array],
-    folder: Path | None,
-    reporter: Reporter,
-) -> list[Samples]:
-    """Samples of chains that run on an executor's workers."""
-    import cloudpickle
-
-    futures = {}
-    for chain, (point, key) in enumerate(zip(starts, keys, strict=True)):
-        arguments = (job, point, np.asarray(jax.random.key_data(key)), _folder(folder, chain))
-        futures[executor.submit(run_pickled, cloudpickle.dumps(arguments))] = chain
-    results: dict[int, Samples] = {}
-    for future, chain in futures.items():
-        samples = future.result()
-        n = job.n_iterations
-        reporter.begun(chain, n, samples.n_resumed, samples.compile_s)
-        reporter.advanced(chain, n, samples.run_s)
-        results[chain] = samples
-    return [results[chain] for chain in range(len(starts))]
-
-
-def run_pickled(payload: bytes) -> Samples:
-    """Runs one chain in another process, from what `on_executor` sent."""
-    import cloudpickle
-
-    use_float64()
-    job, point, key, folder = cloudpickle.loads(payload)
-    samples: Samples = job.run(point, jax.random.wrap_key_data(jnp.asarray(key)), folder)
-    return samples._replace(draws={name: np.asarray(array) for name, array in samples.draws.items()})
-
-
-def _folder(folder: Path | None, chain: int) -> Path | None:
+def folder_of(folder: Path | None, chain: int) -> Path | None:
+    """Folder for the checkpoints of a chain, in that of all."""
     return None if folder is None else folder / f"chain{chain:04d}"

@@ -17,7 +17,7 @@ from auxmc.interface.advice import Advice, advise
 from auxmc.interface.methods import Method
 from auxmc.interface.modes import lie_apart, spread_starts
 from auxmc.interface.precision import use_float64
-from auxmc.interface.running import ChainJob, Reporter, on_executor, on_threads
+from auxmc.interface.running import ChainJob, Reporter, on_threads
 from auxmc.interface.trees import tree_of
 
 __all__ = ["run_method", "sample"]
@@ -39,7 +39,7 @@ def sample(
     chains: int = 4,
     seed: int = 0,
     cores: int | None = None,
-    executor: Executor | None = None,
+    executor: Executor | str | None = None,
     checkpoint: str | Path | None = None,
     progress: bool = True,
 ) -> xr.DataTree:
@@ -58,7 +58,8 @@ def sample(
         chains: number of chains.
         seed: of all random numbers.
         cores: chains that run at the same time; all cores by default.
-        executor: where chains run instead: any executor of `concurrent.futures` or Dask; its workers need auxmc.
+        executor: where chains run instead of threads: "processes", or any executor of `concurrent.futures`, such as
+            `dask.distributed.Client.get_executor()`; its workers need auxmc. Each compiles the program for itself.
         checkpoint: folder in which finished blocks are kept. The same call with the same folder goes on from there,
             bit for bit.
         progress: print how far the chains are, to standard error, at most every five seconds.
@@ -102,7 +103,7 @@ def run_method(
     chains: int,
     seed: int,
     cores: int | None,
-    executor: Executor | None,
+    executor: Executor | str | None,
     checkpoint: str | Path | None,
     progress: bool,
 ) -> xr.DataTree:
@@ -131,7 +132,10 @@ def run_method(
     if executor is None:
         samples = on_threads(job, starts, keys, cores, folder, reporter)
     else:
-        samples = on_executor(executor, job, starts, keys, folder, reporter)
+        # Imports cloudpickle, which nothing else needs.
+        from auxmc.interface.executors import on_executor
+
+        samples = on_executor(executor, job, starts, keys, cores, folder, reporter)
     wall_s = time.perf_counter() - clock
     tree = tree_of(method, samples, warm_up)
     tree.attrs |= {

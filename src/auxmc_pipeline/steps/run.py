@@ -4,14 +4,28 @@ import argparse
 import dataclasses
 import json
 import os
+import re
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from auxmc.driver.provenance import fingerprint
 from auxmc.driver.runtime import HardwareError, configure, limit_threads
 from auxmc_pipeline.catalogue import ROOT, Study, identity_of, load_study, studies
 from auxmc_pipeline.settings import CaseSettings, SettingsError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from auxmc.driver.chains import RunContext
+    from auxmc.driver.units import Units
+
+# Of a piece's provenance, what is the case's as well.
+_OF_CASE = ("study", "settings", "numbers", "code", "data", "seed")
+# What a case and its pieces spend, summed where it was cut.
+_ADDED = ("wall_s", "compile_s", "run_s", "cpu_s", "n_iterations_resumed")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -24,6 +38,12 @@ def main(arguments: list[str] | None = None) -> int:
         "`auxmc settings STUDY` lists the settings of a study.",
     )
     parser.add_argument("words", nargs="*", metavar="KEY=VALUE", help="study=..., out=FILE.nc, any setting")
+    parser.add_argument(
+        "--piece", metavar="K/N", help="make one of N pieces of the case's work; out=FILE.npz"
+    )
+    parser.add_argument(
+        "--merge", nargs="+", default=[], metavar="FILE", type=Path, help="all pieces of the case"
+    )
     parser.add_argument("--show", action="store_true", help="print the composed settings and stop")
     options = parser.parse_args(arguments)
     # Settings of a study may import NumPy.
@@ -39,7 +59,10 @@ def main(arguments: list[str] | None = None) -> int:
             return 0
         if out is None:
             raise SettingsError("out=FILE.nc is missing: where to write the result")
-        run_case(study, settings, Path(out))
+        if options.piece:
+            run_piece(study, settings, Path(out), *_piece(options.piece))
+        else:
+            run_case(study, settings, Path(out), options.merge)
     except (SettingsError, HardwareError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -49,32 +72,96 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def run_case(study: Study, settings: CaseSettings, out: Path) -> None:
+def run_case(study: Study, settings: CaseSettings, out: Path, pieces: Sequence[Path] = ()) -> None:
     """Runs a case and writes its result file.
 
     Args:
         study: the study.
         settings: composed and checked settings of the case.
         out: result file; checkpoints live beside the project's results in `.checkpoints/`.
+        pieces: files that `run_piece` wrote, all of the case; none runs the whole case here.
+
+    Raises:
+        SettingsError: the pieces do not make up the case.
     """
     clock = time.perf_counter()
+    _configure(settings)
+    # Imported late: JAX must be configured before the first array.
+    from auxmc.driver.results import write_result
+    from auxmc.driver.units import PieceError, Units, read_pieces
+
+    try:
+        given, about_pieces = read_pieces(pieces, fingerprint(identity_of(study, settings)))
+    except PieceError as error:
+        raise SettingsError(str(error)) from error
+    context = _context(study, settings, out, out.stem, Units(given=given))
+    groups, provenance = _run(study, settings, context)
+    provenance = {**provenance, "wall_s": time.perf_counter() - clock}
+    for name in _ADDED if about_pieces else ():
+        provenance[name] += sum(piece[name] for piece in about_pieces)
+    if about_pieces:
+        peaks = [piece["peak_memory_mib"] for piece in about_pieces]
+        provenance["peak_memory_mib"] = max(provenance["peak_memory_mib"], *peaks)
+    own = [{key: value for key, value in piece.items() if key not in _OF_CASE} for piece in about_pieces]
+    write_result(out, groups, {**provenance, "case": out.stem, "pieces": own})
+    _discard(context)
+    print(_written(context, out, provenance))
+
+
+def run_piece(study: Study, settings: CaseSettings, out: Path, index: int, count: int) -> None:
+    """Makes one piece of a case's work and writes it to a file for `run_case`.
+
+    Args:
+        study: the study.
+        settings: composed and checked settings of the case.
+        out: file to write, suffix `.npz`.
+        index: of the piece, from 0.
+        count: pieces that the work is cut into.
+    """
+    clock = time.perf_counter()
+    _configure(settings)
+    from auxmc.driver.units import Share, Units, write_piece
+
+    label = f"{out.parent.name}, piece {index + 1} of {count}"
+    context = _context(study, settings, out, label, Units(Share(index, count)))
+    _, provenance = _run(study, settings, context)
+    provenance = {"piece": f"{index + 1} of {count}", **provenance, "wall_s": time.perf_counter() - clock}
+    write_piece(out, context.units, context.identity, provenance)
+    _discard(context)
+    print(_written(context, out, provenance))
+
+
+def _configure(settings: CaseSettings) -> None:
     cache = None if os.environ.get("AUXMC_COMPILATION_CACHE") == "off" else Path(".cache/jax")
     configure(settings.hardware, cache)
-    # Imported late: JAX must be configured before the first array.
+
+
+def _context(study: Study, settings: CaseSettings, out: Path, label: str, units: "Units") -> "RunContext":
     from auxmc.driver.chains import RunContext
-    from auxmc.driver.checkpoint import Checkpoint
+
+    folder = Path(".checkpoints") / out.with_suffix("")
+    identity = fingerprint(identity_of(study, settings))
+    return RunContext(study.name, settings.seed, folder, identity, f"{study.name}/{label}", units)
+
+
+def _run(
+    study: Study, settings: CaseSettings, context: "RunContext"
+) -> tuple[dict[str, "xr.Dataset"], dict[str, Any]]:
+    """Groups of the case, none where units are the work of other jobs, and where and how they were made."""
     from auxmc.driver.provenance import describe_environment, peak_memory_mib
-    from auxmc.driver.results import write_result
     from auxmc.driver.stopwatch import stopwatch
+    from auxmc.driver.units import UnitsMissing
 
     identity = identity_of(study, settings)
-    folder = Path(".checkpoints") / out.with_suffix("")
-    context = RunContext(study.name, settings.seed, folder, fingerprint(identity), f"{study.name}/{out.stem}")
+    groups: dict[str, xr.Dataset] = {}
     with stopwatch() as times:
-        groups = study.module("run").run(settings, context)
-    provenance = {
+        try:
+            groups = study.module("run").run(settings, context)
+        except UnitsMissing:
+            if context.units.share is None:
+                raise
+    return groups, {
         "study": study.name,
-        "case": out.stem,
         "settings": dataclasses.asdict(settings) | {"presets": {}, "grids": {}},
         "numbers": identity["numbers_digest"],
         "code": identity["code"],
@@ -84,16 +171,30 @@ def run_case(study: Study, settings: CaseSettings, out: Path) -> None:
         "compile_s": times.compile_s,
         "run_s": times.run_s,
         "n_iterations_resumed": context.n_resumed,
-        "wall_s": time.perf_counter() - clock,
         # Snakemake reads the CPU time of a long job every half minute only and misses its end.
         "cpu_s": time.process_time(),
         "peak_memory_mib": peak_memory_mib(),
     }
-    write_result(out, groups, provenance)
-    Checkpoint(folder, "").discard()
-    print(
-        f"{context.label}: wrote {out} ({provenance['wall_s']:.1f} s, {provenance['peak_memory_mib']:.0f} MiB)"
-    )
+
+
+def _discard(context: "RunContext") -> None:
+    from auxmc.driver.checkpoint import Checkpoint
+
+    Checkpoint(context.checkpoints, "").discard()
+
+
+def _written(context: "RunContext", out: Path, provenance: Mapping[str, Any]) -> str:
+    seconds, memory = provenance["wall_s"], provenance["peak_memory_mib"]
+    return f"{context.label}: wrote {out} ({seconds:.1f} s, {memory:.0f} MiB)"
+
+
+def _piece(text: str) -> tuple[int, int]:
+    """Index from 0 and count of a piece that was given as `2/5`."""
+    found = re.fullmatch(r"(\d+)/(\d+)", text)
+    index, count = (int(part) for part in found.groups()) if found else (0, 0)
+    if not 1 <= index <= count:
+        raise SettingsError(f"--piece must be K/N with K from 1 to N, for example 2/5, got {text!r}")
+    return index - 1, count
 
 
 def _split(word: str) -> tuple[str, str]:

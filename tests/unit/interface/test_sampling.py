@@ -104,40 +104,6 @@ def test_interrupted_run_goes_on_bit_for_bit(tmp_path: Path, monkeypatch: pytest
     assert not _same(whole, other)
 
 
-_EXECUTOR = """
-import multiprocessing, warnings
-from concurrent.futures import ProcessPoolExecutor
-import numpy as np
-warnings.simplefilter("ignore")
-import auxmc
-from tests.unit.interface import models
-
-if __name__ == "__main__":
-    auxmc.use_float64()
-    method = auxmc.constrained_hmc(models.sum_of_normals())
-    settings = dict(draws=20, warm_up=10, chains=2, progress=False)
-    here = auxmc.sample(method, cores=1, **settings)
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-        there = auxmc.sample(method, executor=pool, **settings)
-    for group in ("posterior", "warmup_posterior"):
-        assert here[group].to_dataset().identical(there[group].to_dataset())
-    print("same")
-"""
-
-
-@pytest.mark.slow
-def test_executor_of_processes_gives_the_same_draws(tmp_path: Path) -> None:
-    """Chains sent to other processes by cloudpickle are those that threads draw."""
-    script = tmp_path / "run.py"
-    script.write_text(_EXECUTOR)
-    root = Path(__file__).parents[3]
-    path = os.pathsep.join([str(root / "src"), str(root), *sys.path])
-    done = subprocess.run(
-        [sys.executable, str(script)], env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True
-    )
-    assert done.stdout.strip().endswith("same"), done.stderr[-2000:]
-
-
 def test_starts_for_each_chain() -> None:
     """A leading axis of chains gives every chain a start of its own."""
     start = {"a": jnp.array([5.0, -5.0, 0.0]), "b": jnp.zeros((3, 2))}

@@ -10,7 +10,6 @@ import jax.numpy as jnp
 from jax import Array
 
 from auxmc.interface.densities import Density, check_density
-from auxmc.interface.layout import named
 from auxmc.interface.methods import Method
 from auxmc.kernels.base import Kernel
 
@@ -35,7 +34,7 @@ def from_blackjax(
     """A sampling algorithm of BlackJAX as a method for `auxmc.sample`.
 
     Args:
-        model: `auxmc.density(log_density, start)`.
+        model: `auxmc.density(log_density, start)`, or what `auxmc.from_numpyro` or `auxmc.from_pymc` returns.
         make: maps (log density of a vector, step size) to the algorithm, such as
             `lambda log_density, step: blackjax.nuts(log_density, step, jax.numpy.ones(3))`.
         step_size: at the start of the warm-up, which adapts it where steps have an acceptance rate.
@@ -74,12 +73,12 @@ def from_blackjax(
         "blackjax",
         build,
         model.layout,
-        lambda vector: named(model.layout.tree(vector)),
+        model.values,
         step_size,
         "dual averaging" if "acceptance_rate" in fields else "",
         target_acceptance,
         lambda point: check_density(model.log_density, point),
-        lambda key: model.start,
+        model.draw_start,
     )
 
 

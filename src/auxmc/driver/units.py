@@ -1,0 +1,150 @@
+"""Units: parts of a case's work that several jobs share, and that join into the same arrays however they are shared."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+from zipfile import BadZipFile
+
+import numpy as np
+
+from auxmc.driver.results import write_atomically
+from auxmc.numerics.array_types import NamedArrays
+
+__all__ = ["PieceError", "Share", "Units", "UnitsMissing", "each", "read_pieces", "write_piece"]
+
+_ABOUT = "about"
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+
+class PieceError(ValueError):
+    """The pieces of a case do not make it up; the message names the file."""
+
+
+class UnitsMissing(Exception):
+    """What follows needs units that are the work of other jobs; the own ones have been made."""
+
+
+class Share(NamedTuple):
+    """One job's part of a case's units: every `n_pieces`-th one, from number `piece` (from 0) on."""
+
+    piece: int
+    n_pieces: int
+
+
+class Units:
+    """Who makes which units of a case, and what has been made.
+
+    A case is a sequence of stages, a stage a list of units. Each unit is computed by the same program wherever it is
+    computed, so that joined units are the same arrays whether one job made them all or many jobs a few each.
+
+    Args:
+        share: the part of the units that this job makes; None for all.
+        given: units that other jobs have made, by stage and number, as `read_pieces` returns them.
+    """
+
+    def __init__(
+        self, share: Share | None = None, given: Mapping[tuple[str, int], NamedArrays] | None = None
+    ) -> None:
+        self.share = share
+        self.given = given or {}
+        self.made: dict[tuple[str, int], NamedArrays] = {}
+        self._n_seen = 0
+
+    def stage(self, name: str, n_units: int, make: Callable[[int], NamedArrays]) -> list[NamedArrays]:
+        """Results of all units of a stage, in order.
+
+        Args:
+            name: of the stage, its own within the case.
+            n_units: how many units it has.
+            make: maps the number of a unit to its arrays; called for units of this job's share that are not given.
+
+        Raises:
+            UnitsMissing: some units are the work of other jobs; raised after the own ones were made.
+        """
+        first, self._n_seen = self._n_seen, self._n_seen + n_units
+        found = []
+        for number in range(n_units):
+            # Shared out over all stages in turn, so that many stages of few units are shared out too.
+            mine = self.share is None or (first + number) % self.share.n_pieces == self.share.piece
+            unit = self.given.get((name, number))
+            if unit is None and mine:
+                unit = make(number)
+                if self.share is not None:
+                    self.made[name, number] = unit
+            if unit is not None:
+                found.append(unit)
+        if len(found) < n_units:
+            raise UnitsMissing(f"{n_units - len(found)} of {n_units} units of {name}")
+        return found
+
+
+def each(function: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_Result]:
+    """Calls a function with stages inside for every item, where no item needs the result of another.
+
+    Raises:
+        UnitsMissing: units of one or more items are the work of other jobs; raised after every item was tried.
+    """
+    results, missing = [], []
+    for item in items:
+        try:
+            results.append(function(item))
+        except UnitsMissing as error:
+            missing.append(str(error))
+    if missing:
+        raise UnitsMissing("; ".join(missing))
+    return results
+
+
+def write_piece(path: Path, units: Units, identity: str, provenance: Mapping[str, Any]) -> None:
+    """Writes what a job has made, for `read_pieces`.
+
+    Args:
+        path: file to write, suffix `.npz`.
+        units: whose share was made.
+        identity: digest of settings, code and data.
+        provenance: plain containers, kept with the piece.
+    """
+    assert units.share is not None
+    keys = [(stage, number, name) for (stage, number), unit in units.made.items() for name in unit]
+    about = {"identity": identity, "share": list(units.share), "keys": keys, "provenance": dict(provenance)}
+    arrays: dict[str, Any] = {str(i): units.made[key[0], key[1]][key[2]] for i, key in enumerate(keys)}
+    arrays[_ABOUT] = np.asarray(json.dumps(about))
+    write_atomically(path, lambda temporary: np.savez(temporary, **arrays))
+
+
+def read_pieces(
+    paths: Sequence[Path], identity: str
+) -> tuple[dict[tuple[str, int], NamedArrays], list[dict[str, Any]]]:
+    """Reads the pieces of a case.
+
+    Returns:
+        All units by stage and number, and the provenance of each piece.
+
+    Raises:
+        PieceError: a piece cannot be read, was made with other settings, code or data, or is missing.
+    """
+    units: dict[tuple[str, int], NamedArrays] = {}
+    provenance, shares = [], []
+    for path in paths:
+        try:
+            with np.load(path) as file:
+                about = json.loads(str(file[_ABOUT]))
+                if about["identity"] != identity:
+                    raise PieceError(
+                        f"{path} was made with other settings, code or data: remove it and make it anew"
+                    )
+                for i, (stage, number, name) in enumerate(about["keys"]):
+                    units.setdefault((stage, number), {})[name] = file[str(i)]
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+            if isinstance(error, PieceError):
+                raise
+            raise PieceError(f"{path} cannot be read ({error}): remove it and make it anew") from error
+        shares.append(Share(*about["share"]))
+        provenance.append(about["provenance"])
+    counts = {share.n_pieces for share in shares}
+    if paths and (len(counts) > 1 or {share.piece for share in shares} != set(range(shares[0].n_pieces))):
+        have = ", ".join(f"{share.piece + 1} of {share.n_pieces}" for share in shares)
+        raise PieceError(f"{paths[0].parent}: the pieces do not make up the case, there are {have}")
+    return units, provenance
