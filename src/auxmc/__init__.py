@@ -27,6 +27,8 @@ _NAMES = {
     "gaussian": "tempered.bases",
     "replicate": "executors",
     "sample": "sampling",
+    "growing_data": "streams.growing",
+    "laplace_evidence": "streams.laplace",
     "row_model": "streams.rows",
     "stream_evidence": "streams.estimate",
     "use_float64": "precision",
