@@ -1,12 +1,12 @@
 """Three problems with known answers, solved by this library and by others as their documentation says.
 
-    python benchmarks/library_comparison/run.py [--seeds 4] [--only two_moons/auxmc] [--output benchmarks/results]
+    python benchmarks/library_comparison/run.py [--seeds 4] [--only two_moons/auxmc] [--results FILE]
 
 Each solution is a file `<problem>/by_<package>.py` with a function `solve(seed)`; it is run in a process of its own,
 whose CPU time, imports and compilation included, is what counts: wall times on a shared machine say little. Lines are
 those of the file that are neither empty nor comments. A package that is not installed is left out:
-`pip install -e '.[bench]'`, better in an environment of its own. Writes library_comparison.csv and
-library_comparison.md; what is in the former already is not run again.
+`pip install -e '.[bench]'`, better in an environment of its own. Rows go to results.csv as they are measured, and what
+is there already is not run again; the tables go into docs/library/comparison.md.
 """
 
 import argparse
@@ -28,12 +28,13 @@ sys.path.insert(0, str(HERE))
 
 from exact import PROBLEMS
 
+PAGE = HERE.parents[1] / "docs" / "library" / "comparison.md"
+BEGIN, END = "<!-- tables: begin -->", "<!-- tables: end -->"
 MODULES = {"auxmc": "auxmc", "numpyro_in_auxmc": "numpyro"}
 COLUMNS = [
     "problem",
     "package",
     "seed",
-    "lines",
     "cpu_s",
     "error",
     "log_evidence",
@@ -48,12 +49,10 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=4, help="repetitions with other random numbers")
     parser.add_argument("--only", help="a problem, or a problem and a package with a slash between")
     parser.add_argument(
-        "--output", type=Path, default=Path("benchmarks/results"), help="folder for the tables"
+        "--results", type=Path, default=HERE / "results.csv", help="file of what was measured"
     )
     arguments = parser.parse_args()
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    kept = arguments.output / "library_comparison.csv"
-    rows = _read(kept)
+    rows: list[dict[str, Any]] = [row for row in _read(arguments.results) if not row["failed"]]
     done = {(row["problem"], row["package"], int(row["seed"])) for row in rows}
     for seed in range(1, arguments.seeds + 1):
         for path in sorted(HERE.glob("*/by_*.py")):
@@ -64,20 +63,21 @@ def main() -> None:
             if importlib.util.find_spec(MODULES.get(package, package)) is None:
                 print(f"{problem}/{package}: not installed", flush=True)
                 continue
-            rows.append(solve(path, problem, package, seed))
+            rows.append(solve(problem, package, seed))
             print(rows[-1], flush=True)
-            with kept.open("w", newline="", encoding="utf-8") as stream:
+            with arguments.results.open("w", newline="", encoding="utf-8") as stream:
                 writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
                 writer.writeheader()
                 writer.writerows(rows)
-    (arguments.output / "library_comparison.md").write_text(tables(rows), encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    PAGE.write_text(f"{before}{BEGIN}\n{tables(rows)}{END}{rest.split(END)[1]}", encoding="utf-8")
 
 
-def solve(path: Path, problem: str, package: str, seed: int) -> dict[str, Any]:
+def solve(problem: str, package: str, seed: int) -> dict[str, Any]:
     """Runs one solution in a process of its own and measures its CPU time.
 
     Args:
-        path: file of the solution.
         problem: name of the problem.
         package: name of the package.
         seed: of all random numbers.
@@ -89,7 +89,7 @@ def solve(path: Path, problem: str, package: str, seed: int) -> dict[str, Any]:
     output, errors = process.stdout.read(), process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    row: dict[str, Any] = {"problem": problem, "package": package, "seed": seed, "lines": lines_of(path)}
+    row: dict[str, Any] = {"problem": problem, "package": package, "seed": seed}
     row["cpu_s"] = round(usage.ru_utime + usage.ru_stime, 2)
     if process.returncode:
         return row | {
@@ -120,7 +120,7 @@ def tables(rows: list[dict[str, Any]]) -> str:
             continue
         asked = problem.log_evidence is not None
         text += ["", f"**{problem.text[0].upper()}{problem.text[1:]}**", ""]
-        heads = ["package", "lines", "CPU s", "ratio", "error of moments"]
+        heads = ["package", "lines", "runs", "CPU s", "ratio", "error of moments"]
         heads += ["error of log evidence", "stated"] if asked else []
         text += [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
         packages = list(dict.fromkeys(row["package"] for row in own))
@@ -132,7 +132,12 @@ def tables(rows: list[dict[str, Any]]) -> str:
                 text.append(f"| {label} | failed " + "| " * (len(heads) - 1) + "|")
                 continue
             cpu = _median([float(row["cpu_s"]) for row in done])
-            cells = [label, str(done[0]["lines"]), f"{cpu:.0f}", f"{cpu / base:.2f}"]
+            cells = [
+                label,
+                str(lines_of(HERE / name / f"by_{package}.py")),
+                f"{cpu:.0f}",
+                f"{cpu / base:.2f}",
+            ]
             cells.append(f"{_rms([float(row['error']) for row in done]):.3f}")
             if problem.log_evidence is not None:
                 evidences = [row for row in done if row.get("log_evidence") not in (None, "")]
