@@ -49,19 +49,27 @@ class Density(NamedTuple):
         return self.start if self.spread is None else self.spread(key)
 
 
-def density(log_density: Callable[[Any], Array], start: Any) -> Density:
+def density(log_density: Callable[[Any], Array] | Density, start: Any = None) -> Density:
     """A model on the whole of a real space, known by its log density.
 
     Args:
         log_density: maps the variables, a pytree like `start`, to an unnormalised log density in nats; written with
-            `jax.numpy` and differentiable.
-        start: variables to begin at.
+            `jax.numpy` and differentiable. Or a Density, such as `auxmc.from_numpyro` returns, to begin elsewhere.
+        start: variables to begin at; a Density has some already.
 
     Raises:
         TypeError: the function cannot be traced, or is given arrays of another precision.
-        ValueError: it returns no scalar, or is not finite at the start.
+        ValueError: it returns no scalar, is not finite at the start, or has no start.
     """
     use_float64()
+    if isinstance(log_density, Density):
+        if start is None:
+            return log_density
+        own = log_density.layout.starts("start", start, 1)[0]
+        check_density(log_density.log_density, own)
+        return log_density._replace(start=own, spread=None)
+    if start is None:
+        raise ValueError("start is wanted: variables at which the log density is finite")
     begin = float64_tree("start", start)
     layout = layout_of(begin)
     shape = evaluated("log_density", log_density, begin)

@@ -132,7 +132,7 @@ def run_method(
     if executor is None:
         samples = on_threads(job, starts, keys, cores, folder, reporter)
     else:
-        # Imports cloudpickle, which nothing else needs.
+        # Imported late: few runs need it.
         from auxmc.interface.executors import on_executor
 
         samples = on_executor(executor, job, starts, keys, cores, folder, reporter)

@@ -43,6 +43,15 @@ def test_bad_densities_are_refused(
         auxmc.density(log_density, start)
 
 
+def test_a_density_begins_elsewhere_where_it_is_asked_to() -> None:
+    model = models.normal_density()
+    assert auxmc.density(model) is model
+    moved = auxmc.density(model, {"a": 3.0, "b": [1.0, 2.0]})
+    np.testing.assert_array_equal(moved.draw_start(jax.random.key(0)), [3.0, 1.0, 2.0])
+    with pytest.raises(ValueError, match="start is wanted: variables at which the log density is finite"):
+        auxmc.density(lambda p: -(p["x"] ** 2))
+
+
 def test_flat_directions_and_growth_in_some_are_no_wrong_sign() -> None:
     """Only growth in all directions is."""
     auxmc.density(lambda p: -jax.nn.softplus(p["x"]) - jax.nn.softplus(-0.1 * p["x"]), {"x": 0.0})

@@ -7,14 +7,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import cloudpickle
 import jax
 import numpy as np
 import pytest
 
 import auxmc
 from tests.unit.interface import models
-
-cloudpickle = pytest.importorskip("cloudpickle")
 
 ROOT = Path(__file__).parents[3]
 Run = Callable[[str], str]

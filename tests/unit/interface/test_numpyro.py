@@ -84,6 +84,18 @@ def test_density_is_normalised_as_the_priors_are() -> None:
     assert float(density.values(log_rate)["rate"]) == pytest.approx(rate)
 
 
+@pytest.mark.slow
+def test_evidence_of_a_model_of_numpyro() -> None:
+    """NumPyro has no estimate of its own; this one is known: the integral of 2 r exp(-3.5 r) over all rates r."""
+
+    def model(y: float) -> None:
+        numpyro.sample("y", dist.Exponential(numpyro.sample("rate", dist.Exponential(2.0))), obs=y)
+
+    density = auxmc.from_numpyro(model, 1.5)
+    found = auxmc.evidence(density, None, draws=500, warm_up=200, seed=1, progress=False)
+    assert abs(found.log_evidence - np.log(2.0 / 3.5**2)) < 4.0 * found.standard_error < 0.4
+
+
 def test_chains_begin_at_different_points() -> None:
     model = auxmc.from_numpyro(regression, X, y=Y)
     starts = [model.draw_start(jax.random.key(i)) for i in (0, 1)]
