@@ -147,6 +147,21 @@ def _base(model: Any) -> Base:
     return find_base(model, given, jax.random.key(0), 3)
 
 
+def test_model_has_its_start_and_keeps_its_own_scales() -> None:
+    """A rate with a gamma density, moved on as its log."""
+    model = auxmc.density(lambda p: 3.0 * p["log_rate"] - jnp.exp(p["log_rate"]), {"log_rate": 0.0})
+    model = model._replace(constrained=lambda p: {"rate": jnp.exp(p["log_rate"])})
+    found = auxmc.evidence(model, draws=300, warm_up=100, chains=8, progress=False)
+    assert abs(found.log_evidence - math.log(2.0)) < 3.0 * found.standard_error
+    draws = found.posterior["posterior"]["rate"]
+    assert draws.shape == (1, 300)
+    assert 2.5 < float(draws.mean()) < 3.5
+    with pytest.raises(ValueError, match="start must be left out where a model is given"):
+        auxmc.evidence(model, {"log_rate": 0.0})
+    with pytest.raises(ValueError, match="start is missing: give variables"):
+        auxmc.evidence(lambda p: -(p["x"] ** 2))
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

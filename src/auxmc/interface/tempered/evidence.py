@@ -65,8 +65,8 @@ class TemperedEvidence(NamedTuple):
 
 
 def evidence(
-    log_density: Callable[[Any], Array],
-    start: Any,
+    log_density: Callable[[Any], Array] | Density,
+    start: Any = None,
     *,
     base: str | Gaussian = "automatic",
     method: str = "simulated_tempering",
@@ -89,8 +89,9 @@ def evidence(
 
     Args:
         log_density: maps the variables, a pytree like `start`, to the log of the unnormalised density, in nats: for an
-            evidence, log likelihood plus normalised log prior. Written with `jax.numpy`, differentiable.
-        start: variables where the density is positive; the base is sought from there.
+            evidence, log likelihood plus normalised log prior. Written with `jax.numpy`, differentiable. Or a model
+            that `auxmc.density`, `auxmc.from_numpyro` or `auxmc.from_pymc` made.
+        start: variables where the density is positive; the base is sought from there. A model has its own.
         base: "automatic", "advi", "laplace", or `auxmc.gaussian(mean, scale)`.
         method: one of METHODS; the first has the smallest error, as its temperatures are weighed.
         draws: iterations of each chain.
@@ -105,7 +106,7 @@ def evidence(
 
     Raises:
         TypeError: the log density cannot be traced.
-        ValueError: it is not finite at the start, no base was found, or a number is out of range.
+        ValueError: it is not finite at the start, there is no start, no base was found, or a number is out of range.
 
     Warns:
         SamplingWarning: the estimate must not be trusted as it is; says why and what to do.
@@ -119,7 +120,14 @@ def evidence(
             f"chains must be a whole number, at least 2: their spread is the error; got {chains!r}"
         )
     check_settings(n_steps, 1.0, "drift_kick_drift")
-    model = density(log_density, start)
+    if isinstance(log_density, Density):
+        if start is not None:
+            raise ValueError("start must be left out where a model is given: it has one")
+        model = log_density
+    elif start is None:
+        raise ValueError("start is missing: give variables at which the density is positive")
+    else:
+        model = density(log_density, start)
     found = find_base(model, base, stream(seed, "evidence", "base"), n_steps)
     tree = run_method(
         method_of(method, model, found, n_steps),
@@ -139,6 +147,7 @@ def evidence(
     error = log_evidence_error(target, base_weight) * few_replicates(chains)
     posterior = _resampled(tree, target, stream(seed, "evidence", "resampling"), draws)
     advice = [*found.advice, *advise_evidence(model, tree, posterior, found, Evidence(value, error))]
+    posterior = _constrained(model, posterior)
     texts = tuple(one.text for one in advice)
     tree.attrs["warnings"] = list(texts)
     posterior.attrs |= tree.attrs | {"log_evidence": value, "log_evidence_standard_error": error}
@@ -226,3 +235,23 @@ def _resampled(tree: xr.DataTree, log_weights: np.ndarray, key: Array, n_draws: 
         variables[name] = (array.dims, values[None])
     posterior = xr.Dataset(variables, coords={"chain": [0], "draw": np.arange(n_draws)})
     return xr.DataTree.from_dict({"posterior": posterior})
+
+
+def _constrained(model: Density, posterior: xr.DataTree) -> xr.DataTree:
+    """The draws on the scales that the model keeps, which may be others than those that chains move on."""
+    if model.constrained is None:
+        return posterior
+    dataset = posterior["posterior"].to_dataset()
+    vectors = np.concatenate(
+        [dataset[name].to_numpy()[0].reshape(dataset.sizes["draw"], -1) for name in model.layout.names],
+        axis=1,
+    )
+    values = jax.vmap(model.values)(jnp.asarray(vectors))
+    variables = {
+        name: (
+            ("chain", "draw", *(f"{name}_dim_{i}" for i in range(array.ndim - 1))),
+            np.asarray(array)[None],
+        )
+        for name, array in values.items()
+    }
+    return xr.DataTree.from_dict({"posterior": xr.Dataset(variables, coords=dataset.coords)})
