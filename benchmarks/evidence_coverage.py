@@ -117,11 +117,11 @@ PROBLEMS = {
 }
 
 
-def measure(name: str, method: str, n_repeats: int, draws: int) -> None:
+def measure(name: str, method: str, seeds: range, draws: int) -> None:
     """Repeats a problem with other seeds."""
     problem = PROBLEMS[name]()
     scores, errors, n_warned, clock = [], [], 0, time.process_time()
-    for seed in range(n_repeats):
+    for seed in seeds:
         found = auxmc.evidence(
             problem.log_density, problem.start, method=method, draws=draws, seed=seed, progress=False
         )
@@ -133,10 +133,10 @@ def measure(name: str, method: str, n_repeats: int, draws: int) -> None:
             f"{name} {method} {seed}: {off:+.3f} +- {found.standard_error:.3f}", *found.warnings, flush=True
         )
     sizes = np.abs(scores)
-    cost = (time.process_time() - clock) / n_repeats
+    cost = (time.process_time() - clock) / len(seeds)
     print(
         f"| {name} | `{method}`, {draws} draws | {100 * np.mean(sizes < 1):.0f} % | {100 * np.mean(sizes < 2):.0f} % | "
-        f"{np.mean(scores):+.2f} | {np.median(errors):.3f} | {n_warned} of {n_repeats} | {cost:.1f} s |",
+        f"{np.mean(scores):+.2f} | {np.median(errors):.3f} | {n_warned} of {len(seeds)} | {cost:.1f} s |",
         flush=True,
     )
 
@@ -146,6 +146,7 @@ if __name__ == "__main__":
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--repeats", type=int, default=100)
+    parser.add_argument("--first", type=int, default=0, help="the first seed, to go on from")
     parser.add_argument("--draws", type=int, default=2000)
     parser.add_argument("--method", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument(
@@ -155,4 +156,4 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore", auxmc.SamplingWarning)
     for method in options.method:
         for name in options.problem:
-            measure(name, method, options.repeats, options.draws)
+            measure(name, method, range(options.first, options.first + options.repeats), options.draws)
