@@ -2,9 +2,9 @@
 
 sbibm's two moons, SLCP, Gaussian linear and Gaussian mixture, and a density of two modes by `auxmc.evidence`. Exact
 draws come from closed forms; for SLCP, whose means are normal given the other three parameters, from weighted draws of
-the prior of those. Prints for each the largest z of the means and of the variances, with the draws' own Monte Carlo errors,
-how often a classifier by nearest neighbours tells draws from exact ones (0.5 where it cannot), and the warnings.
-Usage: `python benchmarks/posterior_accuracy.py [problem ...]`.
+the prior of those. Prints for each the largest z of the means and of the variances, with the draws' own Monte Carlo
+errors, how often a classifier by nearest neighbours tells draws from exact ones (0.5 where it cannot), and the
+warnings. Usage: `python benchmarks/posterior_accuracy.py [problem ...]`.
 """
 
 import math
