@@ -8,13 +8,14 @@ STAMP := $(VENV)/.installed
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce claims check-claims publish test test-statistical mutation-check docs check format clean
+.PHONY: help setup reproduce claims check-claims publish restore test test-statistical mutation-check docs check format clean
 
 help:
 	@echo "make reproduce   figures, tables, claims and report of all studies (PRESET=smoke|quick|paper, CORES=all)"
 	@echo "make claims      judge all claims from the tables that are there (PRESET=...)"
 	@echo "make check-claims       whether every check of a claim can fail: perturbed tables must change its verdict (PRESET=...)"
-	@echo "make publish     keep what was measured for every claim in published/, and its counts in README.md (PRESET=...)"
+	@echo "make publish     keep the results of a preset in published/, and its counts in README.md (PRESET=..., SO_FAR=--so-far)"
+	@echo "make restore     put the cases that published/ holds into results/, so that the preset goes on from there (PRESET=...)"
 	@echo "make test        style checks and tests"
 	@echo "make test-statistical   the deeper statistical tests, with fresh random numbers and a table of what passed"
 	@echo "make mutation-check     whether the tests notice programs that are broken on purpose"
@@ -42,7 +43,10 @@ check-claims: $(STAMP)
 	$(RUN)/python -m auxmc_pipeline.steps.check_claims $(PRESET)
 
 publish: $(STAMP)
-	$(RUN)/python -m auxmc_pipeline.steps.publish $(PRESET)
+	$(RUN)/python -m auxmc_pipeline.steps.publish $(PRESET) $(SO_FAR)
+
+restore: $(STAMP)
+	$(RUN)/python -m auxmc_pipeline.steps.restore $(PRESET)
 
 test: check
 	$(RUN)/python -m pytest

@@ -8,10 +8,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
 from auxmc.plots.panels import band_curve, missing_panel
+from auxmc.plots.published import PublishedValue, entries_published_last, published_mark
 from auxmc.plots.style import CYCLE, METHOD_COLOURS, PAGE_WIDTH_IN
 from auxmc_pipeline.footer import footer
+from auxmc_pipeline.published_values import published_settings
 from auxmc_pipeline.tables import MissingData, Tables
-from experiments.boltzmann.published import FIGURE_CURVES
 from experiments.boltzmann.relative_errors import (
     CURVE_METHODS,
     ERROR_LABELS,
@@ -37,6 +38,8 @@ _COSTS = {
     "seconds_per_repeat": "run time a repeat (s)",
 }
 _BAND = 3.0
+# Published values are drawn up to this multiple of the samples that our chains have.
+_REACH = 1.2
 
 
 def projections(tables: Tables) -> Figure:
@@ -89,6 +92,10 @@ def _error_panel(axis: Axes, tables: Tables, error: str, cost: str) -> None:
         look = {"colour": _COLOURS[method], "label": METHOD_LABELS[method], "line_style": style}
         band_curve(axis, found.points * unit, found.mean, half, **look)
         drawn = True
+        # Seconds of another machine have no place on this axis.
+        if method in CURVE_METHODS and cost == "gradients_per_repeat":
+            for n_samples, value in _published_curve(error, method, found.points[-1]):
+                published_mark(axis, n_samples * unit, value, colour=_COLOURS[method], note="nested groups")
     for method, marker in _MARKERS.items():
         try:
             found = annealed_errors(tables, method, error)
@@ -107,6 +114,11 @@ def _error_panel(axis: Axes, tables: Tables, error: str, cost: str) -> None:
                 color=colour,
                 bbox={"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.5},
             )
+        if method == "h_ais" and cost == "gradients_per_repeat":
+            said = published_settings("boltzmann", "CT-B17")
+            for place, k in zip(places, found.points, strict=True):
+                if at_k := said.get(f"{ERROR_LABELS[error]}, K = {k:.0f}"):
+                    published_mark(axis, place, at_k, colour=colour, note="nested groups")
         drawn = True
     if not drawn:
         missing_panel(axis, "not run at this preset")
@@ -142,10 +154,21 @@ def _pooling_panel(axis: Axes, tables: Tables, method: str, error: str) -> None:
             return
         half = _BAND * found.drawn_error
         band_curve(axis, found.points, found.mean, half, colour=colour, label=label, line_style=style)
-    points = [(n, v) for n, v in FIGURE_CURVES[error][method] if n <= 1.2 * found.points[-1]]
-    axis.plot(*zip(*points, strict=True), "kx", markersize=5.0, label="published")
+    for n_samples, value in _published_curve(error, method, found.points[-1]):
+        published_mark(axis, n_samples, value)
     axis.set(xscale="log", yscale="log")
     _plain_numbers(axis)
+
+
+def _published_curve(error: str, method: str, n_samples: float) -> list[tuple[float, PublishedValue]]:
+    """Published errors of a method, with the samples of each chain, as far as chains of so many samples reach."""
+    name = f"{ERROR_LABELS[error]}, {METHOD_LABELS[method]}, "
+    found = [
+        (float(setting.removeprefix(name).removesuffix(" samples")), value)
+        for setting, value in published_settings("boltzmann", "CT-B16").items()
+        if setting.startswith(name)
+    ]
+    return [(n, value) for n, value in found if n <= _REACH * n_samples]
 
 
 class _PlainNumbers(LogFormatter):
@@ -163,7 +186,7 @@ def _plain_numbers(axis: Axes) -> None:
 
 def _legend(figure: Figure, axis: Axes, n_columns: int) -> None:
     """Of one panel above the whole figure, where there is anything drawn."""
-    handles, names = axis.get_legend_handles_labels()
+    handles, names = entries_published_last(axis)
     if handles:
         figure.legend(handles, names, loc="outside upper center", ncols=n_columns)
 

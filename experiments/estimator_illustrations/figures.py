@@ -9,8 +9,10 @@ from matplotlib.figure import Figure
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import missing_figure
+from auxmc.plots.published import published_level
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.footer import footer
+from auxmc_pipeline.published_values import published_value
 from auxmc_pipeline.tables import MissingData, Tables
 
 _BLUE, _RED, _GREEN, _ORANGE = CYCLE[0], CYCLE[1], CYCLE[2], CYCLE[5]
@@ -141,6 +143,9 @@ def evidence_estimates(name: str, tables: Tables) -> Figure:
         left.axvline(np.exp(largest - power * _DECADE), color=_REFERENCE, linestyle=":")
         right.axvline(largest, color=_REFERENCE, linestyle=":", label="largest possible")
     else:
+        # The source prints the decimal order of the evidence of its own data, which are not printed.
+        order = published_value("estimator_illustrations", "SE-10", "our data")
+        published_level(right, order, unit=1.0 / _DECADE, vertical=True, note="its data")
         words = f"{counts[0] / counts.sum():.0%} of the estimates are\nin the first bin"
         left.text(0.97, 0.95, words, transform=left.transAxes, ha="right", va="top")
     right.legend(loc="upper left")

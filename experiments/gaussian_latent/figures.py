@@ -19,23 +19,24 @@ from auxmc.plots.panels import (
     missing_panel,
     trace_panel,
 )
+from auxmc.plots.published import published_entry, published_level, published_mark
 from auxmc.plots.style import METHOD_COLOURS, PAGE_WIDTH_IN, QUANTITY_COLOURS, readable
 from auxmc_pipeline.footer import footer
+from auxmc_pipeline.published_values import published_value
 from auxmc_pipeline.tables import MissingData, Tables, Wanted
 from experiments.gaussian_latent.settings import scale_name
 from experiments.gaussian_latent.sweeps import (
     BEST_STEP,
     SIZES,
-    TARGET_ACCEPT,
     Grid,
     grid_of,
     long_chains,
     shared_value,
 )
 
-_PUBLISHED_STEP = 0.425
 _SCALE_LABELS = {"step_size": "step size", "bracket_width": "initial bracket width"}
 _STYLES: dict[str, Literal["-", "--"]] = {"calibrated": "-", "as_stated": "--"}
+_published = partial(published_value, "gaussian_latent")
 # Quantity, its label and its unit on the axis of efficiencies.
 _EFFICIENCIES = (
     ("ess_per_second", "ESS per second (1/s)", 1.0),
@@ -144,10 +145,13 @@ def _efficiency(
     tables: Tables,
     *,
     accept: bool = True,
-    published: bool = False,
+    tuned: bool = False,
     size_in_title: bool = True,
 ) -> Figure:
-    """A row for each (method, n_importance): ESS per second and per density evaluation."""
+    """A row for each (method, n_importance): ESS per second and per density evaluation.
+
+    With `tuned`, marks the accept rate that the thesis tunes the step size for, and the step size.
+    """
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.15 * len(rows) + 0.2), layout="constrained")
     grid = figure.subplots(len(rows), 2, squeeze=False)
     chains: set[int] = set()
@@ -173,25 +177,44 @@ def _efficiency(
                 title=title,
             )
             axis.set_xlim(0.0, max(1.0, float(efficiency.points[-1])))
-            if published:
-                _published_lines(axis, twin, tables, method, size)
+            if tuned:
+                _tuning(axis, twin, tables, method, size)
+            elif method == "pm_mh" and twin is not None:
+                published_level(twin, _published("PM-G07", f"N = {size}"), colour=QUANTITY_COLOURS["accept"])
+                if quantity == "ess_per_evaluation":
+                    _published_peak(axis, size, unit, QUANTITY_COLOURS["ess"])
+    if any(method == "pm_mh" for method, _ in rows):
+        document = _published("PM-G05", "N = 1").document
+        entries = [
+            published_entry(document, "peak of ESS", colour=QUANTITY_COLOURS["ess"]),
+            published_entry(document, "largest accept rate", level=True, colour=QUANTITY_COLOURS["accept"]),
+        ]
+        figure.legend(handles=entries, loc="outside upper right", ncols=2)
+    elif tuned:
+        document = _published("PM-G14", "N = 1 target").document
+        note = "step size, and the accept rate that it is tuned for"
+        figure.legend(handles=[published_entry(document, note, level=True)], loc="outside upper right")
     counted = f"{' or '.join(str(n) for n in sorted(chains)) or 'no'} chains"
     footer(figure, tables, f"calibrated data; {counted} in a cell; bands +- 1 sd over chains")
     return figure
 
 
-def _published_lines(axis: Axes, twin: Axes | None, tables: Tables, method: str, size: int) -> None:
-    grey = QUANTITY_COLOURS["reference"]
-    axis.axvline(_PUBLISHED_STEP, color=grey, linestyle="--", linewidth=0.7)
+def _published_peak(axis: Axes, size: int, unit: float, colour: str) -> None:
+    step, peak = (_published(claim, f"N = {size}") for claim in ("PM-G04", "PM-G05"))
+    published_mark(axis, step, peak, unit=unit, colour=colour)
+
+
+def _tuning(axis: Axes, twin: Axes | None, tables: Tables, method: str, size: int) -> None:
+    published_level(axis, _published("PM-G14", f"N = {size} target"), vertical=True)
     if twin is None:
         return
     twin.set_ylim(0.0, 1.0)
-    twin.axhline(TARGET_ACCEPT, color=grey, linestyle="--", linewidth=0.7)
+    published_level(twin, _published("PM-T01", "random-walk accept rate"))
     try:
         exact = grid_of(tables, "exact_acceptance_position", method, size)
     except MissingData:
         return
-    twin.plot(exact.points, exact.mean, color=grey, linestyle=":", linewidth=1.2)
+    twin.plot(exact.points, exact.mean, color=QUANTITY_COLOURS["reference"], linestyle=":", linewidth=1.2)
 
 
 def _long_chains(method: str, tables: Tables) -> Figure:
@@ -298,6 +321,12 @@ def _data_sets(tables: Tables) -> Figure:
             axis.set_yscale("log")
             axis.set_xlim(0.0, 1.0)
             axis.set_xlabel("step size")
+            if by_method["pm_mh"] == "ess_per_evaluation":
+                _published_peak(axis, size, 1.0, METHOD_COLOURS["pm_mh"])
+            elif by_method["apm_mi_mh"] == "acceptance_auxiliary":
+                # The rate of updates of u does not depend on the step size: its mark stands at the published one.
+                step, rate = _published("PM-G14", f"N = {size} target"), _published("PM-G11", f"N = {size}")
+                published_mark(axis, step, rate, colour=METHOD_COLOURS["apm_mi_mh"])
     grid[0, 0].set_ylabel("density (1/nat)")
     grid[0, 0].set_ylim(bottom=0.0)
     grid[1, 0].set_ylabel("accept rate")
@@ -310,7 +339,8 @@ def _data_sets(tables: Tables) -> Figure:
     handles = [Line2D([], [], color=METHOD_COLOURS[m], label=text) for m, text in colour.items()]
     names = {"calibrated": "calibrated data", "as_stated": "data as stated"}
     handles += [Line2D([], [], color="#555555", linestyle=s, label=names[d]) for d, s in _STYLES.items()]
-    figure.legend(handles=handles, loc="outside upper center", ncols=2)
+    handles.append(published_entry(_published("PM-G11", "N = 1").document))
+    figure.legend(handles=handles, loc="outside upper center", ncols=3)
     footer(figure, tables, "bands +- 1 sd over chains")
     return figure
 
@@ -325,6 +355,8 @@ def _noise_panel(axis: Axes, tables: Tables, size: int) -> None:
             axis.plot(density["bin_log_estimate"], density, color="#555555", linestyle=style)
             words = f"{'- - ' if line else '— '}sd {sd:.2f}"
             axis.text(0.03, 0.95 - 0.13 * line, words, transform=axis.transAxes, va="top")
+        said = _published("PM-G01", f"N = {size}")
+        axis.text(0.99, 0.95, f"published\nsd {said.value:g}", transform=axis.transAxes, va="top", ha="right")
     except MissingData as missing:
         missing_panel(axis, str(missing))
         return
@@ -356,9 +388,9 @@ DRAW: dict[str, Callable[[Tables], Figure]] = {
     "fig_3_2": _reflective_slice,
     "fig_3_3": partial(_efficiency, [("pm_mh", size) for size in SIZES]),
     "fig_3_4": partial(_long_chains, "pm_mh"),
-    "fig_3_5": partial(_efficiency, [("apm_mi_mh", size) for size in SIZES], published=True),
+    "fig_3_5": partial(_efficiency, [("apm_mi_mh", size) for size in SIZES], tuned=True),
     "fig_3_6": partial(_long_chains, "apm_mi_mh"),
-    "fig_3_7": partial(_efficiency, [("apm_ss_mh", 1)], published=True),
+    "fig_3_7": partial(_efficiency, [("apm_ss_mh", 1)], tuned=True),
     "fig_3_8": _auxiliary,
     "fig_3_9": partial(_efficiency, [("apm_mi_ss", 1), ("apm_ss_ss", 1)], accept=False, size_in_title=False),
     "fig_data_sets": _data_sets,

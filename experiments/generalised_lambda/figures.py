@@ -1,7 +1,8 @@
 """Figures of the study, drawn from its two tables."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import cycle
 from typing import Any
 
@@ -13,10 +14,18 @@ from matplotlib.lines import Line2D
 from scipy import stats
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import band_curve, grouped_bars, histogram_panel, missing_panel
+from auxmc.plots.panels import band_curve, bar_place, grouped_bars, histogram_panel, missing_panel
+from auxmc.plots.published import (
+    PublishedValue,
+    entries_published_last,
+    published_entry,
+    published_mark,
+    published_moments,
+)
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.empty_panels import empty_where_missing
 from auxmc_pipeline.footer import footer
+from auxmc_pipeline.published_values import published_value
 from auxmc_pipeline.tables import MissingData, Table, Tables, Wanted
 from experiments.generalised_lambda.lookup import GENERATING, PARAMETERS, array_of
 from experiments.generalised_lambda.settings import ROWS
@@ -34,7 +43,15 @@ _PRIORS: dict[str, tuple[str, Any, str, str]] = {
 }
 _N_BINS = 40
 _CURVE_POINTS = 200
-_PUBLISHED_ACCEPT = 0.9
+_AIMED_ACCEPT = 0.9
+_published = partial(published_value, "generalised_lambda")
+# Words of claims for the methods.
+_CLAIMED = {
+    "modified_abc": "modified ABC",
+    "constrained_hmc": "constrained HMC",
+    "abc_hmc_005": "ABC HMC 0.05",
+    "abc_hmc_025": "ABC HMC 0.25",
+}
 
 
 def data_figure(tables: Tables) -> Figure:
@@ -96,13 +113,20 @@ def marginals(tables: Tables) -> Figure:
                 axis.plot(points, density, color="black", linewidth=0.9)
                 axis.set_ylim(0.0, max(axis.get_ylim()[1], 1.05 * float(density.max())))
             _mark_generating(axis, parameter)
+            if (row.case, parameter) == ("constrained_hmc", "z1"):
+                moments = (_published("IM-GL-02", f"posterior {name} z1") for name in ("mean", "sd"))
+                published_moments(axis, *moments)
             if index != last:
                 axis.tick_params(labelbottom=False)
             if column == 0:
                 place = {"xycoords": "axes fraction", "textcoords": "offset points"}
                 axis.annotate(row.label, (0.0, 1.0), (0, 4), fontsize=8.5, **place)
-    handles = [Line2D([], [], color="black", linewidth=0.9, label="reference posterior"), _generating_line()]
-    figure.legend(handles=handles, loc="outside upper right", ncols=2)
+    handles = [
+        Line2D([], [], color="black", linewidth=0.9, label="reference posterior"),
+        _generating_line(),
+        published_entry(_published("IM-GL-02", "posterior mean z1").document, "mean, bar of 1 sd"),
+    ]
+    figure.legend(handles=handles, loc="outside upper right", ncols=3)
     footer(figure, tables, *_lengths(tables.summary))
     return figure
 
@@ -131,9 +155,19 @@ def efficiency(tables: Tables) -> Figure:
         colours={row.label: row.colour for row in ROWS},
         value_label="effective samples per second (1/s)",
     )
-    _print_heights(axis, heights, errors)
-    axis.set_ylim(bottom=0.0)
-    figure.legend(loc="outside upper center", ncols=len(heights))
+    axis.set_yscale("log")
+    published = {
+        row.label: [_published("IM-GL-09", f"{_CLAIMED[row.case]} {parameter}") for parameter in PARAMETERS]
+        for row in ROWS
+        if row.label in heights
+    }
+    for index, values in enumerate(published.values()):
+        for group, value in enumerate(values):
+            published_mark(axis, bar_place(group, index, len(heights)), value, note="its machine")
+    drawn = [*np.concatenate(list(heights.values())), *(v.value for row in published.values() for v in row)]
+    axis.set_ylim(bottom=0.4 * min(value for value in drawn if value > 0.0))
+    _print_heights(axis, heights, errors, published)
+    figure.legend(*entries_published_last(axis), loc="outside upper center", ncols=3)
     footer(figure, tables, *_lengths(tables.summary), "strong prior")
     return figure
 
@@ -188,13 +222,19 @@ def step_sizes(tables: Tables) -> Figure:
             label = rf"$\epsilon$ = {tolerance:g}"
             band_curve(axis, steps, one.mean("chain").values, colour=colour, label=label, marker=marker)
             axis.plot(steps, one.values, ".", color=colour, markersize=2.0, alpha=0.6)
-        axis.axhline(_PUBLISHED_ACCEPT, color=QUANTITY_COLOURS["reference"], linestyle=":", linewidth=1.0)
+            with suppress(LookupError):
+                step, rate = (
+                    _published("IM-GL-16", f"{name}, tolerance {tolerance:g}")
+                    for name in ("step size", "accept rate")
+                )
+                published_mark(axis, step, rate, colour=colour, note="most chains")
+        axis.axhline(_AIMED_ACCEPT, color=QUANTITY_COLOURS["reference"], linestyle=":", linewidth=1.0)
         axis.set_xscale("log")
         ticks = float(rates["tolerance"].min() * rates["step_size"].min()) * 2.0 ** np.arange(6)
         axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         axis.minorticks_off()
         axis.set(ylim=(0.0, 1.02), xlabel="step size of HMC", ylabel="accept rate")
-        axis.legend(loc="lower left")
+        figure.legend(*entries_published_last(axis), loc="outside upper center", ncols=2)
         n_chains, n_draws = (
             tables.summary.setting(name, case="step_sizes") for name in ("n_chains", "n_draws")
         )
@@ -252,15 +292,26 @@ def _common_edges(samples: Sequence[FloatArray | None]) -> FloatArray | None:
     return edges
 
 
-def _print_heights(axis: Axes, heights: dict[str, FloatArray], errors: dict[str, FloatArray]) -> None:
-    width = 0.8 / len(heights)
+def _print_heights(
+    axis: Axes,
+    heights: dict[str, FloatArray],
+    errors: dict[str, FloatArray],
+    published: Mapping[str, Sequence[PublishedValue]],
+) -> None:
+    """Writes each height above its bar, or above the published mark that stands there."""
     for index, (name, values) in enumerate(heights.items()):
         half = errors.get(name, np.zeros_like(values))
         for group, (value, error) in enumerate(zip(values, half, strict=True)):
-            place = group + (index - 0.5 * (len(heights) - 1)) * width
+            place = bar_place(group, index, len(heights))
             text = "unknown" if np.isnan(value) else f"{value:.2g}" if value < 100 else f"{value:.0f}"
-            top = float(np.nansum([value, error]))
-            axis.annotate(text, (place, top), (0, 2), textcoords="offset points", ha="center", fontsize=6.5)
+            top = max(float(np.nansum([value, error])), axis.get_ylim()[0])
+            mark = published[name][group].value
+            lift = 6 if 0.7 * top < mark < 2.5 * top else 2
+            if lift > 2:
+                top = max(top, mark)
+            axis.annotate(
+                text, (place, top), (0, lift), textcoords="offset points", ha="center", fontsize=6.5
+            )
 
 
 def _lengths(summary: Table) -> list[str]:

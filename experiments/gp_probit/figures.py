@@ -1,6 +1,7 @@
 """Figures of the study, drawn from its two tables."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from matplotlib.patches import Ellipse, Polygon, Rectangle
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import (
     band_curve,
+    bar_place,
     bin_edges,
     grouped_bars,
     histogram_panel,
@@ -19,8 +21,15 @@ from auxmc.plots.panels import (
     missing_panel,
     trace_panel,
 )
+from auxmc.plots.published import (
+    entries_published_last,
+    published_entry,
+    published_mark,
+    published_moments,
+)
 from auxmc.plots.style import METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.footer import footer
+from auxmc_pipeline.published_values import published_value
 from auxmc_pipeline.tables import MissingData, Tables
 from experiments.gp_probit.main_runs import APM_METHODS, MAIN_METHODS, main_case
 
@@ -28,6 +37,8 @@ _NOT_RUN = "not run at this preset"
 _BAND_ALPHA = 0.2
 _REFERENCE = QUANTITY_COLOURS["reference"]
 _CUBIC_OPERATIONS = ("cubic_operations_so_far", "cubic operations in a chain")
+_PUBLISHED_SIZE = 50
+_published = partial(published_value, "gp_probit")
 _RUN_TIME = ("run_time_so_far", "run time of a chain (s)")
 
 
@@ -92,18 +103,21 @@ def efficiency_bars(tables: Tables) -> Figure:
         return missing_figure(figure, _NOT_RUN)
     grouped_bars(
         axis,
-        [_short(str(name)) for name in next(iter(found.values()))["coordinate"].values],
-        {method: values.mean("chain").values for method, values in found.items()},
+        [*(_short(str(name)) for name in next(iter(found.values()))["coordinate"].values), "mean"],
+        {method: _with_mean(values).mean(axis=0) for method, values in found.items()},
         {
-            method: values.std("chain", ddof=1).values / np.sqrt(values.sizes["chain"])
+            method: _with_mean(values).std(axis=0, ddof=1) / np.sqrt(values.sizes["chain"])
             for method, values in found.items()
             if values.sizes["chain"] > 1
         },
         value_label="ESS per 1000 cubic operations",
         group_label="log output variance $\\log s$, log length scales by feature",
     )
+    for index, (method, values) in enumerate(found.items()):
+        place = bar_place(values.sizes["coordinate"], index, len(found))
+        published_mark(axis, place, _published("PM-P06", f"average {METHOD_LABELS[method]}"))
     axis.set_ylim(bottom=0.0)
-    figure.legend(loc="outside upper center", ncols=len(found))
+    figure.legend(*entries_published_last(axis), loc="outside upper center", ncols=len(found) + 1)
     footer(figure, tables, _lengths(tables))
     return figure
 
@@ -157,6 +171,7 @@ def output_scale(tables: Tables) -> Figure:
         )
         if pooled is not None:
             right.stairs(pooled / np.diff(edges), edges, color=_REFERENCE, linewidth=0.8)
+        published_moments(right, *(_published("PM-P12", name) for name in ("mean", "standard deviation")))
         drawn.append((left, right))
     # Panels are compared with each other: they get the same limits, which a missing panel must not take part in.
     for column in zip(*drawn, strict=True):
@@ -168,6 +183,8 @@ def output_scale(tables: Tables) -> Figure:
     if drawn:
         drawn[-1][0].set_xlabel("iteration of the main run")
         drawn[-1][1].set_xlabel(r"$\log s$")
+        document = _published("PM-P12", "mean").document
+        figure.legend(handles=[published_entry(document, "mean, bar of 1 sd")], loc="outside upper right")
     footer(figure, tables, _lengths(tables))
     return figure
 
@@ -203,6 +220,9 @@ def importance_samples(tables: Tables) -> Figure:
         if n_chains > 1:
             error = found[name].std("chain", ddof=1).values / np.sqrt(n_chains)
             right.errorbar(points, mean, yerr=error, color=colour, linestyle="none")
+    if _PUBLISHED_SIZE in points:
+        rate = _published("PM-P08", f"main runs N={_PUBLISHED_SIZE}")
+        published_mark(right, _PUBLISHED_SIZE, rate, colour=rates["acceptance_mi"][1], note="MI update")
     right.set_ylim(bottom=0.0)
     right.set_ylabel("expected accept rate")
     for axis in (left, right):
@@ -210,7 +230,7 @@ def importance_samples(tables: Tables) -> Figure:
         axis.set_xticks(points, [f"{point:g}" for point in points])
         axis.minorticks_off()
         axis.set_xlabel("importance samples")
-    figure.legend(loc="outside upper right", ncols=3)
+    figure.legend(*entries_published_last(right), loc="outside upper right", ncols=2)
     n_chains, n_points = noise.sizes["chain"], noise.sizes["chain"] * noise.sizes["reference"]
     draws = f"{n_points} posterior draws of {n_chains} reference chains"
     footer(figure, tables, f"{draws}, {n_weights} weights at each")
@@ -231,6 +251,13 @@ def _variable(axis: Axes, x: float, y: float, text: str, observed: bool = False)
     face = "#CCCCCC" if observed else "white"
     axis.add_patch(Ellipse((x, y), 0.84, 0.84, facecolor=face, edgecolor="black", zorder=2))
     axis.text(x, y, text, ha="center", va="center", fontsize=11.0, zorder=3)
+
+
+def _with_mean(values: xr.DataArray) -> FloatArray:
+    """Values [chain, coordinate], and after the last coordinate their mean over all."""
+    by_chain = values.transpose("chain", "coordinate").values
+    extended: FloatArray = np.column_stack([by_chain, by_chain.mean(axis=1)])
+    return extended
 
 
 def _short(coordinate: str) -> str:

@@ -150,6 +150,7 @@ def _adaptive_chains(
         sweep={"scale": [settings.bracket_width if is_slice else settings.step_size]},
         block_size=settings.block_size,
         vectorise=False,
+        lanes_per_unit=1,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,12 @@ from matplotlib.lines import Line2D
 from auxmc.data.skeleton import DRAWN_BONES, JOINT_NAMES
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import missing_panel
+from auxmc.plots.published import published_entry, published_level
 from auxmc.plots.skeletons import SIDE_COLOURS, Drawing, clean_axis, common_box, draw_points, draw_skeleton
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, readable
 from auxmc_pipeline.empty_panels import empty_where_missing
 from auxmc_pipeline.footer import footer
+from auxmc_pipeline.published_values import published_value
 from auxmc_pipeline.tables import MissingData, Table, Tables, Wanted
 
 _METHODS: dict[str, tuple[str, str, Any]] = {
@@ -26,6 +29,7 @@ _METHODS: dict[str, tuple[str, str, Any]] = {
 }
 _COMPARED = ("constrained_hmc", "hmc")
 _TRUE_COLOUR = "#000000"
+_published = partial(published_value, "human_pose")
 # What goes across, up and away in a view: sign and number of the coordinate. As in the images, the left side of the
 # body is on the left.
 _VIEWS = {
@@ -57,8 +61,14 @@ def errors(tables: Tables) -> Figure:
                     axis.set_title(f"camera {view}")
                 if view == 1:
                     axis.set_ylabel(f"scene {row + 1}")
-        _error_panel(panels[2], tables.curves, cases, row + 1, last=row == 2)
-    _method_legend(figure, tables.summary, cases)
+        _error_panel(panels[2], tables.curves, cases, row + 1, last=row == 2, published=True)
+    document = _published("IM-PO-03", "HMC scene 1").document
+    _method_legend(
+        figure,
+        tables.summary,
+        cases,
+        [published_entry(document, "other scenes, end of its runs", level=True)],
+    )
     footer(figure, tables, *_lengths(tables.summary, _COMPARED))
     return figure
 
@@ -190,6 +200,8 @@ def step_sizes(tables: Tables) -> Figure:
             one = tables.summary.array("acceptance", "chain", case="one_step").values
             place = tables.summary.value("step_size_used", case="one_step")
             axis.plot(np.full(one.size, place), one, "s", color=CYCLE[0], alpha=0.6, markersize=5.0)
+        used = _published("IM-PO-04", "step size")
+        published_level(axis, used, vertical=True)
         axis.set_xscale("log")
         axis.set_xticks(steps, [f"{step * 1e4:g}" for step in steps])
         axis.minorticks_off()
@@ -197,6 +209,7 @@ def step_sizes(tables: Tables) -> Figure:
         handles = [
             Line2D([], [], color=colour, marker="o", label="100 to 200 steps"),
             Line2D([], [], color=CYCLE[0], marker="s", linestyle="none", label="1 step"),
+            published_entry(used.document, "its step size", level=True),
         ]
         figure.legend(handles=handles, loc="outside upper center", ncols=2)
         footer(figure, tables, *_lengths(tables.summary, ["steps", "one_step"]))
@@ -229,8 +242,19 @@ DRAW: dict[str, Callable[[Tables], Figure]] = {
 # --- panels --------------------------------------------------------------------------------------------
 
 
-def _error_panel(axis: Axes, curves: Table, cases: Mapping[str, str], scene: int, *, last: bool) -> None:
-    """Curves of the methods, with bands from the smallest to the largest chain; `cases` maps methods to cases."""
+def _error_panel(
+    axis: Axes,
+    curves: Table,
+    cases: Mapping[str, str],
+    scene: int,
+    *,
+    last: bool,
+    published: bool = False,
+) -> None:
+    """Curves of the methods, with bands from the smallest to the largest chain; `cases` maps methods to cases.
+
+    With `published`, levels of the thesis at the end of its chains.
+    """
     drawn = False
     for method, case in cases.items():
         with suppress(MissingData):
@@ -245,6 +269,10 @@ def _error_panel(axis: Axes, curves: Table, cases: Mapping[str, str], scene: int
             axis.plot(seconds, rmse.mean(axis=0), color=colour, linestyle=style)
             low, high = rmse.min(axis=0), rmse.max(axis=0)
             axis.fill_between(seconds, low, high, color=colour, alpha=0.2, linewidth=0.0)
+            if published:
+                published_level(
+                    axis, _published("IM-PO-03", f"{_METHODS[method][0]} scene {scene}"), colour=colour
+                )
     if not drawn:
         missing_panel(axis, "not run at this preset")
         return
@@ -339,7 +367,9 @@ def _scene_image(curves: Table, scene: int, view: int) -> FloatArray:
     return image
 
 
-def _method_legend(figure: Figure, summary: Table, cases: Mapping[str, str]) -> None:
+def _method_legend(
+    figure: Figure, summary: Table, cases: Mapping[str, str], more: Sequence[Line2D] = ()
+) -> None:
     """Legend of the methods whose cases the tables have; `cases` maps methods to cases."""
     handles = [
         Line2D([], [], color=colour, linestyle=style, label=label)
@@ -347,6 +377,7 @@ def _method_legend(figure: Figure, summary: Table, cases: Mapping[str, str]) -> 
         if name in cases and not summary.where(case=cases[name]).frame.empty
     ]
     if handles:
+        handles += more
         figure.legend(handles=handles, loc="outside upper right", ncols=len(handles))
 
 

@@ -11,10 +11,15 @@ from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc_pipeline.claims import Measurement, Measures, exact
 from auxmc_pipeline.error_rules import difference, jackknife, ratio, root_mean_square
 from auxmc_pipeline.tables import MissingData, Tables, Wanted
+from experiments.image_models.image_samples import (
+    PUBLISHED_IMAGES,
+    n_claimed,
+    of_images,
+    total_over_images,
+)
 from experiments.image_models.joint_estimates import reference, running_estimate, value_of
 
 _PUBLISHED = ("mnist", "omniglot")
-_PUBLISHED_IMAGES = 1000
 _PUBLISHED_LADDERS = (50, 100, 200, 500, 1000, 2000)
 _NEAR_PER_IMAGE = {"mnist": 0.020, "own_digits": 0.020, "omniglot": 0.015, "own_glyphs": 0.015}
 """Distances from the lower bound at which an estimate counts as converged: 20 and 15 nats for 1000 images."""
@@ -46,30 +51,32 @@ def bound(tables: Tables, model: str, which: str) -> Measurement:
     return _with_error(tables, model, *_BOUNDS[which])
 
 
-def gap(tables: Tables, model: str, high: str, low: str) -> Measurement:
-    """CT-C05: a bound minus another one."""
-    above, below = (_with_error(tables, model, *_BOUNDS[which]) for which in (high, low))
-    n_images = value_of(tables, model, "n_images_used")
-    note = f"nats, {n_images:.0f} images together"
-    # The two upper forms come from the same weights, whose means are always in this order.
-    same_weights = low == "upper"
-    return exact(above.value - below.value, note) if same_weights else difference(above, below, note)
+def gap(tables: Tables, model: str) -> Measurement:
+    """CT-C05: the tighter upper bound minus the lower one."""
+    above, below = (_of_bound(tables, model, which) for which in ("upper", "lower"))
+    return _difference_over_images(model, above, below, "nats")
+
+
+def looseness(tables: Tables, model: str) -> Measurement:
+    """CT-C05: the published form of the upper bound minus the tighter one, for the images of the run."""
+    loose, tight = (value_of(tables, model, _BOUNDS[which][0]) for which in ("published form", "upper"))
+    # The two forms come from the same weights, whose means are always in this order.
+    return exact(loose - tight, f"nats, {_n_images(tables, model)} images together")
 
 
 def rise(tables: Tables, model: str) -> Measurement:
     """CT-C07: what a longer ladder adds."""
     counts = _ladders(tables, model)
-    first, last = (annealed(tables, model, counts[i]) for i in (0, -1))
-    return difference(last, first, f"K = {counts[-1]} minus K = {counts[0]}, in nats")
+    first, last = (_annealed_of_images(tables, model, counts[i]) for i in (0, -1))
+    return _difference_over_images(model, last, first, f"K = {counts[-1]} minus K = {counts[0]}, in nats")
 
 
 def remaining(tables: Tables, model: str) -> Measurement:
     """CT-C07: what is missing at K = 2000, for 1000 images."""
-    found = difference(
-        _with_error(tables, model, *_BOUNDS["lower"]), annealed(tables, model, _PUBLISHED_LADDERS[-1])
-    )
-    scale = _PUBLISHED_IMAGES / value_of(tables, model, "n_images_used")
-    return Measurement(scale * found.value, scale * found.error)
+    lower, lower_variance = _of_bound(tables, model, "lower")
+    found, variance = _annealed_of_images(tables, model, _PUBLISHED_LADDERS[-1])
+    n_all = max(PUBLISHED_IMAGES, len(lower))
+    return total_over_images(lower - found, lower_variance + variance, n_all)
 
 
 def by_ladder(tables: Tables, model: str, place: int) -> Measurement:
@@ -90,18 +97,27 @@ def final(tables: Tables, model: str, method: str) -> Measurement:
 
 def below(tables: Tables, model: str) -> Measurement:
     """CT-C10: Gibbs continuous tempering minus simulated tempering."""
-    tempering, gibbs = (final(tables, model, method) for method in ("st", "gibbs_ct"))
-    return difference(gibbs, tempering, "nats, final estimates")
+    tempering, gibbs = (
+        (
+            of_images(tables, model, "image_mean", method=method),
+            of_images(tables, model, "image_variance", method=method),
+        )
+        for method in ("st", "gibbs_ct")
+    )
+    return _difference_over_images(model, gibbs, tempering, "nats, final estimates")
 
 
 def annealed_cost(tables: Tables, model: str, along: str) -> Measurement:
     """CT-C11: seconds or gradients of annealing over those of Gibbs continuous tempering, to come near the bound."""
     counts = _ladders(tables, model)
-    estimates = [annealed(tables, model, count) for count in counts]
+    lower = _of_bound(tables, model, "lower")
+    estimates = [
+        _difference_over_images(model, _annealed_of_images(tables, model, count), lower) for count in counts
+    ]
     quantity = {"seconds": "ais_seconds", "gradients": "ais_n_gradients"}[along]
     costs = np.array([value_of(tables, model, quantity, n_temperatures=count) for count in counts])
     means, errors = (np.array([getattr(one, name) for one in estimates]) for name in ("value", "error"))
-    cost, reached = passage(costs, means, errors, *_level(tables, model))
+    cost, reached = passage(costs, means, errors, _level(tables, model))
     if not reached:
         raise MissingData(f"no ladder of model {model} came near the lower bound")
     chain, chain_reached = _first_near(tables, model, "gibbs_ct", along)
@@ -118,28 +134,26 @@ def slower(tables: Tables, model: str, along: str) -> Measurement:
 
 
 def passage(
-    costs: FloatArray, means: FloatArray, errors: FloatArray, level: float, level_error: float
+    costs: FloatArray, means: FloatArray, errors: FloatArray, level: float
 ) -> tuple[Measurement, bool]:
     """Cost after which a curve of estimates stays above a level, and whether it does before its end.
 
     Args:
         costs: rising [point].
         means: estimates [point].
-        errors: their standard errors [point].
+        errors: standard errors of their distances from the level [point].
         level: what is to be reached.
-        level_error: its standard error.
 
     Returns:
         The cost, or all of it. Its error is half the distance of the passages of the curve shifted up and down by a
         standard error, and the distance from the point before at least.
     """
-    shift = np.hypot(errors, level_error)
 
     def first(curve: FloatArray) -> int:
         low = np.flatnonzero(curve < level)
         return int(low[-1]) + 1 if low.size else 0
 
-    place, early, late = (first(curve) for curve in (means, means + shift, means - shift))
+    place, early, late = (first(curve) for curve in (means, means + errors, means - errors))
     ends = np.append(costs, costs[-1])
     spacing = ends[place] - ends[place - 1] if 0 < place < len(costs) else np.diff(costs).max(initial=0.0)
     error = max(0.5 * (ends[late] - ends[early]), spacing)
@@ -214,18 +228,21 @@ def annealed_minus_zeta(tables: Tables, model: str) -> Measurement:
 def efficiency(tables: Tables, model: str, method: str) -> Measurement:
     """CT-C18: error of simulated tempering over that of a method at the same number of gradients."""
     about = reference(tables, model)
+    n_images = _n_images(tables, model)
+    n_all = n_claimed(model, n_images)
     n_repetitions = float(tables.summary.rows("joint_mean", model=model)["n_repetitions"].iloc[0])
-    degrees = _n_images(tables, model) * (n_repetitions - 1)
-    estimates = [running_estimate(tables, model, name) for name in ("st", method)]
-    budget = min(running.gradients[-1] for running in estimates)
+    degrees = n_images * (n_repetitions - 1)
+    middles = of_images(tables, model, "image_middle")
+    estimates = {name: running_estimate(tables, model, name) for name in ("st", method)}
+    budget = min(running.gradients[-1] for running in estimates.values())
     sizes = []
-    for running in estimates:
+    for name, running in estimates.items():
         at = int(np.searchsorted(running.gradients, budget * (1.0 + 1e-9), side="right")) - 1
-        bias = difference(
-            Measurement(float(running.mean[at]), float(running.error[at])),
-            Measurement(about.value, about.error),
-        )
-        sizes.append(root_mean_square(bias, float(running.error[at]) * math.sqrt(n_repetitions), degrees))
+        noise = running.error[at] ** 2 + about.error**2
+        biases = _running_of_images(tables, model, name)[:, at] - middles
+        bias = total_over_images(biases, np.full(n_images, noise / n_images), n_all)
+        sd = float(running.error[at]) * math.sqrt(n_repetitions * n_all / n_images)
+        sizes.append(root_mean_square(bias, sd, degrees))
     return ratio(sizes[0], sizes[1], f"root mean square errors after {budget:.3g} gradients")
 
 
@@ -257,16 +274,54 @@ def _counts(tables: Tables, model: str, quantity: str, dim: str, **wanted: Wante
     return sorted({int(value) for value in rows[dim]})
 
 
-def _level(tables: Tables, model: str) -> tuple[float, float]:
-    """What counts as near the lower bound, and its standard error."""
-    lower = _with_error(tables, model, *_BOUNDS["lower"])
-    return lower.value - _n_images(tables, model) * _NEAR_PER_IMAGE[model], lower.error
+def _of_bound(tables: Tables, model: str, which: str) -> tuple[FloatArray, FloatArray]:
+    """A bound of each image and the variance of its noise [image]."""
+    quantities = {
+        "lower": ("image_lower", "image_lower_variance"),
+        "upper": ("image_upper", "image_upper_variance"),
+    }
+    values, variances = (of_images(tables, model, quantity) for quantity in quantities[which])
+    return values, variances
+
+
+def _annealed_of_images(tables: Tables, model: str, n_temperatures: float) -> tuple[FloatArray, FloatArray]:
+    values, variances = (
+        of_images(tables, model, quantity, n_temperatures=n_temperatures)
+        for quantity in ("ais_image_mean", "ais_image_variance")
+    )
+    return values, variances
+
+
+def _running_of_images(tables: Tables, model: str, method: str) -> FloatArray:
+    """Running estimates of each image [image, point]."""
+    found = tables.curves.array("running_image_mean", "estimated_image", "point", model=model, method=method)
+    return found.sortby("point").dropna("point").values
+
+
+def _difference_over_images(
+    model: str, first: tuple[FloatArray, FloatArray], second: tuple[FloatArray, FloatArray], note: str = ""
+) -> Measurement:
+    """Joint difference of two estimates, each values and variances of their noise [image], for what is claimed."""
+    n_all = n_claimed(model, len(first[0]))
+    return total_over_images(first[0] - second[0], first[1] + second[1], n_all, note)
+
+
+def _level(tables: Tables, model: str) -> float:
+    """What the joint estimate minus the lower bound must exceed to count as near it."""
+    return -n_claimed(model, _n_images(tables, model)) * _NEAR_PER_IMAGE[model]
 
 
 def _first_near(tables: Tables, model: str, method: str, along: str) -> tuple[Measurement, bool]:
     """Seconds or gradients after which an estimate stays near the lower bound, or all of them, and whether it does."""
-    running = running_estimate(tables, model, method)
-    return passage(getattr(running, along), running.mean, running.error, *_level(tables, model))
+    running, lower = running_estimate(tables, model, method), _of_bound(tables, model, "lower")
+    of_all = _running_of_images(tables, model, method)
+    n_images = len(of_all)
+    distances = [
+        _difference_over_images(model, (values, np.full(n_images, error**2 / n_images)), lower)
+        for values, error in zip(of_all.T, running.error, strict=True)
+    ]
+    means, errors = (np.array([getattr(one, name) for one in distances]) for name in ("value", "error"))
+    return passage(getattr(running, along), means, errors, _level(tables, model))
 
 
 def _unless(reached: bool, name: str) -> str:
@@ -274,18 +329,20 @@ def _unless(reached: bool, name: str) -> str:
 
 
 def _n_middles(tables: Tables, model: str) -> int:
-    return int(tables.summary.array("image_middle", "image", model=model).size)
+    return int(of_images(tables, model, "image_middle").size)
 
 
 def _error_of_images(
     tables: Tables, model: str, quantities: tuple[str, str], **wanted: Wanted
 ) -> Callable[[IntegerArray], float]:
-    """Root mean square error of the joint estimate of the images whose numbers are given."""
-    means, variances = (
-        tables.summary.array(quantity, "image", model=model, **wanted).values for quantity in quantities
+    """Root mean square error of the joint estimate of what is claimed, from the images whose numbers are given."""
+    means, variances = (of_images(tables, model, quantity, **wanted) for quantity in quantities)
+    biases = means - of_images(tables, model, "image_middle")
+    # Of a part of the images the squared bias has the error of their choice in it, which draws ratios towards 1.
+    scale = n_claimed(model, len(biases)) / len(biases)
+    return lambda kept: math.hypot(
+        scale * float(biases[kept].sum()), math.sqrt(scale * float(variances[kept].sum()))
     )
-    biases = means - tables.summary.array("image_middle", "image", model=model).values
-    return lambda kept: math.hypot(float(biases[kept].sum()), math.sqrt(float(variances[kept].sum())))
 
 
 def _by_model(
@@ -310,8 +367,8 @@ MEASURE: Measures = {
         **_by_model({"upper": partial(bound, which="upper")}, _PUBLISHED),
         **_by_model(
             {
-                "upper - lower": partial(gap, high="upper", low="lower"),
-                "published form - upper": partial(gap, high="published form", low="upper"),
+                "upper - lower": gap,
+                "published form - upper": looseness,
             }
         ),
     },

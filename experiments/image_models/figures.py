@@ -11,8 +11,15 @@ from matplotlib.figure import Figure
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import band_curve, missing_panel
+from auxmc.plots.published import (
+    PublishedValue,
+    entries_published_last,
+    published_level,
+    published_mark,
+)
 from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.footer import footer
+from auxmc_pipeline.published_values import published_settings
 from auxmc_pipeline.tables import MissingData, Tables
 from experiments.image_models.joint_estimates import models_in, running_estimate, value_of
 
@@ -24,6 +31,10 @@ _TITLES = {
 }
 # Recorded cost of annealed runs by the cost of chains beside which it is drawn.
 _ANNEALED_COST = {"seconds": "ais_seconds", "gradients": "ais_n_gradients"}
+# Claims about the final estimates of chains, whose estimates the thesis has for all of its test images.
+_FINAL_CLAIMS = {"gibbs_ct": "CT-C08", "ct_hmc": "CT-C09", "st": "CT-C10"}
+_N_PUBLISHED_IMAGES = 1000
+_PUBLISHED_NOTE = "at our cost"
 _REFERENCE = QUANTITY_COLOURS["reference"]
 _N_ROWS = 25
 _N_PAIRS = 3
@@ -61,7 +72,7 @@ def estimates(horizontal: str, label: str, tables: Tables) -> Figure:
             continue
         axis.set_xlabel(label)
         axis.set_title(f"{_TITLES[model]}, {value_of(tables, model, 'n_images_used'):.0f} images")
-        entries |= dict(zip(*axis.get_legend_handles_labels()[::-1], strict=True))
+        entries |= dict(zip(*entries_published_last(axis)[::-1], strict=True))
     for axis in axes[max(1, len(models)) :]:
         axis.set_axis_off()
     axes[0].set_ylabel("joint log evidence (nats)")
@@ -77,6 +88,7 @@ def _estimate_panel(axis: Axes, tables: Tables, model: str, horizontal: str) -> 
         for quantity in ("joint_lower", "joint_upper", "joint_upper_arithmetic")
     )
     ends, right = [], 0.0
+    published = _published_estimates(tables, model)
     for method in ("st", "gibbs_ct", "ct_hmc"):
         try:
             running = running_estimate(tables, model, method)
@@ -85,6 +97,10 @@ def _estimate_panel(axis: Axes, tables: Tables, model: str, horizontal: str) -> 
         points = getattr(running, horizontal)
         half, colour = 3.0 * running.error, METHOD_COLOURS[method]
         band_curve(axis, points, running.mean, half, colour=colour, label=METHOD_LABELS[method])
+        # Chains of the thesis took other seconds: its final estimates stand at the ends of ours.
+        if final := published.get(_FINAL_CLAIMS[method], {}).get(f"{model}: final"):
+            published_mark(axis, points[-1], final, colour=colour, note=_PUBLISHED_NOTE)
+            ends.append(final.value)
         ends += [running.mean[-1] - half[-1], running.mean[-1] + half[-1]]
         right = max(right, points[-1])
     quantities = ("ais_joint_mean", "ais_joint_error", _ANNEALED_COST[horizontal])
@@ -98,12 +114,18 @@ def _estimate_panel(axis: Axes, tables: Tables, model: str, horizontal: str) -> 
         half = 3.0 * error
         axis.errorbar(place, mean, yerr=half, color=METHOD_COLOURS["ais"], fmt="s", label="AIS")
         for x, y, count in zip(place, mean, rows[0]["n_temperatures"], strict=True):
+            if value := published.get("CT-C06", {}).get(f"{model}: K = {count:.0f}"):
+                published_mark(axis, x, value, colour=METHOD_COLOURS["ais"], note=_PUBLISHED_NOTE)
             axis.annotate(f"{count:.0f}", (x, y), xytext=(4, -9), textcoords="offset points", fontsize=6.5)
         ends += [*(mean - half), *(mean + half)]
         right = max(right, place[-1])
     axis.axhline(lower, color=_REFERENCE, linewidth=1.0, label="lower bound")
     axis.axhline(upper, color=_REFERENCE, linewidth=1.0, linestyle="--", label="upper bound")
     axis.axhline(loose, color=_REFERENCE, linewidth=1.0, linestyle=":", label="upper bound, published form")
+    for claim in ("CT-C03", "CT-C04"):
+        for setting, value in published.get(claim, {}).items():
+            if setting.startswith(f"{model}: "):
+                published_level(axis, value, note="bounds")
     if not ends:
         raise MissingData(f"estimates for model {model}: not run at this preset")
     # Estimates of the first iterations lie far below and would hide the rest.
@@ -111,6 +133,14 @@ def _estimate_panel(axis: Axes, tables: Tables, model: str, horizontal: str) -> 
     depth = max(high - low, 1e-3)
     axis.set_ylim(low - _DEPTH * depth, high + 0.1 * depth)
     axis.set_xlim(0.0, 1.06 * right)
+
+
+def _published_estimates(tables: Tables, model: str) -> dict[str, dict[str, PublishedValue]]:
+    """Published joint estimates by claim and setting: of all published images, so none where fewer were used."""
+    if value_of(tables, model, "n_images_used") != _N_PUBLISHED_IMAGES:
+        return {}
+    claims = ("CT-C03", "CT-C04", "CT-C06", *_FINAL_CLAIMS.values())
+    return {claim: published_settings("image_models", claim) for claim in claims}
 
 
 def own_models(tables: Tables) -> Figure:

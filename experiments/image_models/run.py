@@ -3,11 +3,17 @@
 # One case: python -m auxmc_pipeline.steps.run study=image_models method=ct_hmc n_images=100 out=x.nc   Cost: notes.md.
 """Runs the methods of a case on all its images together."""
 
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import xarray as xr
 
 from auxmc.data.tables import DataError
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
+from auxmc.driver.units import each
 from auxmc_pipeline.settings import SettingsError
 from experiments.image_models.problem import (
     Problem,
@@ -53,12 +59,18 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     curves = [model_curves(problem, model_examples(settings, problem.model), training_curve(settings))]
     case = _Case(problem, settings, context)
     chosen = methods(settings)
-    if "ais" in chosen:
-        parts = [case.annealed(n_temperatures) for n_temperatures in ladders(settings)]
+    counts = ladders(settings) if "ais" in chosen else []
+    chain_methods = [method for method in CHAIN_METHODS if method in chosen]
+    # No part needs the result of another one, so that jobs may share all of them.
+    stages: list[Callable[[], list[Any]]] = [
+        partial(each, case.annealed, counts),
+        partial(each, case.bounds, ["bidirectional"] if "bidirectional" in chosen else []),
+        partial(each, case.chains, chain_methods),
+    ]
+    parts, bounds, pairs = each(lambda stage: stage(), stages)
+    if parts:
         statistics.append(xr.concat(parts, "n_temperatures", join="exact", combine_attrs="override"))
-    if "bidirectional" in chosen:
-        statistics.append(case.bounds())
-    pairs = [case.chains(method) for method in CHAIN_METHODS if method in chosen]
+    statistics += bounds
     if pairs:
         for group, tables in (
             (statistics, [pair[0] for pair in pairs]),
@@ -82,15 +94,16 @@ class _Case:
 
     def annealed(self, n_temperatures: int) -> xr.Dataset:
         sampler = annealed_sampler(self.problem, self.settings, n_temperatures)
-        chains = self._runs(f"ais-{n_temperatures}", sampler, self.settings.n_repetitions)
+        chains = self._runs(f"ais-{n_temperatures}", sampler, self.settings.annealed_repetitions)
         found = annealed_statistics(chains.draws, n_temperatures, self.settings.n_steps, chains.run_s)
         return found.expand_dims({"n_temperatures": [n_temperatures]})
 
-    def bounds(self) -> xr.Dataset:
+    def bounds(self, _: str) -> xr.Dataset:
         n_temperatures = self.settings.bound_temperatures
         forward = annealed_sampler(self.problem, self.settings, n_temperatures, whitened=False)
         backward = reverse_sampler(self.problem, self.settings, n_temperatures)
-        up, down = self._runs("forward", forward, 1), self._runs("reverse", backward, 1)
+        samplers = {"forward": forward, "reverse": backward}
+        up, down = each(lambda name: self._runs(name, samplers[name], 1), samplers)
         return bound_statistics(up.draws, down.draws, up.run_s + down.run_s)
 
     def chains(self, method: str) -> tuple[xr.Dataset, xr.Dataset]:
@@ -121,6 +134,9 @@ class _Case:
         return self._run(name, sampler, self.settings.n_runs, n_lanes, _RUNS_A_BLOCK)
 
     def _run(self, name: str, sampler: Sampler, n_draws: int, n_chains: int, block_size: int) -> Chains:
+        n_lanes = n_chains * self.settings.n_images
+        # Units of a stage are as equal as can be: a program for each size of unit would have to be compiled.
+        n_units = math.ceil(n_lanes / (self.settings.lanes_per_unit or n_lanes))
         chains = run_chains(
             self.context,
             (self.problem.label, name),
@@ -129,6 +145,7 @@ class _Case:
             n_chains=n_chains,
             sweep={"image": list(range(self.settings.n_images))},
             block_size=block_size,
+            lanes_per_unit=math.ceil(n_lanes / n_units),
         )
         self.n_not_finite[name] = int(chains.draws["n_not_finite"].sum(dtype=int))
         return chains

@@ -103,7 +103,13 @@ class Settings(CaseSettings):
     )
     image_seed: int = setting(201702, "seed of the test images", (0, 2**32 - 1))
     n_zeta_draws: int = setting(100, "importance samples that give log zeta of an image", (1, 1_000_000))
-    n_repetitions: int = setting(10, "independent estimates (ais, st, gibbs_ct, ct_hmc)", (2, 1000))
+    lanes_per_unit: int = setting(
+        0,
+        "chains or annealed runs of all images that one program advances together and that jobs share out; 0 for all",
+        (0, 1_000_000),
+    )
+    n_repetitions: int = setting(10, "independent estimates (st, gibbs_ct, ct_hmc)", (2, 1000))
+    annealed_repetitions: int = setting(10, "independent estimates (ais)", (2, 1000))
     length: float = setting(0.0, "chain length as a part of the published one; 0 for n_draws", (0.0, 100.0))
     n_runs: int = setting(16, "annealed runs of an image in an estimate (ais, bidirectional)", (2, 100_000))
     n_temperatures: int = setting(1000, "intervals of the ladder (ais)", (1, 1_000_000))

@@ -51,6 +51,12 @@ def joint_of(estimates: FloatArray) -> Joint:
     return Joint(float(estimates.mean(axis=1).sum()), math.sqrt(variance), math.sqrt(variance / n))
 
 
+def _variances_of_means(estimates: FloatArray) -> FloatArray:
+    """Variance of the mean over estimates [image, estimate] of each image; NaN for a single estimate."""
+    n = estimates.shape[1]
+    return estimates.var(axis=1, ddof=1) / n if n > 1 else np.full(len(estimates), math.nan)
+
+
 def _image_moments(groups: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
     """Means and variances of an estimate of each image [count, image], from estimates [image, estimate] of each count.
 
@@ -88,6 +94,8 @@ def chain_statistics(draws: NamedArrays, n_repetitions: int, n_steps: int, run_s
             "joint_sd": ((), joint.sd, _NATS),
             "joint_error": ((), joint.error, _NATS),
             "joint_log_evidence": ("repetition", estimates.sum(axis=0), _NATS),
+            "image_mean": ("image", estimates.mean(axis=1), _NATS),
+            "image_variance": ("image", _variances_of_means(estimates)),
             "acceptance": ((), draws["accepted"].mean(), {"units": ""}),
             "n_gradients": ((), n_gradients, {"units": "gradients"}),
             "n_chain_draws": ((), n_draws, {"units": "iterations"}),
@@ -130,6 +138,7 @@ def chain_curves(draws: NamedArrays, n_repetitions: int, n_steps: int, run_s: fl
         {
             "running_mean": ("point", [joint.mean for joint in joints], _NATS),
             "running_error": ("point", [joint.error for joint in joints], _NATS),
+            "running_image_mean": (("estimated_image", "point"), running.mean(axis=1), _NATS),
             "running_draws": ("point", ends, {"units": "iterations"}),
             "running_seconds": ("point", share * run_s / n_repetitions, _SECONDS),
             "running_gradients": (
@@ -159,6 +168,8 @@ def annealed_statistics(draws: NamedArrays, n_temperatures: int, n_steps: int, r
             "ais_joint_sd": ((), joint.sd, _NATS),
             "ais_joint_error": ((), joint.error, _NATS),
             "ais_joint_log_evidence": ("repetition", estimates.sum(axis=0), _NATS),
+            "ais_image_mean": ("image", estimates.mean(axis=1), _NATS),
+            "ais_image_variance": ("image", _variances_of_means(estimates)),
             "ais_weight_sd": ((), logs.std(axis=2, ddof=1).mean(), _NATS),
             "ais_acceptance": ((), draws["acceptance"].mean(), {"units": ""}),
             "ais_n_gradients": ((), n_gradients, {"units": "gradients"}),
@@ -178,19 +189,25 @@ def bound_statistics(forward: NamedArrays, reverse: NamedArrays, run_s: float) -
     logs, back = (draws["log_weight"][:, 0].astype(float) for draws in (forward, reverse))
     bounds = bidirectional_bounds(logs, back)
 
-    def error(weights: FloatArray) -> float:
-        return math.sqrt(sum(annealed_evidence(runs).standard_error ** 2 for runs in weights))
+    def variances(weights: FloatArray) -> FloatArray:
+        return np.array([annealed_evidence(runs).standard_error ** 2 for runs in weights])
+
+    lower_variance, upper_variance, arithmetic_variance = (variances(one) for one in (logs, back, -back))
 
     acceptance = np.mean([draws["acceptance"].mean() for draws in (forward, reverse)])
     return xr.Dataset(
         {
             "joint_lower": ((), float(np.sum(bounds.lower)), _NATS),
-            "joint_lower_error": ((), error(logs), _NATS),
+            "joint_lower_error": ((), math.sqrt(lower_variance.sum()), _NATS),
+            "image_lower": ("image", bounds.lower, _NATS),
+            "image_lower_variance": ("image", lower_variance),
+            "image_upper": ("image", bounds.upper, _NATS),
+            "image_upper_variance": ("image", upper_variance),
             "image_middle": ("image", 0.5 * (bounds.lower + bounds.upper), _NATS),
             "joint_upper": ((), float(np.sum(bounds.upper)), _NATS),
-            "joint_upper_error": ((), error(back), _NATS),
+            "joint_upper_error": ((), math.sqrt(upper_variance.sum()), _NATS),
             "joint_upper_arithmetic": ((), float(np.sum(bounds.upper_arithmetic)), _NATS),
-            "joint_upper_arithmetic_error": ((), error(-back), _NATS),
+            "joint_upper_arithmetic_error": ((), math.sqrt(arithmetic_variance.sum()), _NATS),
             "n_below": ((), int(np.sum(bounds.upper < bounds.lower)), {"units": "images"}),
             "bounds_acceptance": ((), float(acceptance), {"units": ""}),
             "bounds_seconds": ((), run_s, _SECONDS),

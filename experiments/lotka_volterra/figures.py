@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,10 +12,18 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import grouped_bars, missing_panel
+from auxmc.plots.panels import bar_place, grouped_bars, missing_panel
+from auxmc.plots.published import (
+    entries_published_last,
+    published_entry,
+    published_level,
+    published_mark,
+    published_moments,
+)
 from auxmc.plots.style import PAGE_WIDTH_IN
 from auxmc_pipeline.empty_panels import empty_where_missing
 from auxmc_pipeline.footer import footer
+from auxmc_pipeline.published_values import published_value
 from auxmc_pipeline.tables import MissingData, Table, Tables
 from experiments.lotka_volterra.lookup import (
     COORDINATES,
@@ -32,6 +41,8 @@ _SYMBOLS = tuple(rf"$\log\, z_{i}$" for i in range(1, 5))
 # Bars above this multiple of the exact density are cut, or a chain that hardly moves would hide all others.
 _TALLEST = 1.6
 _WIDEST_SD = 12.0
+
+_published = partial(published_value, "lotka_volterra")
 
 _Density = tuple[FloatArray, FloatArray]
 
@@ -74,6 +85,9 @@ def _marginals(tables: Tables, rows: Sequence[str], height: float, *, wide: bool
             for axis, row in zip(axes, rows, strict=True)
             if (histogram := _marginal_panel(axis, tables.curves, row, rate, exact))
         }
+        for axis, row in zip(axes, rows, strict=True):
+            if axis in drawn:
+                _publish_marginal(axis, row, rate)
         if drawn:
             _common_axes(drawn, exact, wide)
         for axis in drawn:
@@ -86,7 +100,14 @@ def _marginals(tables: Tables, rows: Sequence[str], height: float, *, wide: bool
         Line2D([], [], color=_EXACT, label="exact posterior, all data"),
         Line2D([], [], color=_GENERATING, linestyle="--", label="generating value"),
     ]
-    figure.legend(handles=handles, loc="outside upper right", ncols=3)
+    if "all" in rows:
+        document = _published("IM-LV-10", "mean log z1").document
+        handles.append(published_entry(document, "mean, bar of 1 sd"))
+    if "pm_normalised" in rows:
+        document = _published("IM-LV-09", "smallest log z4").document
+        colour = ROWS["pm_normalised"].colour
+        handles.append(published_entry(document, "smallest sample", level=True, colour=colour))
+    figure.legend(handles=handles, loc="outside upper right", ncols=2)
     footer(figure, tables, "scheme code", _lengths(tables, rows))
     return figure
 
@@ -109,6 +130,16 @@ def _marginal_panel(
     axis.axvline(LOG_GENERATING[rate], color=_GENERATING, linestyle="--", linewidth=0.8)
     _without_heights(axis)
     return edges, heights
+
+
+def _publish_marginal(axis: Axes, row: str, rate: int) -> None:
+    """What the thesis has of the samples of a panel."""
+    if row == "all":
+        mean, sd = (_published("IM-LV-10", f"{name} log z{rate + 1}") for name in ("mean", "sd"))
+        published_moments(axis, mean, sd)
+    elif row == "pm_normalised" and rate + 1 == 4:
+        smallest = _published("IM-LV-09", "smallest log z4")
+        published_level(axis, smallest, vertical=True, colour=ROWS[row].colour)
 
 
 def _common_axes(histograms: Mapping[Axes, _Density], exact: _Density | None, wide: bool) -> None:
@@ -182,7 +213,11 @@ def efficiency(tables: Tables) -> Figure:
         return figure
     grouped_bars(axis, _SYMBOLS, heights, errors, colours=colours, value_label="ESS per second (1/s)")
     axis.set_yscale("log")
-    figure.legend(loc="outside right upper")
+    for index, label in enumerate(heights):
+        for rate in range(len(_SYMBOLS)):
+            value = _published("IM-LV-17", f"{label}, log z{rate + 1}")
+            published_mark(axis, bar_place(rate, index, len(heights)), value, note="its machine")
+    figure.legend(*entries_published_last(axis), loc="outside right upper")
     absent = ", ".join(label for label in colours if label not in heights)
     footer(figure, tables, "scheme code", "logarithmic axis", f"not run: {absent}" if absent else "")
     return figure

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -14,9 +15,11 @@ from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import band_curve, missing_figure
+from auxmc.plots.published import entries_published_last, published_level, published_mark
 from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.empty_panels import empty_where_missing
 from auxmc_pipeline.footer import chain_lengths, footer
+from auxmc_pipeline.published_values import published_value
 from auxmc_pipeline.tables import MissingData, Tables
 
 _N_ERRORS = 3.0
@@ -39,6 +42,9 @@ _SYMBOLS = {
 # Axis of the published figure, in nats above the exact value.
 _PUBLISHED_RANGE = (-19.0, 11.0)
 _METHODS_RANGE = (-8.0, 3.0)
+_published = partial(published_value, "radon")
+# Iterations at which values were read off the published curve.
+_PUBLISHED_ITERATIONS = (100, 250, 500, 1000, 2500)
 
 
 def model_graph(tables: Tables) -> Figure:
@@ -125,10 +131,11 @@ def evidence_over_time(tables: Tables) -> Figure:
     numbers, curves = (table.where(case="nuts") for table in tables)
     with empty_where_missing(figure):
         objective, fit_time = (curves.array(name, "fit_step").values for name in ("objective", "fit_time"))
-        running, error, time = (
-            curves.array(name, "iteration").values
-            for name in ("running_mean", "running_mean_error", "time_so_far")
+        estimates, errors, times = (
+            curves.array(name, "iteration") for name in ("running_mean", "running_mean_error", "time_so_far")
         )
+        running, error, time = estimates.values, errors.values, times.values
+        iterations = times["iteration"].values.astype(float)
         seconds, zeta, exact = (
             numbers.value(name) for name in ("fit_seconds", "log_zeta", "exact_log_evidence")
         )
@@ -143,14 +150,23 @@ def evidence_over_time(tables: Tables) -> Figure:
             reference = tables.summary.value("log_evidence", case="ais")
             axis.axhline(reference, color="black", linestyle="--", linewidth=1.0, label="AIS")
         axis.axhline(exact, color=_REFERENCE, linewidth=0.8, label="quadrature")
-        axis.set_xlim(0.0, seconds + float(time[-1]))
+        published_mark(axis, seconds, _published("CT-D05", "mean of last 100 values"), colour=_BLUE)
+        # Their seconds are those of another machine: they stand at ours after as many iterations.
+        for n_iterations in _PUBLISHED_ITERATIONS:
+            if n_iterations <= iterations[-1]:
+                value = _published("CT-D07", f"estimate, {n_iterations} iterations")
+                place = seconds + float(np.interp(n_iterations, iterations, time))
+                published_mark(axis, place, value, colour=_NUTS)
+        published_mark(axis, 0.5 * seconds, _published("CT-D03", "log evidence"))
+        axis.set_xlim(0.0, 1.02 * (seconds + float(time[-1])))
         # The published range, moved to the exact value; wider where log zeta would lie outside.
         low, high = _PUBLISHED_RANGE
         axis.set_ylim(min(exact + low, zeta - 5.0), max(exact + high, zeta + 5.0))
         axis.set_xlabel("run time without compiling (s)")
         axis.set_ylabel("log evidence (nats)")
-        figure.legend(loc="outside upper center", ncols=3)
-        _footer(figure, tables)
+        figure.legend(*entries_published_last(axis), loc="outside upper center", ncols=4)
+        said = "published: AIS (black), end of the fit and estimates after as many iterations, without their seconds"
+        _footer(figure, tables, said)
     return figure
 
 
@@ -182,6 +198,7 @@ def methods(tables: Tables) -> Figure:
         total_ais = gradients_per_run * n_runs
         left.errorbar(total_ais, value, yerr=_N_ERRORS * sd, color="black", fmt="s", label="AIS")
         right.plot(total_ais, sd, "s", color="black")
+    published_level(left, _published("CT-D03", "log evidence"), note="AIS")
     left.set_ylim(exact + _METHODS_RANGE[0], exact + _METHODS_RANGE[1])
     left.set_ylabel("log evidence (nats)")
     right.set_ylabel("standard error (nats)")
@@ -193,7 +210,7 @@ def methods(tables: Tables) -> Figure:
         axis.set_xscale("log")
         axis.xaxis.set_minor_formatter(NullFormatter())
         axis.set_xlabel("gradients of all chains or runs")
-    figure.legend(loc="outside upper center", ncols=6)
+    figure.legend(*entries_published_last(left), loc="outside upper center", ncols=4)
     _footer(figure, tables)
     return figure
 
@@ -259,9 +276,9 @@ def _pretty(name: str) -> str:
     return _SYMBOLS.get(name, name.removeprefix("b[").removesuffix("]").replace("_", " "))
 
 
-def _footer(figure: Figure, tables: Tables) -> None:
+def _footer(figure: Figure, tables: Tables, *details: str) -> None:
     chains = chain_lengths(tables, case="nuts")
-    footer(figure, tables, chains and f"{chains}, all of them used")
+    footer(figure, tables, chains and f"{chains}, all of them used", *details)
 
 
 DRAW: dict[str, Callable[[Tables], Figure]] = {

@@ -13,9 +13,12 @@ from auxmc.driver.chains import RunContext
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.progress import Progress
 from auxmc.kernels.streams.contract import Chunk, PastRows, Stream
-from auxmc.numerics.array_types import FloatArray, NamedArrays
+from auxmc.numerics.array_types import FloatArray, IntegerArray, NamedArrays
 
 _CHUNKS_IN_BLOCK = 16
+
+# In a unit: leaves of the last state, by number, and seconds of compiling, beside the record.
+_LEAF, _COMPILE_S = "last.", "seconds.compile"
 
 Extras = Callable[[Any], dict[str, Array]]
 
@@ -51,75 +54,111 @@ def run_repeats(
     Random numbers and past rows are those of `auxmc.driver.streams.run_stream` with room for all rows; there every run
     compiles its own program, and nothing of the particles is recorded.
 
+    Every run is a unit of the case's work.
+
     Args:
         stream: the estimator.
         rows: of each run, all of one shape [row, column]; may be the same array.
         ends: rows absorbed at the end of each chunk, increasing; the last one at most the number of rows.
         keys: of the runs.
-        context: checkpoints and progress; a run that has ended is not made again.
-        names: what is run, for both of these.
+        context: checkpoints, progress and units; a run that has ended is not made again.
+        names: what is run, for all of these; its own within the case.
         extras: maps a state to further quantities to record at the end of a chunk.
         dtype: of particles and rows.
+
+    Raises:
+        UnitsMissing: some runs are the work of other jobs; raised after the own ones were made.
     """
-    n_chunks = len(ends)
+    like, structure = jax.tree.flatten(jax.eval_shape(lambda key: stream.init(key, dtype), keys[0]))
     sizes = np.diff(ends, prepend=0)
     # The last chunk may be read beyond the rows, and the last block has chunks without rows: neither counts.
     tail = np.zeros((max(sizes), rows[0].shape[1]))
-    distinct = {id(own): own for own in rows}
-    on_device = {
-        i: jnp.asarray(np.concatenate([own[: ends[-1]], tail]), dtype) for i, own in distinct.items()
-    }
-    data = [on_device[id(own)] for own in rows]
+    blocks = _blocks(ends, sizes)
+    programs: list[_Programs] = []
+    on_device: dict[int, Array] = {}
+
+    def make(repeat: int) -> NamedArrays:
+        checkpoint = Checkpoint(context.checkpoints / names / f"repeat-{repeat}", context.identity)
+        saved = checkpoint.load(len(ends), [np.empty(leaf.shape, leaf.dtype) for leaf in like])
+        if saved is not None:
+            context.n_resumed += len(ends)
+            record = {name: np.array(values) for name, values in checkpoint.parts(1)[0].items()}
+            return _unit(record, saved.leaves, 0.0)
+        own, compile_s = rows[repeat], 0.0
+        if id(own) not in on_device:
+            on_device[id(own)] = jnp.asarray(np.concatenate([own[: ends[-1]], tail]), dtype)
+        data = on_device[id(own)]
+        if not programs:
+            programs.append(_compile(stream, extras, data, len(tail), dtype))
+            compile_s = programs[0].compile_s
+        progress = Progress(f"{context.label} [{names}, {repeat + 1} of {len(keys)}]")
+        progress.start(len(ends), 0, compile_s)
+        state, record = _run(programs[0], keys[repeat], data, blocks, len(ends), progress)
+        leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(state)]
+        checkpoint.save(0, len(ends), record, leaves, float(record["seconds"][-1]))
+        return _unit(record, leaves, compile_s)
+
+    try:
+        units = context.units.stage(names, len(keys), make)
+    finally:
+        jax.clear_caches()
+    joined = {name: np.stack([unit[name] for unit in units]) for name in units[0]}
+    last = jax.tree.unflatten(structure, [joined.pop(f"{_LEAF}{i}") for i in range(len(like))])
+    compile_s = float(joined.pop(_COMPILE_S).sum())
+    return Runs(joined, last, compile_s)
+
+
+class _Programs(NamedTuple):
+    """Compiled: maps a key to the first state; absorbs a block of chunks."""
+
+    init: Callable[[Array], Any]
+    block: Any
+    compile_s: float
+
+
+def _blocks(ends: list[int], sizes: IntegerArray) -> list[list[Array]]:
+    """First rows, sizes and numbers of the chunks of each block."""
+    n_chunks = len(ends)
     padded = [np.pad(part, (0, -n_chunks % _CHUNKS_IN_BLOCK)) for part in (np.subtract(ends, sizes), sizes)]
     of_chunks = [jnp.asarray(part, jnp.int32) for part in (*padded, np.arange(padded[0].size))]
-    blocks = [
+    return [
         [part[first : first + _CHUNKS_IN_BLOCK] for part in of_chunks]
         for first in range(0, n_chunks, _CHUNKS_IN_BLOCK)
     ]
 
+
+def _run(
+    programs: _Programs,
+    key: Array,
+    data: Array,
+    blocks: list[list[Array]],
+    n_chunks: int,
+    progress: Progress,
+) -> tuple[Any, NamedArrays]:
+    """Last state and record of a run."""
+    state, parts, seconds = programs.init(key), [], 0.0
+    for block in blocks:
+        begin = time.process_time()
+        state, found = programs.block(key, state, data, *block)
+        part = {name: np.asarray(values) for name, values in found.items()}
+        elapsed = time.process_time() - begin
+        # Within a block time goes as the annealing steps, nearly all of the work.
+        steps = np.cumsum(part["n_annealing_steps"], dtype=float)
+        part["seconds"] = seconds + elapsed * steps / max(steps[-1], 1.0)
+        seconds += elapsed
+        parts.append(part)
+        progress.advance(min(len(parts) * _CHUNKS_IN_BLOCK, n_chunks), seconds)
+    return state, {name: np.concatenate([part[name] for part in parts])[:n_chunks] for name in parts[0]}
+
+
+def _unit(record: NamedArrays, leaves: list[np.ndarray], compile_s: float) -> NamedArrays:
+    """What a run leaves behind; names with a dot are none of the record."""
+    state = {f"{_LEAF}{i}": leaf for i, leaf in enumerate(leaves)}
+    return {**record, **state, _COMPILE_S: np.asarray(compile_s)}
+
+
+def _compile(stream: Stream, extras: Extras, data: Array, size: int, dtype: Any) -> _Programs:
     start = time.perf_counter()
-    program = _compile(stream, extras, data[0], len(tail), dtype)
-    init = jax.jit(lambda key: stream.init(jax.random.fold_in(key, 0), dtype))
-    like = jax.block_until_ready(init(keys[0]))
-    compile_s = time.perf_counter() - start
-    progress = Progress(f"{context.label} [{names}]")
-    progress.start(len(keys) * n_chunks, 0, compile_s)
-    records, lasts, run_s = [], [], 0.0
-    for repeat, (key, own) in enumerate(zip(keys, data, strict=True)):
-        checkpoint = Checkpoint(context.checkpoints / names / f"repeat-{repeat}", context.identity)
-        leaves, structure = jax.tree.flatten(like)
-        saved = checkpoint.load(n_chunks, [np.asarray(leaf) for leaf in leaves])
-        if saved is not None:
-            record = {name: np.array(values) for name, values in checkpoint.parts(1)[0].items()}
-            state = jax.tree.unflatten(structure, saved.leaves)
-            context.n_resumed += n_chunks
-        else:
-            state, parts, seconds = init(key), [], 0.0
-            for block in blocks:
-                begin = time.process_time()
-                state, found = program(key, state, own, *block)
-                part = {name: np.asarray(values) for name, values in found.items()}
-                elapsed = time.process_time() - begin
-                # Within a block time goes as the annealing steps, nearly all of the work.
-                steps = np.cumsum(part["n_annealing_steps"], dtype=float)
-                part["seconds"] = seconds + elapsed * steps / max(steps[-1], 1.0)
-                seconds += elapsed
-                parts.append(part)
-                done = min(len(parts) * _CHUNKS_IN_BLOCK, n_chunks)
-                progress.advance(repeat * n_chunks + done, run_s + seconds)
-            record = {name: np.concatenate([part[name] for part in parts])[:n_chunks] for name in parts[0]}
-            leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(state)]
-            checkpoint.save(0, n_chunks, record, leaves, seconds)
-        run_s += float(record["seconds"][-1])
-        records.append(record)
-        lasts.append(state)
-    joined = {name: np.stack([record[name] for record in records]) for name in records[0]}
-    last = jax.tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *lasts)
-    jax.clear_caches()
-    return Runs(joined, last, compile_s)
-
-
-def _compile(stream: Stream, extras: Extras, data: Array, size: int, dtype: Any) -> Any:
     n_columns = data.shape[1]
 
     def block(
@@ -148,4 +187,7 @@ def _compile(stream: Stream, extras: Extras, data: Array, size: int, dtype: Any)
     state = jax.eval_shape(lambda k: stream.init(k, dtype), key)
     counts = jax.ShapeDtypeStruct((_CHUNKS_IN_BLOCK,), jnp.int32)
     shape = jax.ShapeDtypeStruct(data.shape, data.dtype)
-    return jax.jit(block).lower(key, state, shape, counts, counts, counts).compile()
+    program = jax.jit(block).lower(key, state, shape, counts, counts, counts).compile()
+    init = jax.jit(lambda key: stream.init(jax.random.fold_in(key, 0), dtype))
+    jax.block_until_ready(init(key))
+    return _Programs(init, program, time.perf_counter() - start)

@@ -1,6 +1,8 @@
 """Estimators that need all rows at every step, run anew for each number of rows."""
 
 import dataclasses
+import functools
+import operator
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -14,16 +16,36 @@ from jax import Array
 
 from auxmc.driver.chains import RunContext
 from auxmc.driver.progress import Progress
-from auxmc.driver.seeds import stream
+from auxmc.driver.units import each
 from auxmc.kernels.streams.full_data_evidence import AnnealedRun, AnnealedSettings, full_data_evidence
 from auxmc.kernels.streams.nested_sampling import NestedRun
 from auxmc.models.row_model import RowModel
-from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.array_types import FloatArray, NamedArrays
 from experiments.streaming_evidence.nested import PUBLISHED, evidence_of, nested_runs
 from experiments.streaming_evidence.problem import exact_linear, keys_of_runs, model_of, rows_of_stream
 from experiments.streaming_evidence.settings import MODELS, Settings
 
+# A number of rows with which compiling takes no more time than it must.
+_ROWS_TO_COMPILE = 10
+
 _TITLES = {"nested": "nested sampling", "annealed": "annealed importance sampling"}
+
+_UNITS = {
+    "nested_log_evidence": "nats",
+    "nested_standard_error": "nats",
+    "nested_seconds": "processor s",
+    "nested_likelihood_rows": "rows",
+    "nested_iterations": "points",
+    "nested_stuck": "points",
+    "n_failures": "runs",
+    "annealed_log_evidence": "nats",
+    "annealed_seconds": "processor s",
+    "annealed_steps": "annealing steps",
+    "annealed_likelihood_rows": "rows",
+    "annealed_gradient_rows": "rows",
+    "annealed_unfinished": "runs",
+    "n_not_finite": "particles",
+}
 
 _Program = Callable[[Array], Any]
 """Makes a run from a key."""
@@ -37,15 +59,18 @@ def run_full_data(settings: Settings, context: RunContext) -> dict[str, xr.Datas
     """
     rows = rows_of_stream(dataclasses.replace(settings, n_rows=settings.sizes[-1]))
     model = model_of(settings)
-    nested = nested_runs(model, rows, PUBLISHED)
-    # Compiled before the clock starts.
-    nested(stream(context.seed, context.study, settings.stream, "nested", "compile"), settings.sizes[0])
     annealed_sizes = [n for n in settings.sizes if n <= settings.annealed_rows]
     run_sizes = partial(_run_sizes, settings, context)
-    variables = {
-        **run_sizes("nested", settings.sizes, lambda n: lambda key: nested(key, n), _nested_quantities),
-        **run_sizes("annealed", annealed_sizes, _annealed_programs(model, rows), _annealed_quantities),
-    }
+    nested, annealed = each(
+        operator.call,
+        (
+            partial(run_sizes, "nested", settings.sizes, _nested_programs(model, rows), _nested_quantities),
+            partial(
+                run_sizes, "annealed", annealed_sizes, _annealed_programs(model, rows), _annealed_quantities
+            ),
+        ),
+    )
+    variables: dict[str, Any] = {**nested, **annealed}
     if MODELS[settings.stream] == "linear":
         variables["exact"] = ("size", exact_linear(rows, settings.sizes), {"units": "nats"})
     coords = {"size": settings.sizes, "repeat": np.arange(settings.n_repeats)}
@@ -58,38 +83,68 @@ def _run_sizes(
     name: str,
     sizes: list[int],
     program_for: Callable[[int], _Program],
-    quantities: Callable[[Any, int, float], Mapping[str, tuple[float, str]]],
+    quantities: Callable[[Any, int, float], Mapping[str, float]],
 ) -> dict[str, Any]:
-    """Variables of an estimator for the first of the sizes of a case.
+    """Variables of an estimator for the first of the sizes of a case; every run is a unit.
 
     Args:
         settings: of the case.
-        context: random streams and progress.
+        context: random streams, progress and units.
         name: of the estimator, one of _TITLES.
         sizes: numbers of rows.
-        program_for: compiles a program for a number of rows.
-        quantities: values with their units of a run, its number of rows and its seconds.
+        program_for: makes a compiled program for a number of rows.
+        quantities: values of a run, its number of rows and its seconds, by the names of _UNITS.
     """
-    shape = (len(settings.sizes), settings.n_repeats)
     progress = Progress(f"{context.label} [{_TITLES[name]}]")
-    variables: dict[str, Any] = {}
-    for size, n_rows in enumerate(sizes):
+    runs = [(n_rows, repeat) for n_rows in sizes for repeat in range(_n_runs(settings, n_rows))]
+
+    def make(number: int) -> NamedArrays:
+        n_rows, repeat = runs[number]
         program = program_for(n_rows)
-        n_runs = 1 if n_rows > settings.few_runs_above else settings.n_repeats
-        for repeat, key in enumerate(keys_of_runs(context, n_runs, settings.stream, name, n_rows)):
-            start = time.process_time()
-            run = jax.block_until_ready(program(key))
-            seconds = time.process_time() - start
-            for quantity, (value, unit) in quantities(run, n_rows, seconds).items():
-                missing = (("size", "repeat"), np.full(shape, np.nan), {"units": unit})
-                variables.setdefault(quantity, missing)[1][size, repeat] = value
-        progress.say(f"{n_rows} rows in {seconds:.1f} s a run")
-    return variables
+        key = keys_of_runs(context, repeat + 1, settings.stream, name, n_rows)[repeat]
+        start = time.process_time()
+        run = jax.block_until_ready(program(key))
+        seconds = time.process_time() - start
+        progress.say(f"{n_rows} rows in {seconds:.1f} s")
+        return {quantity: np.asarray(value) for quantity, value in quantities(run, n_rows, seconds).items()}
+
+    found = context.units.stage(name, len(runs), make)
+    values = {
+        quantity: np.full((len(settings.sizes), settings.n_repeats), np.nan)
+        for quantity in (found[0] if found else ())
+    }
+    for (n_rows, repeat), unit in zip(runs, found, strict=True):
+        for quantity, value in unit.items():
+            values[quantity][settings.sizes.index(n_rows), repeat] = value
+    return {
+        quantity: (("size", "repeat"), array, {"units": _UNITS[quantity]})
+        for quantity, array in values.items()
+    }
+
+
+def _n_runs(settings: Settings, n_rows: int) -> int:
+    few = settings.n_few_runs if n_rows > settings.few_runs_above else settings.n_repeats
+    return min(few, settings.n_repeats)
+
+
+def _nested_programs(model: RowModel, rows: FloatArray) -> Callable[[int], _Program]:
+    """Programs that share their compilation, which is done when the first of them is asked for."""
+    compiled: list[Callable[[Array, int], NestedRun]] = []
+
+    def program_for(n_rows: int) -> _Program:
+        if not compiled:
+            compiled.append(nested_runs(model, rows, PUBLISHED))
+            # Compiled before the clock starts.
+            compiled[0](jax.random.key(0), _ROWS_TO_COMPILE)
+        return lambda key: compiled[0](key, n_rows)
+
+    return program_for
 
 
 def _annealed_programs(model: RowModel, rows: FloatArray) -> Callable[[int], _Program]:
     run = jax.jit(full_data_evidence(model, AnnealedSettings()))
 
+    @functools.lru_cache(maxsize=1)
     def program_for(n_rows: int) -> _Program:
         data = jnp.asarray(rows[:n_rows])
         compiled = run.lower(jax.random.key(0), data).compile()
@@ -98,27 +153,27 @@ def _annealed_programs(model: RowModel, rows: FloatArray) -> Callable[[int], _Pr
     return program_for
 
 
-def _nested_quantities(run: NestedRun, n_rows: int, seconds: float) -> Mapping[str, tuple[float, str]]:
+def _nested_quantities(run: NestedRun, n_rows: int, seconds: float) -> Mapping[str, float]:
     found = evidence_of(run, PUBLISHED)
     return {
-        "nested_log_evidence": (found.value, "nats"),
-        "nested_standard_error": (found.standard_error, "nats"),
-        "nested_seconds": (seconds, "processor s"),
-        "nested_likelihood_rows": (float(run.n_evaluations) * n_rows, "rows"),
-        "nested_iterations": (float(run.n_iterations), "points"),
-        "nested_stuck": (float(run.n_stuck), "points"),
-        "n_failures": (float(not run.finished), "runs"),
+        "nested_log_evidence": found.value,
+        "nested_standard_error": found.standard_error,
+        "nested_seconds": seconds,
+        "nested_likelihood_rows": float(run.n_evaluations) * n_rows,
+        "nested_iterations": float(run.n_iterations),
+        "nested_stuck": float(run.n_stuck),
+        "n_failures": float(not run.finished),
     }
 
 
-def _annealed_quantities(run: AnnealedRun, n_rows: int, seconds: float) -> Mapping[str, tuple[float, str]]:
+def _annealed_quantities(run: AnnealedRun, n_rows: int, seconds: float) -> Mapping[str, float]:
     del n_rows
     return {
-        "annealed_log_evidence": (float(run.log_evidence), "nats"),
-        "annealed_seconds": (seconds, "processor s"),
-        "annealed_steps": (float(run.n_annealing_steps), "annealing steps"),
-        "annealed_likelihood_rows": (float(run.n_likelihood_rows), "rows"),
-        "annealed_gradient_rows": (float(run.n_gradient_rows), "rows"),
-        "annealed_unfinished": (float(run.n_unfinished), "runs"),
-        "n_not_finite": (float(run.n_not_finite), "particles"),
+        "annealed_log_evidence": float(run.log_evidence),
+        "annealed_seconds": seconds,
+        "annealed_steps": float(run.n_annealing_steps),
+        "annealed_likelihood_rows": float(run.n_likelihood_rows),
+        "annealed_gradient_rows": float(run.n_gradient_rows),
+        "annealed_unfinished": float(run.n_unfinished),
+        "n_not_finite": float(run.n_not_finite),
     }

@@ -6,7 +6,7 @@ import numpy as np
 
 from auxmc.driver.chains import RunContext
 from auxmc.driver.stopwatch import stopwatch
-from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.array_types import FloatArray, NamedArrays
 from experiments.streaming_evidence.nested import PUBLISHED, evidence_of, nested_runs, robust
 from experiments.streaming_evidence.problem import HYBRID_ROWS, keys_of_runs, model_of
 from experiments.streaming_evidence.settings import Settings
@@ -26,16 +26,28 @@ class HybridStart(NamedTuple):
     seconds: float
 
 
-def hybrid_start(settings: Settings, rows: FloatArray, context: RunContext) -> HybridStart:
-    """Makes `n_hybrid_runs` runs in either way on the first HYBRID_ROWS rows."""
+def hybrid_start(settings: Settings, rows: FloatArray, context: RunContext, names: str) -> HybridStart:
+    """Makes `n_hybrid_runs` runs in either way on the first HYBRID_ROWS rows, a unit of the case each way.
+
+    Args:
+        settings: of the case.
+        rows: of the stream.
+        context: random streams and units.
+        names: what is run; its own within the case.
+    """
     model = model_of(settings)
-    about = (settings.stream, settings.n_components, "hybrid")
-    values, seconds = {}, {}
-    for name, numbers in (("robust", robust(model.dim)), ("published", PUBLISHED)):
-        keys = keys_of_runs(context, settings.n_hybrid_runs, *about, name)
+    ways = {"robust": robust(model.dim), "published": PUBLISHED}
+
+    def make(number: int) -> NamedArrays:
+        name = list(ways)[number]
+        about = (settings.stream, settings.n_components, "hybrid", name)
         with stopwatch() as times:
-            program = nested_runs(model, rows[:HYBRID_ROWS], numbers)
-            runs = [program(key, HYBRID_ROWS) for key in keys]
-        values[name] = np.array([evidence_of(run, numbers).value for run in runs])
-        seconds[name] = times.run_s / len(runs)
-    return HybridStart(**values, seconds=seconds["robust"])
+            program = nested_runs(model, rows[:HYBRID_ROWS], ways[name])
+            runs = [
+                program(key, HYBRID_ROWS) for key in keys_of_runs(context, settings.n_hybrid_runs, *about)
+            ]
+        values = np.array([evidence_of(run, ways[name]).value for run in runs])
+        return {"values": values, "seconds": np.asarray(times.run_s / len(runs))}
+
+    robust_runs, published_runs = context.units.stage(f"{names}-hybrid", len(ways), make)
+    return HybridStart(robust_runs["values"], published_runs["values"], float(robust_runs["seconds"]))

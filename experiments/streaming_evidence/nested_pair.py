@@ -1,6 +1,7 @@
 """Bayes factors of two linear models, the second with one input more, as streaming estimates give them."""
 
 import dataclasses
+import itertools
 from typing import Any
 
 import numpy as np
@@ -8,9 +9,10 @@ import xarray as xr
 
 from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import generator
+from auxmc.driver.units import each
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.numerics.array_types import FloatArray
-from experiments.streaming_evidence.drive import run_repeats
+from experiments.streaming_evidence.drive import Runs, run_repeats
 from experiments.streaming_evidence.estimators import build_stream
 from experiments.streaming_evidence.problem import (
     NOISE_SCALE,
@@ -42,20 +44,23 @@ def run_nested_pair(settings: Settings, context: RunContext) -> dict[str, xr.Dat
     data = [with_input(rows, extra, name) for name in INPUTS]
     exact = [float(exact_linear(d, [len(rows)])[0] - exact_linear(d[:, 1:], [len(rows)])[0]) for d in data]
     shape = (len(PAIR_METHODS), len(INPUTS), settings.n_repeats)
+
+    def run(which: tuple[str, int]) -> Runs:
+        method, n_features = which
+        own, where = dataclasses.replace(settings, method=method), (method, n_features, "pair")
+        keys = [key for name in INPUTS for key in keys_of_runs(context, settings.n_repeats, *where, name)]
+        # The larger model has the additional input as its first column.
+        columns = [d[:, 6 - n_features :] for d in data]
+        given = [own_rows for own_rows in columns for _ in range(settings.n_repeats)]
+        estimator = build_stream(linear_regression(n_features, NOISE_SCALE), own)
+        return run_repeats(estimator, given, ends_of(own), keys, context, "-".join(map(str, where)))
+
+    combinations = list(itertools.product(PAIR_METHODS, (6, 5)))
     found, lost = np.zeros(shape), np.zeros(shape)
-    for place, method in enumerate(PAIR_METHODS):
-        own = dataclasses.replace(settings, method=method)
-        for sign, n_features in ((1.0, 6), (-1.0, 5)):
-            where = (method, n_features, "pair")
-            keys = [key for name in INPUTS for key in keys_of_runs(context, settings.n_repeats, *where, name)]
-            # The larger model has the additional input as its first column.
-            given = [d[:, 6 - n_features :] for d in data for _ in range(settings.n_repeats)]
-            estimator = build_stream(linear_regression(n_features, NOISE_SCALE), own)
-            names = "-".join(map(str, where))
-            runs = run_repeats(estimator, given, ends_of(own), keys, context, names)
-            last = runs.record["log_evidence"][:, -1].reshape(shape[1:])
-            found[place] += sign * last
-            lost[place] += runs.record["n_not_finite"][:, -1].reshape(shape[1:])
+    for (method, n_features), runs in zip(combinations, each(run, combinations), strict=True):
+        sign, place = 1.0 if n_features == 6 else -1.0, PAIR_METHODS.index(method)
+        found[place] += sign * runs.record["log_evidence"][:, -1].reshape(shape[1:])
+        lost[place] += runs.record["n_not_finite"][:, -1].reshape(shape[1:])
     nats = {"units": "nats"}
     variables: dict[str, Any] = {
         "exact_factor": ("input", exact, nats),

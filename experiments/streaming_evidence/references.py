@@ -10,6 +10,7 @@ from auxmc.approximations.laplace_evidence import laplace_evidence, prior_starts
 from auxmc.driver.chains import RunContext
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import stream
+from auxmc.numerics.array_types import NamedArrays
 from experiments.streaming_evidence.problem import model_of, rows_of_stream
 from experiments.streaming_evidence.settings import MODELS, Settings
 
@@ -31,6 +32,18 @@ def near_exact(settings: Settings, sizes: list[int], context: RunContext) -> xr.
         `reference` [absorbed], `reference_error`, which is too small where the next one is, and `reference_size`: the
         effective size of the importance weights as a share of the draws.
     """
+    found = context.units.stage("reference", 1, lambda _: _references(settings, sizes, context))[0]
+    nats = {"units": "nats"}
+    variables: dict[str, Any] = {
+        "reference": ("absorbed", found["log_evidence"], nats),
+        "reference_error": ("absorbed", found["standard_error"], nats),
+        "reference_size": ("absorbed", found["relative_size"], {"units": ""}),
+    }
+    return xr.Dataset(variables, coords={"absorbed": found["n_rows"]})
+
+
+def _references(settings: Settings, sizes: list[int], context: RunContext) -> NamedArrays:
+    """Number of rows, log evidence, its standard error and effective size for each number that has a reference."""
     model, rows = model_of(settings), rows_of_stream(settings)
     mixture = MODELS[settings.stream] == "mixture"
     n_copies = math.factorial(settings.n_components) if mixture else 1
@@ -54,9 +67,5 @@ def near_exact(settings: Settings, sizes: list[int], context: RunContext) -> xr.
         kept.append((n_rows, found.log_evidence, found.standard_error, found.relative_size))
         progress.say(f"{n_rows} rows: {found.log_evidence:.2f} +- {found.standard_error:.2f} nats")
     table = np.array(kept).reshape(-1, 4)
-    variables: dict[str, Any] = {
-        "reference": ("absorbed", table[:, 1], {"units": "nats"}),
-        "reference_error": ("absorbed", table[:, 2], {"units": "nats"}),
-        "reference_size": ("absorbed", table[:, 3], {"units": ""}),
-    }
-    return xr.Dataset(variables, coords={"absorbed": table[:, 0].astype(np.int64)})
+    names_of = ("n_rows", "log_evidence", "standard_error", "relative_size")
+    return {**dict(zip(names_of, table.T, strict=True)), "n_rows": table[:, 0].astype(np.int64)}

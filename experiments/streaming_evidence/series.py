@@ -1,9 +1,15 @@
 """Runs the streaming estimators of a case."""
 
+import operator
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import jax.numpy as jnp
 import xarray as xr
 
 from auxmc.driver.chains import RunContext
+from auxmc.driver.units import each
 from auxmc.numerics.array_types import FloatArray
 from experiments.streaming_evidence.drive import Runs, run_repeats
 from experiments.streaming_evidence.estimators import build_stream, extras_of
@@ -13,6 +19,9 @@ from experiments.streaming_evidence.references import near_exact
 from experiments.streaming_evidence.settings import METHODS, MODELS, Point, Settings, points
 from experiments.streaming_evidence.statistics import stream_statistics
 
+# Statistics, of runs alone, and curves.
+_Found = tuple[xr.Dataset | None, xr.Dataset]
+
 
 def run_series(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs every combination of the batched settings, each `n_repeats` times.
@@ -20,28 +29,41 @@ def run_series(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]
     Returns:
         Groups `statistics` and `curves`.
     """
-    statistics, curves = [], []
     data: dict[str, FloatArray] = {}
-    for point in points(settings):
+
+    def of_point(point: Point) -> _Found:
         own = point.settings
         if own.stream not in data or len(data[own.stream]) < own.n_rows:
-            data = {own.stream: rows_of_stream(own)}
-        rows, ends = data[own.stream][: own.n_rows], ends_of(own)
-        runs = _run_point(point, rows, ends, context)
-        start = None
-        if own.n_hybrid_runs and METHODS[own.method].estimator == "sequential":
-            start = hybrid_start(own, rows, context)
-        about = {name: [value] for name, value in point.axes.items()}
-        part, curve = stream_statistics(own, rows, runs, ends, start)
-        statistics.append(part.expand_dims(about))
-        curves.append(curve.expand_dims(about))
+            data.clear()
+            data[own.stream] = rows_of_stream(own)
+        return _run_point(point, data[own.stream][: own.n_rows], context)
+
+    def of_reference() -> _Found:
+        return None, near_exact(settings, _reference_sizes(settings), context)
+
+    tasks: list[Callable[[], _Found]] = [partial(of_point, point) for point in points(settings)]
     if settings.reference == "auto" and MODELS[settings.stream] != "linear":
-        curves.append(near_exact(settings, _reference_sizes(settings), context))
-    return {"statistics": _merged(statistics), "curves": _merged(curves)}
+        tasks.append(of_reference)
+    found = each(operator.call, tasks)
+    statistics = [part for part, _ in found if part is not None]
+    return {"statistics": _merged(statistics), "curves": _merged([curves for _, curves in found])}
 
 
-def _run_point(point: Point, rows: FloatArray, ends: list[int], context: RunContext) -> Runs:
-    settings = point.settings
+def _run_point(point: Point, rows: FloatArray, context: RunContext) -> _Found:
+    own, ends = point.settings, ends_of(point.settings)
+    names = "-".join([own.method, *(f"{name}={value}" for name, value in point.axes.items())])
+    tasks: list[Callable[[], Any]] = [partial(_run_repeats, own, rows, ends, context, names)]
+    if own.n_hybrid_runs and METHODS[own.method].estimator == "sequential":
+        tasks.append(partial(hybrid_start, own, rows, context, names))
+    runs, *start = each(operator.call, tasks)
+    statistics, curves = stream_statistics(own, rows, runs, ends, start[0] if start else None)
+    about = {name: [value] for name, value in point.axes.items()}
+    return statistics.expand_dims(about), curves.expand_dims(about)
+
+
+def _run_repeats(
+    settings: Settings, rows: FloatArray, ends: list[int], context: RunContext, names: str
+) -> Runs:
     # The streams of random numbers do not depend on the settings of the estimator: neighbours in a sweep share them.
     about = (settings.stream, settings.n_components, settings.method)
     return run_repeats(
@@ -50,7 +72,7 @@ def _run_point(point: Point, rows: FloatArray, ends: list[int], context: RunCont
         ends,
         keys_of_runs(context, settings.n_repeats, *about),
         context,
-        "-".join([settings.method, *(f"{name}={value}" for name, value in point.axes.items())]),
+        names,
         extras=extras_of(settings),
         # A running Gaussian needs all digits of the rows.
         dtype=jnp.float64 if METHODS[settings.method].estimator == "running_laplace" else jnp.float32,

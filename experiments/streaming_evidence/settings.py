@@ -184,7 +184,10 @@ class Settings(CaseSettings):
         10_000, "most rows for annealed importance sampling (design full_data)", (0, None), unit="rows"
     )
     few_runs_above: int = setting(
-        100_000, "rows above which there is one run instead of n_repeats (design full_data)", unit="rows"
+        100_000, "rows above which there are n_few_runs instead of n_repeats (design full_data)", unit="rows"
+    )
+    n_few_runs: int = setting(
+        1, "runs with more rows than few_runs_above, n_repeats if that is fewer (design full_data)", (1, 1000)
     )
     n_start_moves: int = setting(
         2000, "moves of particles that see all rows at once (design starts)", (1, None)

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from auxmc.driver.chains import RunContext
+from auxmc.driver.units import each
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.array_types import FloatArray
 from experiments.streaming_evidence.drive import Runs, run_repeats
@@ -34,17 +35,14 @@ def run_starts(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]
     """
     rows = rows_of_stream(settings)
     model = model_of(settings)
-    scores, lost = [], []
-    for start in STARTS:
-        runs = _run(settings, context, model, rows, start)
-        scores.append(_scores(model, runs, rows) / len(rows))
-        lost.append(runs.record["n_not_finite"][:, -1])
-    found = np.stack(scores)
+    made = each(lambda start: _run(settings, context, model, rows, start), STARTS)
+    found = np.stack([_scores(model, runs, rows) / len(rows) for runs in made])
+    lost = np.stack([runs.record["n_not_finite"][:, -1] for runs in made])
     near = np.mean(found > np.nanmax(found) - _NEAR, axis=2)
     variables: dict[str, Any] = {
         "log_likelihood_per_row": (("start", "repeat", "particle"), found, {"units": "nats"}),
         "near_best": (("start", "repeat"), near, {"units": "share of particles"}),
-        "n_not_finite": (("start", "repeat"), np.stack(lost), {"units": "particles"}),
+        "n_not_finite": (("start", "repeat"), lost, {"units": "particles"}),
     }
     coords = {
         "start": list(STARTS),

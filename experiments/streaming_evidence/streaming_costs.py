@@ -35,19 +35,22 @@ def magnitude(found: Measurement, unit: float = 1.0, note: str = "") -> Measurem
 
 
 def costs_by_size(tables: Tables, model: str, rival: str, cost: str) -> pd.DataFrame:
-    """Seconds or operations of an estimator that needs all rows, for the numbers of rows that all its runs have.
+    """Seconds or operations of an estimator that needs all rows, by the numbers of rows that it was run for.
+
+    Only runs that were made for all of them: large numbers may have fewer.
 
     Raises:
-        MissingData: there are none.
+        MissingData: it was run for none.
     """
     about = RIVALS[rival]
     first, *others = (about.seconds,) if cost == "seconds" else about.operations
     found = by_size(tables, model, first)
     for name in others:
         found = found + by_size(tables, model, name)
-    if found.dropna(axis=1).empty:
+    found = found.dropna(axis=1, how="all").dropna()
+    if found.empty:
         raise MissingData(f"costs of {rival}, {model}: not run at this preset")
-    return found.dropna(axis=1)
+    return found
 
 
 def full_cost(tables: Tables, model: str, rival: str, size: float, cost: str) -> FloatArray:

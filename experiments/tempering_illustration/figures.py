@@ -1,6 +1,7 @@
 """Figures of the study, drawn from its two tables."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -9,9 +10,15 @@ from matplotlib.figure import Figure
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import histogram_panel
+from auxmc.plots.published import (
+    entries_published_last,
+    published_mark,
+    published_moments,
+)
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.empty_panels import empty_where_missing
 from auxmc_pipeline.footer import chain_lengths, footer
+from auxmc_pipeline.published_values import published_value
 from auxmc_pipeline.tables import Table, Tables
 
 _BLUE, _RED, _GREEN = CYCLE[0], CYCLE[1], CYCLE[2]
@@ -20,6 +27,9 @@ _CURVE_HEIGHT = 0.75
 # Range of the potential energy that is coloured, in nats: barriers of a few nats would drown in all of it.
 _DEEPEST = 45.0
 _HISTOGRAM_RANGE = (-20.0, 20.0)
+_published = partial(published_value, "tempering_illustration")
+# Claims about the Gaussians of figure C.2, by panel.
+_FITS = {"a": "CT-V03", "b": "CT-V05", "c": "CT-V04"}
 
 
 def path_curves(tables: Tables) -> Figure:
@@ -67,7 +77,11 @@ def bimodal(tables: Tables) -> Figure:
         densities.plot(x, np.exp(-base), color=_RED, linestyle="--", label="base")
         densities.set(ylabel="density")
         densities.set_ylim(bottom=0.0)
-        densities.legend(loc="upper right")
+        moments = (_published("CT-A01", name) for name in ("mean", "standard deviation"))
+        published_moments(densities, *moments)
+        densities.legend(
+            *entries_published_last(densities), loc="lower right", bbox_to_anchor=(1.05, 1.0), ncols=2
+        )
         _potential_panel(potential, x, target, base)
         potential.plot(*path, color="white", marker=".", markersize=3.0, linewidth=0.7)
         _joint_panel(joint, x, target, base)
@@ -194,11 +208,12 @@ def divergences(tables: Tables) -> Figure:
             axis.plot(x, fits.sel(fit=name).values, color=_BLUE, label="minimiser $q$")
             if letter == "b":
                 axis.plot(x, published.values, color=_RED, linestyle=":", label="published $q$")
+            moments = (_published(_FITS[letter], name) for name in ("mean", "standard deviation"))
+            published_moments(axis, *moments, note="mean and sd")
             axis.set(xlim=(x[0], x[-1]), xlabel="$x$", title=f"({letter}) {name}")
         axes[0].set_ylabel("density")
         axes[0].set_ylim(bottom=0.0)
-        handles, labels = axes[1].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper center", ncols=3)
+        figure.legend(*entries_published_last(axes[1]), loc="outside upper center", ncols=4)
     return figure
 
 
@@ -211,9 +226,13 @@ def orders(tables: Tables) -> Figure:
         bound = tables.curves.array("bound_by_order", "bound_order")
         left.plot(sd["order"].values, sd.values, color=_BLUE, marker="o", label="standard deviation")
         left.plot(mean["order"].values, mean.values, color=_RED, marker="s", linestyle="--", label="mean")
+        # The limits of orders 0 and 1 are the two Kullback-Leibler divergences.
+        for order, claim in ((0.0, "CT-V04"), (0.5, "CT-V05"), (1.0, "CT-V03")):
+            published_mark(left, order, _published(claim, "standard deviation"), colour=_BLUE)
+            published_mark(left, order, _published(claim, "mean"), colour=_RED)
         left.set(xlabel=r"order $\alpha$ of $D_\alpha[p, q]$", ylabel="of the fitted Gaussian")
-        left.set_ylim(bottom=0.0)
-        _legend_above(left, 2)
+        left.set_ylim(bottom=-0.2)
+        left.legend(*entries_published_last(left), loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
         right.plot(bound["bound_order"].values, bound.values, color=_BLUE)
         right.axhline(0.0, color=_REFERENCE, linewidth=0.8)
         right.axvline(0.0, color=_REFERENCE, linewidth=0.8)

@@ -7,8 +7,6 @@ and changes no setting of JAX.
 import importlib
 from typing import Any
 
-__version__ = "0.1.0"
-
 _NAMES = {
     "constrained_hmc": "simulators",
     "constrained_nuts": "simulators",
@@ -40,6 +38,17 @@ __all__ = ["__version__", *_MODULES, *_NAMES]
 
 
 def __getattr__(name: str) -> Any:
+    """A public name, or the version, which stands in pyproject.toml alone; found when it is asked for.
+
+    Raises:
+        AttributeError: there is no such name.
+        importlib.metadata.PackageNotFoundError: the package is on the path and was never installed.
+    """
+    if name == "__version__":
+        # Read here alone: the import takes time.
+        from importlib.metadata import version
+
+        return version("auxmc")
     if name in _MODULES:
         return importlib.import_module(f"auxmc.interface.{name}")
     if name in _NAMES:
@@ -48,4 +57,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_MODULES, *_NAMES])
+    return sorted({*globals(), *__all__})

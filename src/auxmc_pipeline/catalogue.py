@@ -31,8 +31,8 @@ def checkout(places: Sequence[Path]) -> Path:
     if root is None:
         raise SettingsError(
             f"{places[-1]} is not inside a checkout of the project: the studies stand in its folders conf/ and "
-            "experiments/, which the installed package does not have. Go to the folder that holds Snakefile, and "
-            "try again"
+            "experiments/, which the installed package does not have. Go to the folder that holds workflow/Snakefile, "
+            "and try again"
         )
     if str(root) not in sys.path:
         sys.path.append(str(root))  # the studies are the package `experiments`
@@ -44,10 +44,13 @@ ROOT = checkout([Path(__file__).resolve().parents[2], *reversed(Path.cwd().paren
 CONF = ROOT / "conf"
 STUDIES = ROOT / "experiments"
 CODE_ROOTS = (ROOT / "src", ROOT)
-# They carry, keep and time numbers and make none: a run that their change repeated would give the same arrays.
-_WITHOUT_NUMBERS = tuple(
-    f"auxmc.driver.{name}"
-    for name in ("checkpoint", "progress", "provenance", "results", "stopwatch", "units")
+# They name, carry, keep and time numbers and make none: a run that their change repeated would give the same arrays.
+_WITHOUT_NUMBERS = (
+    "auxmc",
+    *(
+        f"auxmc.driver.{name}"
+        for name in ("checkpoint", "progress", "provenance", "results", "stopwatch", "units")
+    ),
 )
 
 

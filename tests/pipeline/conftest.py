@@ -17,7 +17,6 @@ PARTS = (
     "profiles",
     "src",
     "workflow",
-    "Snakefile",
     "pyproject.toml",
     "requirements.lock",
 )

@@ -1,14 +1,19 @@
 """The same workflow on a real SLURM, started on the loopback for this test alone."""
 
+import contextlib
 import os
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+import xarray as xr
 
 from tests.pipeline.conftest import Project
 
@@ -33,13 +38,12 @@ AuthType=auth/munge
 AuthInfo=socket={folder}/munge/socket
 CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
 SlurmctldPort=16817
-SlurmdPort=16818
 SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
-SlurmdSpoolDir={folder}/slurmd
+SlurmdPidFile={folder}/slurmd-%n.pid
+SlurmdSpoolDir={folder}/slurmd-%n
 StateSaveLocation={folder}/ctld
 SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd.log
+SlurmdLogFile={folder}/slurmd-%n.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SelectType=select/cons_tres
@@ -47,23 +51,45 @@ SelectTypeParameters=CR_Core_Memory
 AccountingStorageType=accounting_storage/none
 MinJobAge=3600
 ReturnToService=2
-NodeName={host} NodeAddr=127.0.0.1 CPUs={cores} RealMemory={memory} State=UNKNOWN
-PartitionName=cpu Nodes={host} Default=YES MaxTime=INFINITE DefMemPerCPU=500 State=UP
+SlurmdTimeout=5
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+NodeName=one NodeHostname={host} NodeAddr=127.0.0.1 Port=16818 CPUs={cores} RealMemory={memory} State=UNKNOWN
+NodeName=two NodeHostname={host} NodeAddr=127.0.0.1 Port=16819 CPUs={cores} RealMemory={memory} State=UNKNOWN
+PartitionName=cpu Nodes=one,two Default=YES PriorityTier=1 MaxTime=INFINITE DefMemPerCPU=500 State=UP
+PartitionName=urgent Nodes=one,two PriorityTier=10 MaxTime=INFINITE DefMemPerCPU=500 State=UP
 """
 
 
+NODES = ("one", "two")
+OPTIONS = (
+    "--workflow-profile",
+    "profiles/slurm",
+    "--slurm-status-command",
+    "squeue",
+    "--slurm-init-seconds-before-status-checks",
+    "2",
+    "--seconds-between-status-checks",
+    "2",
+    "--config",
+    "preset=smoke",
+)
+
+
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[None]:
+def cluster(tmp_path: Path) -> Iterator[Path]:
+    """Two nodes, and a partition whose jobs push others out; returns the folder of pid and log files."""
     folder, host = tmp_path / "slurm", socket.gethostname().split(".")[0]
-    for part in ("ctld", "slurmd", "munge"):
+    for part in ("ctld", "munge", *(f"slurmd-{node}" for node in NODES)):
         (folder / part).mkdir(parents=True)
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
     munge = folder / "munge"
     munge.chmod(0o700)
     (munge / "key").write_bytes(os.urandom(1024))
     (munge / "key").chmod(0o400)
+    cores = max(1, (os.cpu_count() or 1) // len(NODES))
     (folder / "slurm.conf").write_text(
-        CONFIGURATION.format(folder=folder, host=host, cores=os.cpu_count(), memory=memory)
+        CONFIGURATION.format(folder=folder, host=host, cores=cores, memory=memory)
     )
     LINKS.mkdir(exist_ok=True)
     (LINKS / "slurm.conf").symlink_to(folder / "slurm.conf")
@@ -78,40 +104,98 @@ def cluster(tmp_path: Path) -> Iterator[None]:
         options = [f"--{option}={munge / name}" for option, name in files.items()]
         subprocess.run(["munged", *options, "--force"], check=True)
         subprocess.run(["slurmctld"], check=True)
-        subprocess.run(["slurmd", "-N", host], check=True)
-        deadline = time.monotonic() + 30
-        while (
-            "idle" not in subprocess.run(["sinfo", "-h", "-o", "%T"], capture_output=True, text=True).stdout
-        ):
-            assert time.monotonic() < deadline, (folder / "slurmctld.log").read_text()[-2000:]
-            time.sleep(0.2)
-        yield
+        for node in NODES:
+            subprocess.run(["slurmd", "-N", node], check=True)
+        _wait(lambda: _words_of("sinfo", "-N", "-o", "%T").count("idle") >= len(NODES), 30, folder)
+        yield folder
     finally:
-        for name in ("slurmd.pid", "slurmctld.pid", "munge/pid"):
-            if (folder / name).exists():
-                os.kill(int((folder / name).read_text()), 15)
+        for name in (*(f"slurmd-{node}.pid" for node in NODES), "slurmctld.pid", "munge/pid"):
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                os.kill(int((folder / name).read_text()), signal.SIGTERM)
         (LINKS / "slurm.conf").unlink()
 
 
-def test_the_smoke_preset_runs_on_slurm(cluster: None, fresh: Project) -> None:
-    done = fresh.snakemake(
-        "gp_probit",
-        "--workflow-profile",
-        "profiles/slurm",
-        "--slurm-status-command",
-        "squeue",
-        "--slurm-init-seconds-before-status-checks",
-        "2",
-        "--seconds-between-status-checks",
-        "2",
-        "--config",
-        "preset=smoke",
-    )
+def test_the_smoke_preset_runs_on_slurm(cluster: Path, fresh: Project) -> None:
+    done = fresh.snakemake("gp_probit", *OPTIONS)
     assert "SLURM jobid" in done.stderr, done.stderr[-3000:]
     results = fresh.folder / "results/smoke/gp_probit"
     assert (results / "claims.csv").is_file()
-    jobs = subprocess.run(
-        ["squeue", "-h", "-t", "all", "-o", "%T"], capture_output=True, text=True
-    ).stdout.split()
+    jobs = _words_of("squeue", "-t", "all", "-o", "%T")
     assert len(jobs) == len(list(results.glob("*.nc")))
     assert set(jobs) == {"COMPLETED"}
+
+
+@pytest.mark.slow
+def test_a_case_in_pieces_outlives_a_node_and_is_pushed_aside(cluster: Path, fresh: Project) -> None:
+    """Arrays are those of one job, though one piece's job is preempted and another's node goes down."""
+    case = "results/smoke/gp_probit/main__method-apm_ss_mh.nc"
+    fresh.edit("conf/study/gp_probit.yaml", "    n_draws: 24\n", "    n_draws: 1200\n")
+    fresh.snakemake("--cores", "1", "--config", "preset=smoke", "--", case)
+    whole = _arrays(fresh.folder / case)
+    (fresh.folder / case).unlink()
+    fresh.edit(
+        "conf/study/gp_probit.yaml",
+        "    block_size: 12\n    pieces: 1\n",
+        "    block_size: 12\n    pieces: 2\n",
+    )
+    command = [sys.executable, "-m", "snakemake", case, *OPTIONS]
+    with subprocess.Popen(
+        command, cwd=fresh.folder, env=fresh.environment, stderr=subprocess.PIPE, text=True
+    ) as workflow:
+        try:
+            log = cluster / "slurmctld.log"
+            _wait(lambda: _running() == set(NODES) and _begun(fresh) == 2, 120, cluster)
+            subprocess.run(
+                ["sbatch", "-p", "urgent", "-w", "one", "-o", "/dev/null", "--wrap", "true"], check=True
+            )
+            os.kill(int((cluster / "slurmd-two.pid").read_text()), signal.SIGKILL)
+            _kill_jobs_of("two")
+            _wait(lambda: "preempted" in log.read_text().lower(), 60, cluster)
+            _wait(lambda: "not responding, setting DOWN" in log.read_text(), 120, cluster)
+            messages = workflow.communicate(timeout=600)[1]
+        finally:
+            workflow.kill()
+    assert workflow.returncode == 0, messages[-3000:]
+    pieced = _arrays(fresh.folder / case)
+    assert whole.keys() == pieced.keys()
+    for name, array in whole.items():
+        np.testing.assert_array_equal(pieced[name], array, err_msg=name)
+
+
+def _words_of(*command: str) -> list[str]:
+    return subprocess.run([command[0], "-h", *command[1:]], capture_output=True, text=True).stdout.split()
+
+
+def _running() -> set[str]:
+    return set(_words_of("squeue", "-t", "running", "-o", "%N"))
+
+
+def _begun(project: Project) -> int:
+    """Pieces that have kept a block of iterations."""
+    return len(list((project.folder / ".checkpoints").rglob("block000000.npz")))
+
+
+def _kill_jobs_of(node: str) -> None:
+    """What a node that loses its power takes with it."""
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit() and folder.name != str(os.getpid()):
+            with contextlib.suppress(OSError):
+                if f"SLURMD_NODENAME={node}".encode() in (folder / "environ").read_bytes().split(b"\0"):
+                    os.kill(int(folder.name), signal.SIGKILL)
+
+
+def _wait(happened: Callable[[], bool], seconds: float, cluster: Path) -> None:
+    deadline = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < deadline, (cluster / "slurmctld.log").read_text()[-3000:]
+        time.sleep(0.2)
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray]:
+    tree = xr.open_datatree(path, engine="h5netcdf")
+    return {
+        f"{node.path}/{name}": variable.values
+        for node in tree.subtree
+        for name, variable in node.data_vars.items()
+        if not variable.attrs.get("units", "").endswith("/s") and variable.attrs.get("units") != "s"
+    }

@@ -10,7 +10,7 @@ rule claims:
 rule check_claims:
     input:
         tables=lambda w: tables_of(w.study, w.preset),
-        claims=lambda w: ancient(f"{workflow.basedir}/experiments/{w.study}/claims.csv"),
+        claims=lambda w: ancient(f"{ROOT}/experiments/{w.study}/claims.csv"),
     output:
         claims=report(
             "results/{preset}/{study}/claims.csv",
@@ -23,18 +23,16 @@ rule check_claims:
         "logs/{preset}/{study}/claims.log",
     benchmark:
         "logs/{preset}/{study}/claims.benchmark.tsv"
+    localrule: True
+    conda:
+        "../envs/auxmc.yaml"
     params:
         code=lambda w: load_study(w.study).code("claims"),
         judge=code_of("auxmc_pipeline.steps.judge"),
         numbers=lambda w: numbers_of_cases(w.study, w.preset),
-        published=lambda w: fingerprint(
-            Path(f"{workflow.basedir}/experiments/{w.study}/claims.csv").read_text()
-        ),
+        published=lambda w: fingerprint(Path(f"{ROOT}/experiments/{w.study}/claims.csv").read_text()),
         python=PYTHON,
         modules=MODULES,
-    conda:
-        "../envs/auxmc.yaml"
-    localrule: True
     shell:
         "PYTHONPATH={params.modules} {params.python} -m auxmc_pipeline.steps.judge {wildcards.study} {wildcards.preset}"
         " --tables {input.tables} --claims {input.claims} --out {output.claims} > {log} 2>&1"

@@ -5,7 +5,14 @@ import sys
 
 from snakemake.exceptions import WorkflowError
 
-sys.path[:0] = [str(Path(workflow.basedir) / "src"), str(workflow.basedir)]
+# The project, whatever the working directory is and whether this is the main workflow or a module of another one.
+if not workflow.current_basedir.is_local:
+    raise WorkflowError(
+        "this workflow runs code and settings that stand beside it: clone the project and name workflow/Snakefile "
+        "of the clone, not an address"
+    )
+ROOT = Path(workflow.current_basedir).parents[1]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
 from auxmc.driver.provenance import fingerprint
 from auxmc_pipeline.code import code_digest
@@ -39,7 +46,7 @@ for _key in config:
 PRESET = checked(check_preset)(str(config.get("preset", "quick")))
 TABLES = ("summary", "curves")
 PYTHON = "python" if "conda" in str(workflow.deployment_settings.deployment_method) else sys.executable
-MODULES = f"{workflow.basedir}/src:{workflow.basedir}"
+MODULES = f"{ROOT}/src:{ROOT}"
 
 
 wildcard_constraints:
@@ -68,7 +75,9 @@ def case_of(wildcards):
     sweep = wildcards.set.removeprefix("sweeps/").rstrip("/")
     cases = cases_of(wildcards.study, wildcards.preset, sweep)
     if wildcards.case not in cases:
-        raise WorkflowError(f"study {wildcards.study} has no case {wildcards.case!r}. Cases: {', '.join(cases)}")
+        raise WorkflowError(
+            f"study {wildcards.study} has no case {wildcards.case!r}. Cases: {', '.join(cases)}"
+        )
     return cases[wildcards.case]
 
 

@@ -34,16 +34,17 @@ for _study in STUDIES:
             f"logs/{{preset}}/{_study}/figures.log",
         benchmark:
             f"logs/{{preset}}/{_study}/figures.benchmark.tsv"
+        localrule: True
+        conda:
+            "../envs/auxmc.yaml"
         params:
             study=_study,
+            folder=lambda w, output: str(Path(output[0]).parent),
             code=load_study(_study).code("figures"),
             captions=load_study(_study).figures,
             numbers=lambda w, study=_study: numbers_of_cases(study, w.preset),
             python=PYTHON,
             modules=MODULES,
-        conda:
-            "../envs/auxmc.yaml"
-        localrule: True
         shell:
             "PYTHONPATH={params.modules} {params.python} -m auxmc_pipeline.steps.draw {params.study} {wildcards.preset}"
-            " --tables {input.tables} --out paper_figures/{wildcards.preset}/{params.study} > {log} 2>&1"
+            " --tables {input.tables} --out {params.folder} > {log} 2>&1"

@@ -2,15 +2,17 @@
 
 # What the page says beyond results: templates, findings, notes of the studies.
 REPORT_TEXTS = [
-    *sorted(Path(f"{workflow.basedir}/workflow/report").glob("report.*")),
-    *sorted(Path(f"{workflow.basedir}/workflow/report").glob("*.html.j2")),
-    Path(f"{workflow.basedir}/workflow/report/front.toml"),
-    Path(f"{workflow.basedir}/docs/findings.md"),
-    *(Path(f"{workflow.basedir}/experiments/{study}/notes.md") for study in STUDIES),
+    *sorted(Path(f"{ROOT}/workflow/report").glob("report.*")),
+    *sorted(Path(f"{ROOT}/workflow/report").glob("*.html.j2")),
+    Path(f"{ROOT}/workflow/report/front.toml"),
+    Path(f"{ROOT}/docs/findings.md"),
+    *(Path(f"{ROOT}/experiments/{study}/notes.md") for study in STUDIES),
 ]
 
 PAPER_TABLES = [
-    f"results/{{preset}}/tables/{name}.{suffix}" for name in (*STUDIES, "verdicts") for suffix in ("csv", "tex")
+    f"results/{{preset}}/tables/{name}.{suffix}"
+    for name in (*STUDIES, "verdicts")
+    for suffix in ("csv", "tex")
 ]
 
 
@@ -33,14 +35,14 @@ rule write_tables:
         PAPER_TABLES,
     log:
         "logs/{preset}/tables.log",
-    params:
-        code=code_of("auxmc_pipeline.steps.export_tables"),
-        documents=fingerprint(Path(f"{workflow.basedir}/workflow/report/front.toml").read_text()),
-        python=PYTHON,
-        modules=MODULES,
+    localrule: True
     conda:
         "../envs/auxmc.yaml"
-    localrule: True
+    params:
+        code=code_of("auxmc_pipeline.steps.export_tables"),
+        documents=fingerprint(Path(f"{ROOT}/workflow/report/front.toml").read_text()),
+        python=PYTHON,
+        modules=MODULES,
     shell:
         "PYTHONPATH={params.modules} {params.python} -m auxmc_pipeline.steps.export_tables {wildcards.preset}"
         " --out results/{wildcards.preset}/tables > {log} 2>&1"
@@ -57,14 +59,14 @@ rule write_report:
         "results/{preset}/report.html",
     log:
         "logs/{preset}/report.log",
+    localrule: True
+    conda:
+        "../envs/auxmc.yaml"
     params:
         code=code_of("auxmc_pipeline.report.__main__"),
         texts=fingerprint([path.read_text() for path in REPORT_TEXTS if path.is_file()]),
         python=PYTHON,
         modules=MODULES,
-    conda:
-        "../envs/auxmc.yaml"
-    localrule: True
     shell:
         "PYTHONPATH={params.modules} {params.python} -m auxmc_pipeline.report {wildcards.preset}"
         " --out {output} > {log} 2>&1"

@@ -8,19 +8,19 @@ rule run_piece:
         "logs/{preset}/{study}/{set}pieces/{case}/{piece}-of-{n_pieces}.log",
     benchmark:
         "logs/{preset}/{study}/{set}pieces/{case}/{piece}-of-{n_pieces}.benchmark.tsv"
+    retries: 1
+    conda:
+        "../envs/auxmc.yaml"
+    threads: 1
+    resources:
+        mem_mb=resource_of("mem_mb", 2000),
+        runtime=resource_of("runtime", 60),
+        gpu=resource_of("gpu", 0),
     params:
         overrides=overrides_of_case,
         identity=identity_of_case,
         python=PYTHON,
         modules=MODULES,
-    threads: 1
-    retries: 1
-    resources:
-        mem_mb=resource_of("mem_mb", 2000),
-        runtime=resource_of("runtime", 60),
-        gpu=resource_of("gpu", 0),
-    conda:
-        "../envs/auxmc.yaml"
     shell:
         "PYTHONPATH={params.modules} NPROC={threads} {params.python} -m auxmc_pipeline.steps.run study={wildcards.study}"
         " {params.overrides:q} out={output} --piece {wildcards.piece}/{wildcards.n_pieces} 2>&1 | tee {log} >&2"
@@ -35,20 +35,20 @@ rule run_case:
         "logs/{preset}/{study}/{set}{case}.log",
     benchmark:
         "logs/{preset}/{study}/{set}{case}.benchmark.tsv"
+    retries: 1
+    conda:
+        "../envs/auxmc.yaml"
+    threads: 1
+    resources:
+        mem_mb=resource_of("mem_mb", 2000),
+        runtime=resource_of("runtime", 60),
+        gpu=resource_of("gpu", 0),
     params:
         overrides=overrides_of_case,
         identity=identity_of_case,
         merge=lambda w, input: ["--merge", *input] if input else [],
         python=PYTHON,
         modules=MODULES,
-    threads: 1
-    retries: 1
-    resources:
-        mem_mb=resource_of("mem_mb", 2000),
-        runtime=resource_of("runtime", 60),
-        gpu=resource_of("gpu", 0),
-    conda:
-        "../envs/auxmc.yaml"
     shell:
         "PYTHONPATH={params.modules} NPROC={threads} {params.python} -m auxmc_pipeline.steps.run study={wildcards.study}"
         " {params.overrides:q} out={output} {params.merge:q} 2>&1 | tee {log} >&2"
@@ -64,13 +64,13 @@ rule summarise:
         "logs/{preset}/{study}/summarise.log",
     benchmark:
         "logs/{preset}/{study}/summarise.benchmark.tsv"
+    localrule: True
+    conda:
+        "../envs/auxmc.yaml"
     params:
         code=code_of("auxmc_pipeline.steps.summarise"),
         python=PYTHON,
         modules=MODULES,
-    conda:
-        "../envs/auxmc.yaml"
-    localrule: True
     shell:
         "PYTHONPATH={params.modules} {params.python} -m auxmc_pipeline.steps.summarise --summary {output.summary}"
         " --curves {output.curves} {input} > {log} 2>&1"

@@ -18,16 +18,18 @@ rule summarise_sweep:
         png="results/{preset}/{study}/sweeps/{name}/sweep.png",
     log:
         "logs/{preset}/{study}/sweeps/{name}/summarise.log",
+    localrule: True
+    conda:
+        "../envs/auxmc.yaml"
     params:
         code=code_of("auxmc_pipeline.steps.sweep"),
         axes=checked(
-            lambda w: list(dict.fromkeys(a for c in cases_of(w.study, w.preset, w.name).values() for a in c.axes))
+            lambda w: list(
+                dict.fromkeys(a for c in cases_of(w.study, w.preset, w.name).values() for a in c.axes)
+            )
         ),
         python=PYTHON,
         modules=MODULES,
-    conda:
-        "../envs/auxmc.yaml"
-    localrule: True
     shell:
         "PYTHONPATH={params.modules} {params.python} -m auxmc_pipeline.steps.sweep {wildcards.study} --axes {params.axes}"
         " --summary {output.summary} --curves {output.curves} --figure {output.png} --files {input}"

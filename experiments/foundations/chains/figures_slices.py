@@ -7,7 +7,9 @@ from matplotlib.patches import Polygon
 from numpy.typing import ArrayLike
 
 from auxmc.numerics.array_types import FloatArray
+from auxmc.plots.published import entries_published_last, published_mark
 from auxmc.plots.style import COLUMN_WIDTH_IN, PAGE_WIDTH_IN
+from auxmc_pipeline.published_values import published_value
 from auxmc_pipeline.tables import Table
 from experiments.foundations.drawing import (
     BLUE,
@@ -53,6 +55,10 @@ def slice_and_line(figure: Figure, curves: Table) -> None:
     ):
         marks(left, on_line(value), marker, colour, markersize=6.0, label=name)
         marks(right, (value, h), marker, colour, markersize=6.0)
+    for end in ("lower", "upper"):
+        published_mark(
+            right, published_value("foundations", "FN-SL-06", f"{end} end as drawn"), h, note="ends as drawn"
+        )
     for value, name in ((lower, "$b_l$"), (upper, "$b_u$")):
         right.annotate(name, (value, h), (0.0, 7.0), textcoords="offset points", ha="center")
     right.annotate("$h$", (x[0], h), (3.0, 3.0), textcoords="offset points", color=REFERENCE)
@@ -61,7 +67,9 @@ def slice_and_line(figure: Figure, curves: Table) -> None:
     left.set(xlabel="$x_1$", ylabel="$x_2$", xlim=(-2.4, 1.9), ylim=(-1.3, 2.1))
     right.set(xlim=(x[0], x[-1]), xlabel="place on the slice line", ylabel="density")
     right.set_ylim(bottom=0.0)
-    figure.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    handles, labels = entries_published_last(left)
+    published, names = entries_published_last(right)
+    figure.legend([*handles, *published], [*labels, *names], loc="outside upper center", ncols=4)
 
 
 @drawing(DRAW, "fig_2_11", PAGE_WIDTH_IN, 2.6)

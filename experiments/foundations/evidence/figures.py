@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import band_curve
+from auxmc.plots.published import entries_published_last, published_level
 from auxmc.plots.style import COLUMN_WIDTH_IN, PAGE_WIDTH_IN
+from auxmc_pipeline.published_values import published_value
 from auxmc_pipeline.tables import Table
 from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, Drawings, drawing, marks
 
@@ -79,7 +81,9 @@ def nested_bias(figure: Figure, curves: Table) -> None:
     axis.set_yticks([1.0, 1.5, 2.0, 3.0, 4.0], ["1", "1.5", "2", "3", "4"])
     for one in (axis.xaxis, axis.yaxis):
         one.set_minor_locator(NullLocator())
-    axis.legend(loc="upper right", title="assumed shrinkage")
+    level = published_value("foundations", "FN-NS-03", "as printed")
+    published_level(axis, level, note="$M/(M+1)$")
+    axis.legend(*entries_published_last(axis), loc="upper right", title="assumed shrinkage")
 
 
 @drawing(DRAW, "harmonic", 1.3 * COLUMN_WIDTH_IN, 2.8)

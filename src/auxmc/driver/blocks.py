@@ -11,6 +11,7 @@ import numpy as np
 from jax import Array
 
 from auxmc.driver.checkpoint import Checkpoint
+from auxmc.driver.devices import lane_sharding
 from auxmc.driver.progress import Progress
 from auxmc.kernels.base import Kernel
 
@@ -118,9 +119,15 @@ def compile_sampler(
         return over_lanes(lane_block)(keys, parameters, states, starts)
 
     clock = time.perf_counter()
-    start_program = jax.jit(initial_states).lower(lane_keys, lane_parameters).compile()
+    sharding = lane_sharding(lane_keys)
+    start_program = (
+        jax.jit(initial_states, out_shardings=sharding).lower(lane_keys, lane_parameters).compile()
+    )
     states = jax.eval_shape(initial_states, lane_keys, lane_parameters)
-    lowered = jax.jit(run_block).lower(lane_keys, lane_parameters, states, jnp.uint32(1))
+    states = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=sharding), states)
+    lowered = jax.jit(run_block, out_shardings=sharding).lower(
+        lane_keys, lane_parameters, states, jnp.uint32(1)
+    )
     program = lowered.compile()
     compile_s = time.perf_counter() - clock
     return Program(start_program, program, n_lanes, n_draws, block, compile_s, lowered.as_text)
@@ -155,7 +162,11 @@ def run_program(
         saved = checkpoint.load(block, [np.asarray(leaf) for leaf in leaves])
         if saved is not None:
             done, run_s = saved.n_blocks, saved.run_s
-            states = jax.tree.unflatten(structure, [jnp.asarray(leaf) for leaf in saved.leaves])
+            # Where the lanes are divided among devices, so are these.
+            placed = [
+                jax.device_put(leaf, at.sharding) for leaf, at in zip(saved.leaves, leaves, strict=True)
+            ]
+            states = jax.tree.unflatten(structure, placed)
     n_resumed = min(done * block, n_draws)
     if progress is not None:
         progress.start(n_draws, n_resumed, compile_s)

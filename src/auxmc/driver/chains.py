@@ -12,6 +12,7 @@ import numpy as np
 
 from auxmc.driver.blocks import Program, Sampler, compile_sampler, run_program
 from auxmc.driver.checkpoint import Checkpoint
+from auxmc.driver.devices import over_devices
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import stream
 from auxmc.driver.units import Units
@@ -127,9 +128,8 @@ def run_chains(
     programs: dict[int, Program] = {}
 
     def make(number: int) -> NamedArrays:
-        own, own_keys = (
-            {name: values[units[number]] for name, values in parameters.items()},
-            keys[units[number]],
+        own, own_keys = over_devices(
+            ({name: values[units[number]] for name, values in parameters.items()}, keys[units[number]])
         )
         n_lanes, compile_s = len(own_keys), 0.0
         if n_lanes not in programs:

@@ -3,12 +3,17 @@
 import json
 import os
 import shutil
+import sys
+import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 __all__ = ["Checkpoint", "Resumed"]
+
+_ABOUT, _DRAWS, _LEAF = "about", "draws.", "leaf."
 
 
 class Resumed(NamedTuple):
@@ -19,11 +24,22 @@ class Resumed(NamedTuple):
     run_s: float
 
 
-class Checkpoint:
-    """Folder that holds the draws of every finished block and the state after the last one.
+class _Block(NamedTuple):
+    identity: str
+    size: int
+    leaves: list[np.ndarray]
+    run_s: float
 
-    Each block's draws are written once. The state file is replaced last and is what counts: blocks beyond
-    it are ignored. A checkpoint made with other settings, code or data is discarded.
+
+class _Damaged(Exception):
+    """A block cannot be used; the text says why."""
+
+
+class Checkpoint:
+    """Folder with a file for every finished block: its draws, and the state after it.
+
+    The files are zip archives, which carry a checksum of each array: a damaged one is noticed, named and made again,
+    with all that follow it. Blocks made with other settings, code or data are discarded.
 
     Args:
         folder: where to keep the files; created when the first block is saved.
@@ -35,7 +51,7 @@ class Checkpoint:
         self.identity = identity
 
     def load(self, block: int, like: list[np.ndarray]) -> Resumed | None:
-        """Reads the saved state if it belongs to this run.
+        """Reads the state after the last good block, if it belongs to this run, and checks all blocks before it.
 
         Args:
             block: iterations per block.
@@ -44,59 +60,107 @@ class Checkpoint:
         Returns:
             The state to go on from, or None (and the folder is emptied) if there is none that fits.
         """
-        try:
-            with np.load(self.folder / "state.npz") as file:
-                about = json.loads(str(file["about"]))
-                leaves = [file[f"leaf{i}"] for i in range(about["n_leaves"])]
-        except (OSError, ValueError, KeyError, EOFError):
+        found = sorted(self.folder.glob("block*.npz"))
+        resumed = None
+        for index in range(len(found)):
+            try:
+                saved = self._read(index)
+            except _Damaged as damage:
+                print(
+                    f"{self._path(index)} is damaged ({damage}): this block and those after it are made again",
+                    file=sys.stderr,
+                    flush=True,
+                )
+                break
+            if (saved.identity, saved.size) != (self.identity, block) or not _alike(saved.leaves, like):
+                resumed = None
+                break
+            resumed = Resumed(index + 1, saved.leaves, saved.run_s)
+        if resumed is None:
             self.discard()
-            return None
-        fits = about["identity"] == self.identity and about["block"] == block and len(leaves) == len(like)
-        fits = fits and all(
-            a.shape == b.shape and a.dtype == b.dtype for a, b in zip(leaves, like, strict=True)
-        )
-        if not fits or not all(self._part(i).exists() for i in range(about["n_blocks"])):
-            self.discard()
-            return None
-        return Resumed(about["n_blocks"], leaves, about["run_s"])
+        else:
+            for path in found:
+                if path.name > self._path(resumed.n_blocks - 1).name:
+                    path.unlink(missing_ok=True)
+        return resumed
 
     def save(
         self, index: int, block: int, draws: dict[str, np.ndarray], leaves: list[np.ndarray], run_s: float
     ) -> None:
-        """Keeps block `index`: its draws, each [lane, block, ...], then the state after it."""
-        self._part(index).mkdir(parents=True, exist_ok=True)
-        for name, array in draws.items():
-            _replace(self._part(index) / f"{name}.npy", lambda file, a=array: np.save(file, a))
-        about = {
-            "identity": self.identity,
-            "block": block,
-            "n_blocks": index + 1,
-            "n_leaves": len(leaves),
-            "run_s": run_s,
-        }
-        arrays: dict[str, Any] = {f"leaf{i}": leaf for i, leaf in enumerate(leaves)}
-        arrays["about"] = np.asarray(json.dumps(about))
-        _replace(self.folder / "state.npz", lambda file: np.savez(file, **arrays))
+        """Keeps block `index`: its draws, each [lane, block, ...], and the state after it.
 
-    def parts(self, n_blocks: int) -> list[dict[str, np.ndarray]]:
-        """Draws of the first `n_blocks` blocks, mapped into memory and not read until used."""
-        return [
-            {path.stem: np.load(path, mmap_mode="r") for path in sorted(self._part(i).glob("*.npy"))}
-            for i in range(n_blocks)
-        ]
+        Raises:
+            OSError: it cannot be written; the blocks before it stand as they were.
+        """
+        about = {"identity": self.identity, "block": block, "n_leaves": len(leaves), "run_s": run_s}
+        arrays: dict[str, Any] = {f"{_DRAWS}{name}": array for name, array in draws.items()}
+        arrays |= {f"{_LEAF}{i}": leaf for i, leaf in enumerate(leaves)}
+        arrays[_ABOUT] = np.asarray(json.dumps(about))
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self._path(index)
+        temporary = path.with_name(f".{path.stem}.partial.npz")
+        try:
+            with open(temporary, "wb") as file:
+                np.savez(file, **arrays)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def parts(self, n_blocks: int) -> list[Any]:
+        """Draws of the first `n_blocks` blocks, mappings from names to arrays that are read when asked for."""
+        return [_Draws(self._path(index)) for index in range(n_blocks)]
 
     def discard(self) -> None:
         """Removes everything."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _part(self, index: int) -> Path:
-        return self.folder / f"block{index:06d}"
+    def _path(self, index: int) -> Path:
+        return self.folder / f"block{index:06d}.npz"
+
+    def _read(self, index: int) -> _Block:
+        """What is said about a block, and the state after it; its draws are checked and not kept."""
+        path = self._path(index)
+        # Bytes that are not what was written can make a reader fail in any way.
+        try:
+            with zipfile.ZipFile(path) as archive:
+                bad = archive.testzip()
+            if bad is not None:
+                raise _Damaged(f"{bad} has a wrong checksum")
+            with np.load(path) as file:
+                about = json.loads(str(file[_ABOUT]))
+                leaves = [file[f"{_LEAF}{i}"] for i in range(about["n_leaves"])]
+            return _Block(about["identity"], about["block"], leaves, about["run_s"])
+        except FileNotFoundError:
+            raise _Damaged("it is missing") from None
+        except _Damaged:
+            raise
+        except Exception as error:
+            raise _Damaged(f"{type(error).__name__}: {error}") from error
 
 
-def _replace(path: Path, write: object) -> None:
-    temporary = path.with_name(f".{path.name}.partial")
-    with open(temporary, "wb") as file:
-        write(file)  # type: ignore[operator]
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+class _Draws(Mapping[str, np.ndarray]):
+    """Draws of a block by name, read from its file one at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with np.load(path) as file:
+            self._names = sorted(name.removeprefix(_DRAWS) for name in file if name.startswith(_DRAWS))
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        with np.load(self._path) as file:
+            array: np.ndarray = file[f"{_DRAWS}{name}"]
+            return array
+
+    def __iter__(self) -> Any:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def _alike(leaves: list[np.ndarray], like: list[np.ndarray]) -> bool:
+    return len(leaves) == len(like) and all(
+        a.shape == b.shape and a.dtype == b.dtype for a, b in zip(leaves, like, strict=True)
+    )

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-__all__ = ["describe_environment", "fingerprint", "peak_memory_mib"]
+__all__ = ["describe_environment", "fingerprint", "git_commit", "peak_memory_mib", "processor_kind"]
 
 _PACKAGES = ("auxmc", "jax", "jaxlib", "numpy", "scipy", "xarray", "h5netcdf", "arviz-stats", "hydra-core")
 
@@ -30,12 +30,13 @@ def describe_environment(root: Path) -> dict[str, Any]:
 
     return {
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "git_commit": _git(root, "rev-parse", "HEAD") or "not a git checkout",
+        "git_commit": git_commit(root),
         "git_dirty": str(bool(_git(root, "status", "--porcelain", "--untracked-files=no"))),
         "packages": {name: _version(name) for name in _PACKAGES},
         "python": platform.python_version(),
         "platform": platform.platform(),
         "processor": _processor(),
+        "processor_kind": processor_kind(),
         "n_cores": _n_cores(),
         "memory_gib": round(_memory_gib(), 1),
         "device": _device(jax.devices()[0]),
@@ -48,6 +49,23 @@ def describe_environment(root: Path) -> dict[str, Any]:
             for name in ("jax_enable_x64", "jax_default_prng_impl", "jax_threefry_partitionable")
         },
     }
+
+
+def git_commit(root: Path) -> str:
+    """Commit that a folder is at."""
+    return _git(root, "rev-parse", "HEAD") or "not a git checkout"
+
+
+def processor_kind() -> str:
+    """Short digest of maker, model and instructions of the processor: programs compiled for one kind are the same.
+
+    The name alone does not say it: virtual machines hide the model behind a general one.
+    """
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text().splitlines() if path.is_file() else []
+    words = ("vendor_id", "cpu family", "model", "flags", "CPU implementer", "CPU part", "Features")
+    about = {line.replace("\t", "") for line in lines if line.partition(":")[0].strip() in words}
+    return fingerprint(sorted(about) or [platform.processor(), platform.machine()])[:8]
 
 
 def peak_memory_mib() -> float:

@@ -20,6 +20,7 @@ from auxmc.plots.style import (
 
 __all__ = [
     "band_curve",
+    "bar_place",
     "bin_edges",
     "efficiency_panel",
     "grouped_bars",
@@ -33,6 +34,8 @@ __all__ = [
 _BAND_ALPHA = 0.25
 _RASTERISE_ABOVE = 20000
 _NOTE_HEIGHT_IN = 0.2
+# Width of the bars of one group together; groups are 1 apart.
+_CLUSTER = 0.8
 
 
 def band_curve(
@@ -258,13 +261,13 @@ def grouped_bars(
     if not heights or not groups:
         raise ValueError("grouped_bars needs at least one group and one series")
     positions = np.arange(len(groups), dtype=np.float64)
-    width = 0.8 / len(heights)
+    width = _CLUSTER / len(heights)
     palette = colours or METHOD_COLOURS
     for index, (name, bars) in enumerate(heights.items()):
         _, values = _same_length(groups=positions, **{name: bars})
         half = None if errors is None or name not in errors else np.asarray(errors[name], dtype=np.float64)
         axis.bar(
-            positions + (index - 0.5 * (len(heights) - 1)) * width,
+            positions + bar_place(0, index, len(heights)),
             values,
             width=0.92 * width,
             yerr=half,
@@ -277,6 +280,15 @@ def grouped_bars(
     axis.set_ylabel(value_label)
     if group_label:
         axis.set_xlabel(group_label)
+
+
+def bar_place(group: int, series: int, n_series: int) -> float:
+    """Where the middle of a bar of `grouped_bars` is, along the horizontal axis.
+
+    >>> bar_place(2, 0, 1), bar_place(0, 1, 2)
+    (2.0, 0.2)
+    """
+    return group + (series - 0.5 * (n_series - 1)) * _CLUSTER / n_series
 
 
 def missing_figure(figure: Figure, message: str) -> Figure:

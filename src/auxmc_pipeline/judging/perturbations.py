@@ -61,6 +61,10 @@ _OF_GROUPS: Mapping[str, _Perturb] = {
     },
     # Shares stay shares.
     **{f"shares to the power {power:g}": _powers(power) for power in (0.02, 0.2, 5.0, 50.0)},
+    # Where a rate falls along a sweep is decided by few of its values.
+    "all but the largest quarter a tenth": lambda values, rng: np.where(
+        values >= np.nanquantile(values, 0.75), values, 0.1 * values
+    ),
     "evenly spread": lambda values, rng: rng.permutation(
         np.linspace(np.nanmin(values), np.nanmax(values), values.size)
     ),

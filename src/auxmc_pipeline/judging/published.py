@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,11 +13,13 @@ from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.judging.study_tables import claims_of
 from auxmc_pipeline.judging.verdicts import verdict
 
-__all__ = ["PUBLISHED", "Published", "published_presets", "read_published", "write_published"]
+__all__ = ["MEASURED", "PUBLISHED", "Published", "published_presets", "read_published", "write_run"]
 
 PUBLISHED = ROOT / "published"
 
-_MEASURED = ["claim_id", "setting", "measured", "monte_carlo_error", "exact", "note"]
+RUN = "run.json"
+# Columns of claims.csv as it is kept.
+MEASURED = ["claim_id", "setting", "measured", "monte_carlo_error", "exact", "note"]
 
 
 class Published(NamedTuple):
@@ -46,42 +47,44 @@ class Published(NamedTuple):
 
 
 def published_presets(folder: Path = PUBLISHED) -> list[str]:
-    """Presets whose results are kept, the one with the largest sizes first."""
+    """Presets of which a whole run is kept, the one with the largest sizes first."""
     order = ["paper", "quick", "smoke"]
-    return sorted((path.parent.name for path in folder.glob("*/run.json")), key=order.index)
+    return sorted((path.parent.name for path in folder.glob(f"*/{RUN}")), key=order.index)
 
 
-def write_published(
-    preset: str,
-    judged: Mapping[str, pd.DataFrame],
-    numbers: Mapping[str, pd.DataFrame],
-    run: Mapping[str, Any],
-    folder: Path = PUBLISHED,
-) -> None:
-    """Keeps what was measured; statements, bands and verdicts are not kept: `read_published` takes the present ones."""
-    for study, table in judged.items():
-        (folder / preset / study).mkdir(parents=True, exist_ok=True)
-        for name, kept in (("claims.csv", table[_MEASURED]), ("numbers.csv", numbers[study])):
-            write_atomically(folder / preset / study / name, partial(kept.to_csv, index=False))
+def write_run(place: Path, run: Mapping[str, Any]) -> None:
+    """Says which run the results in a folder are of."""
     text = json.dumps(dict(run), indent=1) + "\n"
-    write_atomically(folder / preset / "run.json", lambda path: path.write_text(text))
+    write_atomically(place / RUN, lambda path: path.write_text(text))
 
 
 def read_published(preset: str, folder: Path = PUBLISHED) -> Published:
-    """Reads what `write_published` kept, judged by the present bands; a line that is newer is not measured.
+    """Reads what is kept, judged by the present bands; a line that is newer, or of a study not run, is not measured.
+
+    Statements, bands and verdicts are not kept.
 
     Raises:
-        FileNotFoundError: nothing of that preset is kept.
+        FileNotFoundError: no whole run at that preset is kept.
     """
     place = folder / preset
-    run = json.loads((place / "run.json").read_text())
+    run = json.loads((place / RUN).read_text())
     judged = {name: _judged(load_study(name), place / name / "claims.csv") for name in studies()}
-    numbers = {name: pd.read_csv(place / name / "numbers.csv") for name in studies()}
+    numbers = {name: _numbers(place / name / "numbers.csv") for name in studies()}
     return Published(preset, judged, numbers, run)
 
 
+def _numbers(path: Path) -> pd.DataFrame:
+    return (
+        pd.read_csv(path)
+        if path.is_file()
+        else pd.DataFrame(columns=["name", "value", "error", "note", "exact"])
+    )
+
+
 def _judged(study: Study, path: Path) -> pd.DataFrame:
-    measured = pd.read_csv(path, dtype={"claim_id": str, "setting": str, "note": str}, keep_default_na=True)
+    measured = pd.DataFrame(columns=MEASURED)
+    if path.is_file():
+        measured = pd.read_csv(path, dtype={"claim_id": str, "setting": str, "note": str})
     table = claims_of(study).merge(measured, on=["claim_id", "setting"], how="left", validate="1:1")
     table["exact"] = table["exact"].fillna(value=False).astype(bool)
     table["note"] = table["note"].fillna("")

@@ -2,19 +2,29 @@
 
 import argparse
 import sys
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from auxmc.driver.provenance import describe_environment
+from auxmc.driver.provenance import git_commit
 from auxmc.driver.results import write_atomically
-from auxmc_pipeline.catalogue import ROOT, check_preset, identity_of, load_study, studies
+from auxmc_pipeline.catalogue import ROOT, check_preset, load_study, studies
 from auxmc_pipeline.judging.counts import Counts, counts_by_document
 from auxmc_pipeline.judging.documents import read_documents
-from auxmc_pipeline.judging.published import Published, published_presets, read_published, write_published
+from auxmc_pipeline.judging.published import (
+    PUBLISHED,
+    RUN,
+    Published,
+    published_presets,
+    read_published,
+    write_run,
+)
 from auxmc_pipeline.judging.verdicts import VERDICTS
-from auxmc_pipeline.report.claim_lines import read_numbers, read_verdicts
-from auxmc_pipeline.report.provenance import case_record
+from auxmc_pipeline.publishing.gather import Gathered, gather
+from auxmc_pipeline.publishing.keep import keep
+from auxmc_pipeline.publishing.state import identities
 from auxmc_pipeline.settings import SettingsError
 
 README = ROOT / "README.md"
@@ -25,25 +35,51 @@ def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m auxmc_pipeline.steps.publish",
-        description="Copy what was measured for every claim into published/, and its counts into the README.",
+        description="Keep the results of a preset in published/, and the counts of the largest preset in the README. "
+        "Every result must be of the present settings and code.",
     )
     parser.add_argument("preset")
+    parser.add_argument(
+        "--so-far",
+        action="store_true",
+        help="keep the cases and studies that are finished; the others come later",
+    )
+    parser.add_argument(
+        "--without",
+        nargs="+",
+        default=[],
+        metavar="STUDY",
+        help="studies that need not be finished: claims that are not there count as not measured",
+    )
     options = parser.parse_args(arguments)
-    results = Path("results") / options.preset
     try:
         check_preset(options.preset)
-        write_published(
-            options.preset,
-            {name: read_verdicts(results / name / "claims.csv") for name in studies()},
-            {name: read_numbers(results / name / "numbers.csv") for name in studies()},
-            _run(options.preset),
-        )
-    except (SettingsError, FileNotFoundError) as error:
+        for name in options.without:
+            load_study(name)
+        found = {name: _gathered(name, options.preset) for name in studies()}
+        lacking = [
+            line for name in found if name not in options.without for line in _lacking(name, found[name])
+        ]
+        if lacking and not options.so_far:
+            raise SettingsError(
+                "\n  ".join(["not all is there:", *lacking])
+                + f"\nmake it with `snakemake --config preset={options.preset}`, or keep what is finished with --so-far"
+            )
+        written = keep(PUBLISHED / options.preset, found)
+    except (SettingsError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    if lacking:
+        # What is there of an earlier run and of this one is no run.
+        (PUBLISHED / options.preset / RUN).unlink(missing_ok=True)
+        print("\n  ".join(["still to come:", *lacking]))
+    else:
+        write_run(PUBLISHED / options.preset, _run(found, options.without))
     text = with_counts(README.read_text(), read_published(published_presets()[0]))
     write_atomically(README, lambda path: path.write_text(text))
-    print(f"published/{options.preset} and the counts in README.md are up to date")
+    print(
+        f"published/{options.preset}: {written}; the counts in README.md are of preset {published_presets()[0]}"
+    )
     return 0
 
 
@@ -80,31 +116,27 @@ def _cells(name: str, counts: Counts) -> list[str]:
     return [name, *map(str, numbers), f"{counts.expected_wrong:.1f}"]
 
 
-def _run(preset: str) -> dict[str, object]:
-    """Which run it was: the present commit, since every result must be of the present code and settings.
+def _gathered(name: str, preset: str) -> Gathered:
+    study = load_study(name)
+    return gather(study, preset, identities(study, preset), Path(), PUBLISHED / preset / name)
 
-    Raises:
-        SettingsError: a result is missing, or was made with other code or settings.
-    """
-    records = []
-    for name in studies():
-        study = load_study(name)
-        for case in study.cases(preset):
-            about = case_record(name, case.name, preset).attributes
-            now = identity_of(study, case.settings)
-            if (about.get("code"), about.get("numbers")) != (now["code"], now["numbers_digest"]):
-                raise SettingsError(
-                    f"results/{preset}/{name}/{case.name}.nc is missing or was made with other code or settings; bring "
-                    f"it up to date with `snakemake {name} --config preset={preset}`"
-                )
-            records.append(about)
-    newest = max(records, key=lambda about: str(about["created"]))
+
+def _lacking(name: str, found: Gathered) -> list[str]:
+    lines = [f"{name}: {case} is {why}" for case, why in found.missing.items()]
+    return lines + ([f"{name}: {found.unfinished}"] if found.unfinished else [])
+
+
+def _run(found: Mapping[str, Gathered], without: Collection[str]) -> dict[str, Any]:
+    """Which run it was: the present commit, since every result is of the present code and settings."""
+    jobs = pd.concat([study.jobs for study in found.values()])
+    newest = jobs.loc[jobs["created"] == jobs["created"].max()].iloc[0]
     return {
-        "commit": describe_environment(ROOT)["git_commit"],
+        "commit": git_commit(ROOT),
         "created": newest["created"],
         "processor": newest["processor"],
-        "n_cores": newest["n_cores"],
-        "cpu_s": round(sum(float(about["cpu_s"]) for about in records)),
+        "n_cores": int(newest["n_cores"]),
+        "cpu_s": round(float(jobs["cpu_s"].sum())),
+        **({"without": sorted(without)} if without else {}),
     }
 
 

@@ -66,6 +66,13 @@ def main(arguments: list[str] | None = None) -> int:
     except (SettingsError, HardwareError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except OSError as error:
+        print(
+            f"error: {error}: nothing half-written is left; finished blocks are kept, and the same command goes on "
+            "from there once this is mended",
+            file=sys.stderr,
+        )
+        return 1
     except KeyboardInterrupt:
         print("interrupted: finished blocks are kept, the same command goes on from there", file=sys.stderr)
         return 130
@@ -121,11 +128,22 @@ def run_piece(study: Study, settings: CaseSettings, out: Path, index: int, count
     clock = time.perf_counter()
     _configure(settings)
     from auxmc.driver.units import Share, Units, write_piece
+    from auxmc_pipeline.publishing.digests import NamedArray, digest_of_arrays
 
     label = f"{out.parent.name}, piece {index + 1} of {count}"
     context = _context(study, settings, out, label, Units(Share(index, count)))
     _, provenance = _run(study, settings, context)
-    provenance = {"piece": f"{index + 1} of {count}", **provenance, "wall_s": time.perf_counter() - clock}
+    made = [
+        NamedArray(f"{stage}/{number}/{name}", "", array)
+        for (stage, number), unit in context.units.made.items()
+        for name, array in unit.items()
+    ]
+    provenance = {
+        "piece": f"{index + 1} of {count}",
+        **provenance,
+        "arrays_sha256": digest_of_arrays(made),
+        "wall_s": time.perf_counter() - clock,
+    }
     write_piece(out, context.units, context.identity, provenance)
     _discard(context)
     print(_written(context, out, provenance))

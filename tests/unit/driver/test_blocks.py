@@ -95,19 +95,81 @@ def test_a_checkpoint_with_another_identity_is_discarded(tmp_path: Path) -> None
     assert _run(block_size=10, checkpoint=Checkpoint(tmp_path / "c", "other")).n_resumed == 0
 
 
-@pytest.mark.parametrize("damage", ["truncate", "remove part"])
-def test_a_damaged_checkpoint_is_discarded(tmp_path: Path, damage: str) -> None:
+@pytest.mark.parametrize(("damaged", "n_kept"), [(0, 0), (1, 10)])
+def test_a_damaged_block_costs_itself_and_those_after_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], damaged: int, n_kept: int
+) -> None:
     with pytest.raises(Interrupted):
-        _run(block_size=10, checkpoint=Checkpoint(tmp_path / "c", "id"), progress=StopAt(20))
-    if damage == "truncate":
-        (tmp_path / "c" / "state.npz").write_bytes(b"PK")
-    else:
-        for file in (tmp_path / "c" / "block000000").iterdir():
-            file.unlink()
-        (tmp_path / "c" / "block000000").rmdir()
+        _run(block_size=10, checkpoint=Checkpoint(tmp_path / "c", "id"), progress=StopAt(30))
+    path = tmp_path / "c" / f"block{damaged:06d}.npz"
+    path.write_bytes(path.read_bytes()[:-30])
     resumed = _run(block_size=10, checkpoint=Checkpoint(tmp_path / "c", "id"))
-    assert resumed.n_resumed == 0
+    assert resumed.n_resumed == n_kept
     np.testing.assert_array_equal(resumed.draws["position"], _run(block_size=10).draws["position"])
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith(f"{path} is damaged (BadZipFile: ")
+    assert lines[0].endswith("this block and those after it are made again")
+
+
+def _saved(folder: Path) -> Checkpoint:
+    rng = np.random.default_rng(1)
+    checkpoint = Checkpoint(folder, "id")
+    for index in range(3):
+        draws = {"x": rng.normal(size=(2, 5, 3)), "accepted": rng.random((2, 5)) < 0.5}
+        checkpoint.save(index, 5, draws, [rng.normal(size=4), np.asarray(index)], 1.0 + index)
+    return checkpoint
+
+
+def test_damage_of_any_kind_is_noticed_or_harmless(tmp_path: Path) -> None:
+    like = [np.zeros(4), np.asarray(0)]
+    rng = np.random.default_rng(20261123)
+    checkpoint = _saved(tmp_path / "c")
+    files = {path.name: path.read_bytes() for path in checkpoint.folder.iterdir()}
+    whole = [{name: part[name] for name in part} for part in checkpoint.parts(3)]
+    states = [checkpoint._read(i).leaves for i in range(3)]
+    n_noticed = 0
+    for trial in range(400):
+        checkpoint.folder.mkdir(exist_ok=True)
+        for name, good in files.items():
+            (checkpoint.folder / name).write_bytes(good)
+        path = checkpoint.folder / f"block{rng.integers(3):06d}.npz"
+        content = bytearray(path.read_bytes())
+        kind = trial % 4
+        if kind == 0:
+            content[rng.integers(len(content))] ^= 1 << rng.integers(8)
+        elif kind == 1:
+            del content[rng.integers(len(content)) :]
+        elif kind == 2:
+            start = rng.integers(len(content))
+            content[start : start + 50] = rng.bytes(50)
+        else:
+            content = bytearray(rng.bytes(rng.integers(100)))
+        path.write_bytes(content)
+        resumed = checkpoint.load(5, like)
+        n_kept = 0 if resumed is None else resumed.n_blocks
+        n_noticed += n_kept < 3
+        if resumed is not None:
+            for leaf, state in zip(resumed.leaves, states[n_kept - 1], strict=True):
+                np.testing.assert_array_equal(leaf, state)
+            for part, original in zip(checkpoint.parts(n_kept), whole, strict=False):
+                for name, array in original.items():
+                    np.testing.assert_array_equal(part[name], array)
+    # Flipped bits in what zip says of a file's date change nothing.
+    assert n_noticed > 350
+
+
+def test_no_room_for_a_block_leaves_those_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint = _saved(tmp_path / "c")
+    before = {path.name: path.read_bytes() for path in checkpoint.folder.iterdir()}
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left on device"):
+        checkpoint.save(3, 5, {"x": np.zeros((2, 5, 3))}, [np.zeros(4), np.asarray(3)], 4.0)
+    assert {path.name: path.read_bytes() for path in checkpoint.folder.iterdir()} == before
 
 
 def test_sizes_below_one_are_refused() -> None:

@@ -11,6 +11,7 @@ from scipy import stats
 
 from auxmc.driver.chains import Chains, RunContext
 from auxmc.driver.results import write_result
+from auxmc.driver.units import Share, Units, UnitsMissing, read_pieces, write_piece
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.judging.study_tables import claims_of, judge_study
@@ -94,6 +95,42 @@ def test_statistics_have_the_right_dimensions_and_are_finite(chains):
     assert statistics["ess_per_1000_cubic_operations"].attrs["units"] == "draws per 1000 operations"
     assert {"rows_used", "features", "distinct_inputs"} <= set(statistics.data_vars)
     assert set(SWEEP_QUANTITIES) <= set(statistics.data_vars)
+
+
+def test_a_case_in_pieces_gives_the_arrays_of_the_whole_one(data_file, tmp_path):
+    sizes = ["method=apm_ss_mh", "n_chains=5", "n_draws=10", "batch_size=2", "n_batches=2", "block_size=7"]
+    settings = STUDY.settings([*TINY, f"data={data_file}", "label=kind", *sizes])
+
+    def result(name, units):
+        context = RunContext("gp_probit", settings.seed, tmp_path / name, "identity", name, units)
+        return run.run(settings, context)
+
+    whole = result("whole", Units())
+    for n_pieces in (3, 5):
+        paths = []
+        for piece in range(n_pieces):
+            units, path = Units(Share(piece, n_pieces)), tmp_path / f"{piece}-of-{n_pieces}.npz"
+            with pytest.raises(UnitsMissing):
+                result(f"piece-{piece}-of-{n_pieces}", units)
+            write_piece(path, units, "identity", {})
+            paths.append(path)
+        merged = result("merged", Units(given=read_pieces(paths, "identity")[0]))
+        for group in ("posterior", "warmup_posterior", "sample_stats", "warmup_sample_stats"):
+            for quantity, values in whole[group].items():
+                np.testing.assert_array_equal(merged[group][quantity], values, strict=True, err_msg=quantity)
+        # Whatever else is recorded follows from the draws, save what a clock measures.
+        differing = {
+            quantity
+            for quantity, values in whole["statistics"].items()
+            if not values.identical(merged["statistics"][quantity])
+        }
+        assert {quantity for quantity in differing if "run_time" not in quantity} == set()
+
+
+def test_main_runs_of_the_published_length_are_cut_into_pieces():
+    pieces = {c.name: c.settings.resources["pieces"] for c in STUDY.cases("paper")}
+    assert {pieces[f"main__method-{method}"] for method in MAIN_METHODS} == {5}
+    assert {c.settings.resources["pieces"] for c in STUDY.cases("quick")} == {1}
 
 
 def test_efficiency_is_ess_over_the_cubic_operations_of_the_main_run(chains):

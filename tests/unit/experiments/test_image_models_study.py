@@ -12,12 +12,14 @@ from scipy.special import logsumexp
 
 from auxmc.data.tables import DataError
 from auxmc.driver.chains import RunContext
+from auxmc.driver.units import Share, Units, UnitsMissing, read_pieces, write_piece
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.judging.study_tables import judge_study
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.tables import Tables
 from experiments.image_models.claims import MEASURE, passage
 from experiments.image_models.figures import DRAW, unpacked
+from experiments.image_models.image_samples import n_claimed, total_over_images
 from experiments.image_models.joint_estimates import reference, running_estimate
 from experiments.image_models.run import run
 from experiments.image_models.settings import Settings, check, data_files, ladders, method_settings
@@ -187,6 +189,11 @@ def image_moments(prefix: str, sd: float) -> list[dict[str, object]]:
     ]
 
 
+def of_images(about: dict[str, object], quantity: str, total: float) -> list[dict[str, object]]:
+    """A quantity of which all images have the same share."""
+    return [{**about, "image": i, "quantity": quantity, "value": total / 1000.0} for i in range(1000)]
+
+
 def made_up_tables() -> Tables:
     """Tables of the published MNIST model at published sizes, with known values."""
     one = {"case": "x", "model": "mnist", "preset": "paper", "n_repetitions": 10, "n_chains": 2, "n_runs": 16}
@@ -197,12 +204,16 @@ def made_up_tables() -> Tables:
         "joint_log_zeta": -99000.0, "joint_log_zeta_error": 3.0, "joint_single_bound": -106000.0,
     }  # fmt: skip
     rows = [{**one, "quantity": name, "value": value} for name, value in scalars.items()]
-    rows += [{**one, "image": i, "quantity": "image_middle", "value": -95.401} for i in range(1000)]
+    rows += of_images(one, "image_middle", -95401.0)
+    rows += of_images(one, "image_lower", -95403.0) + of_images(one, "image_lower_variance", 0.25)
+    rows += of_images(one, "image_upper", -95399.0) + of_images(one, "image_upper_variance", 0.25)
     for count, value in ((50, -95460.0), (2000, -95402.0)):
         about = {"n_temperatures": float(count), "ais_joint_error": 1.0, "ais_seconds": count / 5.0}
         for name in ("ais_joint_mean", "ais_joint_error", "ais_seconds", "ais_n_gradients"):
             number = value if name == "ais_joint_mean" else about.get(name, 1e4)
             rows.append({**one, "n_temperatures": float(count), "quantity": name, "value": number})
+        ladder = {**one, "n_temperatures": float(count)}
+        rows += of_images(ladder, "ais_image_mean", value) + of_images(ladder, "ais_image_variance", 1.0)
         for n_parallel, sd in ((1, 4.0), (2, 2.0)):
             for name, number in (("mean", -95401.0), ("sd", sd), ("error", sd / 4.0)):
                 where = {"n_temperatures": float(count), "n_parallel": n_parallel}
@@ -219,7 +230,9 @@ def made_up_tables() -> Tables:
             "joint_mean": end, "joint_error": 1.0, "seconds_per_iteration": cost, "seconds_per_gradient": cost / 10,
             "n_chain_draws": {"st": 3000, "gibbs_ct": 10000, "ct_hmc": 7500}[method],
         }  # fmt: skip
-        rows += [{**one, "method": method, "quantity": name, "value": v} for name, v in quantities.items()]
+        by_method = {**one, "method": method}
+        rows += [{**by_method, "quantity": name, "value": v} for name, v in quantities.items()]
+        rows += of_images(by_method, "image_mean", end) + of_images(by_method, "image_variance", 1.0)
         for prefix, dim in (("layout", "n_sharing"), ("pooled", "n_parallel")):
             for count, sd in ((1, 3.0), (2, 6.0)):
                 for name, number in (("mean", -95401.0), ("sd", sd), ("error", sd / 4.0)):
@@ -235,9 +248,11 @@ def made_up_tables() -> Tables:
                 ("mean", -95401.0 - below), ("error", 0.5), ("seconds", cost * (point + 1)),
                 ("gradients", 1000.0 * (point + 1)), ("draws", point + 1),
             ):  # fmt: skip
-                curves.append(
-                    {**one, "method": method, "point": point, "quantity": f"running_{name}", "value": number}
-                )
+                curves.append({**by_method, "point": point, "quantity": f"running_{name}", "value": number})
+            running = pd.DataFrame(of_images(by_method, "running_image_mean", -95401.0 - below))
+            curves += (
+                running.rename(columns={"image": "estimated_image"}).assign(point=point).to_dict("records")
+            )
     return Tables.of(pd.DataFrame(rows), pd.DataFrame(curves))
 
 
@@ -278,8 +293,9 @@ def test_every_claim_has_a_measure_and_says_what_is_missing() -> None:
 def test_an_estimate_that_never_comes_near_gives_a_bound() -> None:
     tables = made_up_tables()
     curves = tables.curves.frame
-    slow = (curves["method"] == "ct_hmc") & (curves["quantity"] == "running_mean")
-    curves.loc[slow, "value"] -= 1000.0
+    slow = curves["method"] == "ct_hmc"
+    curves.loc[slow & (curves["quantity"] == "running_mean"), "value"] -= 1000.0
+    curves.loc[slow & (curves["quantity"] == "running_image_mean"), "value"] -= 1.0
     found = MEASURE["CT-C12"]["mnist: gradients"](tables)
     assert found.value == pytest.approx(5.0 / 2.0)
     assert found.error > 0.0
@@ -294,14 +310,46 @@ def test_a_few_images_say_nothing_about_a_thousand() -> None:
     assert table.loc[("CT-C08", "mnist: final"), "note"] == "needs n_images >= 1000, this run had 25"
 
 
+def test_differences_of_methods_need_fewer_images_than_joint_values() -> None:
+    tables = made_up_tables()
+    tables.summary.frame["n_images"] = 130
+    table = judge_study(load_study("image_models"), tables).set_index(["claim_id", "setting"])
+    assert table.loc[("CT-C10", "mnist: Gibbs CT - ST"), "verdict"] == "reproduced"
+    assert table.loc[("CT-C10", "mnist: final"), "note"] == "needs n_images >= 1000, this run had 130"
+
+
+@pytest.mark.parametrize("n_images", [20, 150])
+def test_the_error_of_a_total_covers_the_choice_of_images_and_the_noise(n_images: int) -> None:
+    rng, n_all = np.random.default_rng(11), 200
+    errors, reported = [], []
+    for _ in range(2000):
+        truth, noise = rng.exponential(2.0, n_all), rng.uniform(0.5, 1.5, n_all)
+        seen = truth + noise * rng.normal(size=n_all)
+        found = total_over_images(seen[:n_images], noise[:n_images] ** 2, n_all)
+        errors.append(found.value - truth.sum())
+        reported.append(found.error**2)
+    # The standard deviation of 2000 squares is 3 per cent of their mean: six of them.
+    assert np.mean(np.square(errors)) == pytest.approx(np.mean(reported), rel=0.2)
+    assert found.note == f"{n_images} of 200 images"
+
+
+def test_all_images_leave_the_noise_alone() -> None:
+    found = total_over_images(np.array([5.0, -5.0]), np.array([3.0, 1.0]), 2)
+    assert (found.value, found.error, found.note) == (0.0, 2.0, "")
+
+
+def test_claims_about_our_models_are_about_the_images_of_the_run() -> None:
+    assert [n_claimed(model, 130) for model in ("mnist", "own_digits")] == [1000, 130]
+
+
 def test_a_passage_is_known_to_a_point_and_to_the_errors_of_the_curve() -> None:
     costs, means = np.arange(1.0, 7.0), np.array([-9.0, -5.0, -3.0, -1.0, 0.0, 0.0])
-    found, reached = passage(costs, means, np.full(6, 1e-6), -2.0, 0.0)
+    found, reached = passage(costs, means, np.full(6, 1e-6), -2.0)
     assert (found.value, found.error, reached) == (4.0, 1.0, True)
     # Shifted by three, the curve passes at its second point or never.
-    unsure, _ = passage(costs, means, np.full(6, 3.0), -2.0, 0.0)
+    unsure, _ = passage(costs, means, np.full(6, 3.0), -2.0)
     assert unsure.error == pytest.approx(0.5 * (6.0 - 2.0))
-    assert passage(costs, means - 9.0, np.full(6, 1e-6), -2.0, 0.0)[1] is False
+    assert passage(costs, means - 9.0, np.full(6, 1e-6), -2.0)[1] is False
 
 
 def test_reference_is_the_middle_of_the_tighter_bounds() -> None:
@@ -351,6 +399,37 @@ def test_a_case_of_ones_own_weights_gives_finite_estimates(tmp_path: Path) -> No
     assert list(statistics["method"].values) == ["st", "ct_hmc"]
     assert list(statistics["run"].values) == ["forward", "reverse", "st", "ct_hmc"]
     assert int(statistics["n_not_finite"].sum()) == 0
+    np.testing.assert_allclose(statistics["image_mean"].sum("image"), statistics["joint_mean"], rtol=1e-12)
+    np.testing.assert_allclose(statistics["image_lower"].sum("image"), statistics["joint_lower"], rtol=1e-12)
     # Probabilities of three images of nine pixels, none of them next to impossible.
     assert -100.0 < float(statistics["joint_lower"]) < 0.0
     assert result["curves"]["image_rows"].shape == (5, 3)
+
+
+@pytest.mark.parametrize("n_pieces", [3, 5])
+def test_pieces_of_a_case_make_the_same_arrays(tmp_path: Path, n_pieces: int) -> None:
+    settings = Settings(
+        weights=weights_file(tmp_path), n_images=5, n_generated=6, n_repetitions=2, n_chains=2, n_draws=10, n_runs=2,
+        annealed_repetitions=2, st_temperatures=10, bound_temperatures=8, n_steps=2, lanes_per_unit=4,
+        precision="float64",
+        batch={"method": ["ais", "bidirectional", "gibbs_ct"], "n_temperatures": [5, 7]},
+    )  # fmt: skip
+
+    def context(name: str, units: Units) -> RunContext:
+        return RunContext("image_models", settings.seed, tmp_path / name, "x", "test", units)
+
+    whole = run(settings, context("whole", Units()))
+    files = []
+    for piece in range(n_pieces):
+        about = context(f"piece-{piece}", Units(Share(piece, n_pieces)))
+        with pytest.raises(UnitsMissing):
+            run(settings, about)
+        assert about.units.made
+        files.append(tmp_path / f"{piece}.npz")
+        write_piece(files[-1], about.units, "x", {})
+    merged = run(settings, context("merged", Units(given=read_pieces(files, "x")[0])))
+    for group in ("statistics", "curves"):
+        for name, values in whole[group].items():
+            # Seconds of the pieces are those of other runs.
+            if "second" not in str(name):
+                np.testing.assert_array_equal(merged[group][name], values, err_msg=str(name))

@@ -1,5 +1,6 @@
 """The streaming evidence study, run on a few hundred rows, and its measures on made-up tables."""
 
+import contextlib
 import dataclasses
 import math
 from pathlib import Path
@@ -8,6 +9,7 @@ import jax
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from matplotlib.figure import Figure
 from scipy import stats
 
@@ -16,6 +18,7 @@ from auxmc.driver.chains import RunContext
 from auxmc.driver.results import write_result
 from auxmc.driver.row_chunks import ChunkSizes
 from auxmc.driver.streams import run_stream
+from auxmc.driver.units import Share, Units, UnitsMissing
 from auxmc.kernels.streams.contract import StreamSettings
 from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.models.regression.linear_regression import linear_regression
@@ -41,6 +44,7 @@ from experiments.streaming_evidence.stream_runs import (
     steps_of_chunks,
     values_at,
 )
+from experiments.streaming_evidence.streaming_costs import costs_by_size
 from experiments.streaming_evidence.sweeps import SWEEPS
 
 STUDY = load_study("streaming_evidence")
@@ -227,6 +231,44 @@ def test_cases_report_what_they_did(results) -> None:
     assert float(sequential["operations"].sel(absorbed=60)[0]) == first + 4 * (40 + 3 * (40 + 60))
 
 
+def _in_pieces(settings, folder: Path, n_pieces: int):
+    """The result of a case whose units so many jobs have made, none of them the merging one."""
+    given = {}
+    for piece in range(n_pieces):
+        context = dataclasses.replace(_context(folder / str(piece)), units=Units(Share(piece, n_pieces)))
+        with contextlib.suppress(UnitsMissing):
+            run(settings, context)
+        given |= context.units.made
+    # Its own share begins after all units, so that a unit that is not given would be missed.
+    merging = Units(Share(len(given), len(given) + 1), given)
+    return run(settings, dataclasses.replace(_context(folder / "merged"), units=merging))
+
+
+_CUT_CASES = {
+    "linear": ["n_rows=130", "n_hybrid_runs=1", "n_repeats=3", "+batch.method=[annealed,sequential]"],
+    "linear_full": ["design=full_data", "sizes=[100,200]", "annealed_rows=100", "n_repeats=2"],
+    "softmax": ["stream=softmax", "n_rows=1000"],
+    "pair": ["design=nested_pair", "n_rows=130"],
+    "starts": ["design=starts", "stream=mixture_separated", "n_rows=130", "n_start_moves=5"],
+}
+
+
+@pytest.mark.parametrize("case", _CUT_CASES)
+def test_a_case_is_the_same_in_one_job_and_in_pieces(case, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(nested_pair, "PAIR_METHODS", ("annealed",))
+    monkeypatch.setattr(starts, "STARTS", ("growing", "at_once"))
+    settings = _settings(*_CUT_CASES[case])
+    whole = run(settings, _context(tmp_path / "whole"))
+    for n_pieces in (3, 5) if case.startswith("linear") else (3,):
+        merged = _in_pieces(settings, tmp_path / str(n_pieces), n_pieces)
+        assert merged.keys() == whole.keys()
+        for group, dataset in whole.items():
+            assert set(merged[group]) == set(dataset)
+            for name in dataset:
+                if "seconds" not in name:
+                    xr.testing.assert_identical(merged[group][name], dataset[name])
+
+
 def test_the_hybrid_estimate_differs_by_a_constant_and_begins_at_a_hundred_rows(results) -> None:
     curves = results["linear"][1]["curves"].sel({"method": "sequential", "repeat": 0})
     shift = (curves["log_evidence_hybrid"] - curves["log_evidence"]).dropna("absorbed")
@@ -239,6 +281,43 @@ def test_estimators_with_all_rows_are_run_for_the_sizes_they_can(results) -> Non
     found = results["linear_full"][1]["statistics"]
     assert found["annealed_log_evidence"].notnull().values.tolist() == [[True] * 20, [False] * 20]
     assert found["nested_log_evidence"].notnull().all()
+
+
+def test_costs_of_many_rows_are_those_of_the_runs_made_for_all_numbers_of_rows() -> None:
+    """Three runs with 100 and 1000 rows, two of them with 10 000 too; annealed sampling has none with 10 000."""
+    seconds = {100: [1.0, 2.0, 3.0], 1000: [2.0, 3.0, 4.0], 10_000: [5.0, 6.0, math.nan]}
+    rows = [
+        ("linear_full", name, n, repeat, value if name.startswith("nested") or n < 10_000 else math.nan)
+        for name in ("nested_seconds", "annealed_seconds")
+        for n, values in seconds.items()
+        for repeat, value in enumerate(values)
+    ]
+    tables = Tables.of(
+        pd.DataFrame(rows, columns=["case", "quantity", "size", "repeat", "value"]), pd.DataFrame()
+    )
+    nested = costs_by_size(tables, "linear", "nested", "seconds")
+    assert nested.to_numpy().tolist() == [[1.0, 2.0, 5.0], [2.0, 3.0, 6.0]]
+    assert costs_by_size(tables, "linear", "ais", "seconds").to_numpy().tolist() == [
+        [1.0, 2.0],
+        [2.0, 3.0],
+        [3.0, 4.0],
+    ]
+
+
+def test_there_are_fewer_runs_with_many_rows(tmp_path) -> None:
+    changes = [
+        "design=full_data",
+        "sizes=[100,200]",
+        "annealed_rows=200",
+        "few_runs_above=100",
+        "n_repeats=3",
+    ]
+    few = run(_settings(*changes, "n_few_runs=2"), _context(tmp_path / "few"))["statistics"]
+    found = run(_settings(*changes, "n_few_runs=9"), _context(tmp_path / "all"))["statistics"]
+    for name in ("nested_log_evidence", "annealed_log_evidence"):
+        assert found[name].notnull().all()
+        assert few[name].notnull().values.tolist() == [[True] * 3, [True, True, False]]
+        assert np.array_equal(few[name].values[:, :2], found[name].values[:, :2])
 
 
 def test_estimators_with_all_rows_are_off_by_what_they_say(results) -> None:

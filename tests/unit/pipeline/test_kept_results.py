@@ -9,7 +9,7 @@ import pytest
 
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
 from auxmc_pipeline.judging.documents import read_documents
-from auxmc_pipeline.judging.published import published_presets, read_published, write_published
+from auxmc_pipeline.judging.published import MEASURED, published_presets, read_published, write_run
 from auxmc_pipeline.judging.study_tables import claims_of
 from auxmc_pipeline.report.claim_lines import claim_groups, unexplained
 from auxmc_pipeline.report.findings_text import LookUp
@@ -21,21 +21,24 @@ RUN = {"commit": "d" * 40, "created": "2026-11-22T01:02:03", "processor": "A pro
 
 
 def test_what_is_kept_is_judged_by_the_present_bands(tmp_path: Path) -> None:
-    judged, numbers = {}, {}
     for name in studies():
-        claims = claims_of(load_study(name))
-        judged[name] = claims.assign(
-            measured=1.0 / 3.0, monte_carlo_error=1e-9, exact=False, note="a, note", verdict="?"
+        kept = claims_of(load_study(name)).assign(
+            measured=1.0 / 3.0, monte_carlo_error=1e-9, exact=False, note="a, note"
         )
-        numbers[name] = pd.DataFrame(
-            [("n", 0.5, 0.1, "", False)], columns=["name", "value", "error", "note", "exact"]
+        # A line that is newer than the results.
+        kept = kept.iloc[1:] if name == "radon" else kept
+        (tmp_path / "smoke" / name).mkdir(parents=True)
+        kept[MEASURED].to_csv(tmp_path / "smoke" / name / "claims.csv", index=False)
+        (tmp_path / "smoke" / name / "numbers.csv").write_text(
+            "name,value,error,note,exact\nn,0.5,0.1,,False\n"
         )
-    # A line that is newer than the results.
-    judged["radon"] = judged["radon"].iloc[1:]
-    write_published("smoke", judged, numbers, RUN, tmp_path)
+    (tmp_path / "smoke" / "gp_probit" / "claims.csv").unlink()
+    assert published_presets(tmp_path) == []
+    write_run(tmp_path / "smoke", RUN)
     assert published_presets(tmp_path) == ["smoke"]
     found = read_published("smoke", tmp_path)
     assert found.run_in_words == "preset smoke, version ddddddd, 2026-11-22, 2 cores of A processor"
+    assert set(found.judged["gp_probit"]["verdict"]) <= {"not measured", "timing"}
     radon = found.judged["radon"]
     assert radon["verdict"].iloc[0] == "not measured"
     for row in radon.iloc[1:].to_dict("records"):
@@ -63,8 +66,9 @@ def test_the_counts_in_the_readme_are_those_of_the_results_that_are_kept() -> No
 
 def test_results_that_are_kept_have_every_line_that_is_judged() -> None:
     for preset in published_presets():
-        for study in studies():
-            kept = pd.read_csv(ROOT / "published" / preset / study / "claims.csv", dtype=str)
+        for path in sorted((ROOT / "published" / preset).glob("*/claims.csv")):
+            study = path.parent.name
+            kept = pd.read_csv(path, dtype=str)
             wanted = claims_of(load_study(study))
             lines = [set(zip(t["claim_id"], t["setting"], strict=True)) for t in (kept, wanted)]
             assert lines[0] == lines[1], f"{study}: run `make publish PRESET={preset}`"

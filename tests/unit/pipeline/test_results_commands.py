@@ -145,7 +145,7 @@ def test_settings_say_their_values_what_they_do_and_what_is_allowed(
 
 def test_list_outside_a_checkout_says_where_to_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SettingsError, match=r"not inside a checkout .* folder that holds Snakefile"):
+    with pytest.raises(SettingsError, match=r"not inside a checkout .* folder that holds workflow/Snakefile"):
         catalogue.checkout([tmp_path])
 
 

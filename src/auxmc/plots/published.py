@@ -1,0 +1,237 @@
+"""Values that a document prints, drawn beside ours: hollow crosses, and thin dashed lines for levels.
+
+One look for all figures: what is hollow or thinly dashed and called "published" is the document's, all else is ours.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+__all__ = [
+    "PUBLISHED_COLOUR",
+    "PublishedLine",
+    "PublishedValue",
+    "entries_published_last",
+    "published_entry",
+    "published_label",
+    "published_level",
+    "published_lines",
+    "published_mark",
+    "published_moments",
+]
+
+PUBLISHED_COLOUR = "#222222"
+_HALO = "white"
+_MARK_SIZE, _SMALL_MARK_SIZE = 6.5, 4.5
+_MARK_EDGE = 1.1
+_LEVEL_WIDTH = 0.9
+_LEVEL_DASHES = (0, (4.0, 2.5))
+# Above all that is ours, so that bars and bands do not hide it.
+_ABOVE = 6.0
+
+
+class PublishedValue(NamedTuple):
+    """A number that stands in a document.
+
+    Attributes:
+        value: the number, in its unit.
+        low: lower end of the band or bar that the document draws around it; NaN where it draws none.
+        high: upper end.
+        document: short name of the document.
+        place: where it stands there.
+        key: what it is called in our tables, claim and setting.
+    """
+
+    value: float
+    low: float
+    high: float
+    document: str
+    place: str
+    key: tuple[str, str]
+
+
+class PublishedLine(Line2D):
+    """A mark or a level, with the published values that it stands for."""
+
+    across: PublishedValue | None = None
+    """What its horizontal place is; None where that is no published value."""
+    up: PublishedValue | None = None
+    """What its height is, times the unit."""
+    unit: float = 1.0
+    """Unit of the vertical axis."""
+
+
+def published_label(document: str, note: str = "") -> str:
+    """What the legend calls it.
+
+    >>> published_label("PhD thesis"), published_label("PhD thesis", "its machine")
+    ('published (PhD thesis)', 'published (PhD thesis, its machine)')
+    """
+    return f"published ({document}{', ' * bool(note)}{note})"
+
+
+def published_entry(
+    document: str, note: str = "", *, level: bool = False, colour: str = PUBLISHED_COLOUR
+) -> Line2D:
+    """An entry for a legend that is not made from the panels.
+
+    Args:
+        document: short name of the document.
+        note: what a reader must know to compare, such as "its machine".
+        level: the entry of dashed lines in place of that of marks.
+        colour: as in the panels.
+    """
+    look = _level_look(colour) if level else _mark_look(colour)
+    return Line2D([], [], label=published_label(document, note), **look)
+
+
+def published_mark(
+    axis: Axes,
+    across: PublishedValue | float,
+    up: PublishedValue | float,
+    *,
+    colour: str = PUBLISHED_COLOUR,
+    unit: float = 1.0,
+    note: str = "",
+) -> PublishedLine:
+    """Draws a hollow cross, with the bar that the document draws.
+
+    Args:
+        axis: where to draw.
+        across: the horizontal place; the height, if published, may have any.
+        up: the height, in its own unit.
+        colour: of the edge, that of the series that it belongs to.
+        unit: unit of the vertical axis: a published height is divided by it.
+        note: for the legend, as in `published_label`.
+
+    Returns:
+        The cross; it is called published in legends made from the panel.
+    """
+    x = across.value if isinstance(across, PublishedValue) else across
+    y = up.value / unit if isinstance(up, PublishedValue) else up
+    if isinstance(up, PublishedValue) and math.isfinite(up.low):
+        _bar(axis, (x, x), (up.low / unit, up.high / unit), colour)
+    if isinstance(across, PublishedValue) and math.isfinite(across.low):
+        _bar(axis, (across.low, across.high), (y, y), colour)
+    document = next((v.document for v in (up, across) if isinstance(v, PublishedValue)), "")
+    line = PublishedLine([x], [y], label=_named_once(axis, document, note), **_mark_look(colour))
+    line.across = across if isinstance(across, PublishedValue) else None
+    line.up = up if isinstance(up, PublishedValue) else None
+    line.unit = unit
+    axis.add_line(line)
+    axis.autoscale_view()
+    return line
+
+
+def published_moments(
+    axis: Axes,
+    mean: PublishedValue,
+    sd: PublishedValue,
+    *,
+    colour: str = PUBLISHED_COLOUR,
+    note: str = "",
+) -> PublishedLine:
+    """Draws a published mean on a panel of densities, with a bar of one published standard deviation to both sides.
+
+    Args:
+        axis: where to draw; its vertical axis is a probability density.
+        mean: place of the cross.
+        sd: half length of the bar, whose ends lie on the normal density of that mean and standard deviation.
+        colour: as in `published_mark`.
+        note: as in `published_mark`.
+
+    Returns:
+        The cross.
+    """
+    height = math.exp(-0.5) / (math.sqrt(2.0 * math.pi) * sd.value)
+    _bar(axis, (mean.value - sd.value, mean.value + sd.value), (height, height), colour)
+    line = published_mark(axis, mean, height, colour=colour, note=note)
+    # Bars of narrow densities are not much longer than a cross.
+    line.set_markersize(_SMALL_MARK_SIZE)
+    return line
+
+
+def published_level(
+    axis: Axes,
+    level: PublishedValue,
+    *,
+    colour: str = PUBLISHED_COLOUR,
+    unit: float = 1.0,
+    vertical: bool = False,
+    extent: tuple[float, float] = (0.0, 1.0),
+    note: str = "",
+) -> PublishedLine:
+    """Draws a thin dashed line at a published height, or at a published place across.
+
+    Args:
+        axis: where to draw; its limits stay, unless they are automatic and the level lies outside.
+        level: the value.
+        colour: that of the series that it belongs to.
+        unit: unit of the axis: a published height is divided by it.
+        vertical: at a place across in place of a height.
+        extent: ends of the line, as parts of the other axis.
+        note: for the legend, as in `published_label`.
+
+    Returns:
+        The line; it is called published in legends made from the panel.
+    """
+    at = level.value / unit
+    ends = ([at, at], extent) if vertical else (extent, [at, at])
+    transform = axis.get_xaxis_transform() if vertical else axis.get_yaxis_transform()
+    name = _named_once(axis, level.document, note)
+    line = PublishedLine(*ends, label=name, transform=transform, **_level_look(colour))
+    line.across, line.up = (level, None) if vertical else (None, level)
+    line.unit = unit
+    axis.add_line(line)
+    axis.autoscale_view()
+    return line
+
+
+def entries_published_last(axis: Axes) -> tuple[list[Artist], list[str]]:
+    """Handles and labels for the legend of a panel, those of published values after ours and without their colours."""
+    ours: dict[str, Artist] = {}
+    published: dict[str, Artist] = {}
+    for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+        if isinstance(handle, PublishedLine):
+            is_level = handle.get_marker() in ("None", "")
+            look = _level_look(PUBLISHED_COLOUR) if is_level else _mark_look(PUBLISHED_COLOUR)
+            published[label] = Line2D([], [], label=label, **look)
+        else:
+            ours[label] = handle
+    return [*ours.values(), *published.values()], [*ours, *published]
+
+
+def published_lines(figure: Figure) -> Sequence[PublishedLine]:
+    """All marks and levels of a figure, in no order."""
+    return [line for line in figure.findobj(PublishedLine) if isinstance(line, PublishedLine)]
+
+
+def _named_once(axis: Axes, document: str, note: str) -> str:
+    """Label for legends; those of one panel name it once."""
+    label = published_label(document, note)
+    return "_" if label in {line.get_label() for line in axis.lines} else label
+
+
+def _bar(axis: Axes, across: tuple[float, float], up: tuple[float, float], colour: str) -> None:
+    axis.plot(across, up, color=colour, linewidth=_MARK_EDGE, zorder=_ABOVE, solid_capstyle="butt")
+
+
+def _mark_look(colour: str) -> dict[str, Any]:
+    return {
+        "marker": "X",
+        "markersize": _MARK_SIZE,
+        "markerfacecolor": _HALO,
+        "markeredgecolor": colour,
+        "markeredgewidth": _MARK_EDGE,
+        "linestyle": "none",
+        "zorder": _ABOVE + 0.5,
+    }
+
+
+def _level_look(colour: str) -> dict[str, Any]:
+    return {"color": colour, "linewidth": _LEVEL_WIDTH, "linestyle": _LEVEL_DASHES, "zorder": _ABOVE}

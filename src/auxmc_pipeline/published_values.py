@@ -1,0 +1,72 @@
+"""Published values for figures, by claim and setting: from a study's claims, and from what its document draws besides.
+
+A study's `claims.csv` has the values that claims compare with. Values that a figure of a document shows and no claim
+compares with stand in the study's `published_figures.csv`, under the claim that is about the same figure.
+"""
+
+import csv
+import functools
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+from auxmc.plots.published import PublishedValue
+from auxmc_pipeline.catalogue import STUDIES
+from auxmc_pipeline.judging.documents import read_documents
+from auxmc_pipeline.needs import number
+
+__all__ = ["COLUMNS", "EXTRA", "published_settings", "published_value"]
+
+EXTRA = "published_figures.csv"
+"""Name of the file of values that no claim compares with."""
+
+COLUMNS = ("claim_id", "setting", "quantity", "document", "place", "value", "low", "high")
+"""Its columns; `low` and `high` are the ends of the bar or band that the document draws, empty where it draws none."""
+
+
+def published_value(study: str, claim_id: str, setting: str) -> PublishedValue:
+    """The value that a document prints or draws.
+
+    Args:
+        study: name of the study.
+        claim_id: claim that it belongs to.
+        setting: its setting.
+
+    Raises:
+        LookupError: there is no such line, or no number in it.
+    """
+    try:
+        return _values(STUDIES / study)[claim_id, setting]
+    except KeyError:
+        raise LookupError(f"no number is published for {claim_id}, {setting} of {study}") from None
+
+
+def published_settings(study: str, claim_id: str) -> dict[str, PublishedValue]:
+    """All published values of a claim, by setting, in the order of the lines."""
+    found = _values(STUDIES / study)
+    return {setting: value for (claim, setting), value in found.items() if claim == claim_id}
+
+
+@functools.cache
+def _values(folder: Path) -> Mapping[tuple[str, str], PublishedValue]:
+    names = {document.key: document.name for document in read_documents()}
+    found: dict[tuple[str, str], PublishedValue] = {}
+    for row in _rows(folder / "claims.csv"):
+        # Bands of claims are what agrees, not what the document draws.
+        value = number(row["published"])
+        if row["document"] and math.isfinite(value):
+            key = row["claim_id"], row["setting"]
+            found[key] = PublishedValue(value, math.nan, math.nan, names[row["document"]], row["place"], key)
+    if (folder / EXTRA).is_file():
+        for row in _rows(folder / EXTRA):
+            key = row["claim_id"], row["setting"]
+            if key in found:
+                raise ValueError(f"{folder / EXTRA}: {', '.join(key)} has a published value already")
+            value, low, high = (number(row[name]) for name in ("value", "low", "high"))
+            found[key] = PublishedValue(value, low, high, names[row["document"]], row["place"], key)
+    return found
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))

@@ -1,0 +1,49 @@
+"""Finished cases in a small form, from which an interrupted preset goes on elsewhere.
+
+A case is kept as what its study's tables are made of, groups `statistics` and `curves` and all attributes; its draws
+are not kept.
+"""
+
+import gzip
+import tempfile
+from pathlib import Path
+
+import xarray as xr
+
+from auxmc.driver.results import read_result, write_atomically
+from auxmc_pipeline.publishing.jobs import DIGEST
+
+__all__ = ["GROUPS", "packed", "unpack"]
+
+GROUPS = ("statistics", "curves")
+
+
+def packed(path: Path, digest: str) -> bytes:
+    """A result file without its draws: compressed NetCDF, the same bytes for the same result.
+
+    Args:
+        path: the result file.
+        digest: of all its arrays, kept as an attribute since not all are there any more.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        small = Path(folder) / path.name
+        tree = read_result(path)
+        try:
+            kept = xr.DataTree.from_dict(
+                {name: tree[name].to_dataset().load() for name in GROUPS if name in tree.children}
+            )
+            kept.attrs = {**tree.attrs, DIGEST: digest}
+            for node in kept.subtree:
+                for variable in node.variables.values():
+                    # Each compressed by itself takes four times the space: most are a few numbers.
+                    variable.encoding = {}
+            kept.to_netcdf(small, engine="h5netcdf")
+        finally:
+            tree.close()
+        return gzip.compress(small.read_bytes(), mtime=0)
+
+
+def unpack(kept: Path, path: Path) -> None:
+    """Writes a kept case as a result file."""
+    content = gzip.decompress(kept.read_bytes())
+    write_atomically(path, lambda temporary: temporary.write_bytes(content))

@@ -1,0 +1,130 @@
+"""What is to be kept of a preset: files of every study, by their names, from what its results folder holds."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from auxmc.driver.results import read_table
+from auxmc_pipeline.catalogue import Study
+from auxmc_pipeline.judging.published import MEASURED
+from auxmc_pipeline.publishing.cases import packed
+from auxmc_pipeline.publishing.jobs import as_table, attributes_at, jobs_of_result, read_jobs
+from auxmc_pipeline.publishing.state import Identities, changed
+from auxmc_pipeline.report.claim_lines import read_verdicts
+
+__all__ = ["CASES", "Gathered", "gather"]
+
+CASES = "cases"
+# Whose results are kept whole: the documents' own sizes, which take hours. What others hold is made in minutes.
+_WHOLE = ("paper",)
+_TABLES = ("claims.csv", "numbers.csv", "*.parquet", "figures/*.svg")
+
+
+class Gathered(NamedTuple):
+    """What is to be kept of a study.
+
+    Attributes:
+        files: what makes the content of each file, by its path in the study's folder.
+        kept: paths of files that stay as they are; no others stay.
+        jobs: rows of `pieces.csv`.
+        missing: cases of which there is no result of the present settings, code and data, and why. Of those that an
+            earlier run left in `published/`, that is kept.
+        unfinished: why tables, claims and figures are not there although no case is missing; empty if they are.
+    """
+
+    files: Mapping[str, Callable[[], bytes]]
+    kept: Sequence[str]
+    jobs: pd.DataFrame
+    missing: Mapping[str, str]
+    unfinished: str
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether all of the study is there, made with the present settings, code and data."""
+        return not self.missing and not self.unfinished
+
+
+def gather(study: Study, preset: str, now: Identities, root: Path, kept_in: Path) -> Gathered:
+    """Finds what there is of a study.
+
+    Args:
+        study: the study.
+        preset: the preset.
+        now: what its cases depend on at present.
+        root: folder that holds `results/` and `paper_figures/`.
+        kept_in: folder of the study in `published/`, as it was left; may be absent.
+    """
+    whole = preset in _WHOLE
+    before = read_jobs(kept_in / "pieces.csv")
+    files: dict[str, Callable[[], bytes]] = {}
+    kept: list[str] = []
+    rows: list[dict[Any, Any]] = []
+    missing: dict[str, str] = {}
+    for case in now:
+        path, small = root / "results" / preset / study.name / f"{case}.nc", f"{CASES}/{case}.nc.gz"
+        of_case = before[before["case"] == case]
+        there = not of_case.empty and (not whole or (kept_in / small).is_file())
+        about = attributes_at(path)
+        is_present = bool(about) and not changed(about, case, now)
+        is_kept = there and (not is_present or about["created"] == of_case["created"].iloc[-1])
+        if is_kept:
+            rows += of_case.to_dict("records")
+            kept += [small] if whole else []
+        elif is_present:
+            made = jobs_of_result(path)
+            rows += made
+            if whole:
+                files[small] = partial(packed, path, str(made[-1]["sha256"]))
+        differs = changed(dict(of_case.iloc[-1]), case, now) if is_kept else changed(about, case, now)
+        if not is_present and (differs or not is_kept):
+            missing[case] = f"made with other {' and '.join(differs)}" if about or is_kept else "not there"
+    jobs = as_table(rows)
+    if rows:
+        files["pieces.csv"] = partial(_csv, jobs)
+    tables, unfinished = _tables(study, preset, root, list(now)) if not missing else ({}, "")
+    if not tables:
+        left = [path for pattern in _TABLES for path in kept_in.glob(pattern)]
+        kept += [str(path.relative_to(kept_in)) for path in left]
+        # Another machine made them, from the cases that are kept.
+        unfinished = (
+            "" if (kept_in / "claims.csv").is_file() and not files.keys() - {"pieces.csv"} else unfinished
+        )
+    return Gathered({**files, **tables}, kept, jobs, missing, unfinished)
+
+
+def _tables(
+    study: Study, preset: str, root: Path, cases: Sequence[str]
+) -> tuple[dict[str, Callable[[], bytes]], str]:
+    """Tables, claims and figures; none of them, and why, where one is missing or older than what it is made of."""
+    results, figures = root / "results" / preset / study.name, root / "paper_figures" / preset / study.name
+    drawings = [figures / f"{name}.svg" for name in study.figures] if preset in _WHOLE else []
+    tables = [results / f"{name}.parquet" for name in ("summary", "curves")]
+    claims, numbers = results / "claims.csv", results / "numbers.csv"
+    newest = 0.0
+    for stage in ([results / f"{case}.nc" for case in cases], tables, [claims, numbers, *drawings]):
+        for path in stage:
+            if not path.is_file():
+                return {}, f"{path.relative_to(root)} is missing"
+            if path.stat().st_mtime < newest:
+                return {}, f"{path.relative_to(root)} is older than what it is made of"
+        newest = max([newest, *(path.stat().st_mtime for path in stage)])
+    return {
+        **{path.name: partial(_parquet, path) for path in (tables if preset in _WHOLE else tables[:1])},
+        claims.name: lambda: _csv(read_verdicts(claims)[MEASURED]),
+        numbers.name: numbers.read_bytes,
+        **{f"figures/{path.name}": path.read_bytes for path in drawings},
+    }, ""
+
+
+def _csv(table: pd.DataFrame) -> bytes:
+    return table.to_csv(index=False).encode()
+
+
+def _parquet(path: Path) -> bytes:
+    buffer = BytesIO()
+    read_table(path).to_parquet(buffer, index=False, compression="zstd", compression_level=12)
+    return buffer.getvalue()

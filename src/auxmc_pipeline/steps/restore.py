@@ -1,0 +1,79 @@
+"""Puts kept cases back into results/, so that a preset goes on: `python -m auxmc_pipeline.steps.restore --help`."""
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from auxmc_pipeline.catalogue import check_preset, load_study, studies
+from auxmc_pipeline.judging.published import PUBLISHED
+from auxmc_pipeline.publishing.cases import unpack
+from auxmc_pipeline.publishing.gather import CASES
+from auxmc_pipeline.publishing.jobs import attributes_at, read_jobs
+from auxmc_pipeline.publishing.state import changed, identities
+from auxmc_pipeline.settings import SettingsError
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Command line; returns the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m auxmc_pipeline.steps.restore",
+        description="Put the cases that published/ holds into results/, so that Snakemake makes the others. Cases "
+        "of other settings, code or data than the present ones are left out, and results that are there stay.",
+    )
+    parser.add_argument("preset")
+    options = parser.parse_args(arguments)
+    try:
+        check_preset(options.preset)
+        restored, left_out = restore(options.preset, PUBLISHED / options.preset, Path("results"))
+    except SettingsError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    for line in left_out:
+        print(f"left out: {line}")
+    print(f"{len(restored)} cases restored to results/{options.preset}, {len(left_out)} left out")
+    return record(options.preset, restored) if restored else 0
+
+
+def restore(preset: str, kept_in: Path, results: Path) -> tuple[list[Path], list[str]]:
+    """Writes the result files of kept cases.
+
+    Args:
+        preset: the preset.
+        kept_in: its folder in `published/`.
+        results: folder of the results of all presets.
+
+    Returns:
+        Files written, and lines that say which cases were left out and why.
+    """
+    restored, left_out = [], []
+    for name in studies():
+        jobs = read_jobs(kept_in / name / "pieces.csv")
+        files = sorted((kept_in / name / CASES).glob("*.nc.gz"))
+        now = identities(load_study(name), preset) if files else {}
+        for small in files:
+            case = small.name.removesuffix(".nc.gz")
+            path = results / preset / name / f"{case}.nc"
+            of_case = jobs[jobs["case"] == case]
+            if of_case.empty:
+                left_out.append(f"{name} {case}: not in pieces.csv")
+            elif changed(dict(of_case.iloc[-1]), case, now):
+                difference = " and ".join(changed(dict(of_case.iloc[-1]), case, now))
+                left_out.append(f"{name} {case}: made with other {difference}")
+            elif path.is_file() and not changed(attributes_at(path), case, now):
+                left_out.append(f"{name} {case}: there already")
+            else:
+                unpack(small, path)
+                restored.append(path)
+    return restored, left_out
+
+
+def record(preset: str, paths: Sequence[Path]) -> int:
+    """Tells Snakemake what the restored files were made with, so that it notices when that changes."""
+    words = ["--touch", "--force", "--cores", "1", "--quiet", "all", "--config", f"preset={preset}"]
+    return subprocess.call([sys.executable, "-m", "snakemake", *words, "--", *map(str, paths)])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

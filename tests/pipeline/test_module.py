@@ -1,0 +1,68 @@
+"""The workflow as a module of another one: a Snakefile elsewhere takes one study, with settings of its own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+OUTER = """
+module auxmc:
+    snakefile: "{root}/workflow/Snakefile"
+    {prefix}
+    config: {{"preset": "smoke", "study": "radon", "name": "mine", "over": "n_chains=2,3"}}
+
+
+use rule * from auxmc as auxmc_*
+
+
+rule own:
+    default_target: True
+    input:
+        "{folder}results/smoke/radon/sweeps/mine/summary.csv",
+        rules.auxmc_radon.input,
+    output:
+        "own.txt",
+    shell:
+        "cat {{input[0]}} > {{output}}"
+"""
+
+
+def _dry_run(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
+    (folder / "Snakefile").write_text(text)
+    hidden = ("PYTEST", "SNAKEMAKE", "JAX", "PYTHONPATH")  # what a user elsewhere does not have
+    return subprocess.run(
+        [sys.executable, "-m", "snakemake", "--dry-run", "--printshellcmds"],
+        cwd=folder,
+        env={k: v for k, v in os.environ.items() if not k.startswith(hidden)},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", ["", "studies/"])
+def test_a_workflow_elsewhere_takes_one_study_with_its_own_settings(tmp_path: Path, folder: str) -> None:
+    prefix = f'prefix: "{folder.rstrip("/")}"' if folder else ""
+    done = _dry_run(tmp_path, OUTER.format(root=ROOT, folder=folder, prefix=prefix))
+    assert done.returncode == 0, done.stdout + done.stderr
+    plan = done.stdout + done.stderr
+    assert "auxmc_run_case" in plan
+    assert f"PYTHONPATH={ROOT}/src:{ROOT} " in plan
+    for n_chains in (2, 3):
+        assert f"n_chains={n_chains} out={folder}results/smoke/radon/sweeps/mine/" in plan
+    assert f"--out {folder}paper_figures/smoke/radon " in plan
+    # Of the other studies nothing is made, and nothing of the first run is taken from the project's own folder.
+    assert "study=boltzmann" not in plan
+    assert f"{ROOT}/results" not in plan
+
+
+@pytest.mark.slow
+def test_a_wrong_setting_of_a_module_is_refused_by_name(tmp_path: Path) -> None:
+    text = OUTER.format(root=ROOT, folder="", prefix="").replace("n_chains=2,3", "n_chain=2")
+    done = _dry_run(tmp_path, text)
+    assert done.returncode != 0
+    assert "Did you mean 'n_chains'?" in done.stdout + done.stderr

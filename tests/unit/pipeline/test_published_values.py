@@ -1,0 +1,78 @@
+"""Published values for figures: looked up by claim and setting, and nowhere else."""
+
+import ast
+import csv
+import math
+from pathlib import Path
+
+import pytest
+
+from auxmc_pipeline.catalogue import STUDIES, studies
+from auxmc_pipeline.judging.documents import read_documents
+from auxmc_pipeline.needs import number
+from auxmc_pipeline.published_values import COLUMNS, EXTRA, published_value
+from tests.unit.experiments.published_marks import published_numbers
+
+EXTRAS = sorted(path.parent.name for path in STUDIES.glob(f"*/{EXTRA}"))
+FIGURES = sorted(
+    path
+    for study in studies()
+    for path in (STUDIES / study).rglob("figures*.py")
+    if "published_value" in path.read_text()
+)
+
+
+@pytest.mark.parametrize("study", studies())
+def test_values_are_those_of_the_claims(study: str) -> None:
+    with (STUDIES / study / "claims.csv").open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["document"]]
+    names = {document.key: document.name for document in read_documents()}
+    for row in rows:
+        key = row["claim_id"], row["setting"]
+        if math.isfinite(number(row["published"])):
+            found = published_value(study, *key)
+            assert (found.value, found.document, found.key) == (
+                float(row["published"]),
+                names[row["document"]],
+                key,
+            )
+        else:
+            with pytest.raises(LookupError, match="no number is published"):
+                published_value(study, *key)
+
+
+@pytest.mark.parametrize("study", EXTRAS)
+def test_further_values_are_numbers_of_documents_that_no_claim_has(study: str) -> None:
+    with (STUDIES / study / EXTRA).open(newline="") as file:
+        reader = csv.DictReader(file)
+        assert tuple(reader.fieldnames or ()) == COLUMNS
+        rows = list(reader)
+    with (STUDIES / study / "claims.csv").open(newline="") as file:
+        claims = list(csv.DictReader(file))
+    keys = [(row["claim_id"], row["setting"]) for row in rows]
+    assert len(set(keys)) == len(keys)
+    assert not set(keys) & {(row["claim_id"], row["setting"]) for row in claims}
+    assert {row["claim_id"] for row in rows} <= {row["claim_id"] for row in claims}
+    for row in rows:
+        found = published_value(study, row["claim_id"], row["setting"])
+        assert "" not in (found.document, row["place"], row["quantity"])
+        assert math.isnan(found.low) == math.isnan(found.high)
+        assert math.isnan(found.low) or found.low <= found.value <= found.high
+
+
+def test_there_are_figures_with_published_values() -> None:
+    assert len(FIGURES) > 5
+    assert EXTRAS
+
+
+@pytest.mark.parametrize("path", FIGURES, ids=lambda path: "-".join(path.relative_to(STUDIES).parts))
+def test_figures_name_values_that_there_are(path: Path) -> None:
+    numbers = published_numbers(path.relative_to(STUDIES).parts[0])
+    asked = [
+        (first.value, second.value)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "_published"
+        for first, second in [node.args]
+        if isinstance(first, ast.Constant) and isinstance(second, ast.Constant)
+    ]
+    assert [key for key in asked if key not in numbers] == []
