@@ -23,9 +23,9 @@ from auxmc.data.row_files import RowFile
 from auxmc.driver.row_chunks import ChunkSizes, growing_chunks
 from auxmc.driver.seeds import stream as stream_key
 from auxmc.driver.stream_program import KeyedStream
-from auxmc.driver.stream_replicates import replicated
 from auxmc.kernels.streams.contract import Fetch, Stream, StreamSettings
 from auxmc.kernels.streams.published_estimators import stream_evidence
+from auxmc.kernels.streams.replicates import replicated
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
 from auxmc.models.user_model import ModelError, check_model
 from auxmc.numerics.array_types import FloatArray

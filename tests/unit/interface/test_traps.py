@@ -15,8 +15,8 @@ from scipy.special import gammaln
 
 import auxmc
 from auxmc.command_line.stream_models import named_model
-from auxmc.diagnostics.nested_errors import simulated_nested_evidence
 from auxmc.diagnostics.nested_evidence import nested_evidence
+from auxmc.interface.streams.nested_errors import simulated_nested_evidence
 from auxmc.kernels.streams.growing_data import GrowingDataSettings, growing_data_evidence
 from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
 from auxmc.models.mixtures.single_gaussian import single_gaussian

@@ -18,11 +18,11 @@ from auxmc.driver.progress import Progress
 from auxmc.driver.row_chunks import ChunkSizes
 from auxmc.driver.seeds import stream
 from auxmc.driver.stream_program import KeyedStream
-from auxmc.driver.stream_replicates import replicate_log_evidences, replicated
 from auxmc.driver.streams import StreamRun, run_streams
 from auxmc.interface.advice import Advice
 from auxmc.interface.precision import use_float64
 from auxmc.interface.streams.rows import Rows, RowsModel, checked_model, read_rows
+from auxmc.kernels.streams.replicates import replicate_log_evidences, replicated
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.array_types import FloatArray, NamedArrays
