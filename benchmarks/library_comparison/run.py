@@ -135,6 +135,7 @@ def tables(rows: list[dict[str, Any]]) -> str:
             cells = [
                 label,
                 str(lines_of(HERE / name / f"by_{package}.py")),
+                str(len(done)),
                 f"{cpu:.0f}",
                 f"{cpu / base:.2f}",
             ]
