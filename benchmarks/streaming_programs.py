@@ -81,7 +81,9 @@ def running(problem: Problem, sizes: Sizes) -> Prepared:
 
 def growing(problem: Problem, sizes: Sizes) -> Prepared:
     """Sequential Monte Carlo over growing data."""
-    settings = GrowingDataSettings(sizes.n_particles, largest_chunk=len(problem.rows), move_always=False)
+    settings = GrowingDataSettings(
+        sizes.n_particles, own_pilot=False, largest_chunk=len(problem.rows), move_always=False
+    )
     compile_s, program = _compiled(
         growing_data_evidence(problem.model, settings), jax.random.key(0), problem.rows
     )

@@ -1,14 +1,60 @@
-"""Auxiliary-variable Markov chain Monte Carlo and evidence estimation, as reproducible experiments."""
+"""Auxiliary-variable Markov chain Monte Carlo and evidence estimation.
+
+The names here are what a user types; each is imported when it is first asked for, so that `import auxmc` takes no time
+and changes no setting of JAX.
+"""
+
+import importlib
+from typing import Any
+
+_NAMES = {
+    "constrained_hmc": "simulators",
+    "constrained_nuts": "simulators",
+    "simulator": "simulators",
+    "start_on_manifold": "simulators",
+    "auxiliary_pseudo_marginal": "estimates",
+    "estimated": "estimates",
+    "pseudo_marginal": "estimates",
+    "from_blackjax": "others.blackjax",
+    "from_numpyro": "others.numpyro",
+    "from_pymc": "others.pymc",
+    "to_blackjax": "others.blackjax",
+    "density": "densities",
+    "hmc": "densities",
+    "evidence": "tempered.evidence",
+    "gaussian": "tempered.bases",
+    "replicate": "executors",
+    "sample": "sampling",
+    "growing_data": "streams.growing",
+    "laplace_evidence": "streams.laplace",
+    "row_model": "streams.rows",
+    "stream_evidence": "streams.estimate",
+    "use_float64": "precision",
+    "SamplingWarning": "advice",
+}
+_MODULES = ("prior",)
+
+__all__ = ["__version__", *_MODULES, *_NAMES]
 
 
-def __getattr__(name: str) -> str:
-    """The version, which stands in pyproject.toml alone; read when it is asked for, so that imports stay cheap.
+def __getattr__(name: str) -> Any:
+    """A public name, or the version, which stands in pyproject.toml alone; found when it is asked for.
 
     Raises:
+        AttributeError: there is no such name.
         importlib.metadata.PackageNotFoundError: the package is on the path and was never installed.
     """
-    if name != "__version__":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib.metadata
+    if name == "__version__":
+        # Read here alone: the import takes time.
+        from importlib.metadata import version
 
-    return importlib.metadata.version("auxmc")
+        return version("auxmc")
+    if name in _MODULES:
+        return importlib.import_module(f"auxmc.interface.{name}")
+    if name in _NAMES:
+        return getattr(importlib.import_module(f"auxmc.interface.{_NAMES[name]}"), name)
+    raise AttributeError(f"module 'auxmc' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

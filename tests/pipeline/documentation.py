@@ -20,7 +20,8 @@ class Shown(NamedTuple):
 
 def pages() -> list[Path]:
     """README and the hand-written pages of the documentation."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    docs = ROOT / "docs"
+    return [ROOT / "README.md", *sorted(docs.glob("*.md")), *sorted((docs / "library").glob("*.md"))]
 
 
 def console_lines() -> list[Shown]:

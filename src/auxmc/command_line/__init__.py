@@ -35,6 +35,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CommandError as error:
         print(f"auxmc: error: {error}", file=sys.stderr)
         return error.code
+    except ModuleNotFoundError as error:
+        # What comes with the package's core is there; the user's own model says itself what it lacks.
+        if not options.run.__module__.startswith("auxmc_pipeline."):
+            raise
+        print(
+            f"auxmc: error: this command belongs to the studies, which need {error.name}: pip install 'auxmc[studies]'",
+            file=sys.stderr,
+        )
+        return 1
     except BrokenPipeError:
         # Whoever read the output has gone; nothing more can be written, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -50,8 +50,17 @@ def register(subparsers: Any) -> None:
     models.add_argument(
         "--estimator",
         choices=ESTIMATORS,
-        default="annealed",
-        help="; ".join(f"{name}: {what}" for name, what in ESTIMATORS.items()) + " (default: annealed)",
+        default="running_laplace",
+        help="; ".join(f"{name}: {what}" for name, what in ESTIMATORS.items())
+        + " (default: running_laplace)",
+    )
+    models.add_argument(
+        "--replicates",
+        type=int,
+        default=4,
+        metavar="N",
+        help="independent estimates on one reading of the rows, whose spread is the error; time grows with them "
+        "(default: 4)",
     )
     for option, setting in SETTINGS.items():
         if setting.kind is bool:

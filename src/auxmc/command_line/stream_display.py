@@ -1,11 +1,14 @@
 """The running evidence as it is printed: a table that is redrawn in a terminal, plain lines elsewhere."""
 
+import math
 import sys
 import time
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, TextIO
 
+from auxmc.command_line.stream_record import Standing
 from auxmc.diagnostics.change_points import ChangePoint
+from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["Display", "ModelStatus", "Status", "describe_change", "make_display"]
 
@@ -13,9 +16,9 @@ _HEADINGS = ("rows", "model", "log evidence", "a row", "log Bayes factor", "prob
 _LEFT = ("model",)
 _WIDTHS = {
     "rows": 13,
-    "log evidence": 18,
+    "log evidence": 22,
     "a row": 10,
-    "log Bayes factor": 17,
+    "log Bayes factor": 20,
     "probability": 11,
     "steps": 7,
 }
@@ -26,16 +29,12 @@ class ModelStatus(NamedTuple):
 
     Attributes:
         name: of the model.
-        log_evidence: of all rows absorbed, in nats.
-        log_bayes_factor: relative to the best model, 0 for that.
-        probability: posterior, models being equally probable before.
+        now: its evidence, Bayes factor and probability, each a number.
         steps: annealing steps of a chunk, mean over the last block.
     """
 
     name: str
-    log_evidence: float
-    log_bayes_factor: float
-    probability: float
+    now: Standing
     steps: float
 
 
@@ -149,9 +148,9 @@ class _Terminal:
             table.add_column(
                 name, justify="left" if left else "right", overflow="fold", min_width=None if left else 7
             )
-        best = max(model.log_evidence for model in status.models)
+        best = max(float(model.now.log_evidence) for model in status.models)
         for model in status.models:
-            style = "bold" if model.log_evidence == best and len(status.models) > 1 else ""
+            style = "bold" if model.now.log_evidence == best and len(status.models) > 1 else ""
             table.add_row(*_cells(status.n_rows, model)[1:], style=style)
         parts: list[object] = [f"{status.n_rows:,} rows", table]
         if not last:
@@ -171,12 +170,16 @@ def _cells(n_rows: int, model: ModelStatus) -> tuple[str, ...]:
     return (
         str(n_rows),
         model.name,
-        f"{model.log_evidence:.2f}",
-        f"{model.log_evidence / n_rows:.5f}",
-        f"{model.log_bayes_factor:.2f}",
-        f"{model.probability:.4g}",
+        _with_error(model.now.log_evidence, model.now.log_evidence_error),
+        f"{model.now.log_evidence / n_rows:.5f}",
+        _with_error(model.now.log_bayes_factor, model.now.log_bayes_factor_error),
+        f"{model.now.probability:.4g}",
         f"{model.steps:.1f}",
     )
+
+
+def _with_error(value: FloatArray, error: FloatArray) -> str:
+    return f"{value:.2f} +- {'?' if math.isnan(float(error)) else f'{error:.2f}'}"
 
 
 def _speed(status: Status) -> str:

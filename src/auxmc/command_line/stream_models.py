@@ -11,6 +11,7 @@ import numpy as np
 
 from auxmc.command_line.errors import CommandError
 from auxmc.models.mixtures.gaussian_mixture import MEAN_COORDINATES, WEIGHT_COORDINATES, gaussian_mixture
+from auxmc.models.mixtures.single_gaussian import single_gaussian
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.models.regression.softmax_regression import softmax_regression
 from auxmc.models.row_model import RowModel
@@ -74,6 +75,8 @@ def _logistic(n_columns: int, classes: int) -> RowModel:
 
 
 def _mixture(n_columns: int, components: int, weights: str = "log_gamma", means: str = "centred") -> RowModel:
+    if components == 1:
+        return single_gaussian(n_columns)
     return gaussian_mixture(components, n_columns, weight_coordinates=weights, mean_coordinates=means)
 
 

@@ -12,21 +12,21 @@ from types import FrameType
 import jax
 import numpy as np
 import pandas as pd
-from scipy.special import softmax
 
 from auxmc.command_line.errors import CommandError
 from auxmc.command_line.stream_display import ModelStatus, Status, describe_change, make_display
 from auxmc.command_line.stream_folder import RunFolder
 from auxmc.command_line.stream_reading import read_checked
+from auxmc.command_line.stream_record import Standing, record_table, standings
 from auxmc.command_line.stream_setup import StreamSetup, make_estimators, prepare
 from auxmc.data.row_store import RowStore
 from auxmc.data.tables import DataError
-from auxmc.diagnostics.change_points import DropDetector, change_points, chunk_scores
+from auxmc.diagnostics.change_points import DropDetector, chunk_scores
 from auxmc.driver.stream_program import fetch_from
 from auxmc.driver.streams import StreamRun, run_streams
 from auxmc.numerics.array_types import NamedArrays
 
-__all__ = ["record_table", "run_session"]
+__all__ = ["run_session"]
 
 # Exit status of a program that a signal ended, less the signal's number.
 _SIGNALLED = 128
@@ -49,46 +49,6 @@ def run_session(options: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory() as temporary:
         path = Path(temporary) / "rows.bin" if folder is None else folder.row_store
         return session.run(path if options.past == "store" else None)
-
-
-def record_table(records: dict[str, NamedArrays], provisional: bool) -> pd.DataFrame:
-    """The record of all models, a row for each model and chunk.
-
-    Args:
-        records: arrays [chunk] by name, for each model.
-        provisional: whether the last chunk was shorter than its size.
-
-    Returns:
-        Columns `model`, `chunk` (counted from 1), `n_rows` and the other fields of the record, `log_evidence_per_row`,
-        `log_score_per_row` (of the chunk), `log_bayes_factor` (relative to the best model), `probability` (posterior,
-        models being equally probable before), `change_point` (empty, jump or drift) and `provisional`.
-    """
-    evidences = np.stack([record["log_evidence"] for record in records.values()])
-    best = evidences.max(axis=0)
-    with np.errstate(invalid="ignore"):
-        probabilities = softmax(evidences, axis=0)
-        factors = evidences - best
-    tables = []
-    for place, (name, record) in enumerate(records.items()):
-        n_chunks = len(record["n_rows"])
-        with np.errstate(invalid="ignore"):
-            scores = chunk_scores(record["log_evidence"], record["n_rows"])
-        changes = np.full(n_chunks, "", dtype=object)
-        for change in change_points(*scores):
-            changes[change.chunk] = change.kind
-        columns = {
-            "model": name,
-            "chunk": np.arange(1, n_chunks + 1),
-            **record,
-            "log_evidence_per_row": record["log_evidence"] / record["n_rows"],
-            "log_score_per_row": scores.per_row,
-            "log_bayes_factor": factors[place],
-            "probability": probabilities[place],
-            "change_point": changes,
-            "provisional": (np.arange(n_chunks) == n_chunks - 1) & provisional,
-        }
-        tables.append(pd.DataFrame(columns))
-    return pd.concat(tables, ignore_index=True)
 
 
 class _Session:
@@ -167,24 +127,18 @@ class _Session:
 
     def _status(self) -> Status:
         last = {name: parts[-1] for name, parts in self.parts.items()}
-        evidences = np.array([record["log_evidence"][-1] for record in last.values()])
-        with np.errstate(invalid="ignore"):
-            factors, probabilities = evidences - evidences.max(), softmax(evidences)
+        standing = self._standings(last)
         record = next(iter(last.values()))
         n_rows, seconds = int(record["n_rows"][-1]), float(record["seconds"][-1])
         speed = (n_rows - self.resumed_rows) / max(seconds - self.resumed_s, 1e-9)
         models = [
-            ModelStatus(name, *map(float, numbers))
-            for name, *numbers in zip(
-                last,
-                evidences,
-                factors,
-                probabilities,
-                [record["n_annealing_steps"].mean() for record in last.values()],
-                strict=True,
-            )
+            ModelStatus(name, Standing(*(np.asarray(values[-1]) for values in standing[name])), float(steps))
+            for name, steps in ((name, record["n_annealing_steps"].mean()) for name, record in last.items())
         ]
         return Status(n_rows, self.setup.total_rows, speed, models)
+
+    def _standings(self, records: dict[str, NamedArrays]) -> dict[str, Standing]:
+        return standings(records, self.setup.n_replicates, self.setup.bias)
 
     def _keep(self, runs: dict[str, StreamRun]) -> None:
         records = {
@@ -201,7 +155,9 @@ class _Session:
                     self._say(f"model {name}: {number} {what}")
         self._say_what_is_resolved(records)
         if self.folder is not None:
-            table = record_table(records, any(run.provisional for run in runs.values()))
+            table = record_table(
+                records, self._standings(records), any(run.provisional for run in runs.values())
+            )
             self.folder.write_tables(table, self._particles(runs) if runs else None)
 
     def _particles(self, runs: dict[str, StreamRun]) -> pd.DataFrame:
@@ -209,13 +165,15 @@ class _Session:
         for model in self.setup.models:
             state = runs[model.name].state
             n_particles = len(state.particles)
+            each = n_particles // self.setup.n_replicates
             for name, values in jax.vmap(model.model.natural)(state.particles).items():
                 array = np.asarray(values, dtype=np.float64).reshape(n_particles, -1)
                 tables.append(
                     pd.DataFrame(
                         {
                             "model": model.name,
-                            "particle": np.repeat(np.arange(n_particles), array.shape[1]),
+                            "replicate": np.repeat(np.arange(n_particles) // each, array.shape[1]),
+                            "particle": np.repeat(np.arange(n_particles) % each, array.shape[1]),
                             "log_weight": np.repeat(np.asarray(state.log_weights), array.shape[1]),
                             "parameter": name,
                             "element": np.tile(np.arange(array.shape[1]), n_particles),
@@ -226,16 +184,23 @@ class _Session:
         return pd.concat(tables, ignore_index=True)
 
     def _say_what_is_resolved(self, records: dict[str, NamedArrays]) -> None:
-        biases = [bias for bias in self.setup.bias if bias is not None]
+        if self.setup.n_replicates == 1:
+            self._say("one replicate has no error: --replicates 4 gives one")
         n_rows = int(next(iter(records.values()))["n_rows"][-1])
-        if len(records) < 2 or not biases or max(biases) * n_rows < 1.0:
-            return
-        last = sorted(float(record["log_evidence"][-1]) for record in records.values())
-        if last[-1] - last[-2] < max(biases) * n_rows:
+        shortfall = n_rows * max((bias for bias in self.setup.bias if bias is not None), default=0.0)
+        if shortfall >= 1.0:
             self._say(
-                f"the estimates may fall short by about {max(biases) * n_rows:.0f} nats after {n_rows} rows, more than "
-                "the difference of the best two models: it is not resolved. See 'What the numbers can tell' in "
-                "docs/streaming.md"
+                f"the estimates may fall short by about {shortfall:.0f} nats after {n_rows} rows, which the errors "
+                "count; --estimator running_laplace does not. See 'What the numbers can tell' in docs/streaming.md"
+            )
+        if len(records) < 2:
+            return
+        ranked = sorted(self._standings(records).values(), key=lambda one: float(one.log_evidence[-1]))
+        gap = float(ranked[-1].log_evidence[-1] - ranked[-2].log_evidence[-1])
+        error = float(ranked[-2].log_bayes_factor_error[-1])
+        if gap < 2.0 * error:
+            self._say(
+                f"the best two models differ by {gap:.2f} +- {error:.2f} nats: it is not resolved which is better"
             )
 
     def _conclude(self, fault: DataError | None) -> int:

@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 __all__ = ["ESTIMATORS", "SETTINGS", "Setting"]
 
 ESTIMATORS = {
+    "running_laplace": "exact moves among the first rows, then a running Gaussian that every chunk corrects; the most "
+    "accurate where one mode holds the mass",
     "annealed": "each chunk is brought in along a path of powers of its likelihood; the published method",
     "sequential": "each chunk is scored by particles that have not seen it; the quickest",
-    "running_laplace": "a running Gaussian that every chunk corrects; the most accurate where one mode holds the mass",
 }
 """Estimators and what they are."""
 

@@ -25,6 +25,7 @@ from auxmc.driver.seeds import stream as stream_key
 from auxmc.driver.stream_program import KeyedStream
 from auxmc.kernels.streams.contract import Fetch, Stream, StreamSettings
 from auxmc.kernels.streams.published_estimators import stream_evidence
+from auxmc.kernels.streams.replicates import replicated
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
 from auxmc.models.user_model import ModelError, check_model
 from auxmc.numerics.array_types import FloatArray
@@ -49,6 +50,7 @@ class StreamSetup(NamedTuple):
         total_rows: rows that there are to read, where known.
         numbers: all settings that the record depends on, as plain containers.
         bias: nats a row by which each model's estimate falls short; None where that is not known.
+        n_replicates: independent estimates of each model.
     """
 
     source: RowFile
@@ -60,6 +62,7 @@ class StreamSetup(NamedTuple):
     total_rows: int | None
     numbers: dict[str, Any]
     bias: tuple[float | None, ...]
+    n_replicates: int
 
 
 def prepare(options: argparse.Namespace, warn: Callable[[str], None]) -> StreamSetup:
@@ -72,7 +75,7 @@ def prepare(options: argparse.Namespace, warn: Callable[[str], None]) -> StreamS
     Raises:
         CommandError: something cannot be used.
     """
-    for name in ("chunk_rows", "capacity"):
+    for name in ("chunk_rows", "capacity", "replicates"):
         if getattr(options, name) < 1:
             raise CommandError(f"--{name.replace('_', '-')} must be at least 1, got {getattr(options, name)}")
     if options.seed < 0:
@@ -111,6 +114,7 @@ def prepare(options: argparse.Namespace, warn: Callable[[str], None]) -> StreamS
         total,
         _numbers(options, source, models, settings, sizes, dtype, first[0]),
         tuple(bias),
+        options.replicates,
     )
     # Only to have its settings checked.
     make_estimators(setup, options.seed, None)
@@ -136,7 +140,9 @@ def make_estimators(setup: StreamSetup, seed: int, fetch: Fetch | None) -> dict[
 
     try:
         return {
-            model.name: KeyedStream(estimator(model), stream_key(seed, "stream", model.name))
+            model.name: KeyedStream(
+                replicated(estimator(model), setup.n_replicates), stream_key(seed, "stream", model.name)
+            )
             for model in setup.models
         }
     except ValueError as error:
@@ -194,6 +200,7 @@ def _numbers(
         "model_files": [model.file_digest for model in models],
         "estimator": options.estimator,
         "estimator_settings": settings._asdict(),
+        "replicates": options.replicates,
         "columns": list(source.columns),
         "first_row": hashlib.sha256(first_row.tobytes()).hexdigest()[:16],
         "first_chunks": list(sizes.first[:1]),

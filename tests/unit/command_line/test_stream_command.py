@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pa_parquet
 import pytest
+from scipy.stats import multivariate_normal
 
 from auxmc.command_line import main, stream_session
 from auxmc.command_line.stream_models import named_model
@@ -21,7 +22,19 @@ from auxmc.kernels.streams.contract import StreamSettings
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings
 
 NAMES = ("load", "age", "pressure")
-SMALL = ("--particles", "4", "--moves", "2", "--batch-size", "10", "--chunk-rows", "20", "--every", "0")
+SMALL = (
+    "--estimator",
+    "annealed",
+    "--particles",
+    "4",
+    "--moves",
+    "2",
+    "--batch-size",
+    "10",
+    "--replicates",
+    "2",
+)
+SMALL = (*SMALL, "--chunk-rows", "20", "--every", "0")
 
 
 def make_rows(n_rows: int) -> np.ndarray:
@@ -65,7 +78,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     np.testing.assert_array_equal(again["log_evidence"], record["log_evidence"])
     particles = pd.read_parquet(folder / "run" / "particles.parquet")
     assert set(particles["parameter"]) == {"weights", "intercept"}
-    assert len(particles) == 4 * 3
+    assert len(particles) == 2 * 4 * 3
+    assert particles["replicate"].unique().tolist() == [0, 1]
+    assert particles["particle"].max() == 3
     return record
 
 
@@ -144,6 +159,10 @@ def test_models_are_compared_on_one_reading_with_the_past_in_a_file(
     assert printed[0].split()[:4] == ["rows", "model", "log", "evidence"]
     assert printed[-2].split()[:2] == ["1230", "linear"]
     assert printed[-1].split()[:3] == ["1230", *other.split()]
+    # An error beside every evidence and every Bayes factor.
+    assert [line.count("+-") for line in printed[-2:]] == [2, 2]
+    assert (one["log_evidence_error"] > 0.0).all()
+    assert (np.maximum(one["log_bayes_factor_error"], two["log_bayes_factor_error"]) > 0.0).all()
 
 
 def test_a_folder_with_other_settings_is_refused_unless_thrown_away(
@@ -199,7 +218,7 @@ def test_what_cannot_be_used_is_refused_before_anything_runs(
         return capsys.readouterr().err
 
     def option(*words: str) -> str:
-        return refused("--data", str(path), "--model", "linear", *words)
+        return refused("--data", str(path), "--model", "linear", "--estimator", "annealed", *words)
 
     assert "there is no such file" in refused("--data", str(tmp_path / "no.csv"), "--model", "linear")
     (tmp_path / "empty.csv").write_text("")
@@ -219,6 +238,7 @@ def test_what_cannot_be_used_is_refused_before_anything_runs(
     assert "target_size must be below n_particles=10" in option("--target-size", "10")
     assert "--response 'y': there is no such column" in option("--response", "y")
     assert "--chunk-rows must be at least 1, got 0" in option("--chunk-rows", "0")
+    assert "--replicates must be at least 1, got 0" in option("--replicates", "0")
     assert "--model 'linear' is given twice" in option("--model", "linear")
 
 
@@ -226,13 +246,40 @@ def test_an_unstable_learning_rate_is_warned_of(tmp_path: Path, capsys: pytest.C
     # A curvature of 1 / 0.05^2 = 400 times the largest eigenvalue of the mean of (x, 1)(x, 1)^T, about 1.
     path = write_parquet(tmp_path / "rows.parquet", DATA)
     # The target size is refused after the check of stability.
-    words = ["stream", "--data", str(path), "--model", "linear noise_scale=0.05", "--target-size", "20"]
+    words = ["stream", "--data", str(path), "--estimator", "annealed"]
+    words += ["--model", "linear noise_scale=0.05", "--target-size", "20"]
     assert main(words) == 2
     error = capsys.readouterr().err
     assert "warning: model linear noise_scale=0.05: the first 500 rows have a curvature of about 4" in error
     assert "above the limit 36 of --learning-rate 0.1" in error
     assert main([*words[:-3], "linear", *words[-2:]]) == 2
     assert "warning" not in capsys.readouterr().err
+
+
+def test_by_default_the_evidence_is_right_within_its_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_csv(tmp_path / "rows.csv", DATA[:200])
+    words = ["stream", "--data", str(path), "--model", "linear", "--model", "linear noise_scale=0.7"]
+    assert main([*words, "--chunk-rows", "100", "--output", str(tmp_path / "run")]) == 0
+    numbers = json.loads((tmp_path / "run" / "settings.json").read_text())["numbers"]
+    assert numbers["estimator"] == "running_laplace"
+    record = pd.read_parquet(tmp_path / "run" / "record.parquet").groupby("model").last()
+    design = np.column_stack([DATA[:200, :2], np.ones(200)])
+    exact = {
+        name: multivariate_normal(cov=scale**2 * np.eye(200) + design @ design.T).logpdf(DATA[:200, 2])
+        for name, scale in (("linear", 1.0), ("linear noise_scale=0.7", 0.7))
+    }
+    for name, value in exact.items():
+        row = record.loc[name]
+        assert 0.0 < row["log_evidence_error"] < 1.0
+        assert abs(row["log_evidence"] - value) < 3.0 * row["log_evidence_error"]
+    worse = record.loc["linear noise_scale=0.7"]
+    factor = exact["linear noise_scale=0.7"] - exact["linear"]
+    assert abs(worse["log_bayes_factor"] - factor) < 3.0 * worse["log_bayes_factor_error"]
+    assert (
+        f"{worse['log_bayes_factor']:.2f} +- {worse['log_bayes_factor_error']:.2f}" in capsys.readouterr().out
+    )
 
 
 def test_options_have_the_defaults_of_the_kernels() -> None:

@@ -5,6 +5,7 @@ import io
 import pytest
 
 from auxmc.command_line.stream_display import ModelStatus, Status, describe_change, make_display
+from auxmc.command_line.stream_record import Standing
 from auxmc.diagnostics.change_points import ChangePoint
 
 STATUS = Status(
@@ -12,8 +13,8 @@ STATUS = Status(
     16_000,
     50.0,
     [
-        ModelStatus("linear", -5000.25, 0.0, 0.75, 1.5),
-        ModelStatus("mixture components=2", -5001.0, -0.75, 0.25, 3.0),
+        ModelStatus("linear", Standing(-5000.25, 0.12, 0.0, 0.0, 0.75), 1.5),
+        ModelStatus("mixture components=2", Standing(-5001.0, float("nan"), -0.75, 0.3, 0.25), 3.0),
     ],
 )
 
@@ -33,7 +34,9 @@ def test_lines_are_aligned_and_say_how_long_it_takes() -> None:
     lines = file.getvalue().splitlines()
     assert lines[3] == "# 50 rows/s, 25 % of 16,000 rows, about 4 min left"
     assert lines[4] == "# something"
-    assert "-5001.00" in lines[2]
+    assert "-5000.25 +- 0.12" in lines[1]
+    assert "-5001.00 +- ?" in lines[2]
+    assert "-0.75 +- 0.30" in lines[2]
     # Every column ends at one place.
     for line, number in ((lines[1], "-1.25006"), (lines[2], "-1.25025"), (lines[0], "a row")):
         assert line.index(number) + len(number) == lines[0].index("a row") + len("a row")

@@ -5,6 +5,7 @@ import graphlib
 import re
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -24,7 +25,16 @@ ALLOWED = {
     "kernels": {"numerics", "models", "sampling"},
     "driver": {"numerics", "kernels"},
     "plots": {"numerics"},
-    "command_line": {"driver", "kernels", "models", "diagnostics", "data", "numerics"},
+    "interface": {
+        "driver",
+        "kernels",
+        "models",
+        "diagnostics",
+        "sampling",
+        "approximations",
+        "numerics",
+    },
+    "command_line": {"interface", "driver", "kernels", "models", "diagnostics", "data", "plots", "numerics"},
 }
 # Contracts are the only things of the models that a kernel may know.
 CONTRACTS = {f"auxmc.models.{name}" for name in ("estimator", "conditioned", "bridge", "row_model")}
@@ -108,6 +118,39 @@ def test_what_the_snakefile_imports_stays_cheap() -> None:
         text=True,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_library_needs_its_own_dependencies_alone() -> None:
+    """What the studies need is an extra; modules of extras are imported where they are used, if at all."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    core = {re.split(r"[^\w-]", line)[0].replace("-", "_") for line in project["dependencies"]}
+    studies = {
+        re.split(r"[^\w-]", line)[0].replace("-", "_") for line in project["optional-dependencies"]["studies"]
+    }
+    assert "snakemake" in studies - core
+    core |= {"cycler"}  # comes with matplotlib, as a part of its interface
+    for path in SOURCES:
+        if not _module(path).startswith("auxmc."):
+            continue
+        for node in ast.parse(path.read_text()).body:
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            others = {name.split(".")[0] for name in names} - sys.stdlib_module_names - {"auxmc"}
+            assert others <= core, f"{path} imports {others - core}"
+
+
+def test_commands_of_the_studies_say_what_they_lack() -> None:
+    code = (
+        "import sys; sys.modules['hydra'] = None\n"
+        "from auxmc.command_line import main\n"
+        "sys.exit(main(['list']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={"PYTHONPATH": str(ROOT / "src")}, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    wanted = "this command belongs to the studies, which need hydra: pip install 'auxmc[studies]'"
+    assert done.stderr.strip() == f"auxmc: error: {wanted}"
 
 
 def test_public_modules_declare_what_is_public() -> None:

@@ -37,6 +37,8 @@ _WANTED_ACCEPTANCE = 0.8
 _ADAPTATION = 0.5
 # Draws that the covariance of the last chunk is worth when that of the next one is estimated.
 _MEMORY = 2.0
+# Folded into the keys of a pilot.
+_PILOT = 1_000
 
 
 class GrowingDataSettings(NamedTuple):
@@ -44,6 +46,9 @@ class GrowingDataSettings(NamedTuple):
 
     Attributes:
         n_particles: at least 2.
+        own_pilot: whether as many further particles, whose weights do not count, tune the moves. The estimate's
+            expectation is then the evidence. Particles that tune their own moves make it too large on average: by half
+            for 200 particles on nine rows of a mixture.
         first_chunk: rows of the first chunk.
         growth: rows of a later chunk, as a share of the rows before it (at least one row).
         largest_chunk: rows that no chunk exceeds.
@@ -56,6 +61,7 @@ class GrowingDataSettings(NamedTuple):
     """
 
     n_particles: int = 200
+    own_pilot: bool = True
     first_chunk: int = 1
     growth: float = 0.25
     largest_chunk: int = 500
@@ -81,8 +87,8 @@ class GrowingDataRecord(NamedTuple):
         acceptance: mean probability of accepting a move, particles counting by their weights; 1 where there was no
             move, or for a mover that was given.
         step_size: of the leapfrog steps after the chunk, in standard deviations of the particles.
-        n_likelihood_rows: likelihoods of rows evaluated for weights (int64).
-        n_gradient_rows: gradients of rows evaluated, each with its likelihood (int64).
+        n_likelihood_rows: likelihoods of rows evaluated for weights, those of a pilot included (int64).
+        n_gradient_rows: gradients of rows evaluated, each with its likelihood, those of a pilot included (int64).
         n_not_finite: particles that are not finite (int32).
     """
 
@@ -138,7 +144,8 @@ def growing_data_evidence(
     """Makes a run of sequential Monte Carlo with data tempering.
 
     Particles are moved by Hamiltonian Monte Carlo on the posterior of all rows absorbed, in coordinates in which their
-    covariance is the identity; the step size follows the acceptance. Moves cost time in proportion to the rows
+    covariance is the identity; the step size follows the acceptance. Covariance and step size are those of a pilot, see
+    `GrowingDataSettings`. Moves cost time in proportion to the rows
     absorbed, so that chunks of a fixed size cost the square of the number of rows, chunks that grow with the rows
     (a large `largest_chunk`) their number.
 
@@ -146,8 +153,8 @@ def growing_data_evidence(
         model: the model of a row.
         settings: see `GrowingDataSettings`.
         mover: in place of the moves: maps (key, particles [particle, dim], Target) to moved particles. Its work is
-            not counted. The estimate's expectation is the evidence at every prefix where the mover leaves its target
-            invariant.
+            not counted, and no pilot runs. The estimate's expectation is the evidence at every prefix where the mover
+            leaves its target invariant.
 
     Returns:
         Function of a key and of rows [row, column], in float32 or float64. Rows are worked on in their own precision;
@@ -171,6 +178,8 @@ def growing_data_evidence(
         # Moves are made apart, since they have a record and adapt.
         mover=lambda key, particles, target: particles,
     )
+    if mover is not None:
+        settings = settings._replace(own_pilot=False)
     move = _given_moves(mover) if mover is not None else _hamiltonian_moves(model, settings)
 
     def run(key: Array, rows: Array) -> GrowingDataRun:
@@ -179,7 +188,9 @@ def growing_data_evidence(
         size = int(np.max(boundaries - begins))
         absorb = _absorb(settings, weigh, move, rows, size)
         state = weigh.init(jax.random.fold_in(key, 0), jnp.float64)
-        begin = _Carry(state, _moments(state)[1], jnp.full((), _longest_step(settings), jnp.float64))
+        pilot = weigh.init(jax.random.fold_in(key, _PILOT), jnp.float64) if settings.own_pilot else None
+        covariance = _moments(state if pilot is None else pilot)[1]
+        begin = _Carry(state, pilot, covariance, jnp.full((), _longest_step(settings), jnp.float64))
         numbers = jnp.arange(1, len(boundaries) + 1, dtype=jnp.uint32)
         given = (
             jax.vmap(lambda number: jax.random.fold_in(key, number))(numbers),
@@ -193,13 +204,17 @@ def growing_data_evidence(
 
 
 class _Carry(NamedTuple):
+    """Particles that count and, unless they tune their own moves, those of the pilot; what has been tuned."""
+
     state: StreamState
+    pilot: StreamState | None
     covariance: Array
     step_size: Array
 
 
 class _Moved(NamedTuple):
     particles: Array
+    of_pilot: Array | None
     covariance: Array
     step_size: Array
     acceptance: Array
@@ -222,15 +237,20 @@ def _absorb(
         state, found = weigh.absorb(jax.random.fold_in(key, 0), carry.state, chunk, past)
         before = jax.nn.logsumexp(carry.state.log_weights) - math.log(n_particles)
         resampled = jnp.any(state.particles != carry.state.particles)
-        carry_in = carry._replace(state=state)
+        pilot = carry.pilot
+        if pilot is not None:
+            pilot, _ = weigh.absorb(jax.random.fold_in(key, _PILOT), pilot, chunk, past)
+        carry_in = carry._replace(state=state, pilot=pilot)
         target = Target(chunk, jnp.ones((), jnp.float64), past, begin.astype(jnp.int64))
 
         def moved() -> _Moved:
             return move(jax.random.fold_in(key, 1), carry_in, target, rows)
 
         def kept() -> _Moved:
+            of_pilot = None if pilot is None else pilot.particles
             zero = jnp.zeros((), jnp.int64)
-            return _Moved(state.particles, carry.covariance, carry.step_size, jnp.ones((), jnp.float64), zero)
+            one = jnp.ones((), jnp.float64)
+            return _Moved(state.particles, of_pilot, carry.covariance, carry.step_size, one, zero)
 
         wanted = resampled | (found.weight_size < 0.5 * n_particles)
         after = moved() if settings.move_always else lax.cond(wanted, moved, kept)
@@ -247,12 +267,14 @@ def _absorb(
             n_moves,
             after.acceptance,
             after.step_size,
-            n_particles * (end - begin).astype(jnp.int64),
+            (1 + settings.own_pilot) * n_particles * (end - begin).astype(jnp.int64),
             after.n_gradients * end.astype(jnp.int64),
             jnp.sum(lost, dtype=jnp.int32),
         )
         state = state._replace(particles=after.particles)
-        return _Carry(state, after.covariance, after.step_size), record
+        if pilot is not None:
+            pilot = pilot._replace(particles=after.of_pilot)
+        return _Carry(state, pilot, after.covariance, after.step_size), record
 
     return absorb
 
@@ -261,7 +283,7 @@ def _given_moves(mover: Mover) -> _Moves:
     def move(key: Array, carry: _Carry, target: Target, rows: Array) -> _Moved:
         particles = mover(key, carry.state.particles, target)
         zero = jnp.zeros((), jnp.int64)
-        return _Moved(particles, carry.covariance, carry.step_size, jnp.ones((), jnp.float64), zero)
+        return _Moved(particles, None, carry.covariance, carry.step_size, jnp.ones((), jnp.float64), zero)
 
     return move
 
@@ -270,11 +292,11 @@ def _hamiltonian_moves(model: RowModel, settings: GrowingDataSettings) -> _Moves
     total = row_total(model.log_likelihood, model.weighted_gradient, settings.block_rows)
 
     def move(key: Array, carry: _Carry, target: Target, rows: Array) -> _Moved:
-        state = carry.state
+        tuned_on = carry.state if carry.pilot is None else carry.pilot
         n_rows = target.past.n_stored + target.chunk.n_valid
-        weights, (mean, covariance) = _weights(state), _moments(state)
+        mean, covariance = _moments(tuned_on)
         # With few effective particles the last covariance counts, narrowed as a posterior is by its rows.
-        size = 1.0 / jnp.maximum(jnp.sum(jnp.square(weights)), 1.0 / settings.n_particles)
+        size = 1.0 / jnp.maximum(jnp.sum(jnp.square(_weights(tuned_on))), 1.0 / settings.n_particles)
         share = jnp.maximum(target.n_past, 1).astype(jnp.float64) / n_rows.astype(jnp.float64)
         narrowed = carry.covariance * share
         covariance = (size * covariance + _MEMORY * narrowed) / (size + _MEMORY)
@@ -287,30 +309,37 @@ def _hamiltonian_moves(model: RowModel, settings: GrowingDataSettings) -> _Moves
         def kernel(step_size: Array) -> Kernel:
             return hamiltonian_monte_carlo(log_density, step_size, settings.n_leapfrog, model.dim)
 
-        def one(
-            given: tuple[HMCState, Array], key: Array
-        ) -> tuple[tuple[HMCState, Array], tuple[Array, Array]]:
-            states, step_size = given
-            keys = jax.random.split(key, settings.n_particles)
-            states, info = jax.vmap(kernel(step_size).step)(keys, states)
-            acceptance = jnp.sum(weights * info.acceptance_probability)
-            changed = step_size * jnp.exp(_ADAPTATION * (acceptance - _WANTED_ACCEPTANCE))
-            step_size = jnp.minimum(changed, _longest_step(settings))
-            return (states, step_size), (acceptance, jnp.sum(info.n_gradients, dtype=jnp.int64))
+        def moved(key: Array, state: StreamState, *, tunes: bool) -> tuple[Array, Array, Array, Array]:
+            weights = _weights(state)
 
-        standard = jax.scipy.linalg.solve_triangular(
-            factor, (state.particles - mean[None, :]).T, lower=True
-        ).T
-        begin = jax.vmap(kernel(carry.step_size).init, (None, 0))(key, standard)
-        keys = jax.random.split(key, settings.n_moves)
-        (end, step_size), (acceptance, n_gradients) = lax.scan(one, (begin, carry.step_size), keys)
-        return _Moved(
-            mean[None, :] + jnp.matmul(end.position, factor.T),
-            covariance,
-            step_size,
-            jnp.mean(acceptance),
-            settings.n_particles + jnp.sum(n_gradients),
-        )
+            def one(
+                given: tuple[HMCState, Array], key: Array
+            ) -> tuple[tuple[HMCState, Array], tuple[Array, Array]]:
+                states, step_size = given
+                keys = jax.random.split(key, settings.n_particles)
+                states, info = jax.vmap(kernel(step_size).step)(keys, states)
+                acceptance = jnp.sum(weights * info.acceptance_probability)
+                changed = step_size * jnp.exp(_ADAPTATION * (acceptance - _WANTED_ACCEPTANCE))
+                if tunes:
+                    step_size = jnp.minimum(changed, _longest_step(settings))
+                return (states, step_size), (acceptance, jnp.sum(info.n_gradients, dtype=jnp.int64))
+
+            standard = jax.scipy.linalg.solve_triangular(
+                factor, (state.particles - mean[None, :]).T, lower=True
+            ).T
+            begin = jax.vmap(kernel(carry.step_size).init, (None, 0))(key, standard)
+            keys = jax.random.split(key, settings.n_moves)
+            (end, step_size), (acceptance, n_gradients) = lax.scan(one, (begin, carry.step_size), keys)
+            particles = mean[None, :] + jnp.matmul(end.position, factor.T)
+            return particles, step_size, jnp.mean(acceptance), settings.n_particles + jnp.sum(n_gradients)
+
+        if carry.pilot is None:
+            particles, step_size, acceptance, n_gradients = moved(key, carry.state, tunes=True)
+            return _Moved(particles, None, covariance, step_size, acceptance, n_gradients)
+        of_pilot, step_size, _, n_more = moved(jax.random.fold_in(key, _PILOT), carry.pilot, tunes=True)
+        # The step that the pilot had come to before the chunk: nothing depends on the particles that it moves.
+        particles, _, acceptance, n_gradients = moved(key, carry.state, tunes=False)
+        return _Moved(particles, of_pilot, covariance, step_size, acceptance, n_gradients + n_more)
 
     return move
 

@@ -66,8 +66,9 @@ def test_particles_follow_the_posterior(default_run: GrowingDataRun) -> None:
 def test_work_and_acceptance_are_recorded(default_run: GrowingDataRun) -> None:
     record, settings = default_run.record, GrowingDataSettings()
     sizes = np.diff(np.concatenate([[0], record.n_rows]))
-    np.testing.assert_array_equal(record.n_likelihood_rows, 400 * sizes)
-    per_row = 400 * (1 + settings.n_moves * settings.n_leapfrog)
+    # The pilot does as much.
+    np.testing.assert_array_equal(record.n_likelihood_rows, 2 * 400 * sizes)
+    per_row = 2 * 400 * (1 + settings.n_moves * settings.n_leapfrog)
     np.testing.assert_array_equal(record.n_gradient_rows, per_row * np.asarray(record.n_rows))
     assert (np.asarray(record.acceptance) > 0.7).all()
     assert (np.asarray(record.n_resampled)[np.asarray(record.weight_size) < 399.0] == 0).all()

@@ -1,0 +1,126 @@
+"""Options of `auxmc sample` and `auxmc evidence`. Nothing heavy is imported here."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from auxmc.command_line.own_models.method_names import EVIDENCE_METHODS, METHODS
+
+__all__ = ["register"]
+
+_FILE = """
+MODEL.py is one of these, told by the functions that it has (written with jax.numpy):
+
+  a simulator, conditioned exactly on its data
+    generate(inputs)           outputs, from a dictionary of random inputs
+    inputs                     {"rate": auxmc.prior.log_normal(), "noise": auxmc.prior.normal(20)}
+    observed                   data of the outputs' shape (default: what --data holds)
+    noise_scale, derived(inputs)   optional
+  a likelihood that is estimated without bias
+    log_prior(parameters), log_estimate(parameters, auxiliary)
+    auxiliary                  shape of standard normal numbers, or a function of a key that draws others
+    start                      parameters to begin at
+  a density
+    log_density(variables)     in nats; for an evidence log likelihood plus normalised log prior
+    start                      variables to begin at
+
+Any function may have a further argument called `data`, and a value may be a function of it: what --data holds is given,
+a dictionary of columns (.csv, .parquet), an array (.npy), a dictionary of arrays (.npz), or what the file's own
+load(path) returns.
+"""
+
+
+def register(subparsers: Any) -> None:
+    """Adds the subcommands.
+
+    Args:
+        subparsers: what `ArgumentParser.add_subparsers` returned.
+    """
+    sample = _command(
+        subparsers,
+        "sample",
+        "draws from a model of your own",
+        "Draws from the posterior of a model in a Python file.",
+        "examples:\n  auxmc sample docs/examples/decay.py --data docs/examples/decay.csv --draws 500",
+    )
+    sample.add_argument(
+        "--method",
+        choices=[name for names in METHODS.values() for name in names],
+        help="; ".join(f"{kind}: {', '.join(names)}" for kind, names in METHODS.items())
+        + " (default: the first of the model's kind)",
+    )
+    _run_options(sample, draws=1000, warm_up=1000, chains=4)
+    evidence = _command(
+        subparsers,
+        "evidence",
+        "log evidence of a model of your own, and draws across its modes",
+        "Estimates the log of the integral of a density in a Python file, with an error, and draws from all its modes.",
+        "examples:\n  auxmc evidence docs/examples/two_modes.py --draws 500",
+    )
+    evidence.add_argument(
+        "--method",
+        choices=EVIDENCE_METHODS,
+        default=EVIDENCE_METHODS[0],
+        help=f"(default: {EVIDENCE_METHODS[0]})",
+    )
+    _run_options(evidence, draws=2000, warm_up=500, chains=16)
+
+
+def _command(subparsers: Any, name: str, short: str, text: str, examples: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        name,
+        help=short,
+        description=f"{text}\n{_FILE}",
+        epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=_run, command=name)
+    parser.add_argument("model", type=Path, metavar="MODEL.py", help="the model")
+    parser.add_argument(
+        "--data", type=Path, metavar="FILE", help="what functions with an argument `data` are given"
+    )
+    return parser
+
+
+def _run_options(parser: argparse.ArgumentParser, *, draws: int, warm_up: int, chains: int) -> None:
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        dest="settings",
+        help="a setting of the method, such as step_size=0.05; may be given again",
+    )
+    parser.add_argument(
+        "--draws", type=int, default=draws, metavar="N", help=f"of each chain (default: {draws})"
+    )
+    parser.add_argument(
+        "--warm-up",
+        type=int,
+        default=warm_up,
+        metavar="N",
+        help=f"iterations before them, in which steps are adapted (default: {warm_up})",
+    )
+    parser.add_argument("--chains", type=int, default=chains, metavar="N", help=f"(default: {chains})")
+    parser.add_argument("--cores", type=int, metavar="N", help="chains at a time (default: all cores)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="root seed (default: 0)")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FOLDER",
+        help="for result.nc, summary.csv, plots and the state that an interrupted run goes on from (default: the "
+        "model's name and the command's, such as decay-sample)",
+    )
+    parser.add_argument("--restart", action="store_true", help="throw away the run that is in the folder")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def _run(options: argparse.Namespace) -> int:
+    import os
+
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    os.environ.setdefault("JAX_ENABLE_X64", "1")
+    from auxmc.command_line.own_models.session import run
+
+    return run(options)

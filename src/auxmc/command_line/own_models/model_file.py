@@ -1,0 +1,190 @@
+"""A model of one's own from a Python file, with its data."""
+
+import ast
+import functools
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from auxmc.command_line.errors import CommandError
+from auxmc.models.user_model import ModelError, run_file
+
+__all__ = ["OwnModel", "read_model", "read_settings"]
+
+_KINDS = {
+    "simulator": ("generate", "inputs"),
+    "estimate": ("log_prior", "log_estimate", "auxiliary", "start"),
+    "density": ("log_density", "start"),
+}
+_OPTIONAL = {"simulator": ("noise_scale", "derived"), "estimate": (), "density": ()}
+# Called with what is not data: these stay functions.
+_FUNCTIONS = ("generate", "derived", "log_prior", "log_estimate", "log_density")
+
+
+class OwnModel(NamedTuple):
+    """What a file holds.
+
+    Attributes:
+        kind: "simulator", "estimate" or "density".
+        parts: functions and values by name, data already given to those that want them.
+        digest: of the file and of the data.
+    """
+
+    kind: str
+    parts: dict[str, Any]
+    digest: str
+
+
+def read_model(path: Path, data: Path | None) -> OwnModel:
+    """Runs a model's file and gives it its data.
+
+    Args:
+        path: the Python file.
+        data: the file of data; None where there are none.
+
+    Raises:
+        CommandError: a file cannot be used, a function is missing, or data are missing or not wanted.
+    """
+    try:
+        module = run_file(path)
+    except ModelError as error:
+        raise CommandError(str(error)) from error
+    kind = _kind(path, module)
+    given = _Data(path, module, data)
+    parts = {}
+    for name in (*_KINDS[kind], *_OPTIONAL[kind]):
+        if hasattr(module, name):
+            parts[name] = given.to(name, getattr(module, name))
+    if kind == "simulator":
+        parts["observed"] = (
+            given.to("observed", module.observed) if hasattr(module, "observed") else given.value()
+        )
+    if data is not None and not given.used:
+        raise CommandError(
+            f"{path}: nothing in it takes data: give a function an argument called `data`, or leave --data out"
+        )
+    content = path.read_bytes() + (b"" if data is None else data.read_bytes())
+    return OwnModel(kind, parts, hashlib.sha256(content).hexdigest()[:16])
+
+
+def read_settings(texts: list[str], function: Callable[..., Any], taken: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a method from NAME=VALUE, checked against its arguments.
+
+    Args:
+        texts: as they were given.
+        function: whose keyword arguments they are.
+        taken: arguments that have options of their own.
+
+    Raises:
+        CommandError: a text is no setting, or the function has none of that name.
+    """
+    known = [
+        name
+        for name, one in inspect.signature(function).parameters.items()
+        if one.kind is inspect.Parameter.KEYWORD_ONLY and name not in taken
+    ]
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not sign or name not in known:
+            raise CommandError(f"--set {text!r}: settings are NAME=VALUE with NAME one of {', '.join(known)}")
+        try:
+            found[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            found[name] = value
+    return found
+
+
+class _Data:
+    """Data, read when they are first wanted."""
+
+    def __init__(self, path: Path, module: ModuleType, data: Path | None) -> None:
+        self._path, self._module, self._file = path, module, data
+        self.used = False
+        self._value: Any = None
+
+    def value(self) -> Any:
+        if self._file is None:
+            raise CommandError(f"{self._path}: wants data: give --data FILE")
+        if not self.used:
+            if not self._file.exists():
+                raise CommandError(f"--data {self._file}: there is no such file")
+            load = getattr(self._module, "load", _load)
+            try:
+                self._value = load(self._file)
+            except CommandError:
+                raise
+            except Exception as error:
+                raise CommandError(f"--data {self._file}: {_line(error)}") from error
+            self.used = True
+        return self._value
+
+    def to(self, name: str, part: Any) -> Any:
+        """A part of the model with the data, where it wants them."""
+        if not callable(part):
+            return part
+        arguments = list(inspect.signature(part).parameters)
+        if name in _FUNCTIONS:
+            return functools.partial(part, data=self.value()) if "data" in arguments else part
+        if set(arguments) - {"data"}:
+            return part
+        try:
+            return part(**({"data": self.value()} if arguments else {}))
+        except CommandError:
+            raise
+        except Exception as error:
+            raise CommandError(f"{self._path}: {name} fails: {_line(error)}") from error
+
+
+def _kind(path: Path, module: ModuleType) -> str:
+    begun = [kind for kind, names in _KINDS.items() if hasattr(module, _MARK[kind])]
+    if not begun and hasattr(module, "log_likelihood") and hasattr(module, "draw_prior"):
+        raise CommandError(f"{path}: is a model of rows: auxmc stream --data FILE --model {path}")
+    if len(begun) != 1:
+        marks = ", ".join(_MARK[kind] for kind in (begun or _KINDS))
+        which = "more than one" if begun else "none"
+        raise CommandError(
+            f"{path}: has {which} of the functions {marks}, of which one is wanted; see --help"
+        )
+    missing = [name for name in _KINDS[begun[0]] if not hasattr(module, name)]
+    if missing:
+        raise CommandError(f"{path}: has {_MARK[begun[0]]} but no {', '.join(missing)}; see --help")
+    return begun[0]
+
+
+_MARK = {"simulator": "generate", "estimate": "log_estimate", "density": "log_density"}
+
+
+def _load(path: Path) -> Any:
+    kind = path.suffix
+    if kind in (".csv", ".parquet"):
+        import pandas as pd
+
+        table = pd.read_csv(path) if kind == ".csv" else pd.read_parquet(path)
+        for name in table.columns:
+            bad = ~np.isfinite(pd.to_numeric(table[name], errors="coerce"))
+            if bad.any():
+                row = int(np.argmax(bad)) + 1
+                raise CommandError(
+                    f"--data {path}: row {row}, column {name!r} is missing or not a finite number; mend it, or "
+                    "give the model a function load(path)"
+                )
+        return {str(name): table[name].to_numpy(np.float64) for name in table.columns}
+    if kind == ".npy":
+        return np.load(path)
+    if kind == ".npz":
+        with np.load(path) as file:
+            return dict(file)
+    raise CommandError(
+        f"--data {path}: is none of .csv, .parquet, .npy, .npz: give the model a function load(path)"
+    )
+
+
+def _line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0] if lines else ''}"

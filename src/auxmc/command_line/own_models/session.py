@@ -1,0 +1,156 @@
+"""Runs `auxmc sample` and `auxmc evidence`: what is printed, kept, and told when something is wrong."""
+
+import argparse
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import xarray as xr
+
+import auxmc
+from auxmc.command_line.errors import CommandError
+from auxmc.command_line.own_models.method_names import METHODS
+from auxmc.command_line.own_models.model_file import OwnModel, read_model, read_settings
+from auxmc.command_line.own_models.output import OutputFolder, summary_table
+from auxmc.command_line.own_models.plots import draw_evidence, draw_posterior
+from auxmc.interface.advice import SamplingWarning
+from auxmc.interface.methods import Method
+from auxmc.interface.tempered.evidence import TemperedEvidence
+
+__all__ = ["run"]
+
+_COUNTS = ("draws", "warm_up", "chains", "seed")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs a subcommand.
+
+    Returns:
+        Exit status: 0, or 130 after Ctrl-C.
+
+    Raises:
+        CommandError: the model, its data, a setting or the folder cannot be used.
+    """
+    own = read_model(options.model, options.data)
+    path = options.output or Path(f"{options.model.stem}-{options.command}")
+    numbers = {name: getattr(options, name) for name in (*_COUNTS, "command", "method")}
+    numbers |= {"settings": sorted(options.settings), "model_and_data": own.digest}
+    folder = OutputFolder(path, numbers, restart=options.restart)
+    work: Callable[..., Any] = _sample if options.command == "sample" else _evidence
+    try:
+        with _stoppable():
+            work(own, options, folder)
+    except KeyboardInterrupt:
+        _say(f"stopped; the same command goes on from {folder.path}")
+        return 130
+    _say(f"draws, summary and plots are in {folder.path}")
+    return 0
+
+
+def _sample(own: OwnModel, options: argparse.Namespace, folder: OutputFolder) -> None:
+    name = options.method or METHODS[own.kind][0]
+    if name not in METHODS[own.kind]:
+        raise CommandError(
+            f"--method {name}: {options.model} is a {own.kind}, for which there are {', '.join(METHODS[own.kind])}"
+        )
+    make = getattr(auxmc, name)
+    settings = read_settings(options.settings, make, {})
+    with _told(options.model):
+        model = _model(own)
+        method: Method = make(model, **settings)
+        folder.begin()
+        tree = auxmc.sample(method, checkpoint=folder.state, **_counts(options))
+    folder.write_tree("result.nc", tree)
+    _finish(tree, folder)
+
+
+def _evidence(own: OwnModel, options: argparse.Namespace, folder: OutputFolder) -> None:
+    if own.kind != "density":
+        raise CommandError(
+            f"{options.model}: is a {own.kind}; an evidence is estimated of a density: log_density and start"
+        )
+    settings = read_settings(
+        options.settings,
+        auxmc.evidence,
+        dict.fromkeys((*_COUNTS, "method", "cores", "executor", "checkpoint", "progress")),
+    )
+    with _told(options.model):
+        folder.begin()
+        found: TemperedEvidence = auxmc.evidence(
+            own.parts["log_density"],
+            own.parts["start"],
+            method=options.method,
+            checkpoint=folder.state,
+            **settings,
+            **_counts(options),
+        )
+    folder.write_tree("result.nc", found.posterior)
+    folder.write_tree("chains.nc", found.chains)
+    _finish(found.posterior, folder)
+    draw_evidence(found.chains, folder.path / "evidence")
+    print(f"\n{found}")
+
+
+def _counts(options: argparse.Namespace) -> dict[str, Any]:
+    return {name: getattr(options, name) for name in (*_COUNTS, "cores")} | {"progress": not options.quiet}
+
+
+def _model(own: OwnModel) -> Any:
+    parts = dict(own.parts)
+    if own.kind == "simulator":
+        return auxmc.simulator(parts.pop("generate"), parts.pop("observed"), parts.pop("inputs"), **parts)
+    return auxmc.estimated(**parts) if own.kind == "estimate" else auxmc.density(**parts)
+
+
+def _finish(tree: xr.DataTree, folder: OutputFolder) -> None:
+    posterior = tree["posterior"].to_dataset()
+    table, text = summary_table(posterior)
+    folder.write_table("summary.csv", table)
+    print(text)
+    draw_posterior(posterior, folder.path)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Errors of the library as one line, and its warnings as one line each."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", SamplingWarning)
+        try:
+            yield
+        except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
+            lines = str(error).strip().splitlines()
+            raise CommandError(f"{path}: {lines[0] if lines else type(error).__name__}") from error
+    for one in caught:
+        if issubclass(one.category, SamplingWarning):
+            print(f"auxmc: warning: {one.message}", file=sys.stderr)
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """A request to end the process ends the run in good order, as Ctrl-C does."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGTERM, stop)
+    except ValueError:
+        # Not in the main thread: whoever runs this catches signals.
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _say(text: str) -> None:
+    print(f"auxmc: {text}", file=sys.stderr, flush=True)

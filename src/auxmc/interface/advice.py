@@ -1,0 +1,132 @@
+"""Warnings about draws that must not be trusted as they are, each with what to do."""
+
+import warnings
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from auxmc.diagnostics.convergence import bulk_ess, rank_r_hat
+from auxmc.diagnostics.runs import longest_rejection_run
+from auxmc.interface.methods import Method
+
+__all__ = ["Advice", "SamplingWarning", "advise"]
+
+_MAX_R_HAT = 1.01
+_MIN_ESS = 100.0
+_MAX_ERROR_SHARE = 0.1
+_MIN_DRAWS = 8
+
+
+class SamplingWarning(UserWarning):
+    """Draws, or an estimate made of them, must not be trusted as they are."""
+
+
+class Advice(NamedTuple):
+    """What is wrong, and what to do about it."""
+
+    problem: str
+    mend: str
+
+    @property
+    def text(self) -> str:
+        """Both, as a sentence each."""
+        return f"{self.problem}. {self.mend}."
+
+    def warn(self) -> None:
+        """Issues a SamplingWarning where the user called."""
+        warnings.warn(self.text, SamplingWarning, stacklevel=3)
+
+
+def advise(method: Method, tree: xr.DataTree) -> list[Advice]:
+    """What is to be said about draws.
+
+    Args:
+        method: that drew them.
+        tree: as `auxmc.sample` returns it.
+    """
+    posterior, stats = tree["posterior"].to_dataset(), tree["sample_stats"].to_dataset()
+    n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
+    found = list(_frozen(posterior)) + list(_errors(stats)) + list(_sticking(stats, n_draws))
+    if n_draws >= _MIN_DRAWS and not any("never moved" in advice.problem for advice in found):
+        found += list(_convergence(method, posterior, n_chains))
+    return found
+
+
+def _frozen(posterior: xr.Dataset) -> Iterator[Advice]:
+    moved = np.zeros(posterior.sizes["chain"], dtype=bool)
+    for array in posterior.data_vars.values():
+        values = array.to_numpy().reshape(array.shape[0], array.shape[1], -1)
+        moved |= np.any(np.ptp(values, axis=1) > 0.0, axis=1)
+    if not moved.all() and posterior.sizes["draw"] > 1:
+        frozen = ", ".join(map(str, np.flatnonzero(~moved)))
+        yield Advice(
+            f"chain {frozen} never moved after the warm-up",
+            "Its start may lie where the density has a corner or no derivative: give other starts, a smaller "
+            "step_size, or a longer warm_up",
+        )
+
+
+_ERRORS = {
+    "n_not_converged": "projections that did not converge",
+    "n_not_converged_reverse": "reversed projections that did not converge",
+    "n_irreversible": "steps that could not be reversed",
+    "n_singular": "singular Gram matrices",
+    "n_not_finite": "energies that are not finite",
+}
+
+
+def _errors(stats: xr.Dataset) -> Iterator[Advice]:
+    kinds = [name for name in _ERRORS if name in stats]
+    if not kinds:
+        return
+    share = float(np.mean(sum((stats[name].to_numpy() for name in kinds), np.zeros(())) > 0))
+    if share > _MAX_ERROR_SHARE:
+        counts = ", ".join(
+            f"{int(stats[name].sum())} {_ERRORS[name]}" for name in kinds if int(stats[name].sum())
+        )
+        yield Advice(
+            f"{100 * share:.0f} % of the updates ended with a numerical error ({counts})",
+            "Give a higher target_acceptance (0.9 to 0.95) or a longer warm_up; if they stay, look at the draws "
+            "beside which they happen",
+        )
+
+
+def _sticking(stats: xr.Dataset, n_draws: int) -> Iterator[Advice]:
+    for name in ("accepted", "accepted_auxiliary", "accepted_position"):
+        if name not in stats or n_draws < _MIN_DRAWS:
+            continue
+        longest = int(np.max(longest_rejection_run(stats[name].to_numpy().astype(bool))))
+        if longest > max(20, 0.1 * n_draws):
+            what = "the auxiliary variables" if name == "accepted_auxiliary" else "a chain"
+            yield Advice(
+                f"{what} stayed the same for {longest} of {n_draws} draws on end",
+                "The chains are too short beside such times, and errors from within a chain do not see them: run "
+                "longer, and for pseudo-marginal methods use an estimate with a smaller variance (more samples)",
+            )
+
+
+def _convergence(method: Method, posterior: xr.Dataset, n_chains: int) -> Iterator[Advice]:
+    worst_r_hat, worst_ess = (0.0, ""), (np.inf, "")
+    for name, array in posterior.data_vars.items():
+        values = np.moveaxis(array.to_numpy().reshape(*array.shape[:2], -1).astype(float), -1, 0)
+        values = values[np.ptp(values, axis=(1, 2)) > 0.0]
+        if values.size == 0 or not np.all(np.isfinite(values)):
+            continue
+        worst_ess = min(worst_ess, (float(np.min(bulk_ess(values))), str(name)))
+        if n_chains > 1:
+            worst_r_hat = max(worst_r_hat, (float(np.max(rank_r_hat(values))), str(name)))
+    if worst_r_hat[0] > _MAX_R_HAT:
+        yield Advice(
+            f"R-hat is {worst_r_hat[0]:.3f} for {worst_r_hat[1]}, above {_MAX_R_HAT}: the chains disagree",
+            "They may sit in different modes, or be too short: run longer; where modes stay apart, use "
+            "auxmc.evidence, which tempers between them",
+        )
+    if n_chains == 1:
+        yield Advice("there is one chain alone, which cannot show that it missed a part", "Run at least four")
+    if worst_ess[0] < _MIN_ESS * n_chains:
+        yield Advice(
+            f"the effective sample size is {worst_ess[0]:.0f} for {worst_ess[1]}, below {_MIN_ESS:.0f} a chain",
+            f"Run longer, or tune {method.name}",
+        )

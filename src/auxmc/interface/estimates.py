@@ -1,0 +1,205 @@
+"""Models whose density is known by an unbiased estimate alone: pseudo-marginal methods and auxiliary ones."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from auxmc.interface.densities import check_falls
+from auxmc.interface.layout import Layout, layout_of, named
+from auxmc.interface.methods import Method, evaluated
+from auxmc.interface.precision import float64_tree, positive, use_float64
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
+from auxmc.models.estimator import Estimator, estimator_of
+from auxmc.numerics.random import standard_normal
+
+__all__ = ["Estimated", "auxiliary_pseudo_marginal", "estimated", "pseudo_marginal"]
+
+_UPDATES_OF_U = {"slice": "ss", "independence": "mi"}
+_UPDATES_OF_X = {"metropolis": "mh", "slice": "ss"}
+
+
+class Estimated(NamedTuple):
+    """A model with an unbiased estimate of its likelihood; `estimated` makes it.
+
+    Attributes:
+        estimator: as the kernels want it, on vectors.
+        layout: of the parameters in the vector.
+        start: parameters that chains begin at [dim].
+        is_normal: whether the auxiliary variables are standard normal.
+    """
+
+    estimator: Estimator
+    layout: Layout
+    start: np.ndarray
+    is_normal: bool
+
+
+def estimated(
+    log_prior: Callable[[Any], Array],
+    log_estimate: Callable[[Any, Any], Array],
+    auxiliary: int | tuple[int, ...] | Mapping[str, Any] | Callable[[Array], Any],
+    start: Any,
+) -> Estimated:
+    """A model whose likelihood is estimated without bias from auxiliary random numbers.
+
+    Args:
+        log_prior: maps the parameters, a pytree like `start`, to their log prior density, in nats; minus infinity
+            off the support.
+        log_estimate: maps (parameters, auxiliary variables) to the log of the estimate, whose mean over the auxiliary
+            variables is the likelihood. A deterministic function, written with `jax.numpy`.
+        auxiliary: shape of standard normal auxiliary variables, or shapes by name; or a function that maps a JAX key to
+            variables of any law.
+        start: parameters to begin at.
+
+    Raises:
+        TypeError: a function cannot be traced, or is given arrays of another precision.
+        ValueError: a shape is wrong, the log density at the start is not finite, or a function is not deterministic.
+
+    >>> import auxmc
+    >>> model = auxmc.estimated(
+    ...     log_prior=lambda p: -0.5 * p["mean"] ** 2,
+    ...     log_estimate=lambda p, u: jax.nn.logsumexp(-0.5 * (1.0 - p["mean"] - u) ** 2) - jnp.log(u.size),
+    ...     auxiliary=8,
+    ...     start={"mean": 0.0},
+    ... )
+    >>> model.layout.names
+    ('mean',)
+    """
+    use_float64()
+    begin = float64_tree("start", start)
+    layout = layout_of(begin)
+    is_normal = not callable(auxiliary)
+    shapes = _shapes(auxiliary) if is_normal else None
+    inner = layout_of(shapes) if is_normal else None
+
+    def draw(key: Array) -> Any:
+        if inner is None:
+            return auxiliary(key)  # type: ignore[operator]
+        return standard_normal(key, (inner.dim,))
+
+    def log_density(vector: Array, u: Any) -> Array:
+        parameters = layout.tree(vector)
+        variables = u if inner is None else inner.tree(u)
+        value = log_prior(parameters) + log_estimate(parameters, variables)
+        return jnp.where(jnp.isnan(value), -jnp.inf, value)
+
+    vector = layout.starts("start", begin, 1)[0]
+    drawn = draw(jax.random.key(0))
+    if not isinstance(drawn, jax.Array):
+        raise TypeError(f"auxiliary must return one array for a key, got {type(drawn).__name__}")
+    _check_scalar("log_prior", evaluated("log_prior", log_prior, begin))
+    variables = drawn if inner is None else inner.tree(drawn)
+    _check_scalar("log_estimate", evaluated("log_estimate", log_estimate, begin, variables))
+    _check_start(lambda u: log_density(jnp.asarray(vector), u), draw)
+    check_falls("log_prior", lambda point: log_prior(layout.tree(point)), vector)
+    return Estimated(estimator_of(log_density, draw), layout, vector, is_normal)
+
+
+def auxiliary_pseudo_marginal(
+    model: Estimated, *, u: str = "slice", x: str = "metropolis", scale: float = 0.5
+) -> Method:
+    """Auxiliary pseudo-marginal sampling: auxiliary variables and parameters are updated in turn.
+
+    Args:
+        model: the model.
+        u: update of the auxiliary variables: "slice" (elliptical, for standard normal ones) or "independence".
+        x: update of the parameters: "metropolis" (a random walk, whose scale the warm-up adapts) or "slice".
+        scale: of the random walk at the start of the warm-up, or width of the slice's bracket, in their units.
+
+    Raises:
+        ValueError: an update is unknown, or the auxiliary variables are not standard normal, as a slice update wants.
+
+    Source: PhD thesis, Algorithm 9 and section 3.5.
+    """
+    for name, given, allowed in (("u", u, _UPDATES_OF_U), ("x", x, _UPDATES_OF_X)):
+        if given not in allowed:
+            raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {given!r}")
+    if u == "slice" and not model.is_normal:
+        raise ValueError(
+            'u="slice" is exact for standard normal auxiliary variables alone: give their shape as `auxiliary` and '
+            'map them inside log_estimate, or take u="independence"'
+        )
+    return _method(f"apm_{_UPDATES_OF_U[u]}_{_UPDATES_OF_X[x]}", model, scale)
+
+
+def pseudo_marginal(model: Estimated, *, scale: float = 0.5) -> Method:
+    """Pseudo-marginal Metropolis-Hastings: parameters and fresh auxiliary variables are proposed together.
+
+    Args:
+        model: the model.
+        scale: of the random walk at the start of the warm-up, in units of the parameters.
+
+    Source: PhD thesis, Algorithm 8.
+    """
+    return _method("pm_mh", model, scale)
+
+
+def _method(name: str, model: Estimated, scale: float) -> Method:
+    scale = positive("scale", scale)
+
+    def build(step: Array) -> Kernel:
+        return pseudo_marginal_method(name, model.estimator, step, model.layout.dim)
+
+    def check(start: np.ndarray) -> None:
+        _check_start(
+            lambda u: model.estimator.log_estimate(model.estimator.prepare(jnp.asarray(start)), u),
+            model.estimator.draw_auxiliary,
+        )
+
+    adaptation = "" if name.endswith("_ss") else "batches"
+    return Method(
+        name,
+        build,
+        model.layout,
+        lambda vector: named(model.layout.tree(vector)),
+        scale,
+        adaptation,
+        math.nan,
+        check,
+        lambda key: model.start,
+    )
+
+
+def _check_start(log_density: Callable[[Any], Array], draw: Callable[[Array], Any]) -> None:
+    evaluate = jax.jit(log_density)
+    points = [draw(jax.random.key(i)) for i in range(20)]
+    values = [float(evaluate(point)) for point in points]
+    if not np.array_equal(values[0], float(evaluate(points[0])), equal_nan=True):
+        raise ValueError(
+            "log_estimate gives other values for the same arguments: it must draw no random numbers itself"
+        )
+    if max(values) == math.inf:
+        raise ValueError("the log density at the start is plus infinity: log densities are wanted, in nats")
+    if not any(math.isfinite(value) for value in values):
+        raise ValueError(
+            "the log density at the start is not finite for 20 draws of the auxiliary variables: give a start on the "
+            "support of the prior where the estimate is positive"
+        )
+
+
+def _check_scalar(what: str, shape: Any) -> None:
+    if not hasattr(shape, "shape") or shape.shape != ():
+        found = getattr(shape, "shape", type(shape).__name__)
+        raise ValueError(
+            f"{what} must return one number, the log density in nats, got shape {found}: sum over the data"
+        )
+
+
+def _shapes(auxiliary: Any) -> Any:
+    def one(shape: Any) -> jax.ShapeDtypeStruct:
+        size = (shape,) if isinstance(shape, int) else tuple(shape)
+        if any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in size):
+            raise ValueError(
+                f"auxiliary must be a positive whole number, a shape, shapes by name or a function, got {shape!r}"
+            )
+        return jax.ShapeDtypeStruct(size, jnp.float64)
+
+    if isinstance(auxiliary, Mapping):
+        return {name: one(shape) for name, shape in auxiliary.items()}
+    return one(auxiliary)

@@ -1,0 +1,191 @@
+"""Work on the workers of an executor: other processes, or other machines.
+
+A model is a tree of functions, which cloudpickle sends to workers by value; they need auxmc and what the model imports.
+Results come back in the same way. A worker takes over the settings of JAX that draws depend on.
+"""
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import cloudpickle
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from auxmc.driver.blocks import Samples
+from auxmc.interface.precision import use_float64
+from auxmc.interface.running import ChainJob, Reporter, folder_of
+
+__all__ = ["on_executor", "replicate", "run_pickled"]
+
+Result = TypeVar("Result")
+
+# Settings of JAX on which numbers, or whether a model can be traced, depend.
+_SETTINGS = (
+    "jax_enable_x64",
+    "jax_default_prng_impl",
+    "jax_threefry_partitionable",
+    "jax_default_matmul_precision",
+    "jax_numpy_dtype_promotion",
+    "jax_numpy_rank_promotion",
+)
+
+
+def replicate(
+    function: Callable[[int], Result],
+    n: int,
+    *,
+    seed: int = 0,
+    cores: int | None = None,
+    executor: Executor | str = "processes",
+) -> list[Result]:
+    """Results of a function for independent seeds, such as repeated estimates of an evidence, on many workers.
+
+    What comes back does not depend on the number of workers, nor on which of them failed on the way where the executor
+    tries again, as Dask's does.
+
+    Args:
+        function: maps a seed to any result; cloudpickle must be able to send both.
+        n: number of calls.
+        seed: of the seeds.
+        cores: processes at a time; all cores by default. Other executors have their own number.
+        executor: "processes", or any executor of `concurrent.futures`, such as
+            `dask.distributed.Client.get_executor()`.
+
+    Returns:
+        Results in the order of the seeds.
+
+    Raises:
+        ValueError: `n` is no positive whole number, or the executor has an unknown name.
+        RuntimeError: a process ended before its time.
+
+    >>> import auxmc
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> with ThreadPoolExecutor(2) as threads:
+    ...     seeds = auxmc.replicate(lambda seed: seed, 3, executor=threads)
+    >>> len(set(seeds))
+    3
+    """
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise ValueError(f"n must be a positive whole number, got {n!r}")
+    use_float64()
+    seeds = [int(np.random.SeedSequence([seed, i]).generate_state(1)[0]) for i in range(n)]
+    with _workers(executor, n, cores) as workers:
+        return list(_results(workers, [(function, (one,)) for one in seeds], lambda i, result: None))
+
+
+def on_executor(
+    executor: Executor | str,
+    job: ChainJob,
+    starts: np.ndarray,
+    keys: Sequence[Array],
+    cores: int | None,
+    folder: Path | None,
+    reporter: Reporter,
+) -> list[Samples]:
+    """Samples of chains that run on an executor's workers.
+
+    Args:
+        executor: "processes", or any executor of `concurrent.futures`.
+        job: what each chain does.
+        starts: vectors to begin at [chain, dim].
+        keys: of the chains.
+        cores: processes at a time; all cores by default.
+        folder: for checkpoints, seen by all workers; None for none.
+        reporter: is told of every finished chain.
+
+    Raises:
+        ValueError: the executor has an unknown name.
+        RuntimeError: a process ended before its time.
+    """
+    calls = [
+        (_run_chain, (job, point, np.asarray(jax.random.key_data(key)), folder_of(folder, chain)))
+        for chain, (point, key) in enumerate(zip(starts, keys, strict=True))
+    ]
+
+    def done(chain: int, samples: Samples) -> None:
+        reporter.begun(chain, job.n_iterations, samples.n_resumed, samples.compile_s)
+        reporter.advanced(chain, job.n_iterations, samples.run_s)
+
+    try:
+        with _workers(executor, len(calls), cores) as workers:
+            return _results(workers, calls, done)
+    except KeyboardInterrupt:
+        reporter.say_interrupted(folder)
+        raise
+
+
+def run_pickled(payload: bytes) -> bytes:
+    """Calls a function in another process.
+
+    Args:
+        payload: settings of JAX, the function and its arguments, by cloudpickle.
+
+    Returns:
+        The result, by cloudpickle.
+    """
+    settings, call = cloudpickle.loads(payload)
+    for name, value in settings.items():
+        if getattr(jax.config, name) != value:
+            jax.config.update(name, value)
+    # Only now, as arrays within the model take the precision of the settings.
+    function, arguments = cloudpickle.loads(call)
+    return bytes(cloudpickle.dumps(function(*arguments)))
+
+
+def _run_chain(job: ChainJob, point: np.ndarray, key: np.ndarray, folder: Path | None) -> Samples:
+    samples = job.run(point, jax.random.wrap_key_data(jnp.asarray(key)), folder)
+    return samples._replace(draws={name: np.asarray(array) for name, array in samples.draws.items()})
+
+
+@contextmanager
+def _workers(executor: Executor | str, n: int, cores: int | None) -> Iterator[Executor]:
+    """The executor that is meant."""
+    if not isinstance(executor, str):
+        yield executor
+        return
+    if executor != "processes":
+        raise ValueError(
+            f'executor must be "processes" or an executor of concurrent.futures, got {executor!r}: for threads leave '
+            "it out"
+        )
+    # Processes that are forked would inherit locks of JAX's threads.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(n, cores or os.cpu_count() or 1), mp_context=context) as pool:
+        try:
+            yield pool
+        except BrokenProcessPool as error:
+            raise RuntimeError(
+                "a worker process ended before its time. If it ended at once, put what the script does under "
+                '`if __name__ == "__main__":`, because each process imports the script; if later, memory may have run '
+                "out: take fewer cores. With checkpoint=FOLDER the same call goes on"
+            ) from error
+
+
+def _results(
+    executor: Executor, calls: Sequence[tuple[Any, tuple[Any, ...]]], done: Callable[[int, Any], None]
+) -> list[Any]:
+    """Results of calls (function, arguments) in their order; `done` is told of each as it comes in."""
+    settings = {name: getattr(jax.config, name) for name in _SETTINGS}
+    futures: dict[Future[bytes], int] = {}
+    results: dict[int, Any] = {}
+    try:
+        for i, call in enumerate(calls):
+            payload = cloudpickle.dumps((settings, cloudpickle.dumps(call)))
+            futures[executor.submit(run_pickled, payload)] = i
+        for future in as_completed(futures):
+            i = futures[future]
+            results[i] = cloudpickle.loads(future.result())
+            done(i, results[i])
+    except BaseException:
+        for future in futures:
+            future.cancel()
+        raise
+    return [results[i] for i in range(len(calls))]

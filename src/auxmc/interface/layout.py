@@ -1,0 +1,100 @@
+"""Named variables and the vector that kernels move: a pytree of arrays, flattened."""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from auxmc.interface.precision import float64_tree
+
+__all__ = ["Layout", "layout_of", "named"]
+
+
+class Layout(NamedTuple):
+    """How a pytree of variables lies in a vector.
+
+    Attributes:
+        structure: of the pytree.
+        shapes: of its leaves.
+        names: of its leaves, such as "rates" or "noise.scale".
+    """
+
+    structure: Any
+    shapes: tuple[tuple[int, ...], ...]
+    names: tuple[str, ...]
+
+    @property
+    def dim(self) -> int:
+        """Length of the vector."""
+        return sum(math.prod(shape) for shape in self.shapes)
+
+    def tree(self, vector: Array) -> Any:
+        """Variables from a vector [dim]."""
+        leaves, first = [], 0
+        for shape in self.shapes:
+            size = math.prod(shape)
+            leaves.append(vector[first : first + size].reshape(shape))
+            first += size
+        return jax.tree.unflatten(self.structure, leaves)
+
+    def vector(self, tree: Any) -> Array:
+        """The vector [dim] of variables."""
+        return jnp.concatenate([jnp.ravel(leaf) for leaf in jax.tree.leaves(tree)])
+
+    def starts(self, name: str, tree: Any, n_chains: int) -> np.ndarray:
+        """Vectors [chain, dim] of one position, or of one for each chain: every leaf with a leading axis of chains.
+
+        Args:
+            name: what is given, for messages.
+            tree: the variables.
+            n_chains: number of chains.
+
+        Raises:
+            TypeError: as `float64_tree`.
+            ValueError: the structure or a shape is another, or a value is not finite.
+        """
+        given = float64_tree(name, tree)
+        if jax.tree.structure(given) != self.structure:
+            raise ValueError(f"{name} must have the variables {', '.join(self.names)}, got {_names(given)}")
+        rows = []
+        for variable, shape, leaf in zip(self.names, self.shapes, jax.tree.leaves(given), strict=True):
+            if leaf.shape == shape:
+                leaf = np.broadcast_to(leaf, (n_chains, *shape))
+            if leaf.shape != (n_chains, *shape):
+                raise ValueError(
+                    f"{name}: {variable} must have shape {shape}, or {(n_chains, *shape)}, one value for each "
+                    f"chain, got {leaf.shape}"
+                )
+            rows.append(leaf.reshape(n_chains, -1))
+        return np.concatenate(rows, axis=1)
+
+
+def layout_of(tree: Any) -> Layout:
+    """The layout of a pytree of arrays or of `jax.ShapeDtypeStruct`."""
+    leaves, structure = jax.tree.flatten(tree)
+    return Layout(structure, tuple(tuple(leaf.shape) for leaf in leaves), tuple(named(tree)))
+
+
+def named(tree: Any) -> dict[str, Any]:
+    """Leaves of a pytree by name: keys joined by points; a single array is called "x"."""
+    paths = jax.tree_util.tree_flatten_with_path(tree)[0]
+    return {".".join(_word(key) for key in path) or "x": leaf for path, leaf in paths}
+
+
+def _names(tree: Any) -> str:
+    return ", ".join(named(tree)) or "none"
+
+
+def _word(key: Any) -> str:
+    for attribute in ("key", "name", "idx"):
+        if hasattr(key, attribute):
+            return str(getattr(key, attribute))
+    return str(key)
+
+
+Values = Callable[[Array], dict[str, Array]]
+"""Maps a kernel's vector to the variables that are kept, by name."""

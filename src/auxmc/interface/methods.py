@@ -1,0 +1,107 @@
+"""What `auxmc.sample` runs: a kernel on a user's model, with everything that a run must know about it."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from auxmc.interface.layout import Layout
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.hamiltonian.dual_averaging import dual_averaging
+from auxmc.kernels.metropolis.adaptation import batch_adaptation
+
+__all__ = ["Method", "evaluated", "flat_info", "innermost"]
+
+# Steps of a batch after which the scale of a random walk changes.
+_BATCH = 100
+
+
+class Method(NamedTuple):
+    """A kernel on a model.
+
+    Attributes:
+        name: for messages, seeds and results.
+        build: maps the scale of a step (a traced scalar) to the kernel; its random numbers must not depend on it.
+        layout: variables in the kernel's vector.
+        values: maps the kernel's vector to the variables that are kept, by name.
+        scale: of the first step.
+        adaptation: "dual averaging" to `target`, "batches" for random walks, or "" for none.
+        target: mean acceptance probability that dual averaging reaches for.
+        check: refuses a start [dim] that a chain cannot begin at, by a ValueError that says why and what to do.
+        draw_start: maps a key to a start [dim]; None where a user must give one.
+        of_state: maps the kernel's state to further scalars that are kept, by name.
+        log_density: of a point [dim], in nats, the same as `lp` of a state; None where starts are not drawn, or the
+            draws need no comparison with such points.
+    """
+
+    name: str
+    build: Callable[[Array], Kernel]
+    layout: Layout
+    values: Callable[[Array], dict[str, Array]]
+    scale: float
+    adaptation: str
+    target: float
+    check: Callable[[np.ndarray], None]
+    draw_start: Callable[[Array], np.ndarray] | None = None
+    of_state: Callable[[Any], dict[str, Array]] = lambda state: {}
+    log_density: Callable[[np.ndarray], float] | None = None
+
+    def adapted(self, n_warm_up: int) -> Kernel:
+        """The kernel with the scale of its steps adapted during warm-up and frozen then."""
+        if self.adaptation == "dual averaging":
+            return dual_averaging(self.build, self.scale, n_warm_up, self.target)
+        if self.adaptation == "batches":
+            return batch_adaptation(self.build, self.scale, _BATCH, n_warm_up // _BATCH)
+        return self.build(jnp.asarray(self.scale))
+
+
+def innermost(state: Any) -> Any:
+    """The kernel's own state, below any number of adaptations; its attribute `position` is the vector."""
+    while not hasattr(state, "position"):
+        state = state.inner
+    return state
+
+
+def flat_info(info: Any) -> dict[str, Array]:
+    """Scalars of a kernel's info by name, those of nested infos beside their own."""
+    found: dict[str, Array] = {}
+    for name, value in info._asdict().items():
+        if hasattr(value, "_asdict"):
+            found |= flat_info(value)
+        elif jnp.ndim(value) == 0:
+            found[_FIELD_NAMES.get(name, name)] = value
+    return found
+
+
+# As ArviZ calls them.
+_FIELD_NAMES = {"acceptance_probability": "acceptance_rate", "scale": "step_size"}
+
+
+def evaluated(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Shapes of what a user's function returns, or an error that says how to mend it.
+
+    Args:
+        what: name of the function, for messages.
+        function: to be traced by JAX.
+        arguments: arrays, or their shapes.
+
+    Raises:
+        TypeError: the function cannot be traced, or returns no arrays.
+        ValueError: it refuses the shapes.
+    """
+    try:
+        shapes = jax.eval_shape(function, *arguments)
+    except (jax.errors.TracerArrayConversionError, jax.errors.ConcretizationTypeError) as error:
+        raise TypeError(
+            f"{what} uses NumPy, float() or Python's if on a value that JAX traces: use jax.numpy, jnp.where and "
+            f"jax.lax instead. ({str(error).splitlines()[0]})"
+        ) from error
+    except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
+        raise type(error)(f"{what} fails for arrays of the declared shapes: {error}") from error
+    for leaf in jax.tree.leaves(shapes):
+        if not hasattr(leaf, "shape"):
+            raise TypeError(f"{what} must return arrays, got {type(leaf).__name__}")
+    return shapes

@@ -1,0 +1,1 @@
+"""Kernels of other packages here, and ours in their form."""

@@ -1,0 +1,98 @@
+"""Kernels of BlackJAX in `auxmc.sample`, and kernels of this library in BlackJAX's form."""
+
+import math
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from auxmc.interface.densities import Density, check_density
+from auxmc.interface.methods import Method
+from auxmc.kernels.base import Kernel
+
+__all__ = ["from_blackjax", "to_blackjax"]
+
+# As the kernels of this library call them.
+_NAMES = {
+    "acceptance_rate": "acceptance_probability",
+    "is_accepted": "accepted",
+    "is_divergent": "diverging",
+    "num_integration_steps": "n_steps",
+}
+
+
+def from_blackjax(
+    model: Density,
+    make: Callable[[Callable[[Array], Array], Array], Any],
+    *,
+    step_size: float = 0.1,
+    target_acceptance: float = 0.8,
+) -> Method:
+    """A sampling algorithm of BlackJAX as a method for `auxmc.sample`.
+
+    Args:
+        model: `auxmc.density(log_density, start)`, or what `auxmc.from_numpyro` or `auxmc.from_pymc` returns.
+        make: maps (log density of a vector, step size) to the algorithm, such as
+            `lambda log_density, step: blackjax.nuts(log_density, step, jax.numpy.ones(3))`.
+        step_size: at the start of the warm-up, which adapts it where steps have an acceptance rate.
+        target_acceptance: mean acceptance rate that the warm-up reaches for.
+
+    Raises:
+        TypeError: `make` returns no algorithm with `init` and `step`, or its state has no `position`.
+        ValueError: the step size is not positive.
+    """
+    if not (step_size > 0.0 and math.isfinite(step_size)):
+        raise ValueError(f"step_size must be a positive number, got {step_size}")
+    start = jnp.asarray(model.start)
+    example = make(model.log_density, jnp.asarray(step_size))
+    if not (hasattr(example, "init") and hasattr(example, "step")):
+        raise TypeError(
+            f"make must return an algorithm of BlackJAX, with init and step, got {type(example).__name__}"
+        )
+    state = jax.eval_shape(example.init, start)
+    if not hasattr(state, "position"):
+        raise TypeError(f"the state of the algorithm must have a position, got {', '.join(state._fields)}")
+    _, info = jax.eval_shape(example.step, jax.random.key(0), state)
+    fields = [name for name in info._fields if getattr(getattr(info, name), "shape", None) == ()]
+    make_info: Any = namedtuple
+    kept = make_info("BlackjaxInfo", [_NAMES.get(name, name) for name in fields])
+
+    def build(scale: Array) -> Kernel:
+        algorithm = make(model.log_density, scale)
+
+        def apply(key: Array, state: Any) -> tuple[Any, Any]:
+            moved, info = algorithm.step(key, state)
+            return moved, kept(*(getattr(info, name) for name in fields))
+
+        return Kernel(lambda key, position: algorithm.init(position), lambda key: key, apply)
+
+    return Method(
+        "blackjax",
+        build,
+        model.layout,
+        model.values,
+        step_size,
+        "dual averaging" if "acceptance_rate" in fields else "",
+        target_acceptance,
+        lambda point: check_density(model.log_density, point),
+        model.draw_start,
+    )
+
+
+def to_blackjax(kernel: Kernel, key: Array | None = None) -> Any:
+    """A kernel of this library as a sampling algorithm of BlackJAX: `init(position)` and `step(key, state)`.
+
+    Args:
+        kernel: such as `auxmc.kernels.hamiltonian.hmc.hamiltonian_monte_carlo` makes.
+        key: of what is random in the initial state, unless `init` is given one.
+    """
+    from blackjax.base import SamplingAlgorithm
+
+    def init(position: Array, rng_key: Array | None = None) -> Any:
+        given = key if rng_key is None else rng_key
+        return kernel.init(jax.random.key(0) if given is None else given, position)
+
+    return SamplingAlgorithm(init, kernel.step)

@@ -1,0 +1,92 @@
+"""Models of NumPyro: log density and transforms through its public utilities."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from auxmc.interface.densities import Density, density
+from auxmc.interface.layout import named
+from auxmc.interface.others.starts import spread_around
+from auxmc.interface.precision import use_float64
+
+__all__ = ["from_numpyro"]
+
+# Half the side of the cube of starts about zero, as NumPyro's `init_to_uniform` has it.
+_WIDTH = 2.0
+
+
+def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Density:
+    """A model of NumPyro as a density on unconstrained variables, for `auxmc.hmc` and all else that takes a density.
+
+    Chains move unconstrained variables, under the names of the model's sample sites; draws have the sites' own values,
+    and those of its deterministic sites. The density is normalised as the model's priors are, derivatives of the
+    transforms included, so that its integral is the evidence.
+
+    Args:
+        model: function that draws `numpyro.sample` sites.
+        args: of the model, such as data.
+        kwargs: of the model.
+
+    Raises:
+        ImportError: NumPyro is not installed.
+        TypeError: the model is no function.
+        ValueError: a site is discrete and not observed, a plate takes a part of its rows, the model draws nothing, or
+            its log density is not finite anywhere that NumPyro looks.
+
+    Source: Phan, Pradhan and Jankowiak 2019, "Composable effects for flexible and accelerated probabilistic
+    programming in NumPyro", arXiv:1912.11554.
+    """
+    try:
+        from numpyro.infer.util import initialize_model
+    except ImportError as error:
+        raise ImportError(
+            "auxmc.from_numpyro needs NumPyro, which is not installed: pip install 'auxmc[numpyro]'"
+        ) from error
+    if not callable(model):
+        raise TypeError(f"model must be a function that draws sites of NumPyro, got {type(model).__name__}")
+    use_float64()
+    _check_sites(model, args, kwargs)
+    try:
+        info = initialize_model(jax.random.key(0), model, model_args=args, model_kwargs=kwargs)
+    except RuntimeError as error:
+        raise ValueError(f"NumPyro finds no point at which the model can begin: {error}") from error
+
+    def log_density(variables: Mapping[str, Array]) -> Array:
+        return -info.potential_fn(variables)
+
+    def values(variables: Mapping[str, Array]) -> dict[str, Array]:
+        # A copy: NumPyro's functions may write into what they are given.
+        return named(dict(info.postprocess_fn(dict(variables))))
+
+    start = {name: np.asarray(value, np.float64) for name, value in info.param_info.z.items()}
+    made = density(log_density, start)
+    centre = np.zeros(made.layout.dim)
+    return made._replace(constrained=values, spread=spread_around(centre, _WIDTH, made.log_density))
+
+
+def _check_sites(model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    from numpyro import handlers
+
+    with handlers.block():
+        sites = handlers.trace(handlers.seed(model, jax.random.key(0))).get_trace(*args, **kwargs)
+    free = [
+        (name, site) for name, site in sites.items() if site["type"] == "sample" and not site["is_observed"]
+    ]
+    if not free:
+        raise ValueError("the model draws nothing: it has no sample site that is not observed")
+    discrete = [name for name, site in free if site["fn"].support.is_discrete]
+    if discrete:
+        raise ValueError(
+            f"the sites {', '.join(discrete)} are discrete and not observed: chains move real numbers. Sum over them "
+            "in the model, as numpyro.distributions.MixtureSameFamily does"
+        )
+    for name, site in sites.items():
+        if site["type"] == "plate" and site["args"][0] != jnp.size(site["value"]):
+            raise ValueError(
+                f"the plate {name} takes {jnp.size(site['value'])} of {site['args'][0]} rows: give it all rows; "
+                "the draws would be those of the part"
+            )

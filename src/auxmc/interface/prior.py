@@ -1,0 +1,110 @@
+"""Laws of a simulator's inputs: variables of the whole line with unit variance, mapped to the law that is wanted.
+
+A kernel that moves on a manifold of inputs needs densities without bounds or corners. Each prior here is a standard
+variable u, normal, logistic or inverse cosh, and an increasing or decreasing smooth map of it; the chain moves u, the
+generator is given the mapped value. Source: PhD thesis, Table D.1.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from auxmc.interface.precision import positive
+from auxmc.models.input_maps import INPUT_MAPS, INPUTS
+from auxmc.numerics.random import standard_normal
+
+__all__ = ["Prior", "custom", "exponential", "half_cauchy", "log_normal", "normal", "uniform"]
+
+Shape = int | Sequence[int]
+
+
+class Prior(NamedTuple):
+    """Law of an input.
+
+    Attributes:
+        shape: of the input.
+        log_density: maps the standard variable u [*shape] to its log density, in nats.
+        value: maps u to the value that the generator is given.
+        draw: maps a key to u.
+        name: for messages.
+    """
+
+    shape: tuple[int, ...]
+    log_density: Callable[[Array], Array]
+    value: Callable[[Array], Array]
+    draw: Callable[[Array], Array]
+    name: str
+
+
+def normal(shape: Shape = (), mean: float = 0.0, sd: float = 1.0) -> Prior:
+    """Normal law with a mean and a standard deviation; `shape` is that of the input, a number for a vector."""
+    return _mapped("normal", shape, mean, positive("sd", sd))
+
+
+def log_normal(shape: Shape = (), log_mean: float = 0.0, log_sd: float = 1.0) -> Prior:
+    """Law whose logarithm is normal with the given mean and standard deviation."""
+    return _mapped("log-normal", shape, log_mean, positive("log_sd", log_sd))
+
+
+def exponential(shape: Shape = (), rate: float = 1.0) -> Prior:
+    """Exponential law with a rate."""
+    return _mapped("exponential", shape, positive("rate", rate))
+
+
+def uniform(shape: Shape = (), low: float = 0.0, high: float = 1.0) -> Prior:
+    """Uniform law between two ends."""
+    if not low < high:
+        raise ValueError(f"low must be below high, got {low} and {high}")
+    return _mapped("uniform", shape, low, high)
+
+
+def half_cauchy(shape: Shape = (), scale: float = 1.0) -> Prior:
+    """Positive half of the Cauchy law with a scale."""
+    return _mapped("half-Cauchy", shape, positive("scale", scale))
+
+
+def custom(shape: Shape, log_density: Callable[[Array], Array], draw: Callable[[Array], Array]) -> Prior:
+    """Any smooth law on the whole line; the generator is given the variable itself.
+
+    Args:
+        shape: of the input.
+        log_density: maps the input [*shape] to its log density, in nats; a constant may be missing.
+        draw: maps a key to the input, a draw of the law.
+    """
+    return Prior(_shape(shape), log_density, lambda u: u, draw, "custom")
+
+
+def _mapped(name: str, shape: Shape, *parameters: float) -> Prior:
+    law = INPUT_MAPS[name]
+    source, size = INPUTS[law.source], _shape(shape)
+
+    def draw(key: Array) -> Array:
+        if law.source == "normal":
+            return standard_normal(key, size)
+        share = jax.random.uniform(key, size, jnp.float64, minval=1e-12, maxval=1.0 - 1e-12)
+        return _QUANTILES[law.source](share)
+
+    return Prior(
+        size,
+        lambda u: jnp.sum(source.log_density(u)),
+        lambda u: law.forward(u, *parameters),
+        draw,
+        name,
+    )
+
+
+_QUANTILES: dict[str, Callable[[Array], Array]] = {
+    "logistic": lambda share: math.sqrt(3.0) / math.pi * (jnp.log(share) - jnp.log1p(-share)),
+    "inverse cosh": lambda share: 2.0 / math.pi * jnp.log(jnp.tan(0.5 * math.pi * share)),
+}
+
+
+def _shape(shape: Shape) -> tuple[int, ...]:
+    size = (shape,) if isinstance(shape, int) else tuple(shape)
+    if any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in size):
+        raise ValueError(f"shape must be a positive whole number or a tuple of them, got {shape!r}")
+    return size

@@ -1,0 +1,193 @@
+"""Chains of a method on threads, which share one compiled program."""
+
+import hashlib
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from auxmc.driver.blocks import Program, Sampler, Samples, compile_sampler, run_program
+from auxmc.driver.checkpoint import Checkpoint
+from auxmc.driver.progress import Progress
+from auxmc.interface.methods import Method, flat_info, innermost
+
+__all__ = ["ChainJob", "Interrupted", "Reporter", "folder_of", "on_threads"]
+
+# Blocks of a chain: progress is told, and a checkpoint kept, after each.
+_N_BLOCKS = 20
+
+
+class ChainJob:
+    """What one chain does, without where it begins: it can be compiled once and run by many.
+
+    Args:
+        method: kernel and model.
+        n_iterations: of the chain, warm-up included.
+        n_warm_up: how many of them adapt.
+    """
+
+    def __init__(self, method: Method, n_iterations: int, n_warm_up: int) -> None:
+        self.method, self.n_iterations, self.n_warm_up = method, n_iterations, n_warm_up
+        self._program: Program | None = None
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A compiled program stays where it is; another process compiles its own."""
+        return {"arguments": (self.method, self.n_iterations, self.n_warm_up)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Without a program."""
+        self.__init__(*state["arguments"])  # type: ignore[misc]
+
+    def program(self, start: np.ndarray, key: Array) -> Program:
+        """The compiled program of one chain."""
+        with self._lock:
+            if self._program is None:
+                kernel = self.method.adapted(self.n_warm_up)
+
+                def record(state: Any, info: Any) -> dict[str, Array]:
+                    own = innermost(state)
+                    values = self.method.values(own.position)
+                    stats = flat_info(info) | self.method.of_state(own)
+                    kept = {f"posterior.{name}": value for name, value in values.items()}
+                    return kept | {f"sample_stats.{name}": value for name, value in stats.items()}
+
+                sampler = Sampler(lambda _: kernel, lambda key, point: kernel.init(key, point), record)
+                block = max(1, -(-self.n_iterations // _N_BLOCKS))
+                self._program = compile_sampler(
+                    sampler,
+                    jnp.asarray(start)[None],
+                    key[None],
+                    n_draws=self.n_iterations,
+                    block_size=block,
+                    vectorise=False,
+                )
+            return self._program
+
+    def run(
+        self, start: np.ndarray, key: Array, folder: Path | None, progress: Progress | None = None
+    ) -> Samples:
+        """Runs a chain, or goes on with it.
+
+        Args:
+            start: vector to begin at [dim].
+            key: of the chain.
+            folder: for its checkpoints.
+            progress: told of every finished block.
+        """
+        program = self.program(start, key)
+        checkpoint = None
+        if folder is not None:
+            # The program itself, with the user's data in it, says what the draws depend on.
+            parts = (program.text().encode(), start.tobytes(), np.asarray(jax.random.key_data(key)).tobytes())
+            checkpoint = Checkpoint(folder, hashlib.sha256(b"".join(parts)).hexdigest())
+        return run_program(
+            program, jnp.asarray(start)[None], key[None], checkpoint=checkpoint, progress=progress
+        )
+
+
+class Interrupted(Exception):
+    """A chain was asked to stop after its present block."""
+
+
+class Reporter:
+    """Tells how far all chains are together, and stops them when asked."""
+
+    def __init__(self, label: str, n_chains: int, *, shown: bool) -> None:
+        self._progress = Progress(f"{label}, {n_chains} {'chain' if n_chains == 1 else 'chains'}")
+        self._shown, self._n_chains = shown, n_chains
+        self._lock = threading.Lock()
+        self._done: dict[int, int] = {}
+        self._resumed: dict[int, int] = {}
+        self._run_s = 0.0
+        self._total = 0
+        self.stop = threading.Event()
+
+    def of_chain(self, chain: int) -> "_ChainProgress":
+        """Progress of one chain, for the driver."""
+        return _ChainProgress(self, chain)
+
+    def begun(self, chain: int, total: int, done: int, compile_s: float) -> None:
+        """Is told that a chain begins, with so many of its iterations done already."""
+        with self._lock:
+            self._resumed[chain], self._done[chain] = done, done
+            self._total = total * self._n_chains
+            if self._shown and len(self._resumed) == 1:
+                self._progress.start(self._total, done, compile_s)
+
+    def advanced(self, chain: int, done: int, run_s: float) -> None:
+        """Is told that a block of a chain is done; raises Interrupted where chains are to stop."""
+        with self._lock:
+            self._done[chain] = done
+            self._run_s = max(self._run_s, run_s)
+            if self._shown:
+                self._progress.advance(sum(self._done.values()), self._run_s)
+        if self.stop.is_set() and sum(self._done.values()) < self._total:
+            raise Interrupted
+
+    def say_interrupted(self, folder: Path | None) -> None:
+        """Prints where the chains were stopped, and how to go on.
+
+        Args:
+            folder: for checkpoints; None where there are none.
+        """
+        done = sum(self._done.values())
+        kept = "the same call goes on from there" if folder else "give checkpoint=FOLDER to be able to go on"
+        print(f"\ninterrupted after {done} iterations of all chains; {kept}", flush=True)
+
+
+class _ChainProgress(Progress):
+    """Progress of one chain, as the driver reports it."""
+
+    def __init__(self, reporter: Reporter, chain: int) -> None:
+        super().__init__("")
+        self._reporter, self._chain = reporter, chain
+
+    def start(self, total: int, done: int, compile_s: float, what: str = "iterations") -> None:
+        """See `Progress`."""
+        del what
+        self._reporter.begun(self._chain, total, done, compile_s)
+
+    def advance(self, done: int, run_s: float) -> None:
+        """See `Progress`."""
+        self._reporter.advanced(self._chain, done, run_s)
+
+
+def on_threads(
+    job: ChainJob,
+    starts: np.ndarray,
+    keys: Sequence[Array],
+    cores: int | None,
+    folder: Path | None,
+    reporter: Reporter,
+) -> list[Samples]:
+    """Samples of chains that run on threads, as many at a time as there are cores."""
+    # Compiled programs run outside Python's lock: threads keep all cores busy and share one program.
+    job.program(starts[0], keys[0])
+    with ThreadPoolExecutor(max_workers=cores or os.cpu_count() or 1) as pool:
+        futures: list[Future[Samples]] = [
+            pool.submit(job.run, point, key, folder_of(folder, chain), reporter.of_chain(chain))
+            for chain, (point, key) in enumerate(zip(starts, keys, strict=True))
+        ]
+        try:
+            for future in as_completed(futures):
+                future.result()
+        except BaseException as error:
+            reporter.stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            if isinstance(error, KeyboardInterrupt):
+                reporter.say_interrupted(folder)
+            raise
+        return [future.result() for future in futures]
+
+
+def folder_of(folder: Path | None, chain: int) -> Path | None:
+    """Folder for the checkpoints of a chain, in that of all."""
+    return None if folder is None else folder / f"chain{chain:04d}"

@@ -1,0 +1,309 @@
+"""Exact conditioning of a simulator: constrained HMC on the random inputs that generate the observed data."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from auxmc.interface.layout import Layout, layout_of, named
+from auxmc.interface.methods import Method, evaluated
+from auxmc.interface.precision import float64_tree, positive, use_float64
+from auxmc.interface.prior import Prior
+from auxmc.interface.search import finder, search
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.manifold import constrained_hmc as constrained
+from auxmc.kernels.manifold.constrained_nuts import constrained_nuts as nuts_kernel
+from auxmc.kernels.manifold.projection import ProjectionSettings
+from auxmc.models.conditioned import (
+    ConditionedModel,
+    condition_generator,
+    condition_noisy_generator,
+    noisy_input,
+)
+
+__all__ = ["Simulator", "constrained_hmc", "constrained_nuts", "simulator", "start_on_manifold"]
+
+_NOISE = "output_noise"
+_TRIES = 200
+
+
+class Simulator(NamedTuple):
+    """A generative model conditioned on its observed outputs; `simulator` makes it.
+
+    Attributes:
+        model: as the kernels want it, on the vector of standard inputs.
+        priors: laws of the inputs, by name.
+        layout: of the standard inputs in the vector, with those of the noise last where outputs are noisy.
+        derived: maps the inputs' values, by name, to further variables to keep.
+        start_of: makes a point on the manifold from inputs drawn from their priors, exact where outputs are noisy.
+        n_outputs: number of observed values.
+    """
+
+    model: ConditionedModel
+    priors: Mapping[str, Prior]
+    layout: Layout
+    derived: Callable[[dict[str, Array]], dict[str, Array]] | None
+    start_of: Callable[[Array], Array] | None
+    n_outputs: int
+
+    def draw_start(self, key: Array) -> Array:
+        """Standard inputs [input] of the priors; a point on the manifold where outputs are noisy."""
+        drawn = {
+            name: prior.draw(jax.random.fold_in(key, i))
+            for i, (name, prior) in enumerate(self.priors.items())
+        }
+        start = jnp.concatenate([jnp.ravel(drawn[name]) for name in self.layout.names if name in drawn])
+        return start if self.start_of is None else self.start_of(start)
+
+    def values(self, vector: Array) -> dict[str, Array]:
+        """The inputs' values, and what is derived from them, from the vector of standard inputs."""
+        standard = self.layout.tree(vector)
+        inputs = {name: prior.value(standard[name]) for name, prior in self.priors.items()}
+        return inputs if self.derived is None else inputs | named(self.derived(inputs))
+
+
+def simulator(
+    generate: Callable[[dict[str, Array]], Any],
+    observed: Any,
+    inputs: Mapping[str, Prior],
+    *,
+    noise_scale: float | None = None,
+    derived: Callable[[dict[str, Array]], dict[str, Array]] | None = None,
+) -> Simulator:
+    """A differentiable simulator conditioned on its outputs: no likelihood, no tolerance.
+
+    The posterior is exact: it is that of the inputs given that the outputs are the observed data. Parameters are inputs
+    like the others.
+
+    Args:
+        generate: maps the inputs by name, arrays with the shapes of their priors, to outputs: an array or a pytree of
+            arrays. Written with `jax.numpy`, differentiable, and without any randomness of its own.
+        observed: data of the same structure and shapes as the outputs.
+        inputs: law of each input.
+        noise_scale: standard deviation of normal noise added to every output, in units of the data; None for none.
+            Wanted where outputs depend on fewer inputs than there are data; the tolerance of ABC, its kernel normal.
+        derived: maps the inputs by name to further variables that are kept with every draw.
+
+    Raises:
+        TypeError: a prior is none, or `generate` cannot be traced.
+        ValueError: shapes do not agree, there are fewer inputs than data, `generate` gives other outputs for
+            the same inputs, or its outputs are not finite anywhere.
+
+    >>> import auxmc
+    >>> model = auxmc.simulator(
+    ...     lambda inputs: inputs["mean"] + inputs["noise"],
+    ...     observed=[0.3, 0.9],
+    ...     inputs={"mean": auxmc.prior.normal(), "noise": auxmc.prior.normal(2)},
+    ... )
+    >>> model.layout.dim, model.n_outputs
+    (3, 2)
+    """
+    use_float64()
+    for name, prior in inputs.items():
+        if not isinstance(prior, Prior):
+            raise TypeError(f"inputs[{name!r}] must be a prior, such as auxmc.prior.normal(3), got {prior!r}")
+    if not inputs:
+        raise ValueError("inputs is empty: a simulator has at least one random input")
+    if noise_scale is not None:
+        noise_scale = positive("noise_scale", noise_scale)
+    layout = layout_of(
+        {name: jax.ShapeDtypeStruct(prior.shape, jnp.float64) for name, prior in inputs.items()}
+    )
+    data = float64_tree("observed", observed)
+
+    def values(vector: Array) -> dict[str, Array]:
+        standard = layout.tree(vector)
+        return {name: prior.value(standard[name]) for name, prior in inputs.items()}
+
+    def outputs(vector: Array) -> Array:
+        return layout_of(data).vector(generate(values(vector)))
+
+    def log_prior(vector: Array) -> Array:
+        standard = layout.tree(vector)
+        return sum((prior.log_density(standard[name]) for name, prior in inputs.items()), jnp.zeros(()))
+
+    def draw(key: Array) -> Array:
+        drawn = {
+            name: prior.draw(jax.random.fold_in(key, i)) for i, (name, prior) in enumerate(inputs.items())
+        }
+        return layout.vector(drawn)
+
+    target = jnp.asarray(layout_of(data).vector(data))
+    _check_outputs(generate, data, inputs)
+    if noise_scale is None and layout.dim < target.size:
+        raise ValueError(
+            f"there are {layout.dim} inputs for {target.size} observed values: no inputs can give all of them. Let the "
+            "generator have inputs of its own for every source of noise, or give noise_scale"
+        )
+    _check_generator(outputs, draw)
+    if noise_scale is None:
+        model = condition_generator(outputs, log_prior, target)
+        return Simulator(model, dict(inputs), layout, derived, None, target.size)
+    model = condition_noisy_generator(outputs, log_prior, target, noise_scale)
+    shapes = {name: jax.ShapeDtypeStruct(prior.shape, jnp.float64) for name, prior in inputs.items()}
+    whole = _with_noise(layout_of(shapes), target.size)
+    return Simulator(
+        model,
+        dict(inputs),
+        whole,
+        derived,
+        lambda u: noisy_input(outputs, u, target, noise_scale),
+        target.size,
+    )
+
+
+def constrained_hmc(
+    model: Simulator,
+    *,
+    n_steps: int | tuple[int, int] = (5, 15),
+    step_size: float = 0.1,
+    n_inner_steps: int = 1,
+    target_acceptance: float = 0.8,
+    tolerance: float = 1e-8,
+) -> Method:
+    """Constrained HMC on the manifold of inputs that generate the data.
+
+    Args:
+        model: the conditioned simulator.
+        n_steps: integrator steps of an update: a number, or the smallest and the largest of a uniform draw; a single
+            number can return to where a trajectory began.
+        step_size: at the start of the warm-up, which adapts it.
+        n_inner_steps: geodesic sub-steps of a step.
+        target_acceptance: mean acceptance probability that the warm-up reaches for.
+        tolerance: largest distance of an output from its datum that counts as none, in units of the data.
+
+    Source: Graham and Storkey 2017, Algorithm 1; PhD thesis, Algorithm 11.
+    """
+    projection = ProjectionSettings(tolerance=positive("tolerance", tolerance))
+
+    def build(scale: Array) -> Kernel:
+        return constrained.constrained_hmc(
+            model.model, scale, n_steps, model.layout.dim, n_inner_steps=n_inner_steps, projection=projection
+        )
+
+    return _method("constrained_hmc", model, build, step_size, target_acceptance, tolerance)
+
+
+def constrained_nuts(
+    model: Simulator,
+    *,
+    max_depth: int = 8,
+    step_size: float = 0.1,
+    target_acceptance: float = 0.8,
+    tolerance: float = 1e-8,
+) -> Method:
+    """Constrained HMC whose trajectories end by themselves when they turn back; arguments as `constrained_hmc`.
+
+    Args:
+        model: the conditioned simulator.
+        max_depth: doublings of a trajectory at most.
+        step_size: at the start of the warm-up.
+        target_acceptance: mean acceptance probability that the warm-up reaches for.
+        tolerance: as for `constrained_hmc`.
+    """
+    projection = ProjectionSettings(tolerance=positive("tolerance", tolerance))
+
+    def build(scale: Array) -> Kernel:
+        return nuts_kernel(model.model, scale, model.layout.dim, max_depth=max_depth, projection=projection)
+
+    return _method("constrained_nuts", model, build, step_size, target_acceptance, tolerance)
+
+
+def start_on_manifold(model: Simulator, *, chains: int = 4, seed: int = 0, tries: int = _TRIES) -> Any:
+    """Standard inputs that generate the data, one point for each chain: draws of the prior, moved on to the manifold.
+
+    Args:
+        model: the conditioned simulator.
+        chains: number of points.
+        seed: of the draws.
+        tries: draws for a point after which the search is given up.
+
+    Returns:
+        The inputs' standard variables by name, each [chain, ...]: a `start` for `auxmc.sample`.
+
+    Raises:
+        ValueError: no point was found; says how near the nearest came.
+    """
+    use_float64()
+    find = finder(model.model, model.draw_start, 1e-9)
+    points = [search(find, jax.random.fold_in(jax.random.key(seed), chain), tries) for chain in range(chains)]
+    return jax.vmap(model.layout.tree)(jnp.asarray(np.stack(points)))
+
+
+def _method(
+    name: str,
+    model: Simulator,
+    build: Callable[[Array], Kernel],
+    scale: float,
+    target: float,
+    tolerance: float,
+) -> Method:
+    find = finder(model.model, model.draw_start, 0.1 * tolerance)
+    evaluate = jax.jit(lambda u: (model.model.constraint(u), constrained.evaluate_state(model.model, u)))
+
+    def check(start: np.ndarray) -> None:
+        residual, state = evaluate(jnp.asarray(start))
+        distance = float(jnp.max(jnp.abs(residual)))
+        if not distance <= tolerance:
+            raise ValueError(
+                f"the start is off the manifold: its outputs differ from the data by up to {distance:.3g} (tolerance "
+                f"{tolerance:g}). Leave the start out, or take it from auxmc.start_on_manifold(model)"
+            )
+        if not bool(jnp.isfinite(state.jacobian.half_log_determinant)):
+            raise ValueError(
+                "at the start the outputs' derivative by the inputs lacks full rank: some outputs do not depend on the "
+                "inputs, or depend on each other. Leave such outputs out, or give the simulator a noise_scale"
+            )
+        if not (bool(jnp.isfinite(state.potential)) and bool(jnp.all(jnp.isfinite(state.gradient)))):
+            raise ValueError(
+                "at the start the log density of the prior or a derivative of the generator is not finite: check the "
+                "priors, and the generator for square roots and logarithms of zero"
+            )
+
+    return Method(
+        name,
+        build,
+        model.layout,
+        model.values,
+        positive("step_size", scale),
+        "dual averaging",
+        target,
+        check,
+        lambda key: search(find, key, _TRIES),
+        lambda state: {"lp": -state.potential},
+        lambda point: -float(evaluate(jnp.asarray(point))[1].potential),
+    )
+
+
+def _check_outputs(generate: Callable[..., Any], data: Any, inputs: Mapping[str, Prior]) -> None:
+    shapes = {name: jax.ShapeDtypeStruct(prior.shape, jnp.float64) for name, prior in inputs.items()}
+    outputs = evaluated("generate", generate, shapes)
+    wanted, found = (
+        {name: tuple(leaf.shape) for name, leaf in named(tree).items()} for tree in (data, outputs)
+    )
+    if wanted != found:
+        raise ValueError(f"generate must return the shapes of the observed data, {wanted}, got {found}")
+
+
+def _check_generator(outputs: Callable[[Array], Array], draw: Callable[[Array], Array]) -> None:
+    points = [draw(jax.random.key(i)) for i in range(8)]
+    first, again = outputs(points[0]), outputs(points[0])
+    if not np.array_equal(first, again, equal_nan=True):
+        raise ValueError(
+            "generate gives other outputs for the same inputs: make its random numbers inputs, such as "
+            "auxmc.prior.normal(n), in place of drawing them"
+        )
+    if not any(bool(jnp.all(jnp.isfinite(outputs(point)))) for point in points):
+        raise ValueError(
+            "generate gives no finite outputs for 8 draws of the priors: check it and the priors"
+        )
+
+
+def _with_noise(layout: Layout, n_outputs: int) -> Layout:
+    # Dictionaries are flattened in the order of their keys: this one comes behind the others.
+    last = "~" + _NOISE
+    shapes = dict(zip(layout.names, layout.shapes, strict=True)) | {last: (n_outputs,)}
+    return layout_of({name: jax.ShapeDtypeStruct(shape, jnp.float64) for name, shape in shapes.items()})

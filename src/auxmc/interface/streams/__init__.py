@@ -1,0 +1,1 @@
+"""Models of rows, and their evidence as rows come."""

@@ -1,0 +1,267 @@
+"""Evidence of a model over a stream of rows, after every chunk, with an error from independent replicates."""
+
+import hashlib
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jax import Array
+
+from auxmc.diagnostics.errors_of_means import replicated_evidence_error
+from auxmc.driver.checkpoint import Checkpoint
+from auxmc.driver.progress import Progress
+from auxmc.driver.row_chunks import ChunkSizes
+from auxmc.driver.seeds import stream
+from auxmc.driver.stream_program import KeyedStream
+from auxmc.driver.streams import StreamRun, run_streams
+from auxmc.interface.advice import Advice
+from auxmc.interface.precision import use_float64
+from auxmc.interface.streams.rows import Rows, RowsModel, checked_model, read_rows
+from auxmc.kernels.streams.replicates import replicate_log_evidences, replicated
+from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
+from auxmc.models.row_model import RowModel
+from auxmc.numerics.array_types import FloatArray, NamedArrays
+from auxmc.sampling.resampling import systematic_indices
+
+__all__ = ["StreamEvidence", "stream_evidence"]
+
+# Spread of replicates from which on their mean is that of the luckiest, and least share of effective draws.
+_MAX_SD = 1.0
+_MIN_SHARE = 0.1
+
+
+class StreamEvidence(NamedTuple):
+    """Evidence of a model over a stream of rows.
+
+    Attributes:
+        log_evidence: log p(all rows), in nats.
+        standard_error: from the spread between replicates (`diagnostics.errors_of_means.replicated_evidence_error`), in
+            nats.
+        n_rows: rows absorbed.
+        replicates: log evidence of each replicate after the last whole chunk [replicate], in nats.
+        record: dataset over chunks: `n_rows` absorbed, `log_evidence` of them and `standard_error`, both in nats,
+            `effective_size` of the importance draws as a share of their number (the least of the replicates), and
+            `seconds` of running.
+        posterior: ArviZ tree of draws after the last whole chunk, a chain for each replicate.
+        warnings: what is to be said about the estimate; empty where nothing is.
+    """
+
+    log_evidence: float
+    standard_error: float
+    n_rows: int
+    replicates: FloatArray
+    record: xr.Dataset
+    posterior: xr.DataTree
+    warnings: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """The estimate with its error."""
+        return f"log evidence of {self.n_rows} rows {self.log_evidence:.3f} +- {self.standard_error:.3f} nats"
+
+    def log_bayes_factor(self, other: "StreamEvidence") -> tuple[float, float]:
+        """Log Bayes factor in favour of this model and its standard error, in nats.
+
+        Args:
+            other: another model on the same rows.
+
+        Raises:
+            ValueError: it has absorbed another number of rows.
+        """
+        if other.n_rows != self.n_rows:
+            raise ValueError(
+                f"evidences of {self.n_rows} and of {other.n_rows} rows cannot be compared: give both models the same"
+            )
+        error = math.hypot(self.standard_error, other.standard_error)
+        return self.log_evidence - other.log_evidence, error
+
+
+def stream_evidence(
+    model: RowsModel | RowModel,
+    rows: Any,
+    *,
+    chunk: int = 500,
+    replicates: int = 8,
+    capacity: int = 100_000,
+    settings: RunningLaplaceSettings = RunningLaplaceSettings(),  # noqa: B008
+    seed: int = 0,
+    checkpoint: str | Path | None = None,
+    progress: bool = True,
+) -> StreamEvidence:
+    """Log evidence of rows as they come, which need not fit in memory, with its error.
+
+    The first rows are absorbed by particles that make exact moves; a running Gaussian that every chunk corrects then
+    takes their place. Independent replicates on one reading of the rows give the error. It covers what differs between
+    replicates; where the posterior stays far from a Gaussian when `capacity` rows have come, all of them miss
+    the same, and `record.effective_size` and a warning tell.
+
+    Args:
+        model: `auxmc.row_model(log_likelihood, log_prior, draw_prior)`, or a RowModel on vectors.
+        rows: an array [row, column], a list of such arrays, or an iterator over them, which is read once.
+        chunk: rows that come in together, and after which there is an evidence.
+        replicates: independent estimates, at least 2.
+        capacity: rows that are kept in memory; a Gaussian must hold the posterior of so many.
+        settings: of `auxmc.kernels.streams.running_laplace`.
+        seed: of all random numbers.
+        checkpoint: folder in which the state is kept every few seconds. The same call with the same rows, or with more
+            of them behind these, goes on from there, number for number.
+        progress: print how far the run is, to standard error, at most every five seconds.
+
+    Raises:
+        TypeError: the model or the rows are none, or a function cannot be traced.
+        ValueError: a number is out of range, a row is not finite, or a function returns another shape than it should.
+
+    Warns:
+        SamplingWarning: the estimate must not be trusted as it is; says why and what to do.
+
+    Source: `auxmc.kernels.streams.running_laplace`, this project's.
+    """
+    use_float64()
+    for name, value, least in (("chunk", chunk, 1), ("replicates", replicates, 2), ("capacity", capacity, 1)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            why = ": their spread is the error" if name == "replicates" else ""
+            raise ValueError(f"{name} must be a whole number, at least {least}{why}; got {value!r}")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ValueError(f"seed must be a whole number, at least 0, got {seed!r}")
+    source = read_rows(rows, chunk)
+    checked, said = checked_model(model, source, stream(seed, "stream", "checks"))
+    estimator = replicated(running_laplace(checked, settings), replicates)
+    kept = None
+    if checkpoint is not None:
+        kept = Checkpoint(
+            Path(checkpoint), _identity(checked, source, chunk, replicates, capacity, settings, seed)
+        )
+    run = run_streams(
+        {"": KeyedStream(estimator, stream(seed, "stream"))},
+        source.read,
+        source.n_columns,
+        chunk_sizes=ChunkSizes((), chunk),
+        capacity=capacity,
+        dtype=jnp.float64,
+        checkpoint=kept,
+        report=_reporter(source) if progress else None,
+    )[""]
+    return _result(checked, run, source, replicates, settings, stream(seed, "stream", "resampling"), said)
+
+
+def _result(
+    model: RowModel,
+    run: StreamRun,
+    rows: Rows,
+    n_replicates: int,
+    settings: RunningLaplaceSettings,
+    key: Array,
+    said: list[str],
+) -> StreamEvidence:
+    record = _dataset(run.record, n_replicates, settings.n_particles)
+    last = record.isel(chunk=-1)
+    advice = [Advice(text, "See auxmc.row_model for what is wanted") for text in said]
+    advice += list(_advice(run, record, n_replicates))
+    for one in advice:
+        one.warn()
+    state = run.state
+    texts = tuple(one.text for one in advice)
+    return StreamEvidence(
+        float(last["log_evidence"]),
+        float(last["standard_error"]),
+        int(last["n_rows"]),
+        np.asarray(replicate_log_evidences(state, n_replicates)),
+        record,
+        _posterior(model, state, n_replicates, key),
+        texts,
+    )
+
+
+def _dataset(record: NamedArrays, n_replicates: int, n_particles: int) -> xr.Dataset:
+    error = replicated_evidence_error(record["replicate_sd"], n_replicates)
+    variables = {
+        "n_rows": record["n_rows"],
+        "log_evidence": record["log_evidence"],
+        "standard_error": error,
+        "effective_size": record["weight_size"] / n_particles,
+        "seconds": record["seconds"],
+    }
+    units = {"log_evidence": "nats", "standard_error": "nats", "seconds": "s"}
+    return xr.Dataset(
+        {name: ("chunk", values, {"units": units.get(name, "")}) for name, values in variables.items()}
+    )
+
+
+def _advice(run: StreamRun, record: xr.Dataset, n_replicates: int) -> Iterator[Advice]:
+    lost, unfinished = int(run.record["n_not_finite"][-1]), int(run.record["n_unfinished"].sum())
+    if lost:
+        yield Advice(
+            f"{lost} particles were lost: their parameters are not finite",
+            "Bring the columns to a scale of about 1, or write log_likelihood so that it stays finite",
+        )
+    if unfinished:
+        yield Advice(
+            f"{unfinished} chunks were given up before they were absorbed, or fits found no maximum",
+            "Give smaller chunks, or a prior that is nearer to what the rows say",
+        )
+    spread = float(run.record["replicate_sd"][-1])
+    if not spread <= _MAX_SD:
+        yield Advice(
+            f"replicates differ by {spread:.1f} nats (one standard deviation of {n_replicates}): the error is rough",
+            "Give more particles and moves (settings=RunningLaplaceSettings(n_particles=400, n_moves=10)), or smaller "
+            "chunks",
+        )
+    state: Any = run.state
+    gaussian = np.asarray(state.inner.gaussian)
+    poor = record["effective_size"].to_numpy() < _MIN_SHARE
+    if gaussian.any() and np.mean(poor[len(poor) // 2 :]) > 0.5:
+        yield Advice(
+            "the running Gaussian does not fit the posterior: its importance draws have an effective share of "
+            f"{float(record['effective_size'][-1]):.2f}, and every replicate may miss the same part",
+            "Give more capacity and exact_rows, so that particles absorb more of the rows, or smaller chunks",
+        )
+
+
+def _posterior(model: RowModel, state: Any, n_replicates: int, key: Array) -> xr.DataTree:
+    particles = jnp.asarray(state.particles).reshape(n_replicates, -1, model.dim)
+    log_weights = jnp.asarray(state.log_weights).reshape(n_replicates, -1)
+    keys = jax.random.split(key, n_replicates)
+    chosen = jax.vmap(lambda k, w: systematic_indices(k, w, w.shape[0]))(keys, log_weights)
+    drawn = jnp.take_along_axis(particles, chosen[:, :, None], axis=1)
+    values = jax.vmap(jax.vmap(model.natural))(drawn)
+    variables = {
+        name: (("chain", "draw", *(f"{name}_dim_{i}" for i in range(array.ndim - 2))), np.asarray(array))
+        for name, array in values.items()
+    }
+    coordinates = {"chain": np.arange(n_replicates), "draw": np.arange(particles.shape[1])}
+    return xr.DataTree.from_dict({"posterior": xr.Dataset(variables, coords=coordinates)})
+
+
+def _identity(model: RowModel, rows: Rows, *numbers: Any) -> str:
+    """Digest of what the record depends on: the functions as they are traced, the first row, and numbers."""
+    point, key = jnp.zeros(model.dim), jax.random.key(0)
+    traced = [
+        jax.make_jaxpr(model.log_likelihood)(point, jnp.asarray(rows.first[:1])),
+        jax.make_jaxpr(model.log_prior)(point),
+        jax.make_jaxpr(model.draw_prior)(key),
+    ]
+    parts = [repr(numbers).encode(), rows.first[0].tobytes()]
+    for one in traced:
+        parts += [str(one.jaxpr).encode(), *(np.asarray(constant).tobytes() for constant in one.consts)]
+    return hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+def _reporter(rows: Rows) -> Any:
+    progress = Progress("stream_evidence")
+    begun: list[int] = []
+
+    def report(found: dict[str, NamedArrays], resumed: bool) -> None:
+        record = found[""]
+        n_rows, seconds = int(record["n_rows"][-1]), float(record["seconds"][-1])
+        total = rows.n_rows or n_rows + 1
+        if resumed or not begun:
+            begun.append(n_rows)
+            progress.start(total, n_rows if resumed else 0, 0.0, "rows")
+        if not resumed:
+            progress.advance(n_rows, seconds)
+
+    return report

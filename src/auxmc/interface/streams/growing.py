@@ -1,0 +1,104 @@
+"""Evidence by sequential Monte Carlo over growing data, with an error from independent runs."""
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from auxmc.diagnostics.errors_of_means import replicated_evidence_error
+from auxmc.driver.seeds import stream
+from auxmc.interface.advice import Advice
+from auxmc.interface.precision import use_float64
+from auxmc.interface.streams.rows import RowsModel, checked_model, read_rows
+from auxmc.kernels.streams.growing_data import GrowingDataSettings, growing_data_evidence
+from auxmc.models.row_model import RowModel
+from auxmc.numerics.array_types import FloatArray
+
+__all__ = ["GrowingDataEvidence", "growing_data"]
+
+# Spread of the runs from which on their mean is that of the luckiest.
+_MAX_SD = 1.0
+
+
+class GrowingDataEvidence(NamedTuple):
+    """Evidence from independent runs over growing data.
+
+    Attributes:
+        log_evidence: log of the mean of the runs' evidences, in nats.
+        standard_error: from the spread between runs (`diagnostics.errors_of_means.replicated_evidence_error`), in nats.
+        replicates: log evidence of each run [run], in nats.
+        warnings: what is to be said about the estimate; empty where nothing is.
+    """
+
+    log_evidence: float
+    standard_error: float
+    replicates: FloatArray
+    warnings: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """The estimate with its error."""
+        return f"log evidence {self.log_evidence:.3f} +- {self.standard_error:.3f} nats"
+
+
+def growing_data(
+    model: RowsModel | RowModel,
+    rows: Any,
+    *,
+    replicates: int = 8,
+    settings: GrowingDataSettings = GrowingDataSettings(),  # noqa: B008
+    seed: int = 0,
+) -> GrowingDataEvidence:
+    """Log evidence of rows that fit in memory, by particles that meet them in growing chunks.
+
+    Args:
+        model: `auxmc.row_model(log_likelihood, log_prior, draw_prior)`, or a RowModel on vectors.
+        rows: an array [row, column].
+        replicates: independent runs, at least 2.
+        settings: of `auxmc.kernels.streams.growing_data`; with a pilot, as by default, the mean of the evidences is
+            right on average.
+        seed: of all random numbers.
+
+    Raises:
+        TypeError: the model or the rows are none, or a function cannot be traced.
+        ValueError: a number is out of range, or a row is not finite.
+
+    Warns:
+        SamplingWarning: the estimate must not be trusted as it is; says why and what to do.
+    """
+    use_float64()
+    if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < 2:
+        raise ValueError(
+            f"replicates must be a whole number, at least 2: their spread is the error; got {replicates!r}"
+        )
+    source = read_rows(rows, 500)
+    checked, said = checked_model(model, source, stream(seed, "growing data", "checks"))
+    data = jnp.asarray(np.concatenate(list(source.read(0))))
+    run = growing_data_evidence(checked, settings)
+    keys = jax.random.split(stream(seed, "growing data"), replicates)
+    values = np.asarray(
+        jax.jit(lambda keys: jax.lax.map(lambda key: run(key, data).log_evidence, keys))(keys)
+    )
+    value = float(jax.nn.logsumexp(jnp.asarray(values)) - math.log(replicates))
+    spread = float(np.std(values, ddof=1))
+    error = float(replicated_evidence_error(spread, replicates))
+    advice = [Advice(text, "See auxmc.row_model for what is wanted") for text in said]
+    advice += list(_advice(spread, replicates, settings))
+    for one in advice:
+        one.warn()
+    return GrowingDataEvidence(value, error, values, tuple(one.text for one in advice))
+
+
+def _advice(spread: float, replicates: int, settings: GrowingDataSettings) -> Iterator[Advice]:
+    if not spread <= _MAX_SD:
+        yield Advice(
+            f"runs differ by {spread:.1f} nats (one standard deviation of {replicates}): the error is rough",
+            f"Give more than {settings.n_particles} particles, or smaller chunks, or use auxmc.stream_evidence",
+        )
+    if not settings.own_pilot:
+        yield Advice(
+            "particles that tune their own moves make the evidence too large on average",
+            "Leave own_pilot as it is",
+        )

@@ -1,0 +1,213 @@
+"""Models of independent rows with named parameters, and the rows themselves, checked."""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from auxmc.interface.layout import Layout, layout_of, named
+from auxmc.interface.methods import evaluated
+from auxmc.interface.precision import use_float64
+from auxmc.models.row_model import RowModel
+from auxmc.models.row_model import row_model as vector_row_model
+from auxmc.models.user_model import check_model
+from auxmc.numerics.array_types import FloatArray
+
+__all__ = ["Rows", "RowsModel", "checked_model", "read_rows", "row_model"]
+
+_BLOCK_ROWS = 32_768
+
+
+class RowsModel(NamedTuple):
+    """A model of independent rows with named parameters; `row_model` makes it.
+
+    Attributes:
+        log_likelihood: maps (parameters, rows [row, column]) to log p(row | parameters) [row], in nats.
+        log_prior: maps parameters to their log prior density, in nats.
+        draw_prior: maps a JAX key to parameters drawn from the prior.
+        layout: of the parameters in a vector.
+    """
+
+    log_likelihood: Callable[[Any, Array], Array]
+    log_prior: Callable[[Any], Array]
+    draw_prior: Callable[[Array], Any]
+    layout: Layout
+
+    def on_vectors(self, n_columns: int) -> RowModel:
+        """The same model as kernels want it, of rows with so many numbers."""
+        tree = self.layout.tree
+        return vector_row_model(
+            self.layout.dim,
+            n_columns,
+            lambda vector, rows: self.log_likelihood(tree(vector), rows),
+            lambda vector: self.log_prior(tree(vector)),
+            lambda key: self.layout.vector(self.draw_prior(key)),
+            natural=lambda vector: named(tree(vector)),
+        )
+
+
+def row_model(
+    log_likelihood: Callable[[Any, Array], Array],
+    log_prior: Callable[[Any], Array],
+    draw_prior: Callable[[Array], Any],
+) -> RowsModel:
+    """A model whose rows are independent given real parameters without bounds.
+
+    Args:
+        log_likelihood: maps (parameters, rows [row, column]) to log p(row | parameters) of each row [row], in nats;
+            written with `jax.numpy`, twice differentiable.
+        log_prior: maps parameters to their log prior density, Jacobians of transforms included; a constant may be
+            missing, for an evidence of a stream is a mean over draws of the prior.
+        draw_prior: maps a JAX key to parameters, a pytree of arrays; exact draws of the same prior.
+
+    Raises:
+        TypeError: a function cannot be traced.
+        ValueError: `log_prior` returns no scalar.
+
+    >>> import auxmc
+    >>> model = auxmc.row_model(
+    ...     lambda p, rows: -0.5 * (rows[:, 0] - p["mean"]) ** 2,
+    ...     lambda p: -0.5 * p["mean"] ** 2,
+    ...     lambda key: {"mean": jax.random.normal(key)},
+    ... )
+    >>> model.layout.names
+    ('mean',)
+    """
+    use_float64()
+    key = jax.random.key(0)
+    shapes = evaluated("draw_prior", draw_prior, key)
+    if not jax.tree.leaves(shapes):
+        raise ValueError("draw_prior must return parameters, arrays by name, got none")
+    prior = evaluated("log_prior", log_prior, shapes)
+    if getattr(prior, "shape", None) != ():
+        found = getattr(prior, "shape", type(prior).__name__)
+        raise ValueError(
+            f"log_prior must return one number, in nats, got shape {found}: sum over the parameters"
+        )
+    return RowsModel(log_likelihood, log_prior, draw_prior, layout_of(shapes))
+
+
+class Rows(NamedTuple):
+    """Rows to be read once, in order.
+
+    Attributes:
+        n_columns: numbers in a row.
+        n_rows: how many there are; None where that is not known.
+        first: the first of them [row, column], to try a model on.
+        read: maps a number of rows to leave out to an iterator over blocks [row, column].
+    """
+
+    n_columns: int
+    n_rows: int | None
+    first: FloatArray
+    read: Callable[[int], Iterator[FloatArray]]
+
+
+def read_rows(rows: Any, n_first: int) -> Rows:
+    """Makes rows of what a user gives.
+
+    Args:
+        rows: an array [row, column], a list of them, or an iterator over them, which is read once.
+        n_first: rows to look at beforehand.
+
+    Raises:
+        TypeError: it is none of these.
+        ValueError: there are no rows, they have not two axes, or the first are not finite.
+    """
+    if isinstance(rows, (str, bytes, dict)) or not (hasattr(rows, "__array__") or isinstance(rows, Iterable)):
+        raise TypeError(
+            "rows must be an array [row, column], a list of arrays, or an iterator over arrays, got "
+            f"{type(rows).__name__}"
+        )
+    n_rows: int | None = None
+    if hasattr(rows, "__array__") or (isinstance(rows, (list, tuple)) and not _holds_arrays(rows)):
+        whole = _block(rows, 0, None)
+        n_rows = len(whole)
+        blocks: Iterator[FloatArray] = (whole[i : i + _BLOCK_ROWS] for i in range(0, n_rows, _BLOCK_ROWS))
+    else:
+        if isinstance(rows, (list, tuple)):
+            n_rows = sum(len(block) for block in rows)
+        blocks = _blocks(rows)
+    kept: list[FloatArray] = []
+    while sum(map(len, kept)) < n_first:
+        block = next(blocks, None)
+        if block is None:
+            break
+        kept.append(block)
+    if not sum(map(len, kept)):
+        raise ValueError("rows is empty: there is nothing to have an evidence of")
+    first = np.concatenate(kept)[:n_first]
+
+    def read(n_left_out: int) -> Iterator[FloatArray]:
+        left = n_left_out
+        for block in chain(kept, blocks):
+            if left < len(block):
+                yield block[left:]
+            left = max(0, left - len(block))
+
+    return Rows(first.shape[1], n_rows, first, read)
+
+
+def checked_model(model: RowsModel | RowModel, rows: Rows, key: Array) -> tuple[RowModel, list[str]]:
+    """The model on vectors, and what is to be said about it.
+
+    Args:
+        model: with named parameters, or on vectors.
+        rows: that it is to be a model of.
+        key: of draws from the prior at which it is tried.
+
+    Raises:
+        TypeError: it is no model of rows, or cannot be traced.
+        ValueError: a function returns another shape than it should, or is not finite at most draws of the prior.
+    """
+    if isinstance(model, RowsModel):
+        shape = jax.ShapeDtypeStruct(rows.first.shape, jnp.float64)
+        drawn = evaluated("draw_prior", model.draw_prior, jax.random.key(0))
+        evaluated("log_likelihood", model.log_likelihood, drawn, shape)
+        model = model.on_vectors(rows.n_columns)
+    if not isinstance(model, RowModel):
+        raise TypeError(
+            "model must be what auxmc.row_model(log_likelihood, log_prior, draw_prior) makes, got "
+            f"{type(model).__name__}"
+        )
+    if model.n_columns != rows.n_columns:
+        raise ValueError(f"the model is one of rows of {model.n_columns} numbers, rows have {rows.n_columns}")
+    return model, check_model(model, jnp.asarray(rows.first), key, "model")
+
+
+def _holds_arrays(rows: Any) -> bool:
+    return any(hasattr(block, "__array__") and np.ndim(block) == 2 for block in rows)
+
+
+def _blocks(rows: Iterable[Any]) -> Iterator[FloatArray]:
+    n_rows, n_columns = 0, None
+    for given in rows:
+        block = _block(given, n_rows, n_columns)
+        n_rows, n_columns = n_rows + len(block), block.shape[1]
+        if len(block):
+            yield block
+
+
+def _block(given: Any, n_before: int, n_columns: int | None) -> FloatArray:
+    try:
+        block = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"rows must hold arrays of numbers [row, column], got {type(given).__name__} after row {n_before}"
+        ) from None
+    if block.ndim != 2 or block.shape[1] == 0 or n_columns not in (None, block.shape[1]):
+        wanted = "column" if n_columns is None else n_columns
+        mend = "; give rows[:, None] for one number a row" if block.ndim == 1 else ""
+        raise ValueError(f"rows must be [row, {wanted}], got shape {block.shape} after row {n_before}{mend}")
+    bad = ~np.isfinite(block)
+    if bad.any():
+        row, column = (int(place) for place in np.argwhere(bad)[0])
+        raise ValueError(
+            f"row {n_before + row}, column {column} (from 0) is {block[row, column]}: leave such rows out, or "
+            "fill in what is missing"
+        )
+    return block

@@ -1,0 +1,121 @@
+"""Independent replicates of a streaming estimator as one estimator, whose evidence comes with a spread."""
+
+import math
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from auxmc.kernels.streams.contract import Chunk, PastRows, Stream
+
+__all__ = ["ReplicatedRecord", "replicate_log_evidences", "replicated"]
+
+
+class ReplicatedRecord(NamedTuple):
+    """What became of a chunk in all replicates: the fields of ChunkRecord, and a spread.
+
+    Attributes:
+        n_rows: rows absorbed, this chunk included (int64).
+        log_evidence: of all rows absorbed, in nats: log of the replicates' mean evidence.
+        replicate_sd: standard deviation of the replicates' log evidences, in nats; NaN for a single one. The spread of
+            the evidences themselves would hide how far the low ones fell.
+        n_annealing_steps: changes of the target, mean over replicates.
+        smallest_size: of ChunkRecord, least of the replicates.
+        weight_size: of ChunkRecord, least of the replicates.
+        first_increment: of ChunkRecord, mean over replicates.
+        n_unfinished: replicates whose path was given up before its end (int32).
+        n_not_finite: particles of all replicates that have been lost (int32).
+    """
+
+    n_rows: Array
+    log_evidence: Array
+    replicate_sd: Array
+    n_annealing_steps: Array
+    smallest_size: Array
+    weight_size: Array
+    first_increment: Array
+    n_unfinished: Array
+    n_not_finite: Array
+
+
+class _States(NamedTuple):
+    """States of all replicates, each field stacked; rows are counted once."""
+
+    inner: Any
+    n_rows: Array
+
+    @property
+    def particles(self) -> Array:
+        """Of all replicates [replicate x particle, dim]."""
+        return self.inner.particles.reshape(-1, self.inner.particles.shape[-1])
+
+    @property
+    def log_weights(self) -> Array:
+        """Of all replicates [replicate x particle]."""
+        return self.inner.log_weights.ravel()
+
+
+def replicated(stream: Stream, n_replicates: int) -> Stream:
+    """Runs replicates of an estimator over the same rows, with random numbers of their own.
+
+    They share the past rows that are kept, and one compiled program; they run one after the other, so that none does
+    the work of a branch that it does not take.
+
+    Args:
+        stream: the estimator.
+        n_replicates: at least 1.
+
+    Returns:
+        Estimator whose record is a ReplicatedRecord. Its state has the particles and log weights of all replicates on
+        one axis.
+
+    Raises:
+        ValueError: n_replicates is not positive.
+    """
+    if n_replicates < 1:
+        raise ValueError(f"n_replicates must be a positive whole number, got {n_replicates}")
+    numbers = jnp.arange(n_replicates)
+
+    def init(key: Array, dtype: Any) -> _States:
+        states = jax.vmap(lambda i: stream.init(jax.random.fold_in(key, i), dtype))(numbers)
+        return _States(states, jnp.zeros((), jnp.int64))
+
+    def absorb(key: Array, state: _States, chunk: Chunk, past: PastRows) -> tuple[_States, Any]:
+        def one(given: tuple[Array, Any]) -> tuple[Any, Any]:
+            number, inner = given
+            return stream.absorb(jax.random.fold_in(key, number), inner, chunk, past)
+
+        inner, record = lax.map(one, (numbers, state.inner))
+        n_rows = record.n_rows[0]
+        return _States(inner, n_rows), ReplicatedRecord(
+            n_rows,
+            *_combined(record.log_evidence),
+            jnp.mean(record.n_annealing_steps.astype(jnp.float64)),
+            jnp.min(record.smallest_size),
+            jnp.min(record.weight_size),
+            jnp.mean(record.first_increment),
+            jnp.sum(record.n_unfinished, dtype=jnp.int32),
+            jnp.sum(record.n_not_finite, dtype=jnp.int32),
+        )
+
+    return Stream(init, absorb)
+
+
+def replicate_log_evidences(state: Any, n_replicates: int) -> Array:
+    """Log evidence of each replicate [replicate] in nats, from a state that `replicated` made.
+
+    Args:
+        state: after the last whole chunk.
+        n_replicates: as `replicated` was given.
+    """
+    log_weights = state.log_weights.reshape(n_replicates, -1)
+    return jax.nn.logsumexp(log_weights, axis=1) - math.log(log_weights.shape[1])
+
+
+def _combined(log_evidences: Array) -> tuple[Array, Array]:
+    n = log_evidences.shape[0]
+    value = jax.nn.logsumexp(log_evidences) - math.log(n)
+    if n == 1:
+        return value, jnp.full((), jnp.nan)
+    return value, jnp.std(log_evidences, ddof=1)

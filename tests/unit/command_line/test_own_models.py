@@ -1,0 +1,243 @@
+"""`auxmc sample` and `auxmc evidence` on a file: right draws, a run that goes on, and errors that say what to do."""
+
+import argparse
+import inspect
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import auxmc
+from auxmc.command_line.errors import CommandError
+from auxmc.command_line.own_models import session
+from auxmc.command_line.own_models.commands import register
+from auxmc.command_line.own_models.method_names import EVIDENCE_METHODS, METHODS
+from auxmc.command_line.own_models.model_file import read_model
+from auxmc.interface.tempered import evidence
+
+EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
+SHORT = ("--draws", "200", "--warm-up", "200", "--quiet")
+
+CONJUGATE = """
+import jax.numpy as jnp
+start = {"mean": 0.0}
+def log_density(p, data):
+    # y ~ N(mean, 1), mean ~ N(0, 1)
+    log_likelihood = -0.5 * jnp.sum((data["y"] - p["mean"]) ** 2)
+    return log_likelihood - 0.5 * p["mean"] ** 2 - 0.5 * (1 + data["y"].size) * jnp.log(2 * jnp.pi)
+"""
+Y = np.array([1.2, 0.4, 1.9])
+
+
+def command(*words: object) -> int:
+    parser = argparse.ArgumentParser()
+    register(parser.add_subparsers())
+    options = parser.parse_args([str(word) for word in words])
+    return int(options.run(options))
+
+
+def refused(*words: object) -> str:
+    with pytest.raises(CommandError) as caught:
+        command(*words)
+    text = str(caught.value)
+    assert "\n" not in text
+    return text
+
+
+@pytest.fixture(name="conjugate")
+def make_conjugate(tmp_path: Path) -> tuple[Path, Path]:
+    model, data = tmp_path / "conjugate.py", tmp_path / "y.csv"
+    model.write_text(CONJUGATE)
+    pd.DataFrame({"y": Y}).to_csv(data, index=False)
+    return model, data
+
+
+def test_draws_are_those_of_the_posterior_and_are_kept(
+    conjugate: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, data = conjugate
+    out = tmp_path / "run"
+    words = ("sample", model, "--data", data, *SHORT, "--output", out)
+    assert command(*words) == 0
+    printed = capsys.readouterr()
+    assert "mean" in printed.out
+    assert f"draws, summary and plots are in {out}" in printed.err
+    tree = xr.open_datatree(out / "result.nc", engine="h5netcdf")
+    draws = tree["posterior/mean"].to_numpy()
+    assert draws.shape == (4, 200)
+    assert draws.mean() == pytest.approx(Y.sum() / 4.0, abs=0.15)
+    assert draws.std() == pytest.approx(0.5, abs=0.1)
+    summary = pd.read_csv(out / "summary.csv").set_index("variable")
+    assert summary.loc["mean", "mean"] == pytest.approx(draws.mean())
+    for name in ("trace.png", "trace.pdf", "pairs.png", "settings.json"):
+        assert (out / name).stat().st_size > 0
+    # The same command goes on from what is there; another is refused, unless that is thrown away.
+    assert command(*words) == 0
+    again = xr.open_datatree(out / "result.nc", engine="h5netcdf")
+    assert again.attrs["n_resumed"] == 4 * 400
+    np.testing.assert_array_equal(again["posterior/mean"], draws)
+    pd.DataFrame({"y": Y + 1.0}).to_csv(data, index=False)
+    text = refused(*words, "--seed", 3)
+    assert "seed: 0 there, 3 now" in text
+    assert "model_and_data" in text
+    assert "--restart" in text
+
+
+def test_an_interrupted_run_goes_on(
+    conjugate: tuple[Path, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    model, data = conjugate
+    words = ("sample", model, "--data", data, *SHORT, "--chains", "2", "--cores", "1")
+    assert command(*words, "--output", tmp_path / "whole") == 0
+    before = signal.getsignal(signal.SIGTERM)
+    with monkeypatch.context() as patched:
+        write = session.OutputFolder.write_tree
+
+        def interrupted(self: object, name: str, tree: xr.DataTree) -> None:
+            signal.raise_signal(signal.SIGTERM)
+            write(self, name, tree)  # type: ignore[arg-type]
+
+        patched.setattr(session.OutputFolder, "write_tree", interrupted)
+        assert command(*words, "--output", tmp_path / "run") == 130
+    assert "stopped; the same command goes on from" in capsys.readouterr().err
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert not (tmp_path / "run" / "result.nc").exists()
+    assert command(*words, "--output", tmp_path / "run") == 0
+    one, other = (xr.open_datatree(tmp_path / name / "result.nc") for name in ("whole", "run"))
+    np.testing.assert_array_equal(one["posterior/mean"], other["posterior/mean"])
+    assert other.attrs["n_resumed"] == 2 * 400
+
+
+def test_an_evidence_is_right_within_its_error(
+    conjugate: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Not Gaussian, so that no base is exact.
+    data = conjugate[1]
+    model = _file(
+        tmp_path, CONJUGATE.replace('- 0.5 * p["mean"] ** 2', '- 0.5 * p["mean"] ** 2 - 0.2 * p["mean"] ** 4')
+    )
+    out = tmp_path / "evidence"
+    # As outside of these tests: optax promotes whole numbers.
+    with jax.numpy_dtype_promotion("standard"):
+        assert command("evidence", model, "--data", data, *SHORT, "--chains", "8", "--output", out) == 0
+    text = capsys.readouterr().out.splitlines()[-1]
+    grid = np.linspace(-4.0, 4.0, 4001)
+    terms = -0.5 * np.sum((Y[:, None] - grid) ** 2, axis=0) - 0.5 * grid**2 - 0.2 * grid**4
+    exact = np.log(np.trapezoid(np.exp(terms), grid)) - 2.0 * np.log(2.0 * np.pi)
+    found = xr.open_datatree(out / "result.nc", engine="h5netcdf").attrs
+    error = found["log_evidence_standard_error"]
+    assert 0.0 < error < 0.5
+    assert abs(found["log_evidence"] - exact) < 3.0 * error
+    assert text == f"log evidence {found['log_evidence']:.3f} +- {error:.3f} nats"
+    for name in ("evidence.png", "trace.png", "chains.nc", "summary.csv"):
+        assert (out / name).stat().st_size > 0
+
+
+def test_data_go_where_an_argument_asks_for_them(tmp_path: Path) -> None:
+    own = read_model(EXAMPLES / "decay.py", EXAMPLES / "decay.csv")
+    assert own.kind == "simulator"
+    assert own.parts["inputs"]["noise"].shape == own.parts["observed"].shape == (12,)
+    inputs = {"rate": 0.0, "noise_scale": 2.0, "noise": np.ones(12)}
+    np.testing.assert_array_equal(own.parts["generate"](inputs), np.full(12, 3.0))
+    path, data = tmp_path / "estimate.py", tmp_path / "y.npy"
+    np.save(data, Y)
+    path.write_text(
+        "import jax, jax.numpy as jnp\n"
+        "def load(path): return 2.0 * jnp.load(path)\n"
+        "def start(): return {'mean': 0.0}\n"
+        "def auxiliary(key): return jax.random.normal(key, (3,))\n"
+        "def log_prior(p): return -0.5 * p['mean'] ** 2\n"
+        "def log_estimate(p, u, data): return jnp.sum(data)\n"
+    )
+    own = read_model(path, data)
+    assert own.kind == "estimate"
+    assert own.parts["start"] == {"mean": 0.0}
+    assert float(own.parts["log_estimate"]({}, 0)) == pytest.approx(2.0 * Y.sum())
+    # A function of a key is a law, not data.
+    assert callable(own.parts["auxiliary"])
+
+
+def test_what_cannot_be_used_is_named_in_a_line(conjugate: tuple[Path, Path], tmp_path: Path) -> None:
+    model, data = conjugate
+    assert "there is no such model file" in refused("sample", tmp_path / "no.py")
+    assert "conjugate.py: wants data: give --data FILE" in refused("sample", model)
+    assert "there is no such file" in refused("sample", model, "--data", tmp_path / "no.csv")
+    (tmp_path / "y.txt").write_text("1")
+    assert "give the model a function load(path)" in refused("sample", model, "--data", tmp_path / "y.txt")
+    (tmp_path / "bad.csv").write_text("y\n1\noops\n")
+    assert "row 2, column 'y' is missing" in refused("sample", model, "--data", tmp_path / "bad.csv")
+    assert "nothing in it takes data" in refused("sample", EXAMPLES / "two_modes.py", "--data", data)
+    assert "is a model of rows: auxmc stream" in refused(
+        "sample", _file(tmp_path, "log_likelihood = draw_prior = 1")
+    )
+    assert "has log_density but no start" in refused("sample", _file(tmp_path, "log_density = 1"))
+    assert "has none of the functions generate" in refused("sample", _file(tmp_path, "x = 1"))
+    out = ("--data", data, "--output", tmp_path / "out")
+    assert "is a density, for which there are hmc" in refused(
+        "sample", model, *out, "--method", "pseudo_marginal"
+    )
+    assert "NAME one of n_steps, step_size" in refused("sample", model, *out, "--set", "steps=3")
+    assert "step_size must be a positive number, got -1" in refused(
+        "sample", model, *out, "--set", "step_size=-1"
+    )
+    assert "draws must be a whole number, at least 1, got 0" in refused("sample", model, *out, "--draws", "0")
+    decay = (
+        "evidence",
+        EXAMPLES / "decay.py",
+        "--data",
+        EXAMPLES / "decay.csv",
+        "--output",
+        tmp_path / "out2",
+    )
+    assert "is a simulator; an evidence is estimated of a density" in refused(*decay)
+    text = CONJUGATE.replace("jnp.sum((", "((")
+    wrong = _file(tmp_path, text)
+    assert "log_density must return one number, in nats, got shape (3,)" in refused(
+        "sample", wrong, "--data", data, "--output", tmp_path / "out3"
+    )
+
+
+def test_the_help_needs_no_heavy_library_and_names_what_there_is() -> None:
+    code = (
+        "import argparse, sys; from auxmc.command_line.own_models.commands import register\n"
+        "parser = argparse.ArgumentParser(); register(parser.add_subparsers())\n"
+        "try: parser.parse_args(['sample', '--help'])\n"
+        "except SystemExit: pass\n"
+        "sys.exit(str({'jax', 'pandas', 'scipy', 'matplotlib'} & set(sys.modules) or ''))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert not done.stderr.strip("\n")
+    assert "log_density(variables)" in done.stdout
+    for names in METHODS.values():
+        for name in names:
+            assert inspect.signature(getattr(auxmc, name)).parameters
+    parser = argparse.ArgumentParser()
+    register(parser.add_subparsers())
+    assert parser.parse_args(["evidence", "x.py"]).method == evidence.METHODS[0]
+    assert EVIDENCE_METHODS == evidence.METHODS
+
+
+def test_settings_are_kept_with_versions(conjugate: tuple[Path, Path], tmp_path: Path) -> None:
+    model, data = conjugate
+    assert (
+        command("sample", model, "--data", data, *SHORT, "--chains", "1", "--output", tmp_path / "run") == 0
+    )
+    about = json.loads((tmp_path / "run" / "settings.json").read_text())
+    assert about["numbers"]["draws"] == 200
+    assert about["environment"]["packages"]["auxmc"] == auxmc.__version__
+
+
+def _file(folder: Path, text: str) -> Path:
+    path = folder / "other.py"
+    path.write_text(text)
+    return path

@@ -1,0 +1,137 @@
+"""Log densities and estimated likelihoods of a user's own: what is refused, and with what message."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import auxmc
+from tests.unit.interface import models
+
+
+@pytest.mark.parametrize(
+    ("log_density", "start", "error", "message"),
+    [
+        (
+            lambda p: -(p["x"] ** 2),
+            {"x": np.zeros(2)},
+            ValueError,
+            r"one number, in nats, got shape \(2,\): sum",
+        ),
+        (
+            lambda p: -jnp.sum(jnp.log(p["x"])),
+            {"x": -np.ones(2)},
+            ValueError,
+            "is nan: give a start on its support",
+        ),
+        (lambda p: jnp.log(p["x"]), {"x": 0.0}, ValueError, "is -inf: give a start on its support"),
+        (lambda p: -jnp.log(p["x"]), {"x": 0.0}, ValueError, "plus infinity: a log density is wanted"),
+        (lambda p: -jnp.sqrt(p["x"]), {"x": 0.0}, ValueError, "1 of 1 derivatives .* are not finite"),
+        (lambda p: 0.5 * jnp.sum(p["x"] ** 2), {"x": np.ones(2)}, ValueError, "may have the wrong sign"),
+        (lambda p: -np.exp(p["x"]), {"x": 0.0}, TypeError, "log_density uses NumPy"),
+        (lambda p: -p["y"], {"x": 0.0}, KeyError, "log_density fails for arrays of the declared shapes"),
+        (lambda p: -(p["x"] ** 2), {"x": np.float32(1.0)}, TypeError, "is float32"),
+    ],
+)
+def test_bad_densities_are_refused(
+    log_density: Any, start: Any, error: type[Exception], message: str
+) -> None:
+    """Shapes, supports, signs (trap 5), functions that cannot be traced, precision."""
+    with pytest.raises(error, match=message):
+        auxmc.density(log_density, start)
+
+
+def test_a_density_begins_elsewhere_where_it_is_asked_to() -> None:
+    model = models.normal_density()
+    assert auxmc.density(model) is model
+    moved = auxmc.density(model, {"a": 3.0, "b": [1.0, 2.0]})
+    np.testing.assert_array_equal(moved.draw_start(jax.random.key(0)), [3.0, 1.0, 2.0])
+    with pytest.raises(ValueError, match="start is wanted: variables at which the log density is finite"):
+        auxmc.density(lambda p: -(p["x"] ** 2))
+
+
+def test_flat_directions_and_growth_in_some_are_no_wrong_sign() -> None:
+    """Only growth in all directions is."""
+    auxmc.density(lambda p: -jax.nn.softplus(p["x"]) - jax.nn.softplus(-0.1 * p["x"]), {"x": 0.0})
+    auxmc.density(lambda p: jnp.zeros(()) * p["x"], {"x": 0.0})
+
+
+@pytest.mark.parametrize("step_size", [-0.1, 0.0, np.nan])
+def test_bad_steps_are_refused(step_size: float) -> None:
+    """Trap 14: a negative step size ran."""
+    with pytest.raises(ValueError, match="step_size must be a positive number"):
+        auxmc.hmc(models.normal_density(), step_size=step_size)
+    with pytest.raises(ValueError, match="scale must be a positive number"):
+        auxmc.pseudo_marginal(models.estimated_normal(), scale=step_size)
+
+
+def _estimated(**changed: object) -> Any:
+    settings = {
+        "log_prior": lambda p: -0.5 * p["x"] ** 2,
+        "log_estimate": lambda p, u: -0.5 * jnp.mean((p["x"] - u) ** 2),
+        "auxiliary": 5,
+        "start": {"x": 0.0},
+    }
+    return auxmc.estimated(**(settings | changed))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "message"),
+    [
+        ({"log_prior": lambda p: 0.5 * p["x"] ** 2}, ValueError, "log_prior grows without end .* wrong sign"),
+        (
+            {"log_estimate": lambda p, u: p["x"] - u},
+            ValueError,
+            r"log_estimate must return one number.*\(5,\)",
+        ),
+        ({"log_prior": lambda p: p["x"] * jnp.nan}, ValueError, "not finite for 20 draws"),
+        ({"log_estimate": lambda p, u: np.exp(u).sum()}, TypeError, "log_estimate uses NumPy"),
+        ({"auxiliary": 0}, ValueError, "auxiliary must be a positive whole number"),
+        ({"auxiliary": (3, -1)}, ValueError, "auxiliary must be a positive whole number"),
+        (
+            {"auxiliary": lambda key: {"u": 1.0}},
+            TypeError,
+            "auxiliary must return one array for a key, got dict",
+        ),
+    ],
+)
+def test_bad_estimates_are_refused(changed: Any, error: type[Exception], message: str) -> None:
+    """Signs, shapes, priors, functions that cannot be traced, auxiliary variables."""
+    with pytest.raises(error, match=message):
+        _estimated(**changed)
+
+
+def test_impure_estimate_is_refused() -> None:
+    """An estimate that draws numbers itself is another one each time."""
+    random = np.random.default_rng(0)
+
+    def log_estimate(p: Any, u: Any) -> jax.Array:
+        return jax.pure_callback(
+            lambda x: np.asarray(random.normal() + x), jax.ShapeDtypeStruct((), jnp.float64), p["x"]
+        )
+
+    with pytest.raises(ValueError, match="other values for the same arguments: it must draw no random"):
+        _estimated(log_estimate=log_estimate)
+
+
+def test_slice_update_wants_normal_auxiliary_variables() -> None:
+    """Trap 14: the elliptical slice accepted variables of any law."""
+    model = _estimated(auxiliary=lambda key: jax.random.uniform(key, (5,), jnp.float64))
+    with pytest.raises(ValueError, match='take u="independence"'):
+        auxmc.auxiliary_pseudo_marginal(model, u="slice")
+    auxmc.auxiliary_pseudo_marginal(model, u="independence")
+    with pytest.raises(ValueError, match="u must be one of slice, independence, got 'hmc'"):
+        auxmc.auxiliary_pseudo_marginal(model, u="hmc")
+
+
+def test_auxiliary_variables_have_names_and_shapes() -> None:
+    """Trap 14: dictionaries failed, and counters had to be given."""
+    model = auxmc.estimated(
+        lambda p: -0.5 * p["x"] ** 2,
+        lambda p, u: -0.5 * jnp.mean(u["first"][:, 0] ** 2) - 0.5 * (p["x"] - u["second"][0]) ** 2,
+        auxiliary={"first": (4, 2), "second": 1},
+        start={"x": 0.0},
+    )
+    assert model.estimator.draw_auxiliary(jax.random.key(0)).shape == (9,)

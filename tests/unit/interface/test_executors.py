@@ -1,0 +1,181 @@
+"""Chains and replicates on other processes and on Dask's workers, of which one is killed: the arrays of one core."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import cloudpickle
+import jax
+import numpy as np
+import pytest
+
+import auxmc
+from tests.unit.interface import models
+
+ROOT = Path(__file__).parents[3]
+Run = Callable[[str], str]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Runs a script in a process of its own, as a user does, and returns what it printed."""
+
+    def run(text: str) -> str:
+        script = tmp_path / "run.py"
+        script.write_text(text)
+        path = os.pathsep.join([str(ROOT / "src"), str(ROOT), *sys.path])
+        done = subprocess.run(
+            [sys.executable, str(script)],
+            env=os.environ | {"PYTHONPATH": path},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+        return done.stdout if done.returncode == 0 else done.stdout + done.stderr
+
+    return run
+
+
+def test_settings_of_jax_and_functions_of_ones_own_travel() -> None:
+    """What is sent is bytes; a worker with other settings takes over those of the sender."""
+
+    def of_seed(seed: int) -> tuple[int, str]:
+        return seed, jax.config.jax_numpy_dtype_promotion  # type: ignore[attr-defined]
+
+    with ThreadPoolExecutor(2) as threads:
+        found = auxmc.replicate(of_seed, 5, seed=3, executor=threads)
+        again = auxmc.replicate(of_seed, 6, seed=3, executor=threads)
+    assert len({seed for seed, _ in found}) == 5
+    assert found == again[:5]
+    assert {setting for _, setting in found} == {"strict"}
+
+
+def test_an_error_in_a_call_is_raised_here_and_the_others_are_dropped() -> None:
+    def fails(seed: int) -> int:
+        raise ValueError(f"no result for {seed > 0}")
+
+    with ThreadPoolExecutor(1) as threads, pytest.raises(ValueError, match="no result for True"):
+        auxmc.replicate(fails, 3, executor=threads)
+
+
+def test_wrong_executors_and_numbers_are_refused() -> None:
+    method = auxmc.hmc(models.normal_density())
+    with pytest.raises(
+        ValueError, match=r'executor must be "processes" or an executor .* for threads leave it out'
+    ):
+        auxmc.sample(method, draws=4, warm_up=0, chains=1, executor="threads", progress=False)
+    with pytest.raises(ValueError, match="n must be a positive whole number, got 0"):
+        auxmc.replicate(lambda seed: seed, 0)
+
+
+def test_chain_on_an_executor_is_that_of_a_thread() -> None:
+    """Through bytes and back, in this process."""
+    method = auxmc.hmc(models.normal_density())
+    settings = {"draws": 20, "warm_up": 10, "chains": 2, "progress": False}
+    with pytest.warns(auxmc.SamplingWarning):
+        here = auxmc.sample(method, cores=1, **settings)
+    with ThreadPoolExecutor(1) as threads, pytest.warns(auxmc.SamplingWarning):
+        there = auxmc.sample(method, executor=threads, **settings)
+    for group in ("posterior", "sample_stats", "warmup_posterior"):
+        assert here[group].to_dataset().identical(there[group].to_dataset())
+
+
+_PROCESSES = """
+import warnings
+warnings.simplefilter("ignore")
+import auxmc
+from tests.unit.interface import models
+
+if __name__ == "__main__":
+    auxmc.use_float64()
+    method = auxmc.constrained_hmc(models.sum_of_normals())
+    settings = dict(draws=20, warm_up=10, chains=2, progress=False)
+    here = auxmc.sample(method, cores=1, **settings)
+    there = auxmc.sample(method, executor="processes", **settings)
+    for group in ("posterior", "warmup_posterior"):
+        assert here[group].to_dataset().identical(there[group].to_dataset())
+    print("same")
+"""
+
+
+@pytest.mark.slow
+def test_processes_give_the_same_draws(run: Run) -> None:
+    """Chains sent to other processes are those that threads draw, bit for bit."""
+    assert run(_PROCESSES).strip().endswith("same")
+
+
+@pytest.mark.slow
+def test_a_script_without_guard_says_what_to_do(run: Run) -> None:
+    """Processes import the script that starts them."""
+    text = run("import auxmc\nauxmc.replicate(lambda seed: seed, 2)\n")
+    assert "RuntimeError: a worker process ended before its time" in text
+    assert '`if __name__ == "__main__":`' in text
+
+
+_DASK = """
+import os, pathlib, signal, sys, threading, time, warnings
+warnings.simplefilter("ignore")
+from dask.distributed import Client, LocalCluster
+import numpy as np
+import auxmc
+from tests.unit.interface import models
+
+START = pathlib.Path("started")
+
+def noted(seed):
+    # A replicate that says which process runs it, and is in the middle of its work when that is killed.
+    (START / f"{os.getpid()}.{seed}").touch()
+    time.sleep(1.0)
+    draws = auxmc.sample(auxmc.hmc(models.normal_density()), draws=20, warm_up=10, chains=1, seed=seed, progress=False)
+    return draws["posterior"]["a"].to_numpy()
+
+def kill_one(killed):
+    while not list(START.iterdir()):
+        time.sleep(0.05)
+    killed.append(int(next(START.iterdir()).name.split(".")[0]))
+    os.kill(killed[0], signal.SIGKILL)
+
+if __name__ == "__main__":
+    START.mkdir()
+    auxmc.use_float64()
+    method = auxmc.hmc(models.normal_density())
+    settings = dict(draws=40, warm_up=20, chains=6, progress=False)
+    here = auxmc.sample(method, cores=1, **settings)
+    with LocalCluster(n_workers=4, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster:
+        with Client(cluster) as client, client.get_executor() as workers:
+            there = auxmc.sample(method, executor=workers, **settings)
+            for group in ("posterior", "sample_stats", "warmup_posterior"):
+                assert here[group].to_dataset().identical(there[group].to_dataset())
+            killed = []
+            thread = threading.Thread(target=kill_one, args=(killed,))
+            thread.start()
+            remote = auxmc.replicate(noted, 8, executor=workers)
+            thread.join()
+    tried = [path.name.split(".") for path in START.iterdir()]
+    assert str(killed[0]) in {process for process, _ in tried}
+    assert len(tried) > 8, tried  # what the killed worker had begun was begun again by another
+    START = pathlib.Path("again")
+    START.mkdir()
+    from concurrent.futures import ThreadPoolExecutor
+    with ThreadPoolExecutor(1) as one:
+        local = auxmc.replicate(noted, 8, executor=one)
+    assert all(np.array_equal(a, b) for a, b in zip(remote, local, strict=True))
+    print("same, killed", len(killed))
+"""
+
+
+@pytest.mark.slow
+def test_dask_gives_the_same_arrays_although_a_worker_is_killed(run: Run) -> None:
+    """Four workers, one of them killed in the middle of a replicate: chains and replicates of one core, bit for bit."""
+    pytest.importorskip("dask.distributed")
+    assert run(_DASK).strip().endswith("same, killed 1")
+
+
+def test_payload_is_called_with_its_settings() -> None:
+    from auxmc.interface.executors import run_pickled
+
+    payload = cloudpickle.dumps(({"jax_enable_x64": True}, cloudpickle.dumps((np.add, (1, 2)))))
+    assert cloudpickle.loads(run_pickled(payload)) == 3

@@ -1,0 +1,132 @@
+"""Models of NumPyro in `auxmc.sample`: the draws of NumPyro's own NUTS, on the variables' own scales."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+import auxmc
+from tests.unit.interface.comparison import assert_same_moments
+
+numpyro = pytest.importorskip("numpyro")
+dist = numpyro.distributions
+
+X = np.random.default_rng(1).normal(size=(30, 2))
+Y = X @ [1.0, -0.5] + np.random.default_rng(2).normal(size=30) * 0.7
+
+
+@pytest.fixture(autouse=True)
+def _promotion() -> Iterator[None]:
+    """NumPyro mixes numbers of different types."""
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        yield
+
+
+def regression(x: Array, y: Array | None = None) -> None:
+    """A linear regression whose noise is positive, with shares that are positive and sum to one."""
+    slope = numpyro.sample("slope", dist.Normal(0.0, 2.0).expand([2]).to_event(1))
+    noise = numpyro.sample("noise", dist.HalfNormal(1.0))
+    shares = numpyro.sample("shares", dist.Dirichlet(jnp.array([2.0, 3.0, 4.0])))
+    numpyro.deterministic("ratio", slope[0] / noise)
+    with numpyro.plate("rows", len(x)):
+        numpyro.sample("y", dist.Normal(x @ slope + 0.1 * shares[0], noise), obs=y)
+
+
+@pytest.mark.slow
+def test_draws_are_those_of_numpyro_on_their_own_scale() -> None:
+    model = auxmc.from_numpyro(regression, X, y=Y)
+    assert dict(zip(model.layout.names, model.layout.shapes, strict=True)) == {
+        "noise": (),
+        "shares": (2,),  # three shares that sum to one
+        "slope": (2,),
+    }
+    tree = auxmc.sample(auxmc.hmc(model), draws=1000, warm_up=400, chains=4, progress=False)
+    posterior = tree["posterior"]
+    assert {name: array.shape[2:] for name, array in posterior.data_vars.items()} == {
+        "slope": (2,),
+        "noise": (),
+        "shares": (3,),
+        "ratio": (),
+    }
+    assert float(posterior["noise"].min()) > 0.0
+    np.testing.assert_allclose(posterior["shares"].sum("shares_dim_0"), 1.0, atol=1e-12)
+    own = numpyro.infer.MCMC(
+        numpyro.infer.NUTS(regression),
+        num_warmup=400,
+        num_samples=800,
+        num_chains=4,
+        chain_method="vectorized",
+        progress_bar=False,
+    )
+    own.run(jax.random.key(1), X, y=Y)
+    theirs = own.get_samples(group_by_chain=True)
+    for name in ("slope", "noise", "ratio"):
+        assert_same_moments(posterior[name], theirs[name])
+    assert_same_moments(posterior["shares"][..., :2], theirs["shares"][..., :2])
+
+
+def test_density_is_normalised_as_the_priors_are() -> None:
+    """Log joint density and the transform's derivative, by hand: the integral is the evidence."""
+
+    def model(y: float) -> None:
+        rate = numpyro.sample("rate", dist.Exponential(2.0))
+        numpyro.sample("y", dist.Exponential(rate), obs=y)
+
+    density = auxmc.from_numpyro(model, 1.5)
+    log_rate = jnp.array([0.3])
+    rate = float(jnp.exp(0.3))
+    wanted = np.log(2.0) - 2.0 * rate + np.log(rate) - 1.5 * rate + 0.3
+    assert float(density.log_density(log_rate)) == pytest.approx(wanted, abs=1e-12)
+    assert float(density.values(log_rate)["rate"]) == pytest.approx(rate)
+
+
+@pytest.mark.slow
+def test_evidence_of_a_model_of_numpyro() -> None:
+    """NumPyro has no estimate of its own; this one is known: the integral of 2 r exp(-3.5 r) over all rates r."""
+
+    def model(y: float) -> None:
+        numpyro.sample("y", dist.Exponential(numpyro.sample("rate", dist.Exponential(2.0))), obs=y)
+
+    density = auxmc.from_numpyro(model, 1.5)
+    found = auxmc.evidence(density, None, draws=500, warm_up=200, seed=1, progress=False)
+    assert abs(found.log_evidence - np.log(2.0 / 3.5**2)) < 4.0 * found.standard_error < 0.4
+
+
+def test_chains_begin_at_different_points() -> None:
+    model = auxmc.from_numpyro(regression, X, y=Y)
+    starts = [model.draw_start(jax.random.key(i)) for i in (0, 1)]
+    assert not np.allclose(*starts)
+    assert np.abs(starts).max() <= 2.0
+
+
+def discrete() -> None:
+    numpyro.sample("which", dist.Bernoulli(0.5))
+    numpyro.sample("x", dist.Normal())
+
+
+def part(y: Any) -> None:
+    mean = numpyro.sample("mean", dist.Normal())
+    with numpyro.plate("rows", 30, subsample_size=5) as rows:
+        numpyro.sample("y", dist.Normal(mean, 1.0), obs=y[rows])
+
+
+@pytest.mark.parametrize(
+    ("model", "arguments", "message"),
+    [
+        (discrete, (), "the sites which are discrete and not observed: chains move real numbers"),
+        (part, (jnp.asarray(Y),), "the plate rows takes 5 of 30 rows: give it all rows"),
+        (lambda: None, (), "the model draws nothing"),
+    ],
+)
+def test_models_that_cannot_be_sampled_are_refused(model: Any, arguments: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        auxmc.from_numpyro(model, *arguments)
+
+
+def test_what_is_no_model_is_refused() -> None:
+    with pytest.raises(TypeError, match="model must be a function that draws sites of NumPyro, got int"):
+        auxmc.from_numpyro(3)

@@ -1,0 +1,172 @@
+"""The evidence of a stream is right within its error, goes on where it stopped, and bad input is named."""
+
+import math
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import auxmc
+from auxmc.interface.streams.estimate import StreamEvidence
+from auxmc.interface.streams.rows import RowsModel, read_rows
+from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings
+
+RNG = np.random.default_rng(5)
+X = RNG.normal(size=(150, 2))
+ROWS = np.column_stack([X, X @ [1.0, -0.5] + 0.3 + RNG.normal(size=150)])
+QUICK = RunningLaplaceSettings(n_particles=20, n_draws=20, n_moves=1, n_leapfrog=3)
+
+
+def linear(prior_constant: float = 0.0, noise: float = 1.0) -> RowsModel:
+    def log_likelihood(p: dict[str, jax.Array], rows: jax.Array) -> jax.Array:
+        standard = (rows[:, -1] - rows[:, :-1] @ p["slope"] - p["intercept"]) / noise
+        return -0.5 * standard**2 - 0.5 * math.log(2.0 * math.pi) - math.log(noise)
+
+    def log_prior(p: dict[str, jax.Array]) -> jax.Array:
+        return -0.5 * (jnp.sum(p["slope"] ** 2) + p["intercept"] ** 2) + prior_constant
+
+    def draw_prior(key: jax.Array) -> dict[str, jax.Array]:
+        numbers = jax.random.normal(key, (3,))
+        return {"slope": numbers[:2], "intercept": numbers[2]}
+
+    return auxmc.row_model(log_likelihood, log_prior, draw_prior)
+
+
+def exact(n_rows: int, noise: float = 1.0) -> float:
+    design = np.column_stack([ROWS[:n_rows, :2], np.ones(n_rows)])
+    covariance = noise**2 * np.eye(n_rows) + design @ design.T
+    y = ROWS[:n_rows, 2]
+    return float(
+        -0.5 * (y @ np.linalg.solve(covariance, y) + np.linalg.slogdet(2.0 * math.pi * covariance)[1])
+    )
+
+
+@pytest.fixture(scope="module")
+def whole() -> StreamEvidence:
+    # The prior lacks its constant, which is no matter.
+    return auxmc.stream_evidence(linear(), ROWS, chunk=50, progress=False)
+
+
+def test_the_evidence_is_right_within_its_error(whole: StreamEvidence) -> None:
+    assert whole.warnings == ()
+    assert whole.record["n_rows"].to_numpy().tolist() == [50, 100, 150]
+    for n_rows, value, error in zip(
+        *(whole.record[name].to_numpy() for name in ("n_rows", "log_evidence", "standard_error")), strict=True
+    ):
+        assert 0.0 < error < 0.5
+        assert abs(value - exact(n_rows)) < 3.0 * error
+    assert whole.log_evidence == float(whole.record["log_evidence"][-1])
+    assert "log evidence of 150 rows" in str(whole)
+
+
+def test_draws_come_with_the_names_of_the_parameters(whole: StreamEvidence) -> None:
+    posterior = whole.posterior["posterior"]
+    assert posterior["slope"].dims == ("chain", "draw", "slope_dim_0")
+    assert posterior["intercept"].shape == (8, 100)
+    design = np.column_stack([X, np.ones(150)])
+    mean = np.linalg.solve(design.T @ design + np.eye(3), design.T @ ROWS[:, 2])
+    found = [*posterior["slope"].mean(("chain", "draw")).to_numpy(), float(posterior["intercept"].mean())]
+    np.testing.assert_allclose(found, mean, atol=0.05)
+
+
+def test_models_are_compared_with_an_error(whole: StreamEvidence) -> None:
+    other = whole._replace(log_evidence=whole.log_evidence - 3.0, standard_error=0.4)
+    factor, error = whole.log_bayes_factor(other)
+    assert factor == pytest.approx(3.0)
+    assert error == pytest.approx(math.hypot(0.4, whole.standard_error))
+    with pytest.raises(ValueError, match="evidences of 150 and of 100 rows cannot be compared"):
+        whole.log_bayes_factor(other._replace(n_rows=100))
+
+
+def test_a_stream_goes_on_and_does_not_depend_on_how_rows_come(tmp_path: Path) -> None:
+    def run(rows: object, checkpoint: Path | None = None) -> StreamEvidence:
+        return auxmc.stream_evidence(
+            linear(),
+            rows,
+            chunk=40,
+            replicates=2,
+            settings=QUICK,
+            checkpoint=checkpoint,
+            progress=False,
+        )
+
+    once = run(ROWS)
+    run(ROWS[:90], tmp_path)
+    continued = run(iter([ROWS[:7], ROWS[7:110], ROWS[110:]]), tmp_path)
+    np.testing.assert_array_equal(continued.record["log_evidence"], once.record["log_evidence"])
+    np.testing.assert_array_equal(continued.posterior["posterior/slope"], once.posterior["posterior/slope"])
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "message"),
+    [
+        (np.ones(5), ValueError, r"rows must be \[row, column\], got shape \(5,\).*give rows\[:, None\]"),
+        (np.array([[1.0, 2.0], [np.nan, 1.0]]), ValueError, "row 1, column 0 .from 0. is nan"),
+        ([np.ones((3, 2)), np.ones((2, 3))], ValueError, r"rows must be \[row, 2\], got shape \(2, 3\)"),
+        (np.ones((0, 2)), ValueError, "rows is empty"),
+        (iter([]), ValueError, "rows is empty"),
+        ("rows.csv", TypeError, "rows must be an array .*, got str"),
+        (3, TypeError, "rows must be an array .*, got int"),
+        ([["a", "b"]], TypeError, "rows must hold arrays of numbers"),
+    ],
+)
+def test_rows_that_are_none_are_named(rows: object, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        read_rows(rows, 100)
+
+
+def test_rows_are_read_in_order_whatever_they_come_in() -> None:
+    for given in (ROWS, ROWS.tolist(), [ROWS[:60], ROWS[60:]], iter([ROWS[:60], ROWS[60:]])):
+        rows = read_rows(given, 20)
+        assert (rows.n_columns, len(rows.first)) == (3, 20)
+        np.testing.assert_array_equal(np.concatenate(list(rows.read(33))), ROWS[33:])
+
+
+def test_a_model_that_is_wrong_is_named() -> None:
+    good = linear()
+
+    def refused(model: object, error: type[Exception], message: str) -> None:
+        with pytest.raises(error, match=message):
+            auxmc.stream_evidence(model, ROWS, progress=False)
+
+    refused(lambda: 1, TypeError, "model must be what auxmc.row_model")
+    refused(
+        good._replace(log_likelihood=lambda p, rows: jnp.sum(rows)),
+        ValueError,
+        r"log_likelihood must return a number for each row \[row\], shape \[150\]",
+    )
+    refused(
+        good._replace(log_likelihood=lambda p, rows: np.exp(rows[:, 0] - p["intercept"])),
+        TypeError,
+        "log_likelihood uses NumPy.*use jax.numpy",
+    )
+    refused(
+        good._replace(log_likelihood=lambda p, rows: rows[:, 0] * p["scale"]),
+        KeyError,
+        "log_likelihood fails for arrays of the declared shapes",
+    )
+    with pytest.raises(ValueError, match="log_prior must return one number, in nats, got shape"):
+        auxmc.row_model(good.log_likelihood, lambda p: p["slope"], good.draw_prior)
+    with pytest.raises(
+        ValueError, match="replicates must be a whole number, at least 2: their spread is the error"
+    ):
+        auxmc.stream_evidence(good, ROWS, replicates=1)
+    with pytest.raises(ValueError, match="chunk must be a whole number, at least 1; got 0"):
+        auxmc.stream_evidence(good, ROWS, chunk=0)
+
+
+def test_what_must_not_be_trusted_is_warned_of() -> None:
+    # Two particles see little; and the prior is not that of the draws.
+    model = linear()
+    skewed = model._replace(log_prior=lambda p: model.log_prior(p) + p["intercept"])
+    settings = RunningLaplaceSettings(n_particles=4, n_draws=4, n_moves=1, n_leapfrog=1)
+    with pytest.warns(auxmc.SamplingWarning) as caught:
+        found = auxmc.stream_evidence(
+            skewed, ROWS, chunk=150, replicates=4, settings=settings, progress=False, seed=1
+        )
+    texts = [str(one.message) for one in caught]
+    assert any("log_prior is not the density of what draw_prior draws" in text for text in texts)
+    assert any("replicates differ by" in text for text in texts)
+    assert tuple(texts) == found.warnings

@@ -1,0 +1,215 @@
+"""`auxmc.sample`: names, groups, seeds, cores, executors, checkpoints; what it refuses and what it warns of."""
+
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import xarray as xr
+
+import auxmc
+from auxmc.interface import running
+from tests.unit.interface import models
+
+SHORT = {"draws": 30, "warm_up": 20, "chains": 3, "progress": False}
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    """Short chains are warned of; tests of warnings ask for them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", auxmc.SamplingWarning)
+        yield
+
+
+def _same(first: xr.DataTree, second: xr.DataTree) -> bool:
+    return all(
+        first[group].to_dataset().identical(second[group].to_dataset())
+        for group in ("posterior", "sample_stats", "warmup_posterior", "warmup_sample_stats")
+    )
+
+
+def test_variables_keep_names_and_shapes_and_warm_up_stands_apart() -> None:
+    """Positions are pytrees; warm-up draws are in groups of their own and in no other."""
+    tree = auxmc.sample(auxmc.hmc(models.normal_density()), **SHORT)
+    sizes = {name: array.shape for name, array in tree["posterior"].to_dataset().data_vars.items()}
+    assert sizes == {"a": (3, 30), "b": (3, 30, 2)}
+    assert tree["warmup_posterior"]["b"].shape == (3, 20, 2)
+    assert np.ptp(tree["sample_stats"]["step_size"].to_numpy(), axis=1).max() == 0.0
+    assert np.ptp(tree["warmup_sample_stats"]["step_size"].to_numpy(), axis=1).min() > 0.0
+
+
+@pytest.mark.parametrize("method", ["constrained", "hmc", "estimated", "pseudo-marginal"])
+def test_moments_are_right(method: str) -> None:
+    """Every family on a model of one's own, against exact moments, within four standard errors."""
+    build, name, mean, variance = {
+        "constrained": (lambda: auxmc.constrained_hmc(models.sum_of_normals()), "mean", 1.2, 0.2),
+        "hmc": (lambda: auxmc.hmc(models.normal_density()), "a", 1.0, 1.0),
+        "estimated": (
+            lambda: auxmc.auxiliary_pseudo_marginal(models.estimated_normal()),
+            "mean",
+            1 / 3,
+            2 / 3,
+        ),
+        "pseudo-marginal": (lambda: auxmc.pseudo_marginal(models.estimated_normal()), "mean", 1 / 3, 2 / 3),
+    }[method]
+    tree = auxmc.sample(build(), draws=2000, warm_up=600, chains=4, seed=3, progress=False)
+    draws = tree["posterior"][name]
+    from auxmc.diagnostics.convergence import summarise_chains
+
+    found = summarise_chains(draws.squeeze())
+    assert abs(found.mean - mean) < 4.0 * found.mcse_mean
+    assert abs(found.sd - np.sqrt(variance)) < 4.0 * found.mcse_sd
+    assert found.r_hat < 1.02
+
+
+def test_draws_do_not_depend_on_cores() -> None:
+    """One, two and four threads give the same draws, another seed gives others."""
+    method = auxmc.constrained_hmc(models.sum_of_normals())
+    trees = [auxmc.sample(method, cores=cores, **SHORT) for cores in (1, 2, 4)]
+    assert _same(trees[0], trees[1])
+    assert _same(trees[0], trees[2])
+    assert not _same(trees[0], auxmc.sample(method, cores=1, seed=1, **SHORT))
+
+
+def test_interrupted_run_goes_on_bit_for_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is killed after some blocks, and called again, gives the draws of one that never stopped."""
+    method = auxmc.hmc(models.normal_density())
+    whole = auxmc.sample(method, cores=1, **SHORT)
+    calls = 0
+    advanced = running.Reporter.advanced
+
+    def killed(self: running.Reporter, chain: int, done: int, run_s: float) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 25:
+            raise KeyboardInterrupt
+        advanced(self, chain, done, run_s)
+
+    monkeypatch.setattr(running.Reporter, "advanced", killed)
+    with pytest.raises(KeyboardInterrupt):
+        auxmc.sample(method, cores=1, checkpoint=tmp_path, **SHORT)
+    again = auxmc.sample(method, cores=1, checkpoint=tmp_path, **SHORT)
+    assert again.attrs["n_resumed"] > 0
+    assert _same(whole, again)
+    # Another seed finds nothing of its own there.
+    other = auxmc.sample(method, cores=1, checkpoint=tmp_path, seed=5, **SHORT)
+    assert other.attrs["n_resumed"] == 0
+    assert not _same(whole, other)
+
+
+def test_starts_for_each_chain() -> None:
+    """A leading axis of chains gives every chain a start of its own."""
+    start = {"a": jnp.array([5.0, -5.0, 0.0]), "b": jnp.zeros((3, 2))}
+    method = auxmc.hmc(models.normal_density(), step_size=1e-9)
+    tree = auxmc.sample(method, start, draws=2, warm_up=0, chains=3, progress=False)
+    assert np.allclose(tree["posterior"]["a"].to_numpy()[:, 0], start["a"], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("start", "error", "message"),
+    [
+        ({"a": 0.0}, ValueError, "must have the variables a, b, got a"),
+        (
+            {"a": 0.0, "b": np.zeros(3)},
+            ValueError,
+            r"b must have shape \(2,\), or \(3, 2\), one value for each",
+        ),
+        ({"a": np.nan, "b": np.zeros(2)}, ValueError, r"start\['a'\] has 1 values that are not finite"),
+        ({"a": np.float32(0), "b": np.zeros(2)}, TypeError, "is float32: auxmc computes in float64"),
+        ({"a": "zero", "b": np.zeros(2)}, TypeError, "must be an array of numbers, got str"),
+    ],
+)
+def test_bad_starts_are_refused(start: object, error: type[Exception], message: str) -> None:
+    """Names, shapes, values and precision."""
+    with pytest.raises(error, match=message):
+        auxmc.sample(auxmc.hmc(models.normal_density()), start, **SHORT)
+
+
+@pytest.mark.parametrize("setting", [{"draws": 0}, {"chains": 1.5}, {"warm_up": -1}, {"seed": -2}])
+def test_bad_numbers_are_refused(setting: dict[str, object]) -> None:
+    """Counts are whole numbers."""
+    with pytest.raises(ValueError, match=f"{next(iter(setting))} must be a whole number, at least"):
+        auxmc.sample(auxmc.hmc(models.normal_density()), **(SHORT | setting))
+
+
+def test_model_in_place_of_a_method_is_refused() -> None:
+    """The model alone does not say how to sample."""
+    with pytest.raises(TypeError, match=r"such as auxmc\.constrained_hmc\(model\), got Density"):
+        auxmc.sample(models.normal_density())
+
+
+def test_chain_that_never_moves_is_named() -> None:
+    """A step far too large: nothing is accepted, and that is said (trap 3)."""
+    method = auxmc.hmc(models.normal_density(), step_size=1e4)
+    with pytest.warns(auxmc.SamplingWarning, match="chain 0, 1, 2 never moved"):
+        auxmc.sample(method, **(SHORT | {"warm_up": 0}))
+
+
+def test_modes_are_not_missed_without_a_word() -> None:
+    """Two moons (trap 3): starts lie in both modes, and chains that disagree are warned of."""
+    method = auxmc.constrained_hmc(models.two_moons())
+    for seed in range(3):
+        with pytest.warns(auxmc.SamplingWarning, match="R-hat is"):
+            tree = auxmc.sample(method, draws=100, warm_up=100, seed=seed, progress=False)
+        sides = tree["posterior"]["theta"].sum("theta_dim_0").mean("draw") > 0.0
+        assert 0 < int(sides.sum()) < 4
+
+
+def test_mode_that_no_chain_began_in_is_warned_of() -> None:
+    """Two moons, all chains from one point: R-hat cannot see it, fresh points on the manifold do (trap 3)."""
+    model = models.two_moons()
+    points = auxmc.start_on_manifold(model, chains=1, seed=2)
+    start = {name: value[0] for name, value in points.items()}
+    with pytest.warns(auxmc.SamplingWarning, match="as probable as the draws, but no draw is near"):
+        tree = auxmc.sample(auxmc.constrained_hmc(model), start, draws=200, warm_up=100, progress=False)
+    assert any("leave `start` out" in text for text in tree.attrs["warnings"])
+
+
+def test_good_chains_are_not_warned_of() -> None:
+    """Nothing is said of chains with nothing wrong."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", auxmc.SamplingWarning)
+        tree = auxmc.sample(
+            auxmc.constrained_hmc(models.sum_of_normals()), draws=1000, warm_up=300, progress=False
+        )
+    assert tree.attrs["warnings"] == []
+
+
+def test_single_chain_is_warned_of() -> None:
+    """One chain alone cannot show that it missed a part."""
+    with pytest.warns(auxmc.SamplingWarning, match="one chain alone"):
+        auxmc.sample(auxmc.hmc(models.normal_density()), draws=200, warm_up=100, chains=1, progress=False)
+
+
+def test_pseudo_marginal_that_sticks_is_warned_of() -> None:
+    """An estimate with a huge variance holds a chain for long (trap 14: R-hat 2.6 without a warning)."""
+    model = auxmc.estimated(
+        lambda p: -0.5 * p["x"] ** 2,
+        lambda p, u: jnp.sum(6.0 * u) + 0.0 * p["x"],
+        auxiliary=4,
+        start={"x": 0.0},
+    )
+    with pytest.warns(auxmc.SamplingWarning, match=r"stayed the same for \d+ of 400 draws"):
+        auxmc.sample(auxmc.pseudo_marginal(model), draws=400, warm_up=200, progress=False)
+
+
+def test_importing_changes_no_setting() -> None:
+    """`import auxmc` takes no time and leaves JAX in single precision."""
+    code = (
+        "import sys, auxmc; assert 'jax' not in sys.modules; import jax; assert not jax.config.jax_enable_x64;"
+        "auxmc.use_float64(); assert jax.config.jax_enable_x64"
+    )
+    path = str(Path(__file__).parents[3] / "src")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("JAX")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=kept | {"PYTHONPATH": path}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert jax.config.jax_enable_x64  # type: ignore[attr-defined]

@@ -1,0 +1,184 @@
+"""Simulators of a user's own: what is refused, with what message, and starts on the manifold."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import auxmc
+from auxmc.diagnostics.convergence import summarise_chains
+from tests.unit.interface import models
+
+NORMAL = {"x": auxmc.prior.normal(3)}
+DATA = jnp.array([0.1, 0.2])
+
+
+@pytest.mark.parametrize(
+    ("generate", "observed", "inputs", "error", "message"),
+    [
+        (lambda i: i["x"][:1], DATA, NORMAL, ValueError, r"must return the shapes of the observed data"),
+        (lambda i: jnp.tile(i["x"], 2), jnp.zeros(6), NORMAL, ValueError, "3 inputs for 6 observed values"),
+        (
+            lambda i: np.exp(i["x"])[:2],
+            DATA,
+            NORMAL,
+            TypeError,
+            r"generate uses NumPy, float\(\) or Python's if",
+        ),
+        (lambda i: float(i["x"][0]) * DATA, DATA, NORMAL, TypeError, "generate uses NumPy"),
+        (lambda i: i["y"], DATA, NORMAL, KeyError, "generate fails for arrays of the declared shapes"),
+        (lambda i: i["x"][:2], DATA, {"x": 3}, TypeError, r"inputs\['x'\] must be a prior, such as"),
+        (lambda i: i["x"][:2], DATA, {}, ValueError, "inputs is empty"),
+        (lambda i: i["x"][:2], np.zeros(2, np.float32), NORMAL, TypeError, "observed is float32"),
+        (
+            lambda i: i["x"][:2],
+            ["a", "b"],
+            NORMAL,
+            TypeError,
+            "observed must be an array of numbers, got list",
+        ),
+        (
+            lambda i: i["x"][:2],
+            [0.1, np.nan],
+            NORMAL,
+            ValueError,
+            "observed has 1 values that are not finite",
+        ),
+        (lambda i: jnp.log(-jnp.exp(i["x"][:2])), DATA, NORMAL, ValueError, "no finite outputs for 8 draws"),
+    ],
+)
+def test_bad_simulators_are_refused(
+    generate: Any, observed: Any, inputs: Any, error: type[Exception], message: str
+) -> None:
+    """Shapes, numbers of inputs, functions that cannot be traced, priors, data (trap 13)."""
+    with pytest.raises(error, match=message):
+        auxmc.simulator(generate, observed, inputs)
+
+
+def test_list_as_data_is_an_array() -> None:
+    """A list of numbers is what it looks like (trap 13)."""
+    assert auxmc.simulator(lambda i: i["x"][:2], [0.1, 0.2], NORMAL).n_outputs == 2
+
+
+def test_impure_generator_is_refused() -> None:
+    """A generator that draws numbers itself is no function of its inputs."""
+    random = np.random.default_rng(0)
+
+    def generate(inputs: dict[str, jax.Array]) -> jax.Array:
+        return inputs["x"][:2] + random.normal()
+
+    with pytest.raises(ValueError, match="other outputs for the same inputs: make its random numbers inputs"):
+        auxmc.simulator(generate, DATA, NORMAL)
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, np.inf, np.nan])
+def test_bad_scales_are_refused(value: float) -> None:
+    """Noise, steps and tolerances are positive (trap 14: a negative step size ran)."""
+    with pytest.raises(ValueError, match="noise_scale must be a positive number"):
+        auxmc.simulator(lambda i: i["x"][:2], DATA, NORMAL, noise_scale=value)
+    model = models.sum_of_normals()
+    for method in (auxmc.constrained_hmc, auxmc.constrained_nuts):
+        with pytest.raises(ValueError, match="step_size must be a positive number"):
+            method(model, step_size=value)
+        with pytest.raises(ValueError, match="tolerance must be a positive number"):
+            method(model, tolerance=value)
+
+
+def test_vector_of_noise_scales_is_refused_with_what_is_wanted() -> None:
+    """Trap 13: it was `Gradient only defined for scalar-output functions`."""
+    with pytest.raises(TypeError, match="noise_scale must be one positive number, got an array"):
+        auxmc.simulator(lambda i: i["x"][:2], DATA, NORMAL, noise_scale=np.ones(2))
+
+
+def test_rank_deficient_constraint_is_refused_at_the_start() -> None:
+    """Two outputs that are the same (trap 3): chains stay where they are; now they do not begin."""
+    model = auxmc.simulator(lambda i: jnp.stack([i["x"][0], i["x"][0]]), jnp.zeros(2), NORMAL)
+    start = {"x": np.zeros(3)}
+    with pytest.raises(ValueError, match=r"chain 0: at the start the outputs' derivative .* lacks full rank"):
+        auxmc.sample(auxmc.constrained_hmc(model), start, draws=5, progress=False)
+
+
+def test_start_off_the_manifold_is_refused() -> None:
+    """It says by how much, and where a start is to be had (trap 3)."""
+    start = {"mean": np.array([1.0]), "noise": np.array([0.0])}
+    with pytest.raises(ValueError, match=r"off the manifold: .* by up to 0\.5 .* auxmc\.start_on_manifold"):
+        auxmc.sample(auxmc.constrained_hmc(models.sum_of_normals()), start, draws=5, progress=False)
+
+
+def test_prior_that_is_nan_is_refused() -> None:
+    """Trap 3: chains froze without a word."""
+    prior = auxmc.prior.custom(2, lambda u: jnp.sum(u) * jnp.nan, lambda key: jax.random.normal(key, (2,)))
+    model = auxmc.simulator(lambda i: i["x"][:1], jnp.zeros(1), {"x": prior})
+    with pytest.raises(ValueError, match="log density of the prior or a derivative of the generator is not"):
+        auxmc.sample(auxmc.constrained_hmc(model), draws=5, progress=False)
+
+
+def test_data_that_no_inputs_give() -> None:
+    """The search for a start says how near it came and what to check."""
+    model = auxmc.simulator(lambda i: jnp.exp(i["x"][:1]) + 1.0, jnp.zeros(1), NORMAL)
+    with pytest.raises(ValueError, match="no inputs that generate the data were found from 5 draws"):
+        auxmc.start_on_manifold(model, tries=5)
+
+
+@pytest.mark.parametrize("model", [models.two_moons, models.slcp])
+def test_starts_on_manifolds_are_found(model: Any) -> None:
+    """Trap 11: plain projection found 39 % on SLCP; every start generates the data, and they differ."""
+    simulator = model()
+    points = auxmc.start_on_manifold(simulator, chains=6)
+    vectors = jax.vmap(simulator.layout.vector)(points)
+    residuals = jax.vmap(simulator.model.constraint)(vectors)
+    assert float(jnp.max(jnp.abs(residuals))) < 1e-8
+    assert float(jnp.min(jnp.std(vectors, axis=0))) > 0.0
+
+
+def test_noise_is_an_input_and_starts_are_exact() -> None:
+    """With noise_scale outputs may be more than inputs; the posterior of the mean is that of a normal model."""
+    data = jnp.array([0.4, 0.8, 1.2, 0.0])
+    model = auxmc.simulator(
+        lambda i: i["mean"] * jnp.ones(4),
+        data,
+        {"mean": auxmc.prior.normal()},
+        noise_scale=1.0,
+        derived=lambda i: {"double": 2.0 * i["mean"]},
+    )
+    tree = auxmc.sample(auxmc.constrained_hmc(model), draws=1000, warm_up=300, progress=False)
+    mean = tree["posterior"]["mean"]
+    found = summarise_chains(mean)
+    assert abs(found.mean - 0.6 * 4 / 5) < 4.0 * found.mcse_mean
+    assert abs(found.sd - np.sqrt(0.2)) < 4.0 * found.mcse_sd
+    assert found.bulk_ess > 400
+    assert set(tree["posterior"].data_vars) == {"mean", "double"}
+    assert np.array_equal(tree["posterior"]["double"], 2.0 * mean)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: auxmc.prior.normal(0), "shape must be a positive whole number"),
+        (lambda: auxmc.prior.normal(2, sd=-1.0), "sd must be a positive number, got -1"),
+        (lambda: auxmc.prior.uniform(2, 1.0, 0.0), "low must be below high"),
+        (lambda: auxmc.prior.exponential(rate=0.0), "rate must be a positive number"),
+    ],
+)
+def test_bad_priors_are_refused(build: Any, message: str) -> None:
+    """Shapes and parameters."""
+    with pytest.raises(ValueError, match=message):
+        build()
+
+
+@pytest.mark.parametrize(
+    ("prior", "mean", "sd"),
+    [
+        (auxmc.prior.normal(20000, 1.0, 2.0), 1.0, 2.0),
+        (auxmc.prior.log_normal(20000, 0.5, 0.4), np.exp(0.58), np.exp(0.58) * np.sqrt(np.exp(0.16) - 1)),
+        (auxmc.prior.exponential(20000, 2.0), 0.5, 0.5),
+        (auxmc.prior.uniform(20000, -1.0, 3.0), 1.0, 4.0 / np.sqrt(12.0)),
+    ],
+)
+def test_priors_have_the_moments_that_they_say(prior: Any, mean: float, sd: float) -> None:
+    """Draws of the standard variable, mapped to the law."""
+    values = np.asarray(prior.value(prior.draw(jax.random.key(0))))
+    assert abs(values.mean() - mean) < 5.0 * sd / np.sqrt(values.size)
+    assert values.std() == pytest.approx(sd, rel=0.05)
