@@ -1,6 +1,7 @@
 # make reproduce: everything, from a fresh clone.   make test: the tests.   make help: the rest.
 PRESET ?= quick
 CORES ?= all
+MINUTES ?= 5
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
@@ -8,7 +9,7 @@ STAMP := $(VENV)/.installed
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce claims check-claims publish restore test test-statistical mutation-check docs check format clean
+.PHONY: help setup reproduce claims check-claims publish restore verify test test-statistical mutation-check docs check format clean
 
 help:
 	@echo "make reproduce   figures, tables, claims and report of all studies (PRESET=smoke|quick|paper, CORES=all)"
@@ -16,6 +17,7 @@ help:
 	@echo "make check-claims       whether every check of a claim can fail: perturbed tables must change its verdict (PRESET=...)"
 	@echo "make publish     keep the results of a preset in published/, and its counts in README.md (PRESET=..., SO_FAR=--so-far)"
 	@echo "make restore     put the cases that published/ holds into results/, so that the preset goes on from there (PRESET=...)"
+	@echo "make verify      draw jobs of published/ at random, run them again here and compare (PRESET=..., MINUTES=5, SEED=...)"
 	@echo "make test        style checks and tests"
 	@echo "make test-statistical   the deeper statistical tests, with fresh random numbers and a table of what passed"
 	@echo "make mutation-check     whether the tests notice programs that are broken on purpose"
@@ -44,6 +46,9 @@ check-claims: $(STAMP)
 
 publish: $(STAMP)
 	$(RUN)/python -m auxmc_pipeline.steps.publish $(PRESET) $(SO_FAR)
+
+verify: $(STAMP)
+	@$(RUN)/python -m auxmc_pipeline.steps.verify $(if $(filter command line environment,$(origin PRESET)),$(PRESET)) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) --cores $(CORES)
 
 restore: $(STAMP)
 	$(RUN)/python -m auxmc_pipeline.steps.restore $(PRESET)

@@ -12,7 +12,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-__all__ = ["describe_environment", "fingerprint", "git_commit", "peak_memory_mib", "processor_kind"]
+__all__ = [
+    "describe_environment",
+    "fingerprint",
+    "git_commit",
+    "package_versions",
+    "peak_memory_mib",
+    "processor_kind",
+]
 
 _PACKAGES = ("auxmc", "jax", "jaxlib", "numpy", "scipy", "xarray", "h5netcdf", "arviz-stats", "hydra-core")
 
@@ -32,8 +39,7 @@ def describe_environment(root: Path) -> dict[str, Any]:
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "git_commit": git_commit(root),
         "git_dirty": str(bool(_git(root, "status", "--porcelain", "--untracked-files=no"))),
-        "packages": {name: _version(name) for name in _PACKAGES},
-        "python": platform.python_version(),
+        **package_versions(),
         "platform": platform.platform(),
         "processor": _processor(),
         "processor_kind": processor_kind(),
@@ -54,6 +60,11 @@ def describe_environment(root: Path) -> dict[str, Any]:
 def git_commit(root: Path) -> str:
     """Commit that a folder is at."""
     return _git(root, "rev-parse", "HEAD") or "not a git checkout"
+
+
+def package_versions() -> dict[str, Any]:
+    """Versions of Python and of the packages that numbers depend on: `python`, and `packages` by name."""
+    return {"packages": {name: _version(name) for name in _PACKAGES}, "python": platform.python_version()}
 
 
 def processor_kind() -> str:

@@ -1,4 +1,4 @@
-"""`auxmc list`, `settings`, `show` and `compare`: which studies there are, and what result files hold."""
+"""`auxmc list`, `plan`, `settings`, `show`, `compare`: which studies there are, what they cost, what results hold."""
 
 import argparse
 import importlib
@@ -17,8 +17,15 @@ example:
   auxmc settings radon
 """
 _SHOW = """\
-example:
+examples:
   auxmc show results/quick/radon/nuts.nc
+  auxmc show published              what is kept in published/, what made it, what the present code would make anew
+  auxmc show published paper
+"""
+_PLAN = """\
+examples:
+  auxmc plan --preset paper --cores 64
+  auxmc plan --preset paper --cores 2 --without image_models
 """
 _COMPARE = """\
 example:
@@ -46,8 +53,19 @@ def register(subparsers: Any) -> None:
     settings.add_argument("study", help="name of the study")
     settings.set_defaults(run=_settings)
 
-    showing = _add(subparsers, "show", "say what a result file holds and what made it", _SHOW)
-    showing.add_argument("result", type=Path, metavar="RESULT", help="result file (.nc)")
+    planning = _add(
+        subparsers, "plan", "say what a preset costs, and how long it takes on a number of cores", _PLAN
+    )
+    planning.add_argument("--preset", default="paper", help="smoke, quick or paper (default: paper)")
+    planning.add_argument("--cores", type=int, default=64, help="number of cores (default: 64)")
+    planning.add_argument("--without", nargs="+", default=[], metavar="STUDY", help="studies to leave out")
+    planning.set_defaults(run=_plan)
+
+    showing = _add(subparsers, "show", "say what a result file, or published/, holds and what made it", _SHOW)
+    showing.add_argument(
+        "result", type=Path, metavar="RESULT", help="result file (.nc), or the word published"
+    )
+    showing.add_argument("preset", nargs="?", help="after published: of which preset (default: all)")
     showing.set_defaults(run=_show)
 
     comparing = _add(
@@ -82,7 +100,15 @@ def _settings(options: argparse.Namespace) -> int:
     return 0
 
 
+def _plan(options: argparse.Namespace) -> int:
+    print(_of_studies("plan").describe_plan(options.preset, options.cores, options.without))
+    return 0
+
+
 def _show(options: argparse.Namespace) -> int:
+    if str(options.result) == "published":
+        print(_of_studies("show_published").describe_published(options.preset))
+        return 0
     from auxmc_pipeline.command_line.show import describe
 
     print(describe(options.result))

@@ -1,7 +1,6 @@
 """Studies and cases of a checkout of the project, with their cost."""
 
 import math
-import tomllib
 from pathlib import Path
 
 import xarray as xr
@@ -9,6 +8,9 @@ import xarray as xr
 from auxmc.command_line.columns import columns
 from auxmc.command_line.errors import CommandError
 from auxmc_pipeline import catalogue
+from auxmc_pipeline.judging.published import PUBLISHED
+from auxmc_pipeline.publishing.costs import stated_costs
+from auxmc_pipeline.publishing.jobs import read_jobs
 from auxmc_pipeline.settings import (
     PRESETS,
     SettingsError,
@@ -32,8 +34,8 @@ def list_studies() -> str:
             counts = [_number_of_cases(study, preset) for preset in PRESETS]
             stated = cost.get(name, ("cost not stated",) * len(PRESETS))
             cells = (
-                f"{count} case{'s' if count > 1 else ''}, {text}"
-                for count, text in zip(counts, stated, strict=True)
+                f"{count} case{'s' if count > 1 else ''}, {_recorded(name, preset, count) or text}"
+                for preset, count, text in zip(PRESETS, counts, stated, strict=True)
             )
             rows.append((name, *cells, study.title))
     except SettingsError as error:
@@ -42,7 +44,8 @@ def list_studies() -> str:
         [
             columns(rows),
             "",
-            "CPU times are those of conf/costs.toml: all cases of a study, from a cold start, on its machine.",
+            "CPU times are of all cases of a study: recorded in published/ where all are kept, else as "
+            "conf/costs.toml states them. What a preset takes on so many cores: `auxmc plan`.",
             "Run a study with `snakemake STUDY --config preset=PRESET`; see its cases with `auxmc list STUDY`.",
         ]
     )
@@ -80,10 +83,13 @@ def list_cases(study: str, preset: str) -> str:
     )
 
 
-def stated_costs() -> dict[str, tuple[str, ...]]:
-    """CPU time of each study at each preset, as `conf/costs.toml` has it."""
-    stated = tomllib.loads((catalogue.CONF / "costs.toml").read_text())
-    return {study: tuple(row[preset] for preset in PRESETS) for study, row in stated.items()}
+def _recorded(study: str, preset: str, n_cases: int) -> str:
+    """What all cases of a study took, from the record of their jobs; empty where some of them are not recorded."""
+    jobs = read_jobs(PUBLISHED / preset / study / "pieces.csv")
+    if jobs["case"].nunique() < n_cases:
+        return ""
+    minutes = float(jobs["cpu_s"].sum()) / 60.0
+    return f"{minutes / 60:.1f} h" if minutes >= 90.0 else f"{minutes:.1f} min"
 
 
 def _number_of_cases(study: catalogue.Study, preset: str) -> int:

@@ -81,18 +81,22 @@ def as_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(list(rows), columns=list(COLUMNS)).astype(COLUMNS)
 
 
-def _row(about: Mapping[str, Any], digest: str) -> dict[str, Any]:
+def versions_in_words(about: Mapping[str, Any]) -> str:
+    """Versions that decide the last bits, from attributes of a result or from this environment."""
     packages = about.get("packages", {})
-    versions = ", ".join(
+    return ", ".join(
         [f"python {about['python']}", *(f"{name} {packages.get(name, '?')}" for name in _PACKAGES)]
     )
+
+
+def _row(about: Mapping[str, Any], digest: str) -> dict[str, Any]:
     changed = " with uncommitted changes" if about.get("git_dirty") == "True" else ""
     own = {
         "commit": f"{about['git_commit'][:12]}{changed}",
         "cpu_s": round(float(about["cpu_s"]), 1),
         "peak_memory_mib": round(float(about["peak_memory_mib"])),
         "processor_kind": about.get("processor_kind", ""),
-        "versions": versions,
+        "versions": versions_in_words(about),
         "sha256": digest,
     }
     return {name: own.get(name, about.get(name, "")) for name in COLUMNS}

@@ -1,0 +1,159 @@
+"""Runs kept jobs again and compares: `python -m auxmc_pipeline.steps.verify --help`."""
+
+import argparse
+import math
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from auxmc.driver.provenance import package_versions, processor_kind
+from auxmc_pipeline.catalogue import ROOT, check_preset, load_study, studies
+from auxmc_pipeline.judging.published import PUBLISHED
+from auxmc_pipeline.publishing.agreement import allowed_distance
+from auxmc_pipeline.publishing.check import Check, Drawn, check, drawn_at_random, jobs_to_draw
+from auxmc_pipeline.publishing.jobs import read_jobs, versions_in_words
+from auxmc_pipeline.publishing.state import identities
+from auxmc_pipeline.settings import PRESETS, SettingsError
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Command line; returns 0 if all jobs gave what is kept, 1 if not, 2 if none could be run."""
+    parser = argparse.ArgumentParser(
+        prog="python -m auxmc_pipeline.steps.verify",
+        description="Draw jobs of the results in published/ at random, run them again in a temporary folder, and "
+        "compare to the last bit where processor and versions are those of the record, within errors elsewhere.",
+    )
+    parser.add_argument("preset", nargs="?", help="default: the largest of which jobs are recorded")
+    parser.add_argument(
+        "--minutes", type=float, default=5.0, help="processor time of the jobs by their record (default: 5)"
+    )
+    parser.add_argument("--seed", type=int, help="of the draw (default: a new one, which is printed)")
+    parser.add_argument("--studies", nargs="+", metavar="STUDY", help="draw among these (default: all)")
+    parser.add_argument("--cores", default="all", help="cores to use, a number or `all`")
+    parser.add_argument("--list", action="store_true", help="print the jobs that would be run, and stop")
+    options = parser.parse_args(arguments)
+    seed = secrets.randbelow(10**6) if options.seed is None else options.seed
+    try:
+        preset = _preset(options.preset)
+        jobs, other = _jobs(preset, options.studies or studies())
+    except SettingsError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    for line in other:
+        print(f"cannot be run again with the present settings and data: {line}")
+    drawn = drawn_at_random(jobs, 60.0 * options.minutes, np.random.default_rng(seed))
+    if not drawn:
+        print(
+            f"nothing to verify: published/{preset} records no job of the present settings", file=sys.stderr
+        )
+        return 2
+    minutes = sum(job.cost_s for job in drawn) / 60.0
+    print(
+        f"preset {preset}, seed {seed}: {len(drawn)} of {len(jobs)} jobs, {minutes:.1f} minutes by their record"
+    )
+    for job in drawn:
+        print(f"  {job.label} ({job.cost_s:.0f} s){'' if job.same_code else '; its code has changed since'}")
+    if options.list:
+        return 0
+    sys.stdout.flush()
+    with tempfile.TemporaryDirectory(prefix="auxmc-verify-") as folder:
+        run_again(preset, drawn, Path(folder), options.cores)
+        checks = [
+            check(job, Path(folder) / job.file(preset), PUBLISHED / preset / job.study) for job in drawn
+        ]
+    lines, status = conclusion(preset, checks)
+    print("\n".join(lines))
+    return status
+
+
+def run_again(preset: str, jobs: Sequence[Drawn], folder: Path, cores: str) -> None:
+    """Runs jobs by the workflow in a folder of their own; those that fail leave no file."""
+    # Programs that are compiled already on this machine are the same programs.
+    (ROOT / ".cache").mkdir(exist_ok=True)
+    os.symlink(ROOT / ".cache", folder / ".cache")
+    words = [
+        "--snakefile",
+        str(ROOT / "workflow" / "Snakefile"),
+        "--directory",
+        str(folder),
+        "--cores",
+        cores,
+    ]
+    words += ["--notemp", "--keep-going", "--quiet", "rules", "host", "--config", f"preset={preset}"]
+    files = [str(job.file(preset)) for job in jobs]
+    subprocess.call([sys.executable, "-m", "snakemake", *words, "--", *files])
+
+
+def conclusion(preset: str, checks: Sequence[Check]) -> tuple[list[str], int]:
+    """A line for each job, a sentence about all, and the exit status.
+
+    Args:
+        preset: the preset.
+        checks: what came of each job.
+    """
+    scores = [found.score for result in checks for found in result.distances]
+    allowed = allowed_distance(len(scores))
+    lines, n_bad = [""], 0
+    for result in checks:
+        faults = list(result.faults)
+        worst = result.distances[0] if result.distances else None
+        if worst is not None and worst.score > allowed:
+            n_off = sum(found.score > allowed for found in result.distances)
+            faults.append(
+                f"{n_off} of {len(result.distances)} values are off by more than {allowed:.1f} standard errors, most "
+                f"{worst.name}: {worst.kept:.6g} kept, {worst.again:.6g} now, {worst.score:.1f} standard errors"
+            )
+        n_bad += bool(faults)
+        if faults:
+            lines.append(f"{result.job.label}: WRONG, {'; '.join(faults)}")
+        elif result.identical:
+            lines.append(f"{result.job.label}: identical")
+        else:
+            assert worst is not None
+            changed = "" if result.job.same_code else ", by code that has changed since"
+            lines.append(
+                f"{result.job.label}: {len(result.distances)} values within errors{changed}, the farthest "
+                f"{worst.score:.1f} standard errors off ({worst.name})"
+            )
+    n, n_identical = len(checks), sum(result.identical and not result.faults for result in checks)
+    if n_bad:
+        lines += ["", f"{n_bad} of {n} jobs of preset {preset} did not give what is published."]
+    else:
+        words = f"{n_identical} to the last bit"
+        if n_identical < n:
+            off = f"at most {max(scores):.1f} standard errors off where {allowed:.1f} are allowed"
+            words += f", {n - n_identical} within errors ({len(scores)} values, {off})"
+        lines += ["", f"All {n} jobs of preset {preset}, run again here, gave what is published: {words}."]
+    return lines, 1 if n_bad else 0
+
+
+def _preset(wanted: str | None) -> str:
+    if wanted is not None:
+        return check_preset(wanted)
+    there = [preset for preset in reversed(PRESETS) if any((PUBLISHED / preset).glob("*/pieces.csv"))]
+    if not there:
+        raise SettingsError("published/ records no jobs: `make publish` keeps them")
+    return there[0]
+
+
+def _jobs(preset: str, names: Sequence[str]) -> tuple[list[Drawn], list[str]]:
+    kind, versions = processor_kind(), versions_in_words(package_versions())
+    jobs: list[Drawn] = []
+    other: list[str] = []
+    for name in names:
+        study = load_study(name)
+        recorded = read_jobs(PUBLISHED / preset / name / "pieces.csv")
+        if len(recorded):
+            found, gone = jobs_to_draw(recorded, identities(study, preset), kind, versions)
+            jobs, other = jobs + found, other + gone
+    return [job for job in jobs if math.isfinite(job.cost_s)], other
+
+
+if __name__ == "__main__":
+    sys.exit(main())
