@@ -14,7 +14,6 @@ from matplotlib.lines import Line2D
 
 __all__ = [
     "PUBLISHED_COLOUR",
-    "PublishedLine",
     "PublishedValue",
     "entries_published_last",
     "published_entry",

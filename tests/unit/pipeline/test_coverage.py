@@ -68,6 +68,6 @@ def test_a_figure_leads_to_its_drawing_function_and_to_what_records_its_numbers(
 
 
 def test_a_function_is_found_on_the_line_where_it_begins() -> None:
-    (place,) = coverage.algorithms_and_tables()["PhD thesis, algorithm 14"]
-    assert place.name == "gibbs_continuous_tempering"
+    places = {place.name: place for place in coverage.algorithms_and_tables()["PhD thesis, algorithm 14"]}
+    place = places["gibbs_continuous_tempering"]
     assert f"def {place.name}" in (ROOT / place.file).read_text().splitlines()[place.line - 1]
