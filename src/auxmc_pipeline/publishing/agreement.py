@@ -128,7 +128,7 @@ def _keyed(table: pd.DataFrame, without: Sequence[str] = ()) -> pd.DataFrame:
     # Settings are the same in all rows: dimensions differ. A swept setting is a dimension.
     varying = [
         name
-        for name in rows.columns
+        for name in sorted(map(str, rows.columns))
         if name not in (*_NO_KEYS, *without, "quantity") and rows[name].nunique(dropna=False) > 1
     ]
     texts = [[f"{name}={_text(value)}" for value in rows[name]] for name in varying]
