@@ -15,6 +15,7 @@ PARTS = (
     "docs",
     "experiments",
     "profiles",
+    "published",
     "src",
     "workflow",
     "pyproject.toml",
