@@ -1,6 +1,7 @@
 """Fills numbers into texts: findings and headlines are templates, whose numbers stand in the tables of a preset."""
 
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -116,8 +117,10 @@ def fill(text: str, look_up: LookUp, place: Path | str, run: str = "") -> str:
     names = ("measured", "published", "value", "verdict", "number")
     environment.globals |= {name: getattr(look_up, name) for name in names}
     try:
-        return environment.from_string(text).render(preset=look_up.preset, run=run)
+        filled = environment.from_string(text).render(preset=look_up.preset, run=run)
     except jinja2.TemplateSyntaxError as error:
         raise ValueError(f"{place}, line {error.lineno}: {error.message}") from error
     except (LookupError, jinja2.UndefinedError) as error:
         raise ValueError(f"{place}: {error}") from error
+    # A published ">10" at the beginning of a line is no quotation; the texts have none.
+    return re.sub(r"(?m)^>", r"\>", filled)

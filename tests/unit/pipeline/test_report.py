@@ -324,6 +324,7 @@ def _look_up() -> LookUp:
         ('{{ verdict("A-1") }}, {{ verdict("A-1", "N = 1") }}', "not measured, reproduced"),
         ('{{ number("alpha", "steps") }}', "12.00 ± 0.50"),
         ('{% if value("A-1", "N = 1") > 3 %}more{% else %}less{% endif %}', "more"),
+        ("published\n{{ '>10' }}", "published\n\\>10"),
     ],
 )
 def test_findings_look_their_numbers_up(template: str, text: str) -> None:
