@@ -54,6 +54,14 @@ def _powers(power: float) -> _Perturb:
     return change
 
 
+def _largest_kept(share: float) -> _Perturb:
+    def change(values: FloatArray, rng: np.random.Generator) -> FloatArray:
+        del rng
+        return np.where(values >= np.nanquantile(values, 1.0 - share), values, 0.1 * values)
+
+    return change
+
+
 _OF_GROUPS: Mapping[str, _Perturb] = {
     **{
         name: PERTURBATIONS[name]
@@ -62,9 +70,7 @@ _OF_GROUPS: Mapping[str, _Perturb] = {
     # Shares stay shares.
     **{f"shares to the power {power:g}": _powers(power) for power in (0.02, 0.2, 5.0, 50.0)},
     # Where a rate falls along a sweep is decided by few of its values.
-    "all but the largest quarter a tenth": lambda values, rng: np.where(
-        values >= np.nanquantile(values, 0.75), values, 0.1 * values
-    ),
+    **{f"all but the largest {share:.2g} a tenth": _largest_kept(share) for share in (1 / 4, 1 / 6)},
     "evenly spread": lambda values, rng: rng.permutation(
         np.linspace(np.nanmin(values), np.nanmax(values), values.size)
     ),
