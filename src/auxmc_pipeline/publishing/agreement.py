@@ -10,7 +10,7 @@ from scipy import stats
 
 from auxmc_pipeline.publishing.digests import measures_time
 
-__all__ = ["ALLOWED", "BUDGET", "Distance", "allowed_distance", "distances", "unequal"]
+__all__ = ["ALLOWED", "BUDGET", "Distance", "allowed_distance", "distances", "share_alike", "unequal"]
 
 # Standard errors that a value may be off, and the chance that a run whose values are all right is refused.
 ALLOWED = 4.0
@@ -60,6 +60,8 @@ def distances(kept: pd.DataFrame, again: pd.DataFrame) -> list[Distance]:
     for key in first.keys() & second.keys():
         ours, theirs = first[key], second[key]
         error = f"{key[0]}_error", *key[1:]
+        if "without" in key[0]:  # values without one chain each, which are not independent
+            continue
         if len(ours) > 1 and len(theirs) > 1:
             score = _student(ours, theirs)
         elif error in first and error in second and len(ours) == len(theirs) == 1:
@@ -70,6 +72,12 @@ def distances(kept: pd.DataFrame, again: pd.DataFrame) -> list[Distance]:
         if math.isfinite(score):
             out.append(Distance(" ".join(key), float(ours.mean()), float(theirs.mean()), score))
     return sorted(out, key=lambda found: -found.score)
+
+
+def share_alike(kept: pd.DataFrame, again: pd.DataFrame) -> float:
+    """Share of the values, with or without errors, that agree to rounding: six digits."""
+    both = _aligned(kept, again)
+    return float(np.isclose(both["kept"], both["again"], rtol=1e-6, atol=1e-9, equal_nan=True).mean())
 
 
 def allowed_distance(n_compared: int) -> float:

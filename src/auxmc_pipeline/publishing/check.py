@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from auxmc.driver.results import read_table
-from auxmc_pipeline.publishing.agreement import Distance, distances, unequal
+from auxmc_pipeline.publishing.agreement import Distance, distances, share_alike, unequal
 from auxmc_pipeline.publishing.cases import unpack
 from auxmc_pipeline.publishing.gather import CASES
 from auxmc_pipeline.publishing.jobs import DIGEST, jobs_of_result
@@ -63,12 +63,14 @@ class Check(NamedTuple):
         identical: whether its arrays are the same to the last bit.
         faults: what must not be: kept values that the job does not give, no result, other bits on the same machine.
         distances: of quantities with errors, where the arrays are not the same.
+        alike: share of all values that agree to rounding.
     """
 
     job: Drawn
     identical: bool
     faults: Sequence[str]
     distances: Sequence[Distance]
+    alike: float = 1.0
 
 
 def jobs_to_draw(
@@ -135,19 +137,18 @@ def check(job: Drawn, made: Path, kept_in: Path) -> Check:
     again = tidy_table([made], "statistics")
     faults: list[str] = []
     found: list[Distance] = []
+    alike = 1.0
     for name, kept in _kept_statistics(job, kept_in).items():
         lines = unequal(kept, again)
         if same and lines:
             faults.append(
                 f"{name} does not hold what the job gives: {len(lines)} values differ, as {lines[0]}"
             )
-        if not same and not found:
-            found = distances(kept, again)
+        if not same:
+            found, alike = distances(kept, again), share_alike(kept, again)
     if not same and job.same_machine and job.same_code:
         faults.append(_other_bits(job))
-    elif not same and not found:
-        faults.append("its arrays are not the recorded ones, and no value with an error is kept")
-    return Check(job, same, faults, found)
+    return Check(job, same, faults, found, alike)
 
 
 def _other_bits(job: Drawn) -> str:

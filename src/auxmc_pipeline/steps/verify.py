@@ -23,7 +23,7 @@ from auxmc_pipeline.settings import PRESETS, SettingsError
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Command line; returns 0 if all jobs gave what is kept, 1 if not, 2 if none could be run."""
+    """Command line; returns 0 if all jobs gave what is kept, 1 if not, 2 if none could be run or judged."""
     parser = argparse.ArgumentParser(
         prog="python -m auxmc_pipeline.steps.verify",
         description="Draw jobs of the results in published/ at random, run them again in a temporary folder, and "
@@ -99,38 +99,61 @@ def conclusion(preset: str, checks: Sequence[Check]) -> tuple[list[str], int]:
     """
     scores = [found.score for result in checks for found in result.distances]
     allowed = allowed_distance(len(scores))
-    lines, n_bad = [""], 0
-    for result in checks:
-        faults = list(result.faults)
-        worst = result.distances[0] if result.distances else None
-        if worst is not None and worst.score > allowed:
-            n_off = sum(found.score > allowed for found in result.distances)
-            faults.append(
-                f"{n_off} of {len(result.distances)} values are off by more than {allowed:.1f} standard errors, most "
-                f"{worst.name}: {worst.kept:.6g} kept, {worst.again:.6g} now, {worst.score:.1f} standard errors"
-            )
-        n_bad += bool(faults)
-        if faults:
-            lines.append(f"{result.job.label}: WRONG, {'; '.join(faults)}")
-        elif result.identical:
-            lines.append(f"{result.job.label}: identical")
-        else:
-            assert worst is not None
-            changed = "" if result.job.same_code else ", by code that has changed since"
-            lines.append(
-                f"{result.job.label}: {len(result.distances)} values within errors{changed}, the farthest "
-                f"{worst.score:.1f} standard errors off ({worst.name})"
-            )
-    n, n_identical = len(checks), sum(result.identical and not result.faults for result in checks)
-    if n_bad:
-        lines += ["", f"{n_bad} of {n} jobs of preset {preset} did not give what is published."]
-    else:
-        words = f"{n_identical} to the last bit"
-        if n_identical < n:
-            off = f"at most {max(scores):.1f} standard errors off where {allowed:.1f} are allowed"
-            words += f", {n - n_identical} within errors ({len(scores)} values, {off})"
-        lines += ["", f"All {n} jobs of preset {preset}, run again here, gave what is published: {words}."]
-    return lines, 1 if n_bad else 0
+    said = [_in_words(result, allowed) for result in checks]
+    kinds = [kind for kind, _ in said]
+    lines = [
+        "",
+        *(f"{result.job.label}: {words}" for result, (_, words) in zip(checks, said, strict=True)),
+        "",
+    ]
+    n, n_wrong, n_within, n_open = len(checks), *(kinds.count(kind) for kind in ("wrong", "within", "open"))
+    if n_wrong:
+        return [*lines, f"{n_wrong} of {n} jobs of preset {preset} did not give what is published."], 1
+    if n_open == n:
+        return [*lines, f"None of the {n} jobs of preset {preset} could be judged here."], 2
+    words = [f"{n - n_within - n_open} to the last bit"]
+    if n_within:
+        off = (
+            f"at most {max(scores):.1f} standard errors off where {allowed:.1f} are allowed"
+            if scores
+            else "to rounding"
+        )
+        words.append(f"{n_within} within errors ({len(scores)} values, {off})")
+    if n_open:
+        words.append(f"{n_open} that cannot be judged here")
+    every = f"All {n}" if not n_open else f"{n - n_open} of {n}"
+    return [
+        *lines,
+        f"{every} jobs of preset {preset}, run again here, gave what is published: {', '.join(words)}.",
+    ], 0
+
+
+def _in_words(result: Check, allowed: float) -> tuple[str, str]:
+    """What came of a job: `wrong`, `identical`, `within` errors or `open`; and the same for readers."""
+    faults = list(result.faults)
+    worst = result.distances[0] if result.distances else None
+    if worst is not None and worst.score > allowed:
+        n_off = sum(found.score > allowed for found in result.distances)
+        faults.append(
+            f"{n_off} of {len(result.distances)} values are off by more than {allowed:.1f} standard errors, most "
+            f"{worst.name}: {worst.kept:.6g} kept, {worst.again:.6g} now, {worst.score:.1f} standard errors"
+        )
+    if faults:
+        return "wrong", f"WRONG, {'; '.join(faults)}"
+    if result.identical:
+        return "identical", "identical"
+    why = "another processor or other versions" if result.job.same_code else "code that has changed since"
+    if worst is None and result.alike < 1.0:
+        return (
+            "open",
+            f"open, {result.alike:.0%} of the values agree to rounding, and none has an error ({why})",
+        )
+    if worst is None:
+        return "within", f"all values agree to rounding ({why})"
+    return "within", (
+        f"{len(result.distances)} values within errors, the farthest {worst.score:.1f} standard errors off "
+        f"({worst.name}); {result.alike:.0%} of all agree to rounding ({why})"
+    )
 
 
 def _preset(wanted: str | None) -> str:

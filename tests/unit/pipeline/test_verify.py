@@ -117,6 +117,27 @@ def test_a_value_out_of_its_errors_is_a_fault(tmp_path: Path) -> None:
     assert "values are off by more than 4.0 standard errors, most log_evidence: " in "\n".join(lines)
 
 
+def test_what_has_no_errors_agrees_to_rounding_or_stays_open(tmp_path: Path) -> None:
+    job = Drawn("radon", "a", "", 1.0, "", same_machine=False, same_code=True)
+    within = conclusion("quick", [Check(job, False, [], [], 1.0)])
+    assert within[1] == 0
+    assert "to rounding" in within[0][-1]
+    left = conclusion("quick", [Check(job, False, [], [], 0.9)])
+    assert (left[0][-1], left[1]) == ("None of the 1 jobs of preset quick could be judged here.", 2)
+    both = conclusion("quick", [Check(job, False, [], [], 0.9), Check(job, True, [], [])])
+    assert both[1] == 0
+    assert both[0][-1].startswith(
+        "1 of 2 jobs of preset quick, run again here, gave what is published: 1 to the last bit, 1 that"
+    )
+
+
+def test_values_without_one_chain_each_are_no_replicates() -> None:
+    table = pd.DataFrame(
+        {"chain": [0, 1, 2], "quantity": "psrf_without_chain", "unit": "", "value": [1.0, 1.1, 1.2]}
+    )
+    assert distances(table, table.assign(value=[3.0, 3.1, 3.2])) == []
+
+
 def test_a_job_without_result_is_a_fault(tmp_path: Path) -> None:
     job = publish(result(tmp_path), tmp_path)
     assert conclusion("quick", [check(job, tmp_path / "none.nc", tmp_path)])[1] == 1
