@@ -7,7 +7,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from auxmc.driver.results import read_result
+from auxmc_pipeline.publishing.digests import arrays_of, measures_time
 
 ROOT = Path(__file__).parents[2]
 PARTS = (
@@ -23,6 +27,21 @@ PARTS = (
 )
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def assert_identical(one: Path, other: Path) -> None:
+    """Two result files hold the same arrays to the last bit, times and speeds left aside."""
+    first, second = (
+        {
+            array.name: array.values
+            for array in arrays_of(read_result(path))
+            if not measures_time(array.name.rpartition("/")[2], array.unit)
+        }
+        for path in (one, other)
+    )
+    assert first.keys() == second.keys()
+    for name, values in first.items():
+        np.testing.assert_array_equal(values, second[name], err_msg=name)
 
 
 class Project:

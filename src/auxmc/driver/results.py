@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-__all__ = ["read_result", "read_table", "write_atomically", "write_result", "write_table"]
+__all__ = ["attributes_of", "read_result", "read_table", "write_atomically", "write_result", "write_table"]
 
 
 def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
@@ -39,7 +39,11 @@ def write_result(path: Path, groups: Mapping[str, xr.Dataset], provenance: Mappi
         provenance: root attributes; containers are stored as JSON text.
     """
     tree = xr.DataTree.from_dict(dict(groups))
-    tree.attrs = {k: v if isinstance(v, str | int | float) else json.dumps(v) for k, v in provenance.items()}
+    # A flag is stored as JSON: NetCDF has none.
+    tree.attrs = {
+        k: v if isinstance(v, str | int | float) and not isinstance(v, bool) else json.dumps(v)
+        for k, v in provenance.items()
+    }
     options: dict[str, Any] = {}
     for name, data in groups.items():
         # Draws are hardly compressible, but flags and counters are: level 1 costs little time.
@@ -58,6 +62,14 @@ def read_result(path: Path) -> xr.DataTree:
     if not path.is_file():
         raise FileNotFoundError(f"no result file {path}: make it with `snakemake {path}`")
     return xr.open_datatree(path, engine="h5netcdf")
+
+
+def attributes_of(tree: xr.DataTree | xr.Dataset) -> dict[str, Any]:
+    """Attributes of a result file, containers unpacked."""
+    return {
+        str(k): json.loads(v) if isinstance(v, str) and v.startswith(("{", "[")) else v
+        for k, v in tree.attrs.items()
+    }
 
 
 def write_table(path: Path, table: pd.DataFrame, *, csv: bool = False) -> None:

@@ -11,12 +11,16 @@ from auxmc.diagnostics.convergence import bulk_ess, rank_r_hat
 from auxmc.diagnostics.runs import longest_rejection_run
 from auxmc.interface.methods import Method
 
-__all__ = ["Advice", "SamplingWarning", "advise"]
+__all__ = ["Advice", "SamplingWarning", "advise", "frozen"]
 
 _MAX_R_HAT = 1.01
 _MIN_ESS = 100.0
 _MAX_ERROR_SHARE = 0.1
 _MIN_DRAWS = 8
+_MEND_FROZEN = (
+    "Its start may lie where the density has a corner or no derivative: give other starts, a smaller step_size, or a "
+    "longer warm_up"
+)
 
 
 class SamplingWarning(UserWarning):
@@ -48,24 +52,26 @@ def advise(method: Method, tree: xr.DataTree) -> list[Advice]:
     """
     posterior, stats = tree["posterior"].to_dataset(), tree["sample_stats"].to_dataset()
     n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
-    found = list(_frozen(posterior)) + list(_errors(stats)) + list(_sticking(stats, n_draws))
+    found = list(frozen(posterior, _MEND_FROZEN)) + list(_errors(stats)) + list(_sticking(stats, n_draws))
     if n_draws >= _MIN_DRAWS and not any("never moved" in advice.problem for advice in found):
         found += list(_convergence(method, posterior, n_chains))
     return found
 
 
-def _frozen(posterior: xr.Dataset) -> Iterator[Advice]:
+def frozen(posterior: xr.Dataset, mend: str) -> Iterator[Advice]:
+    """What is to be said about chains that never moved.
+
+    Args:
+        posterior: draws, variables [chain, draw, ...].
+        mend: what to do about it.
+    """
     moved = np.zeros(posterior.sizes["chain"], dtype=bool)
     for array in posterior.data_vars.values():
         values = array.to_numpy().reshape(array.shape[0], array.shape[1], -1)
         moved |= np.any(np.ptp(values, axis=1) > 0.0, axis=1)
     if not moved.all() and posterior.sizes["draw"] > 1:
-        frozen = ", ".join(map(str, np.flatnonzero(~moved)))
-        yield Advice(
-            f"chain {frozen} never moved after the warm-up",
-            "Its start may lie where the density has a corner or no derivative: give other starts, a smaller "
-            "step_size, or a longer warm_up",
-        )
+        chains = ", ".join(map(str, np.flatnonzero(~moved)))
+        yield Advice(f"chain {chains} never moved after the warm-up", mend)
 
 
 _ERRORS = {

@@ -20,7 +20,7 @@ import numpy as np
 from jax import Array
 
 from auxmc.driver.blocks import Samples
-from auxmc.interface.precision import use_float64
+from auxmc.interface.precision import use_float64, whole_number
 from auxmc.interface.running import ChainJob, Reporter, folder_of
 
 __all__ = ["on_executor", "replicate", "run_pickled"]
@@ -63,7 +63,7 @@ def replicate(
         Results in the order of the seeds.
 
     Raises:
-        ValueError: `n` is no positive whole number, or the executor has an unknown name.
+        ValueError: `n` is no whole number from 1 on, or the executor has an unknown name.
         RuntimeError: a process ended before its time.
 
     >>> import auxmc
@@ -73,8 +73,7 @@ def replicate(
     >>> len(set(seeds))
     3
     """
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ValueError(f"n must be a positive whole number, got {n!r}")
+    whole_number("n", n, 1)
     use_float64()
     seeds = [int(np.random.SeedSequence([seed, i]).generate_state(1)[0]) for i in range(n)]
     with _workers(executor, n, cores) as workers:

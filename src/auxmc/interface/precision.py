@@ -1,13 +1,14 @@
-"""Double precision: switched on at first use, and arrays of another precision refused."""
+"""Numbers that a user gives: double precision, switched on at first use, and checks of single ones."""
 
 import math
+import numbers
 import sys
 from typing import Any
 
 import jax
 import numpy as np
 
-__all__ = ["float64_tree", "positive", "use_float64"]
+__all__ = ["float64_tree", "positive", "use_float64", "whole_number"]
 
 
 def use_float64() -> None:
@@ -65,3 +66,21 @@ def positive(name: str, value: Any) -> float:
     if not (float(value) > 0.0 and math.isfinite(float(value))):
         raise ValueError(f"{name} must be a positive number, got {value}")
     return float(value)
+
+
+def whole_number(name: str, value: Any, least: int, why: str = "") -> int:
+    """A whole number that must not be below another one.
+
+    Args:
+        name: what it is, for messages.
+        value: what was given.
+        least: smallest that is allowed.
+        why: why it is, for messages.
+
+    Raises:
+        ValueError: it is no whole number, or below the least.
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        reason = f": {why}" if why else ""
+        raise ValueError(f"{name} must be a whole number, at least {least}{reason}, got {value!r}")
+    return int(value)

@@ -16,7 +16,7 @@ from auxmc.driver.seeds import stream
 from auxmc.interface.advice import Advice, advise
 from auxmc.interface.methods import Method
 from auxmc.interface.modes import lie_apart, spread_starts
-from auxmc.interface.precision import use_float64
+from auxmc.interface.precision import use_float64, whole_number
 from auxmc.interface.running import ChainJob, Reporter, on_threads
 from auxmc.interface.trees import tree_of
 
@@ -115,9 +115,7 @@ def run_method(
     use_float64()
     counts = {"draws": draws, "warm_up": warm_up, "chains": chains, "seed": seed}
     for name, number in counts.items():
-        least = 0 if name in ("warm_up", "seed") else 1
-        if isinstance(number, bool) or not isinstance(number, int) or number < least:
-            raise ValueError(f"{name} must be a whole number, at least {least}, got {number!r}")
+        whole_number(name, number, 0 if name in ("warm_up", "seed") else 1)
     keys = [stream(seed, "sample", method.name, chain) for chain in range(chains)]
     starts = _starts(method, start, keys, stream(seed, "starts", method.name))
     for chain, point in enumerate(starts):
@@ -137,7 +135,7 @@ def run_method(
 
         samples = on_executor(executor, job, starts, keys, cores, folder, reporter)
     wall_s = time.perf_counter() - clock
-    tree = tree_of(method, samples, warm_up)
+    tree = tree_of(samples, warm_up)
     tree.attrs |= {
         "inference_library": "auxmc",
         "method": method.name,

@@ -7,20 +7,17 @@ import numpy as np
 import xarray as xr
 
 from auxmc.driver.blocks import Samples
-from auxmc.interface.methods import Method
 
 __all__ = ["tree_of"]
 
 
-def tree_of(method: Method, samples: Sequence[Samples], n_warm_up: int) -> xr.DataTree:
+def tree_of(samples: Sequence[Samples], n_warm_up: int) -> xr.DataTree:
     """Groups of draws with dimensions chain, draw and those of the variables.
 
     Args:
-        method: names the variables.
         samples: recorded quantities of each chain, each [1, iteration, ...], named "group.variable".
         n_warm_up: iterations that belong to the groups of the warm-up.
     """
-    del method
     groups: dict[str, dict[str, Any]] = {}
     for name in samples[0].draws:
         group, _, variable = name.partition(".")

@@ -12,7 +12,8 @@ import xarray as xr
 from auxmc.command_line.columns import columns, value_with_error
 from auxmc.command_line.errors import CommandError
 from auxmc.diagnostics.convergence import mcse_mean
-from auxmc_pipeline.command_line.show import attributes_of, open_result
+from auxmc.driver.results import attributes_of
+from auxmc_pipeline.command_line.show import open_result
 from auxmc_pipeline.error_rules import standard_error
 
 _FAR = 3.0

@@ -9,7 +9,7 @@ import xarray as xr
 
 from auxmc.command_line.columns import columns
 from auxmc.command_line.errors import CommandError
-from auxmc.driver.results import read_result
+from auxmc.driver.results import attributes_of, read_result
 from auxmc_pipeline.settings import PRESETS
 
 _NEEDED = ("study", "case", "settings", "numbers", "code", "seed")
@@ -40,14 +40,6 @@ def open_result(path: Path) -> xr.DataTree:
             f"{path} does not say what made it: attribute {missing[0]!r} is missing. Was it made here?"
         )
     return tree
-
-
-def attributes_of(tree: xr.DataTree) -> dict[str, Any]:
-    """Attributes of a result file, containers unpacked."""
-    return {
-        str(k): json.loads(v) if isinstance(v, str) and v.startswith(("{", "[")) else v
-        for k, v in tree.attrs.items()
-    }
 
 
 def describe(path: Path) -> str:

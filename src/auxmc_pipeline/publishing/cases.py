@@ -11,7 +11,7 @@ from pathlib import Path
 import xarray as xr
 
 from auxmc.driver.results import read_result, write_atomically
-from auxmc_pipeline.publishing.jobs import DIGEST
+from auxmc_pipeline.publishing.digests import DIGEST
 
 __all__ = ["GROUPS", "packed", "unpack"]
 

@@ -13,8 +13,9 @@ import pandas as pd
 from auxmc.driver.results import read_table
 from auxmc_pipeline.publishing.agreement import Distance, distances, share_alike, unequal
 from auxmc_pipeline.publishing.cases import unpack
+from auxmc_pipeline.publishing.digests import DIGEST
 from auxmc_pipeline.publishing.gather import CASES
-from auxmc_pipeline.publishing.jobs import DIGEST, jobs_of_result
+from auxmc_pipeline.publishing.jobs import jobs_of_result
 from auxmc_pipeline.publishing.state import Identities, changed
 from auxmc_pipeline.tidy import tidy_table
 

@@ -8,7 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-__all__ = ["NamedArray", "arrays_of", "digest_of_arrays", "measures_time"]
+__all__ = ["DIGEST", "NamedArray", "arrays_of", "digest_of_arrays", "measures_time"]
+
+# Attribute of a kept case, and of pieces: the digest of all arrays that there were.
+DIGEST = "arrays_sha256"
 
 _TIME_UNIT = re.compile(r"(^|[ /])s$")
 _TIME_NAME = re.compile(r"seconds|per_second|run_time|time_ratio|compile_s$|run_s$|wall_s$")

@@ -7,14 +7,10 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from auxmc.driver.results import read_result
-from auxmc_pipeline.command_line.show import attributes_of
-from auxmc_pipeline.publishing.digests import arrays_of, digest_of_arrays
+from auxmc.driver.results import attributes_of, read_result
+from auxmc_pipeline.publishing.digests import DIGEST, arrays_of, digest_of_arrays
 
-__all__ = ["COLUMNS", "DIGEST", "jobs_of_result", "read_jobs"]
-
-# Attribute of a kept case, and of pieces: the digest of all arrays that there were.
-DIGEST = "arrays_sha256"
+__all__ = ["COLUMNS", "jobs_of_result", "read_jobs"]
 
 # The packages whose versions decide the last bits.
 _PACKAGES = ("jax", "jaxlib", "numpy", "scipy")

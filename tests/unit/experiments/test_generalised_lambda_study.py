@@ -317,7 +317,7 @@ def test_reference_posteriors_and_facts_of_the_prior_are_found_for_own_data(tmp_
         "++batch.prior=[strong,weak]",
         "gaussian_tolerances=[0.5]",
         "limit_tolerances=[0.2]",
-        "n_draws=12",
+        "n_draws=20",
         "n_burn_in=40",
         "n_walkers=16",
         "n_prior_draws=200",

@@ -67,7 +67,7 @@ def test_wrong_executors_and_numbers_are_refused() -> None:
         ValueError, match=r'executor must be "processes" or an executor .* for threads leave it out'
     ):
         auxmc.sample(method, draws=4, warm_up=0, chains=1, executor="threads", progress=False)
-    with pytest.raises(ValueError, match="n must be a positive whole number, got 0"):
+    with pytest.raises(ValueError, match="n must be a whole number, at least 1, got 0"):
         auxmc.replicate(lambda seed: seed, 0)
 
 

@@ -153,7 +153,7 @@ def test_a_model_that_is_wrong_is_named() -> None:
         ValueError, match="replicates must be a whole number, at least 2: their spread is the error"
     ):
         auxmc.stream_evidence(good, ROWS, replicates=1)
-    with pytest.raises(ValueError, match="chunk must be a whole number, at least 1; got 0"):
+    with pytest.raises(ValueError, match="chunk must be a whole number, at least 1, got 0"):
         auxmc.stream_evidence(good, ROWS, chunk=0)
 
 

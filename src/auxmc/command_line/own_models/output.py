@@ -15,7 +15,7 @@ from auxmc.command_line.columns import columns
 from auxmc.command_line.errors import CommandError
 from auxmc.diagnostics.convergence import summarise_chains
 from auxmc.driver.provenance import describe_environment
-from auxmc.driver.results import write_atomically
+from auxmc.driver.results import write_atomically, write_result
 from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["OutputFolder", "elements", "summary_table"]
@@ -78,14 +78,8 @@ class OutputFolder:
 
     def write_tree(self, name: str, tree: xr.DataTree) -> None:
         """Writes draws as NetCDF, which `arviz.from_netcdf` reads."""
-        plain = tree.copy()
-        plain.attrs = {
-            key: value
-            if isinstance(value, str | int | float) and not isinstance(value, bool)
-            else json.dumps(value)
-            for key, value in tree.attrs.items()
-        }
-        write_atomically(self.path / name, lambda temporary: plain.to_netcdf(temporary, engine="h5netcdf"))
+        groups = {name: group.to_dataset() for name, group in tree.children.items()}
+        write_result(self.path / name, groups, {str(key): value for key, value in tree.attrs.items()})
 
     def write_table(self, name: str, table: pd.DataFrame) -> None:
         """Writes a table as CSV."""

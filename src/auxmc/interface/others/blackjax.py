@@ -1,6 +1,5 @@
 """Kernels of BlackJAX in `auxmc.sample`, and kernels of this library in BlackJAX's form."""
 
-import math
 from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +10,7 @@ from jax import Array
 
 from auxmc.interface.densities import Density, check_density
 from auxmc.interface.methods import Method
+from auxmc.interface.precision import positive
 from auxmc.kernels.base import Kernel
 
 __all__ = ["from_blackjax", "to_blackjax"]
@@ -44,8 +44,7 @@ def from_blackjax(
         TypeError: `make` returns no algorithm with `init` and `step`, or its state has no `position`.
         ValueError: the step size is not positive.
     """
-    if not (step_size > 0.0 and math.isfinite(step_size)):
-        raise ValueError(f"step_size must be a positive number, got {step_size}")
+    step_size = positive("step_size", step_size)
     start = jnp.asarray(model.start)
     example = make(model.log_density, jnp.asarray(step_size))
     if not (hasattr(example, "init") and hasattr(example, "step")):

@@ -20,7 +20,7 @@ from auxmc.driver.seeds import stream
 from auxmc.driver.stream_program import KeyedStream
 from auxmc.driver.streams import StreamRun, run_streams
 from auxmc.interface.advice import Advice
-from auxmc.interface.precision import use_float64
+from auxmc.interface.precision import use_float64, whole_number
 from auxmc.interface.streams.rows import Rows, RowsModel, checked_model, read_rows
 from auxmc.kernels.streams.replicates import replicate_log_evidences, replicated
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
@@ -121,12 +121,10 @@ def stream_evidence(
     Source: `auxmc.kernels.streams.running_laplace`, this project's.
     """
     use_float64()
-    for name, value, least in (("chunk", chunk, 1), ("replicates", replicates, 2), ("capacity", capacity, 1)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            why = ": their spread is the error" if name == "replicates" else ""
-            raise ValueError(f"{name} must be a whole number, at least {least}{why}; got {value!r}")
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise ValueError(f"seed must be a whole number, at least 0, got {seed!r}")
+    whole_number("chunk", chunk, 1)
+    whole_number("replicates", replicates, 2, "their spread is the error")
+    whole_number("capacity", capacity, 1)
+    whole_number("seed", seed, 0)
     source = read_rows(rows, chunk)
     checked, said = checked_model(model, source, stream(seed, "stream", "checks"))
     estimator = replicated(running_laplace(checked, settings), replicates)

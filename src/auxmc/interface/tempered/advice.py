@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 
 from auxmc.diagnostics.convergence import rank_r_hat
 from auxmc.diagnostics.log_evidence import Evidence, log_evidence, log_evidence_error
-from auxmc.interface.advice import Advice
+from auxmc.interface.advice import Advice, frozen
 from auxmc.interface.densities import Density
 from auxmc.interface.modes import lie_apart
 from auxmc.interface.tempered.bases import Base
@@ -45,7 +45,7 @@ def advise_evidence(
     stats = tree["sample_stats"]
     target, weight = (stats[name].to_numpy() for name in ("log_target_weight", "log_base_weight"))
     advice = [
-        *_frozen(tree),
+        *frozen(tree["posterior"].to_dataset(), "Give a longer warm_up, or a base nearer to the target"),
         *_crossings(stats["inverse_temperature"].to_numpy()),
         *_shares(target),
         *_halves(target, weight),
@@ -56,17 +56,6 @@ def advise_evidence(
             Advice(f"the standard error is {found.standard_error:.2f} nats", "Run more draws, or more chains")
         )
     return advice
-
-
-def _frozen(tree: xr.DataTree) -> Iterator[Advice]:
-    moved = np.zeros(tree["posterior"].sizes["chain"], dtype=bool)
-    for array in tree["posterior"].to_dataset().data_vars.values():
-        moved |= np.any(np.ptp(array.to_numpy(), axis=1).reshape(len(moved), -1) > 0.0, axis=1)
-    if not moved.all():
-        yield Advice(
-            f"chain {', '.join(map(str, np.flatnonzero(~moved)))} never moved after the warm-up",
-            "Give a longer warm_up, or a base nearer to the target",
-        )
 
 
 def _crossings(temperatures: np.ndarray) -> Iterator[Advice]:

@@ -12,6 +12,7 @@ from scipy.cluster.vq import kmeans2
 from scipy.special import logsumexp
 
 from auxmc.approximations.advi import MeanField, decaying_adam, fit_mean_field
+from auxmc.approximations.laplace_density import laplace_density
 from auxmc.diagnostics.log_evidence import weighted_moments
 from auxmc.interface.advice import Advice
 from auxmc.interface.densities import Density
@@ -245,23 +246,14 @@ def _fitted(model: Density, name: str, key: Array) -> GaussianBase:
 
 
 def _laplace(model: Density, starts: Sequence[Array]) -> list[GaussianBase]:
-    """Mode and curvature from each start, where the curvature is that of a Gaussian."""
-    from jax.scipy.optimize import minimize
-
-    find = jax.jit(lambda x: minimize(lambda y: -model.log_density(y), x, method="BFGS").x)
-    curvature = jax.jit(jax.hessian(model.log_density))
+    """Mode and curvature from each start, where the search ends at a maximum."""
     found = []
     for start in starts:
-        mode = find(start)
-        precision = -np.asarray(curvature(mode))
-        if not np.all(np.isfinite(precision)):
+        try:
+            fit = laplace_density(model.log_density, start)
+        except ValueError:
             continue
-        values, vectors = np.linalg.eigh(0.5 * (precision + precision.T))
-        if values[0] <= 1e-10 * max(values[-1], 1.0):
-            continue
-        covariance = (vectors / values) @ vectors.T
-        root = np.linalg.cholesky(0.5 * (covariance + covariance.T))
-        found.append(gaussian_base(mode, jnp.asarray(root)))
+        found.append(gaussian_base(jnp.asarray(fit.mode), jnp.asarray(np.linalg.cholesky(fit.covariance))))
     return found
 
 

@@ -17,6 +17,7 @@ from auxmc.driver.seeds import stream
 from auxmc.interface.densities import Density, density
 from auxmc.interface.layout import named
 from auxmc.interface.methods import Method
+from auxmc.interface.precision import whole_number
 from auxmc.interface.sampling import run_method
 from auxmc.interface.tempered.advice import advise_evidence
 from auxmc.interface.tempered.bases import Base, Gaussian, find_base
@@ -115,10 +116,7 @@ def evidence(
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    if isinstance(chains, bool) or not isinstance(chains, int) or chains < 2:
-        raise ValueError(
-            f"chains must be a whole number, at least 2: their spread is the error; got {chains!r}"
-        )
+    whole_number("chains", chains, 2, "their spread is the error")
     check_settings(n_steps, 1.0, "drift_kick_drift")
     if isinstance(log_density, Density):
         if start is not None:
