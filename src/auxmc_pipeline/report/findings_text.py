@@ -63,12 +63,16 @@ class LookUp:
         return verdict_of_claim(set((lines if published.empty else published)["verdict"]))
 
     def number(self, study: str, name: str) -> str:
-        """A number that a study measures for its findings, with its error.
+        """A number that a study measures for its findings, with its error; of a study not run, that it was not measured.
 
         Raises:
-            LookupError: the study measures no number of that name.
+            LookupError: there is no such study, or it measures no number of that name.
         """
-        table = self._numbers.get(study, pd.DataFrame(columns=["name", "value", "error", "exact"]))
+        if study not in self._numbers:
+            raise LookupError(f"there is no study {study}. There are: {', '.join(self._numbers)}")
+        table = self._numbers[study]
+        if table.empty:
+            return self._text(math.nan, math.nan, False)
         rows = table[table["name"] == name]
         if rows.empty:
             raise LookupError(f"{study} measures no number {name!r}. There are: {', '.join(table['name'])}")
