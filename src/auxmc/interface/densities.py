@@ -144,8 +144,10 @@ def check_falls(what: str, log_density: Callable[[Array], Array], start: np.ndar
     """
     rays = np.random.default_rng(0).normal(size=(8, start.size))
     points = start + _FAR[:, None, None] * rays
-    values = np.asarray(jax.vmap(jax.vmap(log_density))(jnp.asarray(points)))
-    first = np.full((1, len(rays)), float(log_density(jnp.asarray(start))))
+    # One program: taken operation by operation, a model of another package compiles hundreds.
+    evaluate = jax.jit(lambda points, start: (jax.vmap(jax.vmap(log_density))(points), log_density(start)))
+    far, near = evaluate(jnp.asarray(points), jnp.asarray(start))
+    values, first = np.asarray(far), np.full((1, len(rays)), float(near))
     if np.all(values > np.concatenate([first, values[:-1]]) + 1.0):
         raise ValueError(
             f"{what} grows without end away from the start: it may have the wrong sign. A log density is wanted, not "

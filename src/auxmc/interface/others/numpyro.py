@@ -71,8 +71,14 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Densit
 def _check_sites(model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     from numpyro import handlers
 
-    with handlers.block():
-        sites = handlers.trace(handlers.seed(model, jax.random.key(0))).get_trace(*args, **kwargs)
+    sites: dict[str, Any] = {}
+
+    def trace(key: Array) -> None:
+        with handlers.block():
+            sites.update(handlers.trace(handlers.seed(model, key)).get_trace(*args, **kwargs))
+
+    # Kinds and shapes of the sites are looked at alone: nothing is computed.
+    jax.eval_shape(trace, jax.random.key(0))
     free = [
         (name, site) for name, site in sites.items() if site["type"] == "sample" and not site["is_observed"]
     ]
