@@ -2,6 +2,7 @@
 PRESET ?= quick
 CORES ?= all
 MINUTES ?= 5
+MUTANTS ?= 12
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
@@ -9,7 +10,7 @@ STAMP := $(VENV)/.installed
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce claims check-claims publish restore verify test test-statistical mutation-check docs check format clean
+.PHONY: help setup reproduce claims check-claims publish restore verify test test-all test-statistical mutation-check docs check format clean
 
 help:
 	@echo "make reproduce   figures, tables, claims and report of all studies (PRESET=smoke|quick|paper, CORES=all)"
@@ -18,7 +19,8 @@ help:
 	@echo "make publish     keep the results of a preset in published/, and its counts in README.md (PRESET=..., SO_FAR=--so-far)"
 	@echo "make restore     put the cases that published/ holds into results/, so that the preset goes on from there (PRESET=...)"
 	@echo "make verify      draw jobs of published/ at random, run them again here and compare (PRESET=..., MINUTES=5, SEED=...)"
-	@echo "make test        style checks and tests"
+	@echo "make test        style checks, and the tests that tell a broken program from a right one"
+	@echo "make test-all    all tests: every study from start to end, SLURM, documentation, fresh random numbers, a sample of mutations"
 	@echo "make test-statistical   the deeper statistical tests, with fresh random numbers and a table of what passed"
 	@echo "make mutation-check     whether the tests notice programs that are broken on purpose"
 	@echo "make docs        the documentation as a site, in docs/_build/html"
@@ -54,7 +56,12 @@ restore: $(STAMP)
 	$(RUN)/python -m auxmc_pipeline.steps.restore $(PRESET)
 
 test: check
+	$(RUN)/python -m pytest -m "not slow"
+
+test-all: check
 	$(RUN)/python -m pytest
+	$(RUN)/python scripts/statistical_suite.py
+	$(RUN)/python -m tests.mutants --sample $(MUTANTS)
 
 test-statistical: $(STAMP)
 	$(RUN)/python scripts/statistical_suite.py

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from auxmc_pipeline.judging.published import published_presets, read_published
+from auxmc_pipeline.judging.published import read_published
 from auxmc_pipeline.report.findings_text import LookUp, fill
 
 project = "auxmc"
@@ -46,10 +46,9 @@ def _fill(app: Any, docname: str, content: list[str]) -> None:
     """Looks up the numbers of the findings in the results that are kept in the repository."""
     del app
     if docname == "findings":
-        kept = read_published(published_presets()[0])
-        content[0] = fill(
-            content[0], LookUp(kept.preset, kept.judged, kept.numbers), "docs/findings.md", kept.run_in_words
-        )
+        kept = read_published()
+        look_up = LookUp(kept.judged, kept.numbers, kept.presets)
+        content[0] = fill(content[0], look_up, "docs/findings.md", kept.run_in_words)
 
 
 def setup(app: Any) -> None:

@@ -3,8 +3,8 @@
     python scripts/statistical_suite.py [--part all|quick|deep|none] [--seed TEXT] [--write-page]
     python scripts/statistical_suite.py --repetitions 20
 
-The quick part is what `make test` runs of the matrix of components and layers, with other seeds; the deep part is in
-tests/statistical/deep. The report of every assertion, the results of the tests and the summary go to the folder
+The quick part is what `make test-all` runs of the matrix of components and layers, with other seeds; the deep part
+is in tests/statistical/deep. The report of every assertion, the results of the tests and the summary go to the folder
 --output. With --repetitions only the tests of tests/statistical run, so many times, each time with seeds of its own.
 """
 
@@ -33,7 +33,7 @@ def main() -> int:
     parser.add_argument("--part", choices=["all", "quick", "deep", "none"], default="all")
     parser.add_argument("--seed", default=f"{now:%Y-%m-%d %H:%M}", help="any text; the time unless given")
     parser.add_argument("--repetitions", type=int, default=0, help="runs of tests/statistical")
-    parser.add_argument("--workers", default="2", help="processes of pytest-xdist")
+    parser.add_argument("--workers", default="auto", help="processes of pytest-xdist")
     parser.add_argument("--write-page", action="store_true", help=f"writes {PAGE.relative_to(ROOT)}")
     parser.add_argument("--output", type=Path, default=ROOT / ".cache" / "statistical")
     arguments = parser.parse_args()

@@ -1,9 +1,11 @@
 """Checks that the tests notice every mutation: `python -m tests.mutants --help`."""
 
 import argparse
+import random
 import re
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.mutants.catalogue import read_source_mutations
@@ -27,10 +29,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         type=Path,
         help="page to write if all are caught; it keeps its rows of mutations not checked now",
     )
+    parser.add_argument("--sample", type=int, default=0, help="check so many of them, drawn at random (all)")
+    parser.add_argument(
+        "--seed", default=f"{datetime.now(UTC):%Y-%m-%d}", help="any text, for --sample (today's date)"
+    )
     parser.add_argument("--list", action="store_true", help="list the mutations and do nothing else")
     options = parser.parse_args(arguments)
     if options.jobs < 1:
         parser.error(f"--jobs must be at least 1, got {options.jobs}")
+    if options.sample < 0:
+        parser.error(f"--sample must be at least 0, got {options.sample}")
 
     def chosen(name: str, component: str) -> bool:
         return re.search(options.only, f"{component} {name}") is not None
@@ -40,6 +48,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     wrapped = {name: mutation for name, mutation in WRAPPED.items() if chosen(name, mutation.component)}
     if not source and not wrapped:
         parser.error(f"no mutation has a component and name like {options.only!r}")
+    if options.sample:
+        names = sorted(source | wrapped)
+        drawn = set(random.Random(options.seed).sample(names, min(options.sample, len(names))))
+        source = {name: mutation for name, mutation in source.items() if name in drawn}
+        wrapped = {name: mutation for name, mutation in wrapped.items() if name in drawn}
+        print(f"{len(drawn)} of {len(names)} mutations, drawn with seed {options.seed!r}", flush=True)
     if options.list:
         for name, mutation in (source | wrapped).items():
             print(f"{mutation.component:24}{name:48}{mutation.what}")

@@ -1,6 +1,7 @@
-"""A copy of the project in a temporary folder, in which the workflow runs for real."""
+"""Copies of the project in temporary folders, in which the workflow runs for real."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -8,9 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from auxmc.driver.results import read_result
+from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.judging.verdicts import VERDICTS
 from auxmc_pipeline.publishing.digests import arrays_of, measures_time
 
 ROOT = Path(__file__).parents[2]
@@ -25,6 +29,8 @@ PARTS = (
     "pyproject.toml",
     "requirements.lock",
 )
+
+SMOKE = ("--config", "preset=smoke")
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -42,6 +48,25 @@ def assert_identical(one: Path, other: Path) -> None:
     assert first.keys() == second.keys()
     for name, values in first.items():
         np.testing.assert_array_equal(values, second[name], err_msg=name)
+
+
+def planned(project: "Project", *words: str) -> dict[str, int]:
+    """Jobs by rule, from the table that a dry run prints."""
+    done = project.snakemake("-n", *words)
+    table = (done.stdout + done.stderr).partition("Job stats:")[2]
+    return {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", table, re.M)}
+
+
+def assert_all_is_made(project: "Project", name: str) -> None:
+    """There is every result, figure and verdict of a study at preset smoke."""
+    study = load_study(name)
+    results = project.folder / "results" / "smoke" / name
+    for case in study.cases("smoke"):
+        assert (results / f"{case.name}.nc").is_file()
+    for figure in study.figures:
+        for suffix in ("pdf", "png", "svg"):
+            assert (project.folder / f"paper_figures/smoke/{name}/{figure}.{suffix}").stat().st_size > 3000
+    assert set(pd.read_csv(results / "claims.csv")["verdict"]) <= set(VERDICTS)
 
 
 class Project:
@@ -91,9 +116,17 @@ class Project:
 
 @pytest.fixture(scope="session")
 def smoke(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A copy in which `snakemake --config preset=smoke` has run from start to end."""
+    """A copy in which all studies have run at preset smoke, from start to end."""
     project = Project(tmp_path_factory.mktemp("project") / "auxmc", _compiled(tmp_path_factory))
-    project.snakemake("--config", "preset=smoke")
+    project.snakemake(*SMOKE)
+    return project
+
+
+@pytest.fixture(scope="session")
+def radon(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A copy in which the study radon has run at preset smoke: the one that costs least and has every kind of file."""
+    project = Project(tmp_path_factory.mktemp("one_study") / "auxmc", _compiled(tmp_path_factory))
+    project.snakemake("radon", *SMOKE)
     return project
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 OUTER = """
@@ -43,7 +45,6 @@ def _dry_run(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["", "studies/"])
 def test_a_workflow_elsewhere_takes_one_study_with_its_own_settings(tmp_path: Path, folder: str) -> None:
     prefix = f'prefix: "{folder.rstrip("/")}"' if folder else ""
@@ -60,7 +61,6 @@ def test_a_workflow_elsewhere_takes_one_study_with_its_own_settings(tmp_path: Pa
     assert f"{ROOT}/results" not in plan
 
 
-@pytest.mark.slow
 def test_a_wrong_setting_of_a_module_is_refused_by_name(tmp_path: Path) -> None:
     text = OUTER.format(root=ROOT, folder="", prefix="").replace("n_chains=2,3", "n_chain=2")
     done = _dry_run(tmp_path, text)

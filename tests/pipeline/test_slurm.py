@@ -20,6 +20,7 @@ MISSING = [name for name in PROGRAMS if shutil.which(name) is None]
 LINKS = Path("/etc/slurm")
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(bool(MISSING), reason=f"SLURM is not installed: {', '.join(MISSING)} missing"),
     pytest.mark.skipif(os.geteuid() != 0, reason="starting SLURM's daemons needs root"),
     pytest.mark.skipif(
@@ -123,7 +124,6 @@ def test_the_smoke_preset_runs_on_slurm(cluster: Path, fresh: Project) -> None:
     assert set(jobs) == {"COMPLETED"}
 
 
-@pytest.mark.slow
 def test_a_case_in_pieces_outlives_a_node_and_is_pushed_aside(cluster: Path, fresh: Project) -> None:
     """Arrays are those of one job, though one piece's job is preempted and another's node goes down."""
     case = "results/smoke/gp_probit/main__method-apm_ss_mh.nc"

@@ -152,9 +152,10 @@ Written by `python scripts/statistical_suite.py --write-page`; do not edit.
 A wrong sampler should fail and a right one should not, both with stated probabilities. Every stochastic assertion has
 a false-alarm probability of {alpha}. The sum over all assertions of a run is at most {total} for the tests of every
 change (at most {declared} assertions) and as much for the deeper part (at most {deep}). An assertion also declares the
-discrepancy that it finds with probability 0.999, and refuses samples that are too small for it. `make test` runs the
-first part, `make test-statistical` both, with fresh random numbers. Passing shows that a law is left unchanged up to
-the declared discrepancy on the targets tested; it shows neither that a chain mixes nor that a model of yours is right.
+discrepancy that it finds with probability 0.999, and refuses samples that are too small for it. `make test`
+runs most of the first part, `make test-all` all of it, `make test-statistical` both, with fresh random numbers. Passing
+shows that a law is left unchanged up to the declared discrepancy on the targets tested; it shows neither that a chain
+mixes nor that a model of yours is right.
 
 ## Layers
 

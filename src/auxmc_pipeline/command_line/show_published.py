@@ -51,11 +51,11 @@ def _of_preset(preset: str, place: Path) -> str:
         rows.append(study_row(name, jobs, now, has_tables=(place / name / "claims.csv").is_file()))
         anew += made_anew(name, jobs, now)
     size = sum(path.stat().st_size for path in place.rglob("*") if path.is_file()) / 1e6
-    whole = "a whole run" if (place / "run.json").is_file() else "not a whole run yet"
+    n_studies = len(list(place.glob("*/claims.csv")))
     head = "Made anew by the present code, settings and data:"
     return "\n".join(
         [
-            f"preset {preset}: {whole}, {size:.1f} MB",
+            f"preset {preset}: {n_studies} of {len(rows) - 1} studies finished, {size:.1f} MB",
             "",
             columns(rows, right=[1, 3]),
             "",

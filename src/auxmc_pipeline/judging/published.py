@@ -1,76 +1,87 @@
-"""Results that are kept in the repository: what was measured for every claim at a preset, and by which run."""
+"""Results that are kept in the repository: what was measured for every claim, and by which runs."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
-from auxmc.driver.results import write_atomically
 from auxmc_pipeline.catalogue import ROOT, Study, load_study, studies
 from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.judging.study_tables import claims_of
 from auxmc_pipeline.judging.verdicts import verdict
+from auxmc_pipeline.publishing.jobs import read_jobs
+from auxmc_pipeline.settings import PRESETS
 
-__all__ = ["MEASURED", "PUBLISHED", "Published", "published_presets", "read_published", "write_run"]
+__all__ = ["MEASURED", "PUBLISHED", "Published", "published_presets", "read_published"]
 
 PUBLISHED = ROOT / "published"
 
-RUN = "run.json"
 # Columns of claims.csv as it is kept.
 MEASURED = ["claim_id", "setting", "measured", "monte_carlo_error", "exact", "note"]
 
 
 class Published(NamedTuple):
-    """Results of a preset.
+    """Results of all studies.
 
     Attributes:
-        preset: the preset.
         judged: claims of each study with verdicts, as `auxmc_pipeline.judging.verdicts.judge` returns them.
         numbers: numbers of each study's findings, as `judging.study_tables.measure_numbers` returns them.
-        run: which run it was: `commit`, `created` (date of the newest result), `processor`, `n_cores`.
+        presets: preset of each study's results.
+        run_in_words: which runs these are, for readers.
     """
 
-    preset: str
     judged: Mapping[str, pd.DataFrame]
     numbers: Mapping[str, pd.DataFrame]
-    run: Mapping[str, Any]
-
-    @property
-    def run_in_words(self) -> str:
-        """Which run it was, for readers."""
-        return (
-            f"preset {self.preset}, version {str(self.run['commit'])[:7]}, {str(self.run['created'])[:10]}, "
-            f"{self.run['n_cores']} cores of {self.run['processor']}"
-        )
+    presets: Mapping[str, str]
+    run_in_words: str
 
 
 def published_presets(folder: Path = PUBLISHED) -> list[str]:
-    """Presets of which a whole run is kept, the one with the largest sizes first."""
-    order = ["paper", "quick", "smoke"]
-    return sorted((path.parent.name for path in folder.glob(f"*/{RUN}")), key=order.index)
+    """Presets of which finished studies are kept, the one with the largest sizes first."""
+    return [preset for preset in reversed(PRESETS) if list(folder.glob(f"{preset}/*/claims.csv"))]
 
 
-def write_run(place: Path, run: Mapping[str, Any]) -> None:
-    """Says which run the results in a folder are of."""
-    text = json.dumps(dict(run), indent=1) + "\n"
-    write_atomically(place / RUN, lambda path: path.write_text(text))
-
-
-def read_published(preset: str, folder: Path = PUBLISHED) -> Published:
+def read_published(preset: str | None = None, folder: Path = PUBLISHED) -> Published:
     """Reads what is kept, judged by the present bands; a line that is newer, or of a study not run, is not measured.
 
     Statements, bands and verdicts are not kept.
 
+    Args:
+        preset: of the results; None takes each study at the largest preset at which it is kept.
+        folder: where results are kept.
+
     Raises:
-        FileNotFoundError: no whole run at that preset is kept.
+        FileNotFoundError: nothing is kept.
     """
-    place = folder / preset
-    run = json.loads((place / RUN).read_text())
-    judged = {name: _judged(load_study(name), place / name / "claims.csv") for name in studies()}
-    numbers = {name: _numbers(place / name / "numbers.csv") for name in studies()}
-    return Published(preset, judged, numbers, run)
+    there = published_presets(folder) if preset is None else [preset]
+    if not any(list(folder.glob(f"{name}/*/claims.csv")) for name in there):
+        raise FileNotFoundError(f"{folder}: no study is kept: run `make publish PRESET={preset or 'quick'}`")
+    presets = {
+        study: next((name for name in there if (folder / name / study / "claims.csv").is_file()), there[-1])
+        for study in studies()
+    }
+    places = {study: folder / name / study for study, name in presets.items()}
+    judged = {study: _judged(load_study(study), place / "claims.csv") for study, place in places.items()}
+    numbers = {study: _numbers(place / "numbers.csv") for study, place in places.items()}
+    return Published(judged, numbers, presets, _in_words(presets, places))
+
+
+def _in_words(presets: Mapping[str, str], places: Mapping[str, Path]) -> str:
+    jobs = pd.concat([read_jobs(place / "pieces.csv") for place in places.values()])
+    newest = jobs.loc[jobs["created"] == jobs["created"].max()].iloc[0]
+    made = f"newest job {newest['created'][:10]}, {newest['n_cores']} cores of {newest['processor']}"
+    by_preset = {
+        name: [study for study, at in presets.items() if at == name]
+        for name in dict.fromkeys(presets.values())
+    }
+    if len(by_preset) == 1:
+        return f"preset {next(iter(by_preset))}, {made}"
+    largest, *others = sorted(by_preset, key=PRESETS.index, reverse=True)
+    studies_in_words = (
+        f"preset {largest} for {', '.join(by_preset[largest])}; {' and '.join(others)} for the others"
+    )
+    return f"{studies_in_words}; {made}"
 
 
 def _numbers(path: Path) -> pd.DataFrame:

@@ -19,15 +19,18 @@ class LookUp:
     """What a text can ask for by name; each method is a function of the templates.
 
     Args:
-        preset: preset of the results, named where something was not measured.
         judged: judged claims of each study, as `auxmc_pipeline.report.claim_lines.read_verdicts` reads them.
         numbers: numbers that studies measure for their findings alone, by study: columns name, value, error, note.
+        presets: preset of the results of each study, named where something was not measured.
     """
 
     def __init__(
-        self, preset: str, judged: Mapping[str, pd.DataFrame], numbers: Mapping[str, pd.DataFrame]
+        self,
+        judged: Mapping[str, pd.DataFrame],
+        numbers: Mapping[str, pd.DataFrame],
+        presets: Mapping[str, str],
     ) -> None:
-        self.preset, self._numbers = preset, numbers
+        self._numbers, self._presets = numbers, presets
         self._lines = pd.concat(
             [table.assign(study=study) for study, table in judged.items()], ignore_index=True
         )
@@ -44,7 +47,8 @@ class LookUp:
             LookupError: there is no such line, or there are several.
         """
         line = self._line(claim, setting, study)
-        return self._text(float(line["measured"]), float(line["monte_carlo_error"]), bool(line["exact"]))
+        value, error = float(line["measured"]), float(line["monte_carlo_error"])
+        return self._text(str(line["study"]), value, error, bool(line["exact"]))
 
     def published(self, claim: str, setting: str = "", study: str = "") -> str:
         """The published value of a claim's line, as it is printed."""
@@ -63,7 +67,7 @@ class LookUp:
         return verdict_of_claim(set((lines if published.empty else published)["verdict"]))
 
     def number(self, study: str, name: str) -> str:
-        """A number that a study measures for its findings, with its error; of a study not run, that it was not measured.
+        """A number that a study measures for its findings, with its error; not measured where the study was not run.
 
         Raises:
             LookupError: there is no such study, or it measures no number of that name.
@@ -72,16 +76,16 @@ class LookUp:
             raise LookupError(f"there is no study {study}. There are: {', '.join(self._numbers)}")
         table = self._numbers[study]
         if table.empty:
-            return self._text(math.nan, math.nan, False)
+            return self._text(study, math.nan, math.nan, False)
         rows = table[table["name"] == name]
         if rows.empty:
             raise LookupError(f"{study} measures no number {name!r}. There are: {', '.join(table['name'])}")
         row = rows.iloc[0]
-        return self._text(float(row["value"]), float(row["error"]), bool(row["exact"]))
+        return self._text(study, float(row["value"]), float(row["error"]), bool(row["exact"]))
 
-    def _text(self, value: float, error: float, is_exact: bool) -> str:
+    def _text(self, study: str, value: float, error: float, is_exact: bool) -> str:
         if math.isnan(value):
-            return f"(not measured at preset {self.preset})"
+            return f"(not measured at preset {self._presets[study]})"
         unknown = not is_exact and not error > 0.0
         return with_error(value, error) + " (error unknown)" * unknown
 
@@ -107,7 +111,7 @@ def fill(text: str, look_up: LookUp, place: Path | str, run: str = "") -> str:
     """A text with its numbers.
 
     Args:
-        text: Jinja 2 template that calls the methods of `LookUp` and may name `preset` and `run`.
+        text: Jinja 2 template that calls the methods of `LookUp` and may name `run`.
         look_up: where its numbers come from.
         place: where the text stands, for messages.
         run: words that say which results these are.
@@ -121,7 +125,7 @@ def fill(text: str, look_up: LookUp, place: Path | str, run: str = "") -> str:
     names = ("measured", "published", "value", "verdict", "number")
     environment.globals |= {name: getattr(look_up, name) for name in names}
     try:
-        filled = environment.from_string(text).render(preset=look_up.preset, run=run)
+        filled = environment.from_string(text).render(run=run)
     except jinja2.TemplateSyntaxError as error:
         raise ValueError(f"{place}, line {error.lineno}: {error.message}") from error
     except (LookupError, jinja2.UndefinedError) as error:

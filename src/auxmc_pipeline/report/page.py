@@ -126,8 +126,8 @@ def read_page(preset: str, root: Path = Path()) -> Page:
     tables = {study.name: read_verdicts(results / study.name / "claims.csv") for study in declared}
     judges = judges_of(tables)
     numbers = {study.name: read_numbers(results / study.name / "numbers.csv") for study in declared}
-    look_up = LookUp(preset, tables, numbers)
-    sections = read_sections(look_up, judges, declared)
+    look_up = LookUp(tables, numbers, dict.fromkeys(tables, preset))
+    sections = read_sections(look_up, judges, declared, f"preset {preset}, the run of this page")
     front = front._replace(
         highlights=tuple(
             highlight._replace(headline=fill(highlight.headline, look_up, FRONT))
@@ -158,7 +158,7 @@ def read_page(preset: str, root: Path = Path()) -> Page:
 
 
 def read_sections(
-    look_up: LookUp, judges: Mapping[str, Sequence[str]], declared: Sequence[Study]
+    look_up: LookUp, judges: Mapping[str, Sequence[str]], declared: Sequence[Study], run: str
 ) -> list[Section]:
     """The findings with their numbers.
 
@@ -166,8 +166,9 @@ def read_sections(
         look_up: where the numbers come from.
         judges: studies that judge a claim, by its id.
         declared: the studies.
+        run: which results these are, in words.
     """
-    text = fill(_FINDINGS.read_text(), look_up, _FINDINGS, f"preset {look_up.preset}, the run of this page")
+    text = fill(_FINDINGS.read_text(), look_up, _FINDINGS, run)
     return read_findings(text, judges, {study.name: list(study.figures) for study in declared})
 
 

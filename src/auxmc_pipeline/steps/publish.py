@@ -2,25 +2,15 @@
 
 import argparse
 import sys
-from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
-from auxmc.driver.provenance import git_commit
 from auxmc.driver.results import write_atomically
 from auxmc_pipeline.catalogue import ROOT, check_preset, load_study, studies
 from auxmc_pipeline.judging.counts import Counts, counts_by_document
 from auxmc_pipeline.judging.documents import read_documents
-from auxmc_pipeline.judging.published import (
-    PUBLISHED,
-    RUN,
-    Published,
-    published_presets,
-    read_published,
-    write_run,
-)
+from auxmc_pipeline.judging.published import PUBLISHED, Published, read_published
 from auxmc_pipeline.judging.verdicts import VERDICTS
 from auxmc_pipeline.publishing.gather import Gathered, gather
 from auxmc_pipeline.publishing.keep import keep
@@ -35,8 +25,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m auxmc_pipeline.steps.publish",
-        description="Keep the results of a preset in published/, and the counts of the largest preset in the README. "
-        "Every result must be of the present settings and code.",
+        description="Keep the results of a preset in published/, and the counts in the README: of each study at the "
+        "largest preset that is kept. Every result must be of the present settings and code.",
     )
     parser.add_argument("preset")
     parser.add_argument(
@@ -44,22 +34,11 @@ def main(arguments: list[str] | None = None) -> int:
         action="store_true",
         help="keep the cases and studies that are finished; the others come later",
     )
-    parser.add_argument(
-        "--without",
-        nargs="+",
-        default=[],
-        metavar="STUDY",
-        help="studies that need not be finished: claims that are not there count as not measured",
-    )
     options = parser.parse_args(arguments)
     try:
         check_preset(options.preset)
-        for name in options.without:
-            load_study(name)
         found = {name: _gathered(name, options.preset) for name in studies()}
-        lacking = [
-            line for name in found if name not in options.without for line in _lacking(name, found[name])
-        ]
+        lacking = [line for name in found for line in _lacking(name, found[name])]
         if lacking and not options.so_far:
             raise SettingsError(
                 "\n  ".join(["not all is there:", *lacking])
@@ -70,16 +49,11 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     if lacking:
-        # What is there of an earlier run and of this one is no run.
-        (PUBLISHED / options.preset / RUN).unlink(missing_ok=True)
         print("\n  ".join(["still to come:", *lacking]))
-    else:
-        write_run(PUBLISHED / options.preset, _run(found, options.without))
-    text = with_counts(README.read_text(), read_published(published_presets()[0]))
+    published = read_published()
+    text = with_counts(README.read_text(), published)
     write_atomically(README, lambda path: path.write_text(text))
-    print(
-        f"published/{options.preset}: {written}; the counts in README.md are of preset {published_presets()[0]}"
-    )
+    print(f"published/{options.preset}: {written}; the counts in README.md are of {published.run_in_words}")
     return 0
 
 
@@ -124,20 +98,6 @@ def _gathered(name: str, preset: str) -> Gathered:
 def _lacking(name: str, found: Gathered) -> list[str]:
     lines = [f"{name}: {case} is {why}" for case, why in found.missing.items()]
     return lines + ([f"{name}: {found.unfinished}"] if found.unfinished else [])
-
-
-def _run(found: Mapping[str, Gathered], without: Collection[str]) -> dict[str, Any]:
-    """Which run it was: the present commit, since every result is of the present code and settings."""
-    jobs = pd.concat([study.jobs for study in found.values()])
-    newest = jobs.loc[jobs["created"] == jobs["created"].max()].iloc[0]
-    return {
-        "commit": git_commit(ROOT),
-        "created": newest["created"],
-        "processor": newest["processor"],
-        "n_cores": int(newest["n_cores"]),
-        "cpu_s": round(float(jobs["cpu_s"].sum())),
-        **({"without": sorted(without)} if without else {}),
-    }
 
 
 if __name__ == "__main__":

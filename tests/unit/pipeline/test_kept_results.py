@@ -9,15 +9,16 @@ import pytest
 
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
 from auxmc_pipeline.judging.documents import read_documents
-from auxmc_pipeline.judging.published import MEASURED, published_presets, read_published, write_run
+from auxmc_pipeline.judging.published import MEASURED, PUBLISHED, published_presets, read_published
 from auxmc_pipeline.judging.study_tables import claims_of
+from auxmc_pipeline.publishing.jobs import COLUMNS
 from auxmc_pipeline.report.claim_lines import claim_groups, unexplained
 from auxmc_pipeline.report.findings_text import LookUp
 from auxmc_pipeline.report.page import judges_of, read_sections
 from auxmc_pipeline.steps.publish import with_counts
 from tests.mutants.planted import read_planted
 
-RUN = {"commit": "d" * 40, "created": "2026-11-22T01:02:03", "processor": "A processor", "n_cores": 2}
+JOB = "radon,ais,,{commit},{created},n,c,d,1.0,2.0,A processor,k,2,v,s\n"
 
 
 def test_what_is_kept_is_judged_by_the_present_bands(tmp_path: Path) -> None:
@@ -32,12 +33,13 @@ def test_what_is_kept_is_judged_by_the_present_bands(tmp_path: Path) -> None:
         (tmp_path / "smoke" / name / "numbers.csv").write_text(
             "name,value,error,note,exact\nn,0.5,0.1,,False\n"
         )
+        days = [f"2026-11-{day}T01:02:03" for day in (21, 22)]
+        jobs = "".join(JOB.format(commit="d", created=created) for created in days)
+        (tmp_path / "smoke" / name / "pieces.csv").write_text(",".join(COLUMNS) + "\n" + jobs)
     (tmp_path / "smoke" / "gp_probit" / "claims.csv").unlink()
-    assert published_presets(tmp_path) == []
-    write_run(tmp_path / "smoke", RUN)
     assert published_presets(tmp_path) == ["smoke"]
     found = read_published("smoke", tmp_path)
-    assert found.run_in_words == "preset smoke, version ddddddd, 2026-11-22, 2 cores of A processor"
+    assert found.run_in_words == "preset smoke, newest job 2026-11-22, 2 cores of A processor"
     assert set(found.judged["gp_probit"]["verdict"]) <= {"not measured", "timing"}
     radon = found.judged["radon"]
     assert radon["verdict"].iloc[0] == "not measured"
@@ -49,19 +51,48 @@ def test_what_is_kept_is_judged_by_the_present_bands(tmp_path: Path) -> None:
     assert found.numbers["radon"]["value"].tolist() == [0.5]
 
 
+def test_each_study_is_taken_at_the_largest_preset_at_which_it_is_finished(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no study is kept: run `make publish PRESET=quick`"):
+        read_published(folder=tmp_path)
+    for preset, name, measured in (
+        ("quick", "radon", 1.0),
+        ("quick", "gp_probit", 2.0),
+        ("paper", "radon", 3.0),
+    ):
+        place = tmp_path / preset / name
+        place.mkdir(parents=True)
+        kept = claims_of(load_study(name)).assign(
+            measured=measured, monte_carlo_error=0.1, exact=False, note=""
+        )
+        kept[MEASURED].to_csv(place / "claims.csv", index=False)
+        created = f"2026-11-2{measured:.0f}T00:00:00"
+        (place / "pieces.csv").write_text(",".join(COLUMNS) + "\n" + JOB.format(commit="d", created=created))
+    # Cases of a study that is not finished.
+    (tmp_path / "paper" / "gp_probit").mkdir()
+    (tmp_path / "paper" / "gp_probit" / "pieces.csv").write_text(",".join(COLUMNS) + "\n")
+    found = read_published(folder=tmp_path)
+    assert {name: float(found.judged[name]["measured"].iloc[0]) for name in ("radon", "gp_probit")} == {
+        "radon": 3.0,
+        "gp_probit": 2.0,
+    }
+    assert found.run_in_words == (
+        "preset paper for radon; quick for the others; newest job 2026-11-23, 2 cores of A processor"
+    )
+
+
 def test_counts_go_between_the_marks_of_a_page() -> None:
     text = "before\n<!-- counts: begin -->\nthe text of before\n<!-- counts: end -->\nafter\n"
-    found = with_counts(text, read_published(published_presets()[0]))
+    found = with_counts(text, read_published())
     assert found.startswith("before\n<!-- counts: begin -->\n| claims of | reproduced |")
     assert found.endswith("<!-- counts: end -->\nafter\n")
     assert "the text of before" not in found
     with pytest.raises(ValueError, match="lacks the marks"):
-        with_counts("nothing", read_published(published_presets()[0]))
+        with_counts("nothing", read_published())
 
 
 def test_the_counts_in_the_readme_are_those_of_the_results_that_are_kept() -> None:
     text = (ROOT / "README.md").read_text()
-    assert with_counts(text, read_published(published_presets()[0])) == text, "run `make publish`"
+    assert with_counts(text, read_published()) == text, "run `make publish`"
 
 
 def test_results_that_are_kept_have_every_line_that_is_judged() -> None:
@@ -79,11 +110,13 @@ def test_every_claim_that_failed_is_named_by_a_finding_of_its_own(preset: str) -
     kept = read_published(preset)
     judges = judges_of(kept.judged)
     declared = [load_study(name) for name in studies()]
-    sections = read_sections(LookUp(preset, kept.judged, kept.numbers), judges, declared)
+    look_up = LookUp(kept.judged, kept.numbers, kept.presets)
+    sections = read_sections(look_up, judges, declared, kept.run_in_words)
     findings = [finding for section in sections for finding in section.findings]
     groups = {
         study.name: claim_groups(study, preset, kept.judged[study.name], read_documents(), findings)
         for study in declared
+        if (PUBLISHED / preset / study.name / "claims.csv").is_file()
     }
     assert (
         sum(line.verdict == "not reproduced" for gs in groups.values() for g in gs for line in g.lines) > 10

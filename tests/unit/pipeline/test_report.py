@@ -311,7 +311,8 @@ def _look_up() -> LookUp:
         "origin",
     ]
     numbers = pd.DataFrame([("steps", 12.0, 0.5, False)], columns=["name", "value", "error", "exact"])
-    return LookUp("quick", {"alpha": pd.DataFrame(lines, columns=columns)}, {"alpha": numbers})
+    judged = {"alpha": pd.DataFrame(lines, columns=columns)}
+    return LookUp(judged, {"alpha": numbers, "beta": numbers.iloc[:0]}, {"alpha": "quick", "beta": "paper"})
 
 
 @pytest.mark.parametrize(
@@ -323,6 +324,7 @@ def _look_up() -> LookUp:
         ('{{ published("A-1", "N = 8") }}', "1.8"),
         ('{{ verdict("A-1") }}, {{ verdict("A-1", "N = 1") }}', "not measured, reproduced"),
         ('{{ number("alpha", "steps") }}', "12.00 ± 0.50"),
+        ('{{ number("beta", "steps") }}', "(not measured at preset paper)"),
         ('{% if value("A-1", "N = 1") > 3 %}more{% else %}less{% endif %}', "more"),
         ("published\n{{ '>10' }}", "published\n\\>10"),
     ],
@@ -337,6 +339,7 @@ def test_findings_look_their_numbers_up(template: str, text: str) -> None:
         ('{{ measured("A-2") }}', r"findings\.md: there is no claim A-2"),
         ('{{ measured("A-1") }}', r"A-1 has 3 lines ''\. Settings: N = 1, N = 8, exact"),
         ('{{ number("alpha", "stops") }}', r"alpha measures no number 'stops'\. There are: steps"),
+        ('{{ number("gamma", "steps") }}', r"there is no study gamma\. There are: alpha, beta"),
         ("{{ mesured(1) }}", r"'mesured' is undefined"),
         ("a\n{% if %}", r"findings\.md, line 2: "),
     ],

@@ -13,7 +13,7 @@ from auxmc.driver.results import write_result
 from auxmc_pipeline import catalogue, command_line
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
 from auxmc_pipeline.command_line.compare import posterior_differences, statistic_differences
-from auxmc_pipeline.publishing.costs import stated_costs
+from auxmc_pipeline.publishing.costs import case_costs, stated_costs
 from auxmc_pipeline.settings import PRESETS, SettingsError
 
 
@@ -74,9 +74,9 @@ def test_list_names_studies_with_cases_and_cost(
     lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line}
     assert {"boltzmann", "radon"} <= set(lines)
     study = load_study("radon")
-    for preset in ("smoke", "quick"):
-        assert f"{len(study.cases(preset))} cases" in lines["radon"]
-    assert "1.5 min" in lines["radon"]
+    for preset in ("smoke", "quick", "paper"):
+        minutes = sum(cost.total for cost in case_costs(study, preset)) / 60.0
+        assert f"{len(study.cases(preset))} cases, {minutes:.1f} min" in lines["radon"]
     assert study.title in lines["radon"]
 
 

@@ -1,0 +1,189 @@
+"""One study as a user runs it: what is made, what runs again and what does not, own data, sweeps, wrong settings."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import xarray as xr
+
+from auxmc_pipeline.catalogue import load_study
+from tests.pipeline.conftest import SMOKE, Project, assert_all_is_made, planned
+
+
+def _runs(jobs: dict[str, int]) -> set[str]:
+    return set(jobs) - {"radon", "total"}
+
+
+def test_what_is_declared_is_made(radon: Project) -> None:
+    assert_all_is_made(radon, "radon")
+    assert not list((radon.folder / "results").rglob(".*partial*"))
+    assert not list((radon.folder / ".checkpoints").rglob("*.npz"))
+
+
+def test_a_result_says_what_produced_it(radon: Project) -> None:
+    path = next((radon.folder / "results/smoke/radon").glob("*.nc"))
+    attributes = xr.open_datatree(path, engine="h5netcdf").attrs
+    for name in ("settings", "numbers", "code", "seed", "git_commit", "packages", "device", "threads"):
+        assert attributes[name] != "", name
+    for name in ("compile_s", "run_s", "wall_s", "peak_memory_mib", "memory_gib"):
+        assert float(attributes[name]) >= 0
+    assert int(attributes["n_cores"]) >= 1
+    assert json.loads(attributes["settings"])["preset"] == "smoke"
+
+
+def test_a_second_run_has_nothing_to_do(radon: Project) -> None:
+    assert "Nothing to be done" in radon.snakemake("-n", "radon", *SMOKE).stdout
+
+
+def test_lint_is_clean(radon: Project) -> None:
+    done = radon.snakemake("--lint", check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_figures_can_be_drawn_again_without_sampling(radon: Project) -> None:
+    figure = radon.folder / "paper_figures/smoke/radon/fig_5_6.pdf"
+    before = figure.read_bytes()
+    shutil.rmtree(radon.folder / "paper_figures/smoke/radon")
+    assert _runs(planned(radon, "radon", *SMOKE)) == {"draw_radon"}
+    radon.snakemake("radon", *SMOKE)
+    assert figure.read_bytes() == before
+
+
+def test_a_comment_changes_nothing_and_code_changes_what_uses_it(radon: Project) -> None:
+    driver = radon.folder / "src/auxmc/driver/chains.py"
+    original = driver.read_text()
+    try:
+        driver.write_text(original + "\n# a remark\n")
+        assert "Nothing to be done" in radon.snakemake("-n", "radon", *SMOKE).stdout
+        driver.write_text(original + "\nEXTRA = 1\n")
+        assert planned(radon, "radon", *SMOKE)["run_case"] == len(load_study("radon").cases("smoke"))
+    finally:
+        driver.write_text(original)
+
+
+def test_figure_code_draws_figures_only(radon: Project) -> None:
+    figures = radon.folder / "experiments/radon/figures.py"
+    original = figures.read_text()
+    try:
+        figures.write_text(original + "\nEXTRA = 1\n")
+        assert _runs(planned(radon, "radon", *SMOKE)) == {"draw_radon"}
+    finally:
+        figures.write_text(original)
+
+
+def test_resources_change_nothing_and_a_seed_changes_its_study(radon: Project) -> None:
+    conf = radon.folder / "conf/study/radon.yaml"
+    original = conf.read_text()
+    try:
+        conf.write_text(original + "\nseed: 5\n")
+        assert planned(radon, "radon", *SMOKE)["run_case"] == len(load_study("radon").cases("smoke"))
+    finally:
+        conf.write_text(original)
+
+
+def test_tables_from_other_settings_are_refused_when_results_are_gone(fresh: Project, radon: Project) -> None:
+    target = fresh.folder / "results/smoke/radon"
+    target.mkdir(parents=True)
+    for table in ("summary", "curves"):
+        source = radon.folder / f"results/smoke/radon/{table}.parquet"
+        (target / f"{table}.parquet").write_bytes(source.read_bytes())
+    conf = fresh.folder / "conf/study/radon.yaml"
+    words = ("-m", "auxmc_pipeline.steps.draw", "radon", "smoke", "fig_5_6", "--tables")
+    tables = [f"results/smoke/radon/{table}.parquet" for table in ("summary", "curves")]
+    fresh.python(*words, *tables, "--out", "f")
+    conf.write_text(conf.read_text() + "\nseed: 5\n")
+    done = fresh.python(*words, *tables, "--out", "g", check=False)
+    assert done.returncode == 1
+    assert "was made with other settings for" in done.stderr
+    assert not (fresh.folder / "g").exists()
+
+
+def test_a_sweep_gives_a_table_and_a_plot_and_leaves_the_study_alone(radon: Project) -> None:
+    radon.snakemake(
+        "sweep",
+        "--config",
+        "preset=smoke",
+        "study=gaussian_latent",
+        "name=mine",
+        "over=step_size=0.2,0.4 n_importance=1,2 n_draws=50",
+    )
+    folder = radon.folder / "results/smoke/gaussian_latent/sweeps/mine"
+    table = pd.read_csv(folder / "summary.csv")
+    assert set(table["step_size"].dropna()) == {0.2, 0.4}
+    assert set(table["n_importance"]) == {1, 2}
+    assert {"quantity", "coordinate", "value", "standard_error", "unit"} <= set(table)
+    assert len(list(folder.glob("*.nc"))) == 2, "step sizes run inside one program"
+    assert (folder / "sweep.pdf").stat().st_size > 3000
+    assert not list(folder.parents[1].glob("*.*")), "nothing of the study itself is made or changed"
+
+
+WRONG = [
+    (
+        ("--config", "preset=smok"),
+        "unknown preset: 'smok'. Did you mean 'smoke'? Allowed: smoke, quick, paper",
+    ),
+    (("--config", "preste=smoke"), "unknown --config key 'preste'"),
+    (
+        ("sweep", "--config", "study=gp_probit", "name=a", "over=n_importanc=2"),
+        "Did you mean 'n_importance'?",
+    ),
+    (
+        ("sweep", "--config", "study=gp_probit", "name=a", "over=n_importance=0"),
+        "n_importance must be between 1 and",
+    ),
+    (("sweep", "--config", "study=gp_probt", "name=a", "over=n_importance=1"), "Did you mean 'gp_probit'?"),
+    (("sweep", "--config", "study=gp_probit", "name=a"), "target sweep needs --config over=..."),
+    (("sweep", "--config", "study=gp_probit", "name=a", "over=data=none.csv"), "none.csv"),
+    (("sweep", "--config", "study=gp_probit", "name=a", "over=method=pm_hm"), "Did you mean 'pm_mh'?"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), WRONG, ids=[m[:30] for _, m in WRONG])
+def test_a_wrong_setting_is_refused_before_anything_runs(
+    radon: Project, words: tuple[str, ...], message: str
+) -> None:
+    done = radon.snakemake(*words, check=False)
+    assert done.returncode != 0
+    assert message in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_own_data_runs_and_wrong_data_leaves_nothing(radon: Project) -> None:
+    data = radon.folder / "mine.csv"
+    rows = [f"{0.1 * i % 1.3:.3f},{(i * 7) % 11},{'yes' if i % 3 else 'no'}" for i in range(24)]
+    data.write_text("first,second,label\n" + "\n".join(rows) + "\n")
+    words = [
+        "-m",
+        "auxmc_pipeline.steps.run",
+        "study=gp_probit",
+        "preset=smoke",
+        "data=mine.csv",
+        "n_draws=20",
+        "n_chains=2",
+    ]
+    radon.python(*words, "out=own/result.nc")
+    tree = xr.open_datatree(radon.folder / "own/result.nc", engine="h5netcdf")
+    assert any("second" in str(c) for c in tree["posterior"]["coordinate"].values)
+    rows[1] = "0.5,,no"
+    data.write_text("first,second,label\n" + "\n".join(rows) + "\n")
+    done = radon.python(*words, "out=bad/result.nc", check=False)
+    assert done.returncode == 2
+    assert re.search(r"mine\.csv.*(line|row) 3.*second", done.stderr)
+    assert not (radon.folder / "bad").exists()
+
+
+def test_a_matrix_of_observations_runs(radon: Project) -> None:
+    Path(radon.folder / "matrix.csv").write_text("a,b\n1.0,2.0\n0.5,1.5\n0.1,0.9\n")
+    radon.python(
+        "-m",
+        "auxmc_pipeline.steps.run",
+        "study=gaussian_latent",
+        "preset=smoke",
+        "data=matrix.csv",
+        "out=own/matrix.nc",
+    )
+    tree = xr.open_datatree(radon.folder / "own/matrix.nc", engine="h5netcdf")
+    assert tree["statistics"].sizes["coordinate"] == 2
