@@ -8,7 +8,9 @@ iteration, factorisations, N importance samples) and an estimate with new auxili
 * textbook: the same model compiled with JAX, each formula as printed: dense covariance of the approximation,
   its Cholesky factor, `jnp.linalg.cholesky`, `jax.scipy.special.log_ndtr`, one latent value a row;
 * rows: `auxmc.models.regression.gp_probit` with one latent value a row;
-* collapsed: the same with one latent value for each distinct row, which the studies use.
+* collapsed: the same with one latent value for each distinct row, which the studies use;
+* LAPACK: the Cholesky factorisations of a collapsed estimate and nothing else, called through SciPy on ready
+  matrices: what no program of the same algorithm can undercut with this LAPACK.
 
 Repetitions of the programs are interleaved, so that a disturbance of the machine falls on all of them. CPU
 time is given beside wall time because it is less affected by other programs. Then one and two worker
@@ -37,6 +39,7 @@ import numpy as np
 from jax import Array
 from jax.scipy.linalg import cho_solve, solve_triangular
 from jax.scipy.special import log_ndtr, logsumexp
+from scipy.linalg.lapack import dpotrf
 
 from auxmc.models.regression.gp_probit import (
     GPProbitModel,
@@ -56,8 +59,8 @@ class Program(NamedTuple):
     """A compiled program to time, and what it is called in the table.
 
     Attributes:
-        name: textbook, rows or collapsed.
-        quantity: full estimate, or new auxiliary variables.
+        name: textbook, rows, collapsed or LAPACK.
+        quantity: full estimate, new auxiliary variables, or factorisations alone.
         n_latent: latent values in the model.
         call: runs it once, to the end, at position number i.
     """
@@ -170,7 +173,25 @@ def _programs(n_importance: int) -> list[Program]:
     ]
     for name, collapse in (("rows", False), ("collapsed", True)):
         programs.extend(_own_programs(name, gp_probit_model(features, labels, collapse), n_importance))
-    return programs
+    return [*programs, _factorisations(gp_probit_model(features, labels))]
+
+
+def _factorisations(model: GPProbitModel) -> Program:
+    """As many factorisations as the estimate at each position makes, of matrices of its size."""
+    prepare = jax.jit(estimator(model, 1).prepare)
+    # One each Newton step, one of the prior covariance, and one of the importance distribution's precision.
+    counts = [int(prepare(x).n_newton) + 2 for x in _positions()]
+    n_latent = len(model.inputs)
+    matrix = np.asfortranarray(np.asarray(model.covariance(_positions()[0])) + np.eye(n_latent))
+
+    def factorise(i: int) -> None:
+        for _ in range(counts[i]):
+            _, failed = dpotrf(matrix, lower=1, clean=0)
+            if failed:
+                raise FloatingPointError("a Cholesky factorisation failed: nothing to time")
+
+    mean = sum(counts) / len(counts)
+    return Program("LAPACK", f"factorisations alone ({mean:.1f})", n_latent, factorise)
 
 
 def _own_programs(name: str, model: GPProbitModel, n_importance: int) -> list[Program]:
