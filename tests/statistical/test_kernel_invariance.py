@@ -107,6 +107,7 @@ def test_reflective_slice_is_invariant_and_reversible() -> None:
     check_reversibility(runs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_importance", [1, 4])
 @pytest.mark.parametrize("name", METHODS)
 def test_method_leaves_the_joint_law_invariant(name: str, n_importance: int) -> None:

@@ -16,6 +16,7 @@ def test_there_are_enough_mutants_for_every_layer() -> None:
     assert set(layers) == {"L1", "L4", "L5"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRAPPED)
 def test_mutant_is_noticed(name: str, record_property: Callable[[str, object], None]) -> None:
     with expecting_failure(), pytest.raises(AssertionError) as noticed:

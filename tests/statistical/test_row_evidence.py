@@ -71,6 +71,7 @@ def by_spread(name: str, model: RowModel, parameters: Array, sign: float) -> tup
     return scaled, jnp.sum(log_spreads)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_prior_draws_and_prior_density_belong_together(name: str) -> None:
     """For draws of p the mean of q / p is 1, q being the uniform law of a box.
@@ -128,6 +129,7 @@ def exact_mixture_evidence(rows: FloatArray, n_components: int) -> float:
     return float(logsumexp(terms))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", WEIGHT_COORDINATES)
 def test_mixture_evidence_is_the_sum_over_assignments(coordinates: str) -> None:
     """The mean likelihood of prior draws is the evidence, with no factor for relabelling.
@@ -168,6 +170,7 @@ def test_with_a_fixed_schedule_the_estimate_is_unbiased(kernel: str) -> None:
     assert_bounded_mean(ratios, 0.0, bound, 1.0, detects=0.15, label=kernel)
 
 
+@pytest.mark.slow
 @pytest.mark.layer("annealed_importance", "L9")
 def test_a_mixture_of_few_rows_meets_the_sum_over_all_assignments() -> None:
     """Likelihoods of mixtures have no bound; weights are cut at 8, beyond which 400 000 of them had none.

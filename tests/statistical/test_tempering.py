@@ -324,6 +324,7 @@ def _ends_without_proposal_ratio() -> Case:
     return case._replace(kernel=Kernel(case.kernel.init, case.kernel.draw, apply))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "build", [_without_jacobian, _swapped_temperature, _stale_difference, _ends_without_proposal_ratio]
 )

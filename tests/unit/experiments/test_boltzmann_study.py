@@ -244,6 +244,7 @@ def test_curves_and_statistics_agree_with_estimates_from_all_states() -> None:
 # Runs.
 
 
+@pytest.mark.slow
 def test_cases_report_what_they_did(results) -> None:
     statistics = results["chains__system-0"][1]["statistics"]
     assert list(statistics["method"].values) == sorted(["st", "gibbs_ct", "ct_hmc", "hmc", "tuned"])
@@ -260,6 +261,7 @@ def test_cases_report_what_they_did(results) -> None:
     assert annealed["gradients_per_repeat"].values.tolist() == [[6 * 2, 6 * 3]]
 
 
+@pytest.mark.slow
 def test_systems_are_described(results) -> None:
     groups = results["systems"][1]
     assert groups["statistics"].sizes["system"] == 2
@@ -293,6 +295,7 @@ def test_own_weights_that_are_no_machine_are_refused_by_name(tmp_path) -> None:
 # Figures and claims.
 
 
+@pytest.mark.slow
 def test_every_figure_is_drawn_from_the_tables_and_from_empty_ones(tables) -> None:
     assert set(DRAW) == set(FIGURES)
     curves = tables.curves.frame
@@ -302,6 +305,7 @@ def test_every_figure_is_drawn_from_the_tables_and_from_empty_ones(tables) -> No
                 assert isinstance(draw(Tables.of(tables.summary.frame, table)), Figure)
 
 
+@pytest.mark.slow
 def test_claims_about_thirty_units_are_not_judged_on_smaller_systems(tables) -> None:
     verdicts = judge_study(STUDY, tables).set_index(["claim_id", "setting"])
     about_thirty = verdicts[verdicts["needs"] == "n_units=30"]
@@ -312,6 +316,7 @@ def test_claims_about_thirty_units_are_not_judged_on_smaller_systems(tables) -> 
         assert verdicts.loc[line, "verdict"] == "reproduced"
 
 
+@pytest.mark.slow
 def test_claims_are_measured_on_all_published_systems_alone(tables) -> None:
     """The tables of six units stand for thirty, and one system for itself: what is not there is said."""
     of_thirty = Tables.of(*(table.frame.assign(n_units=30) for table in tables))

@@ -15,6 +15,7 @@ DRAW = load_study("foundations").drawings()
 value = CHAINS.value
 
 
+@pytest.mark.slow
 def test_every_line_of_the_claims_has_a_measurement_and_none_is_left_over() -> None:
     for claim in CHAINS.claims:
         found = CHAINS.measured(claim)

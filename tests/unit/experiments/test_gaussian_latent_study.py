@@ -103,6 +103,7 @@ def test_a_small_sweep_keeps_its_draws_chain_and_draw_first(sweep: dict[str, xr.
     assert sweep["sample_stats"]["accepted_position"].dims[:2] == ("chain", "draw")
 
 
+@pytest.mark.slow
 def test_long_chains_record_curves_and_the_auxiliary_variable(tmp_path: Path) -> None:
     result = run_small(
         tmp_path,
@@ -128,6 +129,7 @@ def test_long_chains_record_curves_and_the_auxiliary_variable(tmp_path: Path) ->
     assert 0.99 < float(curves["histogram_position"].sum("bin").min()) * width <= 1.0 + 1e-12
 
 
+@pytest.mark.slow
 def test_own_data_give_moments_and_errors_for_each_coordinate(tmp_path: Path) -> None:
     rows = np.random.default_rng(0).normal(1.0, 2.0, (6, 2))
     path = tmp_path / "own.csv"
@@ -217,6 +219,7 @@ def test_errors_between_many_chains_of_independent_draws_are_those_of_the_draws(
     assert np.isnan(one["mcse_mean"]).all()
 
 
+@pytest.mark.slow
 def test_errors_cover_where_chains_hold_their_auxiliary_variables(tmp_path: Path) -> None:
     """Data of the size and the seed at which long chains were fifteen errors from within them off."""
     settings = ("design=long", "seed=2", "n_observations=10", "dim=10", "n_chains=4", "n_evaluations=30000")
@@ -245,6 +248,7 @@ def test_theory_constants_are_the_published_ones() -> None:
     assert constants.compromise_sd == pytest.approx(1.2, abs=0.05)
 
 
+@pytest.mark.slow
 def test_reflective_slice_passes_and_a_line_that_ends_at_the_wall_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

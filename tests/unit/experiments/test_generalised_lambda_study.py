@@ -266,6 +266,7 @@ def own_data(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_modified_abc_runs_on_own_data_under_an_own_prior(tmp_path, own_data) -> None:
     result = _run(
         tmp_path,
@@ -288,6 +289,7 @@ def test_modified_abc_runs_on_own_data_under_an_own_prior(tmp_path, own_data) ->
     assert result["posterior"]["z"].sizes["draw"] == 60
 
 
+@pytest.mark.slow
 def test_hmc_runs_with_several_tolerances_and_the_same_starts(tmp_path, own_data) -> None:
     result = _run(
         tmp_path,
@@ -338,6 +340,7 @@ def test_reference_posteriors_and_facts_of_the_prior_are_found_for_own_data(tmp_
     assert curves["observation"].size == 9
 
 
+@pytest.mark.slow
 def test_chains_that_never_move_stop_the_case_and_say_what_to_change(tmp_path, own_data) -> None:
     with pytest.raises(SettingsError, match=r"no proposal of 2 chains.*step_size=500.*smaller step_size"):
         _run(

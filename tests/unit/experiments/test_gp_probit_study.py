@@ -97,6 +97,7 @@ def test_statistics_have_the_right_dimensions_and_are_finite(chains):
     assert set(SWEEP_QUANTITIES) <= set(statistics.data_vars)
 
 
+@pytest.mark.slow
 def test_a_case_in_pieces_gives_the_arrays_of_the_whole_one(data_file, tmp_path):
     sizes = ["method=apm_ss_mh", "n_chains=5", "n_draws=10", "batch_size=2", "n_batches=2", "block_size=7"]
     settings = STUDY.settings([*TINY, f"data={data_file}", "label=kind", *sizes])
@@ -208,6 +209,7 @@ def test_curves_end_at_the_statistics(chains):
     assert int(curves["histogram"].sum()) == 2 * 30
 
 
+@pytest.mark.slow
 def test_small_steps_are_tried_from_posterior_draws(estimates):
     accepted = estimates["statistics"]["acceptance_fixed_step"]
     assert accepted.dims == ("step_size", "chain")

@@ -42,6 +42,7 @@ def run_small(folder: Path, *overrides: str):
 # --- tiny runs -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_own_images_give_poses_on_the_manifold_without_an_error(tmp_path: Path) -> None:
     result = run_small(tmp_path, f"data={EXAMPLE}", "n_steps=[1,2]", "n_inner_steps=2", "n_chains=1")
     data = result["statistics"]
@@ -59,6 +60,7 @@ def test_own_images_give_poses_on_the_manifold_without_an_error(tmp_path: Path) 
     assert misfit[-1] < misfit[0]
 
 
+@pytest.mark.slow
 def test_hmc_runs_scenes_together(tmp_path: Path) -> None:
     data = run_small(tmp_path, "method=hmc", "n_steps=[3,3]", "++batch.scene=[1,3]", "step_size=1e-5")[
         "statistics"

@@ -385,6 +385,7 @@ def test_published_weights_that_cannot_be_had_stop_the_case(
         run(Settings(model="omniglot"), context)
 
 
+@pytest.mark.slow
 def test_a_case_of_ones_own_weights_gives_finite_estimates(tmp_path: Path) -> None:
     settings = Settings(
         weights=weights_file(tmp_path), n_images=3, n_generated=5, n_repetitions=2, n_chains=2, n_draws=12, n_runs=4,
@@ -406,6 +407,7 @@ def test_a_case_of_ones_own_weights_gives_finite_estimates(tmp_path: Path) -> No
     assert result["curves"]["image_rows"].shape == (5, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_pieces", [3, 5])
 def test_pieces_of_a_case_make_the_same_arrays(tmp_path: Path, n_pieces: int) -> None:
     settings = Settings(

@@ -62,6 +62,7 @@ def own_series(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_own_data_give_moments_failures_and_an_exact_posterior(tmp_path: Path) -> None:
     path = own_series(tmp_path)
     overrides = ["method=chmc_teacher_forced", f"data={path}", "time_step=0.5", "noise_scales=[1.5,2.0]"]
@@ -75,6 +76,7 @@ def test_own_data_give_moments_failures_and_an_exact_posterior(tmp_path: Path) -
     assert (data["acceptance"] > 0.5).all()
 
 
+@pytest.mark.slow
 def test_case_stops_with_advice_when_every_trajectory_fails(tmp_path: Path) -> None:
     with pytest.raises(
         SettingsError, match=r"none of 20 updates .* take a smaller step_size or a larger tol"

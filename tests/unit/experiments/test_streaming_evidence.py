@@ -192,6 +192,7 @@ def test_additional_inputs_are_worth_what_they_should_be() -> None:
 # Runs.
 
 
+@pytest.mark.slow
 def test_repeats_give_the_record_of_a_stream_that_is_read_once(tmp_path) -> None:
     rows = simulated_rows("linear", 230)
     estimator = stream_evidence(linear_regression(5), _SMALL)
@@ -217,6 +218,7 @@ def test_repeats_give_the_record_of_a_stream_that_is_read_once(tmp_path) -> None
 _SMALL = StreamSettings(n_particles=4, n_moves=2, batch_size=20, target_size=2.0)
 
 
+@pytest.mark.slow
 def test_cases_report_what_they_did(results) -> None:
     statistics = results["linear"][1]["statistics"]
     for name in ("n_not_finite", "n_failures", "final_error", "operations_total", "seconds_total"):
@@ -253,6 +255,7 @@ _CUT_CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", _CUT_CASES)
 def test_a_case_is_the_same_in_one_job_and_in_pieces(case, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(nested_pair, "PAIR_METHODS", ("annealed",))
@@ -269,6 +272,7 @@ def test_a_case_is_the_same_in_one_job_and_in_pieces(case, tmp_path, monkeypatch
                     xr.testing.assert_identical(merged[group][name], dataset[name])
 
 
+@pytest.mark.slow
 def test_the_hybrid_estimate_differs_by_a_constant_and_begins_at_a_hundred_rows(results) -> None:
     curves = results["linear"][1]["curves"].sel({"method": "sequential", "repeat": 0})
     shift = (curves["log_evidence_hybrid"] - curves["log_evidence"]).dropna("absorbed")
@@ -277,6 +281,7 @@ def test_the_hybrid_estimate_differs_by_a_constant_and_begins_at_a_hundred_rows(
     assert abs(float(curves["error_hybrid"].sel(absorbed=100))) < 10.0
 
 
+@pytest.mark.slow
 def test_estimators_with_all_rows_are_run_for_the_sizes_they_can(results) -> None:
     found = results["linear_full"][1]["statistics"]
     assert found["annealed_log_evidence"].notnull().values.tolist() == [[True] * 20, [False] * 20]
@@ -320,6 +325,7 @@ def test_there_are_fewer_runs_with_many_rows(tmp_path) -> None:
         assert np.array_equal(few[name].values[:, :2], found[name].values[:, :2])
 
 
+@pytest.mark.slow
 def test_estimators_with_all_rows_are_off_by_what_they_say(results) -> None:
     found = results["linear_full"][1]["statistics"]
     errors = found["nested_log_evidence"] - found["exact"]
@@ -343,6 +349,7 @@ def test_rules_that_end_nested_sampling() -> None:
     assert not np.any(terms[1 : place - 1] < np.logaddexp.accumulate(terms)[1 : place - 1] + math.log(0.01))
 
 
+@pytest.mark.slow
 def test_small_designs_run(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(nested_pair, "PAIR_METHODS", ("annealed",))
     pair = run_nested_pair(_settings("design=nested_pair", "n_rows=200"), _context(tmp_path / "a"))
@@ -365,6 +372,7 @@ def test_the_additive_rule_ends_early(tmp_path, monkeypatch) -> None:
 # Figures and claims.
 
 
+@pytest.mark.slow
 def test_every_figure_is_drawn_from_the_tables_and_from_empty_ones(tables) -> None:
     empty = Tables.of(tables.summary.frame.iloc[:0], tables.curves.frame.iloc[:0])
     drawings = STUDY.drawings()
@@ -375,6 +383,7 @@ def test_every_figure_is_drawn_from_the_tables_and_from_empty_ones(tables) -> No
             assert isinstance(draw(empty), Figure)
 
 
+@pytest.mark.slow
 def test_claims_about_many_rows_are_not_judged_on_few(tables) -> None:
     verdicts = judge_study(STUDY, tables).set_index(["claim_id", "setting"])
     for place in (("SE-50", "relative"), ("SE-51", "operations"), ("SE-94", "spread"), ("SE-87", "error")):

@@ -67,6 +67,7 @@ def judged(designs: tuple[str, ...]) -> pd.DataFrame:
     return judge_study(STUDY, tables(designs)).set_index(["claim_id", "setting"])
 
 
+@pytest.mark.slow
 def test_claims_without_chance_hold_but_for_the_known_errors_of_the_source() -> None:
     found = judged(("exact",))
     exact = found.loc[DETERMINISTIC]

@@ -29,6 +29,7 @@ def _two_modes(p: Any) -> jax.Array:
     )
 
 
+@pytest.mark.slow
 def test_two_shells() -> None:
     """Both are found from a start in one, the evidence is right, the draws lie in both, and nothing is said."""
     centres = jnp.array([[3.5, 0.0], [-3.5, 0.0]])
@@ -67,6 +68,7 @@ def test_correlated_normal(method: str) -> None:
     assert np.allclose(np.cov(first.T), covariance[:2, :2], rtol=0.35, atol=0.1)
 
 
+@pytest.mark.slow
 def test_base_in_one_mode_is_warned_of() -> None:
     """A given base that covers one of two modes, and chains that never leave it."""
     with pytest.warns(auxmc.SamplingWarning, match="annealed runs (from|ended)"):

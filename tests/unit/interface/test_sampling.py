@@ -45,6 +45,7 @@ def test_variables_keep_names_and_shapes_and_warm_up_stands_apart() -> None:
     assert np.ptp(tree["warmup_sample_stats"]["step_size"].to_numpy(), axis=1).min() > 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["constrained", "hmc", "estimated", "pseudo-marginal"])
 def test_moments_are_right(method: str) -> None:
     """Every family on a model of one's own, against exact moments, within four standard errors."""
@@ -152,6 +153,7 @@ def test_chain_that_never_moves_is_named() -> None:
         auxmc.sample(method, **(SHORT | {"warm_up": 0}))
 
 
+@pytest.mark.slow
 def test_modes_are_not_missed_without_a_word() -> None:
     """Two moons (trap 3): starts lie in both modes, and chains that disagree are warned of."""
     method = auxmc.constrained_hmc(models.two_moons())

@@ -41,6 +41,7 @@ from auxmc_pipeline.error_rules import (
 N_EXPERIMENTS, N_REPLICATES = 300, 50
 
 
+@pytest.mark.slow
 def test_errors_are_the_spread_over_repeated_experiments() -> None:
     rng = np.random.default_rng(1)
     above = rng.normal(3.0, 0.5, (N_EXPERIMENTS, N_REPLICATES))

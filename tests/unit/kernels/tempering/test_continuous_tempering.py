@@ -218,6 +218,7 @@ def test_states_carry_what_belongs_to_their_position(name: str) -> None:
     assert int(info.n_not_finite) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
 def test_many_chains_do_what_single_chains_do_and_shapes_stay(name: str) -> None:
     kernel = KERNELS[name]

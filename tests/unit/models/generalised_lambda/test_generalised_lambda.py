@@ -286,6 +286,7 @@ def test_solutions_stop_at_the_end_of_the_interval() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["strong", "weak"])
 def test_initial_points_are_the_first_prior_draws_that_give_the_data(published, name) -> None:
     model = published._replace(prior=PRIORS[name])
@@ -381,6 +382,7 @@ def test_posterior_in_the_log_of_the_scale_has_its_volume_element(published) -> 
     assert float(log_posterior(published, "exact")(point)) == pytest.approx(float(expected), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_reference_posterior_of_the_published_data(published) -> None:
     """Mean and standard deviation of z1 read from the published figure: 4.705 and 0.108."""
     draws, rate = jax.jit(

@@ -172,7 +172,7 @@ def test_step_means_are_linear_in_the_rates_with_the_design_as_slope(scheme: Sch
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("own", [False, True], ids=["published", "own"])
+@pytest.mark.parametrize("own", [pytest.param(False, marks=pytest.mark.slow), True], ids=["published", "own"])
 def test_structured_jacobian_is_the_derivative_of_the_constraint(
     form: ConstraintForm, scheme: Scheme, own: bool
 ) -> None:
