@@ -4,7 +4,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.hamiltonian.hmc import HMCState, hamiltonian_monte_carlo
+from auxmc.kernels.base import select
+from auxmc.kernels.hamiltonian.hmc import HMCNoise, HMCState, leapfrog, metropolis_end, trajectory_noise
 from auxmc.kernels.streams.contract import Mover, Target
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.row_blocks import row_total, sum_over_rows
@@ -17,6 +18,8 @@ _GAIN = 2.0
 # Moves that are made where there are few rows, in multiples of those where there are many, and what few means.
 _EARLY_MOVES = 5
 _FEW_ROWS = 2000
+# Rows worked on at once: what a hundred particles make of them stays in a processor's cache.
+_BLOCK_ROWS = 128
 # Particles at which the information is found; their median is not moved by a few that are far out.
 _N_PROBES = 16
 
@@ -27,7 +30,8 @@ def curvature_moves(model: RowModel, n_moves: int, n_leapfrog: int) -> Mover:
     Each coordinate is scaled by the inverse root of its information: squared scores of the rows, those of the chunk by
     its power, and the prior's curvature. The spread of the particles would not do: where components of a mixture may
     change names it tells how far the modes are from each other, not how wide they are. The step size follows the
-    mean acceptance from move to move, and is found anew for every target.
+    mean acceptance from move to move, and is found anew for every target. All particles make the same number of
+    leapfrog steps in a move, drawn anew for every move: side by side they would all wait for the longest trajectory.
 
     Args:
         model: the model of a row.
@@ -40,7 +44,7 @@ def curvature_moves(model: RowModel, n_moves: int, n_leapfrog: int) -> Mover:
 
     Source: Hamiltonian Monte Carlo as in `hmc`; the scales are this project's.
     """
-    total = row_total(model.log_likelihood, model.weighted_gradient)
+    total = row_total(model.log_likelihood, model.weighted_gradient, _BLOCK_ROWS)
 
     def move(key: Array, particles: Array, target: Target) -> Array:
         past, chunk = target.past, target.chunk
@@ -54,18 +58,31 @@ def curvature_moves(model: RowModel, n_moves: int, n_leapfrog: int) -> Mover:
             )
             return of_rows + model.log_prior(point)
 
+        evaluate = jax.value_and_grad(log_density)
+        draw = trajectory_noise((1, 2 * n_leapfrog - 1), dim)
+
+        def slope(point: Array) -> tuple[Array, Array]:
+            # Only the end of a trajectory needs the density itself.
+            return jnp.zeros((), jnp.float64), jax.grad(log_density)(point)
+
         def one(number: Array, given: tuple[HMCState, Array]) -> tuple[HMCState, Array]:
             states, step_size = given
-            kernel = hamiltonian_monte_carlo(log_density, step_size, (1, 2 * n_leapfrog - 1), dim)
-            keys = jax.random.split(jax.random.fold_in(key, number), n_particles)
-            states, info = jax.vmap(kernel.step)(keys, states)
-            acceptance = jnp.mean(info.acceptance_probability)
-            return states, step_size * jnp.exp(_GAIN * (acceptance - _WANTED_ACCEPTANCE))
+            noise = jax.vmap(draw)(jax.random.split(jax.random.fold_in(key, number), n_particles))
+            n_steps = noise.n_steps[0]
+
+            def trajectory(state: HMCState, noise: HMCNoise) -> tuple[HMCState, Array]:
+                middle, momentum, n_made = leapfrog(slope, state, noise.normal, step_size, n_steps - 1)
+                end, momentum, n_last = leapfrog(evaluate, middle, momentum, step_size, jnp.int32(1))
+                info = metropolis_end(
+                    (state, noise.normal), (end, momentum), n_made + n_last, n_steps, noise.log_uniform
+                )
+                return select(info.accepted, end, state), info.acceptance_probability
+
+            states, acceptance = jax.vmap(trajectory)(states, noise)
+            return states, step_size * jnp.exp(_GAIN * (jnp.mean(acceptance) - _WANTED_ACCEPTANCE))
 
         first_step = jnp.full((), _FIRST_STEP * dim**-0.25, jnp.float64)
-        begin = jax.vmap(lambda x: HMCState(x, *jax.value_and_grad(log_density)(x)))(
-            particles / scale[None, :]
-        )
+        begin = jax.vmap(lambda x: HMCState(x, *evaluate(x)))(particles / scale[None, :])
         n_rows = target.n_past + chunk.n_valid.astype(jnp.int64)
         share = jnp.clip(_FEW_ROWS / n_rows, 1.0, _EARLY_MOVES)
         end, _ = lax.fori_loop(0, jnp.ceil(n_moves * share).astype(jnp.int32), one, (begin, first_step))
@@ -85,8 +102,8 @@ def _scales(model: RowModel, probes: Array, target: Target) -> Array:
     def information(point: Array) -> Array:
         past, chunk = target.past, target.chunk
         here = point.astype(past.rows.dtype)
-        of_past = sum_over_rows(lambda r, c: squares(here, r, c), past.rows, past.n_stored)
-        of_chunk = sum_over_rows(lambda r, c: squares(here, r, c), chunk.rows, chunk.n_valid)
+        of_past = sum_over_rows(lambda r, c: squares(here, r, c), past.rows, past.n_stored, _BLOCK_ROWS)
+        of_chunk = sum_over_rows(lambda r, c: squares(here, r, c), chunk.rows, chunk.n_valid, _BLOCK_ROWS)
         of_prior = jnp.abs(jnp.diagonal(jax.hessian(model.log_prior)(point)))
         return of_past + target.power * of_chunk + of_prior
 
