@@ -1,10 +1,11 @@
 """Draws of problems with known posteriors, beside exact draws: is each right, or warned of?
 
-sbibm's two moons, SLCP, Gaussian linear and Gaussian mixture, and a density of two modes by `auxmc.evidence`. Exact
-draws come from closed forms; for SLCP, whose means are normal given the other three parameters, from weighted draws of
-the prior of those. Prints for each the largest z of the means and of the variances, with the draws' own Monte Carlo
-errors, how often a classifier by nearest neighbours tells draws from exact ones (0.5 where it cannot), and the
-warnings. Usage: `python benchmarks/posterior_accuracy.py [problem ...]`.
+sbibm's two moons and SLCP, alone and with jumps to mirror images, SLCP's likelihood by `auxmc.evidence`, Gaussian
+linear and Gaussian mixture, and a density of two modes. Exact draws come from closed forms; for SLCP, whose means are
+normal given the other three parameters, from weighted draws of the prior of those. Prints for each the largest z of
+the means and of the variances, with the draws' own Monte Carlo errors, how often a classifier by nearest neighbours
+tells draws from exact ones (0.5 where it cannot), and the warnings. Usage: `python benchmarks/posterior_accuracy.py
+[problem ...]`.
 """
 
 import math
@@ -25,6 +26,7 @@ from scipy.spatial import cKDTree
 import auxmc
 from auxmc.diagnostics.convergence import bulk_ess
 
+_SLCP = np.array([[0.7, -2.9], [1.1, -2.2], [-0.4, -3.4], [0.9, -2.6]])
 _N_COMPARED = 2000
 _NEIGHBOURS = 15
 _ROOT = math.sqrt(2.0)
@@ -40,6 +42,18 @@ class Found(NamedTuple):
 
 def two_moons(random: np.random.Generator) -> Found:
     """Two crescents, mirror images of each other."""
+    model, exact = _two_moons(random)
+    return _sampled(auxmc.constrained_hmc(model), "theta", exact)
+
+
+def two_moons_jumps(random: np.random.Generator) -> Found:
+    """The same, with jumps from each crescent to the other."""
+    model, exact = _two_moons(random)
+    method = auxmc.with_symmetry(auxmc.constrained_hmc(model), lambda v: v | {"theta": -v["theta"][::-1]})
+    return _sampled(method, "theta", exact)
+
+
+def _two_moons(random: np.random.Generator) -> tuple[Any, np.ndarray]:
 
     def generate(inputs: dict[str, Array]) -> Array:
         angle, radius, theta = inputs["angle"], inputs["radius"], inputs["theta"]
@@ -59,13 +73,38 @@ def two_moons(random: np.random.Generator) -> Found:
     angle, radius = random.uniform(-math.pi / 2, math.pi / 2, n), random.normal(0.1, 0.01, n)
     total = random.choice([-1.0, 1.0], n) * _ROOT * (radius * np.cos(angle) + 0.25)
     difference = _ROOT * radius * np.sin(angle)
-    exact = np.column_stack([total + difference, total - difference]) / 2.0
-    return _sampled(auxmc.constrained_hmc(model), "theta", exact)
+    return model, np.column_stack([total + difference, total - difference]) / 2.0
 
 
 def slcp(random: np.random.Generator) -> Found:
     """Four modes: the signs of two parameters do not matter."""
-    data = np.array([[0.7, -2.9], [1.1, -2.2], [-0.4, -3.4], [0.9, -2.6]])
+    return _sampled(auxmc.constrained_hmc(_slcp()), "theta", _exact_slcp(random))
+
+
+def slcp_jumps(random: np.random.Generator) -> Found:
+    """The same, with jumps that change a sign."""
+    flips = [lambda v, i=i: v | {"theta": v["theta"].at[i].multiply(-1.0)} for i in (2, 3)]
+    method = auxmc.with_symmetry(auxmc.constrained_hmc(_slcp()), flips)
+    return _sampled(method, "theta", _exact_slcp(random))
+
+
+def slcp_likelihood(random: np.random.Generator) -> Found:
+    """The same by its likelihood, which most simulators have not; the bounded parameters are 3 tanh of real ones."""
+
+    def log_density(v: dict[str, Array]) -> Array:
+        theta = 3.0 * jnp.tanh(v["w"])
+        first, second, correlation = theta[2] ** 2, theta[3] ** 2, jnp.tanh(theta[4])
+        across = jnp.sqrt(1.0 - correlation**2)
+        x = (_SLCP[:, 0] - theta[0]) / first
+        y = ((_SLCP[:, 1] - theta[1]) / second - correlation * x) / across
+        of_data = -0.5 * jnp.sum(x**2 + y**2) - 4.0 * jnp.log(first * second * across)
+        return of_data - 2.0 * jnp.sum(jnp.log(jnp.cosh(v["w"])))
+
+    found = auxmc.evidence(log_density, {"w": np.array([0.1, -0.5, 0.3, 0.3, 0.1])}, progress=False)
+    return Found(3.0 * np.tanh(_array(found.posterior, "w")), _exact_slcp(random), list(found.warnings))
+
+
+def _slcp() -> Any:
 
     def generate(inputs: dict[str, Array]) -> Array:
         theta, noise = inputs["theta"], inputs["noise"]
@@ -75,16 +114,20 @@ def slcp(random: np.random.Generator) -> Found:
         y = theta[1] + second * (correlation * noise[:, 0] + across * noise[:, 1])
         return jnp.stack([x, y], axis=1)
 
-    model = auxmc.simulator(
+    return auxmc.simulator(
         generate,
-        observed=data,
+        observed=_SLCP,
         inputs={"theta": auxmc.prior.uniform(5, -3.0, 3.0), "noise": auxmc.prior.normal((4, 2))},
     )
+
+
+def _exact_slcp(random: np.random.Generator) -> np.ndarray:
+    """Draws of the posterior [draw, 5], chosen from the prior of three parameters by their weights."""
     rest = random.uniform(-3.0, 3.0, (1_000_000, 3))
     first, second, correlation = rest[:, 0] ** 2, rest[:, 1] ** 2, np.tanh(rest[:, 2])
     across = np.sqrt(1.0 - correlation**2)
     # The data's deviations from their mean, and their mean, are independent: the means are normal around the latter.
-    centre, deviations = data.mean(axis=0), data - data.mean(axis=0)
+    centre, deviations = _SLCP.mean(axis=0), _SLCP - _SLCP.mean(axis=0)
     x = deviations[:, 0] / first[:, None]
     y = (deviations[:, 1] / second[:, None] - correlation[:, None] * x) / across[:, None]
     log_weights = -0.5 * np.sum(x**2 + y**2, axis=1) - 3.0 * np.log(first * second * across)
@@ -95,8 +138,7 @@ def slcp(random: np.random.Generator) -> Found:
     weights = np.exp(log_weights - log_weights.max()) * np.all(np.abs(means) < 3.0, axis=1)
     print(f"slcp: {np.sum(weights) ** 2 / np.sum(weights**2):.0f} exact draws in effect", flush=True)
     chosen = random.choice(len(rest), _N_COMPARED, p=weights / weights.sum())
-    exact = np.column_stack([means, rest])[chosen]
-    return _sampled(auxmc.constrained_hmc(model), "theta", exact)
+    return np.column_stack([means, rest])[chosen]
 
 
 def gaussian_linear(random: np.random.Generator) -> Found:
@@ -178,7 +220,10 @@ def told_apart(found: Found) -> float:
 
 PROBLEMS: dict[str, Callable[[np.random.Generator], Found]] = {
     "two_moons": two_moons,
+    "two_moons_jumps": two_moons_jumps,
     "slcp": slcp,
+    "slcp_jumps": slcp_jumps,
+    "slcp_likelihood": slcp_likelihood,
     "gaussian_linear": gaussian_linear,
     "gaussian_mixture": gaussian_mixture,
     "two_modes": two_modes,

@@ -25,6 +25,7 @@ _NAMES = {
     "gaussian": "tempered.bases",
     "replicate": "executors",
     "sample": "sampling",
+    "with_symmetry": "symmetry",
     "growing_data": "streams.growing",
     "laplace_evidence": "streams.laplace",
     "row_model": "streams.rows",

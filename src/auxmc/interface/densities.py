@@ -1,4 +1,4 @@
-"""Models known by a log density and its gradient: Hamiltonian Monte Carlo, alone or beside a symmetry move."""
+"""Models known by a log density and its gradient, and Hamiltonian Monte Carlo on them."""
 
 import math
 from collections.abc import Callable
@@ -116,6 +116,7 @@ def hmc(
         target_acceptance,
         lambda start: check_density(model.log_density, start),
         model.draw_start,
+        log_target=lambda state: state.log_density,
     )
 
 

@@ -35,6 +35,8 @@ class Method(NamedTuple):
         of_state: maps the kernel's state to further scalars that are kept, by name.
         log_density: of a point [dim], in nats, the same as `lp` of a state; None where starts are not drawn, or the
             draws need no comparison with such points.
+        log_target: maps the kernel's state to the log of the density that the kernel leaves invariant, minus infinity
+            off the model's support; None where a state is more than a position and values at it.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Method(NamedTuple):
     draw_start: Callable[[Array], np.ndarray] | None = None
     of_state: Callable[[Any], dict[str, Array]] = lambda state: {}
     log_density: Callable[[np.ndarray], float] | None = None
+    log_target: Callable[[Any], Array] | None = None
 
     def adapted(self, n_warm_up: int) -> Kernel:
         """The kernel with the scale of its steps adapted during warm-up and frozen then."""

@@ -244,6 +244,10 @@ def _method(
     find = finder(model.model, model.draw_start, 0.1 * tolerance)
     evaluate = jax.jit(lambda u: (model.model.constraint(u), constrained.evaluate_state(model.model, u)))
 
+    def log_target(state: Any) -> Array:
+        off = jnp.max(jnp.abs(model.model.constraint(state.position))) > tolerance
+        return jnp.where(off, -jnp.inf, -state.potential)
+
     def check(start: np.ndarray) -> None:
         residual, state = evaluate(jnp.asarray(start))
         distance = float(jnp.max(jnp.abs(residual)))
@@ -275,6 +279,7 @@ def _method(
         lambda key: search(find, key, _TRIES),
         lambda state: {"lp": -state.potential},
         lambda point: -float(evaluate(jnp.asarray(point))[1].potential),
+        log_target,
     )
 
 

@@ -1,0 +1,120 @@
+"""A jump to a mirror image after every update: chains cross between modes that a symmetry of the model joins."""
+
+from collections import namedtuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from auxmc.interface.methods import Method, evaluated
+from auxmc.kernels.base import Kernel, select
+
+__all__ = ["with_symmetry"]
+
+_ROUNDING = 1e-9
+
+
+class _Noise(NamedTuple):
+    """Random numbers of an update: those of the kernel, which image is taken, and the log of the accept uniform."""
+
+    inner: Any
+    image: Array
+    log_uniform: Array
+
+
+def with_symmetry(method: Method, images: Callable[[Any], Any] | Sequence[Callable[[Any], Any]]) -> Method:
+    """A method that after each of its updates proposes to jump to a mirror image of where it is.
+
+    A mirror image is a change of signs, an exchange of variables, or another rotation or reflection that undoes itself.
+    The jump is accepted with the ratio of the densities: the draws are exact whether the model has the symmetry or has
+    it roughly, and jumps are rare where it has not. One update more is the evaluation of one point.
+
+    Args:
+        method: `auxmc.hmc`, `auxmc.constrained_hmc` or `auxmc.constrained_nuts` of a model.
+        images: maps the variables that chains move, a pytree like a start, to their mirror image; or several such
+            functions, of which each update draws one. Variables of a simulator are its inputs in standard form, as
+            `auxmc.start_on_manifold` returns them: symmetric about zero for a uniform law, whatever its ends.
+
+    Raises:
+        TypeError: the method cannot take jumps, or an image cannot be traced.
+        ValueError: an image has other variables or shapes, does not undo itself, or changes distances.
+
+    Source: Metropolis-Hastings with a deterministic involution, Tierney 1998, "A note on Metropolis-Hastings kernels
+    for general state spaces", section 2; where the image keeps distances, so it keeps areas on a manifold.
+
+    >>> import auxmc, jax.numpy as jnp
+    >>> model = auxmc.density(lambda v: -((v["x"] ** 2 - 9.0) ** 2), start={"x": 3.0})
+    >>> method = auxmc.with_symmetry(auxmc.hmc(model), lambda v: {"x": -v["x"]})
+    >>> method.name
+    'hmc with symmetry'
+    """
+    if not isinstance(method, Method):
+        raise TypeError(
+            f"method must be a method on a model, such as auxmc.hmc(model), got {type(method).__name__}"
+        )
+    if method.log_target is None:
+        raise TypeError(f"{method.name} takes no jumps: hmc, constrained_hmc and constrained_nuts do")
+    log_target = method.log_target
+    functions = (images,) if callable(images) else tuple(images)
+    if not functions:
+        raise ValueError("images is empty: give a function that maps the variables to their mirror image")
+    for number, function in enumerate(functions):
+        _check(method, function, "images" if callable(images) else f"images[{number}]")
+    maps = [lambda vector, f=f: method.layout.vector(f(method.layout.tree(vector))) for f in functions]
+
+    def build(scale: Array) -> Kernel:
+        kernel = method.build(scale)
+
+        def draw(key: Array) -> _Noise:
+            own = jax.random.fold_in(key, 101)
+            image = jax.random.randint(jax.random.fold_in(own, 0), (), 0, len(maps), jnp.int32)
+            return _Noise(kernel.draw(key), image, -jax.random.exponential(jax.random.fold_in(own, 1)))
+
+        def apply(noise: _Noise, state: Any) -> tuple[Any, Any]:
+            state, info = kernel.apply(noise.inner, state)
+            image = kernel.init(jax.random.key(0), jax.lax.switch(noise.image, maps, state.position))
+            change = log_target(image) - log_target(state)
+            jumped = jnp.isfinite(change) & (noise.log_uniform < change)
+            return select(jumped, image, state), _with_jump(info, jumped)
+
+        return Kernel(kernel.init, draw, apply)
+
+    return method._replace(name=f"{method.name} with symmetry", build=build)
+
+
+def _with_jump(info: Any, jumped: Array) -> Any:
+    """The kernel's info, and whether the chain jumped."""
+    make_info: Any = namedtuple
+    return make_info("SymmetryInfo", [*info._fields, "jumped"])(*info, jumped)
+
+
+def _check(method: Method, function: Callable[[Any], Any], what: str) -> None:
+    layout = method.layout
+    random = np.random.default_rng(0)
+    points = jnp.asarray(random.normal(size=(8, layout.dim)))
+    tree = layout.tree(points[0])
+    shapes = evaluated(what, function, tree)
+    wanted = jax.tree.map(jnp.shape, tree), jax.tree.structure(tree)
+    if (jax.tree.map(lambda leaf: leaf.shape, shapes), jax.tree.structure(shapes)) != wanted:
+        raise ValueError(
+            f"{what} must return the variables {', '.join(layout.names)} with the shapes that it is given"
+        )
+
+    def image(vector: Array) -> Array:
+        return layout.vector(function(layout.tree(vector)))
+
+    once = jax.jit(jax.vmap(image))(points)
+    twice = jax.jit(jax.vmap(image))(once)
+    if not np.allclose(twice, points, rtol=0.0, atol=_ROUNDING):
+        raise ValueError(
+            f"{what} must undo itself: applied twice, it gives other variables. Split a rotation into two reflections"
+        )
+    before, after = (np.linalg.norm(np.diff(np.asarray(array), axis=0), axis=1) for array in (points, once))
+    if not np.allclose(before, after, rtol=_ROUNDING, atol=0.0):
+        raise ValueError(
+            f"{what} must keep distances, as changes of sign and exchanges of variables do: it stretches. Take a "
+            "variable in which it does not, such as the logarithm of a positive one"
+        )

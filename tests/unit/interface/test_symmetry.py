@@ -1,0 +1,123 @@
+"""Jumps to mirror images: modes that a symmetry joins are crossed, others keep their shares."""
+
+import math
+import warnings
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+from scipy.integrate import quad
+
+import auxmc
+from tests.unit.interface import models
+
+
+def turned(v: dict[str, Array]) -> dict[str, Array]:
+    """The other moon: the sum of the parameters changes its sign, their difference does not."""
+    return v | {"theta": -v["theta"][::-1]}
+
+
+def of_sign(index: int) -> Any:
+    """SLCP does not depend on the sign of two of its parameters."""
+    return lambda v: v | {"theta": v["theta"].at[index].multiply(-1.0)}
+
+
+def test_two_moons_are_crossed() -> None:
+    method = auxmc.with_symmetry(auxmc.constrained_hmc(models.two_moons()), turned)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", auxmc.SamplingWarning)
+        tree = auxmc.sample(method, draws=600, warm_up=200, progress=False)
+    sides = tree["posterior"]["theta"].sum("theta_dim_0").to_numpy() > 0.0
+    assert np.all(np.abs(sides.mean(axis=1) - 0.5) < 0.15)
+    # Nothing is gained or lost: all jumps are accepted, up to rounding.
+    assert float(tree["sample_stats"]["jumped"].mean()) > 0.999
+
+
+@pytest.mark.slow
+def test_the_four_modes_of_slcp_are_crossed() -> None:
+    """R-hat below 1.01 in all parameters, and every chain is as often in each mode."""
+    method = auxmc.with_symmetry(auxmc.constrained_hmc(models.slcp()), [of_sign(2), of_sign(3)])
+    tree = auxmc.sample(method, draws=2000, warm_up=500, progress=False)
+    assert not any("R-hat" in text for text in tree.attrs["warnings"])
+    signs = tree["posterior"]["theta"].to_numpy()[..., 2:4] > 0.0
+    shares = np.mean(signs[..., 0] * 2 + signs[..., 1] == np.arange(4)[:, None, None], axis=2)
+    assert np.all(np.abs(shares - 0.25) < 0.1)
+
+
+def test_modes_of_a_density_keep_their_shares() -> None:
+    """30 and 70 % of the mass, 16 standard deviations apart: jumps there and back are not alike."""
+    model = auxmc.density(
+        lambda v: jnp.logaddexp(
+            math.log(0.3) - 0.5 * jnp.sum((v["x"] + 8.0) ** 2),
+            math.log(0.7) - 0.5 * jnp.sum((v["x"] - 8.0) ** 2),
+        ),
+        {"x": np.full(2, 8.0)},
+    )
+    method = auxmc.with_symmetry(auxmc.hmc(model), lambda v: {"x": -v["x"]})
+    tree = auxmc.sample(method, draws=3000, warm_up=300, progress=False)
+    share = float((tree["posterior"]["x"][..., 0] > 0.0).mean())
+    # Jumps with probabilities 1 and 3 / 7 make neighbours unlike: the error is below that of independent draws.
+    assert abs(share - 0.7) < 4.5 * math.sqrt(0.21 / 12000.0)
+
+
+def test_arcs_of_a_manifold_keep_their_shares() -> None:
+    """The square of an input is observed with noise; its prior is about 0.5: exact by quadrature."""
+    model = auxmc.simulator(
+        lambda inputs: inputs["x"] ** 2 + 0.5 * inputs["noise"],
+        observed=4.0,
+        inputs={
+            "x": auxmc.prior.custom(
+                (), lambda x: -0.5 * (x - 0.2) ** 2, lambda key: 0.2 + jax.random.normal(key)
+            ),
+            "noise": auxmc.prior.normal(),
+        },
+    )
+    method = auxmc.with_symmetry(auxmc.constrained_hmc(model), lambda v: v | {"x": -v["x"]})
+    tree = auxmc.sample(method, draws=2000, warm_up=300, progress=False)
+    share = float((tree["posterior"]["x"] > 0.0).mean())
+
+    def density(x: float) -> float:
+        return math.exp(-0.5 * (x - 0.2) ** 2 - 0.5 * ((4.0 - x**2) / 0.5) ** 2)
+
+    right, left = quad(density, 0.0, 6.0)[0], quad(density, -6.0, 0.0)[0]
+    exact = right / (right + left)
+    assert 0.6 < exact < 0.8
+    assert abs(share - exact) < 4.5 * math.sqrt(exact * (1.0 - exact) / 8000.0)
+
+
+def test_images_that_leave_the_manifold_are_not_jumped_to() -> None:
+    """The observed sum changes its sign with its terms."""
+    method = auxmc.with_symmetry(
+        auxmc.constrained_hmc(models.sum_of_normals()), lambda v: {name: -value for name, value in v.items()}
+    )
+    tree = auxmc.sample(method, draws=300, warm_up=200, progress=False)
+    assert not tree["sample_stats"]["jumped"].any()
+    assert (
+        float(abs(tree["posterior"]["mean"] + 0.5 * tree["posterior"]["noise"].to_numpy() - 1.5).max()) < 1e-7
+    )
+
+
+@pytest.mark.parametrize(
+    ("images", "message"),
+    [
+        (lambda v: v | {"a": 2.0 * v["a"]}, "images must undo itself"),
+        (lambda v: v | {"a": 1.0 / v["a"]}, "images must keep distances"),
+        (lambda v: {"a": v["a"]}, "images must return the variables a, b"),
+        (lambda v: v | {"b": v["b"][:1]}, "images must return the variables a, b"),
+        ([lambda v: v, lambda v: v["c"]], r"images\[1\] fails for arrays of the declared shapes: 'c'"),
+        ([], "images is empty"),
+    ],
+)
+def test_images_that_are_none_are_refused(images: Any, message: str) -> None:
+    with pytest.raises((ValueError, KeyError), match=message):
+        auxmc.with_symmetry(auxmc.hmc(models.normal_density()), images)
+
+
+def test_methods_without_jumps_are_refused() -> None:
+    with pytest.raises(TypeError, match="pm_mh takes no jumps"):
+        auxmc.with_symmetry(auxmc.pseudo_marginal(models.estimated_normal()), lambda v: v)
+    with pytest.raises(TypeError, match="must be a method on a model"):
+        auxmc.with_symmetry(models.normal_density(), lambda v: v)
