@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 from auxmc_pipeline.catalogue import CODE_ROOTS, ROOT, STUDIES, Study
 from auxmc_pipeline.code import imported_files
 
+# Folders of the library whose functions are what a study studies.
+_ALGORITHMS = ("kernels", "models", "sampling", "approximations")
 _SHARED = ROOT / "src" / "auxmc_pipeline" / "chain_statistics.py"
 
 
@@ -51,6 +53,38 @@ def figure_source(study: Study, figure: str) -> FigureSource:
     recorded = _recorded(study.name)
     texts = _texts_read(path, place.name)
     return FigureSource(place, tuple(recorded[name] for name in sorted(texts & set(recorded))))
+
+
+def recording_function(place: SourcePlace) -> str:
+    """The top-level function or class that records a quantity."""
+    for node in _tree(ROOT / place.file).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.lineno <= place.line <= (
+            node.end_lineno or node.lineno
+        ):
+            return node.name
+    return ""
+
+
+def algorithms(study: Study) -> list[SourcePlace]:
+    """Kernels, models, draws and approximations of the library that the study's run names, in order of their files."""
+    files = imported_files(f"experiments.{study.name}.run", CODE_ROOTS)
+    found: set[SourcePlace] = set()
+    for path in files:
+        if path.is_relative_to(STUDIES / study.name):
+            for node in ast.walk(_tree(path)):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[:1] == ["auxmc"]:
+                    found |= set(_imported_algorithms(node))
+    return sorted(found)
+
+
+def _imported_algorithms(node: ast.ImportFrom) -> Iterator[SourcePlace]:
+    parts = (node.module or "").split(".")
+    file = (ROOT / "src" / Path(*parts)).with_suffix(".py")
+    if len(parts) > 1 and parts[1] in _ALGORITHMS and file.is_file():
+        for alias in node.names:
+            definition = _definitions(file).get(alias.name)
+            if isinstance(definition, ast.FunctionDef):
+                yield SourcePlace(str(file.relative_to(ROOT)), definition.lineno, alias.name)
 
 
 def _code(function: Callable[..., Any]) -> CodeType:

@@ -1,4 +1,4 @@
-"""`auxmc list`, `plan`, `settings`, `show`, `compare`: which studies there are, what they cost, what results hold."""
+"""`auxmc list`, `plan`, `settings`, `show`, `where`, `compare`: which studies there are, their cost, their results."""
 
 import argparse
 import importlib
@@ -21,6 +21,11 @@ examples:
   auxmc show results/quick/radon/nuts.nc
   auxmc show published              what is kept in published/, what made it, what the present code would make anew
   auxmc show published paper
+"""
+_WHERE = """\
+examples:
+  auxmc where fig_5_6
+  auxmc where fig_c_2 tempering_illustration
 """
 _PLAN = """\
 examples:
@@ -68,6 +73,16 @@ def register(subparsers: Any) -> None:
     showing.add_argument("preset", nargs="?", help="after published: of which preset (default: all)")
     showing.set_defaults(run=_show)
 
+    tracing = _add(
+        subparsers,
+        "where",
+        "say where the numbers of a figure come from: functions, columns, files, lines",
+        _WHERE,
+    )
+    tracing.add_argument("figure", help="name of its files, such as fig_5_6")
+    tracing.add_argument("study", nargs="?", help="the study, where several have such a figure")
+    tracing.set_defaults(run=_where)
+
     comparing = _add(
         subparsers, "compare", "compare two result files: settings, code, posteriors, statistics", _COMPARE
     )
@@ -112,6 +127,11 @@ def _show(options: argparse.Namespace) -> int:
     from auxmc_pipeline.command_line.show import describe
 
     print(describe(options.result))
+    return 0
+
+
+def _where(options: argparse.Namespace) -> int:
+    print(_of_studies("where").describe_figure(options.figure, options.study))
     return 0
 
 

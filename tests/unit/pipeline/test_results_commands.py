@@ -273,3 +273,33 @@ def test_each_subcommand_explains_itself_with_an_example(capsys: pytest.CaptureF
             run(name, "--help")
         assert stopped.value.code == 0
         assert f"auxmc {name} " in capsys.readouterr().out.partition("example")[2]
+
+
+def test_where_leads_from_a_figure_to_the_kernel(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("where", "fig_3_11a") == 0
+    text = capsys.readouterr().out
+    lines = {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.startswith("  ")}
+    for name, parts in {
+        "efficiency_bars": ("experiments/gp_probit/figures", "def efficiency_bars("),
+        "ess_per_1000_cubic_operations": ("experiments/gp_probit/statistics", '"ess_per_1000_cubic_operations"'),
+        "pseudo_marginal_method": ("src/auxmc/kernels/pseudo_marginal/updates", "def pseudo_marginal_method("),
+        "gp_probit_model": ("src/auxmc/models/regression/gp_probit", "def gp_probit_model("),
+    }.items():
+        file, _, line = lines[name][0].rpartition(":")
+        assert file.startswith(parts[0])
+        assert parts[1] in (ROOT / file).read_text().splitlines()[int(line) - 1]
+    assert lines["ess_per_1000_cubic_operations"][1] == "chain_statistics"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("fig_3_11z",), r"no figure 'fig_3_11z'\. Did you mean 'fig_3_11\w'\? docs/coverage.md lists all"),
+        (("fig_5_7", "radon"), r"no figure 'fig_5_7' of study radon\. .*Allowed: fig_5_5, fig_5_6"),
+        (("fig_5_6",), r"of the studies radon, streaming_evidence: name one, `auxmc where fig_5_6 radon`"),
+        (("fig_5_6", "radom"), r"unknown study: 'radom'\. Did you mean 'radon'\?"),
+    ],
+)
+def test_where_refuses_what_it_cannot_find(words: tuple[str, ...], message: str) -> None:
+    with pytest.raises(CommandError, match=message):
+        run("where", *words)
