@@ -202,7 +202,7 @@ def test_signs_and_exponents_are_set_but_not_in_code(tmp_path: Path) -> None:
         assert markdown.prose(text) == expected
     notes = tmp_path / "notes.md"
     notes.write_text("# Study\n\nQuestion: why? Source: here.\n\nErrors +- 2 of 2^30, not in `2^30`.\n")
-    assert "Errors ± 2 of 2<sup>30</sup>, not in <code>2^30</code>." in notes_of(notes)[2]
+    assert "Errors ± 2 of 2<sup>30</sup>, not in <code>2^30</code>." in notes_of(notes).rest
 
 
 def test_no_raw_markup_is_left_in_captions_and_statements(report: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from auxmc_pipeline.catalogue import Study
+from auxmc_pipeline.figure_sources import FigureSource, figure_source
 from auxmc_pipeline.report.markdown import plain
 
 # A figure of many thousand points is slow to draw as a vector graphic, and large: the page then has its bitmap.
@@ -28,6 +29,7 @@ class PageFigure(NamedTuple):
         height: height in CSS pixels.
         is_vector: whether the image is a vector graphic.
         pdf: path of the PDF relative to the root of the project.
+        source: the function that draws it, and what it reads.
     """
 
     anchor: str
@@ -41,6 +43,7 @@ class PageFigure(NamedTuple):
     height: int
     is_vector: bool
     pdf: str
+    source: FigureSource
 
 
 def figure_label(name: str, document: str) -> tuple[str, str]:
@@ -109,6 +112,7 @@ def _page_figure(study: Study, name: str, caption: str, folder: Path, root: Path
         height=height,
         is_vector=is_vector,
         pdf=str(folder / f"{name}.pdf"),
+        source=figure_source(study, name),
     )
 
 

@@ -10,6 +10,7 @@ import jinja2
 import pandas as pd
 
 from auxmc_pipeline.judging.counts import verdict_of_claim
+from auxmc_pipeline.judging.verdicts import VERDICTS
 from auxmc_pipeline.report.numbers import with_error
 
 __all__ = ["LookUp", "fill"]
@@ -65,6 +66,18 @@ class LookUp:
         lines = self._of(claim, study)
         published = lines[lines["origin"] == "published"]
         return verdict_of_claim(set((lines if published.empty else published)["verdict"]))
+
+    def count(self, study: str, verdict: str) -> int:
+        """How many of the documents' claims that a study judges have a verdict; one for each id, the worst line counts.
+
+        Raises:
+            LookupError: there is no such study, or no such verdict.
+        """
+        lines = self._lines[(self._lines["study"] == study) & (self._lines["origin"] == "published")]
+        if lines.empty or verdict not in VERDICTS:
+            raise LookupError(f"no claims of {study!r} can be counted as {verdict!r}: {', '.join(VERDICTS)}")
+        worst = lines.groupby("claim_id")["verdict"].agg(lambda found: verdict_of_claim(set(found)))
+        return int((worst == verdict).sum())
 
     def number(self, study: str, name: str) -> str:
         """A number that a study measures for its findings, with its error; not measured where the study was not run.
@@ -122,7 +135,7 @@ def fill(text: str, look_up: LookUp, place: Path | str, run: str = "") -> str:
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    names = ("measured", "published", "value", "verdict", "number")
+    names = ("measured", "published", "value", "verdict", "count", "number")
     environment.globals |= {name: getattr(look_up, name) for name in names}
     try:
         filled = environment.from_string(text).render(run=run)

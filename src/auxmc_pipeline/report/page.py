@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from auxmc.driver.results import read_table
 from auxmc_pipeline.catalogue import ROOT, Study, load_study, studies
+from auxmc_pipeline.figure_sources import SourcePlace, algorithms
 from auxmc_pipeline.judging.counts import Counts, counts_by_document, counts_of
 from auxmc_pipeline.judging.documents import FRONT, Document
 from auxmc_pipeline.judging.verdicts import VERDICTS
@@ -53,8 +54,10 @@ class StudyPage(NamedTuple):
         title: a few words for headings.
         short: how the title begins, for the menu.
         question: what it asks, one paragraph.
+        answer: what came out, with numbers and verdicts of these results.
         source: which documents it comes from; empty where its notes do not say.
         notes: the rest of its notes, HTML.
+        algorithms: kernels, models and approximations that its run names.
         groups: its claims.
         counts: its published claims by verdict.
         n_own: number of its checks of our own.
@@ -69,8 +72,10 @@ class StudyPage(NamedTuple):
     title: str
     short: str
     question: str
+    answer: str
     source: str
     notes: Markup
+    algorithms: list[SourcePlace]
     groups: list[ClaimGroup]
     counts: Counts
     n_own: int
@@ -135,7 +140,9 @@ def read_page(preset: str, root: Path = Path()) -> Page:
         )
     )
     findings = [finding for section in sections for finding in section.findings]
-    pages = [_study_page(study, preset, tables[study.name], front, findings, root) for study in declared]
+    pages = [
+        _study_page(study, preset, tables[study.name], front, findings, look_up, root) for study in declared
+    ]
     highlights, missing = _highlights(front, findings, pages)
     judged = pd.concat(tables.values(), ignore_index=True)
     by_document = counts_by_document(judged)
@@ -242,14 +249,27 @@ def quantities(summary: pd.DataFrame) -> list[dict[str, Any]]:
     return out
 
 
-def notes_of(path: Path) -> tuple[str, str, Markup]:
-    """Question, source and the rest of a study's notes.
+class Notes(NamedTuple):
+    """What a study's notes say.
+
+    Attributes:
+        question: what it asks, plain text.
+        source: which documents it comes from; empty where it is not said.
+        answer: what came out: a template, whose numbers and verdicts are those of a run (`findings_text.fill`).
+        rest: everything else as HTML, headings one level down.
+    """
+
+    question: str
+    source: str
+    answer: str
+    rest: Markup
+
+
+def notes_of(path: Path) -> Notes:
+    """Reads a study's notes.
 
     Args:
-        path: `notes.md`, whose first paragraph is `Question: ... Source: ...`.
-
-    Returns:
-        Two plain texts, and HTML with headings one level down.
+        path: `notes.md`, with paragraphs that begin with `Question:`, `Source:` in it, and with `Answer:`.
     """
     tokens = parser().parse(path.read_text())
     root = SyntaxTreeNode(tokens)
@@ -261,31 +281,45 @@ def notes_of(path: Path) -> tuple[str, str, Markup]:
         asked, _, source = text.partition("Source: ")
         question = re.sub(r"^Questions?: ", "", asked).strip()
         question = question[:1].upper() + question[1:]
+    second = next((node for node in paragraphs if node.children[0].content.startswith("Answer: ")), None)
+    answer = ""
+    if second is not None:
+        answer = " ".join(second.children[0].content.split()).removeprefix("Answer: ")
+        answer = answer[:1].upper() + answer[1:]
     kept = [
         node
         for node in root.children
-        if node is not first and not (node.type == "heading" and node.tag == "h1")
+        if node not in (first, second) and not (node.type == "heading" and node.tag == "h1")
     ]
     rest = [token for node in kept for token in node.to_tokens()]
     for token in rest:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
-    return question, source, Markup(to_html(rest))
+    return Notes(question, source, answer, Markup(to_html(rest)))
 
 
 def _study_page(
-    study: Study, preset: str, table: pd.DataFrame, front: Front, findings: Sequence[Finding], root: Path
+    study: Study,
+    preset: str,
+    table: pd.DataFrame,
+    front: Front,
+    findings: Sequence[Finding],
+    look_up: LookUp,
+    root: Path,
 ) -> StudyPage:
-    question, source, notes = notes_of(ROOT / "experiments" / study.name / "notes.md")
+    place = ROOT / "experiments" / study.name / "notes.md"
+    notes = notes_of(place)
     summary = read_table(root / "results" / preset / study.name / "summary.parquet")
     settings = settings_table(study, preset)
     return StudyPage(
         name=study.name,
         title=study.title,
         short=re.split(r":|,| by | of the ", study.title)[0],
-        question=question,
-        source=source,
-        notes=notes,
+        question=notes.question,
+        answer=fill(notes.answer, look_up, place),
+        source=notes.source,
+        notes=notes.rest,
+        algorithms=algorithms(study),
         groups=claim_groups(study, preset, table, front.documents, findings),
         counts=counts_of(table[table["origin"] == "published"]),
         n_own=counts_of(table[table["origin"] == "own"]).n_claims,

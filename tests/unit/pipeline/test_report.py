@@ -2,6 +2,7 @@
 
 import doctest
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from auxmc.driver.results import write_result
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
 from auxmc_pipeline.judging.documents import FRONT
+from auxmc_pipeline.judging.published import read_published
 from auxmc_pipeline.judging.study_tables import claims_of
 from auxmc_pipeline.report import figures as figures_module
 from auxmc_pipeline.report import numbers as numbers_module
@@ -252,11 +254,19 @@ def test_a_wrong_front_file_is_refused_by_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "study", [name for name in studies() if (ROOT / "experiments" / name / "notes.md").is_file()]
 )
-def test_notes_state_a_question(study: str) -> None:
-    question, source, html = notes_of(ROOT / "experiments" / study / "notes.md")
-    assert question.endswith("?")
-    assert source
-    assert "<h1>" not in html
+def test_notes_state_a_question_and_an_answer_from_results(study: str) -> None:
+    place = ROOT / "experiments" / study / "notes.md"
+    notes = notes_of(place)
+    assert notes.question.endswith("?")
+    assert notes.source
+    assert "<h1>" not in notes.rest
+    assert "Answer" not in notes.rest
+    kept = read_published()
+    answer = fill(notes.answer, LookUp(kept.judged, kept.numbers, kept.presets), place)
+    assert answer.endswith(".")
+    # Numbers of ours are looked up.
+    typed = re.sub(r"\{\{.*?\}\}|\b[A-Z]{2}-[A-Z]*-?\d+\b", "", notes.answer)
+    assert set(re.findall(r"\d[\d.]*", typed)) <= {"24", "1000", "0.25", "0.05"}
 
 
 def test_settings_are_split_into_shared_and_varied() -> None:
@@ -324,6 +334,7 @@ def _look_up() -> LookUp:
         ('{{ published("A-1", "N = 8") }}', "1.8"),
         ('{{ verdict("A-1") }}, {{ verdict("A-1", "N = 1") }}', "not measured, reproduced"),
         ('{{ number("alpha", "steps") }}', "12.00 ± 0.50"),
+        ('{{ count("alpha", "not measured") }} and {{ count("alpha", "reproduced") }}', "1 and 0"),
         ('{{ number("beta", "steps") }}', "(not measured at preset paper)"),
         ('{% if value("A-1", "N = 1") > 3 %}more{% else %}less{% endif %}', "more"),
         ("published\n{{ '>10' }}", "published\n\\>10"),
@@ -339,6 +350,7 @@ def test_findings_look_their_numbers_up(template: str, text: str) -> None:
         ('{{ measured("A-2") }}', r"findings\.md: there is no claim A-2"),
         ('{{ measured("A-1") }}', r"A-1 has 3 lines ''\. Settings: N = 1, N = 8, exact"),
         ('{{ number("alpha", "stops") }}', r"alpha measures no number 'stops'\. There are: steps"),
+        ('{{ count("alpha", "good") }}', r"no claims of 'alpha' can be counted as 'good': reproduced"),
         ('{{ number("gamma", "steps") }}', r"there is no study gamma\. There are: alpha, beta"),
         ("{{ mesured(1) }}", r"'mesured' is undefined"),
         ("a\n{% if %}", r"findings\.md, line 2: "),

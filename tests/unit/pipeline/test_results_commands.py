@@ -281,8 +281,14 @@ def test_where_leads_from_a_figure_to_the_kernel(capsys: pytest.CaptureFixture[s
     lines = {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.startswith("  ")}
     for name, parts in {
         "efficiency_bars": ("experiments/gp_probit/figures", "def efficiency_bars("),
-        "ess_per_1000_cubic_operations": ("experiments/gp_probit/statistics", '"ess_per_1000_cubic_operations"'),
-        "pseudo_marginal_method": ("src/auxmc/kernels/pseudo_marginal/updates", "def pseudo_marginal_method("),
+        "ess_per_1000_cubic_operations": (
+            "experiments/gp_probit/statistics",
+            '"ess_per_1000_cubic_operations"',
+        ),
+        "pseudo_marginal_method": (
+            "src/auxmc/kernels/pseudo_marginal/updates",
+            "def pseudo_marginal_method(",
+        ),
         "gp_probit_model": ("src/auxmc/models/regression/gp_probit", "def gp_probit_model("),
     }.items():
         file, _, line = lines[name][0].rpartition(":")
