@@ -49,7 +49,16 @@ _WITHOUT_NUMBERS = (
     "auxmc",
     *(
         f"auxmc.driver.{name}"
-        for name in ("checkpoint", "progress", "provenance", "results", "stopwatch", "units")
+        for name in (
+            "checkpoint",
+            "files",
+            "files.arrays",
+            "progress",
+            "provenance",
+            "results",
+            "stopwatch",
+            "units",
+        )
     ),
 )
 
@@ -171,6 +180,15 @@ class Study(NamedTuple):
             raise
         except ValueError as error:
             raise SettingsError(str(error)) from error
+        except (OSError, ImportError):
+            raise
+        except Exception as error:
+            # Damaged archives and tables fail in ways that no reader foresees; without data it is an error of ours.
+            named = getattr(settings, "data", "") or getattr(settings, "weights", "")
+            if not named:
+                raise
+            words = " ".join(str(error).split())
+            raise SettingsError(f"{named}: cannot be read ({type(error).__name__}: {words})") from error
 
     def _declared(self, name: str, default: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return getattr(self.module("settings"), name, default)  # type: ignore[no-any-return]

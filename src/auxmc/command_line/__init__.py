@@ -48,3 +48,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read the output has gone; nothing more can be written, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        # A full disk, a folder that may not be written to: files are complete or absent, and the same command goes on.
+        go_on = "; what is finished is kept, and the same command goes on from there once this is mended"
+        print(f"auxmc: error: {error}{go_on if error.errno else ''}", file=sys.stderr)
+        return 1
+    except MemoryError:
+        print("auxmc: error: there is not enough memory; what is finished is kept", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("auxmc: stopped", file=sys.stderr)
+        return 130

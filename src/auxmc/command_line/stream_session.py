@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from auxmc.command_line.errors import CommandError
+from auxmc.command_line.folder_lock import alone_in
 from auxmc.command_line.stream_display import ModelStatus, Status, describe_change, make_display
 from auxmc.command_line.stream_folder import RunFolder
 from auxmc.command_line.stream_reading import read_checked
@@ -42,13 +43,13 @@ def run_session(options: argparse.Namespace) -> int:
         CommandError: an option, the data or a model cannot be used, or all particles of a model were lost.
     """
     setup = prepare(options, lambda text: print(f"auxmc: warning: {text}", file=sys.stderr))
-    folder = None if options.output is None else RunFolder(options.output, setup.numbers, options.restart)
-    if folder is not None:
+    if options.output is None:
+        with tempfile.TemporaryDirectory() as temporary:
+            return _Session(setup, None, options).run(Path(temporary) / "rows.bin")
+    with alone_in(options.output):
+        folder = RunFolder(options.output, setup.numbers, options.restart)
         folder.write_settings({"data": str(options.data), "output": str(options.output)})
-    session = _Session(setup, folder, options)
-    with tempfile.TemporaryDirectory() as temporary:
-        path = Path(temporary) / "rows.bin" if folder is None else folder.row_store
-        return session.run(path if options.past == "store" else None)
+        return _Session(setup, folder, options).run(folder.row_store)
 
 
 class _Session:
@@ -63,11 +64,15 @@ class _Session:
         self.signal = 0
         self.loss = ""
 
-    def run(self, stored: Path | None) -> int:
-        """Runs to the end of the rows, a fault or a signal; returns the exit status."""
+    def run(self, rows: Path) -> int:
+        """Runs to the end of the rows, a fault or a signal; returns the exit status.
+
+        Args:
+            rows: file for past rows, where they are not in memory.
+        """
         setup, folder = self.setup, self.folder
         n_columns = len(setup.source.columns)
-        store = None if stored is None else RowStore(stored, n_columns, setup.dtype)
+        store = RowStore(rows, n_columns, setup.dtype) if self.options.past == "store" else None
         fault: DataError | None = None
         runs: dict[str, StreamRun] = {}
         try:

@@ -203,7 +203,8 @@ def _parquet_parts(source: RowFile, first_row: int) -> Iterator[FloatArray]:
                         done += batch.num_rows
                 except (pa.ArrowException, OSError) as error:
                     raise DataError(
-                        f"{source.path}: damaged in row group {group} (rows {begin + 1} to {begin + n_rows}): {error}"
+                        f"{source.path}: damaged in row group {group} (rows {begin + 1} to {begin + n_rows}): "
+                        f"{_line(error)}"
                     ) from error
             begin += n_rows
         if begin < first_row:
@@ -216,14 +217,19 @@ def _parquet(path: Path) -> pa_parquet.ParquetFile:
         return pa_parquet.ParquetFile(path, buffer_size=_BUFFER_BYTES)
     except (pa.ArrowException, OSError) as error:
         raise DataError(
-            f"{path}: not a complete Parquet file ({error}); was it still being written?"
+            f"{path}: not a complete Parquet file ({_line(error)}); was it still being written?"
         ) from error
 
 
 def _csv_names(path: Path) -> tuple[tuple[str, ...], int | None]:
-    with path.open(encoding="utf-8-sig") as file:
-        names = tuple(name.strip() for name in next(csv.reader([file.readline()]), []))
-        has_rows = bool(file.readline().strip())
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            names = tuple(name.strip() for name in next(csv.reader([file.readline()]), []))
+            has_rows = bool(file.readline().strip())
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not UTF-8 text; save the file as CSV with UTF-8 encoding") from error
+    except csv.Error as error:
+        raise DataError(f"{path}: row 1 is no line of column names: {error}") from error
     if len(set(names)) < len(names):
         raise DataError(f"{path}: column names must differ, got {', '.join(names)}")
     return names, None if has_rows else 0
@@ -268,7 +274,7 @@ def _csv_parts(source: RowFile, first_row: int) -> Iterator[FloatArray]:
             if done == n_good and wrong:
                 break
     except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{source.path}: cannot be read after row {done}: {error}") from error
+        raise DataError(f"{source.path}: cannot be read after row {done}: {_line(error)}") from error
     if wrong:
         raise DataError(
             f"{source.path}: row {done + 1} has {wrong[0].actual_columns} cells instead of "
@@ -299,8 +305,11 @@ def _numpy_parts(source: RowFile, first_row: int) -> Iterator[FloatArray]:
 def _numpy(path: Path) -> FloatArray:
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError) as error:
-        raise DataError(f"{path}: not a NumPy array file: {error}") from error
+    except MemoryError:
+        raise
+    except Exception as error:
+        # A damaged header is parsed as a text of Python, which fails in many ways.
+        raise DataError(f"{path}: not a NumPy array file: {type(error).__name__}") from error
     if array.ndim != 2 or array.dtype.kind not in "fiu":
         raise DataError(
             f"{path}: must be a matrix of numbers [row, column], got {array.dtype} {list(array.shape)}"
@@ -336,6 +345,10 @@ def _number(text: str | None) -> float:
         return float(text or "nan")
     except ValueError:
         return float("nan")
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())
 
 
 def _require_columns(source: RowFile, names: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 import mmap
 import os
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 __all__ = ["RowStore"]
+
+_ROWS_AT_A_TIME = 65_536
 
 
 class RowStore:
@@ -44,6 +47,7 @@ class RowStore:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = self.path.open("r+b" if self.path.exists() else "w+b")
         self._rows = self._mapped()
+        self._checksum: int | None = 0 if self.n_rows == 0 else None
 
     @property
     def n_rows(self) -> int:
@@ -60,9 +64,20 @@ class RowStore:
             raise ValueError(f"rows must be [row, {self.n_columns}], got {list(rows.shape)}")
         # Not at the end of the file, which an earlier interruption may have left in the middle of a row.
         self._file.seek(self.n_rows * self._row_bytes)
-        self._file.write(np.ascontiguousarray(rows, self.dtype).data)
+        written = np.ascontiguousarray(rows, self.dtype)
+        self._file.write(written.data)
         self._file.flush()
         self._rows = self._mapped()
+        if self._checksum is not None:
+            self._checksum = zlib.crc32(written.data, self._checksum)
+
+    def checksum(self) -> int:
+        """CRC-32 of all rows; those that were there when the file was opened are read once."""
+        if self._checksum is None:
+            self._checksum = 0
+            for begin in range(0, self.n_rows, _ROWS_AT_A_TIME):
+                self._checksum = zlib.crc32(self._rows[begin : begin + _ROWS_AT_A_TIME].data, self._checksum)
+        return self._checksum
 
     def truncate(self, n_rows: int) -> None:
         """Forgets all rows but the first.
@@ -74,6 +89,8 @@ class RowStore:
             raise ValueError(f"{self.path} holds {self.n_rows} rows, fewer than the {n_rows} that are needed")
         # The map must not reach beyond the end of its file.
         self._rows = self._empty()
+        if n_rows < self._file.seek(0, os.SEEK_END) // self._row_bytes:
+            self._checksum = None if n_rows else 0
         self._file.truncate(n_rows * self._row_bytes)
         self._rows = self._mapped()
 

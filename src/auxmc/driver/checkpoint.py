@@ -1,15 +1,15 @@
 """Finished blocks of a run on disk, so that a killed run goes on where it stopped, bit for bit."""
 
 import json
-import os
 import shutil
 import sys
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from auxmc.driver.files.arrays import DamagedFile, checked_arrays, write_arrays
 
 __all__ = ["Checkpoint", "Resumed"]
 
@@ -29,10 +29,6 @@ class _Block(NamedTuple):
     size: int
     leaves: list[np.ndarray]
     run_s: float
-
-
-class _Damaged(Exception):
-    """A block cannot be used; the text says why."""
 
 
 class Checkpoint:
@@ -65,7 +61,7 @@ class Checkpoint:
         for index in range(len(found)):
             try:
                 saved = self._read(index)
-            except _Damaged as damage:
+            except DamagedFile as damage:
                 print(
                     f"{self._path(index)} is damaged ({damage}): this block and those after it are made again",
                     file=sys.stderr,
@@ -92,21 +88,17 @@ class Checkpoint:
         Raises:
             OSError: it cannot be written; the blocks before it stand as they were.
         """
-        about = {"identity": self.identity, "block": block, "n_leaves": len(leaves), "run_s": run_s}
+        about = {
+            "identity": self.identity,
+            "index": index,
+            "block": block,
+            "n_leaves": len(leaves),
+            "run_s": run_s,
+        }
         arrays: dict[str, Any] = {f"{_DRAWS}{name}": array for name, array in draws.items()}
         arrays |= {f"{_LEAF}{i}": leaf for i, leaf in enumerate(leaves)}
         arrays[_ABOUT] = np.asarray(json.dumps(about))
-        self.folder.mkdir(parents=True, exist_ok=True)
-        path = self._path(index)
-        temporary = path.with_name(f".{path.stem}.partial.npz")
-        try:
-            with open(temporary, "wb") as file:
-                np.savez(file, **arrays)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        write_arrays(self._path(index), arrays)
 
     def parts(self, n_blocks: int) -> list[Any]:
         """Draws of the first `n_blocks` blocks, mappings from names to arrays that are read when asked for."""
@@ -121,23 +113,12 @@ class Checkpoint:
 
     def _read(self, index: int) -> _Block:
         """What is said about a block, and the state after it; its draws are checked and not kept."""
-        path = self._path(index)
-        # Bytes that are not what was written can make a reader fail in any way.
-        try:
-            with zipfile.ZipFile(path) as archive:
-                bad = archive.testzip()
-            if bad is not None:
-                raise _Damaged(f"{bad} has a wrong checksum")
-            with np.load(path) as file:
-                about = json.loads(str(file[_ABOUT]))
-                leaves = [file[f"{_LEAF}{i}"] for i in range(about["n_leaves"])]
+        with checked_arrays(self._path(index)) as file:
+            about = json.loads(str(file[_ABOUT]))
+            leaves = [file[f"{_LEAF}{i}"] for i in range(about["n_leaves"])]
+            if about.get("index", index) != index:
+                raise DamagedFile(f"it is block {about['index']}")
             return _Block(about["identity"], about["block"], leaves, about["run_s"])
-        except FileNotFoundError:
-            raise _Damaged("it is missing") from None
-        except _Damaged:
-            raise
-        except Exception as error:
-            raise _Damaged(f"{type(error).__name__}: {error}") from error
 
 
 class _Draws(Mapping[str, np.ndarray]):

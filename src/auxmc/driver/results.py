@@ -1,15 +1,43 @@
-"""Result files and tables: complete or absent, never half-written."""
+"""Result files and tables: complete or absent, never half-written; and right or refused when they are read.
 
+A result file ends in a checksum of all bytes before it, behind the end of the HDF5 file: other programs do not see it.
+A table carries a digest of its cells among the metadata of its Parquet file.
+"""
+
+import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pa_parquet
 import xarray as xr
 
-__all__ = ["attributes_of", "read_result", "read_table", "write_atomically", "write_result", "write_table"]
+from auxmc.driver.files.arrays import DamagedFile
+
+__all__ = [
+    "attributes_of",
+    "check_beside",
+    "check_sealed",
+    "made_again_by",
+    "read_result",
+    "read_table",
+    "seal",
+    "write_atomically",
+    "write_cells",
+    "write_csv",
+    "write_result",
+    "write_table",
+]
+
+_SEAL = b"\nauxmc blake2b "
+_SEAL_BYTES = len(_SEAL) + 32
+_PIECE_BYTES = 1 << 22
+_CELLS = b"auxmc cells"
 
 
 def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
@@ -23,6 +51,8 @@ def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
     temporary = path.with_name(f".{path.stem}.partial{path.suffix}")
     try:
         write(temporary)
+        if temporary.is_file():
+            _wait_for_disk(temporary)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -50,7 +80,12 @@ def write_result(path: Path, groups: Mapping[str, xr.Dataset], provenance: Mappi
         options[f"/{name}"] = {
             str(v): {"zlib": True, "complevel": 1} for v in data.variables if data[v].dtype.kind in "fib"
         }
-    write_atomically(path, lambda temporary: tree.to_netcdf(temporary, engine="h5netcdf", encoding=options))
+
+    def write(temporary: Path) -> None:
+        tree.to_netcdf(temporary, engine="h5netcdf", encoding=options)
+        seal(temporary)
+
+    write_atomically(path, write)
 
 
 def read_result(path: Path) -> xr.DataTree:
@@ -58,10 +93,67 @@ def read_result(path: Path) -> xr.DataTree:
 
     Raises:
         FileNotFoundError: there is no such file; says which command makes it.
+        DamagedFile: it is not what was written; says which command makes it again.
     """
     if not path.is_file():
         raise FileNotFoundError(f"no result file {path}: make it with `snakemake {path}`")
-    return xr.open_datatree(path, engine="h5netcdf")
+    check_sealed(path)
+    # What a library says of bytes that are no such file may be of any kind.
+    try:
+        return xr.open_datatree(path, engine="h5netcdf")
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise _damaged(path, f"it cannot be read as NetCDF: {error}") from error
+
+
+def seal(path: Path) -> None:
+    """Writes a checksum of a whole file behind its end; for formats whose readers do not mind."""
+    digest = _digest(path, path.stat().st_size)
+    with path.open("ab") as file:
+        file.write(_SEAL + digest)
+
+
+def check_sealed(path: Path) -> None:
+    """Compares a file with the checksum at its end; one without a checksum is not looked at.
+
+    Raises:
+        DamagedFile: they do not agree; says which command makes the file again.
+    """
+    size = path.stat().st_size - _SEAL_BYTES
+    if size < 0:
+        raise _damaged(path, "it is cut short")
+    with path.open("rb") as file:
+        file.seek(size)
+        end = file.read()
+    if end.startswith(_SEAL) and end[len(_SEAL) :] != _digest(path, size):
+        raise _damaged(path, "it has changed since it was written")
+
+
+def made_again_by(path: Path) -> str:
+    """The command that makes a file of the workflow again, to be read after "make it again with"."""
+    preset = re.search(r"results/([^/]+)/", path.as_posix())
+    of_preset = f" --config preset={preset[1]}" if preset else ""
+    return f"`snakemake --force {path}{of_preset}`"
+
+
+def _damaged(path: Path, what: str) -> DamagedFile:
+    return DamagedFile(f"{path} is damaged: {what}; make it again with {made_again_by(path)}")
+
+
+def _digest(path: Path, n_bytes: int) -> bytes:
+    """Digest of the first bytes of a file, as 32 ASCII digits."""
+    found = hashlib.blake2b(digest_size=16)
+    with path.open("rb") as file:
+        while n_bytes > 0 and (piece := file.read(min(n_bytes, _PIECE_BYTES))):
+            found.update(piece)
+            n_bytes -= len(piece)
+    return found.hexdigest().encode()
+
+
+def _wait_for_disk(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
 
 
 def attributes_of(tree: xr.DataTree | xr.Dataset) -> dict[str, Any]:
@@ -74,7 +166,7 @@ def attributes_of(tree: xr.DataTree | xr.Dataset) -> dict[str, Any]:
 
 def write_table(path: Path, table: pd.DataFrame, *, csv: bool = False) -> None:
     """Writes a tidy table as parquet, and beside it as CSV for people where it is small."""
-    write_atomically(path, lambda temporary: table.to_parquet(temporary, index=False))
+    write_atomically(path, lambda temporary: write_cells(temporary, table))
     if csv:
         write_atomically(
             path.with_suffix(".csv"),
@@ -82,12 +174,71 @@ def write_table(path: Path, table: pd.DataFrame, *, csv: bool = False) -> None:
         )
 
 
+def write_cells(where: Path | IO[bytes], table: pd.DataFrame, **options: Any) -> None:
+    """Writes a table as Parquet with a digest of its cells, for `read_table`.
+
+    Args:
+        where: file or buffer to write to.
+        table: the table; its index is not kept.
+        options: of `pyarrow.parquet.write_table`.
+    """
+    cells = pa.Table.from_pandas(table, preserve_index=False)
+    sealed = cells.replace_schema_metadata({**(cells.schema.metadata or {}), _CELLS: _digest_of_cells(cells)})
+    pa_parquet.write_table(sealed, where, **options)
+
+
+def write_csv(path: Path, table: pd.DataFrame) -> None:
+    """Writes a table as CSV with all digits, and its checksum in a hidden file beside it, for `check_beside`."""
+    beside = _beside(path)
+    beside.unlink(missing_ok=True)
+    write_atomically(path, lambda temporary: table.to_csv(temporary, index=False))
+    digest = _digest(path, path.stat().st_size)
+    write_atomically(beside, lambda temporary: temporary.write_bytes(digest))
+
+
+def check_beside(path: Path) -> Path:
+    """A file that `write_csv` wrote, compared with its checksum; one without a checksum is not looked at.
+
+    Raises:
+        DamagedFile: they do not agree; says which command makes the file again.
+    """
+    beside = _beside(path)
+    if beside.is_file() and beside.read_bytes() != _digest(path, path.stat().st_size):
+        raise _damaged(path, "it has changed since it was written")
+    return path
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.blake2b")
+
+
 def read_table(path: Path) -> pd.DataFrame:
     """Reads a table written by `write_table`.
 
     Raises:
         FileNotFoundError: there is no such file; says which command makes it.
+        DamagedFile: it is not what was written; says which command makes it again.
     """
     if not path.is_file():
         raise FileNotFoundError(f"no table {path}: make it with `snakemake {path}`")
-    return pd.read_parquet(path)
+    try:
+        cells = pa_parquet.ParquetFile(path).read()
+        table: pd.DataFrame = cells.to_pandas()
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise _damaged(path, f"it cannot be read as Parquet: {error}") from error
+    written = (cells.schema.metadata or {}).get(_CELLS)
+    if written is not None and written != _digest_of_cells(cells):
+        raise _damaged(path, "its cells have changed since they were written")
+    return table
+
+
+def _digest_of_cells(cells: pa.Table) -> bytes:
+    """Digest of names, types and values of all columns, the same for the same table however it is laid out."""
+    table = cells.to_pandas()
+    found = hashlib.blake2b(digest_size=16)
+    for name, column in table.items():
+        found.update(f"{name}:{column.dtype}:{len(column)};".encode())
+        found.update(pd.util.hash_pandas_object(column, index=False).to_numpy().tobytes())
+    return found.hexdigest().encode()

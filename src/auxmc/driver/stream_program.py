@@ -48,6 +48,9 @@ class RowFile(Protocol):
     def draw(self, indices: NDArray[Any]) -> NDArray[Any]:
         """Copies rows [..., column] by their numbers [...]."""
 
+    def checksum(self) -> int:
+        """Checksum of all rows."""
+
     def save(self) -> None:
         """Waits until all rows are on disk."""
 

@@ -11,7 +11,7 @@ from jax import Array
 
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.row_chunks import ChunkSizes, PackedChunks, packed_chunks
-from auxmc.driver.stream_files import StreamFiles
+from auxmc.driver.stream_files import SavedStream, StreamFiles
 from auxmc.driver.stream_program import (
     CHUNKS_IN_BLOCK,
     Carry,
@@ -195,6 +195,8 @@ class _Run:
         """Takes over what was saved, and brings the file of rows to the same state."""
         leaves, structure = jax.tree.flatten(self.carries)
         saved = None if self.files is None else self.files.load([np.asarray(leaf) for leaf in leaves])
+        if saved is not None and not self._past_is_right(saved):
+            saved = None
         if saved is not None:
             self.carries = jax.tree.unflatten(structure, [jnp.asarray(leaf) for leaf in saved.leaves])
             found = dict(zip(self.streams, saved.records, strict=True))
@@ -209,6 +211,18 @@ class _Run:
                 self.report(found, True)
         if self.store is not None:
             self.store.truncate(self.n_rows)
+
+    def _past_is_right(self, saved: SavedStream) -> bool:
+        """Whether the file of rows holds those that the state was saved with; what is behind them is cut off."""
+        if self.store is None or self.files is None:
+            return True
+        n_rows = int(saved.records[0]["n_rows"][-1])
+        if n_rows <= self.store.n_rows:
+            self.store.truncate(n_rows)
+            if self.store.checksum() == saved.past:
+                return True
+        self.files.discard("the file of past rows is damaged")
+        return False
 
     def compile(self, size: int) -> None:
         """Compiles the program of each estimator."""
@@ -323,7 +337,8 @@ class _Run:
         if self.store is not None:
             self.store.save()
         leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(self.carries)]
-        self.files.save([_joined(found) for found in parts.values()], leaves, self.run_s)
+        past = None if self.store is None else self.store.checksum()
+        self.files.save([_joined(found) for found in parts.values()], leaves, self.run_s, past)
         self.n_saved_parts = len(next(iter(self.records.values())))
         self.saved_s = self.run_s
 

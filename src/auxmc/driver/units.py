@@ -4,11 +4,10 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
-from zipfile import BadZipFile
 
 import numpy as np
 
-from auxmc.driver.results import write_atomically
+from auxmc.driver.files.arrays import DamagedFile, checked_arrays, write_arrays
 from auxmc.numerics.array_types import NamedArrays
 
 __all__ = ["PieceError", "Share", "Units", "UnitsMissing", "each", "read_pieces", "write_piece"]
@@ -111,7 +110,7 @@ def write_piece(path: Path, units: Units, identity: str, provenance: Mapping[str
     about = {"identity": identity, "share": list(units.share), "keys": keys, "provenance": dict(provenance)}
     arrays: dict[str, Any] = {str(i): units.made[key[0], key[1]][key[2]] for i, key in enumerate(keys)}
     arrays[_ABOUT] = np.asarray(json.dumps(about))
-    write_atomically(path, lambda temporary: np.savez(temporary, **arrays))
+    write_arrays(path, arrays)
 
 
 def read_pieces(
@@ -129,20 +128,20 @@ def read_pieces(
     provenance, shares = [], []
     for path in paths:
         try:
-            with np.load(path) as file:
+            with checked_arrays(path) as file:
                 about = json.loads(str(file[_ABOUT]))
-                if about["identity"] != identity:
-                    raise PieceError(
-                        f"{path} was made with other settings, code or data: remove it and make it anew"
-                    )
-                for i, (stage, number, name) in enumerate(about["keys"]):
-                    units.setdefault((stage, number), {})[name] = file[str(i)]
-        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-            if isinstance(error, PieceError):
-                raise
-            raise PieceError(f"{path} cannot be read ({error}): remove it and make it anew") from error
-        shares.append(Share(*about["share"]))
-        provenance.append(about["provenance"])
+                made = {
+                    (stage, number, name): file[str(i)]
+                    for i, (stage, number, name) in enumerate(about["keys"])
+                }
+                shares.append(Share(*about["share"]))
+                provenance.append(about["provenance"])
+        except DamagedFile as error:
+            raise PieceError(f"{path} is damaged ({error}): remove it and make it anew") from error
+        if about["identity"] != identity:
+            raise PieceError(f"{path} was made with other settings, code or data: remove it and make it anew")
+        for (stage, number, name), array in made.items():
+            units.setdefault((stage, number), {})[name] = array
     counts = {share.n_pieces for share in shares}
     if paths and (len(counts) > 1 or {share.piece for share in shares} != set(range(shares[0].n_pieces))):
         have = ", ".join(f"{share.piece + 1} of {share.n_pieces}" for share in shares)

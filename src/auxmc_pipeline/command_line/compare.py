@@ -13,7 +13,7 @@ from auxmc.command_line.columns import columns, value_with_error
 from auxmc.command_line.errors import CommandError
 from auxmc.diagnostics.convergence import mcse_mean
 from auxmc.driver.results import attributes_of
-from auxmc_pipeline.command_line.show import open_result
+from auxmc_pipeline.command_line.show import not_readable, open_result
 from auxmc_pipeline.error_rules import standard_error
 
 _FAR = 3.0
@@ -76,6 +76,12 @@ def compare(first: Path, second: Path) -> str:
         CommandError: a file is missing or no result file, or the two have no quantity in common.
     """
     one, two = open_result(first), open_result(second)
+    for path, tree in ((first, one), (second, two)):
+        try:
+            _plain_settings(attributes_of(tree))
+            tree.load()
+        except Exception as error:
+            raise not_readable(path, error) from error
     try:
         about = attributes_of(one), attributes_of(two)
         parts = [

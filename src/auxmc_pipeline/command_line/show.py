@@ -9,7 +9,8 @@ import xarray as xr
 
 from auxmc.command_line.columns import columns
 from auxmc.command_line.errors import CommandError
-from auxmc.driver.results import attributes_of, read_result
+from auxmc.driver.files.arrays import DamagedFile
+from auxmc.driver.results import attributes_of, made_again_by, read_result
 from auxmc_pipeline.settings import PRESETS
 
 _NEEDED = ("study", "case", "settings", "numbers", "code", "seed")
@@ -31,8 +32,8 @@ def open_result(path: Path) -> xr.DataTree:
         )
     try:
         tree = read_result(path)
-    except (OSError, ValueError) as error:
-        raise CommandError(f"{path} cannot be read as NetCDF: {error}") from error
+    except DamagedFile as error:
+        raise CommandError(str(error)) from error
     missing = [name for name in _NEEDED if name not in tree.attrs]
     if missing:
         tree.close()
@@ -40,6 +41,14 @@ def open_result(path: Path) -> xr.DataTree:
             f"{path} does not say what made it: attribute {missing[0]!r} is missing. Was it made here?"
         )
     return tree
+
+
+def not_readable(path: Path, error: Exception) -> CommandError:
+    """What to say of a result file that opens and does not hold what a result file holds."""
+    words = " ".join(str(error).split())
+    return CommandError(
+        f"{path} cannot be read ({type(error).__name__}: {words}); make it again with {made_again_by(path)}"
+    )
 
 
 def describe(path: Path) -> str:
@@ -53,6 +62,8 @@ def describe(path: Path) -> str:
         about = attributes_of(tree)
         parts = [_origin(path, about), _settings(about["settings"])]
         parts += [_group(name, tree[name].to_dataset()) for name in tree.children]
+    except Exception as error:
+        raise not_readable(path, error) from error
     finally:
         tree.close()
     return "\n\n".join([*parts, f"Make it again:\n  {command_of(path, about)}"])

@@ -9,6 +9,7 @@ import pandas as pd
 from auxmc_pipeline.catalogue import ROOT, Study, load_study, studies
 from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.judging.study_tables import claims_of
+from auxmc_pipeline.judging.sums import check_kept
 from auxmc_pipeline.judging.verdicts import verdict
 from auxmc_pipeline.publishing.jobs import read_jobs
 from auxmc_pipeline.settings import PRESETS
@@ -53,6 +54,7 @@ def read_published(preset: str | None = None, folder: Path = PUBLISHED) -> Publi
 
     Raises:
         FileNotFoundError: nothing is kept.
+        DamagedFile: a file is not what was kept.
     """
     there = published_presets(folder) if preset is None else [preset]
     if not any(list(folder.glob(f"{name}/*/claims.csv")) for name in there):
@@ -86,7 +88,7 @@ def _in_words(presets: Mapping[str, str], places: Mapping[str, Path]) -> str:
 
 def _numbers(path: Path) -> pd.DataFrame:
     return (
-        pd.read_csv(path)
+        pd.read_csv(check_kept(path))
         if path.is_file()
         else pd.DataFrame(columns=["name", "value", "error", "note", "exact"])
     )
@@ -95,7 +97,7 @@ def _numbers(path: Path) -> pd.DataFrame:
 def _judged(study: Study, path: Path) -> pd.DataFrame:
     measured = pd.DataFrame(columns=MEASURED)
     if path.is_file():
-        measured = pd.read_csv(path, dtype={"claim_id": str, "setting": str, "note": str})
+        measured = pd.read_csv(check_kept(path), dtype={"claim_id": str, "setting": str, "note": str})
     table = claims_of(study).merge(measured, on=["claim_id", "setting"], how="left", validate="1:1")
     table["exact"] = table["exact"].fillna(value=False).astype(bool)
     table["note"] = table["note"].fillna("")

@@ -6,11 +6,14 @@ are not kept.
 
 import gzip
 import tempfile
+import zlib
 from pathlib import Path
 
 import xarray as xr
 
-from auxmc.driver.results import read_result, write_atomically
+from auxmc.driver.files.arrays import DamagedFile
+from auxmc.driver.results import read_result, seal, write_atomically
+from auxmc_pipeline.judging.sums import check_kept
 from auxmc_pipeline.publishing.digests import DIGEST
 
 __all__ = ["GROUPS", "packed", "unpack"]
@@ -44,6 +47,22 @@ def packed(path: Path, digest: str) -> bytes:
 
 
 def unpack(kept: Path, path: Path) -> None:
-    """Writes a kept case as a result file."""
-    content = gzip.decompress(kept.read_bytes())
-    write_atomically(path, lambda temporary: temporary.write_bytes(content))
+    """Writes a kept case as a result file.
+
+    Raises:
+        DamagedFile: what is kept is not what was written.
+    """
+    try:
+        content = gzip.decompress(check_kept(kept).read_bytes())
+    except (OSError, EOFError, zlib.error) as error:
+        if isinstance(error, DamagedFile):
+            raise
+        raise DamagedFile(
+            f"{kept} is damaged ({error}): have it back with `git checkout -- {kept}`"
+        ) from error
+
+    def write(temporary: Path) -> None:
+        temporary.write_bytes(content)
+        seal(temporary)
+
+    write_atomically(path, write)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from auxmc.driver.results import read_table
+from auxmc.driver.results import check_beside, read_table, write_cells
 from auxmc_pipeline.catalogue import Study
 from auxmc_pipeline.judging.published import MEASURED
 from auxmc_pipeline.publishing.cases import packed
@@ -115,7 +115,7 @@ def _tables(
     return {
         **{path.name: partial(_parquet, path) for path in (tables if preset in _WHOLE else tables[:1])},
         claims.name: lambda: _csv(read_verdicts(claims)[MEASURED]),
-        numbers.name: numbers.read_bytes,
+        numbers.name: lambda: check_beside(numbers).read_bytes(),
         **{f"figures/{path.name}": path.read_bytes for path in drawings},
     }, ""
 
@@ -126,5 +126,5 @@ def _csv(table: pd.DataFrame) -> bytes:
 
 def _parquet(path: Path) -> bytes:
     buffer = BytesIO()
-    read_table(path).to_parquet(buffer, index=False, compression="zstd", compression_level=12)
+    write_cells(buffer, read_table(path), compression="zstd", compression_level=12)
     return buffer.getvalue()

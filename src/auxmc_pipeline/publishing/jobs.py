@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import xarray as xr
 
 from auxmc.driver.results import attributes_of, read_result
+from auxmc_pipeline.judging.sums import check_kept
 from auxmc_pipeline.publishing.digests import DIGEST, arrays_of, digest_of_arrays
 
 __all__ = ["COLUMNS", "jobs_of_result", "read_jobs"]
@@ -58,18 +58,25 @@ def jobs_of_result(path: Path) -> list[dict[str, Any]]:
 
 
 def attributes_at(path: Path) -> dict[str, Any]:
-    """Attributes of a result file, containers unpacked; empty where there is none."""
+    """Attributes of a result file, containers unpacked; empty where there is none.
+
+    Raises:
+        DamagedFile: it is not what was written.
+    """
     if not path.is_file():
         return {}
-    with xr.open_dataset(path, engine="h5netcdf") as top:
-        return attributes_of(top)  # type: ignore[arg-type]
+    tree = read_result(path)
+    try:
+        return attributes_of(tree)
+    finally:
+        tree.close()
 
 
 def read_jobs(path: Path) -> pd.DataFrame:
     """Rows of `pieces.csv`; an empty table where there is no file."""
     if not path.is_file():
         return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in COLUMNS.items()})
-    return pd.read_csv(path, dtype=COLUMNS, keep_default_na=False)
+    return pd.read_csv(check_kept(path), dtype=COLUMNS, keep_default_na=False)
 
 
 def as_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

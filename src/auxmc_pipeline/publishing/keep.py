@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from auxmc.driver.results import write_atomically
+from auxmc_pipeline.judging.sums import SUMS, sums_of
 from auxmc_pipeline.publishing.gather import Gathered
 from auxmc_pipeline.settings import SettingsError
 
@@ -51,7 +52,11 @@ def keep(place: Path, found: Mapping[str, Gathered], limit_mb: float = LIMIT_MB)
             if not path.is_file() or path.read_bytes() != content:
                 write_atomically(path, partial(_write, content=content))
                 n_written += 1
-        stay = {*wanted, *(place / name / path for path in gathered.kept)}
+        there = [*contents[name], *gathered.kept]
+        sums = sums_of(place / name, there).encode()
+        if there and (not (place / name / SUMS).is_file() or (place / name / SUMS).read_bytes() != sums):
+            write_atomically(place / name / SUMS, partial(_write, content=sums))
+        stay = {place / name / path for path in (*there, SUMS)}
         for other in (place / name).rglob("*"):
             if other.is_file() and other not in stay:
                 other.unlink()

@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
             print(_where(options.preset))
             return 0
         page = read_page(options.preset)
-    except (SettingsError, FileNotFoundError, ValueError) as error:
+    except (SettingsError, OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     for claim in page.unexplained:

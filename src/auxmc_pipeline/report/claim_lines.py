@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from auxmc.driver.results import check_beside
 from auxmc_pipeline.catalogue import STUDIES, Study
 from auxmc_pipeline.claims import COLUMNS
 from auxmc_pipeline.judging.documents import Document
@@ -99,11 +100,12 @@ def read_verdicts(path: Path) -> pd.DataFrame:
 
     Raises:
         FileNotFoundError: there is no such file; says which command makes it.
+        DamagedFile: it is not what was written; says which command makes it again.
     """
     if not path.is_file():
         raise FileNotFoundError(f"no claims {path}: make them with `snakemake {path}`")
     texts = [*(name for name in COLUMNS if name not in ("low", "high")), "verdict", "note"]
-    return pd.read_csv(path, dtype=dict.fromkeys(texts, str)).fillna(dict.fromkeys(texts, ""))
+    return pd.read_csv(check_beside(path), dtype=dict.fromkeys(texts, str)).fillna(dict.fromkeys(texts, ""))
 
 
 def read_numbers(path: Path) -> pd.DataFrame:
@@ -111,10 +113,11 @@ def read_numbers(path: Path) -> pd.DataFrame:
 
     Raises:
         FileNotFoundError: there is no such file; says which command makes it.
+        DamagedFile: it is not what was written; says which command makes it again.
     """
     if not path.is_file():
         raise FileNotFoundError(f"no numbers of findings {path}: make them with `snakemake {path}`")
-    return pd.read_csv(path, dtype={"name": str, "note": str})
+    return pd.read_csv(check_beside(path), dtype={"name": str, "note": str})
 
 
 def claim_groups(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import xarray as xr
+from auxmc_pipeline.publishing.jobs import attributes_at
 
 # Rules beside the one that runs cases, by the name of their benchmark file.
 _RULES = {"summarise": "summarise", "figures": "draw", "claims": "check_claims", "report": "write_report"}
@@ -72,10 +72,7 @@ def case_record(study: str, case: str, preset: str, root: Path = Path()) -> Case
         root: folder that holds `results/`.
     """
     path = Path("results") / preset / study / f"{case}.nc"
-    attributes: dict[str, Any] = {}
-    if (root / path).is_file():
-        with xr.open_dataset(root / path, engine="h5netcdf") as top:
-            attributes = {str(k): _plain(v) for k, v in top.attrs.items()}
+    attributes = {name: _plain(value) for name, value in attributes_at(root / path).items()}
     return CaseRecord(study, case, str(path), attributes)
 
 

@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
         judged = {
             name: read_verdicts(Path("results") / options.preset / name / "claims.csv") for name in studies()
         }
-    except (SettingsError, FileNotFoundError) as error:
+    except (SettingsError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     for name, table in judged.items():

@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from auxmc.driver.results import write_atomically
+from auxmc.driver.results import write_csv
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.judging.study_tables import claims_of, judge_study, measure_numbers, read_tables
 from auxmc_pipeline.settings import SettingsError
@@ -31,12 +31,11 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         tables = read_tables(study, options.preset, options.tables)
         table = judge_study(study, tables, claims_of(study, options.claims))
-    except (SettingsError, ValueError) as error:
+    except (SettingsError, OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    write_atomically(options.out, lambda path: table.to_csv(path, index=False))
-    numbers = measure_numbers(study, tables)
-    write_atomically(options.out.with_name("numbers.csv"), lambda path: numbers.to_csv(path, index=False))
+    write_csv(options.out, table)
+    write_csv(options.out.with_name("numbers.csv"), measure_numbers(study, tables))
     print(table["verdict"].value_counts().to_string())
     return 0
 

@@ -27,7 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         check_preset(options.preset)
         restored, left_out = restore(options.preset, PUBLISHED / options.preset, Path("results"))
-    except SettingsError as error:
+    except (SettingsError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     for line in left_out:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from auxmc.driver.files.locks import FolderInUse, held
 from auxmc.driver.provenance import fingerprint
 from auxmc.driver.runtime import HardwareError, configure, limit_threads
 from auxmc_pipeline.catalogue import ROOT, Study, identity_of, load_study, studies
@@ -59,10 +60,14 @@ def main(arguments: list[str] | None = None) -> int:
             return 0
         if out is None:
             raise SettingsError("out=FILE.nc is missing: where to write the result")
-        if options.piece:
-            run_piece(study, settings, Path(out), *_piece(options.piece))
-        else:
-            run_case(study, settings, Path(out), options.merge)
+        with held(Path(".checkpoints") / f"{out}.lock"):
+            if options.piece:
+                run_piece(study, settings, Path(out), *_piece(options.piece))
+            else:
+                run_case(study, settings, Path(out), options.merge)
+    except FolderInUse as error:
+        print(f"error: {error} on {out}: wait for it, or write to another file", file=sys.stderr)
+        return 2
     except (SettingsError, HardwareError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -70,6 +75,12 @@ def main(arguments: list[str] | None = None) -> int:
         print(
             f"error: {error}: nothing half-written is left; finished blocks are kept, and the same command goes on "
             "from there once this is mended",
+            file=sys.stderr,
+        )
+        return 1
+    except MemoryError:
+        print(
+            "error: there is not enough memory; finished blocks are kept, and the same command goes on from there",
             file=sys.stderr,
         )
         return 1

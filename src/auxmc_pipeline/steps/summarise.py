@@ -20,8 +20,12 @@ def main(arguments: list[str] | None = None) -> int:
         "--curves", type=Path, required=True, help="table of traces, histograms, paths to write"
     )
     options = parser.parse_args(arguments)
-    write_table(options.curves, tidy_table(options.files, "curves"))
-    write_table(options.summary, tidy_table(options.files, "statistics"))
+    try:
+        write_table(options.curves, tidy_table(options.files, "curves"))
+        write_table(options.summary, tidy_table(options.files, "statistics"))
+    except OSError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
     return 0
 
 

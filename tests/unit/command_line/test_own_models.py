@@ -241,3 +241,25 @@ def _file(folder: Path, text: str) -> Path:
     path = folder / "other.py"
     path.write_text(text)
     return path
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.array([1.0, np.nan]), np.array([1j]), np.array(["1"]), np.zeros(0), np.array([None])],
+    ids=str,
+)
+@pytest.mark.parametrize("ending", [".npy", ".npz"])
+def test_arrays_that_are_no_numbers_are_refused(tmp_path: Path, array: np.ndarray, ending: str) -> None:
+    model, data = tmp_path / "model.py", tmp_path / f"data{ending}"
+    model.write_text("def log_density(v):\n    return 0.0\n\ndef start(data):\n    return data\n")
+    (np.save if ending == ".npy" else np.savez)(data, array, allow_pickle=True)
+    with pytest.raises(CommandError, match=rf"--data .*data{ending}: "):
+        read_model(model, data)
+
+
+def test_a_table_without_rows_is_refused(tmp_path: Path) -> None:
+    model, data = tmp_path / "model.py", tmp_path / "data.csv"
+    model.write_text("def log_density(v):\n    return 0.0\n\ndef start(data):\n    return data\n")
+    data.write_text("a,b\n")
+    with pytest.raises(CommandError, match="column 'a' is empty"):
+        read_model(model, data)

@@ -18,6 +18,7 @@ from auxmc.command_line.stream_models import named_model
 from auxmc.command_line.stream_reading import open_source, read_checked
 from auxmc.command_line.stream_settings import SETTINGS
 from auxmc.data.tables import DataError
+from auxmc.driver.files.locks import held
 from auxmc.kernels.streams.contract import StreamSettings
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings
 
@@ -183,6 +184,21 @@ def test_a_folder_with_other_settings_is_refused_unless_thrown_away(
     assert run(path, *out, "--seed", "3", "--restart") == 0
     assert len(pd.read_parquet(tmp_path / "run" / "record.parquet")) == 3
     assert (tmp_path / "run" / "notes.txt").read_text() == "mine"
+
+
+def test_a_second_run_in_a_folder_is_refused_and_changes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, folder = write_csv(tmp_path / "rows.csv", DATA[:100]), tmp_path / "run"
+    folder.mkdir()
+    with held(folder / ".lock"):
+        assert run(data, "--output", str(folder)) == 2
+        assert [path.name for path in folder.iterdir()] == [".lock"]
+    said = capsys.readouterr().err
+    assert "another run (process " in said
+    assert "wait for it, or choose another folder" in said
+    assert run(data, "--output", str(folder)) == 0
+    assert not (folder / ".lock").exists()
 
 
 def test_labels_outside_the_model_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

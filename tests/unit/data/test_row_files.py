@@ -75,6 +75,38 @@ def test_text_in_a_csv_is_named(tmp_path: Path) -> None:
         list(read_blocks(open_rows(path), 64))
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
+def test_a_csv_in_another_encoding_is_refused(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes("h\u00f6he,b\n1,2\n".encode(encoding))
+    with pytest.raises(
+        DataError, match=r"rows.csv: not UTF-8 text; save the file as CSV with UTF-8 encoding"
+    ):
+        open_rows(path)
+
+
+def test_a_damaged_header_of_numpy_is_refused(tmp_path: Path) -> None:
+    path = write_npy(tmp_path / "rows.npy")
+    content = path.read_bytes()
+    # An open bracket, which the parser of the header does not take for a ValueError.
+    path.write_bytes(content[:10] + b"(" + content[11:])
+    with pytest.raises(DataError, match=r"rows.npy: not a NumPy array file"):
+        open_rows(path)
+
+
+def test_what_a_library_says_of_a_file_stays_in_one_line(tmp_path: Path) -> None:
+    path = write_parquet(tmp_path / "rows.parquet")
+    content = path.read_bytes()
+    for place in range(len(content) - 400, len(content) - 8):
+        path.write_bytes(content[:place] + b"\x06" + content[place + 1 :])
+        said = ""
+        try:
+            list(read_blocks(open_rows(path), 64))
+        except DataError as error:
+            said = str(error)
+        assert "\n" not in said
+
+
 def test_a_line_with_another_number_of_cells_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("a,b\n1,2\n3,4,5\n")

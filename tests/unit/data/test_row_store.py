@@ -58,3 +58,24 @@ def test_rows_of_another_width_are_refused(tmp_path: Path) -> None:
         store.append(np.zeros((4, 2)))
     with pytest.raises(ValueError, match="n_columns must be at least 1, got 0"):
         RowStore(tmp_path / "none.bin", 0)
+
+
+def test_the_checksum_is_that_of_the_rows_however_they_came(tmp_path: Path) -> None:
+    rows = np.arange(60.0).reshape(20, 3)
+    store = RowStore(tmp_path / "rows", 3)
+    empty = store.checksum()
+    store.append(rows[:7])
+    seven = store.checksum()
+    store.append(rows[7:])
+    whole = store.checksum()
+    store.truncate(7)
+    assert store.checksum() == seven
+    store.append(rows[7:])
+    store.close()
+    again = RowStore(tmp_path / "rows", 3)
+    assert again.checksum() == whole
+    again.truncate(0)
+    assert again.checksum() == empty
+    again.append(rows + 1.0)
+    assert again.checksum() != whole
+    again.close()

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.stream_files import StreamFiles
@@ -45,6 +46,33 @@ def test_chunks_that_the_state_does_not_know_of_are_cut_off(tmp_path: Path) -> N
     saved = StreamFiles(Checkpoint(tmp_path, "these")).load(LEAVES)
     assert saved is not None
     assert saved.records[0]["n_rows"].tolist() == list(range(8))
+
+
+def test_a_changed_bit_is_named_and_the_stream_begins_anew(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "state"
+    for name in ("state.npz", "record0.bin"):
+        size = 0
+        for place in range(0, 10_000, 97):
+            StreamFiles(Checkpoint(folder, "these")).save([part(0)], LEAVES, 1.0, past=7)
+            content = bytearray((folder / name).read_bytes())
+            size = len(content)
+            if place >= size:
+                break
+            content[place] ^= 16
+            (folder / name).write_bytes(bytes(content))
+            saved = StreamFiles(Checkpoint(folder, "these")).load(LEAVES)
+            said = capsys.readouterr().err
+            if saved is None:
+                assert "state is damaged (" in said
+                assert said.count("\n") == 1
+                assert not list(folder.iterdir())
+            else:  # a bit that nothing depends on, such as a date
+                np.testing.assert_array_equal(saved.leaves[0], LEAVES[0])
+                np.testing.assert_array_equal(saved.records[0]["log_evidence"], part(0)["log_evidence"])
+                assert (saved.run_s, saved.past) == (1.0, 7)
+        assert 0 < size <= place
 
 
 def test_what_does_not_fit_is_discarded(tmp_path: Path) -> None:

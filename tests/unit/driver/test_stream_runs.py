@@ -124,7 +124,9 @@ def test_other_settings_do_not_go_on_from_a_checkpoint(tmp_path: Path) -> None:
     assert run(DATA[:300], Checkpoint(tmp_path / "stream", "others")).n_resumed == 0
 
 
-def test_the_past_from_a_file_gives_the_numbers_of_the_past_in_memory(tmp_path: Path) -> None:
+def test_the_past_from_a_file_gives_the_numbers_of_the_past_in_memory(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     data = DATA[:330]
     in_memory = run(data)
 
@@ -146,6 +148,11 @@ def test_the_past_from_a_file_gives_the_numbers_of_the_past_in_memory(tmp_path: 
 
     begun = from_file(data[:133])
     assert begun.provisional
+    # A number in the file of rows that is not the one that was absorbed.
+    whole = (tmp_path / "state" / "rows.bin").read_bytes()
+    (tmp_path / "state" / "rows.bin").write_bytes(whole[:100] + b"\x01" + whole[101:])
+    assert from_file(data[:133]).n_resumed == 0
+    assert "rows is damaged: the stream is absorbed again from its beginning" in capsys.readouterr().err
     # Rows that a killed run had written without a state that knows of them.
     lost = RowStore(tmp_path / "state" / "rows.bin", 6, np.float64)
     lost.append(np.full((20, 6), 1e6))

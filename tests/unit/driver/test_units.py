@@ -94,7 +94,7 @@ def test_pieces_that_do_not_make_up_a_case_are_refused(tmp_path: Path) -> None:
     with pytest.raises(PieceError, match=r"1-of-3.npz was made with other settings, code or data: remove it"):
         read_pieces(paths, "another")
     paths[1].write_bytes(paths[1].read_bytes()[:500])
-    with pytest.raises(PieceError, match=r"2-of-3.npz cannot be read"):
+    with pytest.raises(PieceError, match=r"2-of-3.npz is damaged"):
         read_pieces(paths, IDENTITY)
 
 

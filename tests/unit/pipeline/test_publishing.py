@@ -11,6 +11,7 @@ import xarray as xr
 
 from auxmc.driver.results import read_result, write_result, write_table
 from auxmc_pipeline.catalogue import Study, load_study
+from auxmc_pipeline.judging.sums import SUMS
 from auxmc_pipeline.publishing import gather as gathering
 from auxmc_pipeline.publishing.cases import packed, unpack
 from auxmc_pipeline.publishing.digests import arrays_of, digest_of_arrays, measures_time
@@ -99,7 +100,10 @@ def kept(root: Path, study: Study, now: Identities = NOW, preset: str = "paper")
 
 def files(root: Path) -> set[str]:
     place = root / "published" / "paper" / "radon"
-    return {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
+    found = {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
+    listed = {line.split("  ")[1] for line in (place / SUMS).read_text().splitlines()}
+    assert listed == found - {SUMS}
+    return listed
 
 
 def test_times_do_not_count_and_everything_else_does(tmp_path: Path) -> None:
@@ -155,6 +159,7 @@ def test_of_quick_little_is_kept(root: Path, study: Study) -> None:
         "claims.csv",
         "numbers.csv",
         "pieces.csv",
+        SUMS,
     }
 
 

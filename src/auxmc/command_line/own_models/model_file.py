@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -166,23 +166,42 @@ def _load(path: Path) -> Any:
         import pandas as pd
 
         table = pd.read_csv(path) if kind == ".csv" else pd.read_parquet(path)
-        for name in table.columns:
-            bad = ~np.isfinite(pd.to_numeric(table[name], errors="coerce"))
-            if bad.any():
-                row = int(np.argmax(bad)) + 1
-                raise CommandError(
-                    f"--data {path}: row {row}, column {name!r} is missing or not a finite number; mend it, or "
-                    "give the model a function load(path)"
-                )
-        return {str(name): table[name].to_numpy(np.float64) for name in table.columns}
+        return {str(name): _column(path, str(name), table[name]) for name in table.columns} or _refuse(
+            path, "no columns"
+        )
     if kind == ".npy":
-        return np.load(path)
+        return _numbers(path, "the array", np.load(path, allow_pickle=False))
     if kind == ".npz":
-        with np.load(path) as file:
-            return dict(file)
+        with np.load(path, allow_pickle=False) as file:
+            return {name: _numbers(path, f"array {name!r}", file[name]) for name in file.files}
     raise CommandError(
         f"--data {path}: is none of .csv, .parquet, .npy, .npz: give the model a function load(path)"
     )
+
+
+def _column(path: Path, name: str, cells: Any) -> Any:
+    """Numbers of a column of a table, float64."""
+    import pandas as pd
+
+    bad = ~np.isfinite(pd.to_numeric(cells, errors="coerce").to_numpy(np.float64))
+    if bad.any():
+        _refuse(path, f"row {int(np.argmax(bad)) + 1}, column {name!r} is missing or not a finite number")
+    return _numbers(path, f"column {name!r}", cells.to_numpy(np.float64))
+
+
+def _numbers(path: Path, what: str, array: Any) -> Any:
+    """An array of finite real numbers, as it is."""
+    if array.dtype.kind not in "fiub":
+        _refuse(path, f"{what} holds {array.dtype}, not real numbers")
+    if array.size == 0:
+        _refuse(path, f"{what} is empty")
+    if not np.isfinite(array).all():
+        _refuse(path, f"{what} holds a number that is missing or not finite")
+    return array
+
+
+def _refuse(path: Path, what: str) -> NoReturn:
+    raise CommandError(f"--data {path}: {what}; mend it, or give the model a function load(path)")
 
 
 def _line(error: Exception) -> str:

@@ -14,6 +14,7 @@ import xarray as xr
 
 import auxmc
 from auxmc.command_line.errors import CommandError
+from auxmc.command_line.folder_lock import alone_in
 from auxmc.command_line.own_models.method_names import METHODS
 from auxmc.command_line.own_models.model_file import OwnModel, read_model, read_settings
 from auxmc.command_line.own_models.output import OutputFolder, summary_table
@@ -40,14 +41,15 @@ def run(options: argparse.Namespace) -> int:
     path = options.output or Path(f"{options.model.stem}-{options.command}")
     numbers = {name: getattr(options, name) for name in (*_COUNTS, "command", "method")}
     numbers |= {"settings": sorted(options.settings), "model_and_data": own.digest}
-    folder = OutputFolder(path, numbers, restart=options.restart)
     work: Callable[..., Any] = _sample if options.command == "sample" else _evidence
-    try:
-        with _stoppable():
-            work(own, options, folder)
-    except KeyboardInterrupt:
-        _say(f"stopped; the same command goes on from {folder.path}")
-        return 130
+    with alone_in(path):
+        folder = OutputFolder(path, numbers, restart=options.restart)
+        try:
+            with _stoppable():
+                work(own, options, folder)
+        except KeyboardInterrupt:
+            _say(f"stopped; the same command goes on from {folder.path}")
+            return 130
     _say(f"draws, summary and plots are in {folder.path}")
     return 0
 
@@ -122,7 +124,10 @@ def _told(path: Path) -> Iterator[None]:
         warnings.simplefilter("always", SamplingWarning)
         try:
             yield
-        except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
+        except (OSError, MemoryError):
+            raise
+        except Exception as error:
+            # Functions of the user's file are called all along, and may fail in any way.
             lines = str(error).strip().splitlines()
             raise CommandError(f"{path}: {lines[0] if lines else type(error).__name__}") from error
     for one in caught:

@@ -1,0 +1,1 @@
+"""Files that are right or refused, and locks on them."""
