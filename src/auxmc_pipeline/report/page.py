@@ -32,6 +32,7 @@ from auxmc_pipeline.report.findings_text import LookUp, fill
 from auxmc_pipeline.report.front import Front, Highlight, read_front
 from auxmc_pipeline.report.markdown import breakable, parser, prose, to_html
 from auxmc_pipeline.report.numbers import number, seconds
+from auxmc_pipeline.report.open_claims import OpenClaim, open_claims
 from auxmc_pipeline.report.provenance import CaseRecord, case_record, machines, rule_costs
 from auxmc_pipeline.report.settings_table import SettingsTable, settings_table
 from auxmc_pipeline.steps.coverage import coverage
@@ -99,6 +100,7 @@ class Page(NamedTuple):
         highlights: findings that matter most, each with its figure or None.
         sections: all findings.
         missing_highlights: highlights whose finding or figure is not there.
+        open_claims: lines of the documents' claims that are open, and what decides them.
         unexplained: claims that failed or are undecided without an explanation, as `study: claim: setting`.
     """
 
@@ -111,6 +113,7 @@ class Page(NamedTuple):
     highlights: list[tuple[Highlight, Finding, PageFigure | None]]
     sections: list[Section]
     missing_highlights: list[str]
+    open_claims: list[OpenClaim]
     unexplained: list[str]
 
 
@@ -160,6 +163,7 @@ def read_page(preset: str, root: Path = Path()) -> Page:
         highlights=highlights,
         sections=sections,
         missing_highlights=missing,
+        open_claims=[line for study in declared for line in open_claims(study, preset, tables[study.name])],
         unexplained=[f"{page.name}: {claim}" for page in pages for claim in unexplained(page.groups, preset)],
     )
 

@@ -23,6 +23,7 @@ from auxmc_pipeline.report.findings_text import LookUp, fill
 from auxmc_pipeline.report.front import read_front
 from auxmc_pipeline.report.markdown import ClaimNames
 from auxmc_pipeline.report.measured_by import measured_by
+from auxmc_pipeline.report.open_claims import open_claims, what_decides
 from auxmc_pipeline.report.page import failures, notes_of
 from auxmc_pipeline.report.provenance import case_record, machines, rule_costs
 from auxmc_pipeline.report.settings_table import settings_table
@@ -359,3 +360,44 @@ def test_findings_look_their_numbers_up(template: str, text: str) -> None:
 def test_findings_that_ask_for_what_is_not_there_are_refused(template: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         fill(template, _look_up(), "findings.md")
+
+
+@pytest.mark.parametrize(
+    ("line", "decides", "at", "times"),
+    [
+        ({}, "4.0 times as many draws or repeats, if the value stays", "quick", 4.0),
+        ({"measured": 1.0, "high": 1.0}, "none: the value lies on the edge of the band", "", math.nan),
+        ({"monte_carlo_error": math.nan}, "independent repeats, which give it an error", "", math.nan),
+        ({"monte_carlo_error": 1.0, "band_from": "theory"}, "another seed: .*", "quick", 1.0),
+        ({"measured": math.nan, "note": "needs 9 chains"}, "preset paper: needs 9 chains", "paper", 1.0),
+    ],
+)
+def test_open_claims_say_what_decides_them(line: dict[str, Any], decides: str, at: str, times: float) -> None:
+    whole = {
+        "measured": 1.0,
+        "monte_carlo_error": 0.1,
+        "low": math.nan,
+        "high": 1.1,
+        "band_from": "ours",
+        "note": "",
+    }
+    found = what_decides(whole | line, "quick")
+    assert re.fullmatch(decides, found[0])
+    assert found[1] == at
+    assert found[2] == pytest.approx(times, nan_ok=True)
+
+
+def test_at_the_largest_preset_a_claim_that_is_not_measured_gives_its_reason() -> None:
+    row = {"measured": math.nan, "monte_carlo_error": math.nan, "note": "needs a GPU", "band_from": ""}
+    assert what_decides(row, "paper")[:2] == ("needs a GPU", "")
+
+
+def test_open_claims_of_a_study_are_those_of_its_document() -> None:
+    study = load_study("radon")
+    judged = read_published("quick").judged["radon"]
+    found = open_claims(study, "quick", judged)
+    lines = judged[judged["origin"] == "published"].set_index(["claim_id", "setting"])["verdict"]
+    assert found
+    assert {(line.claim_id, line.setting) for line in found} == set(
+        lines[lines.isin(["inconclusive", "not measured"])].index
+    )
