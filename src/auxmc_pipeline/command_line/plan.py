@@ -5,7 +5,7 @@ import math
 from auxmc.command_line.columns import columns
 from auxmc.command_line.errors import CommandError
 from auxmc_pipeline import catalogue
-from auxmc_pipeline.publishing.costs import CaseCost, case_costs, schedule
+from auxmc_pipeline.publishing.costs import CaseCost, case_costs, in_words, schedule
 from auxmc_pipeline.settings import SettingsError
 
 
@@ -50,12 +50,14 @@ def plan_in_words(preset: str, n_cores: int, costs: dict[str, list[CaseCost]]) -
                 name,
                 str(_n_jobs(cases)),
                 f"{sum(case.total for case in cases) / 3600:.2f}",
-                _time(max(max(case.pieces) for case in cases)),
+                in_words(max(max(case.pieces) for case in cases)),
                 f"{' and '.join(sources)} of {len(cases)} cases",
             )
         )
     everything = f"{sum(case.total for case in known) / 3600:.2f}"
-    rows.append(("all", str(_n_jobs(known)), everything, _time(max(max(case.pieces) for case in known)), ""))
+    rows.append(
+        ("all", str(_n_jobs(known)), everything, in_words(max(max(case.pieces) for case in known)), "")
+    )
     longest = max(known, key=lambda case: max(case.pieces))
     path = max(known, key=lambda case: max(case.pieces) + case.merge)
     expected = _count(known, "expected")
@@ -63,9 +65,9 @@ def plan_in_words(preset: str, n_cores: int, costs: dict[str, list[CaseCost]]) -
     lines = [
         columns(rows, right=[1, 2, 3]),
         "",
-        f"Longest job: {longest.study} {longest.case}, {_job(longest)}, {_time(max(longest.pieces))}.",
-        f"Longest path: {path.study} {path.case}, {_time(max(path.pieces) + path.merge)}.",
-        f"Preset {preset} on {cores}: {_time(schedule(known, n_cores))}, the longest jobs first; on a cluster the "
+        f"Longest job: {longest.study} {longest.case}, {_job(longest)}, {in_words(max(longest.pieces))}.",
+        f"Longest path: {path.study} {path.case}, {in_words(max(path.pieces) + path.merge)}.",
+        f"Preset {preset} on {cores}: {in_words(schedule(known, n_cores))}, the longest jobs first; on a cluster the "
         "start of jobs comes on top.",
         "Recorded costs are those of published/*/*/pieces.csv.",
     ]
@@ -87,11 +89,3 @@ def _n_jobs(cases: list[CaseCost]) -> int:
 
 def _job(case: CaseCost) -> str:
     return f"one of {len(case.pieces)} pieces" if len(case.pieces) > 1 else "in one piece"
-
-
-def _time(seconds: float) -> str:
-    if not math.isfinite(seconds):
-        return "not stated"
-    if seconds >= 5400.0:
-        return f"{seconds / 3600:.1f} h"
-    return f"{seconds / 60:.1f} min" if seconds >= 90.0 else f"{seconds:.0f} s"

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from auxmc_pipeline.catalogue import Study
-from auxmc_pipeline.publishing.costs import case_costs
+from auxmc_pipeline.publishing.costs import case_costs, in_words
 from auxmc_pipeline.report.claim_lines import claim_anchor
-from auxmc_pipeline.report.numbers import seconds, with_error
+from auxmc_pipeline.report.numbers import with_error
 
 __all__ = ["OpenClaim", "open_claims", "what_decides"]
 
@@ -69,7 +69,7 @@ def open_claims(study: Study, preset: str, judged: pd.DataFrame) -> list[OpenCla
                 if math.isfinite(row["measured"])
                 else "",
                 decides=decides,
-                cost=seconds(cost) if math.isfinite(cost) else "",
+                cost=in_words(cost) if math.isfinite(cost) else "",
             )
         )
     return found
