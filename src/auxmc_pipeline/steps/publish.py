@@ -12,6 +12,7 @@ from auxmc_pipeline.judging.counts import Counts, counts_by_document
 from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.judging.published import PUBLISHED, Published, read_published
 from auxmc_pipeline.judging.verdicts import VERDICTS
+from auxmc_pipeline.publishing.crate import write_crate
 from auxmc_pipeline.publishing.gather import Gathered, gather
 from auxmc_pipeline.publishing.keep import keep
 from auxmc_pipeline.publishing.state import identities
@@ -45,6 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
                 + f"\nmake it with `snakemake --config preset={options.preset}`, or keep what is finished with --so-far"
             )
         written = keep(PUBLISHED / options.preset, found)
+        write_crate(PUBLISHED / options.preset, options.preset)
     except (SettingsError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
