@@ -3,6 +3,7 @@
 import datetime
 import json
 import re
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import yaml
 
 import auxmc
+from scripts import release
 
 ROOT = Path(__file__).parents[3]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -105,3 +107,24 @@ def test_hooks_of_a_commit_do_what_make_check_does() -> None:
     assert rule is not None
     checked = [line.strip().removeprefix("$(RUN)/").removesuffix(" .") for line in rule[1].splitlines()]
     assert words == checked
+
+
+@pytest.mark.parametrize(
+    ("heading", "problem"),
+    [
+        ("## 1.2.0 (2026-01-31)", ""),
+        ("## 1.2.0 (unreleased)", "## 1.2.0 (unreleased)"),
+        ("## 1.1.0 (2026-01-31)", "## 1.1.0 (2026-01-31)"),
+    ],
+)
+def test_a_release_needs_a_dated_heading_of_its_version(heading: str, problem: str) -> None:
+    assert release._undated(f"# Changelog\n\n{heading}\n\n- A line.\n", "1.2.0") == problem
+
+
+def test_a_release_has_no_step_that_cannot_fail(tmp_path: Path) -> None:
+    """Every step says what to do; one whose command fails is open."""
+    for step in release.steps("1.2.0", tmp_path):
+        assert step.what
+        assert step.mend
+    assert release._failed(sys.executable, "-c", "raise SystemExit(3)") == "exit status 3"
+    assert release._failed(sys.executable, "-c", "print('fine')") == ""
