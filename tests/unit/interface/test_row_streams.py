@@ -80,6 +80,7 @@ def test_models_are_compared_with_an_error(whole: StreamEvidence) -> None:
         whole.log_bayes_factor(other._replace(n_rows=100))
 
 
+@pytest.mark.slow
 def test_a_stream_goes_on_and_does_not_depend_on_how_rows_come(tmp_path: Path) -> None:
     def run(rows: object, checkpoint: Path | None = None) -> StreamEvidence:
         return auxmc.stream_evidence(
@@ -157,6 +158,7 @@ def test_a_model_that_is_wrong_is_named() -> None:
         auxmc.stream_evidence(good, ROWS, chunk=0)
 
 
+@pytest.mark.slow
 def test_what_must_not_be_trusted_is_warned_of() -> None:
     # Two particles see little; and the prior is not that of the draws.
     model = linear()

@@ -103,6 +103,7 @@ def test_a_module_that_cannot_be_imported_is_an_error_and_is_taken_back(workspac
     assert (workspace.folder / "src" / "auxmc" / "kernels" / "small.py").read_text() == MODULE
 
 
+@pytest.mark.slow
 def test_mutations_are_judged_beside_tests_without_any(project: Path) -> None:
     cases = {
         "caught": mutation("x / 2.0", "x / 3.0", "test_half", "test_half[3.0]"),
