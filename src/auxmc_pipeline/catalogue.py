@@ -1,5 +1,6 @@
 """Which studies there are, and what each of them declares. No JAX, no pandas: the Snakefile imports this."""
 
+import functools
 import hashlib
 import importlib
 import sys
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 from auxmc.driver.provenance import fingerprint
 from auxmc_pipeline.cases import Case, study_cases, sweep_cases
 from auxmc_pipeline.code import code_digest
+from auxmc_pipeline.kept_cases import digest_of_settings, kept_cases
 from auxmc_pipeline.settings import (
     PRESETS,
     CaseSettings,
@@ -53,6 +55,7 @@ _WITHOUT_NUMBERS = (
             "checkpoint",
             "files",
             "files.arrays",
+            "files.writing",
             "progress",
             "provenance",
             "results",
@@ -129,7 +132,12 @@ class Study(NamedTuple):
 
     def cases(self, preset: str, overrides: Sequence[str] = ()) -> list[Case]:
         """The study's own cases at a preset, checked."""
-        return self._checked(study_cases(CONF, self.name, self.schema, preset, overrides))
+        compose = functools.partial(study_cases, CONF, self.name, self.schema, preset, overrides)
+        if overrides:
+            return self._checked(compose())
+        digest = digest_of_settings(CONF, self.name, self.schema, CODE_ROOTS)
+        place = ROOT / ".cache" / "cases" / f"{self.name}-{preset}-{digest}.json"
+        return self._checked(kept_cases(place, self.schema, compose))
 
     def sweep(self, preset: str, over: Sequence[str]) -> list[Case]:
         """Cases of a user's sweep at a preset, checked."""

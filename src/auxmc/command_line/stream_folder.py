@@ -13,8 +13,9 @@ import pandas as pd
 import auxmc
 from auxmc.command_line.errors import CommandError
 from auxmc.driver.checkpoint import Checkpoint
+from auxmc.driver.files.writing import write_atomically
 from auxmc.driver.provenance import describe_environment, fingerprint
-from auxmc.driver.results import write_atomically, write_table
+from auxmc.driver.results import write_table
 
 __all__ = ["RunFolder"]
 

@@ -6,9 +6,8 @@ A table carries a digest of its cells among the metadata of its Parquet file.
 
 import hashlib
 import json
-import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,6 +17,7 @@ import pyarrow.parquet as pa_parquet
 import xarray as xr
 
 from auxmc.driver.files.arrays import DamagedFile
+from auxmc.driver.files.writing import write_atomically
 
 __all__ = [
     "attributes_of",
@@ -27,7 +27,6 @@ __all__ = [
     "read_result",
     "read_table",
     "seal",
-    "write_atomically",
     "write_cells",
     "write_csv",
     "write_result",
@@ -38,24 +37,6 @@ _SEAL = b"\nauxmc blake2b "
 _SEAL_BYTES = len(_SEAL) + 32
 _PIECE_BYTES = 1 << 22
 _CELLS = b"auxmc cells"
-
-
-def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
-    """Calls `write` with a temporary name in the folder of `path`, then renames.
-
-    Args:
-        path: final name; its folder is created.
-        write: writes the whole file to the name that it is given. If it fails, nothing is left behind.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.stem}.partial{path.suffix}")
-    try:
-        write(temporary)
-        if temporary.is_file():
-            _wait_for_disk(temporary)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def write_result(path: Path, groups: Mapping[str, xr.Dataset], provenance: Mapping[str, Any]) -> None:
@@ -149,11 +130,6 @@ def _digest(path: Path, n_bytes: int) -> bytes:
             found.update(piece)
             n_bytes -= len(piece)
     return found.hexdigest().encode()
-
-
-def _wait_for_disk(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
 
 
 def attributes_of(tree: xr.DataTree | xr.Dataset) -> dict[str, Any]:

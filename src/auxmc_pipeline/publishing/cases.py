@@ -12,7 +12,8 @@ from pathlib import Path
 import xarray as xr
 
 from auxmc.driver.files.arrays import DamagedFile
-from auxmc.driver.results import read_result, seal, write_atomically
+from auxmc.driver.files.writing import write_atomically
+from auxmc.driver.results import read_result, seal
 from auxmc_pipeline.judging.sums import check_kept
 from auxmc_pipeline.publishing.digests import DIGEST
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from auxmc.driver.results import write_atomically
+from auxmc.driver.files.writing import write_atomically
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.publishing.jobs import read_jobs
 

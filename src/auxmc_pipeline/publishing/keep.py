@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from auxmc.driver.results import write_atomically
+from auxmc.driver.files.writing import write_atomically
 from auxmc_pipeline.judging.sums import SUMS, sums_of
 from auxmc_pipeline.publishing.gather import Gathered
 from auxmc_pipeline.settings import SettingsError

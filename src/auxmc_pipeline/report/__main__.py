@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from auxmc.driver.results import write_atomically
+from auxmc.driver.files.writing import write_atomically
 from auxmc_pipeline.catalogue import check_preset, studies
 from auxmc_pipeline.judging.counts import counts_of
 from auxmc_pipeline.judging.verdicts import VERDICTS

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from auxmc_pipeline.catalogue import Study
-from auxmc_pipeline.figure_sources import FigureSource, figure_source
+from auxmc_pipeline.report.figure_sources import FigureSource, figure_source
 from auxmc_pipeline.report.markdown import plain
 
 # A figure of many thousand points is slow to draw as a vector graphic, and large: the page then has its bitmap.

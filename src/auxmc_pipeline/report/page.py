@@ -14,7 +14,6 @@ from markupsafe import Markup
 
 from auxmc.driver.results import read_table
 from auxmc_pipeline.catalogue import ROOT, Study, load_study, studies
-from auxmc_pipeline.figure_sources import SourcePlace, algorithms
 from auxmc_pipeline.judging.counts import Counts, counts_by_document, counts_of
 from auxmc_pipeline.judging.documents import FRONT, Document
 from auxmc_pipeline.judging.verdicts import VERDICTS
@@ -26,6 +25,7 @@ from auxmc_pipeline.report.claim_lines import (
     unexplained,
 )
 from auxmc_pipeline.report.code_index import LAYERS, code_index
+from auxmc_pipeline.report.figure_sources import SourcePlace, algorithms
 from auxmc_pipeline.report.figures import LARGEST_VECTOR_BYTES, PageFigure, page_figures
 from auxmc_pipeline.report.findings import Finding, Section, read_findings
 from auxmc_pipeline.report.findings_text import LookUp, fill

@@ -4,7 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from auxmc.driver.results import write_atomically, write_table
+from auxmc.driver.files.writing import write_atomically
+from auxmc.driver.results import write_table
 from auxmc.plots.style import save_figure, use_style
 from auxmc.plots.sweeps import sweep_figure
 from auxmc_pipeline.catalogue import load_study

@@ -1,6 +1,7 @@
 """Settings: composed as asked, refused with a line that helps."""
 
 import dataclasses
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,8 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from auxmc_pipeline.cases import study_cases, sweep_cases
-from auxmc_pipeline.catalogue import load_study, studies
+from auxmc_pipeline.catalogue import CODE_ROOTS, CONF, load_study, studies
+from auxmc_pipeline.kept_cases import digest_of_settings, kept_cases
 from auxmc_pipeline.settings import (
     PRESETS,
     CaseSettings,
@@ -152,3 +154,47 @@ def test_every_case_of_every_study_composes(study: str, preset: str) -> None:
 def test_an_unknown_study_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(SettingsError, match=r"unknown study: 'gp_probi'\. Did you mean 'gp_probit'\?"):
         load_study("gp_probi")
+
+
+def test_cases_that_are_kept_are_those_that_are_composed(tmp_path: Path) -> None:
+    study = load_study("image_models")
+    composed = study_cases(CONF, study.name, study.schema, "paper")
+    place = tmp_path / "cases" / "x.json"
+    assert kept_cases(place, study.schema, lambda: composed) == composed
+    kept = kept_cases(place, study.schema, lambda: pytest.fail("composed again"))
+    assert kept == composed
+    assert [type(value) for case in kept for value in vars(case.settings).values()] == [
+        type(value) for case in composed for value in vars(case.settings).values()
+    ]
+
+
+@pytest.mark.parametrize("content", ["", "[{", '[{"name": "a"}]', "\0\0\0", "3"])
+def test_damaged_kept_cases_are_composed_again(tmp_path: Path, content: str) -> None:
+    study = load_study("radon")
+    composed = study_cases(CONF, study.name, study.schema, "smoke")
+    place = tmp_path / "x.json"
+    place.write_text(content)
+    assert kept_cases(place, study.schema, lambda: composed) == composed
+    assert kept_cases(place, study.schema, lambda: pytest.fail("not mended")) == composed
+
+
+def test_where_nothing_can_be_written_cases_are_composed(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    study = load_study("radon")
+    composed = study_cases(CONF, study.name, study.schema, "smoke")
+    assert kept_cases(tmp_path / "file" / "x.json", study.schema, lambda: composed) == composed
+
+
+def test_kept_cases_depend_on_settings_code_and_the_files_of_hydra(tmp_path: Path) -> None:
+    schema = load_study("radon").schema
+    shutil.copytree(CONF, tmp_path / "conf")
+    conf = tmp_path / "conf"
+    first = digest_of_settings(conf, "radon", schema, CODE_ROOTS)
+    (conf / "study" / "boltzmann.yaml").write_text("other: 1\n")
+    assert digest_of_settings(conf, "radon", schema, CODE_ROOTS) == first
+    assert digest_of_settings(conf, "radon", load_study("boltzmann").schema, CODE_ROOTS) != first
+    for name in ("config.yaml", "study/radon.yaml"):
+        (conf / name).write_text((conf / name).read_text() + "\n# other\n")
+        changed = digest_of_settings(conf, "radon", schema, CODE_ROOTS)
+        assert changed != first
+        first = changed

@@ -14,8 +14,9 @@ import auxmc
 from auxmc.command_line.columns import columns
 from auxmc.command_line.errors import CommandError
 from auxmc.diagnostics.convergence import summarise_chains
+from auxmc.driver.files.writing import write_atomically
 from auxmc.driver.provenance import describe_environment
-from auxmc.driver.results import write_atomically, write_result
+from auxmc.driver.results import write_result
 from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["OutputFolder", "elements", "summary_table"]
