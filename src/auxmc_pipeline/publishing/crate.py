@@ -23,6 +23,7 @@ _LICENCE = "https://spdx.org/licenses/MIT"
 _SOFTWARE = "#auxmc"
 _AUTHORS = "#contributors"
 _KINDS = {
+    "": "text/plain",  # SHA256SUMS
     ".csv": "text/csv",
     ".parquet": "application/vnd.apache.parquet",
     ".svg": "image/svg+xml",
