@@ -11,7 +11,15 @@ from jax import Array
 
 from auxmc.interface.layout import Layout, layout_of, named
 from auxmc.interface.methods import Method, evaluated
-from auxmc.interface.precision import float64_tree, positive, use_float64
+from auxmc.interface.precision import (
+    float64_tree,
+    function,
+    made_by,
+    positive,
+    share,
+    step_range,
+    use_float64,
+)
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
 
@@ -58,8 +66,10 @@ def density(log_density: Callable[[Any], Array] | Density, start: Any = None) ->
         start: variables to begin at; a Density has some already.
 
     Raises:
-        TypeError: the function cannot be traced, or is given arrays of another precision.
-        ValueError: it returns no scalar, is not finite at the start, or has no start.
+        TypeError: the function cannot be traced, returns whole or complex numbers, or is given arrays of another
+            precision.
+        ValueError: it returns no scalar, is not finite at the start, gives other values for the same variables, changes
+            nowhere or grows without end, or has no start.
     """
     use_float64()
     if isinstance(log_density, Density):
@@ -70,17 +80,22 @@ def density(log_density: Callable[[Any], Array] | Density, start: Any = None) ->
         return log_density._replace(start=own, spread=None)
     if start is None:
         raise ValueError("start is wanted: variables at which the log density is finite")
+    function("log_density", log_density, "maps the variables to their log density, in nats")
     begin = float64_tree("start", start)
     layout = layout_of(begin)
+    if layout.dim == 0:
+        raise ValueError("start has no numbers: give the variables that the log density is of")
     shape = evaluated("log_density", log_density, begin)
     if getattr(shape, "shape", None) != ():
         found = getattr(shape, "shape", type(shape).__name__)
         raise ValueError(f"log_density must return one number, in nats, got shape {found}: sum over the data")
+    if not jnp.issubdtype(shape.dtype, jnp.floating):
+        raise TypeError(f"log_density must return a real number that has a derivative, got {shape.dtype}")
     model = Density(
         lambda vector: log_density(layout.tree(vector)), layout, layout.starts("start", begin, 1)[0]
     )
     check_density(model.log_density, model.start)
-    check_falls("log_density", model.log_density, model.start)
+    check_falls("log_density", model.log_density, model.start, integrable=True)
     return model
 
 
@@ -102,10 +117,14 @@ def hmc(
     Source: PhD thesis, Algorithm 6.
     """
     step_size = positive("step_size", step_size)
+    made_by("model", model, Density, "auxmc.density, auxmc.from_numpyro or auxmc.from_pymc")
 
     def build(scale: Array) -> Kernel:
         return hamiltonian_monte_carlo(model.log_density, scale, n_steps, model.layout.dim)
 
+    # Wrong numbers of steps are refused where they are given, not at the first draw.
+    n_steps = step_range(n_steps)
+    build(jnp.asarray(step_size))
     return Method(
         "hmc",
         build,
@@ -113,7 +132,7 @@ def hmc(
         model.values,
         step_size,
         "dual averaging",
-        target_acceptance,
+        share("target_acceptance", target_acceptance),
         lambda start: check_density(model.log_density, start),
         model.draw_start,
         log_target=lambda state: state.log_density,
@@ -135,13 +154,18 @@ def check_density(log_density: Callable[[Array], Array], start: np.ndarray) -> N
         )
 
 
-def check_falls(what: str, log_density: Callable[[Array], Array], start: np.ndarray) -> None:
+def check_falls(
+    what: str, log_density: Callable[[Array], Array], start: np.ndarray, *, integrable: bool = False
+) -> None:
     """Refuses a log density that grows without end in all directions, as an energy does, by a ValueError.
+
+    One that gives other values for the same variables is refused too.
 
     Args:
         what: name of the function, for messages.
         log_density: maps a vector [dim] to nats.
         start: vector at which it is finite [dim].
+        integrable: whether one that is the same everywhere is refused; a prior may be.
     """
     rays = np.random.default_rng(0).normal(size=(8, start.size))
     points = start + _FAR[:, None, None] * rays
@@ -149,6 +173,17 @@ def check_falls(what: str, log_density: Callable[[Array], Array], start: np.ndar
     evaluate = jax.jit(lambda points, start: (jax.vmap(jax.vmap(log_density))(points), log_density(start)))
     far, near = evaluate(jnp.asarray(points), jnp.asarray(start))
     values, first = np.asarray(far), np.full((1, len(rays)), float(near))
+    # Traced once more: what is random in it, or counts calls, comes out otherwise.
+    again = float(jax.jit(lambda start: log_density(start))(jnp.asarray(start)))
+    if not math.isclose(again, float(near), rel_tol=1e-6, abs_tol=1e-6):
+        raise ValueError(
+            f"{what} gives other values for the same variables, {float(near):.6g} and {again:.6g}: it must draw no "
+            "random numbers itself, and change nothing outside"
+        )
+    if integrable and np.all(values == first):
+        raise ValueError(
+            f"{what} is the same everywhere: it depends on none of the variables, or has no finite integral"
+        )
     if np.all(values > np.concatenate([first, values[:-1]]) + 1.0):
         raise ValueError(
             f"{what} grows without end away from the start: it may have the wrong sign. A log density is wanted, not "

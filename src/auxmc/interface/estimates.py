@@ -12,7 +12,7 @@ from jax import Array
 from auxmc.interface.densities import check_falls
 from auxmc.interface.layout import Layout, layout_of, named
 from auxmc.interface.methods import Method, evaluated
-from auxmc.interface.precision import float64_tree, positive, use_float64
+from auxmc.interface.precision import float64_tree, function, made_by, positive, use_float64
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.models.estimator import Estimator, estimator_of
@@ -72,6 +72,10 @@ def estimated(
     ('mean',)
     """
     use_float64()
+    function("log_prior", log_prior, "maps the parameters to their log prior density")
+    function(
+        "log_estimate", log_estimate, "maps parameters and auxiliary variables to the log of an estimate"
+    )
     begin = float64_tree("start", start)
     layout = layout_of(begin)
     is_normal = not callable(auxiliary)
@@ -120,6 +124,7 @@ def auxiliary_pseudo_marginal(
     for name, given, allowed in (("u", u, _UPDATES_OF_U), ("x", x, _UPDATES_OF_X)):
         if given not in allowed:
             raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {given!r}")
+    made_by("model", model, Estimated, "auxmc.estimated")
     if u == "slice" and not model.is_normal:
         raise ValueError(
             'u="slice" is exact for standard normal auxiliary variables alone: give their shape as `auxiliary` and '
@@ -141,6 +146,7 @@ def pseudo_marginal(model: Estimated, *, scale: float = 0.5) -> Method:
 
 
 def _method(name: str, model: Estimated, scale: float) -> Method:
+    made_by("model", model, Estimated, "auxmc.estimated")
     scale = positive("scale", scale)
 
     def build(step: Array) -> Kernel:
@@ -170,7 +176,10 @@ def _check_start(log_density: Callable[[Any], Array], draw: Callable[[Array], An
     evaluate = jax.jit(log_density)
     points = [draw(jax.random.key(i)) for i in range(20)]
     values = [float(evaluate(point)) for point in points]
-    if not np.array_equal(values[0], float(evaluate(points[0])), equal_nan=True):
+    # Traced once more: numbers that a function draws in Python stand in its program.
+    again = float(jax.jit(lambda u: log_density(u))(points[0]))
+    alike = np.isclose(values[0], again, rtol=1e-6, atol=1e-6, equal_nan=True)
+    if not (alike and np.array_equal(values[0], float(evaluate(points[0])), equal_nan=True)):
         raise ValueError(
             "log_estimate gives other values for the same arguments: it must draw no random numbers itself"
         )

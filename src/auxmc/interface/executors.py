@@ -63,6 +63,7 @@ def replicate(
         Results in the order of the seeds.
 
     Raises:
+        TypeError: `function` is none.
         ValueError: `n` is no whole number from 1 on, or the executor has an unknown name.
         RuntimeError: a process ended before its time.
 
@@ -73,6 +74,8 @@ def replicate(
     >>> len(set(seeds))
     3
     """
+    if not callable(function):
+        raise TypeError(f"function must be a function of a seed, got {type(function).__name__}")
     whole_number("n", n, 1)
     use_float64()
     seeds = [int(np.random.SeedSequence([seed, i]).generate_state(1)[0]) for i in range(n)]

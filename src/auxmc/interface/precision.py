@@ -1,4 +1,4 @@
-"""Numbers that a user gives: double precision, switched on at first use, and checks of single ones."""
+"""What a user gives: double precision, switched on at first use, and checks of single numbers, functions and models."""
 
 import math
 import numbers
@@ -8,7 +8,16 @@ from typing import Any
 import jax
 import numpy as np
 
-__all__ = ["float64_tree", "positive", "use_float64", "whole_number"]
+__all__ = [
+    "float64_tree",
+    "function",
+    "made_by",
+    "positive",
+    "share",
+    "step_range",
+    "use_float64",
+    "whole_number",
+]
 
 
 def use_float64() -> None:
@@ -34,7 +43,8 @@ def float64_tree(name: str, tree: Any) -> Any:
         place = f"{name}{jax.tree_util.keystr(path)}"
         try:
             array = np.asarray(value)
-            wide = array.astype(np.float64)
+            # Complex numbers are refused below; NumPy would warn of them here.
+            wide = array.astype(np.float64) if array.dtype.kind != "c" else np.zeros(())
         except (TypeError, ValueError):
             raise TypeError(f"{place} must be an array of numbers, got {type(value).__name__}") from None
         if array.dtype.kind == "f" and array.dtype.itemsize < 8:
@@ -66,6 +76,45 @@ def positive(name: str, value: Any) -> float:
     if not (float(value) > 0.0 and math.isfinite(float(value))):
         raise ValueError(f"{name} must be a positive number, got {value}")
     return float(value)
+
+
+def share(name: str, value: Any) -> float:
+    """A number that must lie between 0 and 1, both excluded.
+
+    Raises:
+        TypeError: it is an array or no number.
+        ValueError: it lies elsewhere.
+    """
+    if not positive(name, value) < 1.0:
+        raise ValueError(f"{name} must be between 0 and 1, got {value}")
+    return float(value)
+
+
+def step_range(value: Any) -> int | tuple[int, int]:
+    """Steps of an update: a whole number, or the smallest and the largest of a uniform draw.
+
+    Raises:
+        ValueError: it is neither, or they are out of order.
+    """
+    ends = tuple(value) if isinstance(value, tuple | list) else (value, value)
+    whole = all(isinstance(end, numbers.Integral) and not isinstance(end, bool) for end in ends)
+    if len(ends) != 2 or not whole or not 1 <= ends[0] <= ends[1]:
+        raise ValueError(
+            f"n_steps must be a whole number from 1 on, or the smallest and the largest of two, got {value!r}"
+        )
+    return int(ends[0]) if ends[0] == ends[1] else (int(ends[0]), int(ends[1]))
+
+
+def function(name: str, value: Any, what: str) -> None:
+    """Refuses what cannot be called, by a TypeError that says what the function is wanted for."""
+    if not callable(value):
+        raise TypeError(f"{name} must be a function that {what}, got {type(value).__name__}")
+
+
+def made_by(name: str, value: Any, kind: type, maker: str) -> None:
+    """Refuses what is not of a kind, by a TypeError that says what makes it."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must be what {maker} makes, got {type(value).__name__}")
 
 
 def whole_number(name: str, value: Any, least: int, why: str = "") -> int:

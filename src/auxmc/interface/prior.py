@@ -7,13 +7,14 @@ generator is given the mapped value. Source: PhD thesis, Table D.1.
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
-from auxmc.interface.precision import positive
+from auxmc.interface.precision import float64_tree, function, positive
 from auxmc.models.input_maps import INPUT_MAPS, INPUTS
 from auxmc.numerics.random import standard_normal
 
@@ -42,12 +43,12 @@ class Prior(NamedTuple):
 
 def normal(shape: Shape = (), mean: float = 0.0, sd: float = 1.0) -> Prior:
     """Normal law with a mean and a standard deviation; `shape` is that of the input, a number for a vector."""
-    return _mapped("normal", shape, mean, positive("sd", sd))
+    return _mapped("normal", shape, _place("mean", mean, shape), positive("sd", sd))
 
 
 def log_normal(shape: Shape = (), log_mean: float = 0.0, log_sd: float = 1.0) -> Prior:
     """Law whose logarithm is normal with the given mean and standard deviation."""
-    return _mapped("log-normal", shape, log_mean, positive("log_sd", log_sd))
+    return _mapped("log-normal", shape, _place("log_mean", log_mean, shape), positive("log_sd", log_sd))
 
 
 def exponential(shape: Shape = (), rate: float = 1.0) -> Prior:
@@ -57,9 +58,10 @@ def exponential(shape: Shape = (), rate: float = 1.0) -> Prior:
 
 def uniform(shape: Shape = (), low: float = 0.0, high: float = 1.0) -> Prior:
     """Uniform law between two ends."""
-    if not low < high:
+    ends = _place("low", low, shape), _place("high", high, shape)
+    if not np.all(np.less(*ends)):
         raise ValueError(f"low must be below high, got {low} and {high}")
-    return _mapped("uniform", shape, low, high)
+    return _mapped("uniform", shape, *ends)
 
 
 def half_cauchy(shape: Shape = (), scale: float = 1.0) -> Prior:
@@ -75,10 +77,12 @@ def custom(shape: Shape, log_density: Callable[[Array], Array], draw: Callable[[
         log_density: maps the input [*shape] to its log density, in nats; a constant may be missing.
         draw: maps a key to the input, a draw of the law.
     """
+    function("log_density", log_density, "maps the input to its log density")
+    function("draw", draw, "maps a key to a draw of the input")
     return Prior(_shape(shape), log_density, lambda u: u, draw, "custom")
 
 
-def _mapped(name: str, shape: Shape, *parameters: float) -> Prior:
+def _mapped(name: str, shape: Shape, *parameters: float | np.ndarray) -> Prior:
     law = INPUT_MAPS[name]
     source, size = INPUTS[law.source], _shape(shape)
 
@@ -103,8 +107,18 @@ _QUANTILES: dict[str, Callable[[Array], Array]] = {
 }
 
 
+def _place(name: str, value: Any, shape: Shape) -> float | np.ndarray:
+    """A finite number, or one for each element of the input."""
+    array, size = float64_tree(name, value), _shape(shape)
+    if not isinstance(array, np.ndarray) or array.shape not in ((), size):
+        raise ValueError(
+            f"{name} must be a number, or an array of the shape {size} of the input, got {value!r}"
+        )
+    return array if array.ndim else float(array)
+
+
 def _shape(shape: Shape) -> tuple[int, ...]:
-    size = (shape,) if isinstance(shape, int) else tuple(shape)
+    size = tuple(shape) if isinstance(shape, Sequence) else (shape,)
     if any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in size):
         raise ValueError(f"shape must be a positive whole number or a tuple of them, got {shape!r}")
     return size

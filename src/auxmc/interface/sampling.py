@@ -116,6 +116,12 @@ def run_method(
     counts = {"draws": draws, "warm_up": warm_up, "chains": chains, "seed": seed}
     for name, number in counts.items():
         whole_number(name, number, 0 if name in ("warm_up", "seed") else 1)
+    if cores is not None:
+        whole_number("cores", cores, 1, "chains that run at the same time")
+    if checkpoint is not None and not isinstance(checkpoint, str | Path):
+        raise TypeError(f"checkpoint must be a folder's path, got {type(checkpoint).__name__}")
+    if checkpoint is not None and Path(checkpoint).exists() and not Path(checkpoint).is_dir():
+        raise ValueError(f"checkpoint must be a folder, {checkpoint} is a file: give another path")
     keys = [stream(seed, "sample", method.name, chain) for chain in range(chains)]
     starts = _starts(method, start, keys, stream(seed, "starts", method.name))
     for chain, point in enumerate(starts):

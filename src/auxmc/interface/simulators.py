@@ -8,9 +8,19 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from auxmc.interface.densities import check_falls
 from auxmc.interface.layout import Layout, layout_of, named
 from auxmc.interface.methods import Method, evaluated
-from auxmc.interface.precision import float64_tree, positive, use_float64
+from auxmc.interface.precision import (
+    float64_tree,
+    function,
+    made_by,
+    positive,
+    share,
+    step_range,
+    use_float64,
+    whole_number,
+)
 from auxmc.interface.prior import Prior
 from auxmc.interface.search import finder, search
 from auxmc.kernels.base import Kernel
@@ -88,7 +98,7 @@ def simulator(
         derived: maps the inputs by name to further variables that are kept with every draw.
 
     Raises:
-        TypeError: a prior is none, or `generate` cannot be traced.
+        TypeError: a prior is none, or `generate` cannot be traced, or returns whole or complex numbers.
         ValueError: shapes do not agree, there are fewer inputs than data, `generate` gives other outputs for
             the same inputs, or its outputs are not finite anywhere.
 
@@ -102,9 +112,14 @@ def simulator(
     (3, 2)
     """
     use_float64()
+    function("generate", generate, "maps inputs to outputs")
+    if not isinstance(inputs, Mapping):
+        raise TypeError(
+            'inputs must be a dictionary of priors by name, such as {"rate": auxmc.prior.log_normal()}, got '
+            f"{type(inputs).__name__}"
+        )
     for name, prior in inputs.items():
-        if not isinstance(prior, Prior):
-            raise TypeError(f"inputs[{name!r}] must be a prior, such as auxmc.prior.normal(3), got {prior!r}")
+        _check_prior(f"inputs[{name!r}]", prior)
     if not inputs:
         raise ValueError("inputs is empty: a simulator has at least one random input")
     if noise_scale is not None:
@@ -177,7 +192,7 @@ def constrained_hmc(
 
     Source: Graham and Storkey 2017, Algorithm 1; PhD thesis, Algorithm 11.
     """
-    projection = ProjectionSettings(tolerance=positive("tolerance", tolerance))
+    projection, n_steps = ProjectionSettings(tolerance=positive("tolerance", tolerance)), step_range(n_steps)
 
     def build(scale: Array) -> Kernel:
         return constrained.constrained_hmc(
@@ -228,6 +243,8 @@ def start_on_manifold(model: Simulator, *, chains: int = 4, seed: int = 0, tries
         ValueError: no point was found; says how near the nearest came.
     """
     use_float64()
+    made_by("model", model, Simulator, "auxmc.simulator")
+    whole_number("chains", chains, 1)
     find = finder(model.model, model.draw_start, 1e-9)
     points = [search(find, jax.random.fold_in(jax.random.key(seed), chain), tries) for chain in range(chains)]
     return jax.vmap(model.layout.tree)(jnp.asarray(np.stack(points)))
@@ -241,6 +258,9 @@ def _method(
     target: float,
     tolerance: float,
 ) -> Method:
+    made_by("model", model, Simulator, "auxmc.simulator")
+    # Wrong numbers of steps are refused where they are given, not at the first draw.
+    build(jnp.asarray(positive("step_size", scale)))
     find = finder(model.model, model.draw_start, 0.1 * tolerance)
     evaluate = jax.jit(lambda u: (model.model.constraint(u), constrained.evaluate_state(model.model, u)))
 
@@ -272,9 +292,9 @@ def _method(
         build,
         model.layout,
         model.values,
-        positive("step_size", scale),
+        float(scale),
         "dual averaging",
-        target,
+        share("target_acceptance", target),
         check,
         lambda key: search(find, key, _TRIES),
         lambda state: {"lp": -state.potential},
@@ -291,6 +311,35 @@ def _check_outputs(generate: Callable[..., Any], data: Any, inputs: Mapping[str,
     )
     if wanted != found:
         raise ValueError(f"generate must return the shapes of the observed data, {wanted}, got {found}")
+    kinds = {
+        str(leaf.dtype) for leaf in jax.tree.leaves(outputs) if not jnp.issubdtype(leaf.dtype, jnp.floating)
+    }
+    if kinds:
+        raise TypeError(
+            f"generate must return real numbers that change smoothly with its inputs, got {', '.join(sorted(kinds))}"
+        )
+
+
+def _check_prior(what: str, prior: Any) -> None:
+    if not isinstance(prior, Prior):
+        raise TypeError(f"{what} must be a prior, such as auxmc.prior.normal(3), got {prior!r}")
+    if prior.name != "custom":
+        return
+    standard = jax.ShapeDtypeStruct(prior.shape, jnp.float64)
+    shape = getattr(evaluated(f"log_density of {what}", prior.log_density, standard), "shape", None)
+    if shape != ():
+        raise ValueError(
+            f"log_density of {what} must return one number, in nats, got shape {shape}: sum over it"
+        )
+    drawn = getattr(evaluated(f"draw of {what}", prior.draw, jax.random.key(0)), "shape", None)
+    if drawn != prior.shape:
+        raise ValueError(f"draw of {what} must return the shape {prior.shape} of the input, got {drawn}")
+    start = np.asarray(prior.draw(jax.random.key(0))).ravel()
+    if not np.isfinite(prior.log_density(jnp.asarray(start).reshape(prior.shape))):
+        raise ValueError(
+            f"log_density of {what} is not finite at a draw of the input: both must be of one law on the whole line"
+        )
+    check_falls(f"log_density of {what}", lambda v: prior.log_density(v.reshape(prior.shape)), start)
 
 
 def _check_generator(outputs: Callable[[Array], Array], draw: Callable[[Array], Array]) -> None:

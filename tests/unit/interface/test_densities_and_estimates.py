@@ -10,6 +10,8 @@ import pytest
 import auxmc
 from tests.unit.interface import models
 
+RANDOM = np.random.default_rng(0)
+
 
 @pytest.mark.parametrize(
     ("log_density", "start", "error", "message"),
@@ -33,6 +35,17 @@ from tests.unit.interface import models
         (lambda p: -np.exp(p["x"]), {"x": 0.0}, TypeError, "log_density uses NumPy"),
         (lambda p: -p["y"], {"x": 0.0}, KeyError, "log_density fails for arrays of the declared shapes"),
         (lambda p: -(p["x"] ** 2), {"x": np.float32(1.0)}, TypeError, "is float32"),
+        (lambda p: jnp.sum(p["x"].astype(int)), {"x": 0.0}, TypeError, "real number .* got int64"),
+        (
+            lambda p: jax.lax.complex(-(p["x"] ** 2), 0.0 * p["x"]),
+            {"x": 0.0},
+            TypeError,
+            "real number .* got complex128",
+        ),
+        (lambda p: -1.0, {"x": 0.0}, ValueError, "is the same everywhere"),
+        (lambda p: -(p["x"] ** 2) + RANDOM.normal(), {"x": 0.0}, ValueError, "other values for the same"),
+        (lambda p: -1.0, {}, ValueError, "start has no numbers"),
+        (3, {"x": 0.0}, TypeError, "log_density must be a function"),
     ],
 )
 def test_bad_densities_are_refused(
@@ -56,7 +69,7 @@ def test_flat_directions_and_growth_in_some_are_no_wrong_sign() -> None:
     """Only growth in all directions is."""
     for log_density in (
         lambda p: -jax.nn.softplus(p["x"]) - jax.nn.softplus(-0.1 * p["x"]),
-        lambda p: jnp.zeros(()) * p["x"],
+        lambda p: jnp.maximum(-100.0, -(p["x"] ** 2)),
     ):
         made = auxmc.density(log_density, {"x": 0.0})
         assert float(made.log_density(jnp.zeros(1))) == float(log_density({"x": 0.0}))
@@ -92,6 +105,11 @@ def _estimated(**changed: object) -> Any:
         ),
         ({"log_prior": lambda p: p["x"] * jnp.nan}, ValueError, "not finite for 20 draws"),
         ({"log_estimate": lambda p, u: np.exp(u).sum()}, TypeError, "log_estimate uses NumPy"),
+        (
+            {"log_estimate": lambda p, u: RANDOM.normal() - 0.5 * jnp.mean((p["x"] - u) ** 2)},
+            ValueError,
+            "other values for the same arguments",
+        ),
         ({"auxiliary": 0}, ValueError, "auxiliary must be a positive whole number"),
         ({"auxiliary": (3, -1)}, ValueError, "auxiliary must be a positive whole number"),
         (

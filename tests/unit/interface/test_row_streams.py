@@ -150,6 +150,14 @@ def test_a_model_that_is_wrong_is_named() -> None:
     )
     with pytest.raises(ValueError, match="log_prior must return one number, in nats, got shape"):
         auxmc.row_model(good.log_likelihood, lambda p: p["slope"], good.draw_prior)
+    with pytest.raises(ValueError, match="draw_prior gives other parameters for the same key"):
+        auxmc.row_model(
+            good.log_likelihood, good.log_prior, lambda key: {"slope": RNG.normal(size=2), "intercept": 0.0}
+        )
+    with pytest.raises(ValueError, match="draw_prior gives the same parameters for every key"):
+        auxmc.row_model(good.log_likelihood, good.log_prior, lambda key: good.draw_prior(jax.random.key(0)))
+    with pytest.raises(TypeError, match="log_likelihood must be a function that maps parameters and rows"):
+        auxmc.row_model(1, good.log_prior, good.draw_prior)  # type: ignore[arg-type]
     with pytest.raises(
         ValueError, match="replicates must be a whole number, at least 2: their spread is the error"
     ):

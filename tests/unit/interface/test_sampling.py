@@ -133,7 +133,19 @@ def test_bad_starts_are_refused(start: object, error: type[Exception], message: 
         auxmc.sample(auxmc.hmc(models.normal_density()), start, **SHORT)
 
 
-@pytest.mark.parametrize("setting", [{"draws": 0}, {"chains": 1.5}, {"warm_up": -1}, {"seed": -2}])
+def test_checkpoint_that_is_no_folder_is_refused(tmp_path: Path) -> None:
+    """A number, or a file that is there."""
+    method = auxmc.hmc(models.normal_density())
+    with pytest.raises(TypeError, match="checkpoint must be a folder's path, got int"):
+        auxmc.sample(method, checkpoint=3, **SHORT)  # type: ignore[arg-type]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="file is a file: give another path"):
+        auxmc.sample(method, checkpoint=tmp_path / "file", **SHORT)
+
+
+@pytest.mark.parametrize(
+    "setting", [{"draws": 0}, {"chains": 1.5}, {"warm_up": -1}, {"seed": -2}, {"cores": 0}]
+)
 def test_bad_numbers_are_refused(setting: dict[str, object]) -> None:
     """Counts are whole numbers."""
     with pytest.raises(ValueError, match=f"{next(iter(setting))} must be a whole number, at least"):

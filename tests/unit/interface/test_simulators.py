@@ -47,6 +47,16 @@ DATA = jnp.array([0.1, 0.2])
             "observed has 1 values that are not finite",
         ),
         (lambda i: jnp.log(-jnp.exp(i["x"][:2])), DATA, NORMAL, ValueError, "no finite outputs for 8 draws"),
+        (3, DATA, NORMAL, TypeError, "generate must be a function that maps inputs to outputs, got int"),
+        (
+            lambda i: i["x"][:2],
+            DATA,
+            [auxmc.prior.normal(3)],
+            TypeError,
+            "inputs must be a dictionary of priors",
+        ),
+        (lambda i: i["x"][:2].astype(int), DATA, NORMAL, TypeError, "must return real numbers .* got int64"),
+        (lambda i: i["x"][:2], np.array([1j, 2.0]), NORMAL, TypeError, "array of numbers, got complex128"),
     ],
 )
 def test_bad_simulators_are_refused(
@@ -110,9 +120,75 @@ def test_start_off_the_manifold_is_refused() -> None:
 def test_prior_that_is_nan_is_refused() -> None:
     """Trap 3: chains froze without a word."""
     prior = auxmc.prior.custom(2, lambda u: jnp.sum(u) * jnp.nan, lambda key: jax.random.normal(key, (2,)))
+    with pytest.raises(
+        ValueError, match=r"log_density of inputs\['x'\] is not finite at a draw of the input"
+    ):
+        auxmc.simulator(lambda i: i["x"][:1], jnp.zeros(1), {"x": prior})
+
+
+def test_prior_without_a_finite_derivative_is_refused() -> None:
+    """It is fine where chains would begin, its derivative is not."""
+    prior = auxmc.prior.custom(
+        2, lambda u: -jnp.sum(jnp.sqrt(jnp.abs(u))), lambda key: jax.random.normal(key, (2,))
+    )
     model = auxmc.simulator(lambda i: i["x"][:1], jnp.zeros(1), {"x": prior})
     with pytest.raises(ValueError, match="log density of the prior or a derivative of the generator is not"):
-        auxmc.sample(auxmc.constrained_hmc(model), draws=5, progress=False)
+        auxmc.sample(auxmc.constrained_hmc(model), {"x": np.zeros(2)}, draws=5, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("log_density", "draw", "message"),
+    [
+        (lambda u: -0.5 * u**2, lambda key: jax.random.normal(key, (2,)), r"must return one number.*\(2,\)"),
+        (
+            lambda u: -0.5 * jnp.sum(u**2),
+            jax.random.normal,
+            r"must return the shape \(2,\) of the input, got \(\)",
+        ),
+        (lambda u: 0.5 * jnp.sum(u**2), lambda key: jax.random.normal(key, (2,)), "may have the wrong sign"),
+    ],
+)
+def test_custom_priors_that_do_not_fit_are_refused(log_density: Any, draw: Any, message: str) -> None:
+    """Shapes of density and draws, and the sign."""
+    prior = auxmc.prior.custom(2, log_density, draw)
+    with pytest.raises(ValueError, match=message):
+        auxmc.simulator(lambda i: i["x"][:1], jnp.zeros(1), {"x": prior})
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"n_steps": 0}, "n_steps must be a whole number from 1 on, or the smallest and the largest"),
+        ({"n_steps": (9, 3)}, "n_steps must be a whole number from 1 on"),
+        ({"n_steps": 2.5}, "n_steps must be a whole number from 1 on"),
+        ({"n_inner_steps": 0}, "n_inner_steps must be at least 1"),
+        ({"target_acceptance": 2.0}, "target_acceptance must be between 0 and 1, got 2.0"),
+        ({"step_size": -1.0}, "step_size must be a positive number"),
+    ],
+)
+def test_bad_settings_are_refused_where_they_are_given(setting: Any, message: str) -> None:
+    """Not at the first draw."""
+    with pytest.raises(ValueError, match=message):
+        auxmc.constrained_hmc(models.sum_of_normals(), **setting)
+
+
+def test_models_of_another_kind_are_refused() -> None:
+    """Each method says which function makes what it takes."""
+    density, simulator = models.normal_density(), models.sum_of_normals()
+    for method, model, maker in (
+        (auxmc.constrained_hmc, density, "auxmc.simulator"),
+        (auxmc.constrained_nuts, density, "auxmc.simulator"),
+        (auxmc.start_on_manifold, density, "auxmc.simulator"),
+        (auxmc.hmc, simulator, "auxmc.density"),
+        (auxmc.auxiliary_pseudo_marginal, simulator, "auxmc.estimated"),
+        (auxmc.pseudo_marginal, density, "auxmc.estimated"),
+    ):
+        with pytest.raises(
+            TypeError, match=f"model must be what {maker}.* makes, got {type(model).__name__}"
+        ):
+            method(model)
+    with pytest.raises(TypeError, match=r"log_density must be a function, or a model .* got Simulator"):
+        auxmc.evidence(simulator)
 
 
 def test_data_that_no_inputs_give() -> None:
@@ -160,6 +236,13 @@ def test_noise_is_an_input_and_starts_are_exact() -> None:
         (lambda: auxmc.prior.normal(2, sd=-1.0), "sd must be a positive number, got -1"),
         (lambda: auxmc.prior.uniform(2, 1.0, 0.0), "low must be below high"),
         (lambda: auxmc.prior.exponential(rate=0.0), "rate must be a positive number"),
+        (lambda: auxmc.prior.normal(2, mean=np.nan), "mean has 1 values that are not finite"),
+        (
+            lambda: auxmc.prior.normal(2, mean=np.zeros(3)),
+            r"mean must be .* of the shape \(2,\) of the input",
+        ),
+        (lambda: auxmc.prior.uniform(2, 0.0, np.inf), "high has 1 values that are not finite"),
+        (lambda: auxmc.prior.normal(2.5), "shape must be a positive whole number"),  # type: ignore[arg-type]
     ],
 )
 def test_bad_priors_are_refused(build: Any, message: str) -> None:

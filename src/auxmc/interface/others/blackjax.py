@@ -10,7 +10,7 @@ from jax import Array
 
 from auxmc.interface.densities import Density, check_density
 from auxmc.interface.methods import Method
-from auxmc.interface.precision import positive
+from auxmc.interface.precision import function, made_by, positive
 from auxmc.kernels.base import Kernel
 
 __all__ = ["from_blackjax", "to_blackjax"]
@@ -45,6 +45,8 @@ def from_blackjax(
         ValueError: the step size is not positive.
     """
     step_size = positive("step_size", step_size)
+    made_by("model", model, Density, "auxmc.density, auxmc.from_numpyro or auxmc.from_pymc")
+    function("make", make, "maps a log density and a step size to an algorithm of BlackJAX")
     start = jnp.asarray(model.start)
     example = make(model.log_density, jnp.asarray(step_size))
     if not (hasattr(example, "init") and hasattr(example, "step")):
@@ -88,6 +90,7 @@ def to_blackjax(kernel: Kernel, key: Array | None = None) -> Any:
         kernel: such as `auxmc.kernels.hamiltonian.hmc.hamiltonian_monte_carlo` makes.
         key: of what is random in the initial state, unless `init` is given one.
     """
+    made_by("kernel", kernel, Kernel, "a function of auxmc.kernels, such as hamiltonian_monte_carlo,")
     from blackjax.base import SamplingAlgorithm
 
     def init(position: Array, rng_key: Array | None = None) -> Any:

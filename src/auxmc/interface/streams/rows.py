@@ -11,7 +11,7 @@ from jax import Array
 
 from auxmc.interface.layout import Layout, layout_of, named
 from auxmc.interface.methods import evaluated
-from auxmc.interface.precision import use_float64
+from auxmc.interface.precision import function, use_float64
 from auxmc.models.row_model import RowModel
 from auxmc.models.row_model import row_model as vector_row_model
 from auxmc.models.user_model import check_model
@@ -66,7 +66,7 @@ def row_model(
 
     Raises:
         TypeError: a function cannot be traced.
-        ValueError: `log_prior` returns no scalar.
+        ValueError: `log_prior` returns no scalar, or `draw_prior` does not follow its key.
 
     >>> import auxmc
     >>> model = auxmc.row_model(
@@ -78,10 +78,22 @@ def row_model(
     ('mean',)
     """
     use_float64()
+    function("log_likelihood", log_likelihood, "maps parameters and rows to the log likelihood of each row")
+    function("log_prior", log_prior, "maps parameters to their log prior density")
+    function("draw_prior", draw_prior, "maps a key to parameters")
     key = jax.random.key(0)
     shapes = evaluated("draw_prior", draw_prior, key)
     if not jax.tree.leaves(shapes):
         raise ValueError("draw_prior must return parameters, arrays by name, got none")
+    first, again, other = (draw_prior(jax.random.key(i)) for i in (0, 0, 1))
+    if not _alike(first, again):
+        raise ValueError(
+            "draw_prior gives other parameters for the same key: draw them with jax.random and the key"
+        )
+    if _alike(first, other):
+        raise ValueError(
+            "draw_prior gives the same parameters for every key: draw them with jax.random and the key"
+        )
     prior = evaluated("log_prior", log_prior, shapes)
     if getattr(prior, "shape", None) != ():
         found = getattr(prior, "shape", type(prior).__name__)
@@ -89,6 +101,12 @@ def row_model(
             f"log_prior must return one number, in nats, got shape {found}: sum over the parameters"
         )
     return RowsModel(log_likelihood, log_prior, draw_prior, layout_of(shapes))
+
+
+def _alike(first: Any, second: Any) -> bool:
+    return all(
+        np.array_equal(a, b) for a, b in zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True)
+    )
 
 
 class Rows(NamedTuple):

@@ -209,6 +209,8 @@ def _given(model: Density, base: Gaussian) -> GaussianBase:
     scale = base.scale
     dim = model.layout.dim
     if isinstance(scale, np.ndarray) and scale.shape == (dim, dim):
+        if not np.allclose(scale, scale.T, rtol=1e-8, atol=0.0):
+            raise ValueError("scale is no covariance matrix: it is not symmetric")
         try:
             return gaussian_base(mean, jnp.asarray(np.linalg.cholesky(scale)))
         except np.linalg.LinAlgError:

@@ -122,6 +122,11 @@ def evidence(
         if start is not None:
             raise ValueError("start must be left out where a model is given: it has one")
         model = log_density
+    elif not callable(log_density):
+        raise TypeError(
+            "log_density must be a function, or a model that auxmc.density, auxmc.from_numpyro or auxmc.from_pymc "
+            f"made, got {type(log_density).__name__}"
+        )
     elif start is None:
         raise ValueError("start is missing: give variables at which the density is positive")
     else:
