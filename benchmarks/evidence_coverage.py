@@ -3,15 +3,19 @@
 Problems with exact evidences: a correlated normal law in ten dimensions whose widths differ a hundredfold, two Gaussian
 shells in two dimensions, a linear regression with unknown noise, a mixture of Student-t laws in four dimensions, a
 banana. Usage: `python benchmarks/evidence_coverage.py [--repeats 100] [--method simulated_tempering ...]
-[--problem normal ...]`; prints a line for every repeat and a row of the table in docs/library/evidence.md for every
-problem. One standard error should hold 68 % of the repeats, two 95 %.
+[--problem normal ...]`. Repeats go to evidence_coverage.csv as they are measured, in turn over problems and methods;
+what is there already is not run again. At the end the table goes into docs/library/evidence.md. One standard error
+should hold 68 % of the repeats, two 95 %.
 """
 
 import argparse
+import csv
+import itertools
 import math
 import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -22,6 +26,10 @@ from scipy.special import gammaln
 
 import auxmc
 from auxmc.interface.tempered.evidence import METHODS
+
+RESULTS = Path(__file__).with_suffix(".csv")
+PAGE = Path(__file__).parents[1] / "docs" / "library" / "evidence.md"
+BEGIN, END = "<!-- coverage: begin -->", "<!-- coverage: end -->"
 
 
 class Problem(NamedTuple):
@@ -117,44 +125,87 @@ PROBLEMS = {
 }
 
 
-def measure(name: str, method: str, seeds: range, draws: int) -> None:
-    """Repeats a problem with other seeds."""
-    problem = PROBLEMS[name]()
-    scores, errors, n_warned, clock = [], [], 0, time.process_time()
-    for seed in seeds:
-        found = auxmc.evidence(
-            problem.log_density, problem.start, method=method, draws=draws, seed=seed, progress=False
-        )
-        off = found.log_evidence - problem.exact
-        # A base that is the target itself gives the value without an error, up to rounding.
-        scores.append(off / max(found.standard_error, 1e-9))
-        errors.append(found.standard_error)
-        n_warned += bool(found.warnings)
-        print(
-            f"{name} {method} {seed}: {off:+.3f} +- {found.standard_error:.3f}", *found.warnings, flush=True
-        )
-    sizes = np.abs(scores)
-    cost = (time.process_time() - clock) / len(seeds)
-    print(
-        f"| {name} | `{method}`, {draws} draws | {100 * np.mean(sizes < 1):.0f} % | {100 * np.mean(sizes < 2):.0f} % | "
-        f"{np.mean(scores):+.2f} | {np.median(errors):.3f} | {n_warned} of {len(seeds)} | {cost:.1f} s |",
-        flush=True,
+def measure(name: str, method: str, seed: int, draws: int) -> dict[str, Any]:
+    """One repeat: how far the estimate is from the exact value, its standard error, and what was warned of."""
+    problem, clock = PROBLEMS[name](), time.process_time()
+    found = auxmc.evidence(
+        problem.log_density, problem.start, method=method, draws=draws, seed=seed, progress=False
     )
+    return {
+        "problem": name,
+        "method": method,
+        "draws": draws,
+        "seed": seed,
+        "off": found.log_evidence - problem.exact,
+        "standard_error": found.standard_error,
+        "cpu_s": round(time.process_time() - clock, 2),
+        "warnings": " ".join(found.warnings),
+    }
 
 
-if __name__ == "__main__":
+def table(rows: list[dict[str, Any]]) -> str:
+    """Markdown: a line for each problem and method; answers that were warned of are counted, not left out."""
+    text = [
+        "| problem | method | repeats | within one error (68 %) | within two (95 %) | mean of the score | "
+        "median error, nats | root mean square off, nats | warned of | CPU s |",
+        "|---" * 10 + "|",
+    ]
+    for name, method in itertools.product(PROBLEMS, METHODS):
+        own = [row for row in rows if (row["problem"], row["method"]) == (name, method)]
+        if not own:
+            continue
+        off, errors, cost = (
+            np.array([float(row[key]) for row in own]) for key in ("off", "standard_error", "cpu_s")
+        )
+        # A base that is the target itself gives the value without an error, up to rounding.
+        scores = off / np.maximum(errors, 1e-9)
+        n_warned = sum(bool(row["warnings"]) for row in own)
+        text.append(
+            f"| {name.replace('_', ' ')} | `{method}` | {len(own)} | {100 * np.mean(np.abs(scores) < 1):.0f} % | "
+            f"{100 * np.mean(np.abs(scores) < 2):.0f} % | {np.mean(scores):+.2f} | {np.median(errors):.3f} | "
+            f"{np.sqrt(np.mean(off**2)):.3f} | {n_warned} | {np.median(cost):.1f} |"
+        )
+    return "\n".join(text) + "\n"
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Rows of earlier repeats."""
+    if not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def main() -> None:
+    """Makes the repeats that are missing, and the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--repeats", type=int, default=100)
-    parser.add_argument("--first", type=int, default=0, help="the first seed, to go on from")
     parser.add_argument("--draws", type=int, default=2000)
     parser.add_argument("--method", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument(
         "--problem", nargs="+", choices=list(PROBLEMS), default=["normal", "shells", "regression"]
     )
+    parser.add_argument("--results", type=Path, default=RESULTS, help="file of what was measured")
     options = parser.parse_args()
     warnings.simplefilter("ignore", auxmc.SamplingWarning)
-    for method in options.method:
-        for name in options.problem:
-            measure(name, method, range(options.first, options.first + options.repeats), options.draws)
+    rows = read(options.results)
+    done = {(row["problem"], row["method"], int(row["draws"]), int(row["seed"])) for row in rows}
+    for seed in range(options.repeats):
+        for method, name in itertools.product(options.method, options.problem):
+            if (name, method, options.draws, seed) in done:
+                continue
+            rows.append(measure(name, method, seed, options.draws))
+            with options.results.open("a", newline="", encoding="utf-8") as stream:
+                writer = csv.DictWriter(stream, list(rows[-1]), lineterminator="\n")
+                if stream.tell() == 0:
+                    writer.writeheader()
+                writer.writerow(rows[-1])
+            print(rows[-1], flush=True)
+    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+    PAGE.write_text(f"{before}{BEGIN}\n{table(rows)}{END}{rest.split(END)[1]}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
