@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
-from auxmc.plots.panels import band_curve, missing_panel
+from auxmc.plots.panels import band_curve, label_end, missing_panel
 from auxmc.plots.published import PublishedValue, entries_published_last, published_mark
 from auxmc.plots.style import CYCLE, METHOD_COLOURS, PAGE_WIDTH_IN
 from auxmc_pipeline.footer import footer
@@ -26,8 +26,6 @@ from experiments.boltzmann.relative_errors import (
 _COLOURS = {**METHOD_COLOURS, "tuned": CYCLE[3], "h_ais": CYCLE[1], "ais_10": CYCLE[5], "ais_20": CYCLE[6]}
 _LINES = {"st": "-.", "gibbs_ct": "-", "ct_hmc": "--", "tuned": ":"}
 _MARKERS = {"h_ais": "o", "ais_10": "s", "ais_20": "^"}
-# Points of two methods can lie beside each other: their labels go to different sides.
-_LABEL_OFFSETS = {"h_ais": (4, -10), "ais_10": (-4, -14), "ais_20": (4, 5)}
 _POOLINGS = {
     "disjoint": ("disjoint groups", CYCLE[0], "-"),
     "nested": ("nested groups (published)", CYCLE[1], "--"),
@@ -89,7 +87,7 @@ def _error_panel(axis: Axes, tables: Tables, error: str, cost: str) -> None:
         except MissingData:
             continue
         half = _BAND * found.drawn_error
-        look = {"colour": _COLOURS[method], "label": METHOD_LABELS[method], "line_style": style}
+        look = {"colour": _COLOURS[method], "label": METHOD_LABELS[method], "linestyle": style}
         band_curve(axis, found.points * unit, found.mean, half, **look)
         drawn = True
         # Seconds of another machine have no place on this axis.
@@ -104,16 +102,11 @@ def _error_panel(axis: Axes, tables: Tables, error: str, cost: str) -> None:
             continue
         half, colour = _BAND * found.drawn_error, _COLOURS[method]
         axis.errorbar(places, found.mean, half, color=colour, fmt=marker, label=METHOD_LABELS[method])
-        for place, height, k in zip(places, found.mean, found.points, strict=True):
-            axis.annotate(
-                f"{k:.0f}",
-                (place, height),
-                xytext=_LABEL_OFFSETS[method],
-                textcoords="offset points",
-                fontsize=6.5,
-                color=colour,
-                bbox={"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.5},
-            )
+        # Points of two methods can lie beside each other: their labels go to different ends of the bars.
+        upper = method == "h_ais"
+        ends = found.mean + (half if upper else -half)
+        for place, end, k in zip(places, ends, found.points, strict=True):
+            label_end(axis, place, end, f"{k:.0f}", colour, left=not upper)
         if method == "h_ais" and cost == "gradients_per_repeat":
             said = published_settings("boltzmann", "CT-B17")
             for place, k in zip(places, found.points, strict=True):
@@ -153,7 +146,7 @@ def _pooling_panel(axis: Axes, tables: Tables, method: str, error: str) -> None:
             missing_panel(axis, str(missing))
             return
         half = _BAND * found.drawn_error
-        band_curve(axis, found.points, found.mean, half, colour=colour, label=label, line_style=style)
+        band_curve(axis, found.points, found.mean, half, colour=colour, label=label, linestyle=style)
     for n_samples, value in _published_curve(error, method, found.points[-1]):
         published_mark(axis, n_samples, value)
     axis.set(xscale="log", yscale="log")

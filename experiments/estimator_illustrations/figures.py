@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
+import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import missing_figure
+from auxmc.plots.panels import histogram_panel, missing_figure
 from auxmc.plots.published import published_level
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.footer import footer
@@ -219,21 +222,21 @@ def _plane(
 
 def _histogram(axis: Axes, counts: FloatArray, ends: FloatArray, log_density: bool = False) -> None:
     edges = np.linspace(ends[0], ends[1], counts.size + 1)
-    density = counts / (counts.sum() * (edges[1] - edges[0]))
     # With an outline a single high bin is wide enough to be seen, and with margins it is not on the frame.
-    axis.stairs(density, edges, fill=True, color=_BLUE, linewidth=0.8)
+    histogram_panel(axis, edges, counts, colour=_BLUE, alpha=1.0, linewidth=0.8)
     margin = 0.03 * (edges[-1] - edges[0])
     axis.set_xlim(edges[0] - margin, edges[-1] + margin)
     if log_density:
         # Nearly all values are in the lowest bins: on a linear scale the others cannot be seen.
-        axis.set(yscale="log", ylim=(0.5 * density[density > 0.0].min(), 3.0 * density.max()))
+        density = counts[counts > 0.0] / (counts.sum() * (edges[1] - edges[0]))
+        axis.set(yscale="log", ylim=(0.5 * density.min(), 3.0 * density.max()))
     else:
         axis.set_ylim(bottom=0.0)
 
 
 def _measured(axis: Axes, x: FloatArray, values: FloatArray) -> None:
-    """Means over chains [point, chain] with their errors."""
-    errors = values.std(axis=1, ddof=1) / np.sqrt(values.shape[1]) if values.shape[1] > 1 else 0.0 * x
-    axis.errorbar(
-        x, values.mean(axis=1), yerr=2.0 * errors, color=_BLUE, linestyle="none", marker="o", label="measured"
-    )
+    """Means over chains of values [point, chain], with two standard errors."""
+    chains = pd.DataFrame(values.T, columns=x).melt(var_name="point")
+    look: dict[str, Any] = {"color": _BLUE, "marker": "o", "markersize": 5.0, "linestyle": "none"}
+    bars: dict[str, Any] = {"errorbar": ("se", 2), "err_style": "bars", "legend": False, "ax": axis}
+    sns.lineplot(chains, x="point", y="value", label="measured", **bars, **look)

@@ -168,15 +168,12 @@ def _efficiency(
             twin = efficiency_panel(
                 axis,
                 efficiency.points,
-                efficiency.mean / unit,
-                efficiency.sd / unit,
-                rates and rates.mean,
-                rates and rates.sd,
+                (efficiency.mean / unit, efficiency.sd / unit),
+                rates and (rates.mean, rates.sd),
                 scale_label=_SCALE_LABELS[scale_name(method)],
                 efficiency_label=label,
-                title=title,
             )
-            axis.set_xlim(0.0, max(1.0, float(efficiency.points[-1])))
+            axis.set(title=title, xlim=(0.0, max(1.0, float(efficiency.points[-1]))))
             if tuned:
                 _tuning(axis, twin, tables, method, size)
             elif method == "pm_mh" and twin is not None:
@@ -283,20 +280,13 @@ def _trace_and_histogram(
     iterations = trace["iteration"].to_numpy()
     stride = int(iterations[1] - iterations[0]) if iterations.size > 1 else 1
     first = n_draws - min(n_draws, int(iterations[-1]) + stride)
-    trace_panel(axes[0], trace["value"], thin=stride, value_label=symbol, title=title)
+    trace_panel(axes[0], trace["value"], thin=stride)
+    axes[0].set(title=title, ylabel=symbol)
     axes[0].set_xlabel(f"iteration after the first {first:,}".replace(",", " ") if first else "iteration")
     edges = bin_edges(histogram[bins])
-    histogram_panel(
-        axes[1],
-        edges,
-        histogram["value"].to_numpy() * (edges[1] - edges[0]),
-        n_total=1.0,
-        exact=(exact[bins], exact["value"]),
-        label="chain",
-        exact_label="exact density",
-        value_label=symbol,
-        density_label="density",
-    )
+    histogram_panel(axes[1], edges, histogram["value"] * (edges[1] - edges[0]), n_total=1.0)
+    axes[1].plot(exact[bins], exact["value"], color=QUANTITY_COLOURS["exact_density"])
+    axes[1].set_xlabel(symbol)
     axes[0].set_ylim(edges[0], edges[-1])
     return n_draws
 
@@ -376,10 +366,8 @@ def _data_set_curve(axis: Axes, tables: Tables, quantity: str, method: str, size
         return False
     # A chain that never moved has efficiency 0, which a logarithmic axis cannot show: gaps stand for all stuck.
     mean = np.where(found.mean > 0.0, found.mean, np.nan)
-    low = np.maximum(found.mean - found.sd, 1e-12)
     colour = METHOD_COLOURS[method]
-    band_curve(axis, found.points, mean, colour=colour, line_style=_STYLES[dataset])
-    axis.fill_between(found.points, low, found.mean + found.sd, color=colour, alpha=0.2, linewidth=0.0)
+    band_curve(axis, found.points, mean, found.sd, colour=colour, linestyle=_STYLES[dataset])
     return True
 
 

@@ -1,22 +1,21 @@
 """Figures of the study, drawn from its two tables."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import cycle
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import seaborn as sns
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from scipy import stats
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import band_curve, bar_place, grouped_bars, histogram_panel, missing_panel
+from auxmc.plots.panels import bar_place, histogram_panel, mean_bars, missing_panel
 from auxmc.plots.published import (
-    PublishedValue,
     entries_published_last,
     published_entry,
     published_mark,
@@ -27,7 +26,7 @@ from auxmc_pipeline.empty_panels import empty_where_missing
 from auxmc_pipeline.footer import footer
 from auxmc_pipeline.published_values import published_value
 from auxmc_pipeline.tables import MissingData, Table, Tables, Wanted
-from experiments.generalised_lambda.lookup import GENERATING, PARAMETERS, array_of
+from experiments.generalised_lambda.lookup import CASE_NAMES, GENERATING, PARAMETERS
 from experiments.generalised_lambda.settings import ROWS
 
 _LABELS = {
@@ -42,16 +41,8 @@ _PRIORS: dict[str, tuple[str, Any, str, str]] = {
     "weak": ("#D55E00", "-.", "^", "weak prior, sd 10, rate 0.1"),
 }
 _N_BINS = 40
-_CURVE_POINTS = 200
 _AIMED_ACCEPT = 0.9
 _published = partial(published_value, "generalised_lambda")
-# Words of claims for the methods.
-_CLAIMED = {
-    "modified_abc": "modified ABC",
-    "constrained_hmc": "constrained HMC",
-    "abc_hmc_005": "ABC HMC 0.05",
-    "abc_hmc_025": "ABC HMC 0.25",
-}
 
 
 def data_figure(tables: Tables) -> Figure:
@@ -62,21 +53,15 @@ def data_figure(tables: Tables) -> Figure:
         values = tables.curves.array("observation", "datum", case="reference").values
         fresh = tables.curves.array("fresh_density", "point", case="reference")
         points = fresh["point"].values
-        edges = np.linspace(values.min(), values.max(), 21)
-        histogram_panel(
-            axis,
-            edges,
-            np.histogram(values, edges)[0],
-            colour="#E69F00",
-            exact=(points, fresh.values),
-            exact_colour="#009E73",
-            label=f"{values.size} observations",
-            exact_label="10 000 fresh draws",
-            value_label="$x$ (units of the data)",
-        )
+        look = {"color": "#E69F00", "alpha": 0.45, "linewidth": 0.5, "element": "step"}
+        name = f"{values.size} observations"
+        sns.histplot(x=values, bins=20, stat="density", label=name, ax=axis, **look)
+        axis.plot(points, fresh.values, color="#009E73", label="10 000 fresh draws")
         # The rug stands above the axis in units of density, as in the published figure.
         axis.vlines(values, 0.0, 0.05, color="#B36200", linewidth=0.5)
-        axis.set_xlim(points.min(), points.max())
+        axis.set(
+            xlim=(points.min(), points.max()), xlabel="$x$ (units of the data)", ylabel="probability density"
+        )
         axis.legend(loc="upper right")
         footer(figure, tables)
     return figure
@@ -104,14 +89,11 @@ def marginals(tables: Tables) -> Figure:
                 np.histogram(values, edges)[0],
                 n_total=float(max(values.size, 1)),
                 colour=row.colour,
-                value_label=_LABELS[parameter] if index == last else "",
-                density_label="density" if column == 0 else "",
             )
             if reference is not None:
-                points = np.linspace(edges[0], edges[-1], _CURVE_POINTS)
-                density = stats.gaussian_kde(reference)(points)
-                axis.plot(points, density, color="black", linewidth=0.9)
-                axis.set_ylim(0.0, max(axis.get_ylim()[1], 1.05 * float(density.max())))
+                sns.kdeplot(x=reference, clip=(edges[0], edges[-1]), color="black", linewidth=0.9, ax=axis)
+            axis.set_xlabel(_LABELS[parameter] if index == last else "")
+            axis.set_ylabel("density" if column == 0 else "")
             _mark_generating(axis, parameter)
             if (row.case, parameter) == ("constrained_hmc", "z1"):
                 moments = (_published("IM-GL-02", f"posterior {name} z1") for name in ("mean", "sd"))
@@ -135,40 +117,33 @@ def efficiency(tables: Tables) -> Figure:
     """Figure 4.8: effective sample size per second by parameter and method."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     axis = figure.subplots()
-    heights, errors = {}, {}
-    for row in ROWS:
-        with suppress(MissingData):
-            rates = array_of(tables, "ess_per_second", "chain", "parameter", case=row.case, prior="strong")
-            n_chains = rates.sizes["chain"]
-            # Where chains tell nothing there is no bar.
-            heights[row.label] = rates.mean("chain", skipna=False).values
-            if n_chains > 1:
-                errors[row.label] = rates.std("chain", ddof=1, skipna=False).values / np.sqrt(n_chains)
-    if not heights:
-        missing_panel(axis, "not run at this preset")
-        return figure
-    grouped_bars(
-        axis,
-        [_LABELS[parameter] for parameter in PARAMETERS],
-        heights,
-        errors,
-        colours={row.label: row.colour for row in ROWS},
-        value_label="effective samples per second (1/s)",
-    )
-    axis.set_yscale("log")
-    published = {
-        row.label: [_published("IM-GL-09", f"{_CLAIMED[row.case]} {parameter}") for parameter in PARAMETERS]
-        for row in ROWS
-        if row.label in heights
-    }
-    for index, values in enumerate(published.values()):
-        for group, value in enumerate(values):
-            published_mark(axis, bar_place(group, index, len(heights)), value, note="its machine")
-    drawn = [*np.concatenate(list(heights.values())), *(v.value for row in published.values() for v in row)]
-    axis.set_ylim(bottom=0.4 * min(value for value in drawn if value > 0.0))
-    _print_heights(axis, heights, errors, published)
-    figure.legend(*entries_published_last(axis), loc="outside upper center", ncols=3)
-    footer(figure, tables, *_lengths(tables.summary), "strong prior")
+    labels = {row.case: row.label for row in ROWS}
+    with empty_where_missing(figure):
+        rows = tables.summary.rows("ess_per_second", case=list(labels), prior="strong")
+        rows = rows.assign(
+            method=rows["case"].map(labels), parameter=pd.Categorical(rows["parameter"], PARAMETERS)
+        ).sort_values("parameter")
+        drawn = mean_bars(axis, rows, "parameter", "method", {row.label: row.colour for row in ROWS})
+        axis.set(yscale="log", xlabel="", ylabel="ESS per second (1/s)")
+        axis.set_xticks(range(len(PARAMETERS)), [_LABELS[parameter] for parameter in PARAMETERS])
+        published = {
+            labels[case]: [_published("IM-GL-09", f"{name} {parameter}") for parameter in PARAMETERS]
+            for case, name in CASE_NAMES.items()
+        }
+        for index, name in enumerate(drawn):
+            for group, value in enumerate(published[name]):
+                published_mark(axis, bar_place(group, index, len(drawn)), value, note="its machine")
+        lowest = min(mark.value for name in drawn for mark in published[name])
+        bars = rows.groupby(["method", "parameter"], observed=True)["value"].agg(
+            mean=lambda values: values.mean(skipna=False), error="sem"
+        )
+        axis.set_ylim(bottom=0.4 * min(lowest, bars["mean"].where(bars["mean"] > 0.0).min()))
+        for index, name in enumerate(drawn):
+            for group, (value, error) in enumerate(bars.loc[name].to_numpy()):
+                place = bar_place(group, index, len(drawn))
+                _print_height(axis, place, value, error, published[name][group].value)
+        figure.legend(*entries_published_last(axis), loc="outside upper center", ncols=3)
+        footer(figure, tables, *_lengths(tables.summary), "strong prior")
     return figure
 
 
@@ -186,19 +161,18 @@ def prior_effect(tables: Tables) -> Figure:
             continue
         low, high = np.quantile(np.concatenate(together), [0.0005, 0.9995])
         edges = np.linspace(low, high, 26)
-        points = np.linspace(edges[0], edges[-1], _CURVE_POINTS)
         own = _of_parameter(chains, parameter)
         for look, reference, values in zip(_PRIORS.values(), known, own, strict=True):
             colour, style, marker, _ = look
             if reference is None:
                 continue
-            axis.plot(points, stats.gaussian_kde(reference)(points), color=colour, linestyle=style)
+            sns.kdeplot(x=reference, clip=(low, high), color=colour, linestyle=style, ax=axis)
             if values is not None:
                 density = np.histogram(values, edges)[0] / (max(values.size, 1) * np.diff(edges))
                 middles = 0.5 * (edges[1:] + edges[:-1])
                 axis.plot(middles, density, color=colour, marker=marker, markersize=2.2, linestyle="none")
         _mark_generating(axis, parameter)
-        axis.set(xlabel=_LABELS[parameter], ylim=(0.0, None))
+        axis.set(xlabel=_LABELS[parameter], ylabel="", ylim=(0.0, None))
     axes[0].set_ylabel("probability density" if any(r is not None for r in references) else "")
     handles = [
         Line2D([], [], color=colour, linestyle=style, marker=marker, markersize=2.2, label=label)
@@ -214,14 +188,16 @@ def step_sizes(tables: Tables) -> Figure:
     figure = Figure(figsize=(0.7 * PAGE_WIDTH_IN, 2.7), layout="constrained")
     axis = figure.subplots()
     with empty_where_missing(figure):
-        dims = ("tolerance", "step_size", "chain")
-        rates = array_of(tables, "acceptance_probability", *dims, case="step_sizes").sortby("step_size")
-        for one, colour, marker in zip(rates, cycle(CYCLE), cycle("os^Dv"), strict=False):
-            tolerance = float(one["tolerance"])
-            steps = one["step_size"].values * tolerance
+        rates = tables.summary.rows("acceptance_probability", case="step_sizes")
+        # Step sizes of the settings are in units of the tolerance.
+        rates = rates.assign(step=rates["step_size"] * rates["tolerance"])
+        for (tolerance, chains), colour, marker in zip(
+            rates.groupby("tolerance"), CYCLE, "os^Dv", strict=False
+        ):
+            look: dict[str, Any] = {"x": "step", "y": "value", "color": colour, "legend": False, "ax": axis}
             label = rf"$\epsilon$ = {tolerance:g}"
-            band_curve(axis, steps, one.mean("chain").values, colour=colour, label=label, marker=marker)
-            axis.plot(steps, one.values, ".", color=colour, markersize=2.0, alpha=0.6)
+            sns.lineplot(chains, errorbar=None, marker=marker, markeredgecolor=colour, label=label, **look)
+            sns.scatterplot(chains, s=4.0, alpha=0.6, **look)
             with suppress(LookupError):
                 step, rate = (
                     _published("IM-GL-16", f"{name}, tolerance {tolerance:g}")
@@ -230,7 +206,7 @@ def step_sizes(tables: Tables) -> Figure:
                 published_mark(axis, step, rate, colour=colour, note="most chains")
         axis.axhline(_AIMED_ACCEPT, color=QUANTITY_COLOURS["reference"], linestyle=":", linewidth=1.0)
         axis.set_xscale("log")
-        ticks = float(rates["tolerance"].min() * rates["step_size"].min()) * 2.0 ** np.arange(6)
+        ticks = float(rates["step"].min()) * 2.0 ** np.arange(6)
         axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         axis.minorticks_off()
         axis.set(ylim=(0.0, 1.02), xlabel="step size of HMC", ylabel="accept rate")
@@ -292,26 +268,14 @@ def _common_edges(samples: Sequence[FloatArray | None]) -> FloatArray | None:
     return edges
 
 
-def _print_heights(
-    axis: Axes,
-    heights: dict[str, FloatArray],
-    errors: dict[str, FloatArray],
-    published: Mapping[str, Sequence[PublishedValue]],
-) -> None:
-    """Writes each height above its bar, or above the published mark that stands there."""
-    for index, (name, values) in enumerate(heights.items()):
-        half = errors.get(name, np.zeros_like(values))
-        for group, (value, error) in enumerate(zip(values, half, strict=True)):
-            place = bar_place(group, index, len(heights))
-            text = "unknown" if np.isnan(value) else f"{value:.2g}" if value < 100 else f"{value:.0f}"
-            top = max(float(np.nansum([value, error])), axis.get_ylim()[0])
-            mark = published[name][group].value
-            lift = 6 if 0.7 * top < mark < 2.5 * top else 2
-            if lift > 2:
-                top = max(top, mark)
-            axis.annotate(
-                text, (place, top), (0, lift), textcoords="offset points", ha="center", fontsize=6.5
-            )
+def _print_height(axis: Axes, place: float, height: float, error: float, mark: float) -> None:
+    """Writes a height above its bar, or above the published mark that stands there."""
+    text = "unknown" if np.isnan(height) else f"{height:.2g}" if height < 100 else f"{height:.0f}"
+    top = max(float(np.nansum([height, error])), axis.get_ylim()[0])
+    near = 0.7 * top < mark < 2.5 * top
+    above = (0, 6 if near else 2)
+    end = (place, max(top, mark) if near else top)
+    axis.annotate(text, end, above, textcoords="offset points", ha="center", fontsize=6.5)
 
 
 def _lengths(summary: Table) -> list[str]:

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+import seaborn as sns
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -15,8 +17,8 @@ from auxmc.plots.panels import (
     band_curve,
     bar_place,
     bin_edges,
-    grouped_bars,
     histogram_panel,
+    mean_bars,
     missing_figure,
     missing_panel,
     trace_panel,
@@ -28,6 +30,7 @@ from auxmc.plots.published import (
     published_moments,
 )
 from auxmc.plots.style import METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
+from auxmc_pipeline.empty_panels import empty_where_missing
 from auxmc_pipeline.footer import footer
 from auxmc_pipeline.published_values import published_value
 from auxmc_pipeline.tables import MissingData, Tables
@@ -93,32 +96,22 @@ def efficiency_bars(tables: Tables) -> Figure:
     """Figure 3.11a: effective sample size per 1000 cubic operations by coordinate and method."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     axis = figure.subplots()
-    quantity = "ess_per_1000_cubic_operations"
-    found = {
-        method: tables.summary.array(quantity, "chain", "coordinate", case=main_case(method))
-        for method in MAIN_METHODS
-        if tables.summary.holds(quantity, case=main_case(method))
-    }
-    if not found:
-        return missing_figure(figure, _NOT_RUN)
-    grouped_bars(
-        axis,
-        [*(_short(str(name)) for name in next(iter(found.values()))["coordinate"].values), "mean"],
-        {method: _with_mean(values).mean(axis=0) for method, values in found.items()},
-        {
-            method: _with_mean(values).std(axis=0, ddof=1) / np.sqrt(values.sizes["chain"])
-            for method, values in found.items()
-            if values.sizes["chain"] > 1
-        },
-        value_label="ESS per 1000 cubic operations",
-        group_label="log output variance $\\log s$, log length scales by feature",
-    )
-    for index, (method, values) in enumerate(found.items()):
-        place = bar_place(values.sizes["coordinate"], index, len(found))
-        published_mark(axis, place, _published("PM-P06", f"average {METHOD_LABELS[method]}"))
-    axis.set_ylim(bottom=0.0)
-    figure.legend(*entries_published_last(axis), loc="outside upper center", ncols=len(found) + 1)
-    footer(figure, tables, _lengths(tables))
+    methods = {main_case(method): METHOD_LABELS[method] for method in MAIN_METHODS}
+    with empty_where_missing(figure):
+        rows = tables.summary.rows("ess_per_1000_cubic_operations", case=list(methods))
+        rows = rows.assign(method=rows["case"].map(methods), coordinate=rows["coordinate"].map(_short))
+        means = rows.groupby(["method", "chain"])["value"].agg(lambda values: values.mean(skipna=False))
+        rows = pd.concat([rows, means.reset_index().assign(coordinate="mean")])
+        colours = {METHOD_LABELS[method]: METHOD_COLOURS[method] for method in MAIN_METHODS}
+        drawn = mean_bars(axis, rows, "coordinate", "method", colours)
+        last = rows["coordinate"].nunique() - 1
+        for index, name in enumerate(drawn):
+            place = bar_place(last, index, len(drawn))
+            published_mark(axis, place, _published("PM-P06", f"average {name}"))
+        axis.set(ylabel="ESS per 1000 cubic operations", ylim=(0.0, None))
+        axis.set_xlabel("log output variance $\\log s$, log length scales by feature")
+        figure.legend(*entries_published_last(axis), loc="outside upper center", ncols=len(drawn) + 1)
+        footer(figure, tables, _lengths(tables))
     return figure
 
 
@@ -151,24 +144,15 @@ def output_scale(tables: Tables) -> Figure:
             missing_panel(right, _NOT_RUN)
             continue
         trace = tables.curves.array("trace", "iteration", case=main_case(method))
-        trace_panel(
-            left, trace, first_iteration=1, colour=colour, value_label=r"$\log s$", iteration_label=""
-        )
+        trace_panel(left, trace, first_iteration=1, colour=colour)
+        left.set(xlabel="", ylabel=r"$\log s$")
         left.set_title(title, loc="left")
         counts, edges, n_draws = histogram
         if counts.sum() == 0:
             missing_panel(right, "no draws in the range of the histogram")
             continue
-        histogram_panel(
-            right,
-            edges,
-            counts,
-            n_total=n_draws,
-            colour=colour,
-            value_label="",
-            density_label="density",
-            title=f"{n_draws:.0f} draws",
-        )
+        histogram_panel(right, edges, counts, n_total=n_draws, colour=colour)
+        right.set_title(f"{n_draws:.0f} draws")
         if pooled is not None:
             right.stairs(pooled / np.diff(edges), edges, color=_REFERENCE, linewidth=0.8)
         published_moments(right, *(_published("PM-P12", name) for name in ("mean", "standard deviation")))
@@ -193,45 +177,42 @@ def importance_samples(tables: Tables) -> Figure:
     """Noise of the log estimate and expected accept rates over the number of importance samples."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.8), layout="constrained")
     left, right = figure.subplots(1, 2)
-    dims = ("n_importance", "chain", "reference")
     rates = {
         "acceptance_mi": ("MI update of $u$", METHOD_COLOURS["apm_mi_mh"], "s"),
         "acceptance_apm_mh": ("MH update of $x$, $u$ fixed", "black", "^"),
         "acceptance_pm_mh": ("PM MH, joint", METHOD_COLOURS["pm_mh"], "o"),
     }
     try:
-        noise = tables.summary.array("sd_log_estimate", *dims, case="estimator")
+        noise = tables.summary.rows("sd_log_estimate", case="estimator")
         n_weights = tables.summary.setting("n_weights", case="estimator")
-        found = {
-            name: tables.summary.array(name, *dims, case="estimator").mean("reference") for name in rates
-        }
+        found = {name: tables.summary.rows(name, case="estimator") for name in rates}
     except MissingData as missing:
         return missing_figure(figure, str(missing))
-    points = noise["n_importance"].values.astype(float)
-    over = ("chain", "reference")
-    left.plot(points, noise.median(over).values, color="black", marker="o")
-    low, high = noise.quantile(0.1, over).values, noise.quantile(0.9, over).values
-    left.fill_between(points, low, high, color="black", alpha=_BAND_ALPHA, linewidth=0.0)
-    left.set_yscale("log")
-    left.set_ylabel("sd of log density estimate (nats)")
+    drawn: dict[str, Any] = {"x": "n_importance", "y": "value", "markeredgewidth": 0.0, "markersize": 5.0}
+    # From the first to the ninth decile of all posterior draws.
+    deciles: Any = ("pi", 80)
+    sns.lineplot(noise, estimator="median", errorbar=deciles, color="black", marker="o", ax=left, **drawn)
+    left.set(yscale="log", ylabel="sd of log density estimate (nats)")
     for name, (label, colour, marker) in rates.items():
-        n_chains, mean = found[name].sizes["chain"], found[name].mean("chain").values
-        band_curve(right, points, mean, colour=colour, label=label, marker=marker)
-        if n_chains > 1:
-            error = found[name].std("chain", ddof=1).values / np.sqrt(n_chains)
-            right.errorbar(points, mean, yerr=error, color=colour, linestyle="none")
+        chains = found[name].groupby(["n_importance", "chain"])["value"].mean().reset_index()
+        bars = {"errorbar": "se", "err_style": "bars"}
+        sns.lineplot(
+            chains, color=colour, marker=marker, label=label, legend=False, ax=right, **bars, **drawn
+        )
+    points = noise["n_importance"].unique()
     if _PUBLISHED_SIZE in points:
         rate = _published("PM-P08", f"main runs N={_PUBLISHED_SIZE}")
         published_mark(right, _PUBLISHED_SIZE, rate, colour=rates["acceptance_mi"][1], note="MI update")
-    right.set_ylim(bottom=0.0)
-    right.set_ylabel("expected accept rate")
+    right.set(ylim=(0.0, None), ylabel="expected accept rate")
     for axis in (left, right):
         axis.set_xscale("log")
         axis.set_xticks(points, [f"{point:g}" for point in points])
         axis.minorticks_off()
         axis.set_xlabel("importance samples")
     figure.legend(*entries_published_last(right), loc="outside upper right", ncols=2)
-    n_chains, n_points = noise.sizes["chain"], noise.sizes["chain"] * noise.sizes["reference"]
+    n_points, n_chains = (
+        len(noise[columns].drop_duplicates()) for columns in (["chain", "reference"], ["chain"])
+    )
     draws = f"{n_points} posterior draws of {n_chains} reference chains"
     footer(figure, tables, f"{draws}, {n_weights} weights at each")
     return figure
@@ -251,13 +232,6 @@ def _variable(axis: Axes, x: float, y: float, text: str, observed: bool = False)
     face = "#CCCCCC" if observed else "white"
     axis.add_patch(Ellipse((x, y), 0.84, 0.84, facecolor=face, edgecolor="black", zorder=2))
     axis.text(x, y, text, ha="center", va="center", fontsize=11.0, zorder=3)
-
-
-def _with_mean(values: xr.DataArray) -> FloatArray:
-    """Values [chain, coordinate], and after the last coordinate their mean over all."""
-    by_chain = values.transpose("chain", "coordinate").values
-    extended: FloatArray = np.column_stack([by_chain, by_chain.mean(axis=1)])
-    return extended
 
 
 def _short(coordinate: str) -> str:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import seaborn as sns
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -192,10 +193,11 @@ def step_sizes(tables: Tables) -> Figure:
     figure = Figure(figsize=(0.65 * PAGE_WIDTH_IN, 2.6), layout="constrained")
     axis = figure.subplots()
     with empty_where_missing(figure):
-        many = tables.summary.array("acceptance", "step_size", "chain", case="steps")
-        steps, colour = many["step_size"].values.astype(float), _METHODS["hmc"][1]
-        axis.plot(steps, many.mean("chain").values, color=colour)
-        axis.plot(steps, many.values, "o", color=colour, alpha=0.6)
+        many, colour = tables.summary.rows("acceptance", case="steps"), _METHODS["hmc"][1]
+        steps = np.sort(many["step_size"].unique().astype(float))
+        chains: dict[str, Any] = {"data": many, "x": "step_size", "y": "value", "color": colour, "ax": axis}
+        sns.lineplot(errorbar=None, **chains)
+        sns.scatterplot(alpha=0.6, linewidth=0.0, s=20.0, **chains)
         with suppress(MissingData):
             one = tables.summary.array("acceptance", "chain", case="one_step").values
             place = tables.summary.value("step_size_used", case="one_step")
@@ -266,9 +268,9 @@ def _error_panel(
             _, colour, style = _METHODS[method]
             # Chains have nearly equal times: the mean serves all.
             seconds = time_s.mean(axis=0)
-            axis.plot(seconds, rmse.mean(axis=0), color=colour, linestyle=style)
-            low, high = rmse.min(axis=0), rmse.max(axis=0)
-            axis.fill_between(seconds, low, high, color=colour, alpha=0.2, linewidth=0.0)
+            x, y = np.tile(seconds, len(rmse)), rmse.ravel()
+            look = {"color": colour, "linestyle": style, "err_kws": {"linewidth": 0.0}}
+            sns.lineplot(x=x, y=y, errorbar=("pi", 100), legend=False, ax=axis, **look)
             if published:
                 published_level(
                     axis, _published("IM-PO-03", f"{_METHODS[method][0]} scene {scene}"), colour=colour

@@ -8,9 +8,10 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import band_curve, missing_panel
+from auxmc.plots.panels import band_curve, label_end, missing_panel
 from auxmc.plots.published import (
     PublishedValue,
     entries_published_last,
@@ -113,10 +114,12 @@ def _estimate_panel(axis: Axes, tables: Tables, model: str, horizontal: str) -> 
         mean, error, place = (table["value"].to_numpy(float) for table in rows)
         half = 3.0 * error
         axis.errorbar(place, mean, yerr=half, color=METHOD_COLOURS["ais"], fmt="s", label="AIS")
-        for x, y, count in zip(place, mean, rows[0]["n_temperatures"], strict=True):
+        # Runs of different lengths can take the same time: labels alternate between the ends of the bars.
+        ends_of_bars = mean + half * np.where(np.argsort(np.argsort(place)) % 2, 1.0, -1.0)
+        for x, end, count in zip(place, ends_of_bars, rows[0]["n_temperatures"], strict=True):
             if value := published.get("CT-C06", {}).get(f"{model}: K = {count:.0f}"):
                 published_mark(axis, x, value, colour=METHOD_COLOURS["ais"], note=_PUBLISHED_NOTE)
-            axis.annotate(f"{count:.0f}", (x, y), xytext=(4, -9), textcoords="offset points", fontsize=6.5)
+            label_end(axis, x, end, f"{count:.0f}", METHOD_COLOURS["ais"])
         ends += [*(mean - half), *(mean + half)]
         right = max(right, place[-1])
     axis.axhline(lower, color=_REFERENCE, linewidth=1.0, label="lower bound")
@@ -132,7 +135,10 @@ def _estimate_panel(axis: Axes, tables: Tables, model: str, horizontal: str) -> 
     low, high = min([lower, *ends]), max([upper, loose, *ends])
     depth = max(high - low, 1e-3)
     axis.set_ylim(low - _DEPTH * depth, high + 0.1 * depth)
-    axis.set_xlim(0.0, 1.06 * right)
+    axis.set_xlim(0.0, 1.08 * right)
+    if horizontal == "gradients":
+        # A common power of ten at the end of the axis would run into its label.
+        axis.xaxis.set_major_formatter(EngFormatter(sep=""))
 
 
 def _published_estimates(tables: Tables, model: str) -> dict[str, dict[str, PublishedValue]]:

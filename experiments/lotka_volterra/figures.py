@@ -5,6 +5,7 @@ from contextlib import suppress
 from functools import partial
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -12,7 +13,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import bar_place, grouped_bars, missing_panel
+from auxmc.plots.panels import bar_place, mean_bars, missing_panel
 from auxmc.plots.published import (
     entries_published_last,
     published_entry,
@@ -201,24 +202,22 @@ def efficiency(tables: Tables) -> Figure:
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     axis = figure.subplots()
     colours = {ROWS[row].label: ROWS[row].colour for row in FIGURE_ROWS}
-    heights, errors = {}, {}
+    chains = []
     for row in FIGURE_ROWS:
         with suppress(MissingData):
-            values = by_chain(tables, "ess_per_second", row)
-            label, n_chains = ROWS[row].label, values.shape[1]
-            heights[label] = values.mean(axis=1)
-            errors[label] = values.std(axis=1, ddof=min(1, n_chains - 1)) / np.sqrt(n_chains)
-    if not heights:
+            values = pd.DataFrame(by_chain(tables, "ess_per_second", row).T, columns=list(_SYMBOLS))
+            chains.append(values.melt(var_name="rate").assign(method=ROWS[row].label))
+    if not chains:
         missing_panel(axis, "efficiency: not run at this preset")
         return figure
-    grouped_bars(axis, _SYMBOLS, heights, errors, colours=colours, value_label="ESS per second (1/s)")
-    axis.set_yscale("log")
-    for index, label in enumerate(heights):
+    drawn = mean_bars(axis, pd.concat(chains), "rate", "method", colours)
+    axis.set(yscale="log", xlabel="", ylabel="ESS per second (1/s)")
+    for index, label in enumerate(drawn):
         for rate in range(len(_SYMBOLS)):
             value = _published("IM-LV-17", f"{label}, log z{rate + 1}")
-            published_mark(axis, bar_place(rate, index, len(heights)), value, note="its machine")
+            published_mark(axis, bar_place(rate, index, len(drawn)), value, note="its machine")
     figure.legend(*entries_published_last(axis), loc="outside right upper")
-    absent = ", ".join(label for label in colours if label not in heights)
+    absent = ", ".join(label for label in colours if label not in drawn)
     footer(figure, tables, "scheme code", "logarithmic axis", f"not run: {absent}" if absent else "")
     return figure
 

@@ -1,13 +1,15 @@
 """Figures 4.3, 4.4 and D.1 of the PhD thesis."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from auxmc.plots.panels import missing_panel
-from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN
+from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, readable
 from auxmc_pipeline.footer import footer
 from auxmc_pipeline.tables import MissingData, Table, Tables
 
@@ -65,9 +67,15 @@ def two_branches(tables: Tables) -> Figure:
     middle.set_box_aspect(None, zoom=0.75)  # type: ignore[attr-defined]
     right = figure.add_subplot(grid[2])
     rows = tables.summary.rows("branch_changes_per_iteration")
-    rates = rows[rows["noise"] > 0.0].groupby("noise")["value"].agg(["mean", "sem"])
-    right.errorbar(rates.index, rates["mean"], yerr=rates["sem"], color=_CONSTRAINED, marker="o")
-    right.set(xlabel=r"noise scale $\epsilon$", ylabel="changes of branch per iteration", ylim=(0.0, None))
+    bars: dict[str, Any] = {
+        "errorbar": "se",
+        "err_style": "bars",
+        "marker": "o",
+        "markeredgewidth": 0.0,
+        "markersize": 4.5,
+    }
+    sns.lineplot(rows[rows["noise"] > 0.0], x="noise", y="value", color=_CONSTRAINED, ax=right, **bars)
+    right.set(xlabel=r"noise scale $\epsilon$", ylabel="branch changes / iteration", ylim=(0.0, None))
     n_chains, n_draws = (Table(rows).setting(name) for name in ("n_chains", "n_draws"))
     footer(figure, tables, f"{n_chains} chains of {n_draws} iterations")
     return figure
@@ -89,7 +97,7 @@ def unit_densities(tables: Tables) -> Figure:
         left.plot(u, density, style, color=colour, label=name)
         right.plot(u, -np.log(density), style, color=colour)
     left.set(ylim=(0.0, 0.7), ylabel="density", xlabel="$u$", xlim=(-5.0, 5.0))
-    right.set(ylim=(0.0, 8.0), ylabel="negative log density (nats)", xlabel="$u$", xlim=(-5.0, 5.0))
+    right.set(ylim=(0.0, 8.0), ylabel="− log density (nats)", xlabel="$u$", xlim=(-5.0, 5.0))
     figure.legend(loc="outside upper center", ncols=3)
     return figure
 
@@ -107,16 +115,20 @@ def costs(tables: Tables) -> Figure:
 
 
 def _by_noise(axis: Axes, tables: Tables) -> None:
-    rates = tables.summary.array("noise_ess_per_second", "sampler", "small_noise").sortby("small_noise")
-    for name, label, colour, marker in (
-        ("constrained_hmc", "constrained HMC", _CONSTRAINED, "s"),
-        ("hmc", "HMC", _HMC, "o"),
-    ):
-        axis.plot(rates["small_noise"], rates.sel(sampler=name), color=colour, marker=marker, label=label)
+    rates = tables.summary.rows("noise_ess_per_second")
+    looks: dict[str, Any] = {
+        "hue": "sampler",
+        "palette": {"constrained_hmc": _CONSTRAINED, "hmc": _HMC},
+        "style": "sampler",
+        "markers": {"constrained_hmc": "s", "hmc": "o"},
+        "dashes": False,
+    }
+    sns.lineplot(rates, x="small_noise", y="value", errorbar=None, markeredgewidth=0.0, ax=axis, **looks)
     axis.set(
         xscale="log", yscale="log", xlabel=r"noise scale $\epsilon$", ylabel="effective draws per second"
     )
-    axis.legend()
+    handles, names = axis.get_legend_handles_labels()
+    axis.legend(handles, [readable(name) for name in names])
 
 
 def _by_size(axis: Axes, tables: Tables) -> None:
@@ -133,12 +145,11 @@ def _by_size(axis: Axes, tables: Tables) -> None:
 
 
 def _by_inner_steps(axis: Axes, tables: Tables) -> None:
-    efficiency = (
-        tables.summary.array("ess_per_gradient", "inner_steps", "chain").sortby("inner_steps").mean("chain")
-    )
-    axis.plot(efficiency["inner_steps"], efficiency, color=_CONSTRAINED, marker="s")
+    rows = tables.summary.rows("ess_per_gradient")
+    look: dict[str, Any] = {"color": _CONSTRAINED, "marker": "s", "markersize": 4.5, "errorbar": None}
+    sns.lineplot(rows, x="inner_steps", y="value", ax=axis, **look)
     axis.set(xlabel="sub-steps a step", ylabel="effective draws per gradient", ylim=(0.0, None))
-    axis.set_xticks(efficiency["inner_steps"].values.astype(int))
+    axis.set_xticks(rows["inner_steps"].unique().astype(int))
 
 
 DRAW: dict[str, Callable[[Tables], Figure]] = {

@@ -185,7 +185,7 @@ def methods(tables: Tables) -> Figure:
             continue
         exact = tables.summary.value("exact_log_evidence", case=case)
         total = gradients * float(tables.summary.setting("n_chains", case=case))
-        band_curve(left, total, pooled, _half_width(error), colour=colour, label=label, line_style=line)
+        band_curve(left, total, pooled, _half_width(error), colour=colour, label=label, linestyle=line)
         right.plot(total, error, color=colour, linestyle=line)
     if math.isnan(exact):
         return missing_figure(figure, "not run at this preset")

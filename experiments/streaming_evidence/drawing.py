@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
@@ -28,22 +29,30 @@ class Look(NamedTuple):
 
 
 def band(axis: Axes, found: pd.DataFrame, look: Look) -> None:
-    """Median over runs as a line, and their range as a band."""
-    x, values = row_counts(found), found.to_numpy(dtype=np.float64)
-    axis.plot(
-        x,
-        np.median(values, axis=0),
-        color=look.colour,
-        linestyle=look.line,
-        label=look.label,
-        linewidth=look.width,
-        marker=look.marker,
-        markersize=3.0,
+    """Median over runs as a line, and their range as a band, on an axis whose scale is set afterwards.
+
+    Rows that some run did not reach are left out.
+    """
+    complete = found.dropna(axis=1)
+    runs = pd.DataFrame(complete.to_numpy(dtype=np.float64), columns=row_counts(complete)).melt(
+        var_name="rows"
     )
-    if len(values) > 1:
-        axis.fill_between(
-            x, values.min(axis=0), values.max(axis=0), color=look.colour, alpha=0.2, linewidth=0.0
-        )
+    settings = {"linestyle": look.line, "label": look.label, "linewidth": look.width, "marker": look.marker}
+    sns.lineplot(
+        runs,
+        x="rows",
+        y="value",
+        estimator="median",
+        errorbar=("pi", 100),
+        err_kws={"linewidth": 0.0},
+        color=look.colour,
+        markersize=4.0,
+        markeredgewidth=0.0,
+        legend=False,
+        ax=axis,
+        **{name: value for name, value in settings.items() if value is not None},
+    )
+    axis.set_ylabel("")
 
 
 def log_rows(axis: Axes) -> None:

@@ -2,14 +2,17 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
+import seaborn as sns
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import histogram_panel
+from auxmc.plots.panels import bin_edges
 from auxmc.plots.published import (
     entries_published_last,
     published_mark,
@@ -23,6 +26,7 @@ from auxmc_pipeline.tables import Table, Tables
 
 _BLUE, _RED, _GREEN = CYCLE[0], CYCLE[1], CYCLE[2]
 _REFERENCE = QUANTITY_COLOURS["reference"]
+_BARS: dict[str, Any] = {"element": "step", "alpha": 0.4, "linewidth": 0.8}
 _CURVE_HEIGHT = 0.75
 # Range of the potential energy that is coloured, in nats: barriers of a few nats would drown in all of it.
 _DEEPEST = 45.0
@@ -91,9 +95,8 @@ def bimodal(tables: Tables) -> Figure:
             (plain, None, 15, _RED, "HMC"),
             (states, weights, 50, _GREEN, "CT-HMC, weighted"),
         ):
-            heights, edges = np.histogram(values, n_bins, weights=weight, density=True)
-            histograms.stairs(heights, edges, fill=True, color=colour, alpha=0.35)
-            histograms.stairs(heights, edges, color=colour, linewidth=0.8, label=label)
+            look = {"color": colour, "label": label, "ax": histograms, **_BARS}
+            sns.histplot(x=values, weights=weight, bins=n_bins, stat="density", **look)
         histograms.plot(x, np.exp(-target), color=_BLUE, label="target")
         histograms.set(ylabel="density")
         histograms.set_ylim(bottom=0.0)
@@ -115,7 +118,7 @@ def temperature(tables: Tables) -> Figure:
         masses = tables.summary.array("mass_left_by_chain", "chain")
         exact_mass = tables.summary.value("mass_left_exact")
         bins = density["bin"].values
-        edges = np.append(bins - 0.5 * (bins[1] - bins[0]), bins[-1] + 0.5 * (bins[1] - bins[0]))
+        edges = bin_edges(bins)
         for row, log_zeta in enumerate(density["log_zeta"].values):
             colour = CYCLE[row % len(CYCLE)]
             left.stairs(
@@ -125,13 +128,11 @@ def temperature(tables: Tables) -> Figure:
         left.set_yscale("log")
         left.set(xlim=(0.0, 1.0), xlabel="inverse temperature", ylabel="density")
         _legend_above(left, 2)
-        counts, mass_edges = np.histogram(masses.values, np.linspace(0.0, 1.0, 41))
-        histogram_panel(
-            right,
-            mass_edges,
-            counts,
-            value_label="weighted mass left of zero, single chains",
-            density_label="density of chains",
+        colour = QUANTITY_COLOURS["samples"]
+        look = {"color": colour, "bins": 40, "binrange": (0.0, 1.0), **_BARS}
+        sns.histplot(x=masses.values, stat="density", ax=right, **look)
+        right.set(
+            xlim=(0.0, 1.0), xlabel="weighted mass left of zero, single chains", ylabel="density of chains"
         )
         right.axvline(exact_mass, color=_REFERENCE, linestyle="--", label="exact")
         right.legend(loc="upper left")
@@ -154,11 +155,10 @@ def ladder(tables: Tables) -> Figure:
         for values, name, colour in zip(
             finite, ("visits", "conditional probabilities"), (_RED, _BLUE), strict=True
         ):
-            counts, _ = np.histogram(values, edges)
-            left.stairs(counts, edges, fill=True, color=colour, alpha=0.35)
-            left.stairs(counts, edges, color=colour, label=name)
+            sns.histplot(x=values, bins=edges.tolist(), color=colour, label=name, ax=left, **_BARS)
         left.axvline(0.0, color=_REFERENCE, linestyle="--", linewidth=0.9)
         left.set(xlabel=r"estimate of $\log Z$ (nats)", ylabel="chains")
+        left.yaxis.set_major_locator(MaxNLocator(integer=True))
         _legend_above(left, 2)
         lengths = crossing["n_intervals"].values.astype(float)
         for row, (name, colour, marker, slope) in enumerate(

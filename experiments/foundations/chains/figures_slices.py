@@ -1,6 +1,7 @@
 """Figures on slice sampling."""
 
 import numpy as np
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
@@ -89,9 +90,8 @@ def directions(figure: Figure, curves: Table) -> None:
         marks(axis, points.values[row].T, ".", colour, markersize=2.5)
         square(axis, 4.0)
         axis.set_title(f"({letter}) {name}")
-        counts, _ = np.histogram(jumps.values[row], edges)
-        axes[2].stairs(counts, edges, fill=True, color=colour, alpha=0.35)
-        axes[2].stairs(counts, edges, color=colour, label=name)
+        look = {"element": "step", "alpha": 0.4, "linewidth": 0.8, "color": colour, "label": name}
+        sns.histplot(x=jumps.values[row], bins=edges.tolist(), ax=axes[2], **look)
     axes[2].set(xscale="log", xlabel="mean squared jump\nalong the long axis", ylabel="chains")
     axes[2].set_title("(c) jumps")
     ticks = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5]

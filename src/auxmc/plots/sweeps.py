@@ -1,17 +1,16 @@
-"""The figure of a user's sweep: every quantity against the swept settings."""
+"""The figure of a user's sweep: every quantity against the swept settings, as facets of `seaborn.objects`."""
 
 import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import matplotlib
 import numpy as np
 import pandas as pd
+import seaborn as sns
+import seaborn.objects as so
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import missing_panel
 from auxmc.plots.style import (
     COLUMN_WIDTH_IN,
@@ -66,36 +65,86 @@ def sweep_figure(
     if not quantities:
         raise ValueError("quantities must name at least one quantity to draw, got none")
     horizontal = sorted(axes, key=lambda name: _rank(list(table[name].dropna())))[:1]
-    axes = [*horizontal, *(name for name in axes if name not in horizontal)]
-    panels = list(itertools.chain.from_iterable(_sweep_panels(table, axes, name) for name in quantities))
-    used = table[table["quantity"].isin(list(quantities))]
-    lines = _sweep_lines(used, axes[1:])
-    figure, grid = _sweep_grid(len(panels), len(lines), any(line.label for line in lines))
-    for axis, panel in zip(grid, panels, strict=True):
+    others = [name for name in axes if name not in horizontal]
+    panels = list(
+        itertools.chain.from_iterable(_panels(table, [*horizontal, *others], q) for q in quantities)
+    )
+    points = pd.concat([panel.rows.assign(panel=number) for number, panel in enumerate(panels)])
+    lines = _lines(table[table["quantity"].isin(list(quantities))], others)
+    names = points[others].apply(tuple, axis=1) if others else [()] * len(points)
+    points = points.assign(
+        line=pd.Categorical([lines[name].label for name in names], [line.label for line in lines.values()]),
+        low=points["value"] - points["standard_error"],
+        high=points["value"] + points["standard_error"],
+    )
+    n_columns = min(len(panels), 3)
+    width = {1: COLUMN_WIDTH_IN, 2: 0.8 * PAGE_WIDTH_IN, 3: PAGE_WIDTH_IN}[n_columns]
+    legend_height = 0.18 * min(len(lines), 40) + 0.4 if len(lines) > 1 else 0.0
+    height = max(-(-len(panels) // n_columns) * _PANEL_HEIGHT_IN + 0.2, legend_height)
+    figure = Figure(figsize=(width + 1.6 * (len(lines) > 1), height), layout="constrained")
+    _draw(figure, points, horizontal, list(lines.values()), len(panels))
+    for axis, panel in zip(figure.axes, panels, strict=True):
+        axis.set(title=panel.title, ylabel=wrapped(readable(panel.quantity), 24))
+        axis.set_xlabel(wrapped(readable(horizontal[0]), 24) if horizontal else "")
+        # Facets name an axis at the edge of the grid alone; here each has its own quantity.
+        axis.xaxis.label.set_visible(True)
+        axis.yaxis.label.set_visible(True)
         if panel.rows.empty:
             missing_panel(axis, f"{readable(panel.quantity)}: no finite values")
-            continue
-        _draw_sweep_panel(axis, panel.rows, axes, lines)
-        if panel.title:
-            axis.set_title(panel.title)
-        axis.set_ylabel(wrapped(readable(panel.quantity), 24))
-        axis.set_xlabel(wrapped(readable(axes[0]), 24) if axes else "")
-    _sweep_legend(figure, lines)
     return figure
 
 
-class _SweepPanel(NamedTuple):
+class _Panel(NamedTuple):
     quantity: str
     title: str  # which coordinate, if there are several
     rows: pd.DataFrame  # axes columns, value, standard_error: a row per point
 
 
-class _SweepLine(NamedTuple):
-    values: tuple[Any, ...]  # of the axes after the first
+class _Line(NamedTuple):
     label: str
     colour: Any
     marker: str
-    dashes: Any  # a matplotlib line style
+    dashes: str
+
+
+def _draw(
+    figure: Figure, points: pd.DataFrame, horizontal: list[str], lines: list[_Line], n_panels: int
+) -> None:
+    ticks = _distinct(points[horizontal[0]]) if horizontal else [""]
+    numeric = bool(horizontal) and _is_number(ticks)
+    if not numeric:
+        points = points.assign(place=[_text(v) for v in points[horizontal[0]]] if horizontal else "")
+    place = horizontal[0] if numeric else "place"
+    # Side by side where places are names, or error bars at one place would hide each other.
+    apart = [] if numeric else [so.Dodge()]
+    look = {
+        part: {line.label: getattr(line, field) for line in lines}
+        for part, field in (("color", "colour"), ("marker", "marker"), ("linestyle", "dashes"))
+    }
+    plot = so.Plot(points, x=place, y="value", color="line", marker="line", linestyle="line")
+    plot = plot.facet("panel", order=list(range(n_panels)), wrap=3).share(x=False, y=False)
+    plot = plot.add(so.Line(**({} if numeric else {"linewidth": 0.0})), *apart)
+    plot = plot.add(so.Range(linewidth=0.8, linestyle="-"), *apart, ymin="low", ymax="high", legend=False)
+    if not numeric:
+        plot = plot.scale(x=so.Nominal(order=[_text(tick) for tick in ticks]))
+    plot.scale(**look).theme(sns.axes_style() | sns.plotting_context()).on(figure).plot()
+    for axis in figure.axes if numeric else ():
+        _numeric_ticks(axis, ticks)
+    # The legend of seaborn lies outside the figure; it has none where nothing is drawn.
+    entries: Any = figure.legends.pop() if figure.legends else None
+    if entries is not None and len(lines) > 1:
+        labels = [text.get_text() for text in entries.get_texts()]
+        n_columns = 1 + (len(lines) - 1) // 40
+        figure.legend(entries.legend_handles, labels, loc="outside right upper", ncols=n_columns)
+
+
+def _numeric_ticks(axis: Axes, values: list[Any]) -> None:
+    wide = bool(values) and values[0] > 0.0 and values[-1] > _LOG_ABOVE_RATIO * values[0]
+    axis.set_xscale("log" if wide else "linear")
+    apart = len(values) <= 6 and all(b >= 1.8 * a for a, b in itertools.pairwise(values))
+    if len(values) == 1 or (wide and apart):
+        axis.set_xticks(values, [f"{value:g}" for value in values])
+        axis.minorticks_off()
 
 
 def _is_number(values: Sequence[Any]) -> bool:
@@ -120,7 +169,7 @@ def _distinct(column: pd.Series) -> list[Any]:
     return sorted(values, key=lambda v: order.index(v) if v in order else len(order))
 
 
-def _sweep_panels(table: pd.DataFrame, axes: Sequence[str], quantity: str) -> list[_SweepPanel]:
+def _panels(table: pd.DataFrame, axes: Sequence[str], quantity: str) -> list[_Panel]:
     rows = table[(table["quantity"] == quantity) & np.isfinite(table["value"].astype(np.float64))]
     coordinates = _distinct(rows["coordinate"])
     point_columns = [*axes, "coordinate"]
@@ -129,124 +178,45 @@ def _sweep_panels(table: pd.DataFrame, axes: Sequence[str], quantity: str) -> li
         place = ", ".join(f"{column} = {twice[column]}" for column in point_columns)
         raise ValueError(f"table has two rows for quantity {quantity} at {place}; name every swept axis")
     if len(coordinates) <= 1:
-        return [_SweepPanel(quantity, "", rows)]
+        return [_Panel(quantity, "", rows)]
     if len(coordinates) <= _SEPARATE_COORDINATES:
         return [
-            _SweepPanel(quantity, f"coordinate {_text(c)}", rows[rows["coordinate"] == c])
-            for c in coordinates
+            _Panel(quantity, f"coordinate {_text(c)}", rows[rows["coordinate"] == c]) for c in coordinates
         ]
-    columns = ["value", "standard_error"]
-    if axes:
-        rows = rows.groupby(list(axes), sort=False, dropna=False)[columns].mean().reset_index()
-    else:
-        rows = rows[columns].mean().to_frame().T
-    return [_SweepPanel(quantity, f"mean over {len(coordinates)} coordinates", rows)]
+    means = (
+        rows.assign(one=0)
+        .groupby(["one", *axes], sort=False, dropna=False)[["value", "standard_error"]]
+        .mean()
+    )
+    return [_Panel(quantity, f"mean over {len(coordinates)} coordinates", means.reset_index())]
 
 
-def _sweep_lines(table: pd.DataFrame, others: Sequence[str]) -> list[_SweepLine]:
+def _lines(table: pd.DataFrame, others: Sequence[str]) -> dict[tuple[Any, ...], _Line]:
+    """How each combination of values of the other axes is drawn."""
     distinct = [_distinct(table[name]) for name in others]
     present = set(table[list(others)].itertuples(index=False, name=None)) if others else {()}
     combinations = [values for values in itertools.product(*distinct) if values in present]
     varying = [index for index, values in enumerate(distinct) if len(values) > 1]
     methods = [index for index in varying if all(value in METHOD_COLOURS for value in distinct[index])]
     shaded = len(varying) == 1 and _is_number(distinct[varying[0]])
-    shades = matplotlib.colormaps["viridis"](np.linspace(0.0, 0.85, max(2, len(combinations))))
+    colours = sns.color_palette("viridis", len(combinations)) if shaded else itertools.cycle(CYCLE)
     markers, dashes = tuple(METHOD_MARKERS.values()), ("-", "--", ":", "-.")
     rest: dict[tuple[Any, ...], int] = {}
-    lines = []
-    for index, values in enumerate(combinations):
+    lines = {}
+    for index, (values, colour) in enumerate(zip(combinations, colours, strict=False)):
         # Axes that do not vary are not repeated in every entry.
-        parts = [_legend_part(others[i], values[i]) for i in varying]
-        colour: Any = tuple(shades[index]) if shaded else CYCLE[index % len(CYCLE)]
-        marker, dash = markers[index % len(markers)], "-" if shaded else dashes[index // len(CYCLE) % 4]
+        label = ", ".join(_legend_part(others[i], values[i]) for i in varying)
+        look = _Line(label, colour, markers[index % 5], "-" if shaded else dashes[index // len(CYCLE) % 4])
         if methods:
             # Colour says the method, marker and dashes say everything else.
             method = values[methods[0]]
             other_values = tuple(values[i] for i in varying if i != methods[0])
             turn = rest.setdefault(other_values, len(rest))
-            colour, dash = METHOD_COLOURS[method], dashes[turn % 4]
-            marker = markers[turn % len(markers)] if other_values else METHOD_MARKERS[method]
-        lines.append(_SweepLine(values, ", ".join(parts), colour, marker, dash))
+            marker = markers[turn % 5] if other_values else METHOD_MARKERS[method]
+            look = _Line(label, METHOD_COLOURS[method], marker, dashes[turn % 4])
+        lines[values] = look
     return lines
 
 
 def _legend_part(name: str, value: Any) -> str:
-    if value in METHOD_LABELS:
-        return METHOD_LABELS[value]
-    return f"{readable(name)} = {_text(value)}"
-
-
-def _sweep_grid(n_panels: int, n_lines: int, legend: bool) -> tuple[Figure, list[Axes]]:
-    n_columns = min(n_panels, 3)
-    n_rows = -(-n_panels // n_columns)
-    width = {1: COLUMN_WIDTH_IN, 2: 0.8 * PAGE_WIDTH_IN, 3: PAGE_WIDTH_IN}[n_columns]
-    legend_height = 0.18 * min(n_lines, 40) + 0.4 if legend else 0.0
-    height = max(n_rows * _PANEL_HEIGHT_IN + 0.2, legend_height)
-    size = (width + (1.6 if legend else 0.0), height)
-    figure = Figure(figsize=size, layout="constrained")
-    grid = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
-    for axis in grid[n_panels:]:
-        axis.remove()
-    return figure, list(grid[:n_panels])
-
-
-def _draw_sweep_panel(
-    axis: Axes, rows: pd.DataFrame, axes: Sequence[str], lines: Sequence[_SweepLine]
-) -> None:
-    ticks: list[Any] = _distinct(rows[axes[0]]) if axes else [""]
-    numeric = bool(axes) and _is_number(ticks)
-    for index, line in enumerate(lines):
-        selected = rows
-        for name, value in zip(axes[1:], line.values, strict=True):
-            selected = selected[selected[name] == value]
-        if selected.empty:
-            continue
-        first = selected[axes[0]].tolist() if axes else [""] * len(selected)
-        x = np.array([float(value) if numeric else float(ticks.index(value)) for value in first])
-        order = np.argsort(x)
-        if not numeric and len(lines) > 1:
-            # Side by side, or error bars at one place would hide each other.
-            x = x + 0.5 * ((index + 0.5) / len(lines) - 0.5)
-        y = selected["value"].to_numpy(dtype=np.float64)[order]
-        error = selected["standard_error"].to_numpy(dtype=np.float64)[order]
-        axis.errorbar(
-            x[order],
-            y,
-            yerr=np.where(np.isfinite(error), error, 0.0),
-            color=line.colour,
-            marker=line.marker,
-            linestyle=line.dashes if numeric else "none",
-            elinewidth=0.8,
-        )
-    if numeric:
-        _numeric_ticks(axis, np.array(ticks, dtype=np.float64))
-    else:
-        _text_ticks(axis, [_text(tick) for tick in ticks])
-
-
-def _numeric_ticks(axis: Axes, values: FloatArray) -> None:
-    if values[0] > 0.0 and values[-1] > _LOG_ABOVE_RATIO * values[0]:
-        axis.set_xscale("log")
-        if values.size <= 6 and np.all(values[1:] >= 1.8 * values[:-1]):
-            axis.set_xticks(values, [f"{value:g}" for value in values])
-            axis.minorticks_off()
-    elif values.size == 1:
-        axis.set_xticks(values, [f"{value:g}" for value in values])
-
-
-def _text_ticks(axis: Axes, names: list[str]) -> None:
-    if sum(map(len, names)) > 24:
-        axis.set_xticks(range(len(names)), names, rotation=35, ha="right", rotation_mode="anchor")
-    else:
-        axis.set_xticks(range(len(names)), names)
-    axis.set_xlim(-0.6, len(names) - 0.4)
-
-
-def _sweep_legend(figure: Figure, lines: Sequence[_SweepLine]) -> None:
-    handles = [
-        Line2D([], [], color=line.colour, marker=line.marker, linestyle=line.dashes, label=line.label)
-        for line in lines
-        if line.label
-    ]
-    if handles:
-        figure.legend(handles=handles, loc="outside right upper", ncols=1 + (len(handles) - 1) // 40)
+    return METHOD_LABELS.get(value) or f"{readable(name)} = {_text(value)}"

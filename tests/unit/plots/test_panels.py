@@ -12,9 +12,10 @@ from matplotlib.figure import Figure
 
 from auxmc.plots.panels import (
     band_curve,
+    bar_place,
     efficiency_panel,
-    grouped_bars,
     histogram_panel,
+    mean_bars,
     missing_panel,
     preset_note,
     trace_panel,
@@ -47,7 +48,7 @@ def sweep_table(
 
 
 def curves(panel: Axes) -> list:
-    return [container.lines[0] for container in panel.containers]
+    return list(panel.lines)
 
 
 def legend_labels(figure: Figure) -> list[str]:
@@ -65,13 +66,13 @@ def test_lone_point_of_a_curve_is_visible(axis: Axes) -> None:
 
 
 def test_curve_of_another_length_is_refused(axis: Axes) -> None:
-    with pytest.raises(ValueError, match=r"equal length, got shapes .*'mean': \(3,\)"):
+    with pytest.raises(ValueError, match=r"equal length, got shapes \(2,\), \(3,\)"):
         band_curve(axis, [0.0, 1.0], [1.0, 2.0, 3.0], colour="#000000")
 
 
 def test_efficiency_has_an_axis_for_the_accept_rate(axis: Axes) -> None:
     scale = np.linspace(0.1, 1.0, 5)
-    twin = efficiency_panel(axis, scale, scale, 0.1 * scale, 0.3 - 0.2 * scale, 0.01 * scale)
+    twin = efficiency_panel(axis, scale, (scale, 0.1 * scale), (0.3 - 0.2 * scale, 0.01 * scale))
     assert twin is not None
     assert twin.get_ylim()[0] == 0.0
     assert axis.get_ylim()[0] == 0.0
@@ -81,7 +82,7 @@ def test_efficiency_has_an_axis_for_the_accept_rate(axis: Axes) -> None:
 
 
 def test_efficiency_without_accept_rate_has_one_axis(axis: Axes) -> None:
-    assert efficiency_panel(axis, [1.0, 2.0], [3.0, 4.0]) is None
+    assert efficiency_panel(axis, [1.0, 2.0], ([3.0, 4.0], None)) is None
     assert len(axis.figure.axes) == 1
 
 
@@ -97,10 +98,13 @@ def test_long_trace_is_an_image_in_the_pdf(axis: Axes) -> None:
 
 def test_histogram_is_a_density(axis: Axes) -> None:
     edges = np.array([0.0, 1.0, 3.0])
-    histogram_panel(axis, edges, [2, 2], exact=([0.0, 3.0], [0.3, 0.3]))
-    np.testing.assert_allclose(axis.patches[0].get_data().values, [0.5, 0.25])
+    histogram_panel(axis, edges, [2, 2], element="bars")
+    assert [(bar.get_x(), bar.get_width()) for bar in axis.patches] == [(0.0, 1.0), (1.0, 2.0)]
+    np.testing.assert_allclose([bar.get_height() for bar in axis.patches], [0.5, 0.25])
+    histogram_panel(axis, edges, [2, 2], n_total=8, element="bars")
+    np.testing.assert_allclose([bar.get_height() for bar in axis.patches[2:]], [0.25, 0.125])
     histogram_panel(axis, edges, [2, 2], n_total=8)
-    np.testing.assert_allclose(axis.patches[2].get_data().values, [0.25, 0.125])
+    assert axis.collections[0].get_paths()[0].get_extents().y1 == 0.25
 
 
 def test_unusable_histogram_is_refused(axis: Axes) -> None:
@@ -110,15 +114,46 @@ def test_unusable_histogram_is_refused(axis: Axes) -> None:
         histogram_panel(axis, [0.0, 1.0], [0])
 
 
-def test_bars_of_a_group_stand_side_by_side_in_method_colours(axis: Axes) -> None:
-    grouped_bars(axis, ["a", "b"], {"pm_mh": [1.0, 2.0], "apm_ss_ss": [3.0, 4.0]}, {"pm_mh": [0.1, 0.1]})
-    bars = sorted(axis.patches, key=lambda bar: bar.get_x())
-    assert [bar.get_height() for bar in bars] == [1.0, 3.0, 2.0, 4.0]
+def replicates(**values: list[float]) -> pd.DataFrame:
+    """Two groups a, b of each series, with two replicates 0.1 to both sides of their mean."""
+    return pd.DataFrame(
+        [
+            {"group": group, "series": name, "value": mean + apart}
+            for name, means in values.items()
+            for group, mean in zip("ab", means, strict=True)
+            for apart in (-0.1, 0.1)
+        ]
+    )
+
+
+def test_bars_of_a_group_stand_side_by_side_in_method_colours_with_one_standard_error(axis: Axes) -> None:
+    rows = replicates(pm_mh=[1.0, 2.0], apm_ss_ss=[3.0, 4.0])
+    assert mean_bars(axis, rows, "group", "series", METHOD_COLOURS) == ["pm_mh", "apm_ss_ss"]
+    assert axis.get_legend_handles_labels()[1] == ["pm_mh", "apm_ss_ss"]
+    bars = sorted(axis.containers[0].patches + axis.containers[1].patches, key=lambda bar: bar.get_x())
+    np.testing.assert_allclose([bar.get_height() for bar in bars], [1.0, 3.0, 2.0, 4.0])
     assert all(left.get_x() + left.get_width() <= right.get_x() for left, right in itertools.pairwise(bars))
     assert to_hex(bars[1].get_facecolor()) == METHOD_COLOURS["apm_ss_ss"].lower()
-    assert axis.get_legend_handles_labels()[1] == ["PM MH", "APM SS+SS"]
-    with pytest.raises(ValueError, match="equal length"):
-        grouped_bars(axis, ["a", "b"], {"pm_mh": [1.0]})
+    middles = [bar.get_x() + 0.5 * bar.get_width() for bar in bars]
+    np.testing.assert_allclose(middles, [bar_place(g, s, 2) for g in range(2) for s in range(2)])
+    error = next(line for line in axis.lines if np.allclose(line.get_xdata(), middles[0]))
+    np.testing.assert_allclose(error.get_ydata(), [0.9, 1.1])
+
+
+def test_a_bar_of_which_a_replicate_is_unknown_is_not_drawn_from_the_others(axis: Axes) -> None:
+    rows = replicates(pm_mh=[1.0, 2.0])
+    rows.loc[0, "value"] = np.nan
+    mean_bars(axis, rows, "group", "series", METHOD_COLOURS)
+    assert [bar.get_height() for bar in axis.containers[0] if np.isfinite(bar.get_height())] == [2.0]
+
+
+def test_bars_on_a_logarithmic_axis_are_means_of_values_and_not_of_logarithms(axis: Axes) -> None:
+    rows = pd.DataFrame({"group": ["a", "a"], "series": ["pm_mh", "pm_mh"], "value": [1.0, 100.0]})
+    mean_bars(axis, rows, "group", "series", METHOD_COLOURS)
+    axis.set_yscale("log")
+    assert axis.containers[0][0].get_height() == 50.5
+    with pytest.raises(ValueError, match="set the scale log after they are drawn"):
+        mean_bars(axis, rows, "group", "series", METHOD_COLOURS)
 
 
 def test_missing_panel_says_why(axis: Axes) -> None:
@@ -145,7 +180,7 @@ def test_sweep_draws_a_panel_per_quantity_and_a_line_per_combination() -> None:
     first = curves(figure.axes[0])[0]
     np.testing.assert_array_equal(first.get_xdata(), [0.1, 0.4])
     np.testing.assert_array_equal(first.get_ydata(), [4.0, 2.0])
-    assert first.get_color() == METHOD_COLOURS["pm_mh"]
+    assert to_hex(first.get_color()) == METHOD_COLOURS["pm_mh"].lower()
 
 
 @pytest.mark.parametrize(
@@ -193,8 +228,8 @@ def test_sweep_with_few_coordinates_has_a_panel_each_and_with_many_their_mean() 
 def test_sweep_colours_say_the_method_and_markers_the_rest() -> None:
     table = sweep_table(step_size=[1, 2], method=["pm_mh", "apm_mi_mh"], n_importance=[1, 8])
     lines = curves(sweep_figure(table, ["step_size", "method", "n_importance"], ["ess"]).axes[0])
-    assert [line.get_color() for line in lines] == [
-        METHOD_COLOURS[m] for m in ("pm_mh",) * 2 + ("apm_mi_mh",) * 2
+    assert [to_hex(line.get_color()) for line in lines] == [
+        METHOD_COLOURS[m].lower() for m in ("pm_mh",) * 2 + ("apm_mi_mh",) * 2
     ]
     assert lines[0].get_marker() == lines[2].get_marker() != lines[1].get_marker()
 
