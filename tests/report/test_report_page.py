@@ -7,6 +7,7 @@ from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
+from xml.etree import ElementTree
 
 import pytest
 
@@ -115,7 +116,7 @@ def test_figures_are_vector_graphics_with_text_alternatives(parsed: Elements) ->
     images = [found for tag, found in parsed.elements if tag == "img"]
     names = {found["alt"].partition(":")[0] for found in images}
     assert names >= {"PhD thesis, figure 5.5", "PhD thesis, figure 5.6", "Our figure"}
-    kinds = Counter(found["src"].partition(";")[0] for found in images)
+    kinds = Counter(re.split("[;,]", found["src"])[0] for found in images)
     assert kinds["data:image/svg+xml"] >= len(load_study(STUDY).figures) - 1
     assert kinds["data:image/png"] == 1, f"only {BITMAP} has no vector graphic"
     assert all(int(found["width"]) > 300 for found in images)
@@ -216,3 +217,16 @@ def test_studies_are_called_by_their_titles_in_the_menu(report: Path) -> None:
     short = re.findall(rf'href="#{STUDY}">([^<]+) <span class="quiet">{STUDY}<', menu)
     assert len(short) == 1
     assert title.startswith(short[0])
+
+
+def test_figures_survive_their_way_into_the_page(report: Path, parsed: Elements) -> None:
+    folder = report.parents[2] / "paper_figures" / "quick" / STUDY
+    for name in load_study(STUDY).figures:
+        if name != BITMAP:
+            svg = (folder / f"{name}.svg").read_text()
+            shown = [unquote(f["src"].partition(",")[2]) for t, f in parsed.elements if t == "img"]
+            assert any(
+                ElementTree.canonicalize(svg) == ElementTree.canonicalize(text)
+                for text in shown
+                if "<svg" in text
+            )

@@ -15,6 +15,7 @@ __all__ = ["save_svg"]
 # A hundredth of a point is far below what any screen or printer shows.
 _LONG_NUMBER = re.compile(r"(-?\d+\.\d\d)\d+")
 _PATH_DATA = re.compile(r' (?:d|x|y|points)="[^"]*"')
+_PATH = re.compile(r' d="([^"]*)"')
 _HEAD = re.compile(r"^.*?(?=<svg)|<metadata>.*?</metadata>|<!--.*?-->", re.DOTALL)
 _BETWEEN = re.compile(r">\s+<")
 
@@ -46,4 +47,19 @@ def save_svg(figure: Figure, path: Path) -> None:
 
 def _compact(svg: str) -> str:
     short = _BETWEEN.sub("><", _HEAD.sub("", svg))
-    return _PATH_DATA.sub(lambda found: _LONG_NUMBER.sub(r"\1", found.group()).replace("\n", " "), short)
+    rounded = _PATH_DATA.sub(lambda found: _LONG_NUMBER.sub(r"\1", found.group()).replace("\n", " "), short)
+    return _PATH.sub(lambda found: f' d="{_without_repeats(found[1])}"', rounded)
+
+
+def _without_repeats(path: str) -> str:
+    """Path data in which a command is not said again that goes on: points after a move or a line are lines."""
+    kept, last = [], ""
+    for word in path.split():
+        if not word.isalpha():
+            kept.append(word)
+        elif word != "M" and (word == last or (word == "L" and last == "M")):
+            continue
+        else:
+            kept.append(word)
+            last = word
+    return " ".join(kept)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from auxmc.plots.vector import save_svg
+from auxmc.plots.vector import _without_repeats, save_svg
 
 
 def _figure() -> Figure:
@@ -45,3 +45,16 @@ def test_a_failure_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(OSError):  # noqa: PT011  (which one depends on the system)
         save_svg(_figure(), tmp_path / "taken.svg")
     assert [path.name for path in tmp_path.iterdir()] == ["taken.svg"]
+
+
+@pytest.mark.parametrize(
+    ("path", "short"),
+    [
+        ("M 0 1 L 2 3 L 4 5 z", "M 0 1 2 3 4 5 z"),
+        ("M 0 1 M 2 3 L 4 5", "M 0 1 M 2 3 4 5"),
+        ("M 1 1 Q 1 2 3 4 Q 5 6 7 8 L 1 1 L -2 2", "M 1 1 Q 1 2 3 4 5 6 7 8 L 1 1 -2 2"),
+        ("M 0 0 L 1 1 z M 2 2 L 3 3 z", "M 0 0 1 1 z M 2 2 3 3 z"),
+    ],
+)
+def test_commands_of_paths_that_go_on_are_not_repeated(path: str, short: str) -> None:
+    assert _without_repeats(path) == short
