@@ -97,7 +97,8 @@ def made_anew(name: str, jobs: pd.DataFrame, now: Identities) -> list[str]:
             )
     missing = [case for case in now if case not in set(jobs["case"])]
     lines = [f"{name}, {difference}: {', '.join(labels)}" for difference, labels in found.items()]
-    return [*lines, *([f"{name}, not kept: {', '.join(missing)}"] if missing else [])]
+    which = f"all {len(missing)} cases" if len(missing) == len(now) else ", ".join(missing)
+    return [*lines, *([f"{name}, not kept: {which}"] if missing else [])]
 
 
 def _with_jobs(place: Path) -> bool:
