@@ -148,6 +148,11 @@ def test_a_model_that_is_wrong_is_named() -> None:
         KeyError,
         "log_likelihood fails for arrays of the declared shapes",
     )
+    refused(
+        good._replace(log_likelihood=lambda p, rows: rows[:, 5] * p["intercept"]),
+        ValueError,
+        r"log_likelihood reads what rows do not have: they have columns 0 to 2 \(index 5 is out of bounds",
+    )
     with pytest.raises(ValueError, match="log_prior must return one number, in nats, got shape"):
         auxmc.row_model(good.log_likelihood, lambda p: p["slope"], good.draw_prior)
     with pytest.raises(ValueError, match="draw_prior gives other parameters for the same key"):

@@ -180,12 +180,14 @@ def checked_model(model: RowsModel | RowModel, rows: Rows, key: Array) -> tuple[
 
     Raises:
         TypeError: it is no model of rows, or cannot be traced.
-        ValueError: a function returns another shape than it should, or is not finite at most draws of the prior.
+        ValueError: a function returns another shape than it should, reads a column that is not there, or is not finite
+            at most draws of the prior.
     """
     if isinstance(model, RowsModel):
         shape = jax.ShapeDtypeStruct(rows.first.shape, jnp.float64)
         drawn = evaluated("draw_prior", model.draw_prior, jax.random.key(0))
         evaluated("log_likelihood", model.log_likelihood, drawn, shape)
+        _check_columns(model, rows)
         model = model.on_vectors(rows.n_columns)
     if not isinstance(model, RowModel):
         raise TypeError(
@@ -195,6 +197,20 @@ def checked_model(model: RowsModel | RowModel, rows: Rows, key: Array) -> tuple[
     if model.n_columns != rows.n_columns:
         raise ValueError(f"the model is one of rows of {model.n_columns} numbers, rows have {rows.n_columns}")
     return model, check_model(model, jnp.asarray(rows.first), key, "model")
+
+
+def _check_columns(model: RowsModel, rows: Rows) -> None:
+    """NumPy refuses a column that is not there, where JAX takes the last one without a word."""
+    position = jax.tree.map(np.asarray, model.draw_prior(jax.random.key(0)))
+    with np.errstate(all="ignore"):
+        try:
+            model.log_likelihood(position, np.asarray(rows.first))  # type: ignore[arg-type]
+        except IndexError as error:
+            raise ValueError(
+                f"log_likelihood reads what rows do not have: they have columns 0 to {rows.n_columns - 1} ({error})"
+            ) from error
+        except Exception:  # written for arrays of JAX alone: nothing to say
+            return
 
 
 def _holds_arrays(rows: Any) -> bool:
