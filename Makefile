@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce claims check-claims publish restore verify test test-all test-statistical mutation-check docs check format clean
+.PHONY: help setup reproduce claims check-claims publish restore verify test test-all test-statistical mutation-check faults docs check format clean
 
 help:
 	@echo "make reproduce   figures, tables, claims and report of all studies (PRESET=smoke|quick|paper, CORES=all)"
@@ -23,6 +23,7 @@ help:
 	@echo "make test-all    all tests: every study from start to end, SLURM, documentation, fresh random numbers, a sample of mutations"
 	@echo "make test-statistical   the deeper statistical tests, with fresh random numbers and a table of what passed"
 	@echo "make mutation-check     whether the tests notice programs that are broken on purpose"
+	@echo "make faults             faults of settings, data, models, files and processes: what comes of each (HOURS=... for longer)"
 	@echo "make docs        the documentation as a site, in docs/_build/html"
 	@echo "make check       style and type checks only"
 	@echo "make setup       the isolated environment only, in $(VENV)"
@@ -68,6 +69,9 @@ test-statistical: $(STAMP)
 
 mutation-check: $(STAMP)
 	$(RUN)/python -m tests.mutants
+
+faults: $(STAMP)
+	$(RUN)/python -m tests.faults $(if $(HOURS),--hours $(HOURS))
 
 docs: $(STAMP)
 	$(RUN)/python -m sphinx -W --keep-going -q docs docs/_build/html

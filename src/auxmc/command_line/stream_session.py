@@ -42,6 +42,22 @@ def run_session(options: argparse.Namespace) -> int:
     Raises:
         CommandError: an option, the data or a model cannot be used, or all particles of a model were lost.
     """
+    try:
+        return _run_session(options)
+    except (CommandError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        # Functions of the user's files are called all along, and may fail in any way.
+        own = [text for text in options.model if ".py" in text]
+        if not own:
+            raise
+        words = " ".join(str(error).split())
+        raise CommandError(
+            f"--model {', '.join(own)}: fails: {type(error).__name__}: {words[:300]}", 1
+        ) from error
+
+
+def _run_session(options: argparse.Namespace) -> int:
     setup = prepare(options, lambda text: print(f"auxmc: warning: {text}", file=sys.stderr))
     if options.output is None:
         with tempfile.TemporaryDirectory() as temporary:

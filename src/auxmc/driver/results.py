@@ -7,7 +7,9 @@ A table carries a digest of its cells among the metadata of its Parquet file.
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -79,13 +81,26 @@ def read_result(path: Path) -> xr.DataTree:
     if not path.is_file():
         raise FileNotFoundError(f"no result file {path}: make it with `snakemake {path}`")
     check_sealed(path)
-    # What a library says of bytes that are no such file may be of any kind.
+    with _no_words_at_exit():
+        # What a library says of bytes that are no such file may be of any kind.
+        try:
+            return xr.open_datatree(path, engine="h5netcdf")
+        except MemoryError:
+            raise
+        except Exception as error:
+            reason = str(error)
+    # Outside, since the error keeps the file that could not be opened.
+    raise _damaged(path, f"it cannot be read as NetCDF: {reason}")
+
+
+@contextmanager
+def _no_words_at_exit() -> Iterator[None]:
+    """A file that could not be opened fails again when it is closed, which would be printed."""
+    before, sys.unraisablehook = sys.unraisablehook, lambda told: None
     try:
-        return xr.open_datatree(path, engine="h5netcdf")
-    except MemoryError:
-        raise
-    except Exception as error:
-        raise _damaged(path, f"it cannot be read as NetCDF: {error}") from error
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 def seal(path: Path) -> None:
@@ -119,7 +134,9 @@ def made_again_by(path: Path) -> str:
 
 
 def _damaged(path: Path, what: str) -> DamagedFile:
-    return DamagedFile(f"{path} is damaged: {what}; make it again with {made_again_by(path)}")
+    return DamagedFile(
+        f"{path} is damaged: {' '.join(what.split())}; make it again with {made_again_by(path)}"
+    )
 
 
 def _digest(path: Path, n_bytes: int) -> bytes:

@@ -123,7 +123,8 @@ def check_model(model: RowModel, rows: Array, key: Array, source: str) -> list[s
             "weighted_gradient": jax.vmap(model.weighted_gradient, (0, None, None))(draws, rows, weights),
         }
 
-    n_bad = {name: _n_not_finite(values) for name, values in at_draws(draws).items()}
+    found = _tried(source, "the model inside jax.jit and jax.vmap", lambda: at_draws(draws))
+    n_bad = {name: _n_not_finite(values) for name, values in found.items()}
     warnings = []
     for name, number in n_bad.items():
         if 2 * number > _N_CHECKED_DRAWS:
@@ -256,7 +257,7 @@ def _tried(source: str, name: str, call: Callable[[], Any]) -> Any:
         return call()
     except ModelError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         reason = str(error).strip().splitlines()
         raise ModelError(
             f"{source}: {name} fails: {type(error).__name__}: {reason[0] if reason else ''}"

@@ -173,3 +173,24 @@ def test_heavy_tails_agree_with_their_draws() -> None:
         lambda key: jax.random.cauchy(key, (2,)),
     )
     assert prior_disagreement(model, KEY) < 5.0
+
+
+@pytest.mark.parametrize(
+    ("prior", "said"),
+    [
+        ("return 1.0 if parameters[0] > 0 else 0.0", "TracerBoolConversionError"),
+        ("exit(3)", "SystemExit"),
+    ],
+)
+def test_what_a_function_raises_is_one_line(tmp_path: Path, prior: str, said: str) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(
+        "import jax, jax.numpy as jnp\n"
+        "def log_likelihood(parameters, rows):\n    return -(rows[:, 0] ** 2)\n"
+        f"def log_prior(parameters):\n    {prior}\n"
+        "def draw_prior(key):\n    return jax.random.normal(key, (2,))\n"
+    )
+    model, _ = load_model(path, 1)
+    with pytest.raises(ModelError, match=rf"model.py: .* fails: {said}") as caught:
+        check_model(model, jnp.ones((3, 1)), jax.random.key(0), str(path))
+    assert "\n" not in str(caught.value)

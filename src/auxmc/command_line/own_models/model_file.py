@@ -119,7 +119,7 @@ class _Data:
                 self._value = load(self._file)
             except CommandError:
                 raise
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 raise CommandError(f"--data {self._file}: {_line(error)}") from error
             self.used = True
         return self._value
@@ -137,7 +137,7 @@ class _Data:
             return part(**({"data": self.value()} if arguments else {}))
         except CommandError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise CommandError(f"{self._path}: {name} fails: {_line(error)}") from error
 
 
@@ -204,6 +204,6 @@ def _refuse(path: Path, what: str) -> NoReturn:
     raise CommandError(f"--data {path}: {what}; mend it, or give the model a function load(path)")
 
 
-def _line(error: Exception) -> str:
+def _line(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0] if lines else ''}"

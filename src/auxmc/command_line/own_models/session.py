@@ -126,7 +126,7 @@ def _told(path: Path) -> Iterator[None]:
             yield
         except (OSError, MemoryError):
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             # Functions of the user's file are called all along, and may fail in any way.
             lines = str(error).strip().splitlines()
             raise CommandError(f"{path}: {lines[0] if lines else type(error).__name__}") from error
