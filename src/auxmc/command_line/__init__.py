@@ -3,8 +3,12 @@
 import argparse
 import importlib.metadata
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
 
 from auxmc.command_line.errors import CommandError
 
@@ -31,7 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command.load()(subparsers)
     options = parser.parse_args(arguments)
     try:
-        return int(options.run(options))
+        with _second_interrupt_ends_it():
+            return int(options.run(options))
     except CommandError as error:
         print(f"auxmc: error: {error}", file=sys.stderr)
         return error.code
@@ -59,3 +64,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("auxmc: stopped", file=sys.stderr)
         return 130
+
+
+@contextmanager
+def _second_interrupt_ends_it() -> Iterator[None]:
+    """The first Ctrl-C is an exception as ever; a second one ends the process at once.
+
+    The exception can be lost where it falls into a callback of another package, and a loop of the user's model, or of a
+    compiled program, may never come back to take it. Files are complete or absent at any moment.
+    """
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    ):
+        yield
+        return
+    was_asked = False
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal was_asked
+        if was_asked:
+            os.write(2, b"auxmc: stopped at once; what is finished is kept\n")
+            os._exit(130)
+        was_asked = True
+        signal.default_int_handler(number, frame)
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

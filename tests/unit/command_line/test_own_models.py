@@ -15,6 +15,7 @@ import pytest
 import xarray as xr
 
 import auxmc
+from auxmc.command_line import _second_interrupt_ends_it
 from auxmc.command_line.errors import CommandError
 from auxmc.command_line.own_models import session
 from auxmc.command_line.own_models.commands import register
@@ -263,3 +264,31 @@ def test_a_table_without_rows_is_refused(tmp_path: Path) -> None:
     data.write_text("a,b\n")
     with pytest.raises(CommandError, match="column 'a' is empty"):
         read_model(model, data)
+
+
+SWALLOWS = """
+import time
+from auxmc.command_line import _second_interrupt_ends_it
+with _second_interrupt_ends_it():
+    print("begun", flush=True)
+    while True:
+        try:
+            time.sleep(0.02)
+        except KeyboardInterrupt:
+            print("lost", flush=True)
+"""
+
+
+def test_a_second_interrupt_ends_what_swallows_the_first() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with subprocess.Popen([sys.executable, "-c", SWALLOWS], stdout=-1, stderr=-1, text=True) as process:
+        assert process.stdout is not None
+        for line in ("begun\n", "lost\n"):
+            assert process.stdout.readline() == line
+            process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert errors == "auxmc: stopped at once; what is finished is kept\n"
+    with pytest.raises(KeyboardInterrupt), _second_interrupt_ends_it():
+        signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
