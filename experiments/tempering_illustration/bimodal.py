@@ -161,7 +161,7 @@ def _trajectory(settings: Settings, context: RunContext, draws: NamedArrays) -> 
 def _statistics(settings: Settings, draws: NamedArrays, tempered: Chains, plain: Chains) -> xr.Dataset:
     x, target, reference = draws["x"], draws["log_target_weight"], draws["log_base_weight"]
     quantities = np.stack([x < 0.0, x, x**2], axis=-1).astype(float)
-    # Chains start away from the target: over a thousand of them their first iterations shift a mean by a standard error.
+    # Chains start away from the target; over a thousand of them their first iterations shift a mean by an error or two.
     settled = np.s_[:, settings.n_draws // 5 :]
     on_target = weighted_estimates(target[settled], quantities[settled])
     on_base = weighted_estimates(reference[settled], quantities[settled][..., 1:])
