@@ -10,9 +10,10 @@ import seaborn as sns
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Ellipse, Polygon, Rectangle
+from matplotlib.patches import Polygon
 
 from auxmc.numerics.array_types import FloatArray
+from auxmc.plots.factor_graphs import add_factor, add_variable, add_words, graph_plane
 from auxmc.plots.panels import (
     band_curve,
     bar_place,
@@ -48,12 +49,7 @@ _RUN_TIME = ("run_time_so_far", "run time of a chain (s)")
 def factor_graph(tables: Tables) -> Figure:
     """Figure 3.10: the factor graph of the model; uses no data."""
     del tables
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 2.6), layout="constrained")
-    axis = figure.subplots()
-    axis.set_xlim(-0.9, 12.6)
-    axis.set_ylim(-0.3, 4.3)
-    axis.set_aspect("equal")
-    axis.axis("off")
+    figure, axis = graph_plane(2.6, (-0.9, 12.6), (-0.3, 4.3))
     middle = 2.0
     for xs, ys in (
         ((0.6, 2.6), (3.2, 3.2)),
@@ -69,26 +65,25 @@ def factor_graph(tables: Tables) -> Figure:
         (7.6, 2.0, r"$\mathcal{N}(0, C)$"),
         (10.8, 2.0, r"$\mathrm{Ber}(\Phi(z))$"),
     ):
-        axis.add_patch(Rectangle((x - 0.12, y - 0.12), 0.24, 0.24, color="black", zorder=2))
-        axis.text(x, y - 0.35, text, ha="center", va="top", fontsize=8.0)
-    axis.add_patch(Rectangle((4.08, 1.88), 0.24, 0.24, color="black", zorder=2))
-    axis.text(4.1, 2.25, "covariance\nfunction", ha="left", va="bottom", fontsize=8.0)
-    _variable(axis, 2.6, 3.2, r"$s$")
-    _variable(axis, 2.6, 0.8, r"$\ell$")
-    _variable(axis, 9.2, 2.0, r"$z$")
-    _variable(axis, 12.0, 2.0, r"$y$", observed=True)
-    axis.text(2.75, 2.0, r"$d$", ha="center", va="center", fontsize=11.0)
+        add_factor(axis, x, y, text)
+    add_factor(axis, 4.2, middle)
+    axis.text(4.1, 2.25, "covariance\nfunction", ha="left", va="bottom", fontsize=7.5)
+    add_variable(axis, 2.6, 3.2, r"$s$")
+    add_variable(axis, 2.6, 0.8, r"$\ell$")
+    add_variable(axis, 9.2, 2.0, r"$z$")
+    add_variable(axis, 12.0, 2.0, r"$y$", observed=True)
+    axis.text(2.75, 2.0, r"$d$", ha="center", va="center", fontsize=10.0)
     corners = [(5.45, middle), (6.0, 2.55), (6.55, middle), (6.0, 1.45)]
     axis.add_patch(Polygon(corners, closed=True, facecolor="white", edgecolor="black", zorder=2))
-    axis.text(6.0, 2.0, r"$C$", ha="center", va="center", fontsize=11.0, zorder=3)
-    for x, y, text in (
+    axis.text(6.0, 2.0, r"$C$", ha="center", va="center", fontsize=10.0, zorder=3)
+    words = (
         (2.6, 3.85, "output variance"),
         (2.6, 0.02, "length scales, one per feature"),
         (2.75, 1.62, "inputs"),
         (9.2, 2.65, "latent values"),
         (12.0, 2.65, "labels"),
-    ):
-        axis.text(x, y, text, ha="center", va="center", fontsize=7.0, color="#444444")
+    )
+    add_words(axis, words)
     return figure
 
 
@@ -226,12 +221,6 @@ DRAW: dict[str, Callable[[Tables], Figure]] = {
     "fig_3_12": output_scale,
     "fig_n_importance": importance_samples,
 }
-
-
-def _variable(axis: Axes, x: float, y: float, text: str, observed: bool = False) -> None:
-    face = "#CCCCCC" if observed else "white"
-    axis.add_patch(Ellipse((x, y), 0.84, 0.84, facecolor=face, edgecolor="black", zorder=2))
-    axis.text(x, y, text, ha="center", va="center", fontsize=11.0, zorder=3)
 
 
 def _short(coordinate: str) -> str:

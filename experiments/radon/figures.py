@@ -10,10 +10,11 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Ellipse, FancyBboxPatch, Rectangle
+from matplotlib.patches import FancyBboxPatch
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
 from auxmc.numerics.array_types import FloatArray
+from auxmc.plots.factor_graphs import add_factor, add_variable, add_words, graph_plane
 from auxmc.plots.panels import band_curve, missing_figure
 from auxmc.plots.published import entries_published_last, published_level, published_mark
 from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
@@ -50,12 +51,7 @@ _PUBLISHED_ITERATIONS = (100, 250, 500, 1000, 2500)
 def model_graph(tables: Tables) -> Figure:
     """Figure 5.5: the factor graph of the model; uses no data."""
     del tables
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 3.6), layout="constrained")
-    axis = figure.subplots()
-    axis.set_xlim(-0.9, 14.3)
-    axis.set_ylim(-0.55, 7.1)
-    axis.set_aspect("equal")
-    axis.axis("off")
+    figure, axis = graph_plane(3.6, (-0.9, 14.3), (-0.55, 7.1))
     for corner, size, label, place in (
         ((4.55, 4.35), (1.9, 2.05), r"$j = 1 \ldots 85$", (6.35, 4.5)),
         ((4.55, 0.35), (1.9, 2.05), r"$k = 1, 2$", (6.35, 0.5)),
@@ -76,7 +72,7 @@ def model_graph(tables: Tables) -> Figure:
     ):
         for (x0, y0), (x1, y1) in pairwise(path):
             axis.plot([x0, x1], [y0, y1], color="black", linewidth=0.8, zorder=1)
-    for x, y, text, up in (
+    for x, y, text, above in (
         (0.0, 6.4, r"$\mathcal{C}^+(2.5)$", False),
         (0.0, 4.8, r"$\mathcal{N}(0, 1)$", False),
         (*centre_a, r"$\mathcal{N}(\mu_a, \sigma_a^2)$", True),
@@ -86,9 +82,7 @@ def model_graph(tables: Tables) -> Figure:
         (8.9, 6.4, r"$\mathcal{C}^+(2.5)$", False),
         (*likelihood, "", False),
     ):
-        axis.add_patch(Rectangle((x - 0.13, y - 0.13), 0.26, 0.26, color="black", zorder=2))
-        offset, anchor = (0.28, "bottom") if up else (-0.28, "top")
-        axis.text(x, y + offset, text, ha="center", va=anchor, fontsize=7.5)
+        add_factor(axis, x, y, text, above=above)
     axis.text(
         12.3,
         2.45,
@@ -107,20 +101,18 @@ def model_graph(tables: Tables) -> Figure:
         (10.9, 6.4, r"$\epsilon$", False),
         (*observed, r"$y_i$", True),
     ):
-        face = "#CCCCCC" if seen else "white"
-        axis.add_patch(Ellipse((x, y), 0.94, 0.94, facecolor=face, edgecolor="black", zorder=2))
-        axis.text(x, y, name, ha="center", va="center", fontsize=10.0, zorder=3)
+        add_variable(axis, x, y, name, observed=seen)
     for x, y, name in ((9.6, 4.75, r"$c_i$"), (9.6, 2.2, r"$x_i, u_i$")):
         axis.text(x, y, name, ha="center", va="center", fontsize=10.0)
-    for x, y, text in (
+    words = (
         (5.5, 6.62, "intercepts of counties"),
         (5.5, 0.1, "coefficients"),
         (8.8, 4.8, "county"),
         (9.6, 1.8, "floor, uranium"),
         (12.9, 4.25, "log radon"),
         (11.85, 6.4, "noise"),
-    ):
-        axis.text(x, y, text, ha="center", va="center", fontsize=7.0, color="#444444")
+    )
+    add_words(axis, words)
     return figure
 
 

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -125,20 +125,11 @@ def latex(table: pd.DataFrame, caption: str, label: str, columns: str) -> str:
         label: key for `\ref`.
         columns: column specification.
     """
-    head = _row([str(name) for name in table.columns])
-    body = [_row([str(value) for value in row]) for row in table.itertuples(index=False)]
-    return "\n".join(
-        [
-            "% Needs \\usepackage{booktabs,longtable}.",
-            f"\\begin{{longtable}}{{{columns}}}",
-            f"\\caption{{{_escape(caption)}}}\\label{{{label}}}\\\\",
-            f"\\toprule\n{head}\n\\midrule\n\\endfirsthead",
-            f"\\toprule\n{head}\n\\midrule\n\\endhead",
-            "\\bottomrule\n\\endfoot",
-            *body,
-            "\\end{longtable}\n",
-        ]
+    styled = table.style.hide(axis="index").format(_escape).format_index(_escape, axis="columns")
+    text = styled.to_latex(
+        environment="longtable", hrules=True, caption=_escape(caption), label=label, column_format=columns
     )
+    return f"% Needs \\usepackage{{booktabs,longtable}}.\n{text}"
 
 
 def _write(base: Path, table: pd.DataFrame, caption: str, columns: str) -> None:
@@ -148,12 +139,8 @@ def _write(base: Path, table: pd.DataFrame, caption: str, columns: str) -> None:
     write_atomically(base.with_suffix(".tex"), lambda path: path.write_text(text))
 
 
-def _row(cells: Sequence[str]) -> str:
-    return " & ".join(map(_escape, cells)) + r" \\"
-
-
-def _escape(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in text)
+def _escape(value: object) -> str:
+    return "".join(_LATEX.get(character, character) for character in str(value))
 
 
 if __name__ == "__main__":
