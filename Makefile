@@ -88,4 +88,4 @@ format: $(STAMP)
 	$(RUN)/python -m auxmc_pipeline.steps.coverage --write  # it names lines of the code
 
 clean:
-	rm -rf results/*/ paper_figures/*/ docs/_build docs/api logs .snakemake .checkpoints .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf results/*/ paper_figures/*/ docs/_build docs/api docs/auto_tutorials logs .snakemake .checkpoints .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -8,8 +8,14 @@ from auxmc_pipeline.judging.published import read_published
 from auxmc_pipeline.report.findings_text import LookUp, fill
 
 project = "auxmc"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon"]
-exclude_patterns = ["_build"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "tutorials"]  # the gallery has its own copy of these
 templates_path = ["_templates"]
 html_theme = "furo"
 html_static_path = ["_static"]
@@ -18,6 +24,18 @@ html_title = "auxmc"
 html_show_copyright = False
 html_show_sphinx = False
 myst_heading_anchors = 3
+
+# Scripts of tutorials run while the site is built, and again only when they change; their pages go to auto_tutorials.
+sphinx_gallery_conf = {
+    "examples_dirs": "tutorials",
+    "gallery_dirs": "auto_tutorials",
+    "filename_pattern": r"tutorial_\d",
+    "within_subsection_order": "FileNameSortKey",
+    "image_srcset": ["2x"],
+    "show_signature": False,
+    "write_computation_times": False,
+    "min_reported_time": 10_000,  # a page with the time of one machine would never be the same again
+}
 
 autosummary_generate = True
 autosummary_ignore_module_all = False
