@@ -266,21 +266,23 @@ def test_a_table_without_rows_is_refused(tmp_path: Path) -> None:
         read_model(model, data)
 
 
+# Where the tests themselves run in the background, interrupts are ignored from the start.
 SWALLOWS = """
-import time
+import signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from auxmc.command_line import _second_interrupt_ends_it
 with _second_interrupt_ends_it():
-    print("begun", flush=True)
     while True:
         try:
-            time.sleep(0.02)
+            print("begun", flush=True)
+            while True:
+                time.sleep(0.02)
         except KeyboardInterrupt:
             print("lost", flush=True)
 """
 
 
 def test_a_second_interrupt_ends_what_swallows_the_first() -> None:
-    before = signal.getsignal(signal.SIGINT)
     with subprocess.Popen([sys.executable, "-c", SWALLOWS], stdout=-1, stderr=-1, text=True) as process:
         assert process.stdout is not None
         for line in ("begun\n", "lost\n"):
@@ -289,6 +291,10 @@ def test_a_second_interrupt_ends_what_swallows_the_first() -> None:
         _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
     assert errors == "auxmc: stopped at once; what is finished is kept\n"
-    with pytest.raises(KeyboardInterrupt), _second_interrupt_ends_it():
-        signal.raise_signal(signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is before
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt), _second_interrupt_ends_it():
+            signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
