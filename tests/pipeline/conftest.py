@@ -5,7 +5,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -106,6 +107,16 @@ class Project:
 
     def snakemake(self, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         return self.python("-m", "snakemake", *words, check=check)
+
+    @contextmanager
+    def changed(self, file: str) -> Iterator[Callable[[str], object]]:
+        """A function that appends a text to a file as it was; afterwards the file is as before."""
+        path = self.folder / file
+        original = path.read_text()
+        try:
+            yield lambda addition: path.write_text(original + addition)
+        finally:
+            path.write_text(original)
 
     def edit(self, file: str, old: str, new: str) -> None:
         path = self.folder / file

@@ -53,35 +53,23 @@ def test_figures_can_be_drawn_again_without_sampling(radon: Project) -> None:
 
 
 def test_a_comment_changes_nothing_and_code_changes_what_uses_it(radon: Project) -> None:
-    driver = radon.folder / "src/auxmc/driver/chains.py"
-    original = driver.read_text()
-    try:
-        driver.write_text(original + "\n# a remark\n")
+    with radon.changed("src/auxmc/driver/chains.py") as append:
+        append("\n# a remark\n")
         assert "Nothing to be done" in radon.snakemake("-n", "radon", *SMOKE).stdout
-        driver.write_text(original + "\nEXTRA = 1\n")
+        append("\nEXTRA = 1\n")
         assert planned(radon, "radon", *SMOKE)["run_case"] == len(load_study("radon").cases("smoke"))
-    finally:
-        driver.write_text(original)
 
 
 def test_figure_code_draws_figures_only(radon: Project) -> None:
-    figures = radon.folder / "experiments/radon/figures.py"
-    original = figures.read_text()
-    try:
-        figures.write_text(original + "\nEXTRA = 1\n")
+    with radon.changed("experiments/radon/figures.py") as append:
+        append("\nEXTRA = 1\n")
         assert _runs(planned(radon, "radon", *SMOKE)) == {"draw_radon"}
-    finally:
-        figures.write_text(original)
 
 
-def test_resources_change_nothing_and_a_seed_changes_its_study(radon: Project) -> None:
-    conf = radon.folder / "conf/study/radon.yaml"
-    original = conf.read_text()
-    try:
-        conf.write_text(original + "\nseed: 5\n")
+def test_a_seed_changes_its_study(radon: Project) -> None:
+    with radon.changed("conf/study/radon.yaml") as append:
+        append("\nseed: 5\n")
         assert planned(radon, "radon", *SMOKE)["run_case"] == len(load_study("radon").cases("smoke"))
-    finally:
-        conf.write_text(original)
 
 
 def test_tables_from_other_settings_are_refused_when_results_are_gone(fresh: Project, radon: Project) -> None:

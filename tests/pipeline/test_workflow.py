@@ -47,14 +47,10 @@ def test_a_dry_run_of_every_preset_plans_every_case(smoke: Project, preset: str)
 
 
 def test_code_of_one_study_leaves_the_other_alone(smoke: Project) -> None:
-    run = smoke.folder / "experiments/gp_probit/run.py"
-    original = run.read_text()
-    try:
-        run.write_text(original + "\nEXTRA = 1\n")
+    with smoke.changed("experiments/gp_probit/run.py") as append:
+        append("\nEXTRA = 1\n")
         jobs = planned(smoke, *SMOKE)
         assert jobs["run_case"] == len(load_study("gp_probit").cases("smoke"))
-    finally:
-        run.write_text(original)
 
 
 # What cannot run inside a test, each with the reason.
