@@ -24,7 +24,7 @@ help:
 	@echo "make test-statistical   the deeper statistical tests, with fresh random numbers and a table of what passed"
 	@echo "make mutation-check     whether the tests notice programs that are broken on purpose"
 	@echo "make faults             faults of settings, data, models, files and processes: what comes of each (HOURS=... for longer)"
-	@echo "make docs        the documentation as a site, in docs/_build/html"
+	@echo "make docs        the documentation and the report of the published results as a site, in docs/_build/html"
 	@echo "make check       style and type checks only"
 	@echo "make setup       the isolated environment only, in $(VENV)"
 	@echo "make clean       remove results, figures and caches, keep the environment"
@@ -75,6 +75,7 @@ faults: $(STAMP)
 
 docs: $(STAMP)
 	$(RUN)/python -m sphinx -W --keep-going -q docs docs/_build/html
+	$(RUN)/python -m auxmc_pipeline.report published --out docs/_build/html/report/index.html
 	@echo "open docs/_build/html/index.html"
 
 check: $(STAMP)

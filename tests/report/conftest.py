@@ -16,9 +16,11 @@ from auxmc.plots.style import save_figure
 from auxmc.plots.vector import save_svg
 from auxmc_pipeline.catalogue import ROOT, load_study
 from auxmc_pipeline.judging.documents import FRONT
+from auxmc_pipeline.judging.published import Published, read_published
 from auxmc_pipeline.judging.study_tables import claims_of
 from auxmc_pipeline.report import __main__ as command
 from auxmc_pipeline.report import page as page_module
+from auxmc_pipeline.report import sources
 from auxmc_pipeline.steps import export_tables
 
 STUDY, SECTION = "radon", "Hierarchical radon regression"
@@ -54,16 +56,33 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = root / "results" / "quick" / "report.html"
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(root)
-        for module in (export_tables, page_module):
+        for module in (export_tables, sources):
             patch.setattr(module, "studies", lambda: [STUDY])
-        patch.setattr(page_module, "_FINDINGS", _findings(root))
-        patch.setattr(page_module, "FRONT", _front(root))
+        _texts_of_the_study(patch, root)
         assert export_tables.main(["quick", "--out", "results/quick/tables"]) == 0
         assert command.main(["quick", "--out", "results/quick/report.html"]) == 0
     for case in load_study(STUDY).cases("quick"):
         # Cases without a result file are named by the page too.
         (results / f"{case.name}.nc").touch()
     return out
+
+
+@pytest.fixture(scope="session")
+def published_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Path of a report on what the repository keeps of the study."""
+    root = tmp_path_factory.mktemp("published")
+    kept = read_published()
+    of_study = [{STUDY: part[STUDY]} for part in (kept.judged, kept.numbers, kept.presets)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, "read_published", lambda: Published(*of_study, kept.run_in_words))
+        _texts_of_the_study(patch, root)
+        assert command.main(["published", "--out", str(root / "report.html")]) == 0
+    return root / "report.html"
+
+
+def _texts_of_the_study(patch: pytest.MonkeyPatch, root: Path) -> None:
+    patch.setattr(page_module, "_FINDINGS", _findings(root))
+    patch.setattr(page_module, "FRONT", _front(root))
 
 
 def _claims(folder: Path) -> None:

@@ -11,10 +11,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.catalogue import ROOT, load_study
+from auxmc_pipeline.judging.published import read_published
 from auxmc_pipeline.judging.verdicts import VERDICTS as ALL_VERDICTS
 from auxmc_pipeline.report import figures, markdown, numbers
-from auxmc_pipeline.report.page import notes_of
+from auxmc_pipeline.report.notes import notes_of
 from tests.report.conftest import BITMAP, STUDY, VERDICTS
 
 
@@ -86,6 +87,26 @@ def test_nothing_comes_from_outside(report: Path, parsed: Elements) -> None:
     style = text[text.index("<style>") : text.index("</style>")]
     assert "url(" not in style
     assert "@import" not in style
+
+
+def test_published_results_stand_alone_beside_their_figures(published_report: Path) -> None:
+    reader = Elements()
+    reader.feed(published_report.read_text())
+    links = {found["href"] for tag, found in reader.elements if tag == "a"}
+    assert all(link.startswith("#") for link in links), "a site has no files of the project"
+    shown = [found["src"] for tag, found in reader.elements if tag == "img"]
+    drawn = sorted((ROOT / "published" / "paper" / STUDY / "figures").glob("*.svg"))
+    assert [Path(place).name for place in sorted(set(shown))] == [path.name for path in drawn]
+    for place, path in zip(sorted(set(shown)), drawn, strict=True):
+        assert (published_report.parent / place).read_bytes() == path.read_bytes()
+    judged = read_published().judged[STUDY]
+    assert Counter(verdict for verdict, _ in reader.claims) == Counter(
+        judged["verdict"].str.replace(" ", "-")
+    )
+    text = published_report.read_text()
+    policy = next(found["content"] for tag, found in reader.elements if "http-equiv" in found)
+    assert "img-src data: 'self';" in policy
+    assert f"published/paper/{STUDY}/figures/{drawn[0].name}" in re.sub(r"<wbr>|\s", "", text)
 
 
 def test_addresses_are_unique(parsed: Elements) -> None:

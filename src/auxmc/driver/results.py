@@ -8,10 +8,10 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import pandas as pd
 import pyarrow as pa
@@ -26,6 +26,7 @@ __all__ = [
     "check_beside",
     "check_sealed",
     "made_again_by",
+    "read_attributes",
     "read_result",
     "read_table",
     "seal",
@@ -34,6 +35,8 @@ __all__ = [
     "write_result",
     "write_table",
 ]
+
+Opened = TypeVar("Opened", xr.DataTree, xr.Dataset)
 
 _SEAL = b"\nauxmc blake2b "
 _SEAL_BYTES = len(_SEAL) + 32
@@ -78,13 +81,28 @@ def read_result(path: Path) -> xr.DataTree:
         FileNotFoundError: there is no such file; says which command makes it.
         DamagedFile: it is not what was written; says which command makes it again.
     """
+    return _opened(path, xr.open_datatree)
+
+
+def read_attributes(path: Path) -> dict[str, Any]:
+    """Attributes of a result file, containers unpacked, without a look at its arrays.
+
+    Raises:
+        FileNotFoundError: as `read_result`.
+        DamagedFile: as `read_result`.
+    """
+    with _opened(path, xr.open_dataset) as root:
+        return attributes_of(root)
+
+
+def _opened(path: Path, opens: Callable[..., Opened]) -> Opened:
     if not path.is_file():
         raise FileNotFoundError(f"no result file {path}: make it with `snakemake {path}`")
     check_sealed(path)
     with _no_words_at_exit():
         # What a library says of bytes that are no such file may be of any kind.
         try:
-            return xr.open_datatree(path, engine="h5netcdf")
+            return opens(path, engine="h5netcdf")
         except MemoryError:
             raise
         except Exception as error:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from auxmc.driver.results import attributes_of, read_result
+from auxmc.driver.results import attributes_of, read_attributes, read_result
 from auxmc_pipeline.judging.sums import check_kept
 from auxmc_pipeline.publishing.digests import DIGEST, arrays_of, digest_of_arrays
 
@@ -63,13 +63,7 @@ def attributes_at(path: Path) -> dict[str, Any]:
     Raises:
         DamagedFile: it is not what was written.
     """
-    if not path.is_file():
-        return {}
-    tree = read_result(path)
-    try:
-        return attributes_of(tree)
-    finally:
-        tree.close()
+    return read_attributes(path) if path.is_file() else {}
 
 
 def read_jobs(path: Path) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 import base64
 import re
 import struct
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -30,11 +31,11 @@ class PageFigure(NamedTuple):
         short: the number or the name alone, where the study is known.
         caption: what it shows, without the number that the label has.
         alternative: first sentence of the caption, for those who do not see the figure.
-        image: data URI.
+        image: data URI, or the address of a file.
         width: width in CSS pixels.
         height: height in CSS pixels.
         is_vector: whether the image is a vector graphic.
-        pdf: path of the PDF relative to the root of the project.
+        drawing: path of the file to keep, relative to the root of the project.
         source: the function that draws it, and what it reads.
     """
 
@@ -48,7 +49,7 @@ class PageFigure(NamedTuple):
     width: int
     height: int
     is_vector: bool
-    pdf: str
+    drawing: str
     source: FigureSource
 
 
@@ -80,27 +81,26 @@ def figure_label(name: str, document: str) -> tuple[str, str]:
     return f"{document}, figure {number}", number
 
 
-def page_figures(study: Study, preset: str, root: Path = Path()) -> list[PageFigure]:
-    """The figures of a study in the order in which it declares them.
+def page_figures(
+    study: Study, files: Mapping[str, Path], drawings: str, beside: str = ""
+) -> list[PageFigure]:
+    """The figures of a study that are there, in the order in which it declares them.
 
     Args:
         study: the study.
-        preset: its preset; the figures are drawn.
-        root: folder that holds `paper_figures/`.
-
-    Raises:
-        FileNotFoundError: a figure is not drawn; says which command draws it.
+        files: the file to show for each figure (.svg or .png), by its name.
+        drawings: path of the file to keep, relative to the root of the project, with `{name}` for the figure.
+        beside: folder of a copy of `files` relative to the page, which then shows these; empty for images inside it.
     """
-    folder = Path("paper_figures") / preset / study.name
-    return [_page_figure(study, name, caption, folder, root) for name, caption in study.figures.items()]
+    return [
+        _page_figure(study, name, caption, files[name], drawings.format(name=name), beside)
+        for name, caption in study.figures.items()
+        if name in files
+    ]
 
 
-def _page_figure(study: Study, name: str, caption: str, folder: Path, root: Path) -> PageFigure:
-    vector, bitmap = (root / folder / f"{name}.{suffix}" for suffix in ("svg", "png"))
-    is_vector = vector.is_file() and vector.stat().st_size <= LARGEST_VECTOR_BYTES
-    path = vector if is_vector else bitmap
-    if not path.is_file():
-        raise FileNotFoundError(f"no figure {path}: draw it with `snakemake {folder / name}.png`")
+def _page_figure(study: Study, name: str, caption: str, path: Path, drawing: str, beside: str) -> PageFigure:
+    is_vector = path.suffix == ".svg"
     content = path.read_bytes()
     width, height = _svg_size(content.decode()) if is_vector else _png_size(content)
     label, short = figure_label(name, study.document)
@@ -112,11 +112,11 @@ def _page_figure(study: Study, name: str, caption: str, folder: Path, root: Path
         short=short,
         caption=caption,
         alternative=f"{label}: {plain(_first_sentence(caption))}",
-        image=_image(content, is_vector=is_vector),
+        image=Markup("{}/{}").format(beside, path.name) if beside else _image(content, is_vector=is_vector),
         width=width,
         height=height,
         is_vector=is_vector,
-        pdf=str(folder / f"{name}.pdf"),
+        drawing=drawing,
         source=figure_source(study, name),
     )
 

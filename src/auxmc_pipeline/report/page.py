@@ -9,33 +9,30 @@ from typing import Any, NamedTuple
 
 import jinja2
 import pandas as pd
-from markdown_it.tree import SyntaxTreeNode
 from markupsafe import Markup
 
-from auxmc.driver.results import read_table
-from auxmc_pipeline.catalogue import ROOT, Study, load_study, studies
+from auxmc_pipeline.catalogue import ROOT, Study, load_study
 from auxmc_pipeline.judging.counts import Counts, counts_by_document, counts_of
 from auxmc_pipeline.judging.documents import FRONT, Document
 from auxmc_pipeline.judging.verdicts import VERDICTS
-from auxmc_pipeline.report.claim_lines import (
-    ClaimGroup,
-    claim_groups,
-    read_numbers,
-    read_verdicts,
-    unexplained,
-)
+from auxmc_pipeline.report.claim_lines import ClaimGroup, claim_groups, unexplained
 from auxmc_pipeline.report.code_index import LAYERS, code_index
 from auxmc_pipeline.report.figure_sources import SourcePlace, algorithms
 from auxmc_pipeline.report.figures import LARGEST_VECTOR_BYTES, PageFigure, page_figures
 from auxmc_pipeline.report.findings import Finding, Section, read_findings
 from auxmc_pipeline.report.findings_text import LookUp, fill
 from auxmc_pipeline.report.front import Front, Highlight, read_front
-from auxmc_pipeline.report.markdown import breakable, parser, prose, to_html
+from auxmc_pipeline.report.markdown import breakable, prose
+from auxmc_pipeline.report.notes import notes_of
 from auxmc_pipeline.report.numbers import number, seconds
 from auxmc_pipeline.report.open_claims import OpenClaim, open_claims
-from auxmc_pipeline.report.provenance import CaseRecord, case_record, machines, rule_costs
+from auxmc_pipeline.report.provenance import CaseRecord, machines, rule_costs
 from auxmc_pipeline.report.settings_table import SettingsTable, settings_table
+from auxmc_pipeline.report.sources import StudyResults
+from auxmc_pipeline.settings import PRESETS
 from auxmc_pipeline.steps.coverage import coverage
+
+FIGURES = "figures"
 
 _TEMPLATES = FRONT.parent
 _FINDINGS = ROOT / "docs" / "findings.md"
@@ -52,6 +49,8 @@ class StudyPage(NamedTuple):
 
     Attributes:
         name: name of the study.
+        preset: preset of its results.
+        folder: where its tables are, relative to the root of the project.
         title: a few words for headings.
         short: how the title begins, for the menu.
         question: what it asks, one paragraph.
@@ -70,6 +69,8 @@ class StudyPage(NamedTuple):
     """
 
     name: str
+    preset: str
+    folder: str
     title: str
     short: str
     question: str
@@ -91,7 +92,9 @@ class Page(NamedTuple):
     """Everything that the page says.
 
     Attributes:
-        preset: preset of the results.
+        preset: largest preset of the results.
+        run: which results these are, in words.
+        is_published: whether they are those that the repository keeps, not those of a run.
         studies: the studies.
         counts: published claims of all studies.
         own: checks of our own.
@@ -105,6 +108,8 @@ class Page(NamedTuple):
     """
 
     preset: str
+    run: str
+    is_published: bool
     studies: list[StudyPage]
     counts: Counts
     own: Counts
@@ -117,25 +122,25 @@ class Page(NamedTuple):
     unexplained: list[str]
 
 
-def read_page(preset: str, root: Path = Path()) -> Page:
-    """Reads results, claims, figures and findings of a preset.
+def read_page(results: Mapping[str, StudyResults], run: str, *, is_published: bool = False) -> Page:
+    """What the page says of results.
 
     Args:
-        preset: preset whose tables, claims and figures exist.
-        root: folder that holds `results/`, `paper_figures/` and `logs/`.
+        results: results of each study, of `auxmc_pipeline.report.sources`.
+        run: which results these are, in words.
+        is_published: whether they are those that the repository keeps. Their figures are then beside the page, in
+            `FIGURES`/study, not inside it.
 
     Raises:
-        FileNotFoundError: a table, a figure or a table of claims is missing; says which command makes it.
         ValueError: the findings ask for a number that is not there.
     """
     front = read_front(FRONT)
-    declared = [load_study(name) for name in studies()]
-    results = root / "results" / preset
-    tables = {study.name: read_verdicts(results / study.name / "claims.csv") for study in declared}
+    declared = [load_study(name) for name in results]
+    tables = {name: found.judged for name, found in results.items()}
     judges = judges_of(tables)
-    numbers = {study.name: read_numbers(results / study.name / "numbers.csv") for study in declared}
-    look_up = LookUp(tables, numbers, dict.fromkeys(tables, preset))
-    sections = read_sections(look_up, judges, declared, f"preset {preset}, the run of this page")
+    presets = {name: found.preset for name, found in results.items()}
+    look_up = LookUp(tables, {name: found.numbers for name, found in results.items()}, presets)
+    sections = read_sections(look_up, judges, declared, run)
     front = front._replace(
         highlights=tuple(
             highlight._replace(headline=fill(highlight.headline, look_up, FRONT))
@@ -144,13 +149,18 @@ def read_page(preset: str, root: Path = Path()) -> Page:
     )
     findings = [finding for section in sections for finding in section.findings]
     pages = [
-        _study_page(study, preset, tables[study.name], front, findings, look_up, root) for study in declared
+        _study_page(
+            study, results[study.name], front, findings, look_up, f"{FIGURES}/{study.name}" * is_published
+        )
+        for study in declared
     ]
     highlights, missing = _highlights(front, findings, pages)
     judged = pd.concat(tables.values(), ignore_index=True)
     by_document = counts_by_document(judged)
     return Page(
-        preset=preset,
+        preset=max(presets.values(), key=PRESETS.index),
+        run=run,
+        is_published=is_published,
         studies=pages,
         counts=counts_of(judged[judged["origin"] == "published"]),
         own=by_document[""],
@@ -163,8 +173,12 @@ def read_page(preset: str, root: Path = Path()) -> Page:
         highlights=highlights,
         sections=sections,
         missing_highlights=missing,
-        open_claims=[line for study in declared for line in open_claims(study, preset, tables[study.name])],
-        unexplained=[f"{page.name}: {claim}" for page in pages for claim in unexplained(page.groups, preset)],
+        open_claims=[
+            line for study in declared for line in open_claims(study, presets[study.name], tables[study.name])
+        ],
+        unexplained=[
+            f"{page.name}: {claim}" for page in pages for claim in unexplained(page.groups, page.preset)
+        ],
     )
 
 
@@ -192,12 +206,13 @@ def judges_of(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[str]]:
     return found
 
 
-def render(page: Page, out: Path, root: Path = Path()) -> str:
-    """The page as HTML text, images inside.
+def render(page: Page, out: Path | None, root: Path = Path()) -> str:
+    """The page as HTML text.
 
     Args:
         page: of `read_page`.
-        out: where it will be written; links to files of the project are relative to its folder.
+        out: where it will be written; links to files of the project are relative to its folder. None writes a page
+            that stands alone: it names files and does not link to them.
         root: folder that holds `results/` and the project.
     """
     environment = jinja2.Environment(
@@ -221,10 +236,14 @@ def render(page: Page, out: Path, root: Path = Path()) -> str:
     return environment.get_template("report.html.j2").render(
         page=page,
         verdicts=VERDICTS,
-        up=f"{Path(os.path.relpath(root.resolve(), out.parent.resolve())).as_posix()}/",
+        up=""
+        if out is None
+        else f"{Path(os.path.relpath(root.resolve(), out.parent.resolve())).as_posix()}/",
         created=datetime.datetime.fromisoformat(created).strftime("%d %B %Y") if created else "unknown date",
         machines=machines(records),
-        rules=rule_costs(page.preset, {study.name: study.records for study in page.studies}),
+        rules=[]
+        if page.is_published
+        else rule_costs(page.preset, {study.name: study.records for study in page.studies}),
         code=code_index(ROOT, names),
         layers=LAYERS,
         coverage=coverage(),
@@ -253,70 +272,21 @@ def quantities(summary: pd.DataFrame) -> list[dict[str, Any]]:
     return out
 
 
-class Notes(NamedTuple):
-    """What a study's notes say.
-
-    Attributes:
-        question: what it asks, plain text.
-        source: which documents it comes from; empty where it is not said.
-        answer: what came out: a template, whose numbers and verdicts are those of a run (`findings_text.fill`).
-        rest: everything else as HTML, headings one level down.
-    """
-
-    question: str
-    source: str
-    answer: str
-    rest: Markup
-
-
-def notes_of(path: Path) -> Notes:
-    """Reads a study's notes.
-
-    Args:
-        path: `notes.md`, with paragraphs that begin with `Question:`, `Source:` in it, and with `Answer:`.
-    """
-    tokens = parser().parse(path.read_text())
-    root = SyntaxTreeNode(tokens)
-    paragraphs = [node for node in root.children if node.type == "paragraph"]
-    first = next((node for node in paragraphs if node.children[0].content.startswith("Question")), None)
-    question, source = "", ""
-    if first is not None:
-        text = " ".join(first.children[0].content.split())
-        asked, _, source = text.partition("Source: ")
-        question = re.sub(r"^Questions?: ", "", asked).strip()
-        question = question[:1].upper() + question[1:]
-    second = next((node for node in paragraphs if node.children[0].content.startswith("Answer: ")), None)
-    answer = ""
-    if second is not None:
-        answer = " ".join(second.children[0].content.split()).removeprefix("Answer: ")
-        answer = answer[:1].upper() + answer[1:]
-    kept = [
-        node
-        for node in root.children
-        if node not in (first, second) and not (node.type == "heading" and node.tag == "h1")
-    ]
-    rest = [token for node in kept for token in node.to_tokens()]
-    for token in rest:
-        if token.type in ("heading_open", "heading_close"):
-            token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
-    return Notes(question, source, answer, Markup(to_html(rest)))
-
-
 def _study_page(
     study: Study,
-    preset: str,
-    table: pd.DataFrame,
+    results: StudyResults,
     front: Front,
     findings: Sequence[Finding],
     look_up: LookUp,
-    root: Path,
+    beside: str,
 ) -> StudyPage:
     place = ROOT / "experiments" / study.name / "notes.md"
     notes = notes_of(place)
-    summary = read_table(root / "results" / preset / study.name / "summary.parquet")
-    settings = settings_table(study, preset)
+    published = results.judged["origin"] == "published"
     return StudyPage(
         name=study.name,
+        preset=results.preset,
+        folder=results.folder,
         title=study.title,
         short=re.split(r":|,| by | of the ", study.title)[0],
         question=notes.question,
@@ -324,14 +294,14 @@ def _study_page(
         source=notes.source,
         notes=notes.rest,
         algorithms=algorithms(study),
-        groups=claim_groups(study, preset, table, front.documents, findings),
-        counts=counts_of(table[table["origin"] == "published"]),
-        n_own=counts_of(table[table["origin"] == "own"]).n_claims,
-        figures=page_figures(study, preset, root),
-        settings=settings,
-        records=[case_record(study.name, case, preset, root) for case, _, _ in settings.cases],
-        failures=failures(summary),
-        tables=quantities(summary),
+        groups=claim_groups(study, results.preset, results.judged, front.documents, findings),
+        counts=counts_of(results.judged[published]),
+        n_own=counts_of(results.judged[results.judged["origin"] == "own"]).n_claims,
+        figures=page_figures(study, results.figures, results.drawings, beside),
+        settings=settings_table(study, results.preset),
+        records=list(results.records),
+        failures=failures(results.summary),
+        tables=quantities(results.summary),
     )
 
 
@@ -339,6 +309,7 @@ def _highlights(
     front: Front, findings: Sequence[Finding], pages: Sequence[StudyPage]
 ) -> tuple[list[tuple[Highlight, Finding, PageFigure | None]], list[str]]:
     figures = {f"{page.name}/{figure.name}": figure for page in pages for figure in page.figures}
+    drawn = {page.name: bool(page.figures) for page in pages}
     found, missing = [], []
     for highlight in front.highlights:
         finding = next(
@@ -351,7 +322,9 @@ def _highlights(
             None,
         )
         figure = figures.get(highlight.figure)
-        if finding is None or (highlight.figure and figure is None):
+        if finding is None or (
+            highlight.figure and figure is None and drawn[highlight.figure.partition("/")[0]]
+        ):
             missing.append(f"{highlight.section}: {highlight.finding} {highlight.figure}".strip())
         if finding is not None:
             found.append((highlight, finding, figure))

@@ -72,14 +72,15 @@ def case_record(study: str, case: str, preset: str, root: Path = Path()) -> Case
         root: folder that holds `results/`.
     """
     path = Path("results") / preset / study / f"{case}.nc"
-    attributes = {name: _plain(value) for name, value in attributes_at(root / path).items()}
-    return CaseRecord(study, case, str(path), attributes)
+    return CaseRecord(study, case, str(path), attributes_at(root / path))
 
 
 def machines(records: Sequence[CaseRecord]) -> list[Machine]:
     """The different environments of results, the one with the most cases first."""
     counts = Counter(
-        json.dumps({name: record.attributes.get(name, "") for name in _MACHINE})
+        json.dumps(
+            {name: record.attributes.get(name, "") for name in _MACHINE}, default=lambda value: value.item()
+        )
         for record in records
         if record.attributes
     )
@@ -130,9 +131,3 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, str) and value.startswith(("{", "[")):
-        return json.loads(value)
-    return value.item() if hasattr(value, "item") else value
