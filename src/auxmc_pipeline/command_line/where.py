@@ -4,7 +4,12 @@ from auxmc.command_line.columns import columns
 from auxmc.command_line.errors import CommandError
 from auxmc_pipeline import catalogue
 from auxmc_pipeline.catalogue import Study
-from auxmc_pipeline.report.figure_sources import SourcePlace, algorithms, figure_source, recording_function
+from auxmc_pipeline.report.places.figure_sources import (
+    SourcePlace,
+    algorithms,
+    figure_source,
+    recording_function,
+)
 from auxmc_pipeline.settings import SettingsError, nearest
 
 

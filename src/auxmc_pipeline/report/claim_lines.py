@@ -13,8 +13,8 @@ from auxmc_pipeline.catalogue import STUDIES, Study
 from auxmc_pipeline.claims import COLUMNS
 from auxmc_pipeline.judging.documents import Document
 from auxmc_pipeline.report.findings import Finding
-from auxmc_pipeline.report.measured_by import CodePlace, measured_by
 from auxmc_pipeline.report.numbers import band, number, with_error
+from auxmc_pipeline.report.places.measured_by import CodePlace, measured_by
 
 _NEEDS_EXPLANATION = ("not reproduced", "inconclusive", "not measured")
 _SMOKE = (

@@ -11,8 +11,8 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from auxmc_pipeline.catalogue import Study
-from auxmc_pipeline.report.figure_sources import FigureSource, figure_source
 from auxmc_pipeline.report.markdown import plain
+from auxmc_pipeline.report.places.figure_sources import FigureSource, figure_source
 
 # A figure of many thousand points is slow to draw as a vector graphic, and large: the page then has its bitmap.
 LARGEST_VECTOR_BYTES = 250_000

@@ -16,8 +16,6 @@ from auxmc_pipeline.judging.counts import Counts, counts_by_document, counts_of
 from auxmc_pipeline.judging.documents import FRONT, Document
 from auxmc_pipeline.judging.verdicts import VERDICTS
 from auxmc_pipeline.report.claim_lines import ClaimGroup, claim_groups, unexplained
-from auxmc_pipeline.report.code_index import LAYERS, code_index
-from auxmc_pipeline.report.figure_sources import SourcePlace, algorithms
 from auxmc_pipeline.report.figures import LARGEST_VECTOR_BYTES, PageFigure, page_figures
 from auxmc_pipeline.report.findings import Finding, Section, read_findings
 from auxmc_pipeline.report.findings_text import LookUp, fill
@@ -26,6 +24,8 @@ from auxmc_pipeline.report.markdown import breakable, prose
 from auxmc_pipeline.report.notes import notes_of
 from auxmc_pipeline.report.numbers import number, seconds
 from auxmc_pipeline.report.open_claims import OpenClaim, open_claims
+from auxmc_pipeline.report.places.code_index import LAYERS, code_index
+from auxmc_pipeline.report.places.figure_sources import SourcePlace, algorithms
 from auxmc_pipeline.report.provenance import CaseRecord, machines, rule_costs
 from auxmc_pipeline.report.settings_table import SettingsTable, settings_table
 from auxmc_pipeline.report.sources import StudyResults

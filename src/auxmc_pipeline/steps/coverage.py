@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
-from auxmc_pipeline.report.figure_sources import SourcePlace, figure_source
+from auxmc_pipeline.report.places.figure_sources import SourcePlace, figure_source
 
 CATALOGUE = ROOT / "experiments" / "documents.toml"
 _KINDS = {"algorithms": "algorithm", "tables": "table", "figures": "figure"}

@@ -17,15 +17,15 @@ from auxmc_pipeline.judging.study_tables import claims_of
 from auxmc_pipeline.report import figures as figures_module
 from auxmc_pipeline.report import numbers as numbers_module
 from auxmc_pipeline.report.claim_lines import claim_groups, explanation, strip, unexplained
-from auxmc_pipeline.report.code_index import code_index
 from auxmc_pipeline.report.findings import Section, read_findings
 from auxmc_pipeline.report.findings_text import LookUp, fill
 from auxmc_pipeline.report.front import read_front
 from auxmc_pipeline.report.markdown import ClaimNames
-from auxmc_pipeline.report.measured_by import measured_by
 from auxmc_pipeline.report.notes import notes_of
 from auxmc_pipeline.report.open_claims import open_claims, what_decides
 from auxmc_pipeline.report.page import failures
+from auxmc_pipeline.report.places.code_index import code_index
+from auxmc_pipeline.report.places.measured_by import measured_by
 from auxmc_pipeline.report.provenance import case_record, machines, rule_costs
 from auxmc_pipeline.report.settings_table import settings_table
 
