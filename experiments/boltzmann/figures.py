@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
-from auxmc.plots.panels import band_curve, label_end, missing_panel
+from auxmc.plots.panels import band_curve, missing_panel
 from auxmc.plots.published import PublishedValue, entries_published_last, published_mark
 from auxmc.plots.style import CYCLE, METHOD_COLOURS, PAGE_WIDTH_IN
 from auxmc_pipeline.footer import footer
@@ -73,7 +73,7 @@ def errors(error: str, tables: Tables) -> Figure:
         _error_panel(axis, tables, error, cost)
         axis.set_xlabel(label)
     axes[0].set_ylabel(f"relative error, {ERROR_LABELS[error]}")
-    _legend(figure, axes[0], 3)
+    _legend(figure, axes[0], 2)
     footer(figure, tables, f"{n_systems(tables)} systems, errors of the base = 1")
     return figure
 
@@ -101,12 +101,11 @@ def _error_panel(axis: Axes, tables: Tables, error: str, cost: str) -> None:
         except MissingData:
             continue
         half, colour = _BAND * found.drawn_error, _COLOURS[method]
-        axis.errorbar(places, found.mean, half, color=colour, fmt=marker, label=METHOD_LABELS[method])
-        # Points of two methods can lie beside each other: their labels go to different ends of the bars.
-        upper = method == "h_ais"
-        ends = found.mean + (half if upper else -half)
-        for place, end, k in zip(places, ends, found.points, strict=True):
-            label_end(axis, place, end, f"{k:.0f}", colour, left=not upper)
+        # Points of three methods lie among each other: numbers beside them would collide, so a thin line joins those
+        # of a method and the legend has the numbers.
+        label = f"{METHOD_LABELS[method]}: K = {', '.join(f'{k:.0f}' for k in found.points)}"
+        look = {"color": colour, "marker": marker, "linewidth": 0.5, "elinewidth": 1.0}
+        axis.errorbar(places, found.mean, half, label=label, **look)
         if method == "h_ais" and cost == "gradients_per_repeat":
             said = published_settings("boltzmann", "CT-B17")
             for place, k in zip(places, found.points, strict=True):
