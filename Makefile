@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce claims check-claims publish restore verify test test-all test-statistical mutation-check faults docs check format clean
+.PHONY: help setup reproduce claims check-claims publish restore verify test test-all test-newest test-statistical mutation-check faults docs check format clean
 
 help:
 	@echo "make reproduce   figures, tables, claims and report of all studies (PRESET=smoke|quick|paper, CORES=all)"
@@ -21,6 +21,7 @@ help:
 	@echo "make verify      draw jobs of published/ at random, run them again here and compare (PRESET=..., MINUTES=5, SEED=...)"
 	@echo "make test        style checks, and the tests that tell a broken program from a right one"
 	@echo "make test-all    all tests: every study from start to end, SLURM, documentation, fresh random numbers, a sample of mutations"
+	@echo "make test-newest        the tests of make test with the newest versions of all packages, in an environment beside .venv"
 	@echo "make test-statistical   the deeper statistical tests, with fresh random numbers and a table of what passed"
 	@echo "make mutation-check     whether the tests notice programs that are broken on purpose"
 	@echo "make faults             faults of settings, data, models, files and processes: what comes of each (HOURS=... for longer)"
@@ -64,6 +65,11 @@ test-all: check
 	$(RUN)/python scripts/statistical_suite.py
 	$(RUN)/python -m tests.mutants --sample $(MUTANTS)
 
+test-newest:
+	$(PYTHON) -m venv --clear $(VENV)-newest
+	$(VENV)-newest/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,numpyro,pymc,dask]"
+	$(VENV)-newest/bin/python -m pytest -m "not slow"
+
 test-statistical: $(STAMP)
 	$(RUN)/python scripts/statistical_suite.py
 
@@ -89,4 +95,4 @@ format: $(STAMP)
 	$(RUN)/python -m auxmc_pipeline.steps.coverage --write  # it names lines of the code
 
 clean:
-	rm -rf results/*/ paper_figures/*/ docs/_build docs/api docs/auto_tutorials logs .snakemake .checkpoints .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv-newest results/*/ paper_figures/*/ docs/_build docs/api docs/auto_tutorials logs .snakemake .checkpoints .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
