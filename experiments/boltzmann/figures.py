@@ -104,8 +104,10 @@ def _error_panel(axis: Axes, tables: Tables, error: str, cost: str) -> None:
         # Points of three methods lie among each other: numbers beside them would collide, so a thin line joins those
         # of a method and the legend has the numbers.
         label = f"{METHOD_LABELS[method]}: K = {', '.join(f'{k:.0f}' for k in found.points)}"
-        look = {"color": colour, "marker": marker, "linewidth": 0.5, "elinewidth": 1.0}
-        axis.errorbar(places, found.mean, half, label=label, **look)
+        bars = axis.errorbar(
+            places, found.mean, half, color=colour, marker=marker, label=label, elinewidth=1.0
+        )
+        bars.lines[0].set_linewidth(0.5)
         if method == "h_ais" and cost == "gradients_per_repeat":
             said = published_settings("boltzmann", "CT-B17")
             for place, k in zip(places, found.points, strict=True):

@@ -1,6 +1,5 @@
 """Kept jobs run again: which ones, and whether they gave what is kept of them."""
 
-import json
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from auxmc.driver.files.arrays import checked_arrays
 from auxmc.driver.results import read_table
 from auxmc_pipeline.publishing.agreement import Distance, distances, share_alike, unequal
 from auxmc_pipeline.publishing.cases import unpack
@@ -17,6 +15,7 @@ from auxmc_pipeline.publishing.digests import DIGEST
 from auxmc_pipeline.publishing.gather import CASES
 from auxmc_pipeline.publishing.jobs import jobs_of_result
 from auxmc_pipeline.publishing.state import Identities, changed
+from auxmc_pipeline.publishing.unfinished import about_piece
 from auxmc_pipeline.tidy import tidy_table
 
 __all__ = ["Check", "Drawn", "check", "drawn_at_random", "jobs_to_draw"]
@@ -130,9 +129,7 @@ def check(job: Drawn, made: Path, kept_in: Path) -> Check:
     if not made.is_file():
         return Check(job, False, ["it failed: no result"], [])
     if job.piece:
-        with checked_arrays(made) as file:
-            digest = json.loads(str(file["about"]))["provenance"].get(DIGEST, "")
-        same = digest == job.sha256
+        same = about_piece(made).get(DIGEST, "") == job.sha256
         return Check(job, same, [] if same else [_other_bits(job)], [])
     same = jobs_of_result(made)[-1]["sha256"] == job.sha256
     again = tidy_table([made], "statistics")

@@ -14,6 +14,7 @@ from auxmc_pipeline.judging.published import MEASURED
 from auxmc_pipeline.publishing.cases import packed
 from auxmc_pipeline.publishing.jobs import as_table, attributes_at, jobs_of_result, read_jobs
 from auxmc_pipeline.publishing.state import Identities, changed
+from auxmc_pipeline.publishing.unfinished import pieces_in
 from auxmc_pipeline.report.claim_lines import read_verdicts
 
 __all__ = ["CASES", "Gathered", "gather"]
@@ -82,6 +83,8 @@ def gather(study: Study, preset: str, now: Identities, root: Path, kept_in: Path
         differs = changed(dict(of_case.iloc[-1]), case, now) if is_kept else changed(about, case, now)
         if not is_present and (differs or not is_kept):
             missing[case] = f"made with other {' and '.join(differs)}" if about or is_kept else "not there"
+            pieces = {**pieces_in(kept_in, case, now), **pieces_in(path.parent, case, now)} if whole else {}
+            files |= {name: piece.read_bytes for name, piece in pieces.items()}
     jobs = as_table(rows)
     if rows:
         files["pieces.csv"] = partial(_csv, jobs)

@@ -10,6 +10,7 @@ import pytest
 import xarray as xr
 
 from auxmc.driver.results import read_result, write_result, write_table
+from auxmc.driver.units import Share, Units, write_piece
 from auxmc_pipeline.catalogue import Study, load_study
 from auxmc_pipeline.judging.sums import SUMS
 from auxmc_pipeline.publishing import gather as gathering
@@ -222,6 +223,37 @@ def test_pieces_have_rows_of_their_own(tmp_path: Path) -> None:
     ]
     assert [row["sha256"] for row in rows[:2]] == ["s1", "s2"]
     assert {row["code"] for row in rows} == {"c1"}
+
+
+def test_pieces_are_kept_until_their_case_is_finished(
+    root: Path, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = root / "results" / "paper" / "radon" / "nuts.nc"
+    case.unlink()
+    for number, code in ((1, "c1"), (2, "c0")):
+        units = Units(Share(number - 1, 3))
+        units.made["chains", number] = {"draws": np.arange(5.0)}
+        write_piece(
+            case.parent / "pieces" / "nuts" / f"{number}-of-3.npz",
+            units,
+            "digest",
+            {**NOW["nuts"], "code": code},
+        )
+    (case.parent / "pieces" / "nuts" / "3-of-3.npz").write_bytes(b"half of a file")
+    kept(root, study)
+    assert "pieces/nuts/1-of-3.npz" in files(root)
+    assert not {"pieces/nuts/2-of-3.npz", "pieces/nuts/3-of-3.npz"} & files(root), "other code, damaged"
+
+    monkeypatch.setattr(restoring, "identities", lambda study, preset: NOW)
+    elsewhere = root / "elsewhere"
+    restored, _ = restoring.restore("paper", root / "published" / "paper", elsewhere)
+    piece = elsewhere / "paper" / "radon" / "pieces" / "nuts" / "1-of-3.npz"
+    assert piece in restored
+    assert piece.read_bytes() == (case.parent / "pieces" / "nuts" / "1-of-3.npz").read_bytes()
+
+    made_up(case, "nuts")
+    kept(root, study)
+    assert not any(name.startswith("pieces/") for name in files(root))
 
 
 def test_a_kept_case_makes_the_same_tables(tmp_path: Path) -> None:
