@@ -27,6 +27,7 @@ _KINDS = {
     ".csv": "text/csv",
     ".parquet": "application/vnd.apache.parquet",
     ".svg": "image/svg+xml",
+    ".npz": "application/zip",
     ".gz": "application/gzip",
 }
 
