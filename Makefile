@@ -7,10 +7,11 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PEERS := $(VENV)/.peers-installed
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce claims check-claims publish restore verify test test-all test-newest test-statistical mutation-check faults docs check format clean
+.PHONY: help setup reproduce claims check-claims publish restore verify test test-all test-newest test-statistical mutation-check faults benchmarks docs check format clean
 
 help:
 	@echo "make reproduce   figures, tables, claims and report of all studies (PRESET=smoke|quick|paper, CORES=all)"
@@ -25,6 +26,7 @@ help:
 	@echo "make test-statistical   the deeper statistical tests, with fresh random numbers and a table of what passed"
 	@echo "make mutation-check     whether the tests notice programs that are broken on purpose"
 	@echo "make faults             faults of settings, data, models, files and processes: what comes of each (HOURS=... for longer)"
+	@echo "make benchmarks  speed and errors beside other packages: one table, the pages that show it (QUICK=1, ONLY='NAME ...', AGAIN=1)"
 	@echo "make docs        the documentation and the report of the published results as a site, in docs/_build/html"
 	@echo "make check       style and type checks only"
 	@echo "make setup       the isolated environment only, in $(VENV)"
@@ -78,6 +80,14 @@ mutation-check: $(STAMP)
 
 faults: $(STAMP)
 	$(RUN)/python -m tests.faults $(if $(HOURS),--hours $(HOURS))
+
+benchmarks: $(PEERS)
+	@$(RUN)/python -m benchmarks $(if $(QUICK),--quick) $(if $(AGAIN),--again) $(if $(SEEDS),--seeds $(SEEDS)) $(ONLY)
+
+# What the comparisons need beside requirements.lock, none of whose versions it changes. UltraNest wants a C compiler.
+$(PEERS): $(STAMP) benchmarks/requirements.lock
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r benchmarks/requirements.lock
+	@touch $@
 
 docs: $(STAMP)
 	$(RUN)/python -m sphinx -W --keep-going -q docs docs/_build/html

@@ -1,53 +1,40 @@
-"""Speed of constrained HMC beside Mici, and its cost against the number of observations.
+"""Constrained HMC beside Mici, and beside NumPyro's NUTS on the posterior of the parameters alone.
 
-    python benchmarks/constrained_hmc.py [--iterations 1000] [--mici-iterations 200] [--output benchmarks/results]
+Lotka-Volterra and generalised lambda, published data, one chain from a point in the bulk of the posterior. The
+smallest bulk effective sample size over the four parameters, and the CPU time of the sampling alone: compilation and
+warm-up are not counted. "Published" is with constraint, step size, steps and inner steps of the thesis;
+"teacher-forced" is another constraint of the same Lotka-Volterra manifold. Mici runs with its JAX backend and a dense
+Jacobian, which is what it has for such constraints. NUTS runs where the inputs of the data have been integrated out by
+hand, which few simulators allow.
 
-Lotka-Volterra and generalised lambda, published data, one chain on one core, float64. For each the smallest bulk
-effective sample size over the four parameters is divided by the CPU time of the sampling alone: compilation and
-warm-up are not counted. Programs:
-
-* auxmc, published settings: constraint, step size, steps and inner steps of the thesis;
-* auxmc, best found: the same target with other step sizes, a Newton solver and, for Lotka-Volterra, the teacher-forced
-  constraint;
-* mici, published settings, and mici with dynamic trajectories and adapted step size, both with its JAX backend. They
-  are left out where Mici is not installed (extra `bench`).
-
-Then the time of one integrator step with 250 to 100 000 observations of the generalised lambda distribution. Writes
-constrained_hmc.csv and constrained_hmc.md.
+Then the time of one integrator step with growing data of the generalised lambda distribution.
 """
 
-import argparse
-import csv
-import importlib.metadata
-import os
-import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Any, NamedTuple
-
-from auxmc.driver.runtime import configure
-
-configure("cpu")  # before JAX is imported, as a run of a study does
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.diagnostics.convergence import bulk_ess
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.manifold.projection import ProjectionSettings
+from auxmc.models.conditioned import ConditionedModel
 from auxmc.models.generalised_lambda import fibre as generalised_lambda_fibre
 from auxmc.models.generalised_lambda import model as generalised_lambda
+from auxmc.models.generalised_lambda.oracles import log_posterior as collapsed_generalised_lambda
 from auxmc.models.lotka_volterra import model as lotka_volterra
-from auxmc.models.conditioned import ConditionedModel
 from auxmc.models.lotka_volterra.conditioning import conditioned_model as condition_lotka_volterra
+from benchmarks.contract import Benchmark, Program, Run, compiled, smallest_ess, timed
 
-__all__ = ["main"]
+__all__ = ["BENCHMARK"]
 
 N_PARAMETERS = 4
 SIZES = (250, 1_000, 10_000, 100_000)
-COLUMNS = ("model", "program", "settings", "ess", "cpu_s", "ess_per_s", "acceptance")
+RATE, ESS, CPU, ACCEPTANCE = "ESS per CPU second", "ESS", "CPU time", "acceptance"
+SUB_STEP, OF_A_DATUM = "CPU time of a geodesic sub-step", "for each observation"
 
 
 class Settings(NamedTuple):
@@ -61,45 +48,86 @@ class Settings(NamedTuple):
     def text(self) -> str:
         """The settings for a table."""
         low, high = self.n_steps
-        return f"dt {self.step_size:g}, {low}-{high} steps, {self.n_inner_steps} inner, {self.solver}"
+        return f"step {self.step_size:g}, {low} to {high} of them, {self.n_inner_steps} inner, {self.solver}"
 
 
-class Problem(NamedTuple):
-    """A conditioned model, a point on its manifold in the bulk of the posterior, and settings to run."""
+class Target(NamedTuple):
+    """A conditioned model, a function that makes a start in the bulk of its posterior, and its four parameters alone.
 
-    name: str
+    Attributes:
+        model: of all inputs.
+        start: returns inputs.
+        coordinates: maps inputs to the parameters of `collapsed` [4].
+        collapsed: their log posterior density, in nats.
+    """
+
     model: ConditionedModel
-    start: Array
-    label: str
-    settings: Settings
+    start: Callable[[], Array]
+    coordinates: Callable[[Array], Array]
+    collapsed: Callable[[Array], Array]
 
 
-def lotka_volterra_problems() -> list[Problem]:
-    """Thesis settings with its own constraint, and the best found with the teacher-forced one."""
+PUBLISHED = {"Lotka-Volterra": Settings(0.25, (4, 8), 3), "generalised lambda": Settings(0.6, (5, 10), 4)}
+
+
+@cache
+def _lotka_volterra(constraint: Any) -> Target:
     model = lotka_volterra.published_model()
-    start = lotka_volterra.initial_inputs(model, jax.random.key(0))
-    thesis = Settings(0.25, (4, 8), 3)
-    generator = condition_lotka_volterra(model, "generator")
-    forced = condition_lotka_volterra(model, "teacher_forced")
-    bulk = _warmed(forced, start, thesis, 100)
-    name = "Lotka-Volterra"
+
+    def collapsed(u: Array) -> Array:
+        return -0.5 * jnp.sum(u**2) - 0.5 * jnp.sum(lotka_volterra.noise_inputs(model, u) ** 2)
+
+    @cache
+    def start() -> Array:
+        forced = condition_lotka_volterra(model, "teacher_forced")
+        first = lotka_volterra.initial_inputs(model, jax.random.key(0))
+        return _warmed(forced, first, PUBLISHED["Lotka-Volterra"], 100)
+
+    conditioned = condition_lotka_volterra(model, constraint)
+    return Target(conditioned, start, lambda inputs: inputs[:N_PARAMETERS], collapsed)
+
+
+@cache
+def _generalised_lambda() -> Target:
+    model = generalised_lambda.generalised_lambda_model(generalised_lambda.published_observations())
+    conditioned = generalised_lambda.conditioned_model(model)
+
+    @cache
+    def start() -> Array:
+        first = generalised_lambda_fibre.initial_inputs(jax.random.key(3), model).inputs
+        return _warmed(conditioned, first, Settings(0.05, (2, 2), 4), 300)
+
+    def coordinates(inputs: Array) -> Array:
+        z = generalised_lambda.parameters(inputs[:N_PARAMETERS], model.prior)
+        return z.at[1].set(jnp.log(z[1]))
+
+    return Target(conditioned, start, coordinates, collapsed_generalised_lambda(model, "exact"))
+
+
+def _lotka_volterra_programs(quick: bool) -> Sequence[Program]:
+    published, best = PUBLISHED["Lotka-Volterra"], Settings(1.0, (1, 3), 1, "newton")
+    generator, forced = _lotka_volterra("generator"), _lotka_volterra("teacher_forced")
     return [
-        Problem(name, generator, bulk, "published settings", thesis),
-        Problem(name, forced, bulk, "published settings, teacher-forced", thesis),
-        Problem(name, forced, bulk, "best found", Settings(1.0, (1, 3), 1, "newton")),
+        _ours("auxmc, best found, teacher-forced", forced, best, 1000),
+        _ours("auxmc, published, teacher-forced", forced, published, 1000),
+        _ours("auxmc, published", generator, published, 200 if quick else 1000),
+        _mici("Mici, best found, teacher-forced", forced, best, 100 if quick else 400),
+        _mici("Mici, published", generator, published, 40 if quick else 200),
+        _mici("Mici, dynamic trajectories", generator, published, 40 if quick else 200, dynamic=True),
+        _nuts(generator, 1000),
     ]
 
 
-def generalised_lambda_problems() -> list[Problem]:
-    """Thesis settings, and the best found."""
-    model = generalised_lambda.generalised_lambda_model(generalised_lambda.published_observations())
-    start = generalised_lambda_fibre.initial_inputs(jax.random.key(3), model).inputs
-    conditioned = generalised_lambda.conditioned_model(model)
-    bulk = _warmed(conditioned, start, Settings(0.05, (2, 2), 4), 300)
-    name = "generalised lambda"
+def _generalised_lambda_programs(quick: bool) -> Sequence[Program]:
+    published, best = PUBLISHED["generalised lambda"], Settings(0.4, (5, 10), 1, "newton")
+    target = _generalised_lambda()
     return [
-        Problem(name, conditioned, bulk, "published settings", Settings(0.6, (5, 10), 4)),
-        Problem(name, conditioned, bulk, "best found", Settings(0.4, (5, 10), 1, "newton")),
+        _ours("auxmc, best found", target, best, 1000),
+        _ours("auxmc, published", target, published, 1000),
+        _mici("Mici, best found", target, best, 200),
+        _mici("Mici, published", target, published, 200),
+        _mici("Mici, dynamic trajectories", target, published, 200, dynamic=True),
+        _nuts(target, 1000),
     ]
 
 
@@ -129,150 +157,139 @@ def _chain(model: ConditionedModel, settings: Settings, n: int) -> Callable[[Arr
 
 
 def _warmed(model: ConditionedModel, start: Array, settings: Settings, n: int) -> Array:
-    end, _ = jax.jit(_chain(model, settings, n))(jax.random.key(7), start)
-    return end
+    return jax.jit(_chain(model, settings, n))(jax.random.key(7), start)[0]
 
 
-def run_auxmc(problem: Problem, n: int, repetitions: int) -> dict[str, Any]:
-    """Median over chains of ESS per CPU second."""
-    program = (
-        jax.jit(_chain(problem.model, problem.settings, n)).lower(jax.random.key(0), problem.start).compile()
-    )
-    rows = []
-    for seed in range(repetitions):
-        clock = time.process_time()
-        _, (draws, accepted) = jax.block_until_ready(program(jax.random.key(seed), problem.start))
-        seconds = time.process_time() - clock
-        rows.append((_smallest_ess(np.asarray(draws)), seconds, float(np.mean(accepted))))
-    return _row(problem.name, f"auxmc, {problem.label}", problem.settings.text(), rows)
+def _found(draws: Any, acceptance: Any, cpu_s: float) -> dict[str, float]:
+    ess = smallest_ess(draws)
+    return {RATE: ess / cpu_s, ESS: ess, CPU: cpu_s, ACCEPTANCE: float(np.mean(acceptance))}
 
 
-def run_mici(problem: Problem, n: int, dynamic: bool) -> dict[str, Any]:
-    """The same model in Mici, with a dense Jacobian and derivatives by JAX."""
-    import mici
+def _ours(name: str, target: Target, settings: Settings, n: int) -> Program:
+    def prepare() -> Run:
+        program = compiled(_chain(target.model, settings, n), jax.random.key(0), target.start())
 
-    system = mici.systems.DenseConstrainedEuclideanMetricSystem(
-        lambda q: -problem.model.log_prior(q),
-        problem.model.constraint,
-        dens_wrt_hausdorff=False,
-        backend="jax",
-    )
-    settings = problem.settings
-    integrator = mici.integrators.ConstrainedLeapfrogIntegrator(
-        system, step_size=settings.step_size, n_inner_step=settings.n_inner_steps
-    )
-    rng = np.random.default_rng(0)
-    options: dict[str, Any] = {"display_progress": False, "n_worker": 1}
-    start = np.array(problem.start)
-    if dynamic:
-        sampler: Any = mici.samplers.DynamicMultinomialHMC(system, integrator, rng)
-        adapter = mici.adapters.DualAveragingStepSizeAdapter(0.8)
-        warm = sampler.sample_chains(n, 1, [start], adapters=[adapter], **options)
-        start = np.array(warm.final_states[0].pos)
-    else:
-        sampler = mici.samplers.RandomMetropolisHMC(system, integrator, rng, n_step_range=settings.n_steps)
-        sampler.sample_chains(0, 5, [start], **options)  # compiles
-    clock = time.process_time()
-    result = sampler.sample_chains(0, n, [start], trace_funcs=[_trace], **options)
-    seconds = time.process_time() - clock
-    ess = _smallest_ess(result.traces["parameters"][0])
-    acceptance = float(np.mean(result.statistics["accept_stat"][0]))
-    label = "mici, dynamic trajectories" if dynamic else f"mici, {problem.label}"
-    text = f"dt {integrator.step_size:.3g}, {settings.n_inner_steps} inner" if dynamic else settings.text()
-    return _row(problem.name, label, text, [(ess, seconds, acceptance)])
+        def run(i: int) -> dict[str, float]:
+            (_, (draws, accepted)), cpu_s, _ = timed(program, jax.random.key(i), target.start())
+            return _found(draws, accepted, cpu_s)
+
+        return run
+
+    return Program(name, prepare, settings.text())
+
+
+def _mici(name: str, target: Target, settings: Settings, n: int, dynamic: bool = False) -> Program:
+    """The same model in Mici; dynamic trajectories have a step size adapted in as many iterations as follow."""
+
+    def prepare() -> Run:
+        import mici
+
+        system = mici.systems.DenseConstrainedEuclideanMetricSystem(
+            lambda q: -target.model.log_prior(q),
+            target.model.constraint,
+            dens_wrt_hausdorff=False,
+            backend="jax",
+        )
+        newton = settings.solver == "newton" and not dynamic
+        solvers = mici.solvers
+        integrator = mici.integrators.ConstrainedLeapfrogIntegrator(
+            system,
+            step_size=settings.step_size,
+            n_inner_step=settings.n_inner_steps,
+            projection_solver=solvers.solve_projection_onto_manifold_newton
+            if newton
+            else solvers.solve_projection_onto_manifold_quasi_newton,
+        )
+        options: dict[str, Any] = {"display_progress": False, "n_worker": 1}
+        starts = [np.array(target.start())]
+
+        def sampler(seed: int) -> Any:
+            random = np.random.default_rng(seed)
+            if dynamic:
+                return mici.samplers.DynamicMultinomialHMC(system, integrator, random)
+            return mici.samplers.RandomMetropolisHMC(
+                system, integrator, random, n_step_range=settings.n_steps
+            )
+
+        # Compiles, and finds the step size of dynamic trajectories, which the integrator keeps.
+        adapters = [mici.adapters.DualAveragingStepSizeAdapter(0.8)] if dynamic else []
+        sampler(0).sample_chains(n if dynamic else 5, 1, starts, adapters=adapters, **options)
+
+        def run(i: int) -> dict[str, float]:
+            draw = partial(sampler(i).sample_chains, 0, n, starts, trace_funcs=[_trace], **options)
+            cost = timed(draw)
+            result = cost.value
+            return _found(result.traces["parameters"][0], result.statistics["accept_stat"][0], cost.cpu_s)
+
+        return run
+
+    text = f"step adapted, {settings.n_inner_steps} inner" if dynamic else settings.text()
+    return Program(name, prepare, text, "mici")
 
 
 def _trace(state: Any) -> dict[str, Any]:
     return {"parameters": state.pos[:N_PARAMETERS]}
 
 
-def step_times(repetitions: int) -> list[tuple[int, float]]:
-    """Seconds of one geodesic sub-step with its reversibility check, for growing data."""
-    out = []
-    for size in SIZES:
+def _nuts(target: Target, n: int) -> Program:
+    def prepare() -> Run:
+        from numpyro.infer import MCMC, NUTS
+
+        nuts = NUTS(potential_fn=lambda u: -target.collapsed(u))
+        warm_up = MCMC(nuts, num_warmup=500, num_samples=1, progress_bar=False)
+        warm_up.warmup(jax.random.key(0), init_params=target.coordinates(target.start()))
+
+        def chain(key: Array, state: Any) -> Any:
+            def one(state: Any, _: None) -> Any:
+                state = nuts.sample(state, (), {})
+                return state, (state.z, state.accept_prob)
+
+            return jax.lax.scan(one, state._replace(rng_key=key), None, length=n)[1]
+
+        # In a loop of its own: `MCMC.run` would be traced anew at every call.
+        program = compiled(chain, jax.random.key(0), warm_up.last_state)
+
+        def run(i: int) -> dict[str, float]:
+            (draws, accepted), cpu_s, _ = timed(program, jax.random.key(i), warm_up.last_state)
+            return _found(draws, accepted, cpu_s)
+
+        return run
+
+    return Program("NumPyro, NUTS, inputs integrated out by hand", prepare, "adapted", "numpyro")
+
+
+def _sub_steps(size: int, quick: bool) -> Sequence[Program]:
+    def prepare() -> Run:
         values = generalised_lambda.simulate_observations(0, size)
         model = generalised_lambda.generalised_lambda_model(values)
-        conditioned = generalised_lambda.conditioned_model(model)
         truth = jnp.asarray(generalised_lambda.GENERATING_PARAMETERS)
         inputs = generalised_lambda_fibre.inputs_of_parameters(truth, model)
         start = generalised_lambda_fibre.fibre_point(inputs, model).inputs
         settings = Settings(0.6 / np.sqrt(size / 250), (5, 5), 1, "newton")
-        kernel = _kernel(conditioned, settings, start.shape[0])
-        step = jax.jit(lambda key, state, kernel=kernel: kernel.step(key, state))
+        kernel = _kernel(generalised_lambda.conditioned_model(model), settings, start.shape[0])
         state = kernel.init(jax.random.key(0), start)
-        seconds = []
-        for seed in range(repetitions + 1):
-            clock = time.process_time()
-            _, info = jax.block_until_ready(step(jax.random.key(seed), state))
-            seconds.append((time.process_time() - clock) / max(1, int(info.errors.n_projections) // 2))
-        out.append((size, float(np.median(seconds[1:]))))
-    return out
+        step = compiled(kernel.step, jax.random.key(0), state)
+
+        def run(i: int) -> dict[str, float]:
+            (_, info), cpu_s, _ = timed(step, jax.random.key(i), state)
+            seconds = cpu_s / max(1, int(info.errors.n_projections) // 2)
+            return {SUB_STEP: 1e6 * seconds, OF_A_DATUM: 1e9 * seconds / size}
+
+        return run
+
+    return [Program("auxmc", prepare, "5 steps, 1 inner, newton; reversibility checked")]
 
 
-def _smallest_ess(draws: np.ndarray) -> float:
-    """Smallest bulk ESS over the parameters of one chain [draw, parameter]."""
-    return float(np.min(bulk_ess(draws.T[:, None, :])))
-
-
-def _row(model: str, program: str, settings: str, rows: list[tuple[float, float, float]]) -> dict[str, Any]:
-    ess, seconds, acceptance = (float(np.median(column)) for column in zip(*rows, strict=True))
-    rate = float(np.median([e / s for e, s, _ in rows]))
-    values = (model, program, settings, f"{ess:.0f}", f"{seconds:.2f}", f"{rate:.3g}", f"{acceptance:.2f}")
-    row = dict(zip(COLUMNS, values, strict=True))
-    print(row, flush=True)
-    return row
-
-
-def main() -> None:
-    """Runs all programs and writes the tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--iterations", type=int, default=1000, help="iterations of a chain")
-    parser.add_argument("--repetitions", type=int, default=3, help="chains; their median counts")
-    parser.add_argument("--mici-iterations", type=int, default=200, help="iterations of a chain of Mici")
-    parser.add_argument(
-        "--output", type=Path, default=Path("benchmarks/results"), help="folder for the tables"
-    )
-    arguments = parser.parse_args()
-    problems = [*lotka_volterra_problems(), *generalised_lambda_problems()]
-    rows = [run_auxmc(problem, arguments.iterations, arguments.repetitions) for problem in problems]
-    try:
-        version = importlib.metadata.version("mici")
-    except importlib.metadata.PackageNotFoundError:
-        version = ""
-    if version:
-        for problem in (problems[0], problems[3]):
-            for dynamic in (False, True):
-                rows.append(run_mici(problem, arguments.mici_iterations, dynamic))
-    _write(arguments.output, rows, step_times(arguments.repetitions), version)
-
-
-def _write(folder: Path, rows: list[dict[str, Any]], times: list[tuple[int, float]], version: str) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "constrained_hmc.csv").open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    beside = f"Mici {version}" if version else "Mici not installed"
-    lines = [
-        "# Constrained HMC: smallest bulk ESS of four parameters per CPU second",
-        "",
-        f"One chain on one core, float64, jax {jax.__version__}, {beside}, load average at the end "
-        f"{os.getloadavg()[0]:.1f}. Compilation and warm-up are not counted.",
-        "",
-        "| model | program | settings | ESS | CPU, s | ESS per s | acceptance |",
-        "|---|---|---|---|---|---|---|",
-        *("| " + " | ".join(str(row[column]) for column in COLUMNS) + " |" for row in rows),
-        "",
-        "| observations | CPU of a geodesic sub-step with its check, microseconds | per observation, ns |",
-        "|---|---|---|",
-        *(f"| {size} | {1e6 * seconds:.0f} | {1e9 * seconds / size:.0f} |" for size, seconds in times),
-        "",
-    ]
-    (folder / "constrained_hmc.md").write_text("\n".join(lines), encoding="utf-8")
-    print("\n".join(lines))
-
-
-if __name__ == "__main__":
-    main()
+BENCHMARK = Benchmark(
+    problems={
+        "Lotka-Volterra": _lotka_volterra_programs,
+        "generalised lambda": _generalised_lambda_programs,
+    }
+    | {f"generalised lambda, {size:,} observations": partial(_sub_steps, size) for size in SIZES},
+    units={RATE: "1/s", ESS: "", CPU: "s", ACCEPTANCE: "", SUB_STEP: "microseconds", OF_A_DATUM: "ns"},
+    quick=[
+        "Lotka-Volterra",
+        "generalised lambda, 250 observations",
+        "generalised lambda, 10,000 observations",
+    ],
+)

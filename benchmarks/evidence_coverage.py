@@ -1,35 +1,30 @@
 """How often estimates of evidence are within one and two of their standard errors of the truth.
 
 Problems with exact evidences: a correlated normal law in ten dimensions whose widths differ a hundredfold, two Gaussian
-shells in two dimensions, a linear regression with unknown noise, a mixture of Student-t laws in four dimensions, a
-banana. Usage: `python benchmarks/evidence_coverage.py [--repeats 100] [--method simulated_tempering ...]
-[--problem normal ...]`. Repeats go to evidence_coverage.csv as they are measured, in turn over problems and methods;
-what is there already is not run again. At the end the table goes into docs/library/evidence.md. One standard error
-should hold 68 % of the repeats, two 95 %.
+shells in two dimensions, a linear regression with unknown noise; 16 chains of 2000 draws, bases found automatically.
+One standard error should hold 68 % of the repeats, two 95 %.
 """
 
-import argparse
-import csv
-import itertools
 import math
-import time
 import warnings
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 from scipy.integrate import quad
 from scipy.special import gammaln
 
 import auxmc
 from auxmc.interface.tempered.evidence import METHODS
+from benchmarks.contract import Benchmark, Program, timed
 
-RESULTS = Path(__file__).with_suffix(".csv")
-PAGE = Path(__file__).parents[1] / "docs" / "library" / "evidence.md"
-BEGIN, END = "<!-- coverage: begin -->", "<!-- coverage: end -->"
+__all__ = ["BENCHMARK"]
+
+OFF, ERROR, CPU, WARNINGS = "off", "standard error", "CPU time", "warnings"
 
 
 class Problem(NamedTuple):
@@ -91,121 +86,57 @@ def regression() -> Problem:
     return Problem(log_density, {"coefficients": np.zeros(3), "log_variance": 0.0}, exact)
 
 
-def student_mixture() -> Problem:
-    """Three Student-t laws with five degrees of freedom, the start in the first."""
-    centres = jnp.array([[0.0, 0, 0, 0], [8.0, 8, 0, 0], [-6.0, 4, 3, 0]])
-    scales, shares, freedom, dim = jnp.array([1.0, 0.5, 0.7]), jnp.array([0.5, 0.3, 0.2]), 5.0, 4
-
-    def log_density(p: Any) -> jax.Array:
-        distances = jnp.sum((p["x"] - centres) ** 2, axis=1) / scales**2
-        terms = math.lgamma((freedom + dim) / 2) - math.lgamma(freedom / 2)
-        constant = terms - dim / 2 * math.log(freedom * math.pi) - dim * jnp.log(scales)
-        return jax.nn.logsumexp(
-            jnp.log(shares) + constant - (freedom + dim) / 2 * jnp.log1p(distances / freedom)
-        )
-
-    return Problem(log_density, {"x": np.zeros(4)}, 0.0)
+PROBLEMS = {"normal": normal, "shells": shells, "regression": regression}
 
 
-def banana() -> Problem:
-    """A normal law of standard deviation 2, and one of 0.3 around its square."""
-    return Problem(
-        lambda p: -0.5 * (p["a"] / 2.0) ** 2 - 0.5 * ((p["b"] - p["a"] ** 2) / 0.3) ** 2,
-        {"a": 1.0, "b": 1.0},
-        math.log(2.0 * math.pi * 2.0 * 0.3),
-    )
+def _programs(name: str, method: str, quick: bool) -> Sequence[Program]:
+    def run(seed: int) -> dict[str, float]:
+        problem = PROBLEMS[name]()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", auxmc.SamplingWarning)
+            found, seconds, _ = timed(
+                lambda: auxmc.evidence(
+                    problem.log_density, problem.start, method=method, seed=seed, progress=False
+                )
+            )
+        off = found.log_evidence - problem.exact
+        return {OFF: off, ERROR: found.standard_error, CPU: seconds, WARNINGS: len(found.warnings)}
+
+    return [Program("auxmc", lambda: run)]
 
 
-PROBLEMS = {
-    "normal": normal,
-    "shells": shells,
-    "regression": regression,
-    "student_mixture": student_mixture,
-    "banana": banana,
-}
-
-
-def measure(name: str, method: str, seed: int, draws: int) -> dict[str, Any]:
-    """One repeat: how far the estimate is from the exact value, its standard error, and what was warned of."""
-    problem, clock = PROBLEMS[name](), time.process_time()
-    found = auxmc.evidence(
-        problem.log_density, problem.start, method=method, draws=draws, seed=seed, progress=False
-    )
-    return {
-        "problem": name,
-        "method": method,
-        "draws": draws,
-        "seed": seed,
-        "off": found.log_evidence - problem.exact,
-        "standard_error": found.standard_error,
-        "cpu_s": round(time.process_time() - clock, 2),
-        "warnings": " ".join(found.warnings),
-    }
-
-
-def table(rows: list[dict[str, Any]]) -> str:
+def table(rows: pd.DataFrame, benchmark: Benchmark) -> str:
     """Markdown: a line for each problem and method; answers that were warned of are counted, not left out."""
     text = [
         "| problem | method | repeats | within one error (68 %) | within two (95 %) | mean of the score | "
         "median error, nats | root mean square off, nats | warned of | CPU s |",
         "|---" * 10 + "|",
     ]
-    for name, method in itertools.product(PROBLEMS, METHODS):
-        own = [row for row in rows if (row["problem"], row["method"]) == (name, method)]
-        if not own:
+    # A row for each seed, of the whole form before the quick one, which is the same run.
+    wide = rows.sort_values("form").pivot_table("value", ["problem", "seed"], "quantity", "first")
+    for problem in benchmark.problems:
+        if problem not in wide.index:
             continue
-        off, errors, cost = (
-            np.array([float(row[key]) for row in own]) for key in ("off", "standard_error", "cpu_s")
-        )
+        own = wide.loc[problem]
         # A base that is the target itself gives the value without an error, up to rounding.
-        scores = off / np.maximum(errors, 1e-9)
-        n_warned = sum(bool(row["warnings"]) for row in own)
+        scores = own[OFF] / np.maximum(own[ERROR], 1e-9)
+        name, method = problem.split(", ")
         text.append(
-            f"| {name.replace('_', ' ')} | `{method}` | {len(own)} | {100 * np.mean(np.abs(scores) < 1):.0f} % | "
-            f"{100 * np.mean(np.abs(scores) < 2):.0f} % | {np.mean(scores):+.2f} | {np.median(errors):.3f} | "
-            f"{np.sqrt(np.mean(off**2)):.3f} | {n_warned} | {np.median(cost):.1f} |"
+            f"| {name} | `{method}` | {len(own)} | {100 * np.mean(np.abs(scores) < 1):.0f} % | "
+            f"{100 * np.mean(np.abs(scores) < 2):.0f} % | {np.mean(scores):+.2f} | {own[ERROR].median():.3f} | "
+            f"{np.sqrt(np.mean(own[OFF] ** 2)):.3f} | {(own[WARNINGS] > 0).sum()} | {own[CPU].median():.1f} |"
         )
     return "\n".join(text) + "\n"
 
 
-def read(path: Path) -> list[dict[str, Any]]:
-    """Rows of earlier repeats."""
-    if not path.exists():
-        return []
-    with path.open(newline="", encoding="utf-8") as stream:
-        return list(csv.DictReader(stream))
-
-
-def main() -> None:
-    """Makes the repeats that are missing, and the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--repeats", type=int, default=100)
-    parser.add_argument("--draws", type=int, default=2000)
-    parser.add_argument("--method", nargs="+", choices=METHODS, default=list(METHODS))
-    parser.add_argument(
-        "--problem", nargs="+", choices=list(PROBLEMS), default=["normal", "shells", "regression"]
-    )
-    parser.add_argument("--results", type=Path, default=RESULTS, help="file of what was measured")
-    options = parser.parse_args()
-    warnings.simplefilter("ignore", auxmc.SamplingWarning)
-    rows = read(options.results)
-    done = {(row["problem"], row["method"], int(row["draws"]), int(row["seed"])) for row in rows}
-    for seed in range(options.repeats):
-        for method, name in itertools.product(options.method, options.problem):
-            if (name, method, options.draws, seed) in done:
-                continue
-            rows.append(measure(name, method, seed, options.draws))
-            with options.results.open("a", newline="", encoding="utf-8") as stream:
-                writer = csv.DictWriter(stream, list(rows[-1]), lineterminator="\n")
-                if stream.tell() == 0:
-                    writer.writeheader()
-                writer.writerow(rows[-1])
-            print(rows[-1], flush=True)
-    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n{table(rows)}{END}{rest.split(END)[1]}", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+BENCHMARK = Benchmark(
+    problems={
+        f"{name}, {method}": partial(_programs, name, method) for name in PROBLEMS for method in METHODS
+    },
+    units={OFF: "nats", ERROR: "nats", CPU: "s", WARNINGS: ""},
+    quick=["normal, simulated_tempering"],
+    seeds=100,
+    timed=False,
+    page="docs/library/evidence.md",
+    table=table,
+)

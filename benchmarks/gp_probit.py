@@ -1,37 +1,19 @@
-"""Time of one density estimate of the Gaussian process probit model, against a textbook program.
+"""Time of one density estimate of the Gaussian process probit model, beside a textbook program.
 
-    python benchmarks/gp_probit.py [--repetitions 20] [--seconds 5] [--output benchmarks/results]
+All complete rows of the breast cancer data, 50 importance samples. A full estimate at a new x (Newton iteration,
+factorisations, importance samples), and an estimate with new auxiliary variables at the same x:
 
-Measures, on all complete rows of the breast cancer data and one thread, a full estimate at a new x (Newton
-iteration, factorisations, N importance samples) and an estimate with new auxiliary variables at the same x:
-
+* auxmc, collapsed: one latent value for each distinct row, which the studies use;
+* auxmc, rows: one latent value a row;
 * textbook: the same model compiled with JAX, each formula as printed: dense covariance of the approximation,
   its Cholesky factor, `jnp.linalg.cholesky`, `jax.scipy.special.log_ndtr`, one latent value a row;
-* rows: `auxmc.models.regression.gp_probit` with one latent value a row;
-* collapsed: the same with one latent value for each distinct row, which the studies use;
 * LAPACK: the Cholesky factorisations of a collapsed estimate and nothing else, called through SciPy on ready
   matrices: what no program of the same algorithm can undercut with this LAPACK.
-
-Repetitions of the programs are interleaved, so that a disturbance of the machine falls on all of them. CPU
-time is given beside wall time because it is less affected by other programs. Then one and two worker
-processes make estimates for a while, which shows what a second core brings. Writes gp_probit.csv and
-gp_probit.md.
 """
 
-import argparse
-import csv
-import os
-import platform
-import subprocess
-import sys
-import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import NamedTuple
-
-from auxmc.driver.runtime import configure
-
-configure("cpu")  # before JAX is imported, as a run of a study does
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -48,27 +30,13 @@ from auxmc.models.regression.gp_probit import (
     load_biopsy,
     standardise,
 )
+from benchmarks.contract import Benchmark, Program, Run, compiled, timed
 
-__all__ = ["main", "textbook_estimate"]
+__all__ = ["BENCHMARK", "estimates", "position", "textbook_estimate"]
 
 POSTERIOR_REGION = (2.1, 1.0, 1.2, 1.1, 1.4, 1.3, 0.9, 1.2, 1.1, 1.3)
-COLUMNS = ("program", "quantity", "latent_values", "wall_ms", "wall_minimum_ms", "cpu_ms", "ratio")
-
-
-class Program(NamedTuple):
-    """A compiled program to time, and what it is called in the table.
-
-    Attributes:
-        name: textbook, rows, collapsed or LAPACK.
-        quantity: full estimate, new auxiliary variables, or factorisations alone.
-        n_latent: latent values in the model.
-        call: runs it once, to the end, at position number i.
-    """
-
-    name: str
-    quantity: str
-    n_latent: int
-    call: Callable[[int], None]
+N_IMPORTANCE = 50
+COST, LATENT = "CPU time", "latent values"
 
 
 def textbook_estimate(features: Array, labels: Array, x: Array, u: Array) -> Array:
@@ -119,37 +87,71 @@ def textbook_estimate(features: Array, labels: Array, x: Array, u: Array) -> Arr
     return log_prior + logsumexp(log_weights) - jnp.log(u.shape[1])
 
 
-def main() -> None:
-    """Runs the measurements and writes the tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--repetitions", type=int, default=20, help="timed calls of each program")
-    parser.add_argument("--seconds", type=float, default=5.0, help="length of each throughput run, in s")
-    parser.add_argument("--n-importance", type=int, default=50, help="importance samples in an estimate")
-    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results", help="folder")
-    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.worker:
-        _work(arguments.n_importance, arguments.seconds)
-        return
-    _check_agreement()
-    rows = _measure(_programs(arguments.n_importance), arguments.repetitions)
-    one, two = (_throughput(n, arguments) for n in (1, 2))
-    _write(arguments, rows, one, two)
+def _full(quick: bool) -> Sequence[Program]:
+    return [
+        Program("auxmc, collapsed", partial(_own, True, True)),
+        Program("auxmc, rows", partial(_own, False, True)),
+        Program("textbook", _textbook),
+        Program("LAPACK, factorisations alone", _factorisations, package="scipy"),
+    ]
 
 
-def _positions() -> Array:
-    """A few points of the posterior region, so that no call can reuse the result of the one before."""
-    noise = np.random.default_rng(0).normal(0.0, 0.1, (8, len(POSTERIOR_REGION)))
-    return jnp.asarray(np.asarray(POSTERIOR_REGION) + noise)
+def _same_x(quick: bool) -> Sequence[Program]:
+    return [
+        Program("auxmc, collapsed", partial(_own, True, False)),
+        Program("auxmc, rows", partial(_own, False, False)),
+    ]
 
 
-def _check_agreement() -> None:
-    """Both programs must compute the same number before their times are compared."""
+def _data() -> tuple[np.ndarray, np.ndarray]:
     data = load_biopsy()
-    features, labels = standardise(data.features)[:120], data.labels[:120]
-    u = jax.random.normal(jax.random.key(0), (10, 120), jnp.float64)
+    return standardise(data.features), data.labels
+
+
+def position(i: int) -> Array:
+    """A point of the posterior region, another for each call: none can reuse the result of the one before."""
+    return jnp.asarray(POSTERIOR_REGION + np.random.default_rng(i).normal(0.0, 0.1, len(POSTERIOR_REGION)))
+
+
+def _measured(call: Callable[[Array], Any], n_latent: int) -> Run:
+    def run(i: int) -> dict[str, float]:
+        cost = timed(call, position(i))
+        if not np.isfinite(float(cost.value)):
+            raise FloatingPointError("the density estimate is not finite: nothing to time")
+        return {COST: 1e3 * cost.cpu_s, LATENT: n_latent}
+
+    return run
+
+
+def estimates(model: GPProbitModel) -> Callable[[Array], Array]:
+    """Compiled full estimate of a position."""
+    density = estimator(model, N_IMPORTANCE)
+    u = density.draw_auxiliary(jax.random.key(1))
+    full = compiled(lambda x, u: density.log_estimate(density.prepare(x), u), position(0), u)
+    return lambda x: full(x, u)
+
+
+def _own(collapse: bool, full: bool) -> Run:
+    model = gp_probit_model(*_data(), collapse)
+    if full:
+        return _measured(estimates(model), len(model.inputs))
+    density = estimator(model, N_IMPORTANCE)
+    u, cache = density.draw_auxiliary(jax.random.key(1)), jax.jit(density.prepare)(position(0))
+    again = compiled(density.log_estimate, cache, u)
+    return _measured(lambda x: again(cache, u), len(model.inputs))
+
+
+def _textbook() -> Run:
+    features, labels = (jnp.asarray(array) for array in _data())
+    _check_agreement(np.asarray(features[:120]), np.asarray(labels[:120]))
+    u = jax.random.normal(jax.random.key(1), (len(labels), N_IMPORTANCE), jnp.float64)
+    program = compiled(textbook_estimate, features, labels, position(0), u)
+    return _measured(lambda x: program(features, labels, x, u), len(labels))
+
+
+def _check_agreement(features: np.ndarray, labels: np.ndarray) -> None:
+    """Both programs must compute the same number before their times are compared."""
+    u = jax.random.normal(jax.random.key(0), (10, len(labels)), jnp.float64)
     density = estimator(gp_probit_model(features, labels, collapse_duplicates=False), 10)
     x = jnp.asarray(POSTERIOR_REGION)
     ours = jax.jit(lambda x: density.log_estimate(density.prepare(x), u))(x)
@@ -157,164 +159,29 @@ def _check_agreement() -> None:
     np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
 
-def _programs(n_importance: int) -> list[Program]:
-    data = load_biopsy()
-    features, labels = standardise(data.features), data.labels
-    positions = _positions()
-    u = jax.random.normal(jax.random.key(1), (len(labels), n_importance), jnp.float64)
-    plain = jax.jit(textbook_estimate)
-    programs = [
-        Program(
-            "textbook",
-            "full estimate",
-            len(labels),
-            lambda i: _finish(plain(jnp.asarray(features), jnp.asarray(labels), positions[i], u)),
-        )
-    ]
-    for name, collapse in (("rows", False), ("collapsed", True)):
-        programs.extend(_own_programs(name, gp_probit_model(features, labels, collapse), n_importance))
-    return [*programs, _factorisations(gp_probit_model(features, labels))]
-
-
-def _factorisations(model: GPProbitModel) -> Program:
+def _factorisations() -> Run:
     """As many factorisations as the estimate at each position makes, of matrices of its size."""
-    prepare = jax.jit(estimator(model, 1).prepare)
-    # One each Newton step, one of the prior covariance, and one of the importance distribution's precision.
-    counts = [int(prepare(x).n_newton) + 2 for x in _positions()]
+    model = gp_probit_model(*_data())
+    prepare = compiled(estimator(model, 1).prepare, position(0))
     n_latent = len(model.inputs)
-    matrix = np.asfortranarray(np.asarray(model.covariance(_positions()[0])) + np.eye(n_latent))
+    matrix = np.asfortranarray(np.asarray(model.covariance(position(0))) + np.eye(n_latent))
 
-    def factorise(i: int) -> None:
-        for _ in range(counts[i]):
-            _, failed = dpotrf(matrix, lower=1, clean=0)
-            if failed:
-                raise FloatingPointError("a Cholesky factorisation failed: nothing to time")
+    def factorise(count: int) -> float:
+        # One each Newton step, one of the prior covariance, and one of the importance distribution's precision.
+        if any(dpotrf(matrix, lower=1, clean=0)[1] for _ in range(count)):
+            raise FloatingPointError("a Cholesky factorisation failed: nothing to time")
+        return 0.0
 
-    mean = sum(counts) / len(counts)
-    return Program("LAPACK", f"factorisations alone ({mean:.1f})", n_latent, factorise)
+    def run(i: int) -> dict[str, float]:
+        cost = timed(factorise, int(prepare(position(i)).n_newton) + 2)
+        return {COST: 1e3 * cost.cpu_s, LATENT: n_latent}
 
-
-def _own_programs(name: str, model: GPProbitModel, n_importance: int) -> list[Program]:
-    density = estimator(model, n_importance)
-    positions = _positions()
-    u = density.draw_auxiliary(jax.random.key(1))
-    full = jax.jit(lambda x, u: density.log_estimate(density.prepare(x), u))
-    again = jax.jit(density.log_estimate)
-    cache = jax.jit(density.prepare)(positions[0])
-    n_latent = len(model.inputs)
-    return [
-        Program(name, "full estimate", n_latent, lambda i: _finish(full(positions[i], u))),
-        Program(name, "new auxiliary variables", n_latent, lambda i: _finish(again(cache, u))),
-    ]
+    return run
 
 
-def _finish(value: Array) -> None:
-    if not np.isfinite(float(value)):
-        raise FloatingPointError("the density estimate is not finite: nothing to time")
-
-
-def _measure(programs: list[Program], repetitions: int) -> list[dict[str, str]]:
-    wall = np.empty((len(programs), repetitions))
-    cpu = np.empty((len(programs), repetitions))
-    for program in programs:
-        program.call(0)
-    for repetition in range(repetitions):
-        for index, program in enumerate(programs):
-            wall_start, cpu_start = time.perf_counter(), time.process_time()
-            program.call(repetition % len(_positions()))
-            cpu[index, repetition] = 1e3 * (time.process_time() - cpu_start)
-            wall[index, repetition] = 1e3 * (time.perf_counter() - wall_start)
-    reference = float(np.median(wall[0]))
-    rows = []
-    for index, program in enumerate(programs):
-        median = float(np.median(wall[index]))
-        full = program.quantity == "full estimate"
-        values = (
-            program.name,
-            program.quantity,
-            str(program.n_latent),
-            f"{median:.2f}",
-            f"{wall[index].min():.2f}",
-            f"{np.median(cpu[index]):.2f}",
-            f"{reference / median:.2f}" if full else "",
-        )
-        rows.append(dict(zip(COLUMNS, values, strict=True)))
-    return rows
-
-
-def _work(n_importance: int, seconds: float) -> None:
-    """Worker: compiles, says so, waits for a line, and prints how many estimates a second it made."""
-    data = load_biopsy()
-    model = gp_probit_model(standardise(data.features), data.labels)
-    program = _own_programs("collapsed", model, n_importance)[0]
-    program.call(0)
-    print("ready", flush=True)
-    sys.stdin.readline()
-    start, count = time.perf_counter(), 0
-    while time.perf_counter() - start < seconds:
-        program.call(count % 8)
-        count += 1
-    print(count / (time.perf_counter() - start), flush=True)
-
-
-def _throughput(n_workers: int, arguments: argparse.Namespace) -> float:
-    """Estimates a second of n_workers processes together, collapsed model."""
-    command = [
-        sys.executable,
-        __file__,
-        "--worker",
-        f"--seconds={arguments.seconds}",
-        f"--n-importance={arguments.n_importance}",
-    ]
-    pipe = subprocess.PIPE
-    workers = [subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) for _ in range(n_workers)]
-    for worker in workers:
-        assert worker.stdout is not None
-        if worker.stdout.readline().strip() != "ready":
-            raise RuntimeError(f"a worker process ended early with status {worker.wait()}")
-    for worker in workers:
-        assert worker.stdin is not None
-        worker.stdin.write("go\n")
-        worker.stdin.flush()
-    return sum(float(worker.communicate()[0]) for worker in workers)
-
-
-def _processor() -> str:
-    """Name of the processor, where the system tells."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
-
-
-def _write(arguments: argparse.Namespace, rows: list[dict[str, str]], one: float, two: float) -> None:
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    with (arguments.output / "gp_probit.csv").open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
-    lines = [
-        "# Gaussian process probit: time of a density estimate",
-        "",
-        f"Processor: {_processor()}, {os.cpu_count()} cores, load average at the end {load}. One thread a",
-        f"process, float64, jax {jax.__version__}, Python {platform.python_version()}.",
-        f"{arguments.n_importance} importance samples, medians of {arguments.repetitions} interleaved calls.",
-        "",
-        "| program | quantity | latent values | wall, ms | least wall, ms | CPU, ms | textbook time / time |",
-        "|---|---|---|---|---|---|---|",
-        *("| " + " | ".join(row[column] for column in COLUMNS) + " |" for row in rows),
-        "",
-        f"Throughput, collapsed, {arguments.seconds:g} s: {one:.1f} estimates/s with one process,",
-        f"{two:.1f} with two (ratio {two / one:.2f}).",
-        "",
-    ]
-    text = "\n".join(lines)
-    (arguments.output / "gp_probit.md").write_text(text, encoding="utf-8")
-    print(text)
-
-
-if __name__ == "__main__":
-    main()
+BENCHMARK = Benchmark(
+    problems={"full estimate": _full, "new auxiliary variables": _same_x},
+    units={COST: "ms", LATENT: ""},
+    quick=["full estimate", "new auxiliary variables"],
+    repeats=7,
+)

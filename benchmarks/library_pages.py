@@ -1,43 +1,36 @@
-"""CPU time of the examples in docs/library, each a process of its own.
+"""CPU time of the examples in docs/library, each a process of its own, imports and compilation included."""
 
-    python benchmarks/library_pages.py [PAGE ...]
-
-Imports and compilation are counted: with so few draws they are most of it.
-"""
-
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
+from collections.abc import Sequence
+from functools import partial
 
-PAGES = Path(__file__).parents[1] / "docs" / "library"
+from benchmarks.contract import ROOT, Benchmark, Program, lines_of, own_process
 
+__all__ = ["BENCHMARK"]
 
-def main() -> None:
-    """Prints a table."""
-    names = sys.argv[1:] or [path.stem for path in sorted(PAGES.glob("*.md"))]
-    print("| page | lines | CPU s |")
-    print("|---|---|---|")
-    for name in names:
-        program = "\n".join(
-            re.findall(r"^```python\n(.*?)^```", (PAGES / f"{name}.md").read_text(), re.M | re.S)
-        )
-        if not program:
-            continue
-        process = subprocess.Popen(
-            [sys.executable, "-c", program], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-        )
-        assert process.stderr is not None
-        errors = process.stderr.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        lines = sum(1 for line in program.splitlines() if line.strip() and not line.strip().startswith("#"))
-        seconds = f"{usage.ru_utime + usage.ru_stime:.0f}"
-        if process.returncode:
-            seconds = f"failed: {errors.strip().splitlines()[-1]}"
-        print(f"| {name} | {lines} | {seconds} |", flush=True)
+PAGES = ROOT / "docs" / "library"
+CPU, LINES = "CPU time", "lines"
 
 
-if __name__ == "__main__":
-    main()
+def example(page: str) -> str:
+    """All code of a page that is run."""
+    return "\n".join(re.findall(r"^```python\n(.*?)^```", (PAGES / f"{page}.md").read_text(), re.M | re.S))
+
+
+def _programs(page: str, quick: bool) -> Sequence[Program]:
+    code = example(page)
+
+    def run(i: int) -> dict[str, float]:
+        return {CPU: own_process("-c", code)[1], LINES: lines_of(code)}
+
+    return [Program("auxmc", lambda: run)]
+
+
+BENCHMARK = Benchmark(
+    problems={
+        page.stem: partial(_programs, page.stem) for page in sorted(PAGES.glob("*.md")) if example(page.stem)
+    },
+    units={CPU: "s", LINES: ""},
+    quick=["density"],
+    page="docs/library/methods.md",
+)

@@ -1,18 +1,13 @@
-"""What the comfort of `auxmc.sample` costs beside the bare kernel in a loop, and what a second core brings.
-
-    python benchmarks/library_speed.py [--repeats 7]
+"""What the comfort of `auxmc.sample` costs beside the bare kernel in a loop.
 
 Two problems of different cost: Hamiltonian Monte Carlo on a normal law, and constrained HMC of a simulator whose
 Jacobian is found by derivatives. The bare loop is `lax.scan` over `kernel.step`, keeping positions and whether they
 were accepted; `auxmc.sample` keeps named variables and what each step did, and looks at the draws. Both begin at the
-same point with the same step size; compilation is left out on both sides. CPU times are of one chain, measured in
-turns in one process, medians over the pairs; then wall and CPU time of four chains on two cores, beside one.
+same point with the same step size.
 """
 
-import argparse
-import os
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -25,11 +20,15 @@ from auxmc.interface.advice import advise
 from auxmc.interface.methods import Method
 from auxmc.interface.running import ChainJob, Reporter, on_threads
 from auxmc.interface.trees import tree_of
+from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
-from auxmc.kernels.base import Kernel
+from benchmarks.contract import Benchmark, Program, Run, compiled, timed
+
+__all__ = ["BENCHMARK", "PROBLEMS", "sample_chains"]
 
 _STEPS = (5, 15)
+COST = "CPU time of an iteration"
 
 
 class Problem(NamedTuple):
@@ -51,7 +50,7 @@ def normal() -> Problem:
 
 
 def simulator() -> Problem:
-    """A noisy recursion of 40 steps, each seen with noise: 83 inputs, 40 data."""
+    """A noisy recursion of 40 steps, each seen with noise: 82 inputs, 40 data."""
 
     def generate(inputs: dict[str, Array]) -> Array:
         def advance(x: Array, noise: Array) -> tuple[Array, Array]:
@@ -67,8 +66,8 @@ def simulator() -> Problem:
         "error": auxmc.prior.normal(40),
     }
     random = np.random.default_rng(0)
-    truth = {"rate": np.float64(3.0), "scale": np.float64(0.1)}
-    observed = generate(truth | {"noise": random.normal(size=40), "error": random.normal(size=40)})
+    noise, error = jnp.asarray(random.normal(size=(2, 40)))
+    observed = generate({"rate": jnp.asarray(3.0), "scale": jnp.asarray(0.1), "noise": noise, "error": error})
     model = auxmc.simulator(generate, observed, priors)
     return Problem(
         lambda step: auxmc.constrained_hmc(model, n_steps=_STEPS, step_size=step),
@@ -80,17 +79,37 @@ def simulator() -> Problem:
 PROBLEMS = {"normal law": normal, "simulator": simulator}
 
 
-def measure(name: str, repeats: int) -> str:
-    """Rows of the table for one problem."""
+@cache
+def _ready(name: str) -> tuple[Problem, float, np.ndarray]:
+    """The problem, a step size found by a warm-up, and four starts [chain, dim]."""
+    auxmc.use_float64()
     problem = PROBLEMS[name]()
     warm = auxmc.sample(problem.method(0.1), draws=10, warm_up=500, chains=4, progress=False)
     step = float(warm["sample_stats"]["step_size"].mean())
-    method, n = problem.method(step), problem.n_draws
-    assert method.draw_start is not None
-    starts = np.stack([method.draw_start(jax.random.key(i)) for i in range(4)])
-    keys = [jax.random.key(i) for i in range(4)]
-    job = ChainJob(method, n, 0)
-    job.program(starts[0], keys[0])
+    draw_start = problem.method(step).draw_start
+    assert draw_start is not None
+    return problem, step, np.stack([draw_start(jax.random.key(i)) for i in range(4)])
+
+
+def sample_chains(name: str, n_chains: int, cores: int) -> Callable[[int], Any]:
+    """What `auxmc.sample` does once its programs are compiled, as a function of a seed."""
+    problem, step, starts = _ready(name)
+    method = problem.method(step)
+    job = ChainJob(method, problem.n_draws, 0)
+    job.program(starts[0], jax.random.key(0))
+
+    def sample(seed: int) -> Any:
+        keys = [jax.random.fold_in(jax.random.key(seed), i) for i in range(n_chains)]
+        reporter = Reporter("", n_chains, shown=False)
+        samples = on_threads(job, starts[:n_chains], keys, cores, None, reporter)
+        return advise(method, tree_of(samples, 0))
+
+    sample(0)
+    return sample
+
+
+def _bare(name: str) -> Callable[[int], Any]:
+    problem, step, starts = _ready(name)
 
     def loop(key: Array, start: Array) -> Any:
         kernel = problem.kernel(step)
@@ -99,42 +118,27 @@ def measure(name: str, repeats: int) -> str:
             state, info = kernel.step(key, state)
             return state, (state.position, info.accepted)
 
-        return jax.lax.scan(one, kernel.init(key, start), jax.random.split(key, n))[1]
+        return jax.lax.scan(one, kernel.init(key, start), jax.random.split(key, problem.n_draws))[1]
 
-    program = jax.jit(loop).lower(keys[0], jnp.asarray(starts[0])).compile()
-
-    def bare() -> None:
-        jax.tree.map(np.asarray, program(keys[0], jnp.asarray(starts[0])))
-
-    def ours(n_chains: int = 1, cores: int = 1) -> None:
-        reporter = Reporter("", n_chains, shown=False)
-        samples = on_threads(job, starts[:n_chains], keys[:n_chains], cores, None, reporter)
-        advise(method, tree_of(samples, 0))
-
-    for function in (bare, ours):
-        function()
-    pairs = [(_cost(bare)[0], _cost(ours)[0]) for _ in range(repeats)]
-    scaling = [(_cost(lambda: ours(4, 1)), _cost(lambda: ours(4, 2))) for _ in range(repeats)]
-    alone, whole = np.median(np.array(pairs), axis=0) / n * 1e6
-    ratio = np.median([own / kernel for kernel, own in pairs])
-    faster = np.median([one[1] / two[1] for one, two in scaling])
-    cpu = np.median([two[0] / one[0] for one, two in scaling])
-    return f"| {name} | {alone:.1f} | {whole:.1f} | {ratio:.2f} | {faster:.2f} | {cpu:.2f} |"
+    start = jnp.asarray(starts[0])
+    program = compiled(loop, jax.random.key(0), start)
+    return lambda seed: jax.tree.map(np.asarray, program(jax.random.key(seed), start))
 
 
-def _cost(function: Callable[[], None]) -> tuple[float, float]:
-    """CPU and wall seconds."""
-    cpu, wall = time.process_time(), time.perf_counter()
-    function()
-    return time.process_time() - cpu, time.perf_counter() - wall
+def _programs(name: str, quick: bool) -> Sequence[Program]:
+    def measured(prepare: Callable[[], Callable[[int], Any]]) -> Run:
+        call = prepare()
+        return lambda i: {COST: 1e6 * timed(lambda: call(i) and None).cpu_s / _ready(name)[0].n_draws}
+
+    return [
+        Program("auxmc.sample", partial(measured, partial(sample_chains, name, 1, 1))),
+        Program("bare kernel", partial(measured, partial(_bare, name))),
+    ]
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=7)
-    options = parser.parse_args()
-    print("| problem | bare, us of CPU | auxmc.sample, us | ratio | two cores: faster | their CPU time |")
-    print("|---|---|---|---|---|---|")
-    for name in PROBLEMS:
-        print(measure(name, options.repeats), flush=True)
-    print(f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}, jax {jax.__version__}")
+BENCHMARK = Benchmark(
+    problems={name: partial(_programs, name) for name in PROBLEMS},
+    units={COST: "microseconds"},
+    quick=["normal law"],
+    repeats=3,
+)

@@ -1,60 +1,55 @@
 """dynesty, UltraNest and BlackJAX, as programs of the comparison in streaming_evidence.py."""
 
-from auxmc.numerics.array_types import FloatArray
 import math
-import time
 from collections.abc import Callable
 from typing import Any
 
-import blackjax
-import dynesty
 import jax
 import jax.numpy as jnp
 import numpy as np
-import ultranest
-import ultranest.popstepsampler
-from blackjax.smc import extend_params, inner_kernel_tuning
 from jax import Array
-from streaming_problems import Outcome, Prepared, Problem, Sizes, log_likelihood_of
 
-__all__ = ["PROGRAMS", "VERSIONS"]
+from auxmc.numerics.array_types import FloatArray
+from benchmarks.contract import compiled, timed
+from benchmarks.streaming_problems import Problem, Sizes, log_likelihood_of
+
+__all__ = ["nested_by_dynesty", "nested_by_ultranest", "tempered_by_blackjax"]
 
 MOVES = 5
-VERSIONS = (
-    f"blackjax {blackjax.__version__}, dynesty {dynesty.__version__}, UltraNest {ultranest.__version__}"
-)
 
 
-def run_dynesty(problem: Problem, sizes: Sizes) -> Prepared:
-    """Static nested sampling by dynesty."""
+def nested_by_dynesty(problem: Problem, sizes: Sizes) -> Any:
+    """Static nested sampling by dynesty, one point at a time, which is all that it takes."""
+    import dynesty
+
     data, log_likelihood = jnp.asarray(problem.rows), log_likelihood_of(problem)
-    begin = time.perf_counter()
     point = np.full(problem.model.dim, 0.5)
-    from_cube = jax.jit(problem.from_cube).lower(point).compile()
-    value_of = jax.jit(lambda p, d: _finite(log_likelihood(p, d))).lower(point, data).compile()
-    compile_s = time.perf_counter() - begin
+    from_cube = compiled(problem.from_cube, point)
+    value_of = compiled(lambda p, d: _finite(log_likelihood(p, d)), point, data)
 
-    def run(seed: int) -> Outcome:
-        begin = time.perf_counter()
-        sampler = dynesty.NestedSampler(
-            lambda p: float(value_of(p, data)),
-            lambda u: np.array(from_cube(_inside(u))),
-            problem.model.dim,
-            nlive=sizes.n_live,
-            sample="rslice",
-            rstate=np.random.default_rng(seed),
-        )
-        sampler.run_nested(print_progress=False)
-        found = sampler.results
-        return Outcome(
-            float(found.logz[-1]), time.perf_counter() - begin, float(np.sum(found.ncall)) * len(problem.rows)
-        )
+    def run(seed: int) -> tuple[float, float]:
+        def sample() -> Any:
+            sampler = dynesty.NestedSampler(
+                lambda p: float(value_of(p, data)),
+                lambda u: np.array(from_cube(_inside(u))),
+                problem.model.dim,
+                nlive=sizes.n_live,
+                sample="rslice",
+                rstate=np.random.default_rng(seed),
+            )
+            sampler.run_nested(print_progress=False)
+            return float(sampler.results.logz[-1])
 
-    return Prepared(compile_s, run)
+        return timed(sample)[:2]
+
+    return run
 
 
-def run_ultranest(problem: Problem, sizes: Sizes) -> Prepared:
-    """Nested sampling by UltraNest with a population of slice samplers."""
+def nested_by_ultranest(problem: Problem, sizes: Sizes) -> Any:
+    """Nested sampling by UltraNest with a population of slice samplers, vectorised over points."""
+    import ultranest
+    import ultranest.popstepsampler
+
     data, log_likelihood = jnp.asarray(problem.rows), log_likelihood_of(problem)
     dim = problem.model.dim
     many = jax.jit(jax.vmap(lambda p, d: _finite(log_likelihood(p, d)), (0, None)))
@@ -72,40 +67,42 @@ def run_ultranest(problem: Problem, sizes: Sizes) -> Prepared:
     def value_of(points: FloatArray) -> FloatArray:
         return in_powers_of_two(lambda p: many(p, data), points)
 
-    begin = time.perf_counter()
     for power in range(math.ceil(math.log2(sizes.n_live)) + 1):
-        value_of(transform(np.full((2**power, dim), 0.5)))
-    compile_s = time.perf_counter() - begin
+        value_of(transform(np.full((2**power, dim), 0.5)))  # compiles
 
-    def run(seed: int) -> Outcome:
+    def run(seed: int) -> tuple[float, float]:
         np.random.seed(seed)  # noqa: NPY002 UltraNest has no other
-        begin = time.perf_counter()
-        names = [f"p{i}" for i in range(dim)]
-        sampler = ultranest.ReactiveNestedSampler(names, value_of, transform, vectorized=True)
-        sampler.stepsampler = ultranest.popstepsampler.PopulationSimpleSliceSampler(
-            popsize=max(2, sizes.n_live // 2),
-            nsteps=5 * dim,
-            generate_direction=ultranest.popstepsampler.generate_mixture_random_direction,
-        )
-        found = sampler.run(
-            min_num_live_points=sizes.n_live,
-            cluster_num_live_points=min(40, sizes.n_live),
-            min_ess=0,
-            dlogz=math.inf,
-            dKL=math.inf,
-            max_num_improvement_loops=0,
-            show_status=False,
-            viz_callback=False,
-        )
-        return Outcome(
-            float(found["logz"]), time.perf_counter() - begin, float(found["ncall"]) * len(problem.rows)
-        )
 
-    return Prepared(compile_s, run)
+        def sample() -> float:
+            names = [f"p{i}" for i in range(dim)]
+            sampler = ultranest.ReactiveNestedSampler(names, value_of, transform, vectorized=True)
+            sampler.stepsampler = ultranest.popstepsampler.PopulationSimpleSliceSampler(
+                popsize=max(2, sizes.n_live // 2),
+                nsteps=5 * dim,
+                generate_direction=ultranest.popstepsampler.generate_mixture_random_direction,
+            )
+            found = sampler.run(
+                min_num_live_points=sizes.n_live,
+                cluster_num_live_points=min(40, sizes.n_live),
+                min_ess=0,
+                dlogz=math.inf,
+                dKL=math.inf,
+                max_num_improvement_loops=0,
+                show_status=False,
+                viz_callback=False,
+            )
+            return float(found["logz"])
+
+        return timed(sample)[:2]
+
+    return run
 
 
-def run_blackjax(problem: Problem, sizes: Sizes) -> Prepared:
+def tempered_by_blackjax(problem: Problem, sizes: Sizes) -> Any:
     """Adaptive tempered sequential Monte Carlo by BlackJAX."""
+    import blackjax
+    from blackjax.smc import extend_params, inner_kernel_tuning
+
     model, log_likelihood = problem.model, log_likelihood_of(problem)
     n_particles, dim = sizes.n_particles, model.dim
     step_size = dim**-0.25
@@ -141,27 +138,23 @@ def run_blackjax(problem: Problem, sizes: Sizes) -> Prepared:
         state = algorithm(data).init(draws)
         return state._replace(parameter_override=parameters_of(draws))
 
-    data = jnp.asarray(problem.rows)
-    begin = time.perf_counter()
-    start = jax.jit(init).lower(jax.random.key(0), data).compile()
-    first = start(jax.random.key(0), data)
-    step = jax.jit(lambda key, state, data: algorithm(data).step(key, state))
-    step = step.lower(jax.random.key(0), first, data).compile()
-    compile_s = time.perf_counter() - begin
+    data, key = jnp.asarray(problem.rows), jax.random.key(0)
+    start = compiled(init, key, data)
+    step = compiled(lambda key, state, data: algorithm(data).step(key, state), key, start(key, data), data)
 
-    def run(seed: int) -> Outcome:
-        key = jax.random.key(seed)
-        begin = time.perf_counter()
-        state, log_evidence, n_steps = start(jax.random.fold_in(key, 0), data), 0.0, 0
-        while float(state.sampler_state.tempering_param) < 1.0:
-            n_steps += 1
-            state, info = step(jax.random.fold_in(key, n_steps), state, data)
-            log_evidence += float(info.log_likelihood_increment)
-        per_particle = n_steps * (MOVES * (n_leapfrog + 1) + 2)
-        work = float(per_particle * n_particles * len(problem.rows))
-        return Outcome(log_evidence, time.perf_counter() - begin, work)
+    def run(seed: int) -> tuple[float, float]:
+        def sample() -> float:
+            key = jax.random.key(seed)
+            state, log_evidence, n_steps = start(jax.random.fold_in(key, 0), data), 0.0, 0
+            while float(state.sampler_state.tempering_param) < 1.0:
+                n_steps += 1
+                state, info = step(jax.random.fold_in(key, n_steps), state, data)
+                log_evidence += float(info.log_likelihood_increment)
+            return log_evidence
 
-    return Prepared(compile_s, run)
+        return timed(sample)[:2]
+
+    return run
 
 
 def _finite(value: Array) -> Array:
@@ -172,10 +165,3 @@ def _finite(value: Array) -> Array:
 def _inside(point: FloatArray) -> FloatArray:
     """Points of the unit cube at which the inverse of a distribution function is finite."""
     return np.clip(point, 1e-300, 1.0 - 1e-16)
-
-
-PROGRAMS: dict[str, Callable[[Problem, Sizes], Prepared]] = {
-    "dynesty": run_dynesty,
-    "UltraNest": run_ultranest,
-    "blackjax, tempered SMC": run_blackjax,
-}

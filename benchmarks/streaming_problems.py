@@ -1,8 +1,8 @@
-"""Models, rows and reference evidence of the comparison in streaming_evidence.py, and what a program there returns."""
+"""Models, rows and reference evidence of the comparison in streaming_evidence.py, and what a program there is."""
 
-from auxmc.numerics.array_types import FloatArray
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import jax
@@ -14,20 +14,12 @@ from auxmc.approximations.laplace_evidence import laplace_evidence, prior_starts
 from auxmc.data.simulated_streams import rows
 from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
 from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
-from auxmc.models.row_model import RowModel
 from auxmc.models.regression.softmax_regression import softmax_regression
+from auxmc.models.row_model import RowModel
+from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.row_blocks import row_total
 
-__all__ = [
-    "MODELS",
-    "Outcome",
-    "Prepared",
-    "Problem",
-    "Sizes",
-    "laplace_importance",
-    "log_likelihood_of",
-    "make_problem",
-]
+__all__ = ["MODELS", "Prepare", "Problem", "Sizes", "laplace_importance", "log_likelihood_of", "make_problem"]
 
 MODELS = ("linear", "softmax", "mixture")
 N_COMPONENTS = 5
@@ -57,21 +49,6 @@ class Problem(NamedTuple):
     truth_error: float
 
 
-class Outcome(NamedTuple):
-    """Log evidence in nats, seconds, and row likelihoods and gradients evaluated where the program counts them."""
-
-    log_evidence: float
-    seconds: float
-    row_evaluations: float
-
-
-class Prepared(NamedTuple):
-    """A compiled program: seconds of its compilation, and a function of a seed."""
-
-    compile_s: float
-    run: Callable[[int], Outcome]
-
-
 class Sizes(NamedTuple):
     """Live points and particles."""
 
@@ -79,6 +56,11 @@ class Sizes(NamedTuple):
     n_particles: int
 
 
+Prepare = Callable[[Problem, Sizes], Callable[[int], tuple[float, float]]]
+"""Compiles a program for a problem: a function of a seed that returns log evidence, in nats, and CPU seconds."""
+
+
+@cache
 def make_problem(name: str, n_rows: int) -> Problem:
     """Model, rows and the evidence to compare with."""
     if name == "linear":

@@ -1,28 +1,16 @@
 """Time of a stochastic-gradient step, and of a whole stream, beside what the machine allows.
 
-    python benchmarks/streaming_speed.py [--rows 1000000] [--models linear,softmax,mixture] [--repeats 7] [--output DIR]
-
-Published settings (10 particles, 500 past rows drawn for each and 500 rows of the chunk), float32, one core. The
-limit of a step is the sum of three times measured in the same run: its multiplications and additions at the rate of a
+Published settings (10 particles, 500 past rows drawn for each and 500 rows of the chunk), float32. The limit of a
+step is the sum of three times measured in turns with it: its multiplications and additions at the rate of a
 matrix product that fits in the cache, its exponentials at the rate of the library's vectorised exponential, and the
-gathering of its past rows. Then the whole stream: seconds without compilation for the given number of rows, annealing
-steps a chunk, and the error in nats where the evidence is known. Writes streaming_steps.csv, streaming_streams.csv and
-streaming_speed.md.
+gathering of its past rows. Then whole streams without compilation: seconds, annealing steps a chunk, and the
+error in nats where the evidence is known.
 """
 
-import argparse
-import csv
-import statistics
-import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from typing import Any
-
-from auxmc.driver.runtime import configure, limit_threads
-
-limit_threads()
-configure("cpu")  # before JAX is imported, as a run of a study does
 
 import jax
 import jax.numpy as jnp
@@ -31,16 +19,18 @@ from jax import Array
 from auxmc.data.simulated_streams import blocks, rows
 from auxmc.driver.row_chunks import ChunkSizes, growing_chunks
 from auxmc.driver.streams import run_stream
-from auxmc.kernels.streams.running_laplace import running_laplace
-from auxmc.kernels.streams.stochastic_gradient_moves import stochastic_gradient_moves
 from auxmc.kernels.streams.contract import Chunk, PastRows, Stream, StreamSettings, Target
 from auxmc.kernels.streams.published_estimators import stream_evidence
+from auxmc.kernels.streams.running_laplace import running_laplace
+from auxmc.kernels.streams.stochastic_gradient_moves import stochastic_gradient_moves
 from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
 from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
-from auxmc.models.row_model import RowModel
 from auxmc.models.regression.softmax_regression import softmax_regression
+from auxmc.models.row_model import RowModel
+from auxmc.numerics.array_types import FloatArray, NamedArrays
+from benchmarks.contract import Benchmark, Program, Run, compiled, timed
 
-__all__ = ["main"]
+__all__ = ["BENCHMARK", "absorb"]
 
 MODELS: dict[str, RowModel] = {
     "linear": linear_regression(5),
@@ -51,148 +41,124 @@ MODELS: dict[str, RowModel] = {
 WORK = {"linear": (24, 0), "softmax": (4 * 4 * 11, 4), "mixture": (12 * 5 * 2, 5)}
 SETTINGS = StreamSettings()
 CAPACITY = 100_000
+STEP, PARTS = "CPU time of a step", ("of arithmetic", "of exponentials", "of gathering")
+SECONDS, STEPS, ERROR = "CPU time of the stream", "annealing steps a chunk", "error of log evidence"
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Command line; returns the exit status."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--models", default=",".join(MODELS))
-    parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
-    options = parser.parse_args(arguments)
-    names = options.models.split(",")
-    unknown = [name for name in names if name not in MODELS]
-    if unknown:
-        parser.error(f"unknown model {unknown[0]!r}: choose from {', '.join(MODELS)}")
-    steps = [step_times(name, options.repeats) for name in names]
-    streams = []
-    for name in names:
-        for program in ("annealed", "sequential", "running_laplace"):
-            streams.append(whole_stream(name, program, options.rows))
-            print(streams[-1], flush=True)
-    write(options.output, steps, streams)
-    return 0
+def _steps(name: str, quick: bool) -> Sequence[Program]:
+    return [Program("auxmc", partial(_step, name)), Program("limit", partial(_limit, name))]
 
 
-def step_times(name: str, repeats: int) -> dict[str, Any]:
-    """Microseconds of a step and of its parts at their best rates."""
-    model, n = MODELS[name], SETTINGS.n_particles
-    stored = jnp.asarray(rows(name, CAPACITY), jnp.float32)
+@cache
+def _stored(name: str) -> Array:
+    return jnp.asarray(rows(name, CAPACITY), jnp.float32)
+
+
+def _seconds(program: Any, i: int) -> float:
+    """CPU seconds of a call, over calls of about a tenth of a second together."""
+    key = jax.random.key(i)
+    once = timed(program, key).cpu_s
+    return timed(program, key, calls=max(1, int(0.1 / max(once, 1e-6)))).cpu_s
+
+
+def _step(name: str) -> Run:
+    model, n, stored = MODELS[name], SETTINGS.n_particles, _stored(name)
     past, chunk = PastRows(stored, jnp.int32(CAPACITY)), Chunk(stored[:500], jnp.int32(500))
     particles = 0.1 * jax.vmap(model.draw_prior)(jax.random.split(jax.random.key(0), n)).astype(jnp.float32)
     target = Target(chunk, jnp.float64(0.5), past, jnp.int64(CAPACITY))
-    move = jax.jit(stochastic_gradient_moves(model, SETTINGS))
-    step = seconds(lambda key: move(key, particles, target), repeats) / SETTINGS.n_moves
+    move = stochastic_gradient_moves(model, SETTINGS)
+    program = compiled(lambda key: move(key, particles, target), jax.random.key(0))
+    return lambda i: {STEP: 1e6 * _seconds(program, i) / SETTINGS.n_moves}
 
-    size = 256
+
+def _limit(name: str) -> Run:
+    """The parts of a step at their best rates."""
+
+    def unknown(key: Array) -> Array:
+        # A small number that the compiler does not know.
+        return jax.random.key_data(key)[-1].astype(jnp.float32) * 1e-9
+
+    n, size, stored, key = SETTINGS.n_particles, 256, _stored(name), jax.random.key(0)
     matrix = jnp.ones((size, size), jnp.float32)
-    product = seconds(jax.jit(lambda key: matrix @ (matrix + key_number(key))), repeats)
     values = jnp.linspace(-3.0, 3.0, 8192, dtype=jnp.float32)
-    exponential = seconds(jax.jit(lambda key: jnp.exp(values + key_number(key))), repeats)
     numbers = jax.random.randint(jax.random.key(2), (SETTINGS.n_moves, n, 500), 0, CAPACITY, jnp.int32)
-    gather = seconds(
-        jax.jit(lambda key: stored.at[numbers + key_number(key).astype(jnp.int32)].get(mode="clip")), repeats
-    )
-    n_rows = n * (SETTINGS.batch_size + 500)
     flops, exponentials = WORK[name]
-    parts = {
-        "arithmetic": n_rows * flops * product / (2 * size**3),
-        "exponentials": n_rows * exponentials * exponential / len(values),
-        "gathering": gather / SETTINGS.n_moves,
+    n_rows = n * (SETTINGS.batch_size + 500)
+    programs = {
+        compiled(lambda key: matrix @ (matrix + unknown(key)), key): n_rows * flops / (2 * size**3),
+        compiled(lambda key: jnp.exp(values + unknown(key)), key): n_rows * exponentials / len(values),
+        compiled(lambda key: stored.at[numbers + unknown(key).astype(jnp.int32)].get(mode="clip"), key): 1.0
+        / SETTINGS.n_moves,
     }
-    limit = sum(parts.values())
-    found = {"model": name, "step_us": 1e6 * step, "limit_us": 1e6 * limit, "share_of_limit": limit / step}
-    found |= {f"{part}_us": 1e6 * value for part, value in parts.items()}
-    print(found, flush=True)
-    return found
+
+    def run(i: int) -> dict[str, float]:
+        parts = [1e6 * share * _seconds(program, i) for program, share in programs.items()]
+        return {STEP: sum(parts)} | dict(zip(PARTS, parts, strict=True))
+
+    return run
 
 
-def key_number(key: Array) -> Array:
-    """A small number that the compiler does not know."""
-    return jax.random.key_data(key)[-1].astype(jnp.float32) * 1e-9
-
-
-def seconds(function: Callable[[Array], Any], repeats: int) -> float:
-    """Median CPU seconds of a call, each median over calls of about a tenth of a second together."""
-    key = jax.random.key(1)
-    jax.block_until_ready(function(key))
-    start = time.process_time()
-    jax.block_until_ready(function(key))
-    n_calls = max(1, int(0.1 / max(time.process_time() - start, 1e-6)))
-    found = []
-    for _ in range(repeats):
-        start = time.process_time()
-        for _ in range(n_calls):
-            result = function(key)
-        jax.block_until_ready(result)
-        found.append((time.process_time() - start) / n_calls)
-    return statistics.median(found)
-
-
-def whole_stream(name: str, program: str, n_rows: int) -> dict[str, Any]:
-    """A run over a simulated stream."""
+def _streams(name: str, n_rows: int, quick: bool) -> Sequence[Program]:
     model = MODELS[name]
-    sizes, stream = _program(model, program)
-    start = time.process_time()
-    run = run_stream(
-        stream, lambda skip: _after(name, n_rows, skip), jax.random.key(0), model.n_columns, chunk_sizes=sizes
-    )
-    used = time.process_time() - start
-    record = run.record
-    found = {
-        "model": name,
-        "program": program,
-        "rows": int(record["n_rows"][-1]),
-        "seconds": float(record["seconds"][-1]),
-        "compile_s": run.compile_s,
-        "cpu_s_in_all": used,
-        "annealing_steps": float(record["n_annealing_steps"].mean()),
-        "log_evidence": float(record["log_evidence"][-1]),
-        "error_nats": "",
-    }
-    if name == "linear":
-        exact = PrefixEvidence.empty(5)
-        for block in blocks(name, n_rows):
-            exact = extend_evidence(exact, block, 1.0)
-        found["error_nats"] = found["log_evidence"] - exact.log_evidence(1.0)
-    return found
+    growing = growing_chunks(20, 500)
+    sequential = stream_evidence(model, SETTINGS._replace(estimator="sequential"))
+    return [
+        _stream("auxmc, running Laplace", name, n_rows, growing, running_laplace(model)),
+        _stream("auxmc, sequential", name, n_rows, growing, sequential),
+        _stream("auxmc, annealed", name, n_rows, ChunkSizes(), stream_evidence(model, SETTINGS)),
+    ]
 
 
-def _program(model: RowModel, program: str) -> tuple[ChunkSizes, Stream]:
-    if program == "running_laplace":
-        return growing_chunks(20, 500), running_laplace(model)
-    if program == "sequential":
-        return growing_chunks(20, 500), stream_evidence(model, SETTINGS._replace(estimator="sequential"))
-    return ChunkSizes(), stream_evidence(model, SETTINGS)
+def _stream(program: str, name: str, n_rows: int, sizes: ChunkSizes, stream: Stream) -> Program:
+    def run(i: int) -> dict[str, float]:
+        key, n_columns = jax.random.key(i), MODELS[name].n_columns
+        record, seconds = absorb(stream, lambda _: blocks(name, n_rows), key, n_columns, chunk_sizes=sizes)
+        found = {SECONDS: seconds, STEPS: float(record["n_annealing_steps"].mean())}
+        if name == "linear":
+            found[ERROR] = float(record["log_evidence"][-1]) - _exact(n_rows)
+        return found
+
+    return Program(program, lambda: run)
 
 
-def _after(name: str, n_rows: int, skip: int) -> Any:
-    if skip:
-        raise ValueError("these streams are not resumed")
-    return blocks(name, n_rows)
+def absorb(
+    stream: Stream, read: Callable[[int], Iterator[FloatArray]], key: Array, n_columns: int, **options: Any
+) -> tuple[NamedArrays, float]:
+    """Runs a stream: its record, and the CPU seconds from the first reading on, when everything is compiled.
+
+    Args:
+        stream: as for `run_stream`.
+        read: as there.
+        key: as there.
+        n_columns: as there.
+        options: as there.
+    """
+    begin = 0.0
+
+    def noted(skip: int) -> Iterator[FloatArray]:
+        nonlocal begin
+        begin = time.process_time()
+        return read(skip)
+
+    record = run_stream(stream, noted, key, n_columns, **options).record
+    return record, time.process_time() - begin
 
 
-def write(folder: Path, steps: list[dict[str, Any]], streams: list[dict[str, Any]]) -> None:
-    """Tables as CSV and Markdown."""
-    folder.mkdir(parents=True, exist_ok=True)
-    lines = []
-    for part, table in (("steps", steps), ("streams", streams)):
-        with (folder / f"streaming_{part}.csv").open("w", newline="") as file:
-            writer = csv.DictWriter(file, fieldnames=list(table[0]))
-            writer.writeheader()
-            writer.writerows(table)
-        lines += ["| " + " | ".join(table[0]) + " |", "|" + "---|" * len(table[0])]
-        lines += ["| " + " | ".join(_cell(value) for value in row.values()) + " |" for row in table]
-        lines.append("")
-    (folder / "streaming_speed.md").write_text("\n".join(lines))
+@cache
+def _exact(n_rows: int) -> float:
+    exact = PrefixEvidence.empty(5)
+    for block in blocks("linear", n_rows):
+        exact = extend_evidence(exact, block, 1.0)
+    return exact.log_evidence(1.0)
 
 
-def _cell(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) and abs(value) < 1e5 else str(value)
+SIZES = {"1e5 rows": 100_000, "1e6 rows": 1_000_000}
 
-
-if __name__ == "__main__":
-    sys.exit(main())
+BENCHMARK = Benchmark(
+    problems={f"a step, {name}": partial(_steps, name) for name in MODELS}
+    | {f"{name}, {label}": partial(_streams, name, n) for label, n in SIZES.items() for name in MODELS},
+    units={STEP: "microseconds"}
+    | dict.fromkeys(PARTS, "microseconds")
+    | {SECONDS: "s", STEPS: "", ERROR: "nats"},
+    quick=["a step, linear", "a step, softmax", "linear, 1e5 rows"],
+)

@@ -2,7 +2,7 @@ import jax.numpy as jnp
 from jax.scipy.stats import cauchy, norm
 
 import auxmc
-from eight_schools.data import EFFECTS, ERRORS
+from benchmarks.library_comparison.data import EFFECTS, ERRORS
 
 
 def solve(seed):

@@ -1,8 +1,9 @@
 import blackjax
 import jax
 import jax.numpy as jnp
-from eight_schools.data import EFFECTS, ERRORS
 from jax.scipy.stats import cauchy, norm
+
+from benchmarks.library_comparison.data import EFFECTS, ERRORS
 
 jax.config.update("jax_enable_x64", True)
 

@@ -1,7 +1,8 @@
 import dynesty
 import numpy as np
-from eight_schools.data import EFFECTS, ERRORS
 from scipy.stats import halfcauchy, norm
+
+from benchmarks.library_comparison.data import EFFECTS, ERRORS
 
 
 def solve(seed):

@@ -2,8 +2,9 @@ import jax
 import jax.numpy as jnp
 import mici
 import numpy as np
-from eight_schools.data import EFFECTS, ERRORS
 from jax.scipy.stats import cauchy, norm
+
+from benchmarks.library_comparison.data import EFFECTS, ERRORS
 
 jax.config.update("jax_enable_x64", True)
 

@@ -2,7 +2,8 @@ import jax
 import jax.numpy as jnp
 import numpyro
 import numpyro.distributions as dist
-from eight_schools.data import EFFECTS, ERRORS
+
+from benchmarks.library_comparison.data import EFFECTS, ERRORS
 
 numpyro.enable_x64()
 

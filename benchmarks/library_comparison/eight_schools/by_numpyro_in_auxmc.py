@@ -3,7 +3,7 @@ import numpyro
 import numpyro.distributions as dist
 
 import auxmc
-from eight_schools.data import EFFECTS, ERRORS
+from benchmarks.library_comparison.data import EFFECTS, ERRORS
 
 
 def model(y, sigma):

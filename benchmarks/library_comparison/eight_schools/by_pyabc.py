@@ -3,7 +3,8 @@ import tempfile
 
 import numpy as np
 import pyabc
-from eight_schools.data import EFFECTS, ERRORS
+
+from benchmarks.library_comparison.data import EFFECTS, ERRORS
 
 
 def solve(seed):

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from eight_schools.data import EFFECTS, ERRORS
 from scipy.integrate import quad
 from scipy.stats import halfcauchy, multivariate_normal
+
+from benchmarks.library_comparison.data import EFFECTS, ERRORS
 
 __all__ = ["PROBLEMS", "Problem"]
 
@@ -16,13 +17,11 @@ class Problem(NamedTuple):
     """A problem and its answer.
 
     Attributes:
-        text: what it is.
         moments: mean and standard deviation of each quantity under the posterior, by name.
         quantities: maps an answer to draws of the quantities, by name.
         log_evidence: in nats; None where none is asked for.
     """
 
-    text: str
     moments: dict[str, tuple[float, float]]
     quantities: Callable[[dict[str, Any]], dict[str, np.ndarray]]
     log_evidence: float | None
@@ -57,7 +56,6 @@ def _eight_schools() -> Problem:
     mean = integral(lambda tau: mu(tau)[0]) / total
     mean_sd = math.sqrt(integral(lambda tau: mu(tau)[0] ** 2 + mu(tau)[1]) / total - mean**2)
     return Problem(
-        "eight schools: posterior and evidence of a hierarchical model (10 parameters; exact by quadrature)",
         {"mu": (mean, mean_sd), "tau": (tau, tau_sd)},
         lambda answer: {name: np.asarray(answer[name]) for name in ("mu", "tau")},
         math.log(total),
@@ -74,7 +72,6 @@ def _two_moons() -> Problem:
     square = (0.1**2 + 0.01**2) / 2.0
     cosine = 0.1 * 2.0 / math.pi
     return Problem(
-        "two moons (sbibm): posterior of a simulator, two crescents (2 parameters; exact moments)",
         {
             "side": (0.0, 1.0),
             "along": (0.25 + cosine, math.sqrt(square - cosine**2)),
@@ -93,7 +90,6 @@ def _two_modes() -> Problem:
     variance = 1.0 / (1.0 / 0.25 + 1.0 / 25.0)
     evidence = -5.0 * math.log(2.0 * math.pi * 25.25) - 0.5 * 10 * 9.0 / 25.25
     return Problem(
-        "two modes: evidence of a density with modes 19 apart of 30 and 70 % (10 parameters; exact)",
         {
             "side": (0.4, math.sqrt(1.0 - 0.16)),
             "distance": (3.0 / 0.25 * variance, math.sqrt(variance)),

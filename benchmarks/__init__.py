@@ -1,0 +1,1 @@
+"""Comparisons beside plain programs and other packages: `python -m benchmarks --help`, `docs/benchmarks.md`."""

@@ -1,0 +1,59 @@
+"""Three problems with known answers, solved by this library and by others as their documentation says.
+
+Each solution is a file `<problem>/by_<package>.py` with a function `solve(seed)`; it is run in a process of its own,
+whose CPU time, imports and compilation included, is what counts: wall times on a shared machine say little. Lines are
+those of the file that are neither empty nor comments. The error of moments is the largest error of a mean or a standard
+deviation, in standard deviations of the posterior; that of the log evidence is in nats, beside the one that is stated.
+"""
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from benchmarks.contract import Benchmark, Program, lines_of, own_process
+
+__all__ = ["BENCHMARK"]
+
+HERE = Path(__file__).parent
+PROBLEMS = ("eight_schools", "two_moons", "two_modes")
+CPU, LINES, ERROR, EVIDENCE, STATED = (
+    "CPU time",
+    "lines",
+    "error of moments",
+    "error of log evidence",
+    "stated",
+)
+MODULES = {"auxmc": "jax", "numpyro_in_auxmc": "numpyro"}
+NAMES = {
+    "auxmc": "auxmc",
+    "blackjax": "BlackJAX",
+    "mici": "Mici",
+    "numpyro": "NumPyro",
+    "numpyro_in_auxmc": "NumPyro in auxmc",
+    "dynesty": "dynesty",
+    "pyabc": "pyABC",
+}
+
+
+def _programs(problem: str, quick: bool) -> Sequence[Program]:
+    paths = {package: HERE / problem / f"by_{package}.py" for package in NAMES}
+
+    def run(package: str, i: int) -> dict[str, float]:
+        words = ("-m", "benchmarks.library_comparison.solve", problem, package, str(i + 1))
+        found = json.loads(own_process(*words)[0].strip().splitlines()[-1])
+        return found | {LINES: lines_of(paths[package].read_text())}
+
+    return [
+        Program(name, partial(partial, run, package), "", MODULES.get(package, package))
+        for package, name in NAMES.items()
+        if paths[package].exists()
+    ]
+
+
+BENCHMARK = Benchmark(
+    problems={problem.replace("_", " "): partial(_programs, problem) for problem in PROBLEMS},
+    units={CPU: "s", LINES: "", ERROR: "", EVIDENCE: "nats", STATED: "nats"},
+    quick=["two modes"],
+    page="docs/library/comparison.md",
+)

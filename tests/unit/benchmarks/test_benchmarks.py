@@ -1,0 +1,246 @@
+"""Benchmarks make their problems and name their programs; rows are kept, gone on with, and shown with their spread."""
+
+import re
+import tomllib
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from benchmarks import __main__ as command
+from benchmarks.contract import ROOT, Benchmark, Program, lines_of, own_process, smallest_ess, until_spent
+from benchmarks.figure import draw
+from benchmarks.measurements import COLUMNS, add, forget, page_table, read, write_between
+from benchmarks.worker import measure
+
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+PEERS = {re.split(r"\W", requirement)[0] for requirement in EXTRAS["bench"]}
+
+
+@pytest.mark.parametrize("name", command.NAMES)
+def test_a_benchmark_makes_its_problems_and_names_its_programs(name: str) -> None:
+    benchmark = command.benchmark_of(name)
+    assert set(benchmark.quick) <= set(benchmark.problems)
+    page = (ROOT / benchmark.page).read_text()
+    assert f"<!-- {name}: begin -->\n" in page
+    assert f"<!-- {name}: end -->" in page
+    for problem, programs_of in benchmark.problems.items():
+        for quick in [False] + [True] * (problem in benchmark.quick):
+            programs = programs_of(quick)
+            names = [program.name for program in programs]
+            assert names
+            assert len(set(names)) == len(names), problem
+            assert {program.package for program in programs} <= PEERS | {"jax", "scipy", "blackjax"}
+
+
+def test_every_package_that_the_comparisons_install_is_compared_with() -> None:
+    programs = [
+        program
+        for name in command.NAMES
+        for programs_of in command.benchmark_of(name).problems.values()
+        for program in programs_of(False)
+    ]
+    assert {program.package for program in programs} >= PEERS
+    locked = (ROOT / "benchmarks" / "requirements.lock").read_text()
+    assert set(re.findall(r"^([\w.-]+)==", locked, re.M)) >= PEERS
+
+
+def _toy(calls: list[tuple[str, int]], **options: object) -> Benchmark:
+    """Two programs of known time; the first takes half as long."""
+
+    def run(name: str, seconds: float, i: int) -> dict[str, float]:
+        calls.append((name, i))
+        return {"CPU time": seconds * (1 + i % 3), "error": 0.5}
+
+    programs = [
+        Program("ours", lambda: partial(run, "ours", 1.0)),
+        Program("other", lambda: partial(run, "other", 2.0)),
+    ]
+    return Benchmark(
+        problems={"a": lambda quick: programs, "b": lambda quick: programs},
+        units={"CPU time": "s", "error": "nats"},
+        quick=["a"],
+        **{"repeats": 3} | options,
+    )
+
+
+def _ignore(text: str) -> None:
+    pass
+
+
+def test_programs_are_measured_in_turns_and_ratios_are_beside_the_first(tmp_path: Path) -> None:
+    calls: list[tuple[str, int]] = []
+    assert measure("toy", _toy(calls), "quick", 2, _ignore, tmp_path / "table.csv") == 0
+    assert [name for name, _ in calls[:6]] == ["ours", "other", "other", "ours", "ours", "other"]
+    assert {i for _, i in calls} == set(range(6)), "no two measurements share their random numbers"
+    rows = read(tmp_path / "table.csv")
+    assert set(rows["problem"]) == {"a"}
+    ratios = rows[rows["quantity"] == "ratio"].set_index(["program", "seed"])["value"]
+    assert ratios["other", 0] == ratios["other", 1] == 2.0
+    assert ratios["ours", 0] == 1.0
+    assert rows["load"].notna().all()
+    assert rows["versions"].str.contains("jax").all()
+
+
+def test_of_a_rate_more_is_better(tmp_path: Path) -> None:
+    programs = [
+        Program("ours", lambda: lambda i: {"rate": 6.0}),
+        Program("other", lambda: lambda i: {"rate": 2.0}),
+    ]
+    benchmark = Benchmark({"a": lambda quick: programs}, {"rate": "1/s"}, ["a"])
+    measure("toy", benchmark, "full", 1, _ignore, tmp_path / "table.csv")
+    rows = read(tmp_path / "table.csv")
+    assert rows[(rows["quantity"] == "ratio") & (rows["program"] == "other")]["value"].item() == 3.0
+
+
+def test_what_is_kept_is_not_measured_again(tmp_path: Path) -> None:
+    calls: list[tuple[str, int]] = []
+    path, benchmark = tmp_path / "table.csv", _toy(calls)
+    measure("toy", benchmark, "quick", 1, _ignore, path)
+    kept = read(path)
+    measure("toy", benchmark, "quick", 2, _ignore, path)
+    assert [i for _, i in calls[6:]] == [3, 3, 4, 4, 5, 5]
+    pd.testing.assert_frame_equal(read(path)[: len(kept)], kept)
+    add(kept.assign(value=7.0), path)
+    assert len(read(path)) == 2 * len(kept), (
+        "rows of a seed that is measured again take the place of the old ones"
+    )
+    forget(["toy"], "quick", path)
+    assert len(read(path)) == 0
+
+
+def test_an_interrupted_run_keeps_the_seeds_that_are_finished(tmp_path: Path) -> None:
+    def stops(i: int) -> dict[str, float]:
+        if i == 2:
+            raise KeyboardInterrupt
+        return {"CPU time": 1.0}
+
+    benchmark = Benchmark({"a": lambda quick: [Program("ours", lambda: stops)]}, {"CPU time": "s"}, ["a"])
+    with pytest.raises(KeyboardInterrupt):
+        measure("toy", benchmark, "full", 4, _ignore, tmp_path / "table.csv")
+    assert list(read(tmp_path / "table.csv")["seed"]) == [0, 1]
+
+
+def test_a_program_that_fails_or_is_missing_leaves_the_others(tmp_path: Path) -> None:
+    def broken() -> Callable[[int], dict[str, float]]:
+        raise ValueError("no such sampler\nsecond line")
+
+    programs = [
+        Program("ours", lambda: lambda i: {"CPU time": 1.0}),
+        Program("broken", broken),
+        Program("absent", broken, package="a_package_that_nobody_has"),
+    ]
+    said: list[str] = []
+    benchmark = Benchmark({"a": lambda quick: programs}, {"CPU time": "s"}, ["a"])
+    assert measure("toy", benchmark, "full", 1, said.append, tmp_path / "table.csv") == 1
+    assert "error: broken failed: ValueError: no such sampler" in said
+    assert "  a: without a_package_that_nobody_has: not installed" in said
+    rows = read(tmp_path / "table.csv")
+    assert set(rows["program"]) == {"ours", "broken"}
+    assert rows[rows["program"] == "broken"]["value"].isna().all()
+    assert "| a | broken |  | failed |" in page_table(rows, benchmark)
+
+
+def _rows(values: list[float], load: float, **about: object) -> pd.DataFrame:
+    common = dict.fromkeys(COLUMNS, "") | {"benchmark": "toy", "problem": "a", "program": "ours", "unit": "s"}
+    common |= {"quantity": "CPU time", "form": "full", "repeat": 0, "date": "2026-01-02", "machine": "m"}
+    common |= {"cores": 2, "load": load, "versions": "jax 1"} | about
+    return pd.DataFrame([common | {"seed": seed, "value": value} for seed, value in enumerate(values)])
+
+
+def test_a_table_shows_median_and_spread_over_seeds_and_says_when_the_load_was_high() -> None:
+    benchmark = _toy([])
+    text = page_table(_rows([1.0, 4.0, 2.0], load=1.2), benchmark)
+    assert "| a | ours | 2 (1 to 4) | 3 | 2026-01-02, load 1.2 |" in text
+    assert "Measured on m, 2 cores, with jax 1." in text
+    assert "**busy**" in page_table(_rows([1.0], load=1.6), benchmark)
+    assert "**busy**" not in page_table(_rows([1.0], load=1.6), benchmark._replace(cores=2))
+
+
+def test_a_table_shows_the_whole_form_of_the_newest_machine_and_what_was_measured_earlier() -> None:
+    rows = pd.concat(
+        [
+            _rows([1.0], 1.0, date="2026-01-01", machine="old"),
+            _rows([2.0], 1.0, date="2026-01-03", form="quick"),
+            _rows([3.0], 1.0, date="2026-01-02"),
+            _rows([4.0], 1.0, date="2025-12-31", form="earlier", machine="idle"),
+        ]
+    )
+    cells = re.findall(r"^\| a \| ours \| (\S+) \|", page_table(rows, _toy([])), re.M)
+    assert cells == ["3", "4"]
+
+
+def test_the_figure_has_a_row_for_each_program_beside_ours() -> None:
+    ratio = {"quantity": "ratio", "unit": ""}
+    rows = pd.concat(
+        [_rows([1.0, 1.0], 1.0, **ratio), _rows([2.0, 3.0], 1.0, program="other", **ratio)], ignore_index=True
+    )
+    assert draw(_rows([1.0], 1.0)) is None
+    figure = draw(rows)
+    assert figure is not None
+    axes = figure.axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["a: other"]
+    assert axes.get_xscale() == "log"
+    offsets = axes.collections[0].get_offsets()
+    assert sorted(float(x) for x in offsets[:, 0]) == [2.0, 3.0]
+
+
+def test_a_text_goes_between_its_marks_alone(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- toy: begin -->\nold\n<!-- toy: end -->\nafter\n")
+    write_between(page, "toy", "new\n")
+    assert page.read_text() == "before\n<!-- toy: begin -->\nnew\n<!-- toy: end -->\nafter\n"
+    with pytest.raises(ValueError, match="has no lines <!-- other: begin --> and <!-- other: end -->"):
+        write_between(page, "other", "new\n")
+
+
+def test_a_table_of_other_columns_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match=r"has columns a, b; wanted are benchmark, problem"):
+        read(tmp_path / "table.csv")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["gp_probbit"], "there is no benchmark 'gp_probbit': choose from gaussian_latent"),
+        (["--seeds", "0"], "--seeds must be at least 1, got 0"),
+    ],
+)
+def test_the_command_refuses_what_it_cannot_do(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        command.main(words)
+    assert stopped.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_the_command_says_how_to_go_on_after_an_interruption(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(name: str, form: str, n_seeds: int | None) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "_measure", stopped)
+    assert command.main(["gp_probit"]) == 130
+    assert "what is finished is kept, and the same command goes on with the rest" in capsys.readouterr().err
+
+
+def test_a_process_of_its_own_returns_its_output_and_its_cpu_seconds() -> None:
+    output, seconds = own_process("-c", "sum(range(10**6)); print('done')")
+    assert output == "done\n"
+    assert seconds > 0.0
+    with pytest.raises(RuntimeError, match=r"^ValueError: reason$"):
+        own_process("-c", "raise ValueError('reason')")
+
+
+def test_measures_that_all_benchmarks_share() -> None:
+    values, used = until_spent(1e-6, lambda i: sum(range(100_000)) + i)
+    assert used >= 1e-6
+    assert int(values[0]) == 4999950000
+    assert lines_of("# comment\n\na = 1\n    # another\nb = 2\n") == 2
+    repeated = [[float(i // 50), float(i % 7)] for i in range(700)]
+    assert smallest_ess(repeated) < 100.0, "the variable that stays for fifty draws decides"
