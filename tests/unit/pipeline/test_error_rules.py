@@ -5,7 +5,9 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
+from auxmc.diagnostics.errors_of_means import few_replicates
 from auxmc_pipeline import error_rules
 from auxmc_pipeline.claims import Measurement, exact
 from auxmc_pipeline.error_rules import (
@@ -162,6 +164,16 @@ def test_an_order_that_no_resample_changes_still_has_an_error() -> None:
     assert rank_correlation({1: [1.0, 1.0], 2: [1.0, 1.0]}).value == 0.0
     with pytest.raises(ValueError, match="needs at least one replicate"):
         rank_correlation({})
+
+
+@pytest.mark.parametrize("n_values", [3, 4, 7])
+def test_an_order_that_no_resample_changes_might_have_had_one_exchange_among_them(n_values: int) -> None:
+    order = list(range(n_values))
+    exchanged = stats.spearmanr(order, [1, 0, *order[2:]]).statistic
+    spread = float(np.std([1.0] * 399 + [exchanged]))
+    found = rank_correlation({i: [10.0 * i, 10.0 * i + 0.1, 10.0 * i + 0.2] for i in order})
+    assert found.value == 1.0
+    assert found.error == pytest.approx(spread * few_replicates(3), rel=0.01)
 
 
 def test_a_distance_in_standard_errors_is_itself_uncertain_by_one() -> None:

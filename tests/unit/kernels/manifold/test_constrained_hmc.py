@@ -204,6 +204,18 @@ def test_the_fallback_solves_what_quasi_newton_cannot() -> None:
     np.testing.assert_allclose(helped.position, [0.0, 0.0], atol=1e-8)
 
 
+def test_a_step_that_overshoots_is_halved_until_the_residual_falls() -> None:
+    """Newton's steps on an arc tangent grow without end from beyond 1.39; half or a quarter of the first leads back."""
+    flat = condition_generator(lambda u: jnp.arctan(u[:1]) + 0.0 * u[1:2], normal, jnp.zeros(1))
+    jacobian = flat.jacobian(jnp.zeros(2))
+    start = jnp.array([3.0, 0.0])
+    full = project(flat, start, jacobian, ProjectionSettings("newton", None))
+    halved = project(flat, start, jacobian, ProjectionSettings("newton_line_search", None))
+    assert not full.converged
+    assert halved.converged
+    np.testing.assert_allclose(halved.position, [0.0, 0.0], atol=1e-8)
+
+
 def test_the_compiled_fallback_solves_at_least_what_the_hybrid_method_of_minpack_solves() -> None:
     """The published program falls back on Powell's hybrid method, here with the Jacobian the right way round."""
     first, last = (np.random.default_rng(5).normal(size=shape) for shape in ((5, 5), (3, 5)))

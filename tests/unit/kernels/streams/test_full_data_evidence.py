@@ -115,6 +115,23 @@ def test_particles_without_a_likelihood_weigh_nothing_and_all_of_them_end_the_ru
     assert int(found.n_annealing_steps) == 1
 
 
+def test_the_path_goes_on_while_a_particle_has_a_likelihood_left() -> None:
+    def half(parameters: Array, rows: Array) -> Array:
+        return jnp.where(parameters[0] > 0.0, -jnp.inf, -0.1) * jnp.ones(rows.shape[0])
+
+    model = row_model(1, 1, half, SMALL.log_prior, lambda key: jax.random.normal(key, (1,)))
+    settings = AnnealedSettings(powers=(0.5, 1.0), n_moves=1)
+    found = full_data_evidence(model, settings, lambda key, particles, target: particles)(
+        jax.random.key(3), jnp.zeros((5, 1))
+    )
+    n_left = int(jnp.sum(found.particles[:, 0] <= 0.0))
+    assert 0 < n_left < 10
+    assert int(found.n_annealing_steps) == 2
+    assert int(found.n_unfinished) == 0
+    # Both halves of the likelihood of five rows are in the weights.
+    assert float(found.log_evidence) == pytest.approx(math.log(n_left / 10.0) - 5 * 0.1)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
