@@ -155,7 +155,7 @@ def _smc(problem: Problem, n_particles: int, seed: int) -> tuple[RelaxedMoments,
     noise = jax.random.normal(jax.random.fold_in(key, 0), (n_particles, bridge.dim))
     state = smc.init(jax.vmap(bridge.draw_base)(noise))
     program = compiled(smc.step, key, state)
-    log_z, used, i = problem.base.log_normaliser, 0.0, 1
+    log_z, used, i = 0.0, 0.0, 1
     while float(state.tempering_param) < 1.0:
         (state, info), cpu_s, _ = timed(program, jax.random.fold_in(key, i), state)
         log_z, used, i = log_z + float(info.log_likelihood_increment), used + cpu_s, i + 1
@@ -202,4 +202,5 @@ BENCHMARK = Benchmark(
     units={LOG_Z: "nats", MEAN: "relative", COVARIANCE: "relative", CPU: "s", STEP: "microseconds"},
     quick=["relaxations of 30 units", "Gibbs CT, 100 chains"],
     seeds=10,
+    ratios=False,
 )

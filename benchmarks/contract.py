@@ -38,12 +38,14 @@ class Program(NamedTuple):
         prepare: builds and compiles, none of which is measured unless a quantity says so.
         settings: those that were chosen for this program, in words.
         package: whose absence leaves the program out, and whose version is kept with the values.
+        compared: whether it does the same as the first program of its problem, as well, so that a ratio says something.
     """
 
     name: str
     prepare: Callable[[], Run]
     settings: str = ""
     package: str = "jax"
+    compared: bool = True
 
 
 class Benchmark(NamedTuple):

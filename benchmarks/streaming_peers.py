@@ -1,5 +1,6 @@
 """dynesty, UltraNest and BlackJAX, as programs of the comparison in streaming_evidence.py."""
 
+import logging
 import math
 from collections.abc import Callable
 from typing import Any
@@ -50,6 +51,7 @@ def nested_by_ultranest(problem: Problem, sizes: Sizes) -> Any:
     import ultranest
     import ultranest.popstepsampler
 
+    logging.getLogger("ultranest").setLevel(logging.WARNING)
     data, log_likelihood = jnp.asarray(problem.rows), log_likelihood_of(problem)
     dim = problem.model.dim
     many = jax.jit(jax.vmap(lambda p, d: _finite(log_likelihood(p, d)), (0, None)))

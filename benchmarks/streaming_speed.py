@@ -118,7 +118,7 @@ def _stream(program: str, name: str, n_rows: int, sizes: ChunkSizes, stream: Str
             found[ERROR] = float(record["log_evidence"][-1]) - _exact(n_rows)
         return found
 
-    return Program(program, lambda: run)
+    return Program(program, lambda: run, compared=False)  # their errors differ by hundreds of nats
 
 
 def absorb(

@@ -115,7 +115,7 @@ def _measure_seed(
 
 def _ratios(rows: pd.DataFrame, programs: Sequence[Program], benchmark: Benchmark) -> list[dict[str, Any]]:
     """How many times better the first program is than each, by medians over the repeats of this seed."""
-    if len(programs) == 1 or not benchmark.ratios:
+    if sum(program.compared for program in programs) < 2 or not benchmark.ratios:
         return []
     quantity = next(q for q in benchmark.units if q in set(rows["quantity"]))
     medians = rows[rows["quantity"] == quantity].groupby("program")["value"].median().dropna()
@@ -126,7 +126,7 @@ def _ratios(rows: pd.DataFrame, programs: Sequence[Program], benchmark: Benchmar
         | {"program": p.name, "settings": p.settings}
         | {"value": (medians[programs[0].name] / medians[p.name]) ** power}
         for p in programs
-        if p.name in medians and programs[0].name in medians
+        if p.compared and p.name in medians and programs[0].name in medians
     ]
 
 

@@ -95,6 +95,21 @@ def test_of_a_rate_more_is_better(tmp_path: Path) -> None:
     assert rows[(rows["quantity"] == "ratio") & (rows["program"] == "other")]["value"].item() == 3.0
 
 
+def test_a_program_of_another_quality_has_no_ratio(tmp_path: Path) -> None:
+    runs = {name: lambda: lambda i: {"CPU time": 1.0} for name in ("ours", "as good", "worse")}
+    programs = [Program(name, prepare, compared=name != "worse") for name, prepare in runs.items()]
+    measure(
+        "toy",
+        Benchmark({"a": lambda quick: programs}, {"CPU time": "s"}, ["a"]),
+        "full",
+        1,
+        _ignore,
+        tmp_path / "t",
+    )
+    rows = read(tmp_path / "t")
+    assert set(rows[rows["quantity"] == "ratio"]["program"]) == {"ours", "as good"}
+
+
 def test_what_is_kept_is_not_measured_again(tmp_path: Path) -> None:
     calls: list[tuple[str, int]] = []
     path, benchmark = tmp_path / "table.csv", _toy(calls)
