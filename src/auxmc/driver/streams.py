@@ -44,8 +44,8 @@ class StreamRun(NamedTuple):
         record: an array [chunk] for each field of ChunkRecord, and `seconds`: time up to the end of the chunk's block,
             reading of rows included, compilation and reports not.
         provisional: whether the last chunk was shorter than its size because the rows ended there. It is part of
-            the record, but not of what a continued stream goes on from.
-        state: after the last whole chunk.
+            the record and of `state`, but not of what a continued stream goes on from.
+        state: after all rows of the record.
         compile_s: seconds of tracing and compiling, of all streams of the run.
         n_resumed: chunks taken over from a checkpoint.
         stopped: whether the run was told to stop before the rows ended.
@@ -236,7 +236,8 @@ class _Run:
     def absorb_all(self, read: ReadRows, sizes: ChunkSizes, stop: Callable[[], bool]) -> dict[str, StreamRun]:
         """Absorbs blocks of chunks until the rows end or the run is to stop."""
         self.begin = time.perf_counter() - self.run_s
-        provisional = stopped = False
+        stopped = False
+        provisional: dict[str, StreamState] = {}
         # While a block is being absorbed, the next one is read.
         blocks = packed_chunks(
             read(self.n_rows),
@@ -254,8 +255,7 @@ class _Run:
                 if stopped:
                     break
                 if block.partial:
-                    self._absorb_apart(block)
-                    provisional = True
+                    provisional = self._absorb_apart(block)
                     break
                 if self.run_s - self.saved_s > _SAVE_EVERY_S:
                     self._save()
@@ -269,8 +269,8 @@ class _Run:
         return {
             name: StreamRun(
                 _joined(parts),
-                provisional,
-                self.carries[name].state,
+                bool(provisional),
+                provisional.get(name, self.carries[name].state),
                 self.compile_s,
                 self.n_resumed,
                 stopped,
@@ -309,17 +309,18 @@ class _Run:
         allowed = int(block.n_chunks * _BLOCK_S / max(now - started, 1e-9))
         self.wanted = max(1, min(allowed, 4 * self.wanted, CHUNKS_IN_BLOCK))
 
-    def _absorb_apart(self, block: PackedChunks) -> None:
-        """Absorbs a chunk for the record, but not for the state."""
-        records = {}
+    def _absorb_apart(self, block: PackedChunks) -> dict[str, StreamState]:
+        """Absorbs a chunk for the record, but not for what is carried on; the states after it."""
+        records, states = {}, {}
         for name, program in self.programs.items():
             # A copy: the program takes its argument over.
             copied = jax.tree.map(jnp.array, self.carries[name])
-            _, found = program(copied, *block_arguments(block, self.n_chunks))
-            records[name] = as_numpy(found, block.n_chunks)
+            after, found = program(copied, *block_arguments(block, self.n_chunks))
+            records[name], states[name] = as_numpy(found, block.n_chunks), after.state
         self._save()
         self._take(records, time.perf_counter())
         self.n_saved_parts = len(next(iter(self.records.values())))
+        return states
 
     def _take(self, records: dict[str, NamedArrays], now: float) -> None:
         self.run_s = now - self.begin

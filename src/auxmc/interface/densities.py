@@ -1,14 +1,13 @@
 """Models known by a log density and its gradient, and Hamiltonian Monte Carlo on them."""
 
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from auxmc.interface.density_checks import advise_jumps, advise_tails, lines_through, start_check
 from auxmc.interface.layout import Layout, layout_of, named
 from auxmc.interface.methods import Method, evaluated
 from auxmc.interface.precision import (
@@ -23,10 +22,7 @@ from auxmc.interface.precision import (
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
 
-__all__ = ["Density", "check_density", "check_falls", "density", "hmc"]
-
-# Distances from the start, in its units, at which a log density must not grow any more.
-_FAR = np.array([1e2, 1e4, 1e6])
+__all__ = ["Density", "density", "hmc"]
 
 
 class Density(NamedTuple):
@@ -39,6 +35,7 @@ class Density(NamedTuple):
         constrained: maps the variables to those that are kept with every draw, by name: the same on other scales, and
             what is derived from them; None for the variables themselves.
         spread: maps a key to a start [dim] of its own for a chain; None where all begin at `start`.
+        warnings: what is to be said about the log density.
     """
 
     log_density: Callable[[Array], Array]
@@ -46,6 +43,7 @@ class Density(NamedTuple):
     start: np.ndarray
     constrained: Callable[[Any], dict[str, Array]] | None = None
     spread: Callable[[Array], np.ndarray] | None = None
+    warnings: tuple[str, ...] = ()
 
     def values(self, vector: Array) -> dict[str, Array]:
         """What is kept of a vector [dim], by name."""
@@ -68,15 +66,18 @@ def density(log_density: Callable[[Any], Array] | Density, start: Any = None) ->
     Raises:
         TypeError: the function cannot be traced, returns whole or complex numbers, or is given arrays of another
             precision.
-        ValueError: it returns no scalar, is not finite at the start, gives other values for the same variables, changes
-            nowhere or grows without end, or has no start.
+        ValueError: it returns no scalar, is not finite at the start, gives other values for the same variables, does
+            not depend on one of them, grows without end, is a step function, or has no start.
+
+    Warns:
+        SamplingWarning: it jumps, or does not fall far out.
     """
     use_float64()
     if isinstance(log_density, Density):
         if start is None:
             return log_density
         own = log_density.layout.starts("start", start, 1)[0]
-        check_density(log_density.log_density, own)
+        start_check(log_density.log_density)(own)
         return log_density._replace(start=own, spread=None)
     if start is None:
         raise ValueError("start is wanted: variables at which the log density is finite")
@@ -94,9 +95,12 @@ def density(log_density: Callable[[Any], Array] | Density, start: Any = None) ->
     model = Density(
         lambda vector: log_density(layout.tree(vector)), layout, layout.starts("start", begin, 1)[0]
     )
-    check_density(model.log_density, model.start)
-    check_falls("log_density", model.log_density, model.start, integrable=True)
-    return model
+    start_check(model.log_density)(model.start)
+    advice = advise_tails("log_density", model.log_density, model.start, layout)
+    advice += advise_jumps("log_density", model.log_density, lines_through(model.start), layout)
+    for one in advice:
+        one.warn()
+    return model._replace(warnings=tuple(one.text for one in advice))
 
 
 def hmc(
@@ -133,59 +137,10 @@ def hmc(
         step_size,
         "dual averaging",
         share("target_acceptance", target_acceptance),
-        lambda start: check_density(model.log_density, start),
+        start_check(model.log_density),
         model.draw_start,
+        of_state=lambda state: {"lp": state.log_density},
         log_target=lambda state: state.log_density,
+        warnings=model.warnings,
+        plain=model.constrained is None,
     )
-
-
-def check_density(log_density: Callable[[Array], Array], start: np.ndarray) -> None:
-    """Refuses a start at which a log density or its gradient is not finite, by a ValueError."""
-    value, gradient = jax.jit(jax.value_and_grad(log_density))(jnp.asarray(start))
-    if float(value) == math.inf:
-        raise ValueError("the log density at the start is plus infinity: a log density is wanted, in nats")
-    if not math.isfinite(float(value)):
-        raise ValueError(f"the log density at the start is {float(value)}: give a start on its support")
-    if not bool(jnp.all(jnp.isfinite(gradient))):
-        n_bad = int(jnp.sum(~jnp.isfinite(gradient)))
-        raise ValueError(
-            f"{n_bad} of {gradient.size} derivatives of the log density at the start are not finite: check it for "
-            "square roots and logarithms of zero, and for jnp.where around them"
-        )
-
-
-def check_falls(
-    what: str, log_density: Callable[[Array], Array], start: np.ndarray, *, integrable: bool = False
-) -> None:
-    """Refuses a log density that grows without end in all directions, as an energy does, by a ValueError.
-
-    One that gives other values for the same variables is refused too.
-
-    Args:
-        what: name of the function, for messages.
-        log_density: maps a vector [dim] to nats.
-        start: vector at which it is finite [dim].
-        integrable: whether one that is the same everywhere is refused; a prior may be.
-    """
-    rays = np.random.default_rng(0).normal(size=(8, start.size))
-    points = start + _FAR[:, None, None] * rays
-    # One program: taken operation by operation, a model of another package compiles hundreds.
-    evaluate = jax.jit(lambda points, start: (jax.vmap(jax.vmap(log_density))(points), log_density(start)))
-    far, near = evaluate(jnp.asarray(points), jnp.asarray(start))
-    values, first = np.asarray(far), np.full((1, len(rays)), float(near))
-    # Traced once more: what is random in it, or counts calls, comes out otherwise.
-    again = float(jax.jit(lambda start: log_density(start))(jnp.asarray(start)))
-    if not math.isclose(again, float(near), rel_tol=1e-6, abs_tol=1e-6):
-        raise ValueError(
-            f"{what} gives other values for the same variables, {float(near):.6g} and {again:.6g}: it must draw no "
-            "random numbers itself, and change nothing outside"
-        )
-    if integrable and np.all(values == first):
-        raise ValueError(
-            f"{what} is the same everywhere: it depends on none of the variables, or has no finite integral"
-        )
-    if np.all(values > np.concatenate([first, values[:-1]]) + 1.0):
-        raise ValueError(
-            f"{what} grows without end away from the start: it may have the wrong sign. A log density is wanted, not "
-            "an energy or a loss"
-        )

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.interface.densities import check_falls
+from auxmc.interface.density_checks import advise_tails
 from auxmc.interface.layout import Layout, layout_of, named
 from auxmc.interface.methods import Method, evaluated
 from auxmc.interface.precision import float64_tree, function, made_by, positive, use_float64
@@ -32,12 +32,14 @@ class Estimated(NamedTuple):
         layout: of the parameters in the vector.
         start: parameters that chains begin at [dim].
         is_normal: whether the auxiliary variables are standard normal.
+        warnings: what is to be said about the functions.
     """
 
     estimator: Estimator
     layout: Layout
     start: np.ndarray
     is_normal: bool
+    warnings: tuple[str, ...] = ()
 
 
 def estimated(
@@ -59,7 +61,11 @@ def estimated(
 
     Raises:
         TypeError: a function cannot be traced, or is given arrays of another precision.
-        ValueError: a shape is wrong, the log density at the start is not finite, or a function is not deterministic.
+        ValueError: a shape is wrong, the log density at the start is not finite, a function is not deterministic, or
+            the two together do not depend on a parameter, or grow without end.
+
+    Warns:
+        SamplingWarning: the two together do not fall far out.
 
     >>> import auxmc
     >>> model = auxmc.estimated(
@@ -101,8 +107,13 @@ def estimated(
     variables = drawn if inner is None else inner.tree(drawn)
     _check_scalar("log_estimate", evaluated("log_estimate", log_estimate, begin, variables))
     _check_start(lambda u: log_density(jnp.asarray(vector), u), draw)
-    check_falls("log_prior", lambda point: log_prior(layout.tree(point)), vector)
-    return Estimated(estimator_of(log_density, draw), layout, vector, is_normal)
+    advise_tails("log_prior", lambda point: log_prior(layout.tree(point)), vector, layout, proper=False)
+    both = "log_prior plus log_estimate"
+    advice = advise_tails(both, lambda point: log_density(point, drawn), vector, layout)
+    for one in advice:
+        one.warn()
+    texts = tuple(one.text for one in advice)
+    return Estimated(estimator_of(log_density, draw), layout, vector, is_normal, texts)
 
 
 def auxiliary_pseudo_marginal(
@@ -169,6 +180,7 @@ def _method(name: str, model: Estimated, scale: float) -> Method:
         math.nan,
         check,
         lambda key: model.start,
+        warnings=model.warnings,
     )
 
 

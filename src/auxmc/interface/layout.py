@@ -32,6 +32,14 @@ class Layout(NamedTuple):
         """Length of the vector."""
         return sum(math.prod(shape) for shape in self.shapes)
 
+    def coordinates(self) -> list[str]:
+        """Name of each number of the vector, such as "rates[2]" [dim]."""
+        return [
+            f"{name}[{', '.join(map(str, place))}]" if place else name
+            for name, shape in zip(self.names, self.shapes, strict=True)
+            for place in np.ndindex(*shape)
+        ]
+
     def tree(self, vector: Array) -> Any:
         """Variables from a vector [dim]."""
         leaves, first = [], 0

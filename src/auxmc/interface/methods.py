@@ -37,6 +37,8 @@ class Method(NamedTuple):
             draws need no comparison with such points.
         log_target: maps the kernel's state to the log of the density that the kernel leaves invariant, minus infinity
             off the model's support; None where a state is more than a position and values at it.
+        warnings: what was said about the model when it was made.
+        plain: whether the variables that are kept are those of the kernel's vector.
     """
 
     name: str
@@ -51,6 +53,8 @@ class Method(NamedTuple):
     of_state: Callable[[Any], dict[str, Array]] = lambda state: {}
     log_density: Callable[[np.ndarray], float] | None = None
     log_target: Callable[[Any], Array] | None = None
+    warnings: tuple[str, ...] = ()
+    plain: bool = False
 
     def adapted(self, n_warm_up: int) -> Kernel:
         """The kernel with the scale of its steps adapted during warm-up and frozen then."""

@@ -92,6 +92,14 @@ class ChainJob:
             program, jnp.asarray(start)[None], key[None], checkpoint=checkpoint, progress=progress
         )
 
+    def scout(self, start: np.ndarray, key: Array) -> dict[str, np.ndarray]:
+        """What is recorded of the last iteration of a chain that runs for one block alone, without a checkpoint."""
+        program = self.program(start, key)
+        point = jnp.asarray(start)[None]
+        states = program.initial_states(key[None], point)
+        _, record = program.run_block(key[None], point, states, jnp.uint32(1))
+        return {name: np.asarray(values)[0, -1] for name, values in record.items()}
+
 
 class Interrupted(Exception):
     """A chain was asked to stop after its present block."""

@@ -28,6 +28,8 @@ _POINTS_OF_START = 4
 _FRESH_POINTS = 24
 _FEWEST_APART = 2
 _MIN_DRAWS = 8
+# Of the points at which short chains begin that look for further modes, in standard deviations of the draws.
+_WIDTHS = (6.0, 12.0, 24.0)
 
 
 def sample(
@@ -75,7 +77,7 @@ def sample(
     Warns:
         SamplingWarning: the draws must not be trusted as they are; says why and what to do.
     """
-    tree = run_method(
+    tree, job = run_method(
         method,
         start,
         draws=draws,
@@ -88,7 +90,9 @@ def sample(
         progress=progress,
     )
     found: Sequence[Advice] = [*advise(method, tree), *_missed(method, tree, seed)]
-    tree.attrs["warnings"] = [advice.text for advice in found]
+    if executor is None and not found:
+        found = _scouted(method, tree, job, seed)
+    tree.attrs["warnings"] = [*method.warnings, *(advice.text for advice in found)]
     for advice in found:
         advice.warn()
     return tree
@@ -106,8 +110,8 @@ def run_method(
     executor: Executor | str | None,
     checkpoint: str | Path | None,
     progress: bool,
-) -> xr.DataTree:
-    """What `sample` does before it looks at the draws; arguments and errors are those of `sample`."""
+) -> tuple[xr.DataTree, ChainJob]:
+    """The draws, before they are looked at, and what drew them; arguments and errors are those of `sample`."""
     if not isinstance(method, Method):
         raise TypeError(
             f"method must be a method on a model, such as auxmc.constrained_hmc(model), got {type(method).__name__}"
@@ -151,7 +155,7 @@ def run_method(
         "sampling_s": sum(s.run_s for s in samples),
         "n_resumed": sum(s.n_resumed for s in samples),
     }
-    return tree
+    return tree, job
 
 
 def _starts(method: Method, start: Any, keys: Sequence[Array], pool: Array) -> np.ndarray:
@@ -191,11 +195,7 @@ def _missed(method: Method, tree: xr.DataTree, seed: int) -> list[Advice]:
     values = [method.values(jnp.asarray(point)) for point in points]
     names = sorted(values[0])
     rows = np.stack([np.concatenate([np.ravel(value[name]) for name in names]) for value in values])
-    draws = [tree["posterior"][name].to_numpy() for name in names]
-    flat = np.concatenate(
-        [array.reshape(array.shape[0] * array.shape[1], -1).astype(float) for array in draws], axis=1
-    )
-    n_apart = int(np.sum(lie_apart(flat, rows)))
+    n_apart = int(np.sum(lie_apart(_flat(tree, names), rows)))
     if n_apart < _FEWEST_APART:
         return []
     return [
@@ -206,3 +206,43 @@ def _missed(method: Method, tree: xr.DataTree, seed: int) -> list[Advice]:
             "run longer",
         )
     ]
+
+
+def _scouted(method: Method, tree: xr.DataTree, job: ChainJob, seed: int) -> list[Advice]:
+    """Compares draws of a density with where short chains end that begin far out: chains begin at one point alone."""
+    n_draws, stats = tree["posterior"].sizes["draw"], tree["sample_stats"]
+    if not method.plain or "lp" not in stats or n_draws < _MIN_DRAWS:
+        return []
+    names = list(method.layout.names)
+    flat = _flat(tree, names)
+    random = np.random.default_rng(seed)
+    scale, centre = flat.std(axis=0), flat.mean(axis=0)
+    ways = np.array(_WIDTHS)[:, None] * scale * random.normal(size=(len(_WIDTHS), scale.size))
+    # To both sides: a mode that lies to one is not left out by chance.
+    points = [*(centre + ways), *(centre - ways)]
+    keys = [stream(seed, "scouts", method.name, i) for i in range(len(points))]
+    ends = [
+        job.scout(point, key) for point, key in zip(points, keys, strict=True) if _is_usable(method, point)
+    ]
+    least = float(np.quantile(stats["lp"], 0.01))
+    rows = [
+        np.concatenate([np.ravel(end[f"posterior.{name}"]) for name in names])
+        for end in ends
+        if end["sample_stats.lp"] >= least
+    ]
+    if not rows or not lie_apart(flat, np.stack(rows)).any():
+        return []
+    return [
+        Advice(
+            "a short chain that began far from the draws ended where the density is as large as at the draws, but no "
+            "draw is near",
+            "The chains miss a mode: give starts that differ (every array with a leading axis of chains), or use "
+            "auxmc.evidence, which tempers between modes",
+        )
+    ]
+
+
+def _flat(tree: xr.DataTree, names: Sequence[str]) -> np.ndarray:
+    """Draws of all chains [draw, dim]."""
+    arrays = [tree["posterior"][name].to_numpy() for name in names]
+    return np.concatenate([a.reshape(a.shape[0] * a.shape[1], -1).astype(float) for a in arrays], axis=1)

@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.interface.densities import check_falls
+from auxmc.interface.advice import Advice
+from auxmc.interface.density_checks import advise_jumps, advise_tails
 from auxmc.interface.layout import Layout, layout_of, named
 from auxmc.interface.methods import Method, evaluated
 from auxmc.interface.precision import (
@@ -38,6 +39,9 @@ __all__ = ["Simulator", "constrained_hmc", "constrained_nuts", "simulator", "sta
 
 _NOISE = "output_noise"
 _TRIES = 200
+_DRAWS_LOOKED_AT = 8
+# Of outputs, as a share of how much they differ between draws.
+_LEAST_JUMP = 1e-3
 
 
 class Simulator(NamedTuple):
@@ -50,6 +54,7 @@ class Simulator(NamedTuple):
         derived: maps the inputs' values, by name, to further variables to keep.
         start_of: makes a point on the manifold from inputs drawn from their priors, exact where outputs are noisy.
         n_outputs: number of observed values.
+        warnings: what is to be said about the generator and the priors.
     """
 
     model: ConditionedModel
@@ -58,6 +63,7 @@ class Simulator(NamedTuple):
     derived: Callable[[dict[str, Array]], dict[str, Array]] | None
     start_of: Callable[[Array], Array] | None
     n_outputs: int
+    warnings: tuple[str, ...] = ()
 
     def draw_start(self, key: Array) -> Array:
         """Standard inputs [input] of the priors; a point on the manifold where outputs are noisy."""
@@ -100,7 +106,10 @@ def simulator(
     Raises:
         TypeError: a prior is none, or `generate` cannot be traced, or returns whole or complex numbers.
         ValueError: shapes do not agree, there are fewer inputs than data, `generate` gives other outputs for
-            the same inputs, or its outputs are not finite anywhere.
+            the same inputs, its outputs are not finite anywhere, or they are step functions of an input.
+
+    Warns:
+        SamplingWarning: the outputs jump, or a custom prior does not fall far out.
 
     >>> import auxmc
     >>> model = auxmc.simulator(
@@ -118,8 +127,7 @@ def simulator(
             'inputs must be a dictionary of priors by name, such as {"rate": auxmc.prior.log_normal()}, got '
             f"{type(inputs).__name__}"
         )
-    for name, prior in inputs.items():
-        _check_prior(f"inputs[{name!r}]", prior)
+    advice = [one for name, prior in inputs.items() for one in _check_prior(f"inputs[{name!r}]", prior)]
     if not inputs:
         raise ValueError("inputs is empty: a simulator has at least one random input")
     if noise_scale is not None:
@@ -153,10 +161,13 @@ def simulator(
             f"there are {layout.dim} inputs for {target.size} observed values: no inputs can give all of them. Let the "
             "generator have inputs of its own for every source of noise, or give noise_scale"
         )
-    _check_generator(outputs, draw)
+    advice += _check_generator(outputs, draw, layout)
+    for one in advice:
+        one.warn()
+    texts = tuple(one.text for one in advice)
     if noise_scale is None:
         model = condition_generator(outputs, log_prior, target)
-        return Simulator(model, dict(inputs), layout, derived, None, target.size)
+        return Simulator(model, dict(inputs), layout, derived, None, target.size, texts)
     model = condition_noisy_generator(outputs, log_prior, target, noise_scale)
     shapes = {name: jax.ShapeDtypeStruct(prior.shape, jnp.float64) for name, prior in inputs.items()}
     whole = _with_noise(layout_of(shapes), target.size)
@@ -167,6 +178,7 @@ def simulator(
         derived,
         lambda u: noisy_input(outputs, u, target, noise_scale),
         target.size,
+        texts,
     )
 
 
@@ -300,6 +312,7 @@ def _method(
         lambda state: {"lp": -state.potential},
         lambda point: -float(evaluate(jnp.asarray(point))[1].potential),
         log_target,
+        model.warnings,
     )
 
 
@@ -320,11 +333,11 @@ def _check_outputs(generate: Callable[..., Any], data: Any, inputs: Mapping[str,
         )
 
 
-def _check_prior(what: str, prior: Any) -> None:
+def _check_prior(what: str, prior: Any) -> list[Advice]:
     if not isinstance(prior, Prior):
         raise TypeError(f"{what} must be a prior, such as auxmc.prior.normal(3), got {prior!r}")
     if prior.name != "custom":
-        return
+        return []
     standard = jax.ShapeDtypeStruct(prior.shape, jnp.float64)
     shape = getattr(evaluated(f"log_density of {what}", prior.log_density, standard), "shape", None)
     if shape != ():
@@ -339,21 +352,45 @@ def _check_prior(what: str, prior: Any) -> None:
         raise ValueError(
             f"log_density of {what} is not finite at a draw of the input: both must be of one law on the whole line"
         )
-    check_falls(f"log_density of {what}", lambda v: prior.log_density(v.reshape(prior.shape)), start)
+    layout = layout_of({"input": standard})
+    return advise_tails(
+        f"log_density of {what}", lambda v: prior.log_density(v.reshape(prior.shape)), start, layout
+    )
 
 
-def _check_generator(outputs: Callable[[Array], Array], draw: Callable[[Array], Array]) -> None:
-    points = [draw(jax.random.key(i)) for i in range(8)]
+def _check_generator(
+    outputs: Callable[[Array], Array], draw: Callable[[Array], Array], layout: Layout
+) -> list[Advice]:
+    points = [draw(jax.random.key(i)) for i in range(_DRAWS_LOOKED_AT)]
     first, again = outputs(points[0]), outputs(points[0])
     if not np.array_equal(first, again, equal_nan=True):
         raise ValueError(
             "generate gives other outputs for the same inputs: make its random numbers inputs, such as "
             "auxmc.prior.normal(n), in place of drawing them"
         )
-    if not any(bool(jnp.all(jnp.isfinite(outputs(point)))) for point in points):
+    values = np.stack([first, *(outputs(point) for point in points[1:])])
+    usable = np.all(np.isfinite(values), axis=1)
+    if not usable.any():
         raise ValueError(
-            "generate gives no finite outputs for 8 draws of the priors: check it and the priors"
+            f"generate gives no finite outputs for {len(points)} draws of the priors: check it and the priors"
         )
+    spreads = np.ptp(values[usable], axis=0)
+    if not spreads.any():
+        return []
+    # Each output counts as much as it varies; random shares, so that jumps of several do not cancel.
+    shares = np.random.default_rng(0).uniform(0.5, 1.0, spreads.size) / np.where(
+        spreads > 0.0, spreads, np.inf
+    )
+    half = len(points) // 2
+    lines = (np.stack(points[:half]), np.stack(points[half:]))
+    return advise_jumps(
+        "what generate returns",
+        lambda u: outputs(u) @ shares,
+        lines,
+        layout,
+        least=_LEAST_JUMP,
+        units=" times its spread",
+    )
 
 
 def _with_noise(layout: Layout, n_outputs: int) -> Layout:

@@ -65,6 +65,7 @@ def test_a_density_begins_elsewhere_where_it_is_asked_to() -> None:
         auxmc.density(lambda p: -(p["x"] ** 2))
 
 
+@pytest.mark.filterwarnings("ignore:log_density does not fall:auxmc.SamplingWarning")
 def test_flat_directions_and_growth_in_some_are_no_wrong_sign() -> None:
     """Only growth in all directions is."""
     for log_density in (

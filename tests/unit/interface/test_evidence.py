@@ -157,6 +157,8 @@ def test_model_has_its_start_and_keeps_its_own_scales() -> None:
     assert abs(found.log_evidence - math.log(2.0)) < 3.0 * found.standard_error
     draws = found.posterior["posterior"]["rate"]
     assert draws.shape == (1, 300)
+    # States with a large weight are chosen several times, and moved apart.
+    assert len(np.unique(draws)) == 300
     assert 2.5 < float(draws.mean()) < 3.5
     with pytest.raises(ValueError, match="start must be left out where a model is given"):
         auxmc.evidence(model, {"log_rate": 0.0})

@@ -186,6 +186,38 @@ def test_mode_that_no_chain_began_in_is_warned_of() -> None:
     assert any("leave `start` out" in text for text in tree.attrs["warnings"])
 
 
+def test_second_mode_of_a_density_is_warned_of() -> None:
+    """All chains begin at one point and stay in its mode: R-hat is 1.00, short chains from far out end elsewhere."""
+
+    def log_density(v: dict[str, jax.Array]) -> jax.Array:
+        squares = [jnp.sum((v["x"] - centre) ** 2) for centre in (-4.0, 4.0)]
+        return jnp.logaddexp(-0.5 * squares[0], -0.5 * squares[1])
+
+    method = auxmc.hmc(auxmc.density(log_density, {"x": np.full(2, 4.0)}))
+    with pytest.warns(auxmc.SamplingWarning, match="no draw is near. The chains miss a mode: give starts"):
+        tree = auxmc.sample(method, draws=1000, warm_up=300, progress=False)
+    assert float(tree["posterior"]["x"].min()) > -2.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_single_modes_of_odd_shapes_are_not_warned_of(seed: int) -> None:
+    """Short chains from far out find nothing else in heavy tails, in a funnel, along a valley, in thirty dimensions."""
+
+    def funnel(v: dict[str, jax.Array]) -> jax.Array:
+        return -0.5 * v["x"][0] ** 2 - 0.5 * jnp.sum(v["x"][1:] ** 2 * jnp.exp(-v["x"][0]) + v["x"][0])
+
+    for log_density, dim in (
+        (lambda v: -2.5 * jnp.sum(jnp.log1p(v["x"] ** 2 / 4.0)), 2),
+        (funnel, 3),
+        (lambda v: -0.5 * v["x"][0] ** 2 - 0.5 * ((v["x"][1] - v["x"][0] ** 2) / 0.5) ** 2, 2),
+        (lambda v: -0.5 * jnp.sum(v["x"] ** 2), 30),
+    ):
+        method = auxmc.hmc(auxmc.density(log_density, {"x": np.full(dim, 0.5)}))
+        tree = auxmc.sample(method, draws=1000, warm_up=300, seed=seed, progress=False)
+        assert not any("miss a mode" in text for text in tree.attrs["warnings"])
+
+
 def test_good_chains_are_not_warned_of() -> None:
     """Nothing is said of chains with nothing wrong."""
     with warnings.catch_warnings():

@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.interface.densities import Density, check_density
+from auxmc.interface.densities import Density
+from auxmc.interface.density_checks import start_check
 from auxmc.interface.methods import Method
 from auxmc.interface.precision import function, made_by, positive
 from auxmc.kernels.base import Kernel
@@ -78,8 +79,11 @@ def from_blackjax(
         step_size,
         "dual averaging" if "acceptance_rate" in fields else "",
         target_acceptance,
-        lambda point: check_density(model.log_density, point),
+        start_check(model.log_density),
         model.draw_start,
+        of_state=lambda state: {"lp": state.logdensity} if hasattr(state, "logdensity") else {},
+        warnings=model.warnings,
+        plain=model.constrained is None,
     )
 
 

@@ -43,11 +43,11 @@ class StreamEvidence(NamedTuple):
         standard_error: from the spread between replicates (`diagnostics.errors_of_means.replicated_evidence_error`), in
             nats.
         n_rows: rows absorbed.
-        replicates: log evidence of each replicate after the last whole chunk [replicate], in nats.
+        replicates: log evidence of each replicate, of all rows [replicate], in nats.
         record: dataset over chunks: `n_rows` absorbed, `log_evidence` of them and `standard_error`, both in nats,
             `effective_size` of the importance draws as a share of their number (the least of the replicates), and
             `seconds` of running.
-        posterior: ArviZ tree of draws after the last whole chunk, a chain for each replicate.
+        posterior: ArviZ tree of draws given all rows, a chain for each replicate.
         warnings: what is to be said about the estimate; empty where nothing is.
     """
 
@@ -153,12 +153,11 @@ def _result(
     n_replicates: int,
     settings: RunningLaplaceSettings,
     key: Array,
-    said: list[str],
+    said: list[Advice],
 ) -> StreamEvidence:
     record = _dataset(run.record, n_replicates, settings.n_particles)
     last = record.isel(chunk=-1)
-    advice = [Advice(text, "See auxmc.row_model for what is wanted") for text in said]
-    advice += list(_advice(run, record, n_replicates))
+    advice = [*said, *_advice(run, record, n_replicates)]
     for one in advice:
         one.warn()
     state = run.state

@@ -81,8 +81,7 @@ def growing_data(
     value = float(jax.nn.logsumexp(jnp.asarray(values)) - math.log(replicates))
     spread = float(np.std(values, ddof=1))
     error = float(replicated_evidence_error(spread, replicates))
-    advice = [Advice(text, "See auxmc.row_model for what is wanted") for text in said]
-    advice += list(_advice(spread, replicates, settings))
+    advice = [*said, *_advice(spread, replicates, settings)]
     for one in advice:
         one.warn()
     return GrowingDataEvidence(value, error, values, tuple(one.text for one in advice))

@@ -74,8 +74,7 @@ def laplace_evidence(
     key = stream(seed, "laplace")
     starts = laplace.prior_starts(checked, data, jax.random.fold_in(key, 0))
     found = laplace.laplace_evidence(checked, data, starts, draws, jax.random.fold_in(key, 1), copies)
-    advice = [Advice(text, "See auxmc.row_model for what is wanted") for text in said]
-    advice += list(_advice(found, copies))
+    advice = [*said, *_advice(found, copies)]
     for one in advice:
         one.warn()
     texts = tuple(one.text for one in advice)

@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from auxmc.interface.advice import Advice
+from auxmc.interface.density_checks import advise_jumps
 from auxmc.interface.layout import Layout, layout_of, named
 from auxmc.interface.methods import evaluated
 from auxmc.interface.precision import function, use_float64
@@ -20,6 +22,8 @@ from auxmc.numerics.array_types import FloatArray
 __all__ = ["Rows", "RowsModel", "checked_model", "read_rows", "row_model"]
 
 _BLOCK_ROWS = 32_768
+# Between draws of the prior, on which jumps are looked for.
+_N_LINES = 4
 
 
 class RowsModel(NamedTuple):
@@ -170,7 +174,7 @@ def read_rows(rows: Any, n_first: int) -> Rows:
     return Rows(first.shape[1], n_rows, first, read)
 
 
-def checked_model(model: RowsModel | RowModel, rows: Rows, key: Array) -> tuple[RowModel, list[str]]:
+def checked_model(model: RowsModel | RowModel, rows: Rows, key: Array) -> tuple[RowModel, list[Advice]]:
     """The model on vectors, and what is to be said about it.
 
     Args:
@@ -180,9 +184,10 @@ def checked_model(model: RowsModel | RowModel, rows: Rows, key: Array) -> tuple[
 
     Raises:
         TypeError: it is no model of rows, or cannot be traced.
-        ValueError: a function returns another shape than it should, reads a column that is not there, or is not finite
-            at most draws of the prior.
+        ValueError: a function returns another shape than it should, reads a column that is not there, is not finite at
+            most draws of the prior, or is a step function of a parameter.
     """
+    layout = model.layout if isinstance(model, RowsModel) else None
     if isinstance(model, RowsModel):
         shape = jax.ShapeDtypeStruct(rows.first.shape, jnp.float64)
         drawn = evaluated("draw_prior", model.draw_prior, jax.random.key(0))
@@ -196,7 +201,20 @@ def checked_model(model: RowsModel | RowModel, rows: Rows, key: Array) -> tuple[
         )
     if model.n_columns != rows.n_columns:
         raise ValueError(f"the model is one of rows of {model.n_columns} numbers, rows have {rows.n_columns}")
-    return model, check_model(model, jnp.asarray(rows.first), key, "model")
+    first = jnp.asarray(rows.first)
+    said = [
+        Advice(text, "See auxmc.row_model for what is wanted")
+        for text in check_model(model, first, key, "model")
+    ]
+    draws = np.asarray(jax.vmap(model.draw_prior)(jax.random.split(jax.random.fold_in(key, 2), 2 * _N_LINES)))
+    if layout is None:
+        layout = layout_of({"parameters": jax.ShapeDtypeStruct((model.dim,), jnp.float64)})
+    return model, said + advise_jumps(
+        "log_likelihood",
+        lambda vector: jnp.sum(model.log_likelihood(vector, first)),
+        (draws[:_N_LINES], draws[_N_LINES:]),
+        layout,
+    )
 
 
 def _check_columns(model: RowsModel, rows: Rows) -> None:

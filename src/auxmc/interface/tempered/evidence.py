@@ -1,5 +1,6 @@
 """Evidence of a model, and draws of it across its modes, by chains that temper between the target and a base."""
 
+import math
 import pathlib
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -21,6 +22,7 @@ from auxmc.interface.precision import whole_number
 from auxmc.interface.sampling import run_method
 from auxmc.interface.tempered.advice import advise_evidence
 from auxmc.interface.tempered.bases import Base, Gaussian, find_base
+from auxmc.interface.tempered.draws import on_own_scales, target_draws
 from auxmc.interface.tempered.pilot import Path, share_of_step
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.tempering.continuous_tempering import (
@@ -29,7 +31,6 @@ from auxmc.kernels.tempering.continuous_tempering import (
 )
 from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
 from auxmc.kernels.tempering.tempered_move import check_settings
-from auxmc.sampling.resampling import systematic_indices
 
 __all__ = ["METHODS", "TemperedEvidence", "evidence", "method_of"]
 
@@ -37,6 +38,8 @@ METHODS = ("simulated_tempering", "gibbs_continuous_tempering", "continuously_te
 """Ways of moving between the target and the base."""
 
 _MOST_TEMPERATURES = 100
+# Of a chain's time, at the base and at the target each.
+_SHARE_OF_ENDS = 0.1
 # Steps of a method whose step cannot depend on the temperature: each is taken as often.
 _SHARES_OF_STEP = (1.0, 0.3, 0.1)
 
@@ -47,7 +50,8 @@ class TemperedEvidence(NamedTuple):
     Attributes:
         log_evidence: log of the integral of the unnormalised density, in nats.
         standard_error: from the spread between chains, widened for few, in nats.
-        posterior: ArviZ tree of draws across all modes, resampled by their weights into one chain.
+        posterior: ArviZ tree of draws across all modes in one chain: states of the chains, resampled by their weights
+            and moved on, so that no two are the same. Shares of modes are as uncertain as the evidence.
         chains: ArviZ tree of the tempered chains, with their inverse temperatures and weights.
         base: the base, and what its pilot found.
         warnings: what is to be said about the estimate; empty where nothing is.
@@ -132,7 +136,7 @@ def evidence(
     else:
         model = density(log_density, start)
     found = find_base(model, base, stream(seed, "evidence", "base"), n_steps)
-    tree = run_method(
+    tree, _ = run_method(
         method_of(method, model, found, n_steps),
         None,
         draws=draws,
@@ -148,10 +152,10 @@ def evidence(
     target, base_weight = (stats[name].to_numpy() for name in ("log_target_weight", "log_base_weight"))
     value = log_evidence(target, base_weight)
     error = log_evidence_error(target, base_weight) * few_replicates(chains)
-    posterior = _resampled(tree, target, stream(seed, "evidence", "resampling"), draws)
+    posterior = target_draws(model, tree, found, n_steps, stream(seed, "evidence", "resampling"), draws)
     advice = [*found.advice, *advise_evidence(model, tree, posterior, found, Evidence(value, error))]
-    posterior = _constrained(model, posterior)
-    texts = tuple(one.text for one in advice)
+    posterior = on_own_scales(model, posterior)
+    texts = (*model.warnings, *(one.text for one in advice))
     tree.attrs["warnings"] = list(texts)
     posterior.attrs |= tree.attrs | {"log_evidence": value, "log_evidence_standard_error": error}
     for one in advice:
@@ -164,6 +168,9 @@ def method_of(name: str, model: Density, base: Base, n_steps: int) -> Method:
     joined, path = base.bridge, _thinned(base.runs.path)
     temperatures, sizes = jnp.asarray(path.inverse_temperatures), jnp.asarray(path.step_sizes)
     log_weights = path.inverse_temperatures * base.runs.log_normaliser - path.log_normalisers
+    # Modes are exchanged at the base alone where they are zeros of the density apart, and draws come from the target.
+    n_between = len(log_weights) - 2
+    log_weights[[0, -1]] += math.log(max(1.0, _SHARE_OF_ENDS * n_between / (1.0 - 2.0 * _SHARE_OF_ENDS)))
 
     def of_step(step: Array) -> Kernel:
         if name == "continuously_tempered_hmc":
@@ -226,35 +233,3 @@ def _thinned(path: Path) -> Path:
     n = len(path.inverse_temperatures)
     kept = np.unique(np.linspace(0, n - 1, min(n, _MOST_TEMPERATURES)).round().astype(int))
     return Path(*(array[kept] for array in path))
-
-
-def _resampled(tree: xr.DataTree, log_weights: np.ndarray, key: Array, n_draws: int) -> xr.DataTree:
-    """Draws of the target: states of all chains chosen with their weights, in the order of the chains."""
-    chosen = np.asarray(systematic_indices(key, jnp.asarray(log_weights.ravel()), n_draws))
-    dataset = tree["posterior"].to_dataset()
-    variables = {}
-    for name, array in dataset.data_vars.items():
-        values = array.to_numpy().reshape(-1, *array.shape[2:])[chosen]
-        variables[name] = (array.dims, values[None])
-    posterior = xr.Dataset(variables, coords={"chain": [0], "draw": np.arange(n_draws)})
-    return xr.DataTree.from_dict({"posterior": posterior})
-
-
-def _constrained(model: Density, posterior: xr.DataTree) -> xr.DataTree:
-    """The draws on the scales that the model keeps, which may be others than those that chains move on."""
-    if model.constrained is None:
-        return posterior
-    dataset = posterior["posterior"].to_dataset()
-    vectors = np.concatenate(
-        [dataset[name].to_numpy()[0].reshape(dataset.sizes["draw"], -1) for name in model.layout.names],
-        axis=1,
-    )
-    values = jax.vmap(model.values)(jnp.asarray(vectors))
-    variables = {
-        name: (
-            ("chain", "draw", *(f"{name}_dim_{i}" for i in range(array.ndim - 1))),
-            np.asarray(array)[None],
-        )
-        for name, array in values.items()
-    }
-    return xr.DataTree.from_dict({"posterior": xr.Dataset(variables, coords=dataset.coords)})

@@ -106,7 +106,7 @@ def replicate_log_evidences(state: Any, n_replicates: int) -> Array:
     """Log evidence of each replicate [replicate] in nats, from a state that `replicated` made.
 
     Args:
-        state: after the last whole chunk.
+        state: after any chunk.
         n_replicates: as `replicated` was given.
     """
     log_weights = state.log_weights.reshape(n_replicates, -1)

@@ -1,0 +1,188 @@
+"""Step functions are refused, jumps and tails that do not fall are warned of, and nothing else is."""
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+import auxmc
+from auxmc.interface.jumps import largest_jump
+from auxmc.interface.streams.rows import checked_model, read_rows
+
+LINES = (np.array([[-3.0, 1.0], [2.0, -5.0]]), np.array([[4.0, 1.5], [-2.0, 6.0]]))
+
+
+@pytest.mark.parametrize(
+    ("function", "height", "place"),
+    [
+        (lambda v: jnp.where(v[0] < 1.25, 0.0, 2.5) - v[0] ** 2, 2.5, 1.25),
+        (lambda v: -jnp.sum(jnp.abs(v)) + 3.0 * jnp.sign(v[0] - 0.3), 6.0, 0.3),
+    ],
+)
+def test_a_jump_is_found_with_its_height_and_its_place(
+    function: Callable[[Array], Array], height: float, place: float
+) -> None:
+    found = largest_jump(function, *LINES, least=0.01)
+    assert found is not None
+    assert found.height == pytest.approx(height, rel=1e-6)
+    assert found.before[0] == pytest.approx(place, abs=1e-8)
+    assert np.abs(found.before - found.after).max() < 1e-7
+    assert found.moving[0]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda v: -0.5 * jnp.sum(v**2),
+        lambda v: -1e3 * jnp.sum(jnp.abs(v)),
+        lambda v: jnp.log(jnp.abs(v[0])) - v[1] ** 2,
+        lambda v: -jnp.sqrt(jnp.abs(v[0] - 0.3)),
+        lambda v: -1e6 * jnp.sum(v**2) + 50.0 * jax.nn.sigmoid(1e5 * v[0]),
+        lambda v: -0.5 * ((jnp.sqrt(jnp.sum(v**2)) - 2.0) / 1e-3) ** 2,
+        lambda v: jnp.where(jnp.all(jnp.abs(v) < 1.0), 0.0, -jnp.inf),
+    ],
+    ids=["normal", "corner", "pole", "infinite slope", "steep", "shell", "edge of a support"],
+)
+def test_continuous_functions_have_no_jump(function: Callable[[Array], Array]) -> None:
+    assert largest_jump(function, *LINES, least=0.01) is None
+
+
+@pytest.mark.parametrize(
+    ("log_density", "start", "message"),
+    [
+        (lambda p: -jnp.abs(jnp.floor(p["k"])), {"k": 0.5}, "is a step function of k: it jumps .by 1 nats"),
+        (
+            lambda p: -0.5 * p["x"] ** 2 - jnp.sum(jnp.round(p["k"]) ** 2),
+            {"x": 0.0, "k": np.zeros(2)},
+            "is a step function of k: .* Sum over what is discrete",
+        ),
+        (
+            lambda p: -0.5 * p["x"] ** 2 - jnp.asarray(p["k"].astype(int) ** 2, float),
+            {"x": 0.0, "k": 0.0},
+            "is a step function of k",
+        ),
+        (
+            lambda p: -0.5 * p["used"] ** 2 + 0.0 * jnp.sum(p["unused"]),
+            {"used": 0.0, "unused": np.zeros(2)},
+            r"does not depend on unused\[0\], unused\[1\]: .* Give each variable a prior, or leave it out",
+        ),
+        (
+            # An energy with a log scale, which is infinite on the way to a scale of zero.
+            lambda p: 0.5 * jnp.sum((DATA - p["mean"]) ** 2) * jnp.exp(-2.0 * p["log_sd"]) + 20 * p["log_sd"],
+            {"mean": 0.0, "log_sd": 0.0},
+            "grows without end away from the start: it may have the wrong sign",
+        ),
+    ],
+)
+def test_densities_that_no_gradient_method_can_draw_are_refused(
+    log_density: Any, start: Any, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        auxmc.density(log_density, start)
+
+
+DATA = np.random.default_rng(0).normal(size=20)
+
+
+def _change_point(p: Any) -> Array:
+    """A mean that changes at a time that is not known; the prior of the time is smooth."""
+    times = jnp.arange(100.0)
+    data = jnp.where(times < 40.0, 0.0, 2.0)
+    fitted = jnp.where(times < 100.0 * jax.nn.sigmoid(p["when"]), 0.0, p["mean"])
+    return -0.5 * jnp.sum((data - fitted) ** 2) - 0.5 * p["mean"] ** 2 - 0.5 * p["when"] ** 2
+
+
+def test_jumps_are_warned_of_before_and_after_sampling() -> None:
+    with pytest.warns(auxmc.SamplingWarning, match=r"log_density jumps by .* nats where when changes"):
+        model = auxmc.density(_change_point, {"when": 0.0, "mean": 1.0})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", auxmc.SamplingWarning)
+        tree = auxmc.sample(auxmc.hmc(model), draws=10, warm_up=0, chains=2, progress=False)
+    assert tree.attrs["warnings"][0] == model.warnings[0]
+
+
+def test_a_scale_without_a_prior_is_warned_of() -> None:
+    """Effects that need not differ: as their scale goes to zero the likelihood stays, and with it the density."""
+
+    def log_density(p: Any) -> Array:
+        effects = jnp.exp(p["log_scale"]) * p["z"]
+        return -0.5 * jnp.sum((DATA - effects) ** 2) - 0.5 * jnp.sum(p["z"] ** 2)
+
+    start = {"log_scale": 0.0, "z": np.zeros(20)}
+    with pytest.warns(
+        auxmc.SamplingWarning, match="does not fall far out along log_scale: its integral may not"
+    ):
+        auxmc.density(log_density, start)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", auxmc.SamplingWarning)
+        auxmc.density(lambda p: log_density(p) - 0.5 * p["log_scale"] ** 2, start)
+
+
+@pytest.mark.parametrize(
+    "log_density",
+    [
+        lambda x: jnp.where(jnp.all(jnp.abs(x) < 1.0), 0.0, -jnp.inf),
+        lambda x: -jnp.sum(jnp.log1p(x**2)),
+        lambda x: -1e-9 * jnp.sum(x**2),
+        lambda x: jnp.sum(3.0 * x - jnp.exp(x)),
+        lambda x: -(x[0] ** 2) / 18.0 - jnp.sum(0.5 * x[1:] ** 2 * jnp.exp(-x[0]) + 0.5 * x[0]),
+        lambda x: jnp.sum(jax.nn.log_sigmoid(x) + jax.nn.log_sigmoid(-x)),
+        lambda x: -0.5 * ((jnp.sqrt(jnp.sum(x**2)) - 2.0) / 0.01) ** 2,
+        lambda x: jax.nn.logsumexp(-0.5 * jnp.sum((x[None] - jnp.array([[-20.0], [20.0]])) ** 2, axis=1)),
+        lambda x: -0.5 * jnp.sum(x**2) - 0.5 * jnp.sum((x[1:] - x[:-1] ** 2) ** 2) / 0.01,
+    ],
+    ids=["box", "Cauchy", "wide", "log of gamma", "funnel", "logistic", "shell", "two modes", "valley"],
+)
+@pytest.mark.parametrize("dim", [2, 150])
+def test_densities_with_nothing_wrong_are_not_warned_of(
+    log_density: Callable[[Array], Array], dim: int
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", auxmc.SamplingWarning)
+        auxmc.density(lambda p: log_density(p["x"]), {"x": np.full(dim, 0.1)})
+
+
+def test_estimates_that_fix_no_parameter_are_refused_or_warned_of() -> None:
+    def estimated(log_estimate: Any) -> Any:
+        return auxmc.estimated(lambda p: -0.5 * p["a"] ** 2, log_estimate, 3, {"a": 0.0, "b": 0.0})
+
+    with pytest.raises(ValueError, match="log_prior plus log_estimate does not depend on b"):
+        estimated(lambda p, u: jnp.mean(u) * p["a"])
+    with pytest.warns(auxmc.SamplingWarning, match="does not fall far out along b"):
+        estimated(lambda p, u: -jax.nn.softplus(p["b"]) + 0.0 * jnp.mean(u))
+
+
+def test_generators_with_steps_are_refused_or_warned_of() -> None:
+    """An event that happens or not is no smooth function of its input."""
+    inputs = {"x": auxmc.prior.normal(2), "event": auxmc.prior.uniform()}
+    with pytest.raises(ValueError, match="what generate returns is a step function of event"):
+        auxmc.simulator(lambda i: jnp.sum(i["x"]) + jnp.where(i["event"] < 0.3, 1.0, 0.0), 0.5, inputs)
+    with pytest.warns(auxmc.SamplingWarning, match="what generate returns jumps by .* where event changes"):
+        model = auxmc.simulator(
+            lambda i: jnp.sum(i["x"]) + i["event"] * jnp.where(i["event"] < 0.3, 1.0, 3.0), 0.5, inputs
+        )
+    assert auxmc.constrained_hmc(model).warnings == model.warnings
+
+
+def test_models_of_rows_with_steps_are_refused() -> None:
+    model = auxmc.row_model(
+        lambda p, rows: -0.5 * (rows[:, 0] - jnp.round(p["k"])) ** 2,
+        lambda p: -0.5 * p["k"] ** 2 / 9.0,
+        lambda key: {"k": 3.0 * jax.random.normal(key)},
+    )
+    with pytest.raises(ValueError, match="log_likelihood is a step function of k"):
+        checked_model(model, read_rows(DATA[:, None], 20), jax.random.key(0))
+
+
+def test_far_points_are_looked_at_in_units_that_reach() -> None:
+    """A normal law of standard deviation 1e8 is flat at a distance of a million and is still no improper one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", auxmc.SamplingWarning)
+        model = auxmc.density(lambda p: -0.5 * (p["x"] / 1e8) ** 2, {"x": 3.0})
+    assert math.isfinite(float(model.log_density(jnp.ones(1))))
