@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.interface.density_checks import advise_jumps, advise_tails, lines_through, start_check
+from auxmc.interface.checks.densities import advise_jumps, advise_tails, lines_through, start_check
 from auxmc.interface.layout import Layout, layout_of, named
 from auxmc.interface.methods import Method, evaluated
 from auxmc.interface.precision import (

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.interface.density_checks import advise_tails
+from auxmc.interface.checks.densities import advise_tails
 from auxmc.interface.layout import Layout, layout_of, named
 from auxmc.interface.methods import Method, evaluated
 from auxmc.interface.precision import float64_tree, function, made_by, positive, use_float64

@@ -9,7 +9,7 @@ import numpy as np
 from jax import Array
 
 from auxmc.interface.advice import Advice
-from auxmc.interface.density_checks import advise_jumps, advise_tails
+from auxmc.interface.checks.densities import advise_jumps, advise_tails
 from auxmc.interface.layout import Layout, layout_of, named
 from auxmc.interface.methods import Method, evaluated
 from auxmc.interface.precision import (

@@ -12,7 +12,7 @@ import pytest
 from jax import Array
 
 import auxmc
-from auxmc.interface.jumps import largest_jump
+from auxmc.interface.checks.jumps import largest_jump
 from auxmc.interface.streams.rows import checked_model, read_rows
 
 LINES = (np.array([[-3.0, 1.0], [2.0, -5.0]]), np.array([[4.0, 1.5], [-2.0, 6.0]]))

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from auxmc.interface.checks.densities import start_check
 from auxmc.interface.densities import Density
-from auxmc.interface.density_checks import start_check
 from auxmc.interface.methods import Method
 from auxmc.interface.precision import function, made_by, positive
 from auxmc.kernels.base import Kernel

@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array
 
 from auxmc.interface.advice import Advice
-from auxmc.interface.density_checks import advise_jumps
+from auxmc.interface.checks.densities import advise_jumps
 from auxmc.interface.layout import Layout, layout_of, named
 from auxmc.interface.methods import evaluated
 from auxmc.interface.precision import function, use_float64

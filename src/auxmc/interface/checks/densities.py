@@ -9,7 +9,7 @@ import numpy as np
 from jax import Array
 
 from auxmc.interface.advice import Advice
-from auxmc.interface.jumps import Jump, largest_jump
+from auxmc.interface.checks.jumps import Jump, largest_jump
 from auxmc.interface.layout import Layout
 from auxmc.numerics.array_types import FloatArray
 

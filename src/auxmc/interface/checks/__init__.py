@@ -1,0 +1,1 @@
+"""What is asked of a user's functions before anything is drawn."""
