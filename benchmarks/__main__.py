@@ -49,9 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
         epilog=f"benchmarks: {', '.join(NAMES)}",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="benchmarks; all, if none is named")
-    parser.add_argument(
-        "--quick", action="store_true", help="small sizes, some of the problems"
-    )
+    parser.add_argument("--quick", action="store_true", help="small sizes, some of the problems")
     parser.add_argument("--seeds", type=int, help="repetitions with other random numbers")
     parser.add_argument("--again", action="store_true", help="measure anew what was measured in this form")
     parser.add_argument(
