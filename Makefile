@@ -24,7 +24,7 @@ help:
 	@echo "make test-all    all tests: every study from start to end, SLURM, documentation, fresh random numbers, a sample of mutations"
 	@echo "make test-newest        the tests of make test with the newest versions of all packages, in an environment beside .venv"
 	@echo "make test-statistical   the deeper statistical tests, with fresh random numbers and a table of what passed"
-	@echo "make mutation-check     whether the tests notice programs that are broken on purpose"
+	@echo "make mutation-check     whether the tests notice programs that are broken on purpose (SAMPLE=60 or MINUTES=60, SEED=...: by machine)"
 	@echo "make faults             faults of settings, data, models, files and processes: what comes of each (HOURS=... for longer)"
 	@echo "make benchmarks  speed and errors beside other packages: one table, the pages that show it (QUICK=1, ONLY='NAME ...', AGAIN=1)"
 	@echo "make docs        the documentation and the report of the published results as a site, in docs/_build/html"
@@ -66,6 +66,7 @@ test-all: check
 	$(RUN)/python -m pytest
 	$(RUN)/python scripts/statistical_suite.py
 	$(RUN)/python -m tests.mutants --sample $(MUTANTS)
+	$(RUN)/python -m tests.mutants.generated --again $(MUTANTS)
 
 test-newest:
 	$(PYTHON) -m venv --clear $(VENV)-newest
@@ -76,7 +77,7 @@ test-statistical: $(STAMP)
 	$(RUN)/python scripts/statistical_suite.py
 
 mutation-check: $(STAMP)
-	$(RUN)/python -m tests.mutants
+	$(RUN)/python -m tests.mutants$(if $(SAMPLE)$(if $(filter command line,$(origin MINUTES)),1),.generated $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(filter command line,$(origin MINUTES)),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED)))
 
 faults: $(STAMP)
 	$(RUN)/python -m tests.faults $(if $(HOURS),--hours $(HOURS))

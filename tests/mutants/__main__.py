@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.mutants.catalogue import read_source_mutations
+from tests.mutants.generated.results import TITLE
 from tests.mutants.runner import VALID_SLICE, check_all
 from tests.mutants.table import entries, page, read_page, rows_of, terminal_table
 from tests.mutants.wrapped import WRAPPED
@@ -63,13 +64,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if any(verdict.problem for verdict in verdicts):
         return 1
     if options.write:
-        before = read_page(options.write.read_text()) if options.write.exists() else []
-        rows = {row.entry: row for row in (*before, *rows_of(verdicts))}
+        text = options.write.read_text() if options.write.exists() else ""
+        rows = {row.entry: row for row in (*read_page(text), *rows_of(verdicts))}
         wanted = entries(all_source, WRAPPED)
         missing = [entry.name for entry in wanted if entry not in rows]
         if missing:
             parser.error(f"no page is written, since these have not been checked: {', '.join(missing)}")
-        options.write.write_text(page([rows[entry] for entry in wanted]))
+        _, title, generated = text.partition(f"\n{TITLE}\n")
+        options.write.write_text(page([rows[entry] for entry in wanted]) + title + generated)
     return 0
 
 
