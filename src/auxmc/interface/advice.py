@@ -11,7 +11,7 @@ from auxmc.diagnostics.convergence import bulk_ess, rank_r_hat
 from auxmc.diagnostics.runs import longest_rejection_run
 from auxmc.interface.methods import Method
 
-__all__ = ["Advice", "SamplingWarning", "advise", "frozen"]
+__all__ = ["Advice", "SamplingWarning", "advise", "frozen", "too_few"]
 
 _MAX_R_HAT = 1.01
 _MIN_ESS = 100.0
@@ -53,9 +53,23 @@ def advise(method: Method, tree: xr.DataTree) -> list[Advice]:
     posterior, stats = tree["posterior"].to_dataset(), tree["sample_stats"].to_dataset()
     n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
     found = list(frozen(posterior, _MEND_FROZEN)) + list(_errors(stats)) + list(_sticking(stats, n_draws))
-    if n_draws >= _MIN_DRAWS and not any("never moved" in advice.problem for advice in found):
+    if n_draws < _MIN_DRAWS:
+        found.append(too_few(n_draws))
+    elif not any("never moved" in advice.problem for advice in found):
         found += list(_convergence(method, posterior, n_chains))
     return found
+
+
+def too_few(n_draws: int) -> Advice:
+    """What is to be said about chains so short that no diagnostic says anything.
+
+    Args:
+        n_draws: of each chain.
+    """
+    return Advice(
+        f"each chain has {n_draws} {'draw' if n_draws == 1 else 'draws'}, too few to tell whether they can be trusted",
+        "Run longer: a thousand draws of each of four chains is where to begin",
+    )
 
 
 def frozen(posterior: xr.Dataset, mend: str) -> Iterator[Advice]:

@@ -234,6 +234,13 @@ def test_single_chain_is_warned_of() -> None:
         auxmc.sample(auxmc.hmc(models.normal_density()), draws=200, warm_up=100, chains=1, progress=False)
 
 
+@pytest.mark.parametrize("draws", [1, 7])
+def test_chains_too_short_to_be_looked_at_are_warned_of(draws: int) -> None:
+    """Below eight draws neither R-hat nor an effective sample size says anything: nothing was said at all."""
+    with pytest.warns(auxmc.SamplingWarning, match=f"each chain has {draws} draws?, too few to tell"):
+        auxmc.sample(auxmc.hmc(models.normal_density()), draws=draws, warm_up=20, progress=False)
+
+
 def test_pseudo_marginal_that_sticks_is_warned_of() -> None:
     """An estimate with a huge variance holds a chain for long (trap 14: R-hat 2.6 without a warning)."""
     model = auxmc.estimated(

@@ -35,6 +35,7 @@ TRAPS = {
     ),
     "3: frozen chains, and chains that cannot jump": (
         "interface/test_sampling.py::test_chain_that_never_moves_is_named",
+        "interface/test_sampling.py::test_chains_too_short_to_be_looked_at_are_warned_of",
         "interface/test_sampling.py::test_modes_are_not_missed_without_a_word",
         "interface/test_sampling.py::test_mode_that_no_chain_began_in_is_warned_of",
         "interface/test_simulators.py::test_start_off_the_manifold_is_refused",

@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 
 from auxmc.diagnostics.convergence import rank_r_hat
 from auxmc.diagnostics.log_evidence import Evidence, log_evidence, log_evidence_error
-from auxmc.interface.advice import Advice, frozen
+from auxmc.interface.advice import Advice, frozen, too_few
 from auxmc.interface.densities import Density
 from auxmc.interface.modes import lie_apart
 from auxmc.interface.tempered.bases import Base
@@ -45,6 +45,7 @@ def advise_evidence(
     stats = tree["sample_stats"]
     target, weight = (stats[name].to_numpy() for name in ("log_target_weight", "log_base_weight"))
     advice = [
+        *([too_few(target.shape[1])] if target.shape[1] < _MIN_DRAWS else []),
         *frozen(tree["posterior"].to_dataset(), "Give a longer warm_up, or a base nearer to the target"),
         *_crossings(stats["inverse_temperature"].to_numpy()),
         *_shares(target),
