@@ -102,7 +102,7 @@ def sample_chains(name: str, n_chains: int, cores: int) -> Callable[[int], Any]:
         keys = [jax.random.fold_in(jax.random.key(seed), i) for i in range(n_chains)]
         reporter = Reporter("", n_chains, shown=False)
         samples = on_threads(job, starts[:n_chains], keys, cores, None, reporter)
-        return advise(method, tree_of(samples, 0))
+        return advise(method, tree_of(samples, 0), cores)
 
     sample(0)
     return sample

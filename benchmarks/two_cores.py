@@ -1,6 +1,11 @@
-"""What a second core brings: probit estimates by two processes, and four chains of `auxmc.sample` on two cores."""
+"""What a second core brings: probit estimates by two processes, and four chains of `auxmc.sample` on two cores.
+
+Four processes that count say what the machine gives at all: where they gain little, something else runs beside.
+"""
 
 import multiprocessing
+import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -49,6 +54,22 @@ def _estimates(quick: bool) -> Sequence[Program]:
     return [Program(f"auxmc, {word}", partial(prepare, n)) for n, word in words.items()]
 
 
+def _counting(quick: bool) -> Sequence[Program]:
+    del quick
+    count = [sys.executable, "-S", "-c", "x = 0\nfor i in range(20_000_000): x += i"]
+
+    def run(at_a_time: int, i: int) -> dict[str, float]:
+        del i
+        begin = time.perf_counter()
+        for _ in range(4 // at_a_time):
+            for process in [subprocess.Popen(count) for _ in range(at_a_time)]:
+                process.wait()
+        return {WALL: time.perf_counter() - begin}
+
+    words = {2: "two at a time", 1: "one at a time"}
+    return [Program(word, partial(partial, run, n)) for n, word in words.items()]
+
+
 def _chains(name: str, quick: bool) -> Sequence[Program]:
     def prepare(cores: int) -> Run:
         sample = library_speed.sample_chains(name, 4, cores)
@@ -64,9 +85,10 @@ def _chains(name: str, quick: bool) -> Sequence[Program]:
 
 
 BENCHMARK = Benchmark(
-    problems={"probit estimates": _estimates}
+    problems={"processes that count": _counting, "probit estimates": _estimates}
     | {f"four chains, {name}": partial(_chains, name) for name in library_speed.PROBLEMS},
     units={RATE: "1/s", WALL: "s", CPU: "s"},
-    quick=["four chains, normal law"],
+    quick=["processes that count", *(f"four chains, {name}" for name in library_speed.PROBLEMS)],
+    repeats=3,
     cores=2,
 )

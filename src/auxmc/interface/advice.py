@@ -1,7 +1,9 @@
 """Warnings about draws that must not be trusted as they are, each with what to do."""
 
+import os
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -43,20 +45,21 @@ class Advice(NamedTuple):
         warnings.warn(self.text, SamplingWarning, stacklevel=3)
 
 
-def advise(method: Method, tree: xr.DataTree) -> list[Advice]:
+def advise(method: Method, tree: xr.DataTree, cores: int | None = None) -> list[Advice]:
     """What is to be said about draws.
 
     Args:
         method: that drew them.
         tree: as `auxmc.sample` returns it.
+        cores: how many variables to look at in parallel; None for as many as the machine has.
     """
     posterior, stats = tree["posterior"].to_dataset(), tree["sample_stats"].to_dataset()
-    n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
+    n_draws = posterior.sizes["draw"]
     found = list(frozen(posterior, _MEND_FROZEN)) + list(_errors(stats)) + list(_sticking(stats, n_draws))
     if n_draws < _MIN_DRAWS:
         found.append(too_few(n_draws))
     elif not any("never moved" in advice.problem for advice in found):
-        found += list(_convergence(method, posterior, n_chains))
+        found += list(_convergence(method, posterior, cores))
     return found
 
 
@@ -127,16 +130,24 @@ def _sticking(stats: xr.Dataset, n_draws: int) -> Iterator[Advice]:
             )
 
 
-def _convergence(method: Method, posterior: xr.Dataset, n_chains: int) -> Iterator[Advice]:
-    worst_r_hat, worst_ess = (0.0, ""), (np.inf, "")
+def _moving(posterior: xr.Dataset) -> Iterator[tuple[str, np.ndarray]]:
+    """Name and draws [chain, draw] of every number that varies, of variables without a NaN or an infinity."""
     for name, array in posterior.data_vars.items():
         values = np.moveaxis(array.to_numpy().reshape(*array.shape[:2], -1).astype(float), -1, 0)
-        values = values[np.ptp(values, axis=(1, 2)) > 0.0]
-        if values.size == 0 or not np.all(np.isfinite(values)):
-            continue
-        worst_ess = min(worst_ess, (float(np.min(bulk_ess(values))), str(name)))
-        if n_chains > 1:
-            worst_r_hat = max(worst_r_hat, (float(np.max(rank_r_hat(values))), str(name)))
+        if np.all(np.isfinite(values)):
+            yield from ((str(name), own) for own in values if np.ptp(own) > 0.0)
+
+
+def _convergence(method: Method, posterior: xr.Dataset, cores: int | None) -> Iterator[Advice]:
+    n_chains = posterior.sizes["chain"]
+    moving = list(_moving(posterior))
+    # Sorting takes most of the time, outside of Python's lock.
+    with ThreadPoolExecutor(cores or os.cpu_count() or 1) as pool:
+        ess = pool.map(lambda own: float(bulk_ess(own[1])), moving)
+        r_hat = pool.map(lambda own: float(rank_r_hat(own[1])), moving if n_chains > 1 else [])
+        names = [name for name, _ in moving]
+        worst_ess = min(zip(ess, names, strict=True), default=(np.inf, ""))
+        worst_r_hat = max(zip(r_hat, names, strict=n_chains > 1), default=(0.0, ""))
     if worst_r_hat[0] > _MAX_R_HAT:
         yield Advice(
             f"R-hat is {worst_r_hat[0]:.3f} for {worst_r_hat[1]}, above {_MAX_R_HAT}: the chains disagree",

@@ -21,7 +21,7 @@ from jax import Array
 
 from auxmc.driver.blocks import Samples
 from auxmc.interface.precision import use_float64, whole_number
-from auxmc.interface.running import ChainJob, Reporter, folder_of
+from auxmc.interface.running import ChainJob, Reporter, folder_of, one_linear_algebra_thread
 
 __all__ = ["on_executor", "replicate", "run_pickled"]
 
@@ -139,7 +139,8 @@ def run_pickled(payload: bytes) -> bytes:
             jax.config.update(name, value)
     # Only now, as arrays within the model take the precision of the settings.
     function, arguments = cloudpickle.loads(call)
-    return bytes(cloudpickle.dumps(function(*arguments)))
+    with one_linear_algebra_thread():
+        return bytes(cloudpickle.dumps(function(*arguments)))
 
 
 def _run_chain(job: ChainJob, point: np.ndarray, key: np.ndarray, folder: Path | None) -> Samples:

@@ -3,22 +3,25 @@
 import hashlib
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.linalg  # noqa: F401  (loads the library whose threads are limited)
 from jax import Array
+from threadpoolctl import threadpool_limits
 
 from auxmc.driver.blocks import Program, Sampler, Samples, compile_sampler, run_program
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.progress import Progress
 from auxmc.interface.methods import Method, flat_info, innermost
 
-__all__ = ["ChainJob", "Interrupted", "Reporter", "folder_of", "on_threads"]
+__all__ = ["ChainJob", "Interrupted", "Reporter", "folder_of", "on_threads", "one_linear_algebra_thread"]
 
 # Blocks of a chain: progress is told, and a checkpoint kept, after each.
 _N_BLOCKS = 20
@@ -168,6 +171,35 @@ class _ChainProgress(Progress):
         self._reporter.advanced(self._chain, done, run_s)
 
 
+class _Limit:
+    """The limit of threads that holds now, and by how many callers at a time it is wanted."""
+
+    lock = threading.Lock()
+    n_callers = 0
+    limits: threadpool_limits | None = None
+
+
+@contextmanager
+def one_linear_algebra_thread() -> Iterator[None]:
+    """LAPACK and BLAS use one thread while this context lasts, in the whole process; contexts may overlap.
+
+    Chains keep the cores busy already. More threads within the small factorisations of a step cost several times what
+    they bring, and change the last bits of results.
+    """
+    with _Limit.lock:
+        _Limit.n_callers += 1
+        if _Limit.n_callers == 1:
+            _Limit.limits = threadpool_limits(1, user_api="blas")
+    try:
+        yield
+    finally:
+        with _Limit.lock:
+            _Limit.n_callers -= 1
+            if _Limit.n_callers == 0 and _Limit.limits is not None:
+                _Limit.limits.restore_original_limits()
+                _Limit.limits = None
+
+
 def on_threads(
     job: ChainJob,
     starts: np.ndarray,
@@ -179,7 +211,8 @@ def on_threads(
     """Samples of chains that run on threads, as many at a time as there are cores."""
     # Compiled programs run outside Python's lock: threads keep all cores busy and share one program.
     job.program(starts[0], keys[0])
-    with ThreadPoolExecutor(max_workers=cores or os.cpu_count() or 1) as pool:
+    n_threads = cores or os.cpu_count() or 1
+    with one_linear_algebra_thread(), ThreadPoolExecutor(max_workers=n_threads) as pool:
         futures: list[Future[Samples]] = [
             pool.submit(job.run, point, key, folder_of(folder, chain), reporter.of_chain(chain))
             for chain, (point, key) in enumerate(zip(starts, keys, strict=True))

@@ -89,7 +89,7 @@ def sample(
         checkpoint=checkpoint,
         progress=progress,
     )
-    found: Sequence[Advice] = [*advise(method, tree), *_missed(method, tree, seed)]
+    found: Sequence[Advice] = [*advise(method, tree, cores), *_missed(method, tree, seed)]
     if executor is None and not found:
         found = _scouted(method, tree, job, seed)
     tree.attrs["warnings"] = [*method.warnings, *(advice.text for advice in found)]
