@@ -1,4 +1,4 @@
-"""Chains on threads leave the cores to each other: LAPACK uses one thread while they run, and as many as before after."""
+"""Chains on threads share cores: one thread of LAPACK while they run, as many as before after them."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
