@@ -144,6 +144,24 @@ def test_stuck_chains_are_named_and_few_chains_with_all_the_weight_are_warned_of
     assert "the standard error is 2.00 nats" in text
 
 
+def test_draws_that_depend_on_one_another_are_warned_of() -> None:
+    """Chains that stayed in modes of their own: SLCP's draws had the wrong shares of modes without a warning."""
+    model = density(lambda p: -0.5 * jnp.sum(p["x"] ** 2), {"x": np.zeros(2)})
+    random = np.random.default_rng(0)
+    dims = ("chain", "draw")
+    stats = {name: (dims, random.normal(size=(6, 40))) for name in ("log_target_weight", "log_base_weight")}
+    stats["inverse_temperature"] = (dims, np.tile(np.linspace(0.0, 1.0, 40), (6, 1)))
+    x = ((*dims, "x_dim_0"), random.normal(size=(6, 40, 2)))
+    groups = {"posterior": xr.Dataset({"x": x}), "sample_stats": xr.Dataset(stats)}
+    tree = xr.DataTree.from_dict(groups)
+    draws = random.normal(size=(1, 480, 2))
+    modes = np.where(random.random(6) < 0.5, -2.0, 2.0).repeat(80)
+    for values, warned in ((draws, False), (draws + modes[None, :, None], True)):
+        posterior = xr.DataTree.from_dict({"posterior": xr.Dataset({"x": (x[0], values)})})
+        found = advise_evidence(model, tree, posterior, _base(model), Evidence(1.8, 0.1))
+        assert any("draws of the posterior are worth" in advice.text for advice in found) == warned
+
+
 def _base(model: Any) -> Base:
     given = auxmc.gaussian({"x": np.zeros(2)}, {"x": np.ones(2)})
     return find_base(model, given, jax.random.key(0), 3)

@@ -37,6 +37,7 @@ TRAPS = {
         "interface/test_sampling.py::test_chain_that_never_moves_is_named",
         "interface/test_sampling.py::test_chains_too_short_to_be_looked_at_are_warned_of",
         "interface/test_sampling.py::test_modes_are_not_missed_without_a_word",
+        "interface/test_evidence.py::test_draws_that_depend_on_one_another_are_warned_of",
         "interface/test_sampling.py::test_mode_that_no_chain_began_in_is_warned_of",
         "interface/test_simulators.py::test_start_off_the_manifold_is_refused",
         "interface/test_simulators.py::test_prior_that_is_nan_is_refused",

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import logsumexp
 
-from auxmc.diagnostics.convergence import rank_r_hat
+from auxmc.diagnostics.convergence import bulk_ess, rank_r_hat
 from auxmc.diagnostics.log_evidence import Evidence, log_evidence, log_evidence_error
 from auxmc.interface.advice import Advice, frozen, too_few
 from auxmc.interface.densities import Density
@@ -26,6 +26,9 @@ _SCORE = 4.0
 # Differences below this many nats are never warned of.
 _SMALL = 0.05
 _MIN_DRAWS = 8
+# Effective draws, and their share, below which draws are warned of: 200 know the share of one of two modes to 0.035.
+_FEWEST_EFFECTIVE = 200.0
+_LEAST_EFFECTIVE_SHARE = 0.5
 # Annealed runs that must end apart from the draws: a single one may have stopped on its way.
 _FEWEST_APART = 3
 
@@ -51,6 +54,7 @@ def advise_evidence(
         *_shares(target),
         *_halves(target, weight),
         *_missed(model, posterior, base, found),
+        *_dependent(posterior["posterior"].to_dataset()),
     ]
     if not found.standard_error <= _LARGE_ERROR:
         advice.append(
@@ -119,4 +123,23 @@ def _missed(model: Density, posterior: xr.DataTree, base: Base, found: Evidence)
         yield Advice(
             f"{n_apart} annealed runs ended where the density is as large as at the draws, but no draw is near",
             'A mode or a tail may be missing: run more draws, and take base="automatic"',
+        )
+
+
+def _dependent(posterior: xr.Dataset) -> Iterator[Advice]:
+    """Draws stand in the order of the chains: chains that lie in different modes make them depend on one another."""
+    n_draws = posterior.sizes["draw"]
+    if n_draws < _MIN_DRAWS:
+        return
+    worst = (np.inf, "")
+    for name, array in posterior.data_vars.items():
+        values = np.moveaxis(array.to_numpy().reshape(1, n_draws, -1).astype(float), -1, 0)
+        values = values[np.ptp(values, axis=(1, 2)) > 0.0]
+        if values.size and np.all(np.isfinite(values)):
+            worst = min(worst, (float(np.min(bulk_ess(values))), str(name)))
+    if worst[0] < min(_FEWEST_EFFECTIVE, _LEAST_EFFECTIVE_SHARE * n_draws):
+        yield Advice(
+            f"the {n_draws} draws of the posterior are worth {worst[0]:.0f} independent ones for {worst[1]}: the "
+            "shares of modes are rough",
+            "Run more draws or chains, so that chains go to and fro between modes more often",
         )
