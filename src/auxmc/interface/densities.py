@@ -8,6 +8,7 @@ import numpy as np
 from jax import Array
 
 from auxmc.interface.checks.densities import advise_jumps, advise_tails, lines_through, start_check
+from auxmc.interface.checks.support import advise_support
 from auxmc.interface.layout import Layout, layout_of, named
 from auxmc.interface.methods import Method, evaluated
 from auxmc.interface.precision import (
@@ -66,11 +67,11 @@ def density(log_density: Callable[[Any], Array] | Density, start: Any = None) ->
     Raises:
         TypeError: the function cannot be traced, returns whole or complex numbers, or is given arrays of another
             precision.
-        ValueError: it returns no scalar, is not finite at the start, gives other values for the same variables, does
-            not depend on one of them, grows without end, is a step function, or has no start.
+        ValueError: it returns no scalar, is not finite at the start, or nowhere around it, gives other values for the
+            same variables, does not depend on one of them, grows without end, is a step function, or has no start.
 
     Warns:
-        SamplingWarning: it jumps, or does not fall far out.
+        SamplingWarning: it jumps, does not fall far out, or is NaN at many points around the start.
     """
     use_float64()
     if isinstance(log_density, Density):
@@ -96,7 +97,8 @@ def density(log_density: Callable[[Any], Array] | Density, start: Any = None) ->
         lambda vector: log_density(layout.tree(vector)), layout, layout.starts("start", begin, 1)[0]
     )
     start_check(model.log_density)(model.start)
-    advice = advise_tails("log_density", model.log_density, model.start, layout)
+    advice = advise_support("log_density", model.log_density, model.start)
+    advice += advise_tails("log_density", model.log_density, model.start, layout)
     advice += advise_jumps("log_density", model.log_density, lines_through(model.start), layout)
     for one in advice:
         one.warn()

@@ -10,6 +10,7 @@ import numpy as np
 from jax import Array
 
 from auxmc.interface.checks.densities import advise_tails
+from auxmc.interface.checks.support import advise_support, advise_undefined
 from auxmc.interface.layout import Layout, layout_of, named
 from auxmc.interface.methods import Method, evaluated
 from auxmc.interface.precision import float64_tree, function, made_by, positive, use_float64
@@ -65,7 +66,7 @@ def estimated(
             the two together do not depend on a parameter, or grow without end.
 
     Warns:
-        SamplingWarning: the two together do not fall far out.
+        SamplingWarning: the two together do not fall far out, or are NaN at many points or draws.
 
     >>> import auxmc
     >>> model = auxmc.estimated(
@@ -93,10 +94,13 @@ def estimated(
             return auxiliary(key)  # type: ignore[operator]
         return standard_normal(key, (inner.dim,))
 
-    def log_density(vector: Array, u: Any) -> Array:
+    def as_given(vector: Array, u: Any) -> Array:
         parameters = layout.tree(vector)
         variables = u if inner is None else inner.tree(u)
-        value = log_prior(parameters) + log_estimate(parameters, variables)
+        return log_prior(parameters) + log_estimate(parameters, variables)
+
+    def log_density(vector: Array, u: Any) -> Array:
+        value = as_given(vector, u)
         return jnp.where(jnp.isnan(value), -jnp.inf, value)
 
     vector = layout.starts("start", begin, 1)[0]
@@ -106,10 +110,17 @@ def estimated(
     _check_scalar("log_prior", evaluated("log_prior", log_prior, begin))
     variables = drawn if inner is None else inner.tree(drawn)
     _check_scalar("log_estimate", evaluated("log_estimate", log_estimate, begin, variables))
-    _check_start(lambda u: log_density(jnp.asarray(vector), u), draw)
+    values = _check_start(lambda u: as_given(jnp.asarray(vector), u), draw)
+    # What is looked at with one draw must be so with one whose estimate is positive.
+    drawn = draw(jax.random.key(int(np.flatnonzero(np.isfinite(values))[0])))
     advise_tails("log_prior", lambda point: log_prior(layout.tree(point)), vector, layout, proper=False)
     both = "log_prior plus log_estimate"
-    advice = advise_tails(both, lambda point: log_density(point, drawn), vector, layout)
+    advice = advise_undefined(
+        f"{both} is NaN", np.isnan(values), "draws of the auxiliary variables at the start"
+    )
+    if not advice:
+        advice = advise_support(both, lambda point: as_given(point, drawn), vector, derivatives=False)
+    advice += advise_tails(both, lambda point: log_density(point, drawn), vector, layout)
     for one in advice:
         one.warn()
     texts = tuple(one.text for one in advice)
@@ -184,7 +195,8 @@ def _method(name: str, model: Estimated, scale: float) -> Method:
     )
 
 
-def _check_start(log_density: Callable[[Any], Array], draw: Callable[[Array], Any]) -> None:
+def _check_start(log_density: Callable[[Any], Array], draw: Callable[[Array], Any]) -> np.ndarray:
+    """Values at a start for some draws of the auxiliary variables [draw], the keys of which are 0, 1 and so on."""
     evaluate = jax.jit(log_density)
     points = [draw(jax.random.key(i)) for i in range(20)]
     values = [float(evaluate(point)) for point in points]
@@ -195,13 +207,14 @@ def _check_start(log_density: Callable[[Any], Array], draw: Callable[[Array], An
         raise ValueError(
             "log_estimate gives other values for the same arguments: it must draw no random numbers itself"
         )
-    if max(values) == math.inf:
+    if math.inf in values:
         raise ValueError("the log density at the start is plus infinity: log densities are wanted, in nats")
     if not any(math.isfinite(value) for value in values):
         raise ValueError(
             "the log density at the start is not finite for 20 draws of the auxiliary variables: give a start on the "
-            "support of the prior where the estimate is positive"
+            "support of the prior where the estimate is positive, and an estimate that is computed in logs"
         )
+    return np.asarray(values)
 
 
 def _check_scalar(what: str, shape: Any) -> None:

@@ -10,6 +10,8 @@ from jax import Array
 
 from auxmc.interface.advice import Advice
 from auxmc.interface.checks.densities import advise_jumps, advise_tails
+from auxmc.interface.checks.manifold_starts import manifold_check
+from auxmc.interface.checks.support import advise_undefined
 from auxmc.interface.layout import Layout, layout_of, named
 from auxmc.interface.methods import Method, evaluated
 from auxmc.interface.precision import (
@@ -109,7 +111,8 @@ def simulator(
             the same inputs, its outputs are not finite anywhere, or they are step functions of an input.
 
     Warns:
-        SamplingWarning: the outputs jump, or a custom prior does not fall far out.
+        SamplingWarning: the outputs jump, or are not finite at many draws of the priors, or a custom prior does
+            not fall far out.
 
     >>> import auxmc
     >>> model = auxmc.simulator(
@@ -274,30 +277,11 @@ def _method(
     # Wrong numbers of steps are refused where they are given, not at the first draw.
     build(jnp.asarray(positive("step_size", scale)))
     find = finder(model.model, model.draw_start, 0.1 * tolerance)
-    evaluate = jax.jit(lambda u: (model.model.constraint(u), constrained.evaluate_state(model.model, u)))
+    potential = jax.jit(lambda u: constrained.evaluate_state(model.model, u).potential)
 
     def log_target(state: Any) -> Array:
         off = jnp.max(jnp.abs(model.model.constraint(state.position))) > tolerance
         return jnp.where(off, -jnp.inf, -state.potential)
-
-    def check(start: np.ndarray) -> None:
-        residual, state = evaluate(jnp.asarray(start))
-        distance = float(jnp.max(jnp.abs(residual)))
-        if not distance <= tolerance:
-            raise ValueError(
-                f"the start is off the manifold: its outputs differ from the data by up to {distance:.3g} (tolerance "
-                f"{tolerance:g}). Leave the start out, or take it from auxmc.start_on_manifold(model)"
-            )
-        if not bool(jnp.isfinite(state.jacobian.half_log_determinant)):
-            raise ValueError(
-                "at the start the outputs' derivative by the inputs lacks full rank: some outputs do not depend on the "
-                "inputs, or depend on each other. Leave such outputs out, or give the simulator a noise_scale"
-            )
-        if not (bool(jnp.isfinite(state.potential)) and bool(jnp.all(jnp.isfinite(state.gradient)))):
-            raise ValueError(
-                "at the start the log density of the prior or a derivative of the generator is not finite: check the "
-                "priors, and the generator for square roots and logarithms of zero"
-            )
 
     return Method(
         name,
@@ -307,10 +291,10 @@ def _method(
         float(scale),
         "dual averaging",
         share("target_acceptance", target),
-        check,
+        manifold_check(model.model, tolerance),
         lambda key: search(find, key, _TRIES),
         lambda state: {"lp": -state.potential},
-        lambda point: -float(evaluate(jnp.asarray(point))[1].potential),
+        lambda point: -float(potential(jnp.asarray(point))),
         log_target,
         model.warnings,
     )
@@ -374,16 +358,17 @@ def _check_generator(
         raise ValueError(
             f"generate gives no finite outputs for {len(points)} draws of the priors: check it and the priors"
         )
+    said = advise_undefined("what generate returns is not finite", ~usable, "draws of the priors")
     spreads = np.ptp(values[usable], axis=0)
     if not spreads.any():
-        return []
+        return said
     # Each output counts as much as it varies; random shares, so that jumps of several do not cancel.
     shares = np.random.default_rng(0).uniform(0.5, 1.0, spreads.size) / np.where(
         spreads > 0.0, spreads, np.inf
     )
     half = len(points) // 2
     lines = (np.stack(points[:half]), np.stack(points[half:]))
-    return advise_jumps(
+    return said + advise_jumps(
         "what generate returns",
         lambda u: outputs(u) @ shares,
         lines,

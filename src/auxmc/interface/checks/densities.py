@@ -70,8 +70,8 @@ def advise_tails(
         Advice about coordinates along which it does not fall.
 
     Raises:
-        ValueError: it grows without end as an energy does, gives other values for the same variables, or does not
-            depend on one of them.
+        ValueError: it grows without end, in all directions as an energy does or along a coordinate, gives other values
+            for the same variables, or does not depend on one of them.
     """
     random = np.random.default_rng(0)
     coordinates = np.unique(np.linspace(0, start.size - 1, min(start.size, _MOST_COORDINATES)).astype(int))
@@ -97,7 +97,9 @@ def advise_tails(
     values = np.concatenate([np.full((1, len(rays)), near[0]), far])
     if proper and np.all(values == near[0]) and near[0] == near[1]:
         raise ValueError(
-            f"{what} is the same everywhere: it depends on none of the variables, or has no finite integral"
+            f"{what} is the same everywhere, {near[0]:.6g} as far as {_FAR[-1]:g} from the start: it depends on none "
+            "of the variables, or has no finite integral; or rounding hides what it depends on. Give it without large "
+            "constants, of variables with scales of about 1"
         )
     with np.errstate(invalid="ignore"):
         rises = np.diff(values, axis=0)
@@ -121,6 +123,12 @@ def advise_tails(
         raise ValueError(
             f"{what} does not depend on {_some(unused)}: its integral is not finite. Give each variable a prior, or "
             "leave it out of the start"
+        )
+    endless = [names[i] for i, a, b in zip(coordinates, up, down, strict=True) if grows[a] or grows[b]]
+    if endless:
+        raise ValueError(
+            f"{what} grows without end along {_some(endless)}: its integral is not finite, and there is no posterior. "
+            "Give each variable a prior, on the scale on which it is moved"
         )
     return list(
         _flat(

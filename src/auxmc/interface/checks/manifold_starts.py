@@ -1,0 +1,83 @@
+"""Which points of a manifold a chain can begin at."""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from auxmc.kernels.manifold.constrained_hmc import evaluate_state
+from auxmc.models.conditioned import ConditionedModel
+
+__all__ = ["manifold_check"]
+
+# Largest error of a solution, of about 1, of a system with the Gram matrix: where outputs repeat each other it is
+# singular but for rounding, and leaves no digit.
+_MOST_ERROR = 1e-3
+_N_PROBES = 8
+# Largest move of the inputs, which have unit scales, that may change outputs by less than the tolerance.
+_MOST_SLACK = 0.1
+# Largest relative change of the derivative by such a move.
+_MOST_TURN = 0.1
+
+
+def manifold_check(model: ConditionedModel, tolerance: float) -> Callable[[np.ndarray], None]:
+    """A function that refuses, by a ValueError, inputs [input] at which a chain cannot begin.
+
+    Args:
+        model: the conditioned generator.
+        tolerance: largest distance of an output from its datum that counts as none, in units of the data.
+    """
+
+    @jax.jit
+    def evaluate(point: Array) -> dict[str, Array]:
+        state, jacobian = evaluate_state(model, point), model.jacobian(point)
+        residual = model.constraint(point)
+        # Several: rounding can solve one system right by chance.
+        probes = jnp.asarray(np.random.default_rng(0).normal(size=(_N_PROBES, residual.shape[0])))
+        solved = jax.vmap(lambda b: jacobian.solve_gram(jacobian.times(jacobian.transposed_times(b))))(probes)
+        probe = probes[0]
+        slope = jacobian.transposed_times(probe)
+        slack = tolerance * jacobian.transposed_times(jacobian.solve_gram(probe))
+        turned = model.jacobian(point + slack).transposed_times(probe)
+        return {
+            "distance": jnp.max(jnp.abs(residual)),
+            "log_determinant": state.jacobian.half_log_determinant,
+            "unsolved": jnp.max(jnp.abs(solved - probes)),
+            "prior": state.potential + jnp.sum(state.gradient),
+            "slack": jnp.max(jnp.abs(slack)),
+            "turn": jnp.linalg.norm(turned - slope) / jnp.linalg.norm(slope),
+        }
+
+    def check(start: np.ndarray) -> None:
+        found = {name: float(value) for name, value in evaluate(jnp.asarray(start)).items()}
+        if not found["distance"] <= tolerance:
+            raise ValueError(
+                f"the start is off the manifold: its outputs differ from the data by up to {found['distance']:.3g} "
+                f"(tolerance {tolerance:g}). Leave the start out, or take it from auxmc.start_on_manifold(model)"
+            )
+        if not np.isfinite(found["log_determinant"]) or not found["unsolved"] <= _MOST_ERROR:
+            raise ValueError(
+                "at the start the outputs' derivative by the inputs lacks full rank: some outputs do not depend on the "
+                "inputs, or depend on each other. Leave such outputs out, or give the simulator a noise_scale"
+            )
+        if not np.isfinite(found["prior"]):
+            raise ValueError(
+                "at the start the log density of the prior or a derivative of the generator is not finite: check the "
+                "priors, and the generator for square roots and logarithms of zero"
+            )
+        if not found["turn"] <= _MOST_TURN:
+            raise ValueError(
+                f"at the start the outputs' derivative by the inputs is nearly zero: within the tolerance "
+                f"{tolerance:g} it changes by {100.0 * found['turn']:.0f} %, and the inputs that generate the data "
+                "are no smooth surface there. Check whether the data lie at the edge of what the generator can give, "
+                "or give the simulator a noise_scale"
+            )
+        if not found["slack"] <= _MOST_SLACK:
+            raise ValueError(
+                f"the tolerance {tolerance:g} is not small beside the outputs: inputs can move by {found['slack']:.2g} "
+                "without leaving it. Give data and outputs on a scale of about 1, or a smaller tolerance"
+            )
+
+    return check
