@@ -12,10 +12,10 @@ from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.judging.published import MEASURED, PUBLISHED, published_presets, read_published
 from auxmc_pipeline.judging.study_tables import claims_of
 from auxmc_pipeline.publishing.jobs import COLUMNS
+from auxmc_pipeline.publishing.readme import with_results
 from auxmc_pipeline.report.claim_lines import claim_groups, unexplained
 from auxmc_pipeline.report.findings_text import LookUp
 from auxmc_pipeline.report.page import judges_of, read_sections
-from auxmc_pipeline.steps.publish import with_counts
 from tests.mutants.planted import read_planted
 
 JOB = "radon,ais,,{commit},{created},n,c,d,1.0,2.0,A processor,k,2,v,s\n"
@@ -81,18 +81,20 @@ def test_each_study_is_taken_at_the_largest_preset_at_which_it_is_finished(tmp_p
 
 
 def test_counts_go_between_the_marks_of_a_page() -> None:
-    text = "before\n<!-- counts: begin -->\nthe text of before\n<!-- counts: end -->\nafter\n"
-    found = with_counts(text, read_published())
+    costs = "<!-- costs: begin -->\n<!-- costs: end -->\nafter\n"
+    text = f"before\n<!-- counts: begin -->\nthe text of before\n<!-- counts: end -->\n{costs}"
+    found = with_results(text, read_published())
     assert found.startswith("before\n<!-- counts: begin -->\n| claims of | reproduced |")
-    assert found.endswith("<!-- counts: end -->\nafter\n")
+    assert "<!-- counts: end -->\n<!-- costs: begin -->\n| preset | CPU time |" in found
+    assert found.endswith("<!-- costs: end -->\nafter\n")
     assert "the text of before" not in found
     with pytest.raises(ValueError, match="lacks the marks"):
-        with_counts("nothing", read_published())
+        with_results("nothing", read_published())
 
 
 def test_the_counts_in_the_readme_are_those_of_the_results_that_are_kept() -> None:
     text = (ROOT / "README.md").read_text()
-    assert with_counts(text, read_published()) == text, "run `make publish`"
+    assert with_results(text, read_published()) == text, "run `make publish`"
 
 
 def test_results_that_are_kept_have_every_line_that_is_judged() -> None:
