@@ -10,7 +10,7 @@ import pytest
 
 import auxmc
 from auxmc.interface.streams.estimate import StreamEvidence
-from auxmc.interface.streams.rows import RowsModel, read_rows
+from auxmc.interface.streams.rows import RowsModel, checked_model, read_rows
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings
 
 RNG = np.random.default_rng(5)
@@ -172,6 +172,29 @@ def test_a_model_that_is_wrong_is_named() -> None:
         auxmc.stream_evidence(good, ROWS, replicates=1)
     with pytest.raises(ValueError, match="chunk must be a whole number, at least 1, got 0"):
         auxmc.stream_evidence(good, ROWS, chunk=0)
+
+
+def test_a_class_that_is_none_is_warned_of() -> None:
+    """Label 5 of two classes counted as the last one, without a word."""
+    model = auxmc.row_model(
+        lambda p, rows: jax.nn.log_softmax(p["w"])[rows[:, 0].astype(int)],
+        lambda p: -0.5 * jnp.sum(p["w"] ** 2),
+        lambda key: {"w": jax.random.normal(key, (2,))},
+    )
+    for label, warned in ((1.0, False), (5.0, True)):
+        rows = read_rows(np.array([[0.0], [1.0], [label]]), 10)
+        _, said = checked_model(model, rows, jax.random.key(0))
+        assert any("reads an array beyond its end" in one.text for one in said) == warned
+
+
+def test_few_importance_draws_are_warned_of() -> None:
+    """Five draws gave an error of a fifth of the distance to the exact evidence."""
+    with pytest.warns(auxmc.SamplingWarning, match="the spread of 5 draws, and may be far too small"):
+        auxmc.laplace_evidence(linear(), ROWS[:50], draws=5)
+    with pytest.raises(
+        ValueError, match="draws must be a whole number, at least 2: their spread is the error"
+    ):
+        auxmc.laplace_evidence(linear(), ROWS[:50], draws=1)
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import numpy as np
 from auxmc.approximations import laplace_evidence as laplace
 from auxmc.driver.seeds import stream
 from auxmc.interface.advice import Advice
-from auxmc.interface.precision import use_float64
+from auxmc.interface.precision import use_float64, whole_number
 from auxmc.interface.streams.rows import RowsModel, checked_model, read_rows
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.array_types import FloatArray
@@ -19,6 +19,8 @@ __all__ = ["CheckedLaplace", "laplace_evidence"]
 # Least effective share of the draws that is believed, and least distance between copies of a mode, in standard
 # deviations: farther ones share none of their mass.
 _LEAST_SHARE = 0.3
+# Draws below which their spread says little about the error.
+_FEWEST_DRAWS = 200
 _LEAST_DISTANCE = 6.0
 # Optima whose log densities differ by less are copies of one another, if they lie apart.
 _SAME_HEIGHT = 0.01
@@ -68,21 +70,28 @@ def laplace_evidence(
     Source: `auxmc.approximations.laplace_evidence`.
     """
     use_float64()
+    whole_number("draws", draws, 2, "their spread is the error")
+    whole_number("copies", copies, 1)
     source = read_rows(rows, 500)
     checked, said = checked_model(model, source, stream(seed, "laplace", "checks"))
     data = np.concatenate(list(source.read(0)))
     key = stream(seed, "laplace")
     starts = laplace.prior_starts(checked, data, jax.random.fold_in(key, 0))
     found = laplace.laplace_evidence(checked, data, starts, draws, jax.random.fold_in(key, 1), copies)
-    advice = [*said, *_advice(found, copies)]
+    advice = [*said, *_advice(found, draws, copies)]
     for one in advice:
         one.warn()
     texts = tuple(one.text for one in advice)
     return CheckedLaplace(found.log_evidence, found.standard_error, found, texts)
 
 
-def _advice(found: laplace.LaplaceEvidence, copies: int) -> Iterator[Advice]:
+def _advice(found: laplace.LaplaceEvidence, draws: int, copies: int) -> Iterator[Advice]:
     mend = "Use auxmc.evidence on log likelihood plus log prior, or auxmc.stream_evidence"
+    if draws < _FEWEST_DRAWS:
+        yield Advice(
+            f"the error comes from the spread of {draws} draws, and may be far too small",
+            f"Take at least {_FEWEST_DRAWS} draws",
+        )
     if found.relative_size < _LEAST_SHARE:
         yield Advice(
             f"the draws do not fit the posterior: their effective share is {found.relative_size:.2f}, below "

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.experimental import checkify
 
 from auxmc.interface.advice import Advice
 from auxmc.interface.checks.densities import advise_jumps
@@ -207,6 +208,7 @@ def checked_model(model: RowsModel | RowModel, rows: Rows, key: Array) -> tuple[
         for text in check_model(model, first, key, "model")
     ]
     draws = np.asarray(jax.vmap(model.draw_prior)(jax.random.split(jax.random.fold_in(key, 2), 2 * _N_LINES)))
+    said += _beyond_the_end(model, jnp.asarray(draws[0]), first)
     if layout is None:
         layout = layout_of({"parameters": jax.ShapeDtypeStruct((model.dim,), jnp.float64)})
     return model, said + advise_jumps(
@@ -215,6 +217,24 @@ def checked_model(model: RowsModel | RowModel, rows: Rows, key: Array) -> tuple[
         (draws[:_N_LINES], draws[_N_LINES:]),
         layout,
     )
+
+
+def _beyond_the_end(model: RowModel, parameters: Array, rows: Array) -> list[Advice]:
+    """JAX reads the last element in place of one beyond the end, so that a class that is none counts as another."""
+    try:
+        found = checkify.checkify(model.log_likelihood, errors=checkify.index_checks)(parameters, rows)[
+            0
+        ].get()
+    except Exception:  # what cannot be looked at so is not said to be wrong
+        return []
+    if found is None:
+        return []
+    return [
+        Advice(
+            f"log_likelihood reads an array beyond its end, where JAX takes another element ({found.splitlines()[0]})",
+            "Look whether the rows hold a class or an index that the parameters have not",
+        )
+    ]
 
 
 def _check_columns(model: RowsModel, rows: Rows) -> None:
