@@ -2,13 +2,27 @@
 
 from collections.abc import Sequence
 
-from tests.faults.numerical import of_densities, of_simulators
+from tests.faults.numerical import (
+    of_commands,
+    of_densities,
+    of_estimates,
+    of_evidence,
+    of_simulators,
+    of_streams,
+)
 from tests.faults.numerical.numerical_trials import WARNED, Found, Trial
 from tests.faults.trials import REFUSED, RIGHT
 
 __all__ = ["TRIALS", "numerical_page"]
 
-TRIALS: list[Trial] = [*of_densities.TRIALS, *of_simulators.TRIALS]
+TRIALS: list[Trial] = [
+    *of_densities.TRIALS,
+    *of_simulators.TRIALS,
+    *of_estimates.TRIALS,
+    *of_evidence.TRIALS,
+    *of_streams.TRIALS,
+    *of_commands.TRIALS,
+]
 """Every trial; no two of a family have the same fault."""
 
 _MOST_SHOWN = 200

@@ -189,6 +189,17 @@ def _dataset(record: NamedArrays, n_replicates: int, n_particles: int) -> xr.Dat
 
 
 def _advice(run: StreamRun, record: xr.Dataset, n_replicates: int) -> Iterator[Advice]:
+    impossible = ~np.isfinite(record["log_evidence"].to_numpy())
+    if impossible.any():
+        chunk = int(np.flatnonzero(impossible)[0])
+        last = int(record["n_rows"][chunk])
+        first = int(record["n_rows"][chunk - 1]) if chunk else 0
+        yield Advice(
+            f"the log evidence is {float(record['log_evidence'][chunk]):g} in rows {first} to {last - 1} (from 0): "
+            "no particle gives all of them a positive probability",
+            "The model excludes these rows, or log_likelihood overflows there: look at them, and give a likelihood "
+            "with heavier tails or a wider prior",
+        )
     lost, unfinished = int(run.record["n_not_finite"][-1]), int(run.record["n_unfinished"].sum())
     if lost:
         yield Advice(

@@ -81,10 +81,21 @@ def growing_data(
     value = float(jax.nn.logsumexp(jnp.asarray(values)) - math.log(replicates))
     spread = float(np.std(values, ddof=1))
     error = float(replicated_evidence_error(spread, replicates))
-    advice = [*said, *_advice(spread, replicates, settings)]
+    advice = [*said, *_impossible(values), *_advice(spread, replicates, settings)]
     for one in advice:
         one.warn()
     return GrowingDataEvidence(value, error, values, tuple(one.text for one in advice))
+
+
+def _impossible(values: FloatArray) -> Iterator[Advice]:
+    n_bad = int(np.sum(~np.isfinite(values)))
+    if n_bad:
+        yield Advice(
+            f"the log evidence of {n_bad} of {values.size} runs is not finite: no particle gives all rows a positive "
+            "probability",
+            "The model excludes some rows, or log_likelihood overflows there: look at them, and give a likelihood with "
+            "heavier tails or a wider prior",
+        )
 
 
 def _advice(spread: float, replicates: int, settings: GrowingDataSettings) -> Iterator[Advice]:
