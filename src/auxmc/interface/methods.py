@@ -106,7 +106,11 @@ def evaluated(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
             f"{what} uses NumPy, float() or Python's if on a value that JAX traces: use jax.numpy, jnp.where and "
             f"jax.lax instead. ({str(error).splitlines()[0]})"
         ) from error
-    except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
+    except KeyError as error:
+        raise ValueError(
+            f"{what} asks for {error}, which is not there: check the names of variables and columns"
+        ) from error
+    except (TypeError, ValueError, IndexError, AttributeError) as error:
         raise type(error)(f"{what} fails for arrays of the declared shapes: {error}") from error
     for leaf in jax.tree.leaves(shapes):
         if not hasattr(leaf, "shape"):

@@ -192,6 +192,8 @@ def test_what_cannot_be_used_is_named_in_a_line(conjugate: tuple[Path, Path], tm
         "sample", model, *out, "--set", "step_size=-1"
     )
     assert "draws must be a whole number, at least 1, got 0" in refused("sample", model, *out, "--draws", "0")
+    # Nothing was drawn: the mended call is not told that the folder holds another run.
+    assert not (tmp_path / "out" / "settings.json").exists()
     decay = (
         "evidence",
         EXAMPLES / "decay.py",

@@ -148,8 +148,8 @@ def test_a_model_that_is_wrong_is_named() -> None:
     )
     refused(
         good._replace(log_likelihood=lambda p, rows: rows[:, 0] * p["scale"]),
-        KeyError,
-        "log_likelihood fails for arrays of the declared shapes",
+        ValueError,
+        "log_likelihood asks for 'scale', which is not there",
     )
     refused(
         good._replace(log_likelihood=lambda p, rows: rows[:, 5] * p["intercept"]),

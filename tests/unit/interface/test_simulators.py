@@ -28,7 +28,7 @@ DATA = jnp.array([0.1, 0.2])
             r"generate uses NumPy, float\(\) or Python's if",
         ),
         (lambda i: float(i["x"][0]) * DATA, DATA, NORMAL, TypeError, "generate uses NumPy"),
-        (lambda i: i["y"], DATA, NORMAL, KeyError, "generate fails for arrays of the declared shapes"),
+        (lambda i: i["y"], DATA, NORMAL, ValueError, "generate asks for 'y', which is not there"),
         (lambda i: i["x"][:2], DATA, {"x": 3}, TypeError, r"inputs\['x'\] must be a prior, such as"),
         (lambda i: i["x"][:2], DATA, {}, ValueError, "inputs is empty"),
         (lambda i: i["x"][:2], np.zeros(2, np.float32), NORMAL, TypeError, "observed is float32"),

@@ -107,12 +107,12 @@ def test_images_that_leave_the_manifold_are_not_jumped_to() -> None:
         (lambda v: v | {"a": 1.0 / v["a"]}, "images must keep distances"),
         (lambda v: {"a": v["a"]}, "images must return the variables a, b"),
         (lambda v: v | {"b": v["b"][:1]}, "images must return the variables a, b"),
-        ([lambda v: v, lambda v: v["c"]], r"images\[1\] fails for arrays of the declared shapes: 'c'"),
+        ([lambda v: v, lambda v: v["c"]], r"images\[1\] asks for 'c', which is not there"),
         ([], "images is empty"),
     ],
 )
 def test_images_that_are_none_are_refused(images: Any, message: str) -> None:
-    with pytest.raises((ValueError, KeyError), match=message):
+    with pytest.raises(ValueError, match=message):
         auxmc.with_symmetry(auxmc.hmc(models.normal_density()), images)
 
 

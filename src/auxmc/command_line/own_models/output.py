@@ -77,6 +77,11 @@ class OutputFolder:
         text = json.dumps(about, indent=2) + "\n"
         write_atomically(self.path / _SETTINGS, lambda temporary: temporary.write_text(text))
 
+    def forget(self) -> None:
+        """Takes the settings away again where nothing has been drawn by them: a mended call is another run."""
+        if not any(path.is_file() for path in self.state.rglob("*")):
+            (self.path / _SETTINGS).unlink(missing_ok=True)
+
     def write_tree(self, name: str, tree: xr.DataTree) -> None:
         """Writes draws as NetCDF, which `arviz.from_netcdf` reads."""
         groups = {name: group.to_dataset() for name, group in tree.children.items()}

@@ -50,6 +50,9 @@ def run(options: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             _say(f"stopped; the same command goes on from {folder.path}")
             return 130
+        except CommandError:
+            folder.forget()
+            raise
     _say(f"draws, summary and plots are in {folder.path}")
     return 0
 
