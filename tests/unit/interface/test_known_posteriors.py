@@ -9,19 +9,20 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from benchmarks import posterior_accuracy
-from benchmarks.posterior_accuracy import PROBLEMS, Found, largest_z, told_apart
+from benchmarks import posterior_problems
+from benchmarks.posterior_accuracy import largest_z, told_apart
+from benchmarks.posterior_problems import PROBLEMS, Found
 
 # Two and four modes, bounds, ten parameters, an estimated likelihood, evidences; the others are warned of.
 RIGHT = [
-    posterior_accuracy.two_moons_jumps,
-    posterior_accuracy.slcp_jumps,
-    posterior_accuracy.slcp_likelihood,
-    posterior_accuracy.gaussian_linear,
-    posterior_accuracy.gaussian_linear_uniform,
-    posterior_accuracy.latent_mean,
-    posterior_accuracy.regression,
-    posterior_accuracy.two_modes,
+    posterior_problems.two_moons_jumps,
+    posterior_problems.slcp_jumps,
+    posterior_problems.slcp_likelihood,
+    posterior_problems.gaussian_linear,
+    posterior_problems.gaussian_linear_uniform,
+    posterior_problems.latent_mean,
+    posterior_problems.regression,
+    posterior_problems.two_modes,
 ]
 
 

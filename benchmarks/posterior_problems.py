@@ -1,0 +1,289 @@
+"""Problems with exact posterior draws: sbibm's, an estimated likelihood, densities whose evidence is known.
+
+Exact draws come from closed forms; for SLCP, whose means are normal given the other three parameters, by rejection from
+the prior of those.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jax import Array
+from scipy import stats
+
+import auxmc
+
+__all__ = ["N_EXACT", "PROBLEMS", "Found"]
+
+_SLCP = np.array([[0.7, -2.9], [1.1, -2.2], [-0.4, -3.4], [0.9, -2.6]])
+N_EXACT = 2000
+_ROOT = math.sqrt(2.0)
+
+
+class Found(NamedTuple):
+    """What is compared.
+
+    Attributes:
+        draws: of a posterior [chain, draw, dim].
+        exact: draws of it [draw, dim].
+        warnings: that came with the former.
+        log_evidence: estimate, standard error and exact value, in nats, where there is an estimate.
+    """
+
+    draws: np.ndarray
+    exact: np.ndarray
+    warnings: list[str]
+    log_evidence: tuple[float, float, float] | None = None
+
+
+def two_moons(random: np.random.Generator) -> Found:
+    """Two crescents, mirror images of each other."""
+    model, exact = _two_moons(random)
+    return _sampled(auxmc.constrained_hmc(model), "theta", exact, random)
+
+
+def two_moons_jumps(random: np.random.Generator) -> Found:
+    """The same, with jumps from each crescent to the other."""
+    model, exact = _two_moons(random)
+    method = auxmc.with_symmetry(auxmc.constrained_hmc(model), lambda v: v | {"theta": -v["theta"][::-1]})
+    return _sampled(method, "theta", exact, random)
+
+
+def _two_moons(random: np.random.Generator) -> tuple[Any, np.ndarray]:
+
+    def generate(inputs: dict[str, Array]) -> Array:
+        angle, radius, theta = inputs["angle"], inputs["radius"], inputs["theta"]
+        moon = jnp.stack([radius * jnp.cos(angle) + 0.25, radius * jnp.sin(angle)])
+        return moon + jnp.stack([-jnp.abs(theta[0] + theta[1]), theta[1] - theta[0]]) / _ROOT
+
+    model = auxmc.simulator(
+        generate,
+        observed=jnp.zeros(2),
+        inputs={
+            "theta": auxmc.prior.uniform(2, -1.0, 1.0),
+            "angle": auxmc.prior.uniform((), -math.pi / 2, math.pi / 2),
+            "radius": auxmc.prior.normal((), 0.1, 0.01),
+        },
+    )
+    n = N_EXACT
+    angle, radius = random.uniform(-math.pi / 2, math.pi / 2, n), random.normal(0.1, 0.01, n)
+    total = random.choice([-1.0, 1.0], n) * _ROOT * (radius * np.cos(angle) + 0.25)
+    difference = _ROOT * radius * np.sin(angle)
+    return model, np.column_stack([total + difference, total - difference]) / 2.0
+
+
+def slcp(random: np.random.Generator) -> Found:
+    """Four modes: the signs of two parameters do not matter."""
+    return _sampled(auxmc.constrained_hmc(_slcp()), "theta", _exact_slcp(random)[0], random)
+
+
+def slcp_jumps(random: np.random.Generator) -> Found:
+    """The same, with jumps that change a sign."""
+    flips = [lambda v, i=i: v | {"theta": v["theta"].at[i].multiply(-1.0)} for i in (2, 3)]
+    method = auxmc.with_symmetry(auxmc.constrained_hmc(_slcp()), flips)
+    return _sampled(method, "theta", _exact_slcp(random)[0], random)
+
+
+def slcp_likelihood(random: np.random.Generator) -> Found:
+    """The same by its likelihood, which most simulators have not; the bounded parameters are 3 tanh of real ones."""
+
+    def log_density(v: dict[str, Array]) -> Array:
+        theta = 3.0 * jnp.tanh(v["w"])
+        first, second, correlation = theta[2] ** 2, theta[3] ** 2, jnp.tanh(theta[4])
+        across = jnp.sqrt(1.0 - correlation**2)
+        x = (_SLCP[:, 0] - theta[0]) / first
+        y = ((_SLCP[:, 1] - theta[1]) / second - correlation * x) / across
+        of_data = -0.5 * jnp.sum(x**2 + y**2) - 4.0 * jnp.log(first * second * across)
+        return of_data - 2.0 * jnp.sum(jnp.log(jnp.cosh(v["w"])))
+
+    start, seed = {"w": np.array([0.1, -0.5, 0.3, 0.3, 0.1])}, int(random.integers(2**31))
+    found = auxmc.evidence(log_density, start, seed=seed, progress=False)
+    draws = 3.0 * np.tanh(_array(found.posterior, "w"))
+    exact, log_integral = _exact_slcp(random)
+    # The derivative of each parameter by its real number has a factor of 3 that the density leaves out.
+    return _tempered(found, draws, exact, log_integral - 5.0 * math.log(3.0))
+
+
+def _slcp() -> Any:
+
+    def generate(inputs: dict[str, Array]) -> Array:
+        theta, noise = inputs["theta"], inputs["noise"]
+        first, second, correlation = theta[2] ** 2, theta[3] ** 2, jnp.tanh(theta[4])
+        x = theta[0] + first * noise[:, 0]
+        across = jnp.sqrt(1.0 - correlation**2)
+        y = theta[1] + second * (correlation * noise[:, 0] + across * noise[:, 1])
+        return jnp.stack([x, y], axis=1)
+
+    return auxmc.simulator(
+        generate,
+        observed=_SLCP,
+        inputs={"theta": auxmc.prior.uniform(5, -3.0, 3.0), "noise": auxmc.prior.normal((4, 2))},
+    )
+
+
+def _exact_slcp(random: np.random.Generator) -> tuple[np.ndarray, float]:
+    """Independent draws of the posterior [draw, 5], by rejection, and the log of the likelihood's integral.
+
+    The three parameters of the covariance are drawn from their prior; the largest weight of four million stands for the
+    largest that there is. The likelihood is without its factors of 2 pi, the integral good to 0.01 nats.
+    """
+    rest = random.uniform(-3.0, 3.0, (4_000_000, 3))
+    first, second, correlation = rest[:, 0] ** 2, rest[:, 1] ** 2, np.tanh(rest[:, 2])
+    across = np.sqrt(1.0 - correlation**2)
+    # The data's deviations from their mean, and their mean, are independent: the means are normal around the latter.
+    centre, deviations = _SLCP.mean(axis=0), _SLCP - _SLCP.mean(axis=0)
+    x = deviations[:, 0] / first[:, None]
+    y = (deviations[:, 1] / second[:, None] - correlation[:, None] * x) / across[:, None]
+    log_weights = -0.5 * np.sum(x**2 + y**2, axis=1) - 3.0 * np.log(first * second * across)
+    normal = random.normal(size=(len(rest), 2)) / 2.0
+    means = centre + np.column_stack(
+        [first * normal[:, 0], second * (correlation * normal[:, 0] + across * normal[:, 1])]
+    )
+    log_weights[np.any(np.abs(means) >= 3.0, axis=1)] = -np.inf
+    largest = log_weights.max()
+    kept = np.log(random.random(len(rest))) < log_weights - largest
+    mean_weight = np.mean(np.exp(log_weights - largest))
+    # Volume of the prior's cube, and of the means' normal density of four data.
+    log_integral = float(np.log(mean_weight) + largest + math.log(6.0**3 * 2.0 * math.pi / 4.0))
+    return np.column_stack([means, rest])[kept][:N_EXACT], log_integral
+
+
+def gaussian_linear(random: np.random.Generator) -> Found:
+    """Ten parameters, each seen once with noise."""
+    data = random.normal(size=10)
+    model = auxmc.simulator(
+        lambda inputs: inputs["theta"] + inputs["noise"],
+        observed=data,
+        inputs={
+            "theta": auxmc.prior.normal(10, 0.0, math.sqrt(0.1)),
+            "noise": auxmc.prior.normal(10, 0.0, math.sqrt(0.1)),
+        },
+    )
+    exact = data / 2.0 + math.sqrt(0.05) * random.normal(size=(N_EXACT, 10))
+    return _sampled(auxmc.constrained_hmc(model), "theta", exact, random)
+
+
+def gaussian_linear_uniform(random: np.random.Generator) -> Found:
+    """The same with a uniform prior, whose ends cut the posterior off."""
+    data, sd = random.uniform(-1.0, 1.0, 10), math.sqrt(0.1)
+    model = auxmc.simulator(
+        lambda inputs: inputs["theta"] + inputs["noise"],
+        observed=data,
+        inputs={"theta": auxmc.prior.uniform(10, -1.0, 1.0), "noise": auxmc.prior.normal(10, 0.0, sd)},
+    )
+    low, high = (-1.0 - data) / sd, (1.0 - data) / sd
+    exact = stats.truncnorm.rvs(low, high, data, sd, size=(N_EXACT, 10), random_state=random)
+    return _sampled(auxmc.constrained_hmc(model), "theta", exact, random)
+
+
+def latent_mean(random: np.random.Generator) -> Found:
+    """A mean with a standard normal prior; 20 data of variance 1 around latent values of variance 1 around it."""
+    data = random.normal(0.7, _ROOT, 20)
+
+    def log_estimate(v: dict[str, Array], u: Array) -> Array:
+        terms = jax.scipy.stats.norm.logpdf(data, v["mean"] + u)
+        return jnp.sum(jax.nn.logsumexp(terms, axis=0) - math.log(len(u)))
+
+    model = auxmc.estimated(lambda v: -0.5 * v["mean"] ** 2, log_estimate, (8, 20), {"mean": 0.0})
+    precision = 1.0 + 20.0 / 2.0
+    exact = np.sum(data) / 2.0 / precision + random.normal(size=(N_EXACT, 1)) / math.sqrt(precision)
+    return _sampled(auxmc.auxiliary_pseudo_marginal(model), "mean", exact, random)
+
+
+def regression(random: np.random.Generator) -> Found:
+    """Two coefficients and the log of the noise's variance, conjugate: a draw of the variance, then of the others."""
+    x = np.column_stack([np.ones(30), random.normal(size=30)])
+    y = x @ [0.5, -1.0] + 0.7 * random.normal(size=30)
+    shape, rate, precision = 3.0, 2.0, 0.25
+
+    def log_density(v: dict[str, Array]) -> Array:
+        sd = jnp.exp(0.5 * v["log_variance"])
+        of_rows = jax.scipy.stats.norm.logpdf(y, x @ v["slope"], sd)
+        of_slope = jax.scipy.stats.norm.logpdf(v["slope"], 0.0, sd / math.sqrt(precision))
+        # Of the inverse gamma law, with the derivative of the variance by its log.
+        of_variance = shape * (math.log(rate) - v["log_variance"]) - math.lgamma(shape) - rate / sd**2
+        return jnp.sum(of_rows) + jnp.sum(of_slope) + of_variance
+
+    start, seed = {"slope": np.zeros(2), "log_variance": 0.0}, int(random.integers(2**31))
+    found = auxmc.evidence(log_density, start, seed=seed, progress=False)
+    after = precision * np.eye(2) + x.T @ x
+    mean = np.linalg.solve(after, x.T @ y)
+    shape_after, rate_after = shape + 15.0, rate + 0.5 * (y @ y - mean @ after @ mean)
+    log_evidence = (
+        -15.0 * math.log(2.0 * math.pi)
+        + math.log(precision)
+        - 0.5 * float(np.linalg.slogdet(after)[1])
+        + shape * math.log(rate)
+        - shape_after * math.log(rate_after)
+        + math.lgamma(shape_after)
+        - math.lgamma(shape)
+    )
+    variance = rate_after / random.gamma(shape_after, size=N_EXACT)
+    slopes = random.normal(size=(N_EXACT, 2)) @ np.linalg.inv(np.linalg.cholesky(after))
+    exact = np.column_stack([mean + np.sqrt(variance)[:, None] * slopes, np.log(variance)])
+    draws = np.concatenate([_array(found.posterior, name) for name in ("slope", "log_variance")], axis=-1)
+    return _tempered(found, draws, exact, log_evidence)
+
+
+def gaussian_mixture(random: np.random.Generator) -> Found:
+    """One point from two normal laws around the same mean, standard deviations 1 and 0.1."""
+    point = np.array([1.0, -2.0])
+
+    def log_density(v: dict[str, Array]) -> Array:
+        square = jnp.sum((v["theta"] - point) ** 2)
+        return jnp.logaddexp(-0.5 * square, -50.0 * square + math.log(100.0))
+
+    method = auxmc.hmc(auxmc.density(log_density, {"theta": np.zeros(2)}))
+    scales = random.choice([1.0, 0.1], N_EXACT)
+    exact = point + scales[:, None] * random.normal(size=(N_EXACT, 2))
+    return _sampled(method, "theta", exact, random)
+
+
+def two_modes(random: np.random.Generator) -> Found:
+    """Modes of 30 and 70 % of the mass, 10 apart, in three dimensions."""
+    centres, shares = np.array([[0.0, 0.0, 0.0], [10.0, 0.0, 0.0]]), np.array([0.3, 0.7])
+
+    def log_density(v: dict[str, Array]) -> Array:
+        squares = jnp.sum((v["x"][None] - centres) ** 2, axis=1)
+        return jax.nn.logsumexp(-2.0 * squares + jnp.log(shares))
+
+    seed = int(random.integers(2**31))
+    found = auxmc.evidence(log_density, {"x": np.zeros(3)}, seed=seed, progress=False)
+    exact = centres[random.choice(2, N_EXACT, p=shares)] + 0.5 * random.normal(size=(N_EXACT, 3))
+    return _tempered(found, _array(found.posterior, "x"), exact, 1.5 * math.log(0.5 * math.pi))
+
+
+def _tempered(found: Any, draws: np.ndarray, exact: np.ndarray, log_evidence: float) -> Found:
+    own = found.log_evidence, found.standard_error, log_evidence
+    return Found(draws, exact, list(found.warnings), own)
+
+
+def _sampled(method: Any, name: str, exact: np.ndarray, random: np.random.Generator) -> Found:
+    seed = int(random.integers(2**31))
+    tree = auxmc.sample(method, draws=2000, warm_up=500, chains=8, seed=seed, progress=False)
+    return Found(_array(tree, name), exact, list(tree.attrs["warnings"]))
+
+
+def _array(tree: xr.DataTree, name: str) -> np.ndarray:
+    array = tree["posterior"][name].to_numpy()
+    return array.reshape(*array.shape[:2], -1)
+
+
+# By problem and method.
+PROBLEMS: dict[tuple[str, str], Callable[[np.random.Generator], Found]] = {
+    ("two moons", "constrained HMC"): two_moons,
+    ("two moons", "constrained HMC with jumps to the mirror image"): two_moons_jumps,
+    ("SLCP, four modes", "constrained HMC"): slcp,
+    ("SLCP, four modes", "constrained HMC with jumps to mirror images"): slcp_jumps,
+    ("SLCP, its likelihood given", "auxmc.evidence"): slcp_likelihood,
+    ("Gaussian linear, 10 parameters", "constrained HMC"): gaussian_linear,
+    ("Gaussian linear, uniform prior", "constrained HMC"): gaussian_linear_uniform,
+    ("Gaussian mixture, scales 1 and 0.1", "HMC"): gaussian_mixture,
+    ("mean behind latent variables", "auxiliary pseudo-marginal"): latent_mean,
+    ("conjugate regression", "auxmc.evidence"): regression,
+    ("two modes of 30 and 70 %", "auxmc.evidence"): two_modes,
+}
