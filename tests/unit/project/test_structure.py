@@ -167,8 +167,22 @@ def test_conda_environment_has_the_versions_of_the_lock() -> None:
         assert re.search(rf"^{re.escape(pin)}\b", lock, re.M), pin
 
 
-def test_lock_has_hashes_and_no_address() -> None:
-    lock = (ROOT / "requirements.lock").read_text()
-    entries = re.findall(r"^[a-z0-9-]+==.*(?:\n    --hash=sha256:[0-9a-f]{64}.*)+", lock, re.M)
-    assert len(entries) == len(re.findall(r"^[a-z0-9-]+==", lock, re.M))
+@pytest.mark.parametrize("name", ["requirements.lock", "benchmarks/requirements.lock"])
+def test_lock_has_hashes_and_no_address(name: str) -> None:
+    lock = (ROOT / name).read_text()
+    entries = re.findall(r"^[a-z0-9.-]+==.*(?:\n    --hash=sha256:[0-9a-f]{64}.*)+", lock, re.M)
+    assert len(entries) == len(re.findall(r"^[^\s#].*==", lock, re.M)) > 5
     assert "http" not in lock
+    assert not re.search(r"^--", lock, re.M)
+
+
+def test_every_installation_is_by_hashes_or_of_the_checkout_alone() -> None:
+    """But for the environment of the newest versions, which takes what there is by purpose."""
+    files = ["Makefile", "containers/Dockerfile", "containers/auxmc.def"]
+    lines = [
+        line for file in files for line in (ROOT / file).read_text().splitlines() if "pip install" in line
+    ]
+    assert len(lines) >= 7
+    for line in lines:
+        own = "--no-deps --no-build-isolation --editable ." in line
+        assert own or "--require-hashes -r" in line or line.startswith("\t$(VENV)-newest/"), line
