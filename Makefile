@@ -11,7 +11,7 @@ PEERS := $(VENV)/.peers-installed
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce claims check-claims publish restore verify test test-all test-newest test-statistical mutation-check faults benchmarks docs check format clean
+.PHONY: help setup reproduce claims check-claims publish restore verify test test-all test-newest test-statistical mutation-check faults audit benchmarks docs check format clean
 
 help:
 	@echo "make reproduce   figures, tables, claims and report of all studies (PRESET=smoke|quick|paper, CORES=all)"
@@ -26,6 +26,7 @@ help:
 	@echo "make test-statistical   the deeper statistical tests, with fresh random numbers and a table of what passed"
 	@echo "make mutation-check     whether the tests notice programs that are broken on purpose (SAMPLE=60 or MINUTES=60, SEED=...: by machine)"
 	@echo "make faults             faults of settings, data, models, files and processes: what comes of each (HOURS=... for longer)"
+	@echo "make audit       known vulnerabilities among the locked packages, where their data can be reached"
 	@echo "make benchmarks  speed and errors beside other packages: one table, the pages that show it (QUICK=1, ONLY='NAME ...', AGAIN=1)"
 	@echo "make docs        the documentation and the report of the published results as a site, in docs/_build/html"
 	@echo "make check       style and type checks only"
@@ -67,6 +68,13 @@ test-all: check
 	$(RUN)/python scripts/statistical_suite.py
 	$(RUN)/python -m tests.mutants --sample $(MUTANTS)
 	$(RUN)/python -m tests.mutants.generated --again $(MUTANTS)
+	$(MAKE) audit
+
+# The newest program, by purpose: an old one does not know how to ask.
+audit: $(STAMP)
+	@test -x $(VENV)-audit/bin/pip-audit || $(PYTHON) -m venv --clear $(VENV)-audit
+	@$(VENV)-audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
+	@$(RUN)/python scripts/audit.py $(VENV)-audit/bin/pip-audit
 
 test-newest:
 	$(PYTHON) -m venv --clear $(VENV)-newest
