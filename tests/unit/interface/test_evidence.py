@@ -205,6 +205,17 @@ def test_bad_arguments_are_refused(settings: dict[str, Any], message: str) -> No
         auxmc.evidence(lambda p: -jnp.sum(p["x"] ** 2), {"x": [0.0]}, **settings, progress=False)
 
 
+def test_search_that_ends_on_a_ridge_gives_no_base() -> None:
+    """On a circle of maxima the curvature along it is rounding: no covariance, and no traceback of a factorisation."""
+    angle = np.linspace(0.1, 6.2, 40)[9]
+    ring = density(
+        lambda v: -0.5 * ((jnp.linalg.norm(v["x"]) - 2.0) / 0.1) ** 2,
+        {"x": [2.1 * math.cos(angle), 2.1 * math.sin(angle)]},
+    )
+    with pytest.raises(ValueError, match="no base was found"):
+        find_base(ring, "laplace", jax.random.key(0), n_steps=10)
+
+
 def test_energy_in_place_of_a_log_density_is_refused() -> None:
     """Trap 5: the wrong sign gave 718.8 +- 0.1 for 1.84."""
     with pytest.raises(ValueError, match="may have the wrong sign"):

@@ -253,9 +253,11 @@ def _laplace(model: Density, starts: Sequence[Array]) -> list[GaussianBase]:
     for start in starts:
         try:
             fit = laplace_density(model.log_density, start)
-        except ValueError:
+            root = np.linalg.cholesky(fit.covariance)
+        except (ValueError, np.linalg.LinAlgError):
+            # No maximum, or a ridge whose curvature is lost in rounding.
             continue
-        found.append(gaussian_base(jnp.asarray(fit.mode), jnp.asarray(np.linalg.cholesky(fit.covariance))))
+        found.append(gaussian_base(jnp.asarray(fit.mode), jnp.asarray(root)))
     return found
 
 
