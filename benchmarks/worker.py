@@ -23,6 +23,8 @@ def main() -> int:
     # Threads of JAX are started where the process may run at that time.
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[-cores:]))
+    # Of XLA; `configure` would leave it one, on which programs of several threads wait for each other.
+    os.environ["NPROC"] = str(cores)
     configure("cpu", ROOT / ".cache" / "benchmarks")
     benchmark = importlib.import_module(f"benchmarks.{name}").BENCHMARK
     return measure(name, benchmark, form, seeds, lambda text: print(text, flush=True))
