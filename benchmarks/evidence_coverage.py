@@ -221,8 +221,7 @@ def _programs(
 def table(rows: pd.DataFrame, benchmark: Benchmark) -> str:
     """Markdown: a line for each problem and method; answers that were warned of are counted, not left out."""
     text = [
-        "| problem | method | repeats | within one error (68 %) | within two (95 %) | mean of the score | "
-        "median error, nats | root mean square off, nats | warned of | CPU s |",
+        "| problem | method | repeats | in 1 error | in 2 | score | error | off | warned | CPU s |",
         "|---" * 10 + "|",
     ]
     # A row for each seed, of the whole form before the quick one, which is the same run.
