@@ -17,7 +17,7 @@ from scipy import stats
 
 import auxmc
 
-__all__ = ["N_EXACT", "PROBLEMS", "Found"]
+__all__ = ["N_EXACT", "PROBLEMS", "Found", "slcp_model", "two_moons_model"]
 
 _SLCP = np.array([[0.7, -2.9], [1.1, -2.2], [-0.4, -3.4], [0.9, -2.6]])
 N_EXACT = 2000
@@ -42,25 +42,25 @@ class Found(NamedTuple):
 
 def two_moons(random: np.random.Generator) -> Found:
     """Two crescents, mirror images of each other."""
-    model, exact = _two_moons(random)
-    return _sampled(auxmc.constrained_hmc(model), "theta", exact, random)
+    return _sampled(auxmc.constrained_hmc(two_moons_model()), "theta", _exact_two_moons(random), random)
 
 
 def two_moons_jumps(random: np.random.Generator) -> Found:
     """The same, with jumps from each crescent to the other."""
-    model, exact = _two_moons(random)
-    method = auxmc.with_symmetry(auxmc.constrained_hmc(model), lambda v: v | {"theta": -v["theta"][::-1]})
-    return _sampled(method, "theta", exact, random)
+    method = auxmc.constrained_hmc(two_moons_model())
+    mirrored = auxmc.with_symmetry(method, lambda v: v | {"theta": -v["theta"][::-1]})
+    return _sampled(mirrored, "theta", _exact_two_moons(random), random)
 
 
-def _two_moons(random: np.random.Generator) -> tuple[Any, np.ndarray]:
+def two_moons_model() -> Any:
+    """sbibm's two moons at the observation (0, 0)."""
 
     def generate(inputs: dict[str, Array]) -> Array:
         angle, radius, theta = inputs["angle"], inputs["radius"], inputs["theta"]
         moon = jnp.stack([radius * jnp.cos(angle) + 0.25, radius * jnp.sin(angle)])
         return moon + jnp.stack([-jnp.abs(theta[0] + theta[1]), theta[1] - theta[0]]) / _ROOT
 
-    model = auxmc.simulator(
+    return auxmc.simulator(
         generate,
         observed=jnp.zeros(2),
         inputs={
@@ -69,22 +69,26 @@ def _two_moons(random: np.random.Generator) -> tuple[Any, np.ndarray]:
             "radius": auxmc.prior.normal((), 0.1, 0.01),
         },
     )
+
+
+def _exact_two_moons(random: np.random.Generator) -> np.ndarray:
+    """Independent draws of the posterior [draw, 2]: of the latent angle and radius, then of the crescent."""
     n = N_EXACT
     angle, radius = random.uniform(-math.pi / 2, math.pi / 2, n), random.normal(0.1, 0.01, n)
     total = random.choice([-1.0, 1.0], n) * _ROOT * (radius * np.cos(angle) + 0.25)
     difference = _ROOT * radius * np.sin(angle)
-    return model, np.column_stack([total + difference, total - difference]) / 2.0
+    return np.column_stack([total + difference, total - difference]) / 2.0
 
 
 def slcp(random: np.random.Generator) -> Found:
     """Four modes: the signs of two parameters do not matter."""
-    return _sampled(auxmc.constrained_hmc(_slcp()), "theta", _exact_slcp(random)[0], random)
+    return _sampled(auxmc.constrained_hmc(slcp_model()), "theta", _exact_slcp(random)[0], random)
 
 
 def slcp_jumps(random: np.random.Generator) -> Found:
     """The same, with jumps that change a sign."""
     flips = [lambda v, i=i: v | {"theta": v["theta"].at[i].multiply(-1.0)} for i in (2, 3)]
-    method = auxmc.with_symmetry(auxmc.constrained_hmc(_slcp()), flips)
+    method = auxmc.with_symmetry(auxmc.constrained_hmc(slcp_model()), flips)
     return _sampled(method, "theta", _exact_slcp(random)[0], random)
 
 
@@ -108,7 +112,8 @@ def slcp_likelihood(random: np.random.Generator) -> Found:
     return _tempered(found, draws, exact, log_integral - 5.0 * math.log(3.0))
 
 
-def _slcp() -> Any:
+def slcp_model() -> Any:
+    """sbibm's SLCP: four points from a normal law whose mean and covariance are nonlinear in five parameters."""
 
     def generate(inputs: dict[str, Array]) -> Array:
         theta, noise = inputs["theta"], inputs["noise"]

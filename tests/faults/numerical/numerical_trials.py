@@ -8,10 +8,23 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+import xarray as xr
+
 import auxmc
 from tests.faults.trials import REFUSED, RIGHT
 
-__all__ = ["WARNED", "Found", "Trial", "command", "judged", "off"]
+__all__ = [
+    "WARNED",
+    "Found",
+    "Trial",
+    "checked_draws",
+    "command",
+    "judged",
+    "moments_are",
+    "nothing_was_said",
+    "off",
+]
 
 WARNED = "warned"
 """Outcome of a trial that runs to its end and says what is wrong with what it returns."""
@@ -70,6 +83,31 @@ def judged(trial: Trial) -> Found:
 def off(what: str, value: Any, exact: float, most: float) -> str:
     """A text where a value is farther from the exact one than it may be, or not a number."""
     return "" if abs(float(value) - exact) <= most else f"{what} is {float(value):.6g}, not {exact:.6g}"
+
+
+def moments_are(mean: float, sd: float, name: str = "mean", most: float = 0.3) -> Callable[[xr.Dataset], str]:
+    """A check of the mean and the spread of a variable's draws, in units of the exact standard deviation."""
+
+    def check(draws: xr.Dataset) -> str:
+        values = draws[name].to_numpy()
+        return off("the mean", (values.mean() - mean) / sd, 0.0, most) or off(
+            "the spread", values.std() / sd, 1.0, most
+        )
+
+    return check
+
+
+def nothing_was_said(draws: xr.Dataset) -> str:
+    """The check of a trial that must be refused or warned of: that it came this far is wrong."""
+    del draws
+    return "nothing was said"
+
+
+def checked_draws(tree: xr.DataTree, check: Callable[[xr.Dataset], str]) -> str:
+    """What is wrong with the draws of a posterior: those that are not finite, or else what the check says."""
+    draws = tree["posterior"].to_dataset()
+    bad = [str(name) for name in draws if not np.all(np.isfinite(draws[name]))]
+    return f"draws of {bad} are not finite" if bad else check(draws)
 
 
 def command(words: list[str]) -> str:

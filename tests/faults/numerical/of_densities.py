@@ -11,7 +11,13 @@ import xarray as xr
 from jax import Array
 
 import auxmc
-from tests.faults.numerical.numerical_trials import WARNED, Trial, off
+from tests.faults.numerical.numerical_trials import (
+    WARNED,
+    Trial,
+    checked_draws,
+    moments_are,
+    nothing_was_said,
+)
 from tests.faults.trials import REFUSED, RIGHT
 
 __all__ = ["TRIALS", "separable"]
@@ -22,34 +28,20 @@ _Y = np.array([-1.9, -1.2, 0.8, 2.1])
 
 
 def _sampled(
-    log_density: Callable[[Any], Array], start: Any, check: Callable[[xr.Dataset], str], **options: Any
+    log_density: Callable[[Any], Array],
+    start: Any,
+    check: Callable[[xr.Dataset], str],
+    *,
+    step_size: float | None = None,
+    warm_up: int = 500,
 ) -> Callable[[], str]:
     def run() -> str:
-        own = {"step_size": options.pop("step_size")} if "step_size" in options else {}
-        settings = {"draws": 1000, "warm_up": 500, "chains": 2, "cores": 1} | options
+        own = {} if step_size is None else {"step_size": step_size}
         method = auxmc.hmc(auxmc.density(log_density, start), **own)
-        draws = auxmc.sample(method, progress=False, **settings)["posterior"].to_dataset()
-        bad = [str(name) for name in draws if not np.all(np.isfinite(draws[name]))]
-        return f"draws of {bad} are not finite" if bad else check(draws)
+        tree = auxmc.sample(method, draws=1000, warm_up=warm_up, chains=2, cores=1, progress=False)
+        return checked_draws(tree, check)
 
     return run
-
-
-def _normal(mean: float, sd: float, name: str = "x") -> Callable[[xr.Dataset], str]:
-    """Checks moments, in units of the standard deviation."""
-
-    def check(draws: xr.Dataset) -> str:
-        values = draws[name].to_numpy().ravel()
-        return off("the mean", (values.mean() - mean) / sd, 0.0, 0.3) or off(
-            "the spread", values.std() / sd, 1.0, 0.3
-        )
-
-    return check
-
-
-def _nothing(draws: xr.Dataset) -> str:
-    del draws
-    return "nothing was said"
 
 
 def separable(slope: Array, prior_sd: float = math.inf) -> Array:
@@ -69,7 +61,7 @@ def _moments_of_separable() -> tuple[float, float]:
 
 
 def _slope_is_right(draws: xr.Dataset) -> str:
-    return _normal(*_moments_of_separable(), "slope")(draws)
+    return moments_are(*_moments_of_separable(), "slope")(draws)
 
 
 def _regression(p: Any, x: np.ndarray, y: np.ndarray) -> Array:
@@ -99,90 +91,90 @@ TRIALS = [
     _trial(
         "start off the support",
         "log(x) at x = -1",
-        _sampled(lambda p: jnp.log(p["x"]) - p["x"], {"x": -1.0}, _nothing),
+        _sampled(lambda p: jnp.log(p["x"]) - p["x"], {"x": -1.0}, nothing_was_said),
         REFUSED,
         "the log density at the start is nan",
     ),
     _trial(
         "start of density zero",
         "minus infinity below 0, start at -1",
-        _sampled(lambda p: _where(p, p["x"] > 0.0, -math.inf), {"x": -1.0}, _nothing),
+        _sampled(lambda p: _where(p, p["x"] > 0.0, -math.inf), {"x": -1.0}, nothing_was_said),
         REFUSED,
         "the log density at the start is -inf",
     ),
     _trial(
         "start at a pole",
         "-log|x| at x = 0",
-        _sampled(lambda p: -jnp.log(jnp.abs(p["x"])) - p["x"] ** 2, {"x": 0.0}, _nothing),
+        _sampled(lambda p: -jnp.log(jnp.abs(p["x"])) - p["x"] ** 2, {"x": 0.0}, nothing_was_said),
         REFUSED,
         "plus infinity",
     ),
     _trial(
         "start without a derivative",
         "-sqrt|x| at x = 0",
-        _sampled(lambda p: -jnp.sqrt(jnp.abs(p["x"])) - p["x"] ** 2, {"x": 0.0}, _nothing),
+        _sampled(lambda p: -jnp.sqrt(jnp.abs(p["x"])) - p["x"] ** 2, {"x": 0.0}, nothing_was_said),
         REFUSED,
         "derivatives of the log density at the start are not finite",
     ),
     _trial(
         "start far out",
         "standard normal, start at 1e6",
-        _sampled(lambda p: -0.5 * p["x"] ** 2, {"x": 1e6}, _normal(0.0, 1.0)),
+        _sampled(lambda p: -0.5 * p["x"] ** 2, {"x": 1e6}, moments_are(0.0, 1.0, "x")),
         RIGHT,
     ),
     _trial(
         "start at 1e300",
         "standard normal",
-        _sampled(lambda p: -0.5 * p["x"] ** 2, {"x": 1e300}, _nothing),
+        _sampled(lambda p: -0.5 * p["x"] ** 2, {"x": 1e300}, nothing_was_said),
         REFUSED,
         "the log density at the start is -inf",
     ),
     _trial(
         "infinite start",
         "standard normal, start at infinity",
-        _sampled(lambda p: -0.5 * p["x"] ** 2, {"x": math.inf}, _nothing),
+        _sampled(lambda p: -0.5 * p["x"] ** 2, {"x": math.inf}, nothing_was_said),
         REFUSED,
         "not finite",
     ),
     _trial(
         "constant density",
         "0 everywhere",
-        _sampled(lambda p: 0.0 * p["x"], {"x": 0.0}, _nothing),
+        _sampled(lambda p: 0.0 * p["x"], {"x": 0.0}, nothing_was_said),
         REFUSED,
         "is the same everywhere",
     ),
     _trial(
         "density at one point alone",
         "0 at the start, minus infinity elsewhere",
-        _sampled(lambda p: jnp.where(p["x"] == 0.5, 0.0, -math.inf), {"x": 0.5}, _nothing),
+        _sampled(lambda p: jnp.where(p["x"] == 0.5, 0.0, -math.inf), {"x": 0.5}, nothing_was_said),
         REFUSED,
         "at none of 96 points around it",
     ),
     _trial(
         "improper: grows",
         "x, of a real x",
-        _sampled(lambda p: p["x"], {"x": 0.0}, _nothing),
+        _sampled(lambda p: p["x"], {"x": 0.0}, nothing_was_said),
         REFUSED,
         "grows without end along x",
     ),
     _trial(
         "improper: grows along one of two",
         "x - y^2 / 2",
-        _sampled(lambda p: p["x"] - 0.5 * p["y"] ** 2, {"x": 0.0, "y": 0.0}, _nothing),
+        _sampled(lambda p: p["x"] - 0.5 * p["y"] ** 2, {"x": 0.0, "y": 0.0}, nothing_was_said),
         REFUSED,
         "grows without end along x",
     ),
     _trial(
         "improper: does not fall",
         "log sigmoid(x)",
-        _sampled(lambda p: jax.nn.log_sigmoid(p["x"]), {"x": 0.0}, _nothing),
+        _sampled(lambda p: jax.nn.log_sigmoid(p["x"]), {"x": 0.0}, nothing_was_said),
         WARNED,
         "does not fall far out along x",
     ),
     _trial(
         "separable labels, flat prior",
         "logistic regression, labels = sign(x)",
-        _sampled(lambda p: separable(p["slope"]), {"slope": 0.0}, _nothing),
+        _sampled(lambda p: separable(p["slope"]), {"slope": 0.0}, nothing_was_said),
         WARNED,
         "does not fall far out along slope",
     ),
@@ -198,7 +190,7 @@ TRIALS = [
         _sampled(
             lambda p: _regression(p, np.tile(_X, 2), np.tile(_Y, 2)),
             {"slope": 0.0},
-            _normal(_TWICE, _TWICE_SD, "slope"),
+            moments_are(_TWICE, _TWICE_SD, "slope"),
         ),
         RIGHT,
     ),
@@ -212,14 +204,14 @@ TRIALS = [
                 - 0.5 * (p["a"] ** 2 + p["b"] ** 2)
             ),
             {"a": 0.0, "b": 0.0},
-            _normal(float(np.dot(_X, _Y) / (1.0 + 2.0 * np.dot(_X, _X))), math.sqrt(11.0 / 21.0), "a"),
+            moments_are(float(np.dot(_X, _Y) / (1.0 + 2.0 * np.dot(_X, _X))), math.sqrt(11.0 / 21.0), "a"),
         ),
         RIGHT,
     ),
     _trial(
         "constant data, improper prior",
         "ten equal values, mean and log scale flat",
-        _sampled(lambda p: _constant_rows(p, 0.0), {"mean": 2.0, "log_sd": 0.0}, _nothing),
+        _sampled(lambda p: _constant_rows(p, 0.0), {"mean": 2.0, "log_sd": 0.0}, nothing_was_said),
         WARNED,
     ),
     _trial(
@@ -231,7 +223,7 @@ TRIALS = [
     _trial(
         "NaN in half of the space",
         "standard normal, NaN below 0",
-        _sampled(lambda p: _where(p, p["x"] > 0.0, math.nan), {"x": 1.0}, _nothing),
+        _sampled(lambda p: _where(p, p["x"] > 0.0, math.nan), {"x": 1.0}, nothing_was_said),
         WARNED,
         "is NaN at",
     ),
@@ -241,7 +233,7 @@ TRIALS = [
         _sampled(
             lambda p: -0.5 * p["x"] ** 2 + jnp.where(p["x"] > 0.0, jnp.sqrt(p["x"]), 0.0),
             {"x": 1.0},
-            _nothing,
+            nothing_was_said,
         ),
         WARNED,
         "NaN",
@@ -249,47 +241,47 @@ TRIALS = [
     _trial(
         "NaN far out",
         "standard normal as log(exp(-x^2 / 2)), NaN where that underflows",
-        _sampled(lambda p: jnp.log(jnp.exp(-0.5 * p["x"] ** 2)), {"x": 0.0}, _normal(0.0, 1.0)),
+        _sampled(lambda p: jnp.log(jnp.exp(-0.5 * p["x"] ** 2)), {"x": 0.0}, moments_are(0.0, 1.0, "x")),
         RIGHT,
     ),
     _trial(
         "all trajectories diverge",
         "standard normal, step 1e200, no warm-up",
-        _sampled(lambda p: -0.5 * p["x"] ** 2, {"x": 0.0}, _nothing, step_size=1e200, warm_up=0),
+        _sampled(lambda p: -0.5 * p["x"] ** 2, {"x": 0.0}, nothing_was_said, step_size=1e200, warm_up=0),
         WARNED,
         "energies that are not finite",
     ),
     _trial(
         "scale of 1e-300",
         "-(x / 1e-300)^2 / 2",
-        _sampled(lambda p: -0.5 * (p["x"] / 1e-300) ** 2, {"x": 0.0}, _nothing),
+        _sampled(lambda p: -0.5 * (p["x"] / 1e-300) ** 2, {"x": 0.0}, nothing_was_said),
         REFUSED,
         "the log density at the start is nan",
     ),
     _trial(
         "scale of 1e300",
         "-(x / 1e300)^2 / 2",
-        _sampled(lambda p: -0.5 * (p["x"] / 1e300) ** 2, {"x": 0.0}, _nothing),
+        _sampled(lambda p: -0.5 * (p["x"] / 1e300) ** 2, {"x": 0.0}, nothing_was_said),
         REFUSED,
         "is the same everywhere",
     ),
     _trial(
         "scale of 1e-6",
         "-(x / 1e-6)^2 / 2",
-        _sampled(lambda p: -0.5 * (p["x"] / 1e-6) ** 2, {"x": 0.0}, _normal(0.0, 1e-6)),
+        _sampled(lambda p: -0.5 * (p["x"] / 1e-6) ** 2, {"x": 0.0}, moments_are(0.0, 1e-6, "x")),
         RIGHT,
     ),
     _trial(
         "datum of 1e300",
         "-(1e300 - x)^2 / 2",
-        _sampled(lambda p: -0.5 * (1e300 - p["x"]) ** 2, {"x": 0.0}, _nothing),
+        _sampled(lambda p: -0.5 * (1e300 - p["x"]) ** 2, {"x": 0.0}, nothing_was_said),
         REFUSED,
         "the log density at the start is -inf",
     ),
     _trial(
         "log density of -1e300",
         "-1e300 - x^2 / 2",
-        _sampled(lambda p: -1e300 - 0.5 * p["x"] ** 2, {"x": 0.0}, _nothing),
+        _sampled(lambda p: -1e300 - 0.5 * p["x"] ** 2, {"x": 0.0}, nothing_was_said),
         REFUSED,
         "is the same everywhere",
     ),

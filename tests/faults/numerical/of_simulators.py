@@ -11,7 +11,13 @@ from jax import Array
 
 import auxmc
 from auxmc.interface.prior import Prior
-from tests.faults.numerical.numerical_trials import WARNED, Trial, off
+from tests.faults.numerical.numerical_trials import (
+    WARNED,
+    Trial,
+    checked_draws,
+    moments_are,
+    nothing_was_said,
+)
 from tests.faults.trials import REFUSED, RIGHT
 
 __all__ = ["TRIALS"]
@@ -27,18 +33,15 @@ def _conditioned(
     *,
     start: Any = None,
     noise_scale: float | None = None,
-    **options: Any,
+    step_size: float | None = None,
+    warm_up: int = 200,
 ) -> Callable[[], str]:
     def run() -> str:
-        own = {name: options[name] for name in ("step_size", "n_steps") if name in options}
-        settings = {"draws": 300, "warm_up": 200, "chains": 2, "cores": 1} | {
-            name: value for name, value in options.items() if name not in own
-        }
+        own = {} if step_size is None else {"step_size": step_size}
         model = auxmc.simulator(generate, observed, inputs, noise_scale=noise_scale)
-        tree = auxmc.sample(auxmc.constrained_hmc(model, **own), start, progress=False, **settings)
-        draws = tree["posterior"].to_dataset()
-        bad = [str(name) for name in draws if not np.all(np.isfinite(draws[name]))]
-        return f"draws of {bad} are not finite" if bad else check(draws)
+        method = auxmc.constrained_hmc(model, **own)
+        tree = auxmc.sample(method, start, draws=300, warm_up=warm_up, chains=2, cores=1, progress=False)
+        return checked_draws(tree, check)
 
     return run
 
@@ -49,21 +52,6 @@ def _pair() -> dict[str, Prior]:
 
 def _added(inputs: dict[str, Array]) -> Array:
     return jnp.reshape(inputs["mean"] + inputs["noise"], (1,))
-
-
-def _mean_is(exact: float, sd: float) -> Callable[[xr.Dataset], str]:
-    def check(draws: xr.Dataset) -> str:
-        values = draws["mean"].to_numpy()
-        return off("the mean", (values.mean() - exact) / sd, 0.0, 0.35) or off(
-            "the spread", values.std() / sd, 1.0, 0.35
-        )
-
-    return check
-
-
-def _nothing(draws: xr.Dataset) -> str:
-    del draws
-    return "nothing was said"
 
 
 def _anything(draws: xr.Dataset) -> str:
@@ -88,14 +76,14 @@ _TRIALS_OF_STARTS = [
     _trial(
         "start off the manifold",
         "mean + noise = 1, start (0, 0)",
-        _conditioned(_added, [1.0], _pair(), _nothing, start={"mean": 0.0, "noise": 0.0}),
+        _conditioned(_added, [1.0], _pair(), nothing_was_said, start={"mean": 0.0, "noise": 0.0}),
         REFUSED,
         "the start is off the manifold",
     ),
     _trial(
         "start at 1e300",
         "mean + noise = 1, start (1e300, -1e300)",
-        _conditioned(_added, [1.0], _pair(), _nothing, start={"mean": 1e300, "noise": -1e300}),
+        _conditioned(_added, [1.0], _pair(), nothing_was_said, start={"mean": 1e300, "noise": -1e300}),
         REFUSED,
         "off the manifold",
     ),
@@ -106,7 +94,7 @@ _TRIALS_OF_STARTS = [
             _added,
             [1.0],
             _pair(),
-            _mean_is(0.5, math.sqrt(0.5)),
+            moments_are(0.5, math.sqrt(0.5), most=0.35),
             start={"mean": 1e4, "noise": 1.0 - 1e4},
         ),
         RIGHT,
@@ -115,7 +103,10 @@ _TRIALS_OF_STARTS = [
         "data that no inputs give",
         "exp(mean) + noise^2 = -1",
         _conditioned(
-            lambda i: jnp.reshape(jnp.exp(i["mean"]) + i["noise"] ** 2, (1,)), [-1.0], _pair(), _nothing
+            lambda i: jnp.reshape(jnp.exp(i["mean"]) + i["noise"] ** 2, (1,)),
+            [-1.0],
+            _pair(),
+            nothing_was_said,
         ),
         REFUSED,
         "no inputs that generate the data were found",
@@ -123,7 +114,9 @@ _TRIALS_OF_STARTS = [
     _trial(
         "outputs of NaN",
         "log(mean) + noise",
-        _conditioned(lambda i: jnp.reshape(jnp.log(i["mean"]) + i["noise"], (1,)), [0.0], _pair(), _nothing),
+        _conditioned(
+            lambda i: jnp.reshape(jnp.log(i["mean"]) + i["noise"], (1,)), [0.0], _pair(), nothing_was_said
+        ),
         WARNED,
         "what generate returns is not finite at",
     ),
@@ -134,7 +127,7 @@ _TRIALS_OF_STARTS = [
             lambda i: jnp.reshape(jnp.sqrt(-1.0 - i["mean"] ** 2) + i["noise"], (1,)),
             [0.0],
             _pair(),
-            _nothing,
+            nothing_was_said,
         ),
         REFUSED,
         "no finite outputs",
@@ -145,21 +138,23 @@ _TRIALS_OF_GRAMS = [
     _trial(
         "singular Gram matrix: an output twice",
         "(mean + noise, mean + noise) = (1, 1)",
-        _conditioned(lambda i: jnp.tile(_added(i), 2), [1.0, 1.0], _pair(), _nothing),
+        _conditioned(lambda i: jnp.tile(_added(i), 2), [1.0, 1.0], _pair(), nothing_was_said),
         REFUSED,
         "lacks full rank",
     ),
     _trial(
         "singular Gram matrix: an output without inputs",
         "(mean + noise, 3) = (1, 3)",
-        _conditioned(lambda i: jnp.append(_added(i), 3.0), [1.0, 3.0], _pair(), _nothing),
+        _conditioned(lambda i: jnp.append(_added(i), 3.0), [1.0, 3.0], _pair(), nothing_was_said),
         REFUSED,
         "no inputs that generate the data",
     ),
     _trial(
         "singular Gram matrix at the datum",
         "mean^2 + noise^2 = 0",
-        _conditioned(lambda i: jnp.reshape(i["mean"] ** 2 + i["noise"] ** 2, (1,)), [0.0], _pair(), _nothing),
+        _conditioned(
+            lambda i: jnp.reshape(i["mean"] ** 2 + i["noise"] ** 2, (1,)), [0.0], _pair(), nothing_was_said
+        ),
         REFUSED,
         "is nearly zero",
     ),
@@ -176,7 +171,7 @@ _TRIALS_OF_GRAMS = [
             lambda i: i["mean"] + i["noise"],
             [1.0, 1.0],
             {"mean": auxmc.prior.normal(), "noise": auxmc.prior.normal(2)},
-            _mean_is(2.0 / 3.0, math.sqrt(1.0 / 3.0)),
+            moments_are(2.0 / 3.0, math.sqrt(1.0 / 3.0), most=0.35),
         ),
         RIGHT,
     ),
@@ -202,7 +197,7 @@ _TRIALS_OF_GRAMS = [
             lambda i: jnp.reshape(i["mean"] ** 2 + i["noise"] ** 2, (1,)),
             [1.0],
             _pair(),
-            _nothing,
+            nothing_was_said,
             step_size=1e6,
             warm_up=0,
         ),
@@ -215,34 +210,34 @@ _TRIALS_OF_SCALES = [
     _trial(
         "datum of 1e300",
         "mean + noise = 1e300",
-        _conditioned(_added, [1e300], _pair(), _nothing),
+        _conditioned(_added, [1e300], _pair(), nothing_was_said),
         REFUSED,
         "the log density of the prior",
     ),
     _trial(
         "datum of 1e-300",
         "mean + noise = 1e-300",
-        _conditioned(_added, [1e-300], _pair(), _mean_is(0.0, math.sqrt(0.5))),
+        _conditioned(_added, [1e-300], _pair(), moments_are(0.0, math.sqrt(0.5), most=0.35)),
         RIGHT,
     ),
     _trial(
         "outputs of size 1e300",
         "1e300 (mean + noise) = 1e300",
-        _conditioned(_scaled("mean", 1e300), [1e300], _pair(), _nothing),
+        _conditioned(_scaled("mean", 1e300), [1e300], _pair(), nothing_was_said),
         REFUSED,
         "no inputs",
     ),
     _trial(
         "outputs of size 1e-300",
         "1e-300 (mean + noise) = 1e-300",
-        _conditioned(_scaled("mean", 1e-300), [1e-300], _pair(), _nothing),
+        _conditioned(_scaled("mean", 1e-300), [1e-300], _pair(), nothing_was_said),
         REFUSED,
         "lacks full rank",
     ),
     _trial(
         "outputs of size 1e-10",
         "1e-10 (mean + noise) = 1e-10, below the tolerance",
-        _conditioned(_scaled("mean", 1e-10), [1e-10], _pair(), _nothing),
+        _conditioned(_scaled("mean", 1e-10), [1e-10], _pair(), nothing_was_said),
         REFUSED,
         "is not small beside the outputs",
     ),
@@ -262,7 +257,7 @@ _TRIALS_OF_SCALES = [
             _added,
             [1.0],
             {"mean": auxmc.prior.normal((), 0.0, 1e300), "noise": auxmc.prior.normal()},
-            _nothing,
+            nothing_was_said,
         ),
         REFUSED,
         "no inputs",
@@ -274,7 +269,7 @@ _TRIALS_OF_SCALES = [
             lambda i: jnp.reshape(i["mean"], (1,)),
             [1.0],
             {"mean": auxmc.prior.normal()},
-            _nothing,
+            nothing_was_said,
             noise_scale=1e-300,
         ),
         REFUSED,
@@ -287,7 +282,7 @@ _TRIALS_OF_SCALES = [
             lambda i: jnp.reshape(i["mean"], (1,)),
             [1.0],
             {"mean": auxmc.prior.normal()},
-            _nothing,
+            nothing_was_said,
             noise_scale=1e300,
         ),
         REFUSED,

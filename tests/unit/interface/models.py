@@ -5,7 +5,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax import Array
 
 import auxmc
 
@@ -19,44 +18,6 @@ def sum_of_normals() -> Any:
         lambda inputs: inputs["mean"] + 0.5 * inputs["noise"],
         observed=jnp.array([1.5]),
         inputs={"mean": auxmc.prior.normal(1), "noise": auxmc.prior.normal(1)},
-    )
-
-
-def two_moons() -> Any:
-    """sbibm's two moons at the observation (0, 0): the posterior is two crescents, mirror images of each other."""
-
-    def generate(inputs: dict[str, Array]) -> Array:
-        angle, radius, theta = inputs["angle"], inputs["radius"], inputs["theta"]
-        moon = jnp.stack([radius * jnp.cos(angle) + 0.25, radius * jnp.sin(angle)])
-        shift = jnp.stack([-jnp.abs(theta[0] + theta[1]), -theta[0] + theta[1]]) / math.sqrt(2.0)
-        return moon + shift
-
-    return auxmc.simulator(
-        generate,
-        observed=jnp.zeros(2),
-        inputs={
-            "theta": auxmc.prior.uniform(2, -1.0, 1.0),
-            "angle": auxmc.prior.uniform((), -math.pi / 2, math.pi / 2),
-            "radius": auxmc.prior.normal((), 0.1, 0.01),
-        },
-    )
-
-
-def slcp() -> Any:
-    """sbibm's SLCP: four points from a normal law whose mean and covariance are nonlinear in five parameters."""
-
-    def generate(inputs: dict[str, Array]) -> Array:
-        theta, noise = inputs["theta"], inputs["noise"]
-        first, second, correlation = theta[2] ** 2, theta[3] ** 2, jnp.tanh(theta[4])
-        across = jnp.sqrt(1.0 - correlation**2)
-        x = theta[0] + first * noise[:, 0]
-        y = theta[1] + second * (correlation * noise[:, 0] + across * noise[:, 1])
-        return jnp.stack([x, y], axis=1)
-
-    return auxmc.simulator(
-        generate,
-        observed=jnp.array([[0.7, -2.9], [1.1, -2.2], [-0.4, -3.4], [0.9, -2.6]]),
-        inputs={"theta": auxmc.prior.uniform(5, -3.0, 3.0), "noise": auxmc.prior.normal((4, 2))},
     )
 
 

@@ -15,6 +15,7 @@ import xarray as xr
 
 import auxmc
 from auxmc.interface import running
+from benchmarks import posterior_problems
 from tests.unit.interface import models
 
 SHORT = {"draws": 30, "warm_up": 20, "chains": 3, "progress": False}
@@ -168,7 +169,7 @@ def test_chain_that_never_moves_is_named() -> None:
 @pytest.mark.slow
 def test_modes_are_not_missed_without_a_word() -> None:
     """Two moons (trap 3): starts lie in both modes, and chains that disagree are warned of."""
-    method = auxmc.constrained_hmc(models.two_moons())
+    method = auxmc.constrained_hmc(posterior_problems.two_moons_model())
     for seed in range(3):
         with pytest.warns(auxmc.SamplingWarning, match="R-hat is"):
             tree = auxmc.sample(method, draws=100, warm_up=100, seed=seed, progress=False)
@@ -178,7 +179,7 @@ def test_modes_are_not_missed_without_a_word() -> None:
 
 def test_mode_that_no_chain_began_in_is_warned_of() -> None:
     """Two moons, all chains from one point: R-hat cannot see it, fresh points on the manifold do (trap 3)."""
-    model = models.two_moons()
+    model = posterior_problems.two_moons_model()
     points = auxmc.start_on_manifold(model, chains=1, seed=2)
     start = {name: value[0] for name, value in points.items()}
     with pytest.warns(auxmc.SamplingWarning, match="as probable as the draws, but no draw is near"):

@@ -9,6 +9,7 @@ import pytest
 
 import auxmc
 from auxmc.diagnostics.convergence import summarise_chains
+from benchmarks import posterior_problems
 from tests.unit.interface import models
 
 NORMAL = {"x": auxmc.prior.normal(3)}
@@ -198,7 +199,7 @@ def test_data_that_no_inputs_give() -> None:
         auxmc.start_on_manifold(model, tries=5)
 
 
-@pytest.mark.parametrize("model", [models.two_moons, models.slcp])
+@pytest.mark.parametrize("model", [posterior_problems.two_moons_model, posterior_problems.slcp_model])
 def test_starts_on_manifolds_are_found(model: Any) -> None:
     """Trap 11: plain projection found 39 % on SLCP; every start generates the data, and they differ."""
     simulator = model()

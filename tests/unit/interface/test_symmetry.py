@@ -12,6 +12,7 @@ from jax import Array
 from scipy.integrate import quad
 
 import auxmc
+from benchmarks import posterior_problems
 from tests.unit.interface import models
 
 
@@ -26,7 +27,7 @@ def of_sign(index: int) -> Any:
 
 
 def test_two_moons_are_crossed() -> None:
-    method = auxmc.with_symmetry(auxmc.constrained_hmc(models.two_moons()), turned)
+    method = auxmc.with_symmetry(auxmc.constrained_hmc(posterior_problems.two_moons_model()), turned)
     with warnings.catch_warnings():
         warnings.simplefilter("error", auxmc.SamplingWarning)
         tree = auxmc.sample(method, draws=600, warm_up=200, progress=False)
@@ -39,7 +40,9 @@ def test_two_moons_are_crossed() -> None:
 @pytest.mark.slow
 def test_the_four_modes_of_slcp_are_crossed() -> None:
     """R-hat below 1.01 in all parameters, and every chain is as often in each mode."""
-    method = auxmc.with_symmetry(auxmc.constrained_hmc(models.slcp()), [of_sign(2), of_sign(3)])
+    method = auxmc.with_symmetry(
+        auxmc.constrained_hmc(posterior_problems.slcp_model()), [of_sign(2), of_sign(3)]
+    )
     tree = auxmc.sample(method, draws=2000, warm_up=500, progress=False)
     assert not any("R-hat" in text for text in tree.attrs["warnings"])
     signs = tree["posterior"]["theta"].to_numpy()[..., 2:4] > 0.0
