@@ -63,6 +63,9 @@ restore: $(STAMP)
 test: check
 	$(RUN)/python -m pytest -m "not slow"
 
+# With the programs of a real run: see tests/conftest.py.
+test-all test-newest: export XLA_FLAGS = --xla_backend_optimization_level=2
+
 test-all: check
 	$(RUN)/python -m pytest
 	$(RUN)/python scripts/statistical_suite.py

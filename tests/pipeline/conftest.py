@@ -90,7 +90,9 @@ class Project:
             else:
                 shutil.copy(source, folder / part)
         self.environment = {
-            **{k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "SNAKEMAKE", "JAX"))},
+            **{
+                k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "SNAKEMAKE", "JAX", "XLA"))
+            },
             "PYTHONPATH": f"{folder / 'src'}:{folder}",
         }
 

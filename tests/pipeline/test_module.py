@@ -35,7 +35,7 @@ rule own:
 
 def _dry_run(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
     (folder / "Snakefile").write_text(text)
-    hidden = ("PYTEST", "SNAKEMAKE", "JAX", "PYTHONPATH")  # what a user elsewhere does not have
+    hidden = ("PYTEST", "SNAKEMAKE", "JAX", "XLA", "PYTHONPATH")  # what a user elsewhere does not have
     return subprocess.run(
         [sys.executable, "-m", "snakemake", "--dry-run", "--printshellcmds"],
         cwd=folder,

@@ -38,6 +38,7 @@ def test_a_second_run_has_nothing_to_do(radon: Project) -> None:
     assert "Nothing to be done" in radon.snakemake("-n", "radon", *SMOKE).stdout
 
 
+@pytest.mark.slow
 def test_lint_is_clean(radon: Project) -> None:
     done = radon.snakemake("--lint", check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -163,6 +164,7 @@ def test_own_data_runs_and_wrong_data_leaves_nothing(radon: Project) -> None:
     assert not (radon.folder / "bad").exists()
 
 
+@pytest.mark.slow
 def test_a_matrix_of_observations_runs(radon: Project) -> None:
     Path(radon.folder / "matrix.csv").write_text("a,b\n1.0,2.0\n0.5,1.5\n0.1,0.9\n")
     radon.python(

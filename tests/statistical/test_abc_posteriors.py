@@ -116,6 +116,7 @@ def test_split_update_leaves_the_gaussian_posterior_invariant() -> None:
     check_invariance(run_replicas("gaussian", kernel, make_state, inputs_of, "abc/split gaussian"), floor=0.5)
 
 
+@pytest.mark.slow
 def test_blocks_that_do_not_see_each_others_new_value_are_found_out() -> None:
     """A kernel that updates both blocks from the same old point leaves the ball, and so must fail."""
 

@@ -108,7 +108,7 @@ def kernel_on(
     return constrained_hmc(model, step_size, (1, 3), dim, n_inner_steps=2, projection=projection)
 
 
-@pytest.mark.parametrize("solver", ["quasi_newton", "newton"])
+@pytest.mark.parametrize("solver", ["quasi_newton", pytest.param("newton", marks=pytest.mark.slow)])
 def test_the_law_on_a_branch_of_the_hyperbola_is_unchanged(solver: str) -> None:
     kernel = kernel_on(HYPERBOLA, 2, projection=ProjectionSettings(solver, max_iterations=20))
     runs = run(kernel, draw_branch, branch_transform, f"hyperbola/{solver}")
@@ -116,6 +116,7 @@ def test_the_law_on_a_branch_of_the_hyperbola_is_unchanged(solver: str) -> None:
     check_reversibility(runs)
 
 
+@pytest.mark.slow
 def test_the_area_of_the_torus_is_unchanged_by_steps_so_large_that_many_fail() -> None:
     runs = run(kernel_on(TORUS, 3, 0.6), draw_torus, torus_transform, "torus")
     check_invariance(runs, floor=0.3)
@@ -180,7 +181,13 @@ MUTANTS = {
 }
 
 
-@pytest.mark.parametrize("name", MUTANTS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "no Gram determinant",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("momentum too large", "no accept step")),
+    ],
+)
 def test_broken_versions_are_noticed(name: str) -> None:
     runs = run(MUTANTS[name](), draw_branch, branch_transform, f"constrained mutant/{name}")
     with expecting_failure(), pytest.raises(AssertionError):

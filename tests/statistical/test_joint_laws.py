@@ -153,7 +153,14 @@ WRONG: dict[str, tuple[Cycle, int]] = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "noise too small",
+        "tolerance too large",
+        pytest.param("volume of another fibre", marks=pytest.mark.slow),
+    ],
+)
 def test_wrong_models_are_found(name: str) -> None:
     cycle, dim = WRONG[name]
     uniforms = uniforms_after_cycles(cycle, dim, name)

@@ -26,6 +26,7 @@ def test_mutant_is_noticed(name: str, record_property: Callable[[str, object], N
     record_property("noticed", said.splitlines()[0])
 
 
+@pytest.mark.slow
 def test_rejection_in_the_bracket_without_shrinking_is_valid() -> None:
     driver = line_driver(lambda index: unshrunk_slice(lambda x: log_target(index, x)))
     check_invariance(driver(1, "mutant/positive control"), floor=0.5)

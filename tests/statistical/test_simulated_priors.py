@@ -5,6 +5,7 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from jax import Array
 from scipy import stats
 
@@ -121,6 +122,7 @@ def test_errors_from_few_replicates_cover_what_a_normal_law_would() -> None:
     assert_at_least(missed, 0.15, detects=0.04, label="not widened")
 
 
+@pytest.mark.slow
 def test_standard_errors_of_log_evidence_are_those_of_repeated_experiments() -> None:
     """Thirty chains: estimates over their errors have nearly Student's law with 29 degrees of freedom.
 

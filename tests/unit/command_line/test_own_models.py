@@ -119,6 +119,7 @@ def test_an_interrupted_run_goes_on(
     assert other.attrs["n_resumed"] == 2 * 400
 
 
+@pytest.mark.slow
 def test_an_evidence_is_right_within_its_error(
     conjugate: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

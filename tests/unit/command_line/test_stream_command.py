@@ -272,6 +272,7 @@ def test_an_unstable_learning_rate_is_warned_of(tmp_path: Path, capsys: pytest.C
     assert "warning" not in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_by_default_the_evidence_is_right_within_its_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,7 +9,10 @@ from auxmc.diagnostics.convergence import bulk_ess, mcse_mean, mcse_sd, rank_r_h
 FUNCTIONS = [bulk_ess, tail_ess, rank_r_hat, mcse_mean, mcse_sd, summarise_chains]
 
 
-@pytest.mark.parametrize(("coefficient", "tolerance"), [(-0.5, 0.05), (0.0, 0.05), (0.9, 0.05), (0.99, 0.10)])
+@pytest.mark.parametrize(
+    ("coefficient", "tolerance"),
+    [(-0.5, 0.05), (0.0, 0.05), (0.9, 0.05), pytest.param(0.99, 0.10, marks=pytest.mark.slow)],
+)
 def test_bulk_size_and_errors_of_an_autoregression(
     autoregression, coefficient: float, tolerance: float
 ) -> None:

@@ -13,7 +13,10 @@ DESIGNS = {
 }
 
 
-@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize(
+    "design",
+    ["numbers", "evidence", *(pytest.param(name, marks=pytest.mark.slow) for name in ("chains", "models"))],
+)
 def test_exact_lines_are_the_same_for_every_seed_and_no_others_are(design: str) -> None:
     effort, slow = DESIGNS[design]
     first, *others = (Computed(design, seed, effort) for seed in (1, 2, 3))

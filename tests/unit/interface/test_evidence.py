@@ -84,6 +84,7 @@ def test_base_in_one_mode_is_warned_of() -> None:
     assert found.warnings
 
 
+@pytest.mark.slow
 def test_base_far_from_the_target_is_warned_of() -> None:
     """Trap 2: a pilot in which one run counts gave an evidence 17 nats too low without a warning."""
     with pytest.warns(auxmc.SamplingWarning):

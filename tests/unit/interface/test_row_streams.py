@@ -187,6 +187,7 @@ def test_a_class_that_is_none_is_warned_of() -> None:
         assert any("reads an array beyond its end" in one.text for one in said) == warned
 
 
+@pytest.mark.slow
 def test_few_importance_draws_are_warned_of() -> None:
     """Five draws gave an error of a fifth of the distance to the exact evidence."""
     with pytest.warns(auxmc.SamplingWarning, match="the spread of 5 draws, and may be far too small"):

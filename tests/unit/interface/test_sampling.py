@@ -177,6 +177,7 @@ def test_modes_are_not_missed_without_a_word() -> None:
         assert 0 < int(sides.sum()) < 4
 
 
+@pytest.mark.slow
 def test_mode_that_no_chain_began_in_is_warned_of() -> None:
     """Two moons, all chains from one point: R-hat cannot see it, fresh points on the manifold do (trap 3)."""
     model = posterior_problems.two_moons_model()

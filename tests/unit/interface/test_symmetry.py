@@ -26,6 +26,7 @@ def of_sign(index: int) -> Any:
     return lambda v: v | {"theta": v["theta"].at[index].multiply(-1.0)}
 
 
+@pytest.mark.slow
 def test_two_moons_are_crossed() -> None:
     method = auxmc.with_symmetry(auxmc.constrained_hmc(posterior_problems.two_moons_model()), turned)
     with warnings.catch_warnings():

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "samplers.md").read_text()
@@ -35,6 +36,7 @@ def test_every_kernel_and_stream_is_on_the_page() -> None:
     assert not missing
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_page_run_and_are_right() -> None:
     printed: list[tuple] = []
     names = {"print": lambda *values: printed.append(values)}

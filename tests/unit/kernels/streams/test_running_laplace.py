@@ -86,6 +86,7 @@ def poisson() -> RowModel:
     )
 
 
+@pytest.mark.slow
 def test_a_skewed_posterior_is_followed_to_a_fraction_of_a_nat() -> None:
     data = np.random.default_rng(3).poisson(0.05, (4000, 1)).astype(float)
     # A Gaussian from the first hundred rows on: five counts, where the posterior is far from one.

@@ -136,6 +136,7 @@ def test_the_log_marginal_is_a_dense_gaussian() -> None:
         assert log_marginal(model(), np.array([log_scales]))[0] == pytest.approx(dense, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_the_evidence_settles_and_does_not_depend_on_the_box() -> None:
     found = exact_evidence(model(), 1e-6)
     assert found.error < 3e-6
