@@ -11,7 +11,7 @@ PEERS := $(VENV)/.peers-installed
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce claims check-claims publish restore verify test test-all test-newest test-statistical mutation-check faults audit benchmarks docs check format clean
+.PHONY: help setup reproduce claims check-claims publish restore verify test test-all test-newest test-statistical line-coverage mutation-check faults audit benchmarks docs check format clean
 
 help:
 	@echo "make reproduce   figures, tables, claims and report of all studies (PRESET=smoke|quick|paper, CORES=all)"
@@ -24,6 +24,7 @@ help:
 	@echo "make test-all    all tests: every study from start to end, SLURM, documentation, fresh random numbers, a sample of mutations"
 	@echo "make test-newest        the tests of make test with the newest versions of all packages, in an environment beside .venv"
 	@echo "make test-statistical   the deeper statistical tests, with fresh random numbers and a table of what passed"
+	@echo "make line-coverage      the lines of src/ and experiments/ that make test runs: a table, and pages in .cache/line_coverage"
 	@echo "make mutation-check     whether the tests notice programs that are broken on purpose (SAMPLE=60 or MINUTES=60, SEED=...: by machine)"
 	@echo "make faults             faults of settings, data, models, files and processes: what comes of each (HOURS=... for longer)"
 	@echo "make audit       known vulnerabilities among the locked packages, where their data can be reached"
@@ -87,6 +88,9 @@ test-newest:
 test-statistical: $(STAMP)
 	$(RUN)/python scripts/statistical_suite.py
 
+line-coverage: $(STAMP)
+	$(RUN)/python -m pytest -m "not slow" --cov --cov-report=term:skip-covered --cov-report=html:.cache/line_coverage
+
 mutation-check: $(STAMP)
 	$(RUN)/python -m tests.mutants$(if $(SAMPLE)$(if $(filter command line,$(origin MINUTES)),1),.generated $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(filter command line,$(origin MINUTES)),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED)))
 
@@ -117,4 +121,4 @@ format: $(STAMP)
 	$(RUN)/python -m auxmc_pipeline.steps.coverage --write  # it names lines of the code
 
 clean:
-	rm -rf .venv-newest results/*/ paper_figures/*/ docs/_build docs/api docs/auto_tutorials logs .snakemake .checkpoints .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv-newest .coverage results/*/ paper_figures/*/ docs/_build docs/api docs/auto_tutorials logs .snakemake .checkpoints .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
