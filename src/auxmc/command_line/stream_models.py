@@ -194,7 +194,7 @@ def _valid(path: Path, valid_rows: ValidRows) -> Callable[[FloatArray], BadRow |
     def first_bad_row(rows: FloatArray) -> BadRow | None:
         try:
             valid = np.asarray(valid_rows(rows))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise CommandError(f"{path}: valid_rows fails: {type(error).__name__}: {error}") from error
         if valid.shape != (len(rows),) or valid.dtype != np.bool_:
             raise CommandError(

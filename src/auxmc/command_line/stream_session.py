@@ -46,8 +46,8 @@ def run_session(options: argparse.Namespace) -> int:
         return _run_session(options)
     except (CommandError, OSError, MemoryError):
         raise
-    except Exception as error:
-        # Functions of the user's files are called all along, and may fail in any way.
+    except (Exception, SystemExit) as error:
+        # Functions of the user's files are called all along, and may fail in any way, `exit()` included.
         own = [text for text in options.model if ".py" in text]
         if not own:
             raise

@@ -201,6 +201,28 @@ def test_a_second_run_in_a_folder_is_refused_and_changes_nothing(
     assert not (folder / ".lock").exists()
 
 
+@pytest.mark.parametrize("where", ["log_likelihood", "valid_rows"])
+def test_a_model_that_exits_is_an_error_of_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], where: str
+) -> None:
+    bodies = {"log_likelihood": "-((rows[:, 0] - parameters[0]) ** 2)", "valid_rows": "rows[:, 0] > -1e9"}
+    bodies[where] = "exit(3)"
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import jax\n"
+        f"def log_likelihood(parameters, rows):\n    return {bodies['log_likelihood']}\n"
+        f"def valid_rows(rows):\n    return {bodies['valid_rows']}\n"
+        "def log_prior(parameters):\n    return -0.5 * parameters[0] ** 2\n"
+        "def draw_prior(key):\n    return jax.random.normal(key, (1,))\n"
+    )
+    data = write_csv(tmp_path / "rows.csv", DATA[:8])
+    assert main(["stream", "--data", str(data), "--model", str(path)]) != 0
+    error = capsys.readouterr().err
+    assert "mine.py: " in error
+    assert "fails: SystemExit: 3" in error
+    assert error.count("\n") == 1
+
+
 def test_labels_outside_the_model_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = DATA.copy()
     data[:, 2] = np.arange(len(data)) % 3
