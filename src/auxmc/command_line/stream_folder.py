@@ -74,7 +74,17 @@ class RunFolder:
         write_atomically(self.path / _SETTINGS, lambda temporary: temporary.write_text(text))
 
     def write_tables(self, record: pd.DataFrame, particles: pd.DataFrame | None) -> None:
-        """Writes the record, and the particles where there are any, as Parquet and CSV."""
+        """Writes the record, and the particles where there are any, as Parquet and CSV.
+
+        Raises:
+            CommandError: somebody has removed the run while it was going on.
+        """
+        if not (self.path / _SETTINGS).exists():
+            raise CommandError(
+                f"--output {self.path}: was removed or emptied while the run was going on; its tables are not written, "
+                "and the same command makes them again",
+                1,
+            )
         self._write_table(_RECORD, record)
         if particles is not None:
             self._write_table(_PARTICLES, particles)

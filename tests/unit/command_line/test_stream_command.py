@@ -1,6 +1,7 @@
 """`auxmc stream` from the command line: one record however often it is stopped, and faults that name the cell."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,8 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from auxmc.command_line import main, stream_session
+from auxmc.command_line.errors import CommandError
+from auxmc.command_line.stream_folder import RunFolder
 from auxmc.command_line.stream_models import named_model
 from auxmc.command_line.stream_reading import open_source, read_checked
 from auxmc.command_line.stream_settings import SETTINGS
@@ -221,6 +224,15 @@ def test_a_model_that_exits_is_an_error_of_one_line(
     assert "mine.py: " in error
     assert "fails: SystemExit: 3" in error
     assert error.count("\n") == 1
+
+
+def test_tables_of_a_run_that_was_removed_are_not_written(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run", {"chunk_rows": 10})
+    folder.write_settings({})
+    shutil.rmtree(tmp_path / "run")
+    with pytest.raises(CommandError, match="was removed or emptied while the run was going on"):
+        folder.write_tables(pd.DataFrame({"n_rows": [10]}), None)
+    assert not (tmp_path / "run").exists()
 
 
 def test_labels_outside_the_model_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
