@@ -45,10 +45,10 @@ def crate_of(place: Path, preset: str) -> dict[str, Any]:
         place: folder of the preset in `published/`.
         preset: its name.
     """
-    names = sorted(path.parent.name for path in place.glob("*/pieces.csv"))
+    names = sorted(path.name for path in place.iterdir() if path.is_dir())
     jobs = {name: read_jobs(place / name / "pieces.csv") for name in names}
     files = {name: sorted(p for p in (place / name).rglob("*") if p.is_file()) for name in names}
-    newest = max(str(table["created"].max()) for table in jobs.values())
+    newest = max(str(table["created"].max()) for table in jobs.values() if len(table))
     actions = [_action(name, preset, jobs[name], files[name], place) for name in names]
     root = {
         "@id": "./",
@@ -105,17 +105,19 @@ def _people_and_programs(jobs: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
 
 def _action(name: str, preset: str, jobs: pd.DataFrame, files: Sequence[Path], place: Path) -> dict[str, Any]:
     machines = sorted({f"{n} cores of {p}" for n, p in zip(jobs["n_cores"], jobs["processor"], strict=True)})
+    done = (
+        f"{len(jobs)} jobs of versions {', '.join(sorted(set(jobs['commit'])))}; {jobs['cpu_s'].sum():.0f} s of "
+        f"processor time on {' and on '.join(machines)}. Settings, code and data of every job: {name}/pieces.csv."
+    )
+    times = {"startTime": str(jobs["created"].min()), "endTime": str(jobs["created"].max())}
     return {
         "@id": f"#run-{name}",
         "@type": "CreateAction",
         "name": f"Study {name} at preset {preset}",
-        "description": f"{load_study(name).title}. {len(jobs)} jobs of versions "
-        f"{', '.join(sorted(set(jobs['commit'])))}; {jobs['cpu_s'].sum():.0f} s of processor time on "
-        f"{' and on '.join(machines)}. Settings, code and data of every job: {name}/pieces.csv.",
+        "description": f"{load_study(name).title}. {done if len(jobs) else 'Pieces of cases that are not finished.'}",
         "instrument": {"@id": _SOFTWARE},
         "agent": {"@id": _AUTHORS},
-        "startTime": str(jobs["created"].min()),
-        "endTime": str(jobs["created"].max()),
+        **(times if len(jobs) else {}),
         "result": [{"@id": _id(path, place)} for path in files],
     }
 
