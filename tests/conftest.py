@@ -5,8 +5,9 @@ from pathlib import Path
 
 from auxmc.driver.runtime import configure
 
-# XLA's older code generator compiles small programs faster: tests of kernels take a third less processor time, others a seventh.
-# `make test-all` and the studies that tests run from start to end use the programs of a real run.
+# XLA's older code generator compiles small programs faster: tests of kernels take a third less processor time,
+# statistical ones a seventh. `make test-all` and the studies that tests run from start to end use the programs of a
+# real run.
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=2 --xla_cpu_use_fusion_emitters=false")
 # Before JAX is imported. Compiled programs are kept: a second run of the tests takes about half the time.
 configure("cpu", Path(__file__).parents[1] / ".cache" / "programs_of_tests")
