@@ -28,9 +28,10 @@ help:
 	@echo "make mutation-check     whether the tests notice programs that are broken on purpose (SAMPLE=60 or MINUTES=60, SEED=...: by machine)"
 	@echo "make faults             faults of settings, data, models, files and processes: what comes of each (HOURS=... for longer)"
 	@echo "make audit       known vulnerabilities among the locked packages, where their data can be reached"
-	@echo "make benchmarks  speed and errors beside other packages: one table, the pages that show it (QUICK=1, ONLY='NAME ...', AGAIN=1)"
+	@echo "make benchmarks  speed and errors beside other packages: one table, the pages that show it (QUICK=1, ONLY='NAME ...', AGAIN=1, SEEDS=3)"
 	@echo "make docs        the documentation and the report of the published results as a site, in docs/_build/html"
 	@echo "make check       style and type checks only"
+	@echo "make format      formats the code, writes pages that follow from it (coverage of the documents) anew"
 	@echo "make setup       the isolated environment only, in $(VENV)"
 	@echo "make clean       remove results, figures and caches, keep the environment"
 
@@ -121,4 +122,4 @@ format: $(STAMP)
 	$(RUN)/python -m auxmc_pipeline.steps.coverage --write  # it names lines of the code
 
 clean:
-	rm -rf .venv-newest .coverage results/*/ paper_figures/*/ docs/_build docs/api docs/auto_tutorials logs .snakemake .checkpoints .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv-newest .venv-audit .coverage* results/*/ paper_figures/*/ docs/_build docs/api docs/auto_tutorials logs .snakemake .checkpoints .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

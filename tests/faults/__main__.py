@@ -21,8 +21,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--seed", type=int, default=20, help="of all trials (20)")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time (2)")
-    parser.add_argument("--minutes", type=float, default=14.0, help="no trial begins after them (14)")
-    parser.add_argument("--whole", action="store_true", help="the whole campaign, without a limit of time")
+    parser.add_argument(
+        "--minutes", type=float, help="no trial begins after them (14; with --whole no limit)"
+    )
+    parser.add_argument("--whole", action="store_true", help="the whole campaign")
     parser.add_argument(
         "--hours", type=float, help="the whole campaign, and then further trials until they are over"
     )
@@ -45,9 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(any(outcome.outcome in BAD for outcome in found))
     whole = options.whole or options.hours is not None
     sizes = {name: GROUPS[name].whole if whole else GROUPS[name].short for name in chosen}
-    limit = (
-        None if options.whole else (60.0 * options.hours if options.hours is not None else options.minutes)
-    )
+    limit = options.minutes if options.minutes is not None else None if options.whole else 14.0
+    if options.hours is not None:
+        limit = 60.0 * options.hours
     rows = _campaign(sizes, options.seed, options.jobs, limit, further=options.hours is not None)
     print(f"\n{terminal_table(rows)}")
     if options.write:

@@ -19,12 +19,31 @@ import numpy as np
 import pandas as pd
 
 from auxmc.driver.results import read_result
+from auxmc_pipeline.cases import study_cases
+from auxmc_pipeline.catalogue import CONF, load_study
 from tests.faults.trials import REFUSED, REMADE, RIGHT, ROOT, Outcome
 
-_CASES = (
+# Of many blocks, so that faults come between them and inside them.
+_MANY_BLOCKS = (
     ("gaussian_latent", "n_importance=8", "n_draws=8000", "n_chains=2", "block_size=200"),
     ("gaussian_latent", "n_importance=2", "n_draws=4000", "n_chains=1", "block_size=100"),
 )
+# A case of every study, as the preset `smoke` has it.
+_SMOKE = {
+    "boltzmann": "chains__system-0",
+    "estimator_illustrations": "kernels",
+    "foundations": "chains",
+    "gaussian_latent": "two_samples",
+    "generalised_lambda": "constrained_hmc",
+    "gp_probit": "main__method-apm_ss_mh",
+    "human_pose": "constrained_hmc",
+    "image_models": "model__model-own_digits",
+    "lotka_volterra": "slices",
+    "manifold_illustrations": "trajectory",
+    "radon": "ais",
+    "streaming_evidence": "linear",
+    "tempering_illustration": "ladder",
+}
 _STREAM = (
     "--estimator",
     "annealed",
@@ -74,8 +93,9 @@ def try_process(rng: np.random.Generator, folder: Path) -> Outcome:
 
 
 def _of_case(rng: np.random.Generator, folder: Path) -> Outcome:
-    case = _CASES[int(rng.integers(len(_CASES)))]
-    return _FAULTS[list(_FAULTS)[int(rng.integers(len(_FAULTS)))]](rng, folder, _case_work(case))
+    cases = _MANY_BLOCKS if rng.random() < 0.6 else _smoke_cases()
+    work = _case_work(cases[int(rng.integers(len(cases)))])
+    return _FAULTS[list(_FAULTS)[int(rng.integers(len(_FAULTS)))]](rng, folder, work)
 
 
 def _of_stream(rng: np.random.Generator, folder: Path) -> Outcome:
@@ -101,6 +121,16 @@ class Work(NamedTuple):
     whole: dict[str, np.ndarray]
     seconds: float
     places: tuple[str, ...]
+
+
+@functools.cache
+def _smoke_cases() -> tuple[tuple[str, ...], ...]:
+    found = []
+    for study, name in _SMOKE.items():
+        cases = study_cases(CONF, study, load_study(study).schema, "smoke")
+        overrides = next(case.overrides for case in cases if case.name == name)
+        found.append((study, *(word for word in overrides if word != "preset=smoke")))
+    return tuple(found)
 
 
 def _case_words(case: tuple[str, ...]) -> list[str]:

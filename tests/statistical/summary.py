@@ -159,6 +159,9 @@ mixes nor that a model of yours is right.
 
 ## Layers
 
+Numbers are those of a longer list: there is no L13, records of old outputs, since kept digests of results do
+that work ({{doc}}`published`).
+
 | layer | what is tested |
 |---|---|
 {layers}

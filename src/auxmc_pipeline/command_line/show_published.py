@@ -50,6 +50,11 @@ def _of_preset(preset: str, place: Path) -> str:
         now = identities(catalogue.load_study(name), preset)
         rows.append(study_row(name, jobs, now, has_tables=(place / name / "claims.csv").is_file()))
         anew += made_anew(name, jobs, now)
+        n_pieces = len(list((place / name / "pieces").glob("*/*.npz")))
+        if n_pieces:
+            anew.append(
+                f"{name}: of these, {n_pieces} finished pieces are kept, with which `make restore` goes on"
+            )
     size = sum(path.stat().st_size for path in place.rglob("*") if path.is_file()) / 1e6
     n_studies = len(list(place.glob("*/claims.csv")))
     head = "Made anew by the present code, settings and data:"

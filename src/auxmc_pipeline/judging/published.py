@@ -71,8 +71,9 @@ def read_published(preset: str | None = None, folder: Path = PUBLISHED) -> Publi
 
 def _in_words(presets: Mapping[str, str], places: Mapping[str, Path]) -> str:
     jobs = pd.concat([read_jobs(place / "pieces.csv") for place in places.values()])
-    newest = jobs.loc[jobs["created"] == jobs["created"].max()].iloc[0]
-    made = f"newest job {newest['created'][:10]}, {newest['n_cores']} cores of {newest['processor']}"
+    first, last = jobs["created"].min()[:10], jobs["created"].max()[:10]
+    days = f"on {first}" if first == last else f"from {first} to {last}"
+    made = f"jobs {days} on {' and '.join(sorted(jobs['processor'].unique()))}"
     by_preset = {
         name: [study for study, at in presets.items() if at == name]
         for name in dict.fromkeys(presets.values())

@@ -39,7 +39,7 @@ def test_what_is_kept_is_judged_by_the_present_bands(tmp_path: Path) -> None:
     (tmp_path / "smoke" / "gp_probit" / "claims.csv").unlink()
     assert published_presets(tmp_path) == ["smoke"]
     found = read_published("smoke", tmp_path)
-    assert found.run_in_words == "preset smoke, newest job 2026-11-22, 2 cores of A processor"
+    assert found.run_in_words == "preset smoke, jobs from 2026-11-21 to 2026-11-22 on A processor"
     assert set(found.judged["gp_probit"]["verdict"]) <= {"not measured", "timing"}
     radon = found.judged["radon"]
     assert radon["verdict"].iloc[0] == "not measured"
@@ -76,7 +76,7 @@ def test_each_study_is_taken_at_the_largest_preset_at_which_it_is_finished(tmp_p
         "gp_probit": 2.0,
     }
     assert found.run_in_words == (
-        "preset paper for radon; quick for the others; newest job 2026-11-23, 2 cores of A processor"
+        "preset paper for radon; quick for the others; jobs from 2026-11-22 to 2026-11-23 on A processor"
     )
 
 

@@ -44,7 +44,7 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Densit
         from numpyro.infer.util import initialize_model
     except ImportError as error:
         raise ImportError(
-            "auxmc.from_numpyro needs NumPyro, which is not installed: pip install 'auxmc[numpyro]'"
+            "auxmc.from_numpyro needs NumPyro, which is not installed: pip install numpyro"
         ) from error
     if not callable(model):
         raise TypeError(f"model must be a function that draws sites of NumPyro, got {type(model).__name__}")

@@ -41,9 +41,7 @@ def from_pymc(model: Any) -> Density:
         from pymc.sampling.jax import get_jaxified_graph
         from pymc.util import get_default_varnames
     except ImportError as error:
-        raise ImportError(
-            "auxmc.from_pymc needs PyMC, which is not installed: pip install 'auxmc[pymc]'"
-        ) from error
+        raise ImportError("auxmc.from_pymc needs PyMC, which is not installed: pip install pymc") from error
     if not isinstance(model, pymc.Model):
         raise TypeError(f"model must be a pymc.Model, got {type(model).__name__}")
     use_float64()
