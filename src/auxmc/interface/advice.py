@@ -13,7 +13,7 @@ from auxmc.diagnostics.convergence import bulk_ess, rank_r_hat
 from auxmc.diagnostics.runs import longest_rejection_run
 from auxmc.interface.methods import Method
 
-__all__ = ["Advice", "SamplingWarning", "advise", "frozen", "too_few"]
+__all__ = ["DIVERGED_NATS", "Advice", "SamplingWarning", "advise", "frozen", "too_few"]
 
 _MAX_R_HAT = 1.01
 _MIN_ESS = 100.0
@@ -23,6 +23,14 @@ _MEND_FROZEN = (
     "Its start may lie where the density has a corner or no derivative: give other starts, a smaller step_size, or a "
     "longer warm_up"
 )
+
+
+_MEND_STICKING = {
+    True: "longer, and use an estimate with a smaller variance (more samples)",
+    False: "longer, with a smaller step_size or a higher target_acceptance, or give the density of other variables",
+}
+DIVERGED_NATS = 1000.0
+"""Energy that a trajectory gains at most before it counts as diverged."""
 
 
 class SamplingWarning(UserWarning):
@@ -55,7 +63,12 @@ def advise(method: Method, tree: xr.DataTree, cores: int | None = None) -> list[
     """
     posterior, stats = tree["posterior"].to_dataset(), tree["sample_stats"].to_dataset()
     n_draws = posterior.sizes["draw"]
-    found = list(frozen(posterior, _MEND_FROZEN)) + list(_errors(stats)) + list(_sticking(stats, n_draws))
+    found = [
+        *frozen(posterior, _MEND_FROZEN),
+        *_errors(stats),
+        *_diverging(stats),
+        *_sticking(stats, n_draws, estimated=method.log_target is None),
+    ]
     if n_draws < _MIN_DRAWS:
         found.append(too_few(n_draws))
     elif not any("never moved" in advice.problem for advice in found):
@@ -116,7 +129,21 @@ def _errors(stats: xr.Dataset) -> Iterator[Advice]:
         )
 
 
-def _sticking(stats: xr.Dataset, n_draws: int) -> Iterator[Advice]:
+def _diverging(stats: xr.Dataset) -> Iterator[Advice]:
+    """What is to be said about trajectories that left the level of energy that they began at."""
+    if "energy_change" not in stats:
+        return
+    change = stats["energy_change"].to_numpy()
+    n = int(np.sum(np.isfinite(change) & (change > DIVERGED_NATS)))
+    if n:
+        yield Advice(
+            f"{n} of {change.size} trajectories diverged: their energy rose by more than {DIVERGED_NATS:.0f} nats",
+            "Some part of the density is too narrow for the step size, and draws miss it: give a higher "
+            "target_acceptance (0.95 to 0.99), or other variables (standardised effects in place of effects of groups)",
+        )
+
+
+def _sticking(stats: xr.Dataset, n_draws: int, *, estimated: bool) -> Iterator[Advice]:
     for name in ("accepted", "accepted_auxiliary", "accepted_position"):
         if name not in stats or n_draws < _MIN_DRAWS:
             continue
@@ -126,7 +153,7 @@ def _sticking(stats: xr.Dataset, n_draws: int) -> Iterator[Advice]:
             yield Advice(
                 f"{what} stayed the same for {longest} of {n_draws} draws on end",
                 "The chains are too short beside such times, and errors from within a chain do not see them: run "
-                "longer, and for pseudo-marginal methods use an estimate with a smaller variance (more samples)",
+                + _MEND_STICKING[estimated],
             )
 
 
@@ -141,8 +168,9 @@ def _moving(posterior: xr.Dataset) -> Iterator[tuple[str, np.ndarray]]:
 def _convergence(method: Method, posterior: xr.Dataset, cores: int | None) -> Iterator[Advice]:
     n_chains = posterior.sizes["chain"]
     moving = list(_moving(posterior))
-    # Sorting takes most of the time, outside of Python's lock.
-    with ThreadPoolExecutor(cores or os.cpu_count() or 1) as pool:
+    # Sorting takes most of the time, outside of Python's lock. ArviZ silences warnings by a filter of the whole process
+    # while it works; where threads overlap it would stay, and with it silence: what was there before is put back.
+    with warnings.catch_warnings(), ThreadPoolExecutor(cores or os.cpu_count() or 1) as pool:
         ess = pool.map(lambda own: float(bulk_ess(own[1])), moving)
         r_hat = pool.map(lambda own: float(rank_r_hat(own[1])), moving if n_chains > 1 else [])
         names = [name for name, _ in moving]

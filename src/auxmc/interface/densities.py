@@ -8,6 +8,7 @@ import numpy as np
 from jax import Array
 
 from auxmc.interface.checks.densities import advise_jumps, advise_tails, lines_through, start_check
+from auxmc.interface.checks.ridges import advise_ridges
 from auxmc.interface.checks.support import advise_support
 from auxmc.interface.layout import Layout, layout_of, named
 from auxmc.interface.methods import Method, evaluated
@@ -71,7 +72,8 @@ def density(log_density: Callable[[Any], Array] | Density, start: Any = None) ->
             same variables, does not depend on one of them, grows without end, is a step function, or has no start.
 
     Warns:
-        SamplingWarning: it jumps, does not fall far out, or is NaN at many points around the start.
+        SamplingWarning: it jumps, does not fall far out, is the same along a line, or is NaN at many points around
+            the start.
     """
     use_float64()
     if isinstance(log_density, Density):
@@ -99,6 +101,7 @@ def density(log_density: Callable[[Any], Array] | Density, start: Any = None) ->
     start_check(model.log_density)(model.start)
     advice = advise_support("log_density", model.log_density, model.start)
     advice += advise_tails("log_density", model.log_density, model.start, layout)
+    advice += advise_ridges("log_density", model.log_density, model.start, layout)
     advice += advise_jumps("log_density", model.log_density, lines_through(model.start), layout)
     for one in advice:
         one.warn()

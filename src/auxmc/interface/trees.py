@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from auxmc.driver.blocks import Samples
+from auxmc.interface.advice import DIVERGED_NATS
 
 __all__ = ["tree_of"]
 
@@ -29,7 +30,7 @@ def tree_of(samples: Sequence[Samples], n_warm_up: int) -> xr.DataTree:
     if "energy_change" in groups["sample_stats"]:
         for group in [name for name in groups if name.endswith("sample_stats")]:
             dims, change = groups[group]["energy_change"]
-            groups[group]["diverging"] = (dims, ~np.isfinite(change))
+            groups[group]["diverging"] = (dims, ~(change <= DIVERGED_NATS))
     chains = np.arange(len(samples))
     datasets = {
         name: xr.Dataset(variables).assign_coords(chain=chains) for name, variables in sorted(groups.items())

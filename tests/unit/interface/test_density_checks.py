@@ -1,6 +1,7 @@
 """Step functions are refused, jumps and tails that do not fall are warned of, and nothing else is."""
 
 import math
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -186,3 +187,31 @@ def test_far_points_are_looked_at_in_units_that_reach() -> None:
         warnings.simplefilter("error", auxmc.SamplingWarning)
         model = auxmc.density(lambda p: -0.5 * (p["x"] / 1e8) ** 2, {"x": 3.0})
     assert math.isfinite(float(model.log_density(jnp.ones(1))))
+
+
+@pytest.mark.parametrize(
+    ("function", "names"),
+    [
+        (lambda v: -0.5 * (v["a"] - v["b"]) ** 2 - 0.0 * v["c"][0] - jnp.sum(v["c"] ** 2), "a, b"),
+        (lambda v: -0.5 * jnp.sum((v["a"] + v["c"] - 3.0) ** 2) - v["b"] ** 2, "a, c[0], c[1]"),
+        (lambda v: -((v["a"] - 1e4 * v["b"]) ** 2) - jnp.sum(v["c"] ** 4), "a"),
+    ],
+)
+def test_a_density_of_a_combination_alone_is_warned_of(
+    function: Callable[[dict[str, Array]], Array], names: str
+) -> None:
+    start = {"a": 0.5, "b": 1.0, "c": np.zeros(2)}
+    with pytest.warns(
+        auxmc.SamplingWarning, match=f"stays the same where {re.escape(names)}.* change together"
+    ):
+        auxmc.density(function, start=start)
+
+
+@pytest.mark.parametrize("width", [1e-3, 1e3, 1e5])
+def test_a_narrow_ridge_with_an_end_is_not_warned_of(width: float) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        auxmc.density(
+            lambda v: -0.5 * (v["a"] - v["b"]) ** 2 - 0.5 * ((v["a"] + v["b"]) / width) ** 2,
+            start={"a": 0.5, "b": 1.0},
+        )

@@ -255,6 +255,27 @@ def test_pseudo_marginal_that_sticks_is_warned_of() -> None:
         auxmc.sample(auxmc.pseudo_marginal(model), draws=400, warm_up=200, progress=False)
 
 
+def test_looking_at_draws_silences_no_warning() -> None:
+    """ArviZ silences warnings by a filter of the whole process, which threads that overlap left behind."""
+    model = auxmc.density(lambda v: -0.5 * jnp.sum(v["x"] ** 2), start={"x": np.zeros(200)})
+    method = auxmc.hmc(model, n_steps=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        before = list(warnings.filters)
+        with pytest.raises(auxmc.SamplingWarning, match="R-hat is"):
+            auxmc.sample(method, draws=50, warm_up=0, progress=False)
+        assert warnings.filters == before
+
+
+def test_trajectories_that_gain_energy_are_counted_and_warned_of() -> None:
+    """A wall that is much narrower than a step: energies rise by thousands of nats and stay finite."""
+    model = auxmc.density(lambda v: -0.5 * v["x"] ** 2 * jnp.where(v["x"] < 0.0, 1e6, 1.0), start={"x": 1.0})
+    with pytest.warns(auxmc.SamplingWarning, match=r"\d+ of 90 trajectories diverged: their energy rose"):
+        tree = auxmc.sample(auxmc.hmc(model, step_size=0.3), **(SHORT | {"warm_up": 0}))
+    stats = tree["sample_stats"]
+    assert int(stats["diverging"].sum()) == int(np.sum(~(stats["energy_change"].to_numpy() <= 1000.0))) > 0
+
+
 def test_importing_changes_no_setting() -> None:
     """`import auxmc` takes no time and leaves JAX in single precision."""
     code = (

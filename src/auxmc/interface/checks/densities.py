@@ -13,7 +13,7 @@ from auxmc.interface.checks.jumps import Jump, largest_jump
 from auxmc.interface.layout import Layout
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = ["advise_jumps", "advise_tails", "lines_through", "start_check"]
+__all__ = ["advise_jumps", "advise_tails", "lines_through", "some", "start_check"]
 
 # Distances from the start, in its units, at which a log density is looked at.
 _FAR = np.array([1e2, 1e4, 1e6, 1e10])
@@ -121,13 +121,13 @@ def advise_tails(
     ]
     if unused:
         raise ValueError(
-            f"{what} does not depend on {_some(unused)}: its integral is not finite. Give each variable a prior, or "
+            f"{what} does not depend on {some(unused)}: its integral is not finite. Give each variable a prior, or "
             "leave it out of the start"
         )
     endless = [names[i] for i, a, b in zip(coordinates, up, down, strict=True) if grows[a] or grows[b]]
     if endless:
         raise ValueError(
-            f"{what} grows without end along {_some(endless)}: its integral is not finite, and there is no posterior. "
+            f"{what} grows without end along {some(endless)}: its integral is not finite, and there is no posterior. "
             "Give each variable a prior, on the scale on which it is moved"
         )
     return list(
@@ -141,7 +141,7 @@ def advise_tails(
 def _flat(what: str, names: list[str]) -> Iterator[Advice]:
     if names:
         yield Advice(
-            f"{what} does not fall far out along {_some(names)}: its integral may not be finite, and then there is no "
+            f"{what} does not fall far out along {some(names)}: its integral may not be finite, and then there is no "
             "posterior",
             "Give each variable a prior, on the scale on which it is moved",
         )
@@ -185,12 +185,12 @@ def advise_jumps(
     still = [name for name, part in parts.items() if not jump.moving[part].any()]
     if still:
         raise ValueError(
-            f"{what} is a step function of {_some(still)}: it jumps (by {jump.height:.3g}{units}) and has no other "
+            f"{what} is a step function of {some(still)}: it jumps (by {jump.height:.3g}{units}) and has no other "
             "derivative than zero, which is all that the method could follow. Sum over what is discrete, or put smooth "
             "functions in the place of jnp.floor, jnp.round, comparisons and whole numbers; auxmc.pseudo_marginal "
             "needs no derivative"
         )
-    where = f" where {_some(list(parts))} changes" if parts else ""
+    where = f" where {some(list(parts))} changes" if parts else ""
     return [
         Advice(
             f"{what} jumps by {jump.height:.3g}{units}{where}, of which its derivative knows nothing",
@@ -216,6 +216,6 @@ def _parts_that_jump(function: Callable[[Array], Array], jump: Jump, layout: Lay
     return {name: part for (name, part), alone in zip(slices.items(), own, strict=True) if alone}
 
 
-def _some(names: list[str]) -> str:
+def some(names: list[str]) -> str:
     """The first few names."""
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
