@@ -64,9 +64,9 @@ def two_moons_model() -> Any:
         generate,
         observed=jnp.zeros(2),
         inputs={
-            "theta": auxmc.prior.uniform(2, -1.0, 1.0),
-            "angle": auxmc.prior.uniform((), -math.pi / 2, math.pi / 2),
-            "radius": auxmc.prior.normal((), 0.1, 0.01),
+            "theta": auxmc.prior.uniform(2, low=-1.0, high=1.0),
+            "angle": auxmc.prior.uniform(low=-math.pi / 2, high=math.pi / 2),
+            "radius": auxmc.prior.normal(mean=0.1, sd=0.01),
         },
     )
 
@@ -126,7 +126,7 @@ def slcp_model() -> Any:
     return auxmc.simulator(
         generate,
         observed=_SLCP,
-        inputs={"theta": auxmc.prior.uniform(5, -3.0, 3.0), "noise": auxmc.prior.normal((4, 2))},
+        inputs={"theta": auxmc.prior.uniform(5, low=-3.0, high=3.0), "noise": auxmc.prior.normal((4, 2))},
     )
 
 
@@ -164,8 +164,8 @@ def gaussian_linear(random: np.random.Generator) -> Found:
         lambda inputs: inputs["theta"] + inputs["noise"],
         observed=data,
         inputs={
-            "theta": auxmc.prior.normal(10, 0.0, math.sqrt(0.1)),
-            "noise": auxmc.prior.normal(10, 0.0, math.sqrt(0.1)),
+            "theta": auxmc.prior.normal(10, sd=math.sqrt(0.1)),
+            "noise": auxmc.prior.normal(10, sd=math.sqrt(0.1)),
         },
     )
     exact = data / 2.0 + math.sqrt(0.05) * random.normal(size=(N_EXACT, 10))
@@ -178,7 +178,7 @@ def gaussian_linear_uniform(random: np.random.Generator) -> Found:
     model = auxmc.simulator(
         lambda inputs: inputs["theta"] + inputs["noise"],
         observed=data,
-        inputs={"theta": auxmc.prior.uniform(10, -1.0, 1.0), "noise": auxmc.prior.normal(10, 0.0, sd)},
+        inputs={"theta": auxmc.prior.uniform(10, low=-1.0, high=1.0), "noise": auxmc.prior.normal(10, sd=sd)},
     )
     low, high = (-1.0 - data) / sd, (1.0 - data) / sd
     exact = stats.truncnorm.rvs(low, high, data, sd, size=(N_EXACT, 10), random_state=random)
@@ -190,7 +190,7 @@ def latent_mean(random: np.random.Generator) -> Found:
     data = random.normal(0.7, _ROOT, 20)
 
     def log_estimate(v: dict[str, Array], u: Array) -> Array:
-        terms = jax.scipy.stats.norm.logpdf(data, v["mean"] + u)
+        terms = jax.scipy.stats.norm.logpdf(data[None, :], v["mean"] + u)
         return jnp.sum(jax.nn.logsumexp(terms, axis=0) - math.log(len(u)))
 
     model = auxmc.estimated(lambda v: -0.5 * v["mean"] ** 2, log_estimate, (8, 20), {"mean": 0.0})

@@ -10,9 +10,9 @@ def solve(seed):
         return moon + jnp.stack([-jnp.abs(t[0] + t[1]), t[1] - t[0]]) / jnp.sqrt(2.0)
 
     inputs = {
-        "theta": auxmc.prior.uniform(2, -1.0, 1.0),
-        "a": auxmc.prior.uniform((), -jnp.pi / 2, jnp.pi / 2),
-        "r": auxmc.prior.normal((), 0.1, 0.01),
+        "theta": auxmc.prior.uniform(2, low=-1.0, high=1.0),
+        "a": auxmc.prior.uniform(low=-jnp.pi / 2, high=jnp.pi / 2),
+        "r": auxmc.prior.normal(mean=0.1, sd=0.01),
     }
     model = auxmc.simulator(generate, [0.0, 0.0], inputs)
     draws = auxmc.sample(auxmc.constrained_hmc(model), draws=2000, seed=seed, progress=False)

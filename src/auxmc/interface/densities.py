@@ -10,7 +10,7 @@ from jax import Array
 from auxmc.interface.checks.densities import advise_jumps, advise_tails, lines_through, start_check
 from auxmc.interface.checks.ridges import advise_ridges
 from auxmc.interface.checks.support import advise_support
-from auxmc.interface.layout import Layout, layout_of, named
+from auxmc.interface.layout import Layout, named, variables
 from auxmc.interface.methods import Method, evaluated
 from auxmc.interface.precision import (
     float64_tree,
@@ -46,6 +46,10 @@ class Density(NamedTuple):
     constrained: Callable[[Any], dict[str, Array]] | None = None
     spread: Callable[[Array], np.ndarray] | None = None
     warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Its variables."""
+        return f"Density of {', '.join(self.layout.names)} ({self.layout.dim} numbers)"
 
     def values(self, vector: Array) -> dict[str, Array]:
         """What is kept of a vector [dim], by name."""
@@ -86,7 +90,7 @@ def density(log_density: Callable[[Any], Array] | Density, start: Any = None) ->
         raise ValueError("start is wanted: variables at which the log density is finite")
     function("log_density", log_density, "maps the variables to their log density, in nats")
     begin = float64_tree("start", start)
-    layout = layout_of(begin)
+    layout = variables("start", begin)
     if layout.dim == 0:
         raise ValueError("start has no numbers: give the variables that the log density is of")
     shape = evaluated("log_density", log_density, begin)

@@ -11,7 +11,7 @@ from jax import Array
 
 from auxmc.interface.checks.densities import advise_tails
 from auxmc.interface.checks.support import advise_support, advise_undefined
-from auxmc.interface.layout import Layout, layout_of, named
+from auxmc.interface.layout import Layout, layout_of, named, variables
 from auxmc.interface.methods import Method, evaluated
 from auxmc.interface.precision import float64_tree, function, made_by, positive, use_float64
 from auxmc.kernels.base import Kernel
@@ -84,7 +84,7 @@ def estimated(
         "log_estimate", log_estimate, "maps parameters and auxiliary variables to the log of an estimate"
     )
     begin = float64_tree("start", start)
-    layout = layout_of(begin)
+    layout = variables("start", begin)
     is_normal = not callable(auxiliary)
     shapes = _shapes(auxiliary) if is_normal else None
     inner = layout_of(shapes) if is_normal else None
@@ -96,8 +96,7 @@ def estimated(
 
     def as_given(vector: Array, u: Any) -> Array:
         parameters = layout.tree(vector)
-        variables = u if inner is None else inner.tree(u)
-        return log_prior(parameters) + log_estimate(parameters, variables)
+        return log_prior(parameters) + log_estimate(parameters, u if inner is None else inner.tree(u))
 
     def log_density(vector: Array, u: Any) -> Array:
         value = as_given(vector, u)
@@ -108,8 +107,8 @@ def estimated(
     if not isinstance(drawn, jax.Array):
         raise TypeError(f"auxiliary must return one array for a key, got {type(drawn).__name__}")
     _check_scalar("log_prior", evaluated("log_prior", log_prior, begin))
-    variables = drawn if inner is None else inner.tree(drawn)
-    _check_scalar("log_estimate", evaluated("log_estimate", log_estimate, begin, variables))
+    auxiliaries = drawn if inner is None else inner.tree(drawn)
+    _check_scalar("log_estimate", evaluated("log_estimate", log_estimate, begin, auxiliaries))
     values = _check_start(lambda u: as_given(jnp.asarray(vector), u), draw)
     # What is looked at with one draw must be so with one whose estimate is positive.
     drawn = draw(jax.random.key(int(np.flatnonzero(np.isfinite(values))[0])))

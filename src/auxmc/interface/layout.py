@@ -11,7 +11,10 @@ from jax import Array
 
 from auxmc.interface.precision import float64_tree
 
-__all__ = ["Layout", "layout_of", "named"]
+__all__ = ["Layout", "layout_of", "named", "variables"]
+
+# Dimensions of every variable that is kept.
+_TAKEN = ("chain", "draw")
 
 
 class Layout(NamedTuple):
@@ -67,7 +70,11 @@ class Layout(NamedTuple):
         """
         given = float64_tree(name, tree)
         if jax.tree.structure(given) != self.structure:
-            raise ValueError(f"{name} must have the variables {', '.join(self.names)}, got {_names(given)}")
+            found = f"an array of shape {given.shape}" if isinstance(given, np.ndarray) else _names(given)
+            raise ValueError(
+                f"{name} must have the variables {', '.join(self.names)}, in a dictionary or tree like that of the "
+                f"model, got {found}"
+            )
         rows = []
         for variable, shape, leaf in zip(self.names, self.shapes, jax.tree.leaves(given), strict=True):
             if leaf.shape == shape:
@@ -85,6 +92,35 @@ def layout_of(tree: Any) -> Layout:
     """The layout of a pytree of arrays or of `jax.ShapeDtypeStruct`."""
     leaves, structure = jax.tree.flatten(tree)
     return Layout(structure, tuple(tuple(leaf.shape) for leaf in leaves), tuple(named(tree)))
+
+
+def variables(what: str, tree: Any) -> Layout:
+    """The layout of a pytree whose leaves are variables that are kept by name.
+
+    Args:
+        what: the function's argument, for messages.
+        tree: arrays or `jax.ShapeDtypeStruct`.
+
+    Raises:
+        ValueError: a name cannot be one of a variable, or stands for two.
+    """
+    names = [
+        ".".join(_word(key) for key in path) for path, _ in jax.tree_util.tree_flatten_with_path(tree)[0]
+    ]
+    for name in names:
+        if name in _TAKEN:
+            raise ValueError(
+                f"{what}: {name!r} is a dimension of every variable; give that variable another name"
+            )
+        if "/" in name:
+            raise ValueError(
+                f"{what}: {name!r} has a '/', which separates groups in results; give it another name"
+            )
+        if names.count(name) > 1:
+            raise ValueError(
+                f"{what}: two variables would be called {name!r} in results; give one another name"
+            )
+    return layout_of(tree)
 
 
 def named(tree: Any) -> dict[str, Any]:

@@ -56,6 +56,10 @@ class Method(NamedTuple):
     warnings: tuple[str, ...] = ()
     plain: bool = False
 
+    def __repr__(self) -> str:
+        """Its name and variables."""
+        return f"{self.name} on {', '.join(self.layout.names)}"
+
     def adapted(self, n_warm_up: int) -> Kernel:
         """The kernel with the scale of its steps adapted during warm-up and frozen then."""
         if self.adaptation == "dual averaging":

@@ -13,6 +13,7 @@ __all__ = [
     "function",
     "made_by",
     "positive",
+    "seed_number",
     "share",
     "step_range",
     "use_float64",
@@ -59,7 +60,23 @@ def float64_tree(name: str, tree: Any) -> Any:
         return wide
 
     # A list of numbers is one array, not a tree of numbers.
-    return jax.tree_util.tree_map_with_path(one, tree, is_leaf=lambda node: isinstance(node, list))
+    is_leaf = lambda node: isinstance(node, list)  # noqa: E731
+    try:
+        jax.tree.structure(tree, is_leaf=is_leaf)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}: the keys of a dictionary must all be text") from None
+    return jax.tree_util.tree_map_with_path(one, tree, is_leaf=is_leaf)
+
+
+def seed_number(value: Any) -> int:
+    """A seed of all random numbers.
+
+    Raises:
+        ValueError: it is no whole number from 0 to 2^63 - 1.
+    """
+    if whole_number("seed", value, 0) >= 2**63:
+        raise ValueError(f"seed must be a whole number from 0 to 2^63 - 1, got {value}")
+    return int(value)
 
 
 def positive(name: str, value: Any) -> float:

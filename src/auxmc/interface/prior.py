@@ -3,9 +3,13 @@
 A kernel that moves on a manifold of inputs needs densities without bounds or corners. Each prior here is a standard
 variable u, normal, logistic or inverse cosh, and an increasing or decreasing smooth map of it; the chain moves u, the
 generator is given the mapped value. Source: PhD thesis, Table D.1.
+
+The first argument of each is the shape of the input: () for a number, n for a vector. Parameters go by name; each is a
+number, or an array of the input's shape.
 """
 
 import math
+import numbers
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -14,13 +18,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.interface.precision import float64_tree, function, positive
+from auxmc.interface.precision import float64_tree, function
 from auxmc.models.input_maps import INPUT_MAPS, INPUTS
 from auxmc.numerics.random import standard_normal
 
 __all__ = ["Prior", "custom", "exponential", "half_cauchy", "log_normal", "normal", "uniform"]
 
 Shape = int | Sequence[int]
+Parameter = float | np.ndarray | Sequence[Any]
 
 
 class Prior(NamedTuple):
@@ -41,22 +46,22 @@ class Prior(NamedTuple):
     name: str
 
 
-def normal(shape: Shape = (), mean: float = 0.0, sd: float = 1.0) -> Prior:
+def normal(shape: Shape = (), *, mean: Parameter = 0.0, sd: Parameter = 1.0) -> Prior:
     """Normal law with a mean and a standard deviation; `shape` is that of the input, a number for a vector."""
-    return _mapped("normal", shape, _place("mean", mean, shape), positive("sd", sd))
+    return _mapped("normal", shape, _place("mean", mean, shape), _width("sd", sd, shape))
 
 
-def log_normal(shape: Shape = (), log_mean: float = 0.0, log_sd: float = 1.0) -> Prior:
+def log_normal(shape: Shape = (), *, log_mean: Parameter = 0.0, log_sd: Parameter = 1.0) -> Prior:
     """Law whose logarithm is normal with the given mean and standard deviation."""
-    return _mapped("log-normal", shape, _place("log_mean", log_mean, shape), positive("log_sd", log_sd))
+    return _mapped("log-normal", shape, _place("log_mean", log_mean, shape), _width("log_sd", log_sd, shape))
 
 
-def exponential(shape: Shape = (), rate: float = 1.0) -> Prior:
+def exponential(shape: Shape = (), *, rate: Parameter = 1.0) -> Prior:
     """Exponential law with a rate."""
-    return _mapped("exponential", shape, positive("rate", rate))
+    return _mapped("exponential", shape, _width("rate", rate, shape))
 
 
-def uniform(shape: Shape = (), low: float = 0.0, high: float = 1.0) -> Prior:
+def uniform(shape: Shape = (), *, low: Parameter = 0.0, high: Parameter = 1.0) -> Prior:
     """Uniform law between two ends."""
     ends = _place("low", low, shape), _place("high", high, shape)
     if not np.all(np.less(*ends)):
@@ -64,9 +69,9 @@ def uniform(shape: Shape = (), low: float = 0.0, high: float = 1.0) -> Prior:
     return _mapped("uniform", shape, *ends)
 
 
-def half_cauchy(shape: Shape = (), scale: float = 1.0) -> Prior:
+def half_cauchy(shape: Shape = (), *, scale: Parameter = 1.0) -> Prior:
     """Positive half of the Cauchy law with a scale."""
-    return _mapped("half-Cauchy", shape, positive("scale", scale))
+    return _mapped("half-Cauchy", shape, _width("scale", scale, shape))
 
 
 def custom(shape: Shape, log_density: Callable[[Array], Array], draw: Callable[[Array], Array]) -> Prior:
@@ -117,8 +122,19 @@ def _place(name: str, value: Any, shape: Shape) -> float | np.ndarray:
     return array if array.ndim else float(array)
 
 
+def _width(name: str, value: Any, shape: Shape) -> float | np.ndarray:
+    """A positive number, or one for each element of the input."""
+    found = _place(name, value, shape)
+    if not np.all(np.greater(found, 0.0)):
+        raise ValueError(f"{name} must be positive, got {value!r}")
+    return found
+
+
 def _shape(shape: Shape) -> tuple[int, ...]:
     size = tuple(shape) if isinstance(shape, Sequence) else (shape,)
-    if any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in size):
-        raise ValueError(f"shape must be a positive whole number or a tuple of them, got {shape!r}")
-    return size
+    if any(isinstance(n, bool) or not isinstance(n, numbers.Integral) or n < 1 for n in size):
+        raise ValueError(
+            "shape, the first argument of a prior, must be a positive whole number or a tuple of them, () for a "
+            f"number, got {shape!r}; parameters go by name"
+        )
+    return tuple(int(n) for n in size)

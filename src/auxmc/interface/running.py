@@ -18,10 +18,19 @@ from threadpoolctl import threadpool_limits
 
 from auxmc.driver.blocks import Program, Sampler, Samples, compile_sampler, run_program
 from auxmc.driver.checkpoint import Checkpoint
+from auxmc.driver.files.writing import write_atomically
 from auxmc.driver.progress import Progress
 from auxmc.interface.methods import Method, flat_info, innermost
 
-__all__ = ["ChainJob", "Interrupted", "Reporter", "folder_of", "on_threads", "one_linear_algebra_thread"]
+__all__ = [
+    "ChainJob",
+    "Interrupted",
+    "Reporter",
+    "folder_of",
+    "on_threads",
+    "one_linear_algebra_thread",
+    "same_run",
+]
 
 # Blocks of a chain: progress is told, and a checkpoint kept, after each.
 _N_BLOCKS = 20
@@ -91,6 +100,7 @@ class ChainJob:
             # The program itself, with the user's data in it, says what the draws depend on.
             parts = (program.text().encode(), start.tobytes(), np.asarray(jax.random.key_data(key)).tobytes())
             checkpoint = Checkpoint(folder, hashlib.sha256(b"".join(parts)).hexdigest())
+            same_run(folder.with_suffix(".run"), checkpoint.identity)
         return run_program(
             program, jnp.asarray(start)[None], key[None], checkpoint=checkpoint, progress=progress
         )
@@ -227,6 +237,25 @@ def on_threads(
                 reporter.say_interrupted(folder)
             raise
         return [future.result() for future in futures]
+
+
+def same_run(note: Path, identity: str) -> None:
+    """Refuses a checkpoint that belongs to another run, and notes beside a new one which run it is.
+
+    Args:
+        note: file that names the run.
+        identity: of this run.
+
+    Raises:
+        ValueError: the checkpoint is that of something else.
+    """
+    if note.is_file() and note.read_text() != identity:
+        raise ValueError(
+            f"checkpoint {note.parent} holds a run of something else (another model, start, seed or setting, or other "
+            "versions of packages): give another folder, or delete that one"
+        )
+    note.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(note, lambda temporary: temporary.write_text(identity))
 
 
 def folder_of(folder: Path | None, chain: int) -> Path | None:

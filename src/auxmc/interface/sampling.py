@@ -16,7 +16,7 @@ from auxmc.driver.seeds import stream
 from auxmc.interface.advice import Advice, advise
 from auxmc.interface.methods import Method
 from auxmc.interface.modes import lie_apart, spread_starts
-from auxmc.interface.precision import use_float64, whole_number
+from auxmc.interface.precision import seed_number, use_float64, whole_number
 from auxmc.interface.running import ChainJob, Reporter, on_threads
 from auxmc.interface.trees import tree_of
 
@@ -117,9 +117,10 @@ def run_method(
             f"method must be a method on a model, such as auxmc.constrained_hmc(model), got {type(method).__name__}"
         )
     use_float64()
-    counts = {"draws": draws, "warm_up": warm_up, "chains": chains, "seed": seed}
+    counts = {"draws": draws, "warm_up": warm_up, "chains": chains}
     for name, number in counts.items():
-        whole_number(name, number, 0 if name in ("warm_up", "seed") else 1)
+        whole_number(name, number, 0 if name == "warm_up" else 1)
+    seed_number(seed)
     if cores is not None:
         whole_number("cores", cores, 1, "chains that run at the same time")
     if checkpoint is not None and not isinstance(checkpoint, str | Path):

@@ -14,6 +14,8 @@ __all__ = ["finder", "search"]
 
 _MAX_NEWTON_STEPS = 100
 _MAX_HALVINGS = 12
+# Largest difference of an output from its datum that counts as none.
+_NEAR = 1e-8
 
 
 def finder(
@@ -44,7 +46,13 @@ def finder(
             residuals = jax.vmap(model.constraint)(points)
             worst = jnp.max(jnp.abs(residuals), axis=1)
             best = jnp.argmin(jnp.where(jnp.isfinite(worst), worst, jnp.inf))
-            return n + 1, points[best], residuals[best]
+            # Where no step leads to finite outputs, the search ends at the point before.
+            found = jnp.isfinite(worst[best])
+            return (
+                jnp.where(found, n + 1, _MAX_NEWTON_STEPS),
+                jnp.where(found, points[best], point),
+                jnp.where(found, residuals[best], residual),
+            )
 
         begin = (jnp.zeros((), jnp.int32), start, model.constraint(start))
         _, point, residual = jax.lax.while_loop(going, advance, begin)
@@ -53,8 +61,16 @@ def finder(
     return jax.jit(find)
 
 
-def search(find: Callable[[Array], tuple[Array, Array]], key: Array, tries: int) -> np.ndarray:
+def search(
+    find: Callable[[Array], tuple[Array, Array]], key: Array, tries: int, rounding: float = 0.0
+) -> np.ndarray:
     """A point on the manifold [input], from the first of several draws that leads to one.
+
+    Args:
+        find: what `finder` returns.
+        key: of the draws.
+        tries: draws after which the search is given up.
+        rounding: differences that outputs can have by rounding alone, for the message.
 
     Raises:
         ValueError: none does; says how near the nearest came.
@@ -62,11 +78,19 @@ def search(find: Callable[[Array], tuple[Array, Array]], key: Array, tries: int)
     nearest = math.inf
     for attempt in range(tries):
         point, distance = find(jax.random.fold_in(key, attempt))
-        if float(distance) <= 1e-8 and bool(jnp.all(jnp.isfinite(point))):
+        if float(distance) <= _NEAR and bool(jnp.all(jnp.isfinite(point))):
             return np.asarray(point)
         nearest = min(nearest, float(distance)) if math.isfinite(float(distance)) else nearest
     raise ValueError(
-        f"no inputs that generate the data were found from {tries} draws of the prior; the nearest outputs differ by "
-        f"{nearest:.3g}. Check that the generator can give the data (signs, units, bounds), give priors that "
-        "are near them, or a noise_scale"
+        f"no inputs that generate the data were found from {tries} draws of the prior; "
+        + (
+            f"the nearest outputs differ by {nearest:.3g}, which is rounding of outputs of their size, and {_NEAR:g} "
+            "counts as none. Give data and outputs in units in which they are about 1"
+            if nearest <= rounding
+            else f"the nearest outputs differ by {nearest:.3g}. Check that the generator can give the data (signs, "
+            "units, bounds), give priors that are near them, or a noise_scale"
+            if math.isfinite(nearest)
+            else "outputs are not finite at any of them. Check the generator for overflow, and logarithms and square "
+            "roots of what can be negative"
+        )
     )

@@ -12,13 +12,14 @@ from auxmc.interface.advice import Advice
 from auxmc.interface.checks.densities import advise_jumps, advise_tails
 from auxmc.interface.checks.manifold_starts import manifold_check
 from auxmc.interface.checks.support import advise_undefined
-from auxmc.interface.layout import Layout, layout_of, named
+from auxmc.interface.layout import Layout, layout_of, named, variables
 from auxmc.interface.methods import Method, evaluated
 from auxmc.interface.precision import (
     float64_tree,
     function,
     made_by,
     positive,
+    seed_number,
     share,
     step_range,
     use_float64,
@@ -55,7 +56,7 @@ class Simulator(NamedTuple):
         layout: of the standard inputs in the vector, with those of the noise last where outputs are noisy.
         derived: maps the inputs' values, by name, to further variables to keep.
         start_of: makes a point on the manifold from inputs drawn from their priors, exact where outputs are noisy.
-        n_outputs: number of observed values.
+        observed: data as a vector [output].
         warnings: what is to be said about the generator and the priors.
     """
 
@@ -64,8 +65,12 @@ class Simulator(NamedTuple):
     layout: Layout
     derived: Callable[[dict[str, Array]], dict[str, Array]] | None
     start_of: Callable[[Array], Array] | None
-    n_outputs: int
+    observed: np.ndarray
     warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Its inputs and the number of its outputs."""
+        return f"Simulator of {self.n_outputs} outputs from inputs {', '.join(self.priors)}"
 
     def draw_start(self, key: Array) -> Array:
         """Standard inputs [input] of the priors; a point on the manifold where outputs are noisy."""
@@ -75,6 +80,16 @@ class Simulator(NamedTuple):
         }
         start = jnp.concatenate([jnp.ravel(drawn[name]) for name in self.layout.names if name in drawn])
         return start if self.start_of is None else self.start_of(start)
+
+    @property
+    def rounding(self) -> float:
+        """By how much outputs can differ from the data by rounding alone, in units of the data."""
+        return 64.0 * float(np.finfo(np.float64).eps) * float(np.max(np.abs(self.observed), initial=0.0))
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of observed values."""
+        return self.observed.size
 
     def values(self, vector: Array) -> dict[str, Array]:
         """The inputs' values, and what is derived from them, from the vector of standard inputs."""
@@ -135,9 +150,10 @@ def simulator(
         raise ValueError("inputs is empty: a simulator has at least one random input")
     if noise_scale is not None:
         noise_scale = positive("noise_scale", noise_scale)
-    layout = layout_of(
-        {name: jax.ShapeDtypeStruct(prior.shape, jnp.float64) for name, prior in inputs.items()}
-    )
+    shapes = {name: jax.ShapeDtypeStruct(prior.shape, jnp.float64) for name, prior in inputs.items()}
+    layout = variables("inputs", shapes)
+    if derived is not None:
+        _check_derived(derived, shapes)
     data = float64_tree("observed", observed)
 
     def values(vector: Array) -> dict[str, Array]:
@@ -170,9 +186,8 @@ def simulator(
     texts = tuple(one.text for one in advice)
     if noise_scale is None:
         model = condition_generator(outputs, log_prior, target)
-        return Simulator(model, dict(inputs), layout, derived, None, target.size, texts)
+        return Simulator(model, dict(inputs), layout, derived, None, np.asarray(target), texts)
     model = condition_noisy_generator(outputs, log_prior, target, noise_scale)
-    shapes = {name: jax.ShapeDtypeStruct(prior.shape, jnp.float64) for name, prior in inputs.items()}
     whole = _with_noise(layout_of(shapes), target.size)
     return Simulator(
         model,
@@ -180,7 +195,7 @@ def simulator(
         whole,
         derived,
         lambda u: noisy_input(outputs, u, target, noise_scale),
-        target.size,
+        np.asarray(target),
         texts,
     )
 
@@ -260,8 +275,10 @@ def start_on_manifold(model: Simulator, *, chains: int = 4, seed: int = 0, tries
     use_float64()
     made_by("model", model, Simulator, "auxmc.simulator")
     whole_number("chains", chains, 1)
+    seed_number(seed)
     find = finder(model.model, model.draw_start, 1e-9)
-    points = [search(find, jax.random.fold_in(jax.random.key(seed), chain), tries) for chain in range(chains)]
+    key = jax.random.key(seed)
+    points = [search(find, jax.random.fold_in(key, chain), tries, model.rounding) for chain in range(chains)]
     return jax.vmap(model.layout.tree)(jnp.asarray(np.stack(points)))
 
 
@@ -292,7 +309,7 @@ def _method(
         "dual averaging",
         share("target_acceptance", target),
         manifold_check(model.model, tolerance),
-        lambda key: search(find, key, _TRIES),
+        lambda key: search(find, key, _TRIES, model.rounding),
         lambda state: {"lp": -state.potential},
         lambda point: -float(potential(jnp.asarray(point))),
         log_target,
@@ -314,6 +331,17 @@ def _check_outputs(generate: Callable[..., Any], data: Any, inputs: Mapping[str,
     if kinds:
         raise TypeError(
             f"generate must return real numbers that change smoothly with its inputs, got {', '.join(sorted(kinds))}"
+        )
+
+
+def _check_derived(derived: Callable[..., Any], shapes: dict[str, jax.ShapeDtypeStruct]) -> None:
+    function("derived", derived, "maps the inputs by name to further variables")
+    further = evaluated("derived", derived, shapes)
+    variables("derived", further)
+    both = sorted(set(named(further)) & set(shapes))
+    if both:
+        raise ValueError(
+            f"derived: {', '.join(both)} is an input, which is kept already; give it another name"
         )
 
 

@@ -182,7 +182,7 @@ _TRIALS_OF_GRAMS = [
             _five_rows,
             np.full(5, 3.0),
             {
-                "mean": auxmc.prior.normal((), 3.0, 1.0),
+                "mean": auxmc.prior.normal(mean=3.0, sd=1.0),
                 "log_sd": auxmc.prior.normal(),
                 "noise": auxmc.prior.normal(5),
             },
@@ -256,7 +256,7 @@ _TRIALS_OF_SCALES = [
         _conditioned(
             _added,
             [1.0],
-            {"mean": auxmc.prior.normal((), 0.0, 1e300), "noise": auxmc.prior.normal()},
+            {"mean": auxmc.prior.normal(mean=0.0, sd=1e300), "noise": auxmc.prior.normal()},
             nothing_was_said,
         ),
         REFUSED,

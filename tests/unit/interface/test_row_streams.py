@@ -81,6 +81,8 @@ def test_models_are_compared_with_an_error(whole: StreamEvidence) -> None:
     assert error == pytest.approx(math.hypot(0.4, whole.standard_error))
     with pytest.raises(ValueError, match="evidences of 150 and of 100 rows cannot be compared"):
         whole.log_bayes_factor(other._replace(n_rows=100))
+    with pytest.raises(TypeError, match=r"other must be what auxmc\.stream_evidence makes, got float"):
+        whole.log_bayes_factor(3.0)  # type: ignore[arg-type]
 
 
 @pytest.mark.slow
@@ -101,6 +103,8 @@ def test_a_stream_goes_on_and_does_not_depend_on_how_rows_come(tmp_path: Path) -
     continued = run(iter([ROWS[:7], ROWS[7:110], ROWS[110:]]), tmp_path)
     np.testing.assert_array_equal(continued.record["log_evidence"], once.record["log_evidence"])
     np.testing.assert_array_equal(continued.posterior["posterior/slope"], once.posterior["posterior/slope"])
+    with pytest.raises(ValueError, match="holds a run of something else"):
+        run(ROWS + 1.0, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -100,10 +100,11 @@ def test_interrupted_run_goes_on_bit_for_bit(tmp_path: Path, monkeypatch: pytest
     again = auxmc.sample(method, cores=1, checkpoint=tmp_path, **SHORT)
     assert again.attrs["n_resumed"] > 0
     assert _same(whole, again)
-    # Another seed finds nothing of its own there.
-    other = auxmc.sample(method, cores=1, checkpoint=tmp_path, seed=5, **SHORT)
-    assert other.attrs["n_resumed"] == 0
-    assert not _same(whole, other)
+    with pytest.raises(
+        ValueError, match=r"checkpoint .* holds a run of something else .*give another folder"
+    ):
+        auxmc.sample(method, cores=1, checkpoint=tmp_path, seed=5, **SHORT)
+    assert _same(whole, auxmc.sample(method, cores=1, checkpoint=tmp_path, **SHORT))
 
 
 def test_starts_for_each_chain() -> None:
@@ -117,7 +118,7 @@ def test_starts_for_each_chain() -> None:
 @pytest.mark.parametrize(
     ("start", "error", "message"),
     [
-        ({"a": 0.0}, ValueError, "must have the variables a, b, got a"),
+        ({"a": 0.0}, ValueError, "must have the variables a, b, .* got a"),
         (
             {"a": 0.0, "b": np.zeros(3)},
             ValueError,

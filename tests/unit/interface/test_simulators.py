@@ -233,17 +233,23 @@ def test_noise_is_an_input_and_starts_are_exact() -> None:
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: auxmc.prior.normal(0), "shape must be a positive whole number"),
-        (lambda: auxmc.prior.normal(2, sd=-1.0), "sd must be a positive number, got -1"),
-        (lambda: auxmc.prior.uniform(2, 1.0, 0.0), "low must be below high"),
-        (lambda: auxmc.prior.exponential(rate=0.0), "rate must be a positive number"),
+        (
+            lambda: auxmc.prior.normal(0),
+            "shape, the first argument of a prior, must be a positive whole number",
+        ),
+        (lambda: auxmc.prior.normal(2, sd=-1.0), "sd must be positive, got -1"),
+        (lambda: auxmc.prior.uniform(2, low=1.0, high=0.0), "low must be below high"),
+        (lambda: auxmc.prior.exponential(rate=0.0), "rate must be positive, got 0"),
         (lambda: auxmc.prior.normal(2, mean=np.nan), "mean has 1 values that are not finite"),
         (
             lambda: auxmc.prior.normal(2, mean=np.zeros(3)),
             r"mean must be .* of the shape \(2,\) of the input",
         ),
-        (lambda: auxmc.prior.uniform(2, 0.0, np.inf), "high has 1 values that are not finite"),
-        (lambda: auxmc.prior.normal(2.5), "shape must be a positive whole number"),  # type: ignore[arg-type]
+        (lambda: auxmc.prior.uniform(2, high=np.inf), "high has 1 values that are not finite"),
+        (
+            lambda: auxmc.prior.normal(2.5),
+            "shape, the first argument of a prior, must be a positive whole number",
+        ),  # type: ignore[arg-type]
     ],
 )
 def test_bad_priors_are_refused(build: Any, message: str) -> None:
@@ -255,10 +261,14 @@ def test_bad_priors_are_refused(build: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("prior", "mean", "sd"),
     [
-        (auxmc.prior.normal(20000, 1.0, 2.0), 1.0, 2.0),
-        (auxmc.prior.log_normal(20000, 0.5, 0.4), np.exp(0.58), np.exp(0.58) * np.sqrt(np.exp(0.16) - 1)),
-        (auxmc.prior.exponential(20000, 2.0), 0.5, 0.5),
-        (auxmc.prior.uniform(20000, -1.0, 3.0), 1.0, 4.0 / np.sqrt(12.0)),
+        (auxmc.prior.normal(20000, mean=1.0, sd=2.0), 1.0, 2.0),
+        (
+            auxmc.prior.log_normal(20000, log_mean=0.5, log_sd=0.4),
+            np.exp(0.58),
+            np.exp(0.58) * np.sqrt(np.exp(0.16) - 1),
+        ),
+        (auxmc.prior.exponential(20000, rate=2.0), 0.5, 0.5),
+        (auxmc.prior.uniform(20000, low=-1.0, high=3.0), 1.0, 4.0 / np.sqrt(12.0)),
     ],
 )
 def test_priors_have_the_moments_that_they_say(prior: Any, mean: float, sd: float) -> None:

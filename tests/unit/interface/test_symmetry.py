@@ -31,7 +31,7 @@ def test_two_moons_are_crossed() -> None:
     method = auxmc.with_symmetry(auxmc.constrained_hmc(posterior_problems.two_moons_model()), turned)
     with warnings.catch_warnings():
         warnings.simplefilter("error", auxmc.SamplingWarning)
-        tree = auxmc.sample(method, draws=600, warm_up=200, progress=False)
+        tree = auxmc.sample(method, draws=2000, warm_up=200, progress=False)
     sides = tree["posterior"]["theta"].sum("theta_dim_0").to_numpy() > 0.0
     assert np.all(np.abs(sides.mean(axis=1) - 0.5) < 0.15)
     # Nothing is gained or lost: all jumps are accepted, up to rounding.

@@ -8,7 +8,7 @@ from auxmc.command_line.own_models.method_names import EVIDENCE_METHODS, METHODS
 
 __all__ = ["register"]
 
-_FILE = """
+_SAMPLED = """
 MODEL.py is one of these, told by the functions that it has (written with jax.numpy):
 
   a simulator, conditioned exactly on its data
@@ -21,9 +21,16 @@ MODEL.py is one of these, told by the functions that it has (written with jax.nu
     auxiliary                  shape of standard normal numbers, or a function of a key that draws others
     start                      parameters to begin at
   a density
-    log_density(variables)     in nats; for an evidence log likelihood plus normalised log prior
+    log_density(variables)     in nats
     start                      variables to begin at
+"""
+_INTEGRATED = """
+MODEL.py is a density (written with jax.numpy):
 
+    log_density(variables)     in nats: log likelihood plus normalised log prior
+    start                      variables to begin at
+"""
+_DATA = """
 Any function may have a further argument called `data`, and a value may be a function of it: what --data holds is given,
 a dictionary of columns (.csv, .parquet), an array (.npy), a dictionary of arrays (.npz), or what the file's own
 load(path) returns.
@@ -40,7 +47,7 @@ def register(subparsers: Any) -> None:
         subparsers,
         "sample",
         "draws from a model of your own",
-        "Draws from the posterior of a model in a Python file.",
+        f"Draws from the posterior of a model in a Python file.\n{_SAMPLED}{_DATA}",
         "examples:\n  auxmc sample docs/examples/decay.py --data docs/examples/decay.csv --draws 500",
     )
     sample.add_argument(
@@ -54,7 +61,8 @@ def register(subparsers: Any) -> None:
         subparsers,
         "evidence",
         "log evidence of a model of your own, and draws across its modes",
-        "Estimates the log of the integral of a density in a Python file, with an error, and draws from all its modes.",
+        "Estimates the log of the integral of a density in a Python file, with an error, and draws from all its modes."
+        f"\n{_INTEGRATED}{_DATA}",
         "examples:\n  auxmc evidence docs/examples/two_modes.py --draws 500",
     )
     evidence.add_argument(
@@ -70,7 +78,7 @@ def _command(subparsers: Any, name: str, short: str, text: str, examples: str) -
     parser: argparse.ArgumentParser = subparsers.add_parser(
         name,
         help=short,
-        description=f"{text}\n{_FILE}",
+        description=text,
         epilog=examples,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

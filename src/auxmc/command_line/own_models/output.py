@@ -79,8 +79,10 @@ class OutputFolder:
 
     def forget(self) -> None:
         """Takes the settings away again where nothing has been drawn by them: a mended call is another run."""
-        if not any(path.is_file() for path in self.state.rglob("*")):
-            (self.path / _SETTINGS).unlink(missing_ok=True)
+        if any(self.state.rglob("block*")):
+            return
+        shutil.rmtree(self.state, ignore_errors=True)
+        (self.path / _SETTINGS).unlink(missing_ok=True)
 
     def write_tree(self, name: str, tree: xr.DataTree) -> None:
         """Writes draws as NetCDF, which `arviz.from_netcdf` reads."""

@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     numbers = {name: getattr(options, name) for name in (*_COUNTS, "command", "method")}
     numbers |= {"settings": sorted(options.settings), "model_and_data": own.digest}
     work: Callable[..., Any] = _sample if options.command == "sample" else _evidence
-    with alone_in(path):
+    with _not_left_empty(path), alone_in(path):
         folder = OutputFolder(path, numbers, restart=options.restart)
         try:
             with _stoppable():
@@ -55,6 +55,17 @@ def run(options: argparse.Namespace) -> int:
             raise
     _say(f"draws, summary and plots are in {folder.path}")
     return 0
+
+
+@contextmanager
+def _not_left_empty(path: Path) -> Iterator[None]:
+    """Takes a new folder away again where nothing has come into it, as after a call that is refused."""
+    is_new = not path.exists()
+    try:
+        yield
+    finally:
+        if is_new and path.is_dir() and not any(path.iterdir()):
+            path.rmdir()
 
 
 def _sample(own: OwnModel, options: argparse.Namespace, folder: OutputFolder) -> None:

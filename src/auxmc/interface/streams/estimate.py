@@ -20,7 +20,8 @@ from auxmc.driver.seeds import stream
 from auxmc.driver.stream_program import KeyedStream
 from auxmc.driver.streams import StreamRun, run_streams
 from auxmc.interface.advice import Advice
-from auxmc.interface.precision import use_float64, whole_number
+from auxmc.interface.precision import made_by, seed_number, use_float64, whole_number
+from auxmc.interface.running import same_run
 from auxmc.interface.streams.rows import Rows, RowsModel, checked_model, read_rows
 from auxmc.kernels.streams.replicates import replicate_log_evidences, replicated
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
@@ -59,7 +60,7 @@ class StreamEvidence(NamedTuple):
     posterior: xr.DataTree
     warnings: tuple[str, ...]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """The estimate with its error."""
         return f"log evidence of {self.n_rows} rows {self.log_evidence:.3f} +- {self.standard_error:.3f} nats"
 
@@ -69,9 +70,13 @@ class StreamEvidence(NamedTuple):
         Args:
             other: another model on the same rows.
 
+        The error is that of two independent estimates.
+
         Raises:
+            TypeError: it is no such evidence.
             ValueError: it has absorbed another number of rows.
         """
+        made_by("other", other, StreamEvidence, "auxmc.stream_evidence")
         if other.n_rows != self.n_rows:
             raise ValueError(
                 f"evidences of {self.n_rows} and of {other.n_rows} rows cannot be compared: give both models the same"
@@ -124,15 +129,15 @@ def stream_evidence(
     whole_number("chunk", chunk, 1)
     whole_number("replicates", replicates, 2, "their spread is the error")
     whole_number("capacity", capacity, 1)
-    whole_number("seed", seed, 0)
+    seed_number(seed)
     source = read_rows(rows, chunk)
     checked, said = checked_model(model, source, stream(seed, "stream", "checks"))
     estimator = replicated(running_laplace(checked, settings), replicates)
     kept = None
     if checkpoint is not None:
-        kept = Checkpoint(
-            Path(checkpoint), _identity(checked, source, chunk, replicates, capacity, settings, seed)
-        )
+        identity = _identity(checked, source, chunk, replicates, capacity, settings, seed)
+        kept = Checkpoint(Path(checkpoint) / "state", identity)
+        same_run(Path(checkpoint) / "state.run", identity)
     run = run_streams(
         {"": KeyedStream(estimator, stream(seed, "stream"))},
         source.read,

@@ -42,7 +42,7 @@ class CheckedLaplace(NamedTuple):
     details: laplace.LaplaceEvidence
     warnings: tuple[str, ...]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """The estimate with its error."""
         return f"log evidence {self.log_evidence:.3f} +- {self.standard_error:.3f} nats"
 

@@ -64,7 +64,7 @@ class TemperedEvidence(NamedTuple):
     base: Base
     warnings: tuple[str, ...]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """The estimate with its error."""
         return f"log evidence {self.log_evidence:.3f} +- {self.standard_error:.3f} nats"
 

@@ -1,0 +1,93 @@
+"""Whether a log prior has its constant, going by draws of the prior and of a Gaussian beside it."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from scipy.optimize import brentq
+from scipy.special import expit
+
+from auxmc.interface.advice import Advice
+from auxmc.models.row_model import RowModel
+from auxmc.numerics.array_types import FloatArray
+
+__all__ = ["advise_constant"]
+
+_DRAWS = 4000
+# Numbers of a parameter vector for which so many draws give a covariance.
+_MOST_DIM = 100
+# Relative error above which nothing is said, and share of a law that must count as the other's, in both directions:
+# with less in common, rare draws decide, and the error itself is not known.
+_MAX_ERROR = 0.3
+_LEAST_COMMON = 0.02
+# Standard errors, and nats, above which it is said.
+_SCORE = 5.0
+_SMALL = 0.1
+
+
+def advise_constant(model: RowModel, key: Array) -> list[Advice]:
+    """Says by how much the integral of exp(log_prior) is not 1; nothing where that is not known well.
+
+    Args:
+        model: its log_prior and draw_prior are compared.
+        key: of the draws.
+
+    Source: Bennett 1976, "Efficient estimation of free energy differences from Monte Carlo data", with equal numbers of
+        draws of both laws.
+    """
+    if model.dim > _MOST_DIM:
+        return []
+    draws = np.asarray(jax.vmap(model.draw_prior)(jax.random.split(jax.random.fold_in(key, 0), 2 * _DRAWS)))
+    # Other draws than those that the Gaussian is fitted to, so that both laws are independent.
+    fitted, fresh = draws[:_DRAWS], draws[_DRAWS:]
+    try:
+        root = np.linalg.cholesky(np.atleast_2d(np.cov(fitted, rowvar=False)))
+    except np.linalg.LinAlgError:
+        return []
+    standard = np.asarray(jax.random.normal(jax.random.fold_in(key, 1), fresh.shape))
+    centre, log_root = fitted.mean(axis=0), float(np.sum(np.log(np.diag(root))))
+    evaluate = jax.jit(jax.vmap(model.log_prior))
+
+    def log_ratios(points: FloatArray, standard: FloatArray) -> FloatArray:
+        """Log of prior over Gaussian [point]."""
+        log_gaussian = -0.5 * np.sum(standard**2 + math.log(2.0 * math.pi), axis=1) - log_root
+        return np.asarray(evaluate(jnp.asarray(points)), dtype=np.float64) - log_gaussian
+
+    of_gaussian = log_ratios(centre + standard @ root.T, standard)
+    of_prior = log_ratios(fresh, np.linalg.solve(root, (fresh - centre).T).T)
+    log_constant, error, common = _bridge(np.where(np.isnan(of_gaussian), -np.inf, of_gaussian), of_prior)
+    known = common >= _LEAST_COMMON and error <= _MAX_ERROR
+    if not (known and abs(log_constant) > max(_SMALL, _SCORE * error)):
+        return []
+    return [
+        Advice(
+            f"log_prior seems not to be normalised: the log of the integral of its exponential is {log_constant:.2f} "
+            f"+- {error:.2f} nats, and the evidence is off by as much",
+            "Add the constant that log_prior lacks (log_prior is to be the log density of what draw_prior draws)",
+        )
+    ]
+
+
+def _bridge(of_gaussian: FloatArray, of_prior: FloatArray) -> tuple[float, float, float]:
+    """Log of the prior's integral, its standard error, and the least share of a law that counts as the other's.
+
+    Args:
+        of_gaussian: log of unnormalised prior over Gaussian at draws of the Gaussian [draw].
+        of_prior: the same at draws of the prior [draw].
+    """
+    if not np.all(np.isfinite(of_prior)) or np.any(of_gaussian == np.inf):
+        return math.nan, math.nan, 0.0
+    finite = of_gaussian[np.isfinite(of_gaussian)]
+    if not finite.size:
+        return math.nan, math.nan, 0.0
+
+    def excess(value: float) -> float:
+        return float(np.sum(expit(of_gaussian - value)) - np.sum(expit(value - of_prior)))
+
+    both = np.concatenate([finite, of_prior])
+    found = float(brentq(excess, both.min() - 50.0, both.max() + 50.0))
+    shares = expit(of_gaussian - found), expit(found - of_prior)
+    error = math.sqrt(sum(np.var(one) / (len(one) * np.mean(one) ** 2) for one in shares))
+    return found, error, float(min(np.mean(one) for one in shares))

@@ -1,0 +1,126 @@
+"""Names of variables, seeds and starts that cannot be used are refused where they are given."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+import auxmc
+from tests.unit.interface import models
+
+NORMAL = {"mean": auxmc.prior.normal(), "noise": auxmc.prior.normal()}
+
+
+def _square(variables: Any) -> Array:
+    return -0.5 * sum((jnp.sum(jnp.square(value)) for value in variables.values()), jnp.zeros(()))
+
+
+@pytest.mark.parametrize(
+    ("start", "error", "message"),
+    [
+        (
+            {"chain": 0.0},
+            ValueError,
+            "start: 'chain' is a dimension of every variable; give that variable another",
+        ),
+        ({"a": 1.0, "draw": 0.0}, ValueError, "start: 'draw' is a dimension"),
+        ({"a/b": 0.0}, ValueError, "start: 'a/b' has a '/', which separates groups"),
+        ({"a.b": 0.0, "a": {"b": 1.0}}, ValueError, "start: two variables would be called 'a.b'"),
+        ({1: 0.0, "b": 0.0}, TypeError, "start: the keys of a dictionary must all be text"),
+    ],
+)
+def test_names_that_cannot_be_kept_are_refused(start: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        auxmc.density(_square, start=start)
+    with pytest.raises(error, match=message):
+        auxmc.estimated(_square, lambda v, u: jnp.sum(u), auxiliary=2, start=start)
+
+
+def test_a_start_of_another_kind_says_what_is_wanted() -> None:
+    method = auxmc.hmc(models.normal_density())
+    with pytest.raises(
+        ValueError, match=r"start must have the variables a, b, in a dictionary .*got an array of shape"
+    ):
+        auxmc.sample(method, start=[0.0, 0.0], progress=False)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63, 2**70, 1.5, True])
+def test_seeds_out_of_range_are_refused(seed: Any) -> None:
+    with pytest.raises(ValueError, match="seed must be a whole number"):
+        auxmc.sample(auxmc.hmc(models.normal_density()), seed=seed, progress=False)
+
+
+def _simulator(**changes: Any) -> Any:
+    given = {"generate": lambda i: i["mean"] + i["noise"], "observed": 1.0, "inputs": NORMAL} | changes
+    return auxmc.simulator(given.pop("generate"), given.pop("observed"), given.pop("inputs"), **given)
+
+
+@pytest.mark.parametrize(
+    ("derived", "error", "message"),
+    [
+        (
+            lambda i: {"mean": 100.0 + i["mean"]},
+            ValueError,
+            "derived: mean is an input, which is kept already",
+        ),
+        (lambda i: {"m": i["mm"]}, Exception, "mm"),
+        (lambda i: {"draw": i["mean"]}, ValueError, "derived: 'draw' is a dimension"),
+        (3, TypeError, "derived must be a function"),
+    ],
+)
+def test_what_is_derived_is_looked_at_when_the_model_is_made(
+    derived: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        _simulator(derived=derived)
+
+
+@pytest.mark.parametrize(
+    ("generate", "observed", "message"),
+    [
+        (
+            lambda i: jnp.exp(i["mean"]) + jnp.exp(i["noise"]),
+            -1.0,
+            r"nearest outputs differ by 1\S*. Check",
+        ),
+        (
+            lambda i: 1e10 * (0.3 + i["mean"] + i["noise"]),
+            3.1e9,
+            "which is rounding of outputs of their size, and 1e-08 counts as none. Give data and outputs in units",
+        ),
+    ],
+)
+def test_the_search_says_why_it_found_nothing(
+    generate: Callable[[dict[str, Array]], Array], observed: float, message: str
+) -> None:
+    model = _simulator(generate=generate, observed=observed)
+    with pytest.raises(ValueError, match=message):
+        auxmc.start_on_manifold(model, chains=1, tries=20)
+
+
+def test_what_is_printed_of_models_is_short() -> None:
+    model = _simulator()
+    assert repr(model) == "Simulator of 1 outputs from inputs mean, noise"
+    assert repr(auxmc.constrained_hmc(model)) == "constrained_hmc on mean, noise"
+    assert repr(models.normal_density()) == "Density of a, b (3 numbers)"
+
+
+def test_parameters_of_priors_may_be_arrays() -> None:
+    """One for each element, of location and of width."""
+    prior = auxmc.prior.normal(np.int64(2), mean=[1.0, -1.0], sd=[0.5, 3.0])
+    np.testing.assert_allclose(prior.value(jnp.asarray([1.0, 1.0])), [1.5, 2.0])
+    with pytest.raises(ValueError, match="sd must be positive"):
+        auxmc.prior.normal(2, sd=[1.0, 0.0])
+    with pytest.raises(TypeError, match="takes from 0 to 1 positional"):
+        auxmc.prior.normal(1, 2.0)  # type: ignore[misc]
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", auxmc.SamplingWarning)
+        yield
