@@ -1,6 +1,9 @@
 """What a command says when it cannot go on."""
 
-__all__ = ["CommandError"]
+from collections.abc import Sequence
+from pathlib import Path
+
+__all__ = ["CommandError", "check_commas"]
 
 
 class CommandError(Exception):
@@ -14,3 +17,20 @@ class CommandError(Exception):
     def __init__(self, message: str, code: int = 2) -> None:
         super().__init__(message)
         self.code = code
+
+
+def check_commas(path: Path, names: Sequence[str]) -> None:
+    """Refuses a CSV file whose columns are separated by something else than commas.
+
+    Args:
+        path: the file; of another kind, it is not looked at.
+        names: of its columns, as they were read.
+
+    Raises:
+        CommandError: there is one column alone, and a semicolon or a tab in its name.
+    """
+    if path.suffix == ".csv" and len(names) == 1 and any(mark in names[0] for mark in ";\t"):
+        raise CommandError(
+            f"{path}: columns must be separated by commas, got one column {names[0]!r}: save the file with commas, and "
+            "numbers with a decimal point"
+        )

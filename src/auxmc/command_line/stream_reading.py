@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from auxmc.command_line.errors import CommandError
+from auxmc.command_line.errors import CommandError, check_commas
 from auxmc.command_line.stream_models import BadRow, NamedModel
 from auxmc.data.row_files import RowFile, bad_cell, open_rows, read_blocks
 from auxmc.data.tables import DataError
@@ -30,6 +30,7 @@ def open_source(path: Path, columns: str, response: str) -> RowFile:
     """
     asked = [name.strip() for name in columns.split(",") if name.strip()]
     try:
+        check_commas(path, open_rows(path).columns)
         names = open_rows(path, asked).columns
         last = response or names[-1]
         if last not in names:

@@ -42,6 +42,10 @@ class Estimated(NamedTuple):
     is_normal: bool
     warnings: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        """Its parameters."""
+        return f"Estimated likelihood of {', '.join(self.layout.names)} ({self.layout.dim} numbers)"
+
 
 def estimated(
     log_prior: Callable[[Any], Array],

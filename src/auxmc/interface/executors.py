@@ -20,7 +20,7 @@ import numpy as np
 from jax import Array
 
 from auxmc.driver.blocks import Samples
-from auxmc.interface.precision import use_float64, whole_number
+from auxmc.interface.precision import seed_number, use_float64, whole_number
 from auxmc.interface.running import ChainJob, Reporter, folder_of, one_linear_algebra_thread
 
 __all__ = ["on_executor", "replicate", "run_pickled"]
@@ -64,7 +64,7 @@ def replicate(
 
     Raises:
         TypeError: `function` is none.
-        ValueError: `n` is no whole number from 1 on, or the executor has an unknown name.
+        ValueError: `n` is no whole number from 1 on, the seed is out of range, or the executor has an unknown name.
         RuntimeError: a process ended before its time.
 
     >>> import auxmc
@@ -77,6 +77,7 @@ def replicate(
     if not callable(function):
         raise TypeError(f"function must be a function of a seed, got {type(function).__name__}")
     whole_number("n", n, 1)
+    seed_number(seed)
     use_float64()
     seeds = [int(np.random.SeedSequence([seed, i]).generate_state(1)[0]) for i in range(n)]
     with _workers(executor, n, cores) as workers:

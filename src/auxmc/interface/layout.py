@@ -13,8 +13,8 @@ from auxmc.interface.precision import float64_tree
 
 __all__ = ["Layout", "layout_of", "named", "variables"]
 
-# Dimensions of every variable that is kept.
-_TAKEN = ("chain", "draw")
+# Of every variable that is kept.
+_DIMENSIONS = ("chain", "draw")
 
 
 class Layout(NamedTuple):
@@ -102,15 +102,22 @@ def variables(what: str, tree: Any) -> Layout:
         tree: arrays or `jax.ShapeDtypeStruct`.
 
     Raises:
+        TypeError: a key is no text.
         ValueError: a name cannot be one of a variable, or stands for two.
     """
-    names = [
-        ".".join(_word(key) for key in path) for path, _ in jax.tree_util.tree_flatten_with_path(tree)[0]
-    ]
+    leaves = jax.tree_util.tree_flatten_with_path(tree)[0]
+    if any(not isinstance(getattr(key, "key", ""), str) for path, _ in leaves for key in path):
+        raise TypeError(f"{what}: the keys of a dictionary must all be text")
+    names = [".".join(_word(key) for key in path) for path, _ in leaves]
+    own = {f"{name}_dim_{i}" for name, (_, leaf) in zip(names, leaves, strict=True) for i in range(leaf.ndim)}
     for name in names:
-        if name in _TAKEN:
+        if name in _DIMENSIONS:
             raise ValueError(
                 f"{what}: {name!r} is a dimension of every variable; give that variable another name"
+            )
+        if name in own:
+            raise ValueError(
+                f"{what}: {name!r} is a dimension of another variable in results; give one another name"
             )
         if "/" in name:
             raise ValueError(

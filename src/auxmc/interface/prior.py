@@ -5,7 +5,7 @@ variable u, normal, logistic or inverse cosh, and an increasing or decreasing sm
 generator is given the mapped value. Source: PhD thesis, Table D.1.
 
 The first argument of each is the shape of the input: () for a number, n for a vector. Parameters go by name; each is a
-number, or an array of the input's shape.
+number, or an array that broadcasts to the input's shape.
 """
 
 import math
@@ -115,11 +115,12 @@ _QUANTILES: dict[str, Callable[[Array], Array]] = {
 def _place(name: str, value: Any, shape: Shape) -> float | np.ndarray:
     """A finite number, or one for each element of the input."""
     array, size = float64_tree(name, value), _shape(shape)
-    if not isinstance(array, np.ndarray) or array.shape not in ((), size):
+    fits = isinstance(array, np.ndarray) and array.ndim <= len(size)
+    if not fits or any(n not in (1, m) for n, m in zip(array.shape[::-1], size[::-1], strict=False)):
         raise ValueError(
-            f"{name} must be a number, or an array of the shape {size} of the input, got {value!r}"
+            f"{name} must be a number, or an array that broadcasts to the shape {size} of the input, got {value!r}"
         )
-    return array if array.ndim else float(array)
+    return np.broadcast_to(array, size) if array.ndim else float(array)
 
 
 def _width(name: str, value: Any, shape: Shape) -> float | np.ndarray:

@@ -1,6 +1,7 @@
 """Chains of a method on threads, which share one compiled program."""
 
 import hashlib
+import json
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from auxmc.driver.blocks import Program, Sampler, Samples, compile_sampler, run_program
 from auxmc.driver.checkpoint import Checkpoint
-from auxmc.driver.files.writing import write_atomically
+from auxmc.driver.files.arrays import DamagedFile, checked_arrays
 from auxmc.driver.progress import Progress
 from auxmc.interface.methods import Method, flat_info, innermost
 
@@ -100,7 +101,7 @@ class ChainJob:
             # The program itself, with the user's data in it, says what the draws depend on.
             parts = (program.text().encode(), start.tobytes(), np.asarray(jax.random.key_data(key)).tobytes())
             checkpoint = Checkpoint(folder, hashlib.sha256(b"".join(parts)).hexdigest())
-            same_run(folder.with_suffix(".run"), checkpoint.identity)
+            same_run(folder / "block000000.npz", checkpoint.identity)
         return run_program(
             program, jnp.asarray(start)[None], key[None], checkpoint=checkpoint, progress=progress
         )
@@ -239,23 +240,26 @@ def on_threads(
         return [future.result() for future in futures]
 
 
-def same_run(note: Path, identity: str) -> None:
-    """Refuses a checkpoint that belongs to another run, and notes beside a new one which run it is.
+def same_run(saved: Path, identity: str) -> None:
+    """Refuses a checkpoint that belongs to another run, which the driver would throw away.
 
     Args:
-        note: file that names the run.
+        saved: its first file; a missing or damaged one is left to the driver.
         identity: of this run.
 
     Raises:
-        ValueError: the checkpoint is that of something else.
+        ValueError: the file is that of another run.
     """
-    if note.is_file() and note.read_text() != identity:
+    try:
+        with checked_arrays(saved) as file:
+            there = json.loads(str(file["about"]))["identity"]
+    except DamagedFile:
+        return
+    if there != identity:
         raise ValueError(
-            f"checkpoint {note.parent} holds a run of something else (another model, start, seed or setting, or other "
+            f"checkpoint {saved.parent} holds a run of something else (another model, start, seed or setting, or other "
             "versions of packages): give another folder, or delete that one"
         )
-    note.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(note, lambda temporary: temporary.write_text(identity))
 
 
 def folder_of(folder: Path | None, chain: int) -> Path | None:

@@ -63,7 +63,7 @@ def sample(
         executor: where chains run instead of threads: "processes", or any executor of `concurrent.futures`, such as
             `dask.distributed.Client.get_executor()`; its workers need auxmc. Each compiles the program for itself.
         checkpoint: folder in which finished blocks are kept. The same call with the same folder goes on from there,
-            bit for bit.
+            bit for bit; another one is refused, and nothing in the folder is lost.
         progress: print how far the chains are, to standard error, at most every five seconds.
 
     Returns:
@@ -72,7 +72,8 @@ def sample(
 
     Raises:
         TypeError: `method` is none, or `start` holds arrays of another precision.
-        ValueError: a number is out of range, or a chain cannot begin at its start; says why and what to do.
+        ValueError: a number is out of range, a chain cannot begin at its start, or the checkpoint holds a run of
+            something else; says why and what to do.
 
     Warns:
         SamplingWarning: the draws must not be trusted as they are; says why and what to do.
@@ -151,6 +152,7 @@ def run_method(
         "inference_library": "auxmc",
         "method": method.name,
         **counts,
+        "seed": seed,
         "wall_s": wall_s,
         "compile_s": max(s.compile_s for s in samples),
         "sampling_s": sum(s.run_s for s in samples),

@@ -145,6 +145,8 @@ def simulator(
             'inputs must be a dictionary of priors by name, such as {"rate": auxmc.prior.log_normal()}, got '
             f"{type(inputs).__name__}"
         )
+    if not all(isinstance(name, str) for name in inputs):
+        raise TypeError("inputs: the keys of a dictionary must all be text")
     advice = [one for name, prior in inputs.items() for one in _check_prior(f"inputs[{name!r}]", prior)]
     if not inputs:
         raise ValueError("inputs is empty: a simulator has at least one random input")
@@ -343,6 +345,7 @@ def _check_derived(derived: Callable[..., Any], shapes: dict[str, jax.ShapeDtype
         raise ValueError(
             f"derived: {', '.join(both)} is an input, which is kept already; give it another name"
         )
+    variables("derived", shapes | named(further))
 
 
 def _check_prior(what: str, prior: Any) -> list[Advice]:

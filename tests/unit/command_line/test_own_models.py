@@ -177,6 +177,11 @@ def test_what_cannot_be_used_is_named_in_a_line(conjugate: tuple[Path, Path], tm
     (tmp_path / "y.txt").write_text("1")
     assert "give the model a function load(path)" in refused("sample", model, "--data", tmp_path / "y.txt")
     (tmp_path / "bad.csv").write_text("y\n1\noops\n")
+    for text in ("dose;n\n1;2\n", "dose\tn\n1\t2\n", "dose;n\n1,5;2\n"):
+        (tmp_path / "marks.csv").write_text(text)
+        assert "marks.csv: columns must be separated by commas, got one column 'dose" in refused(
+            "sample", model, "--data", tmp_path / "marks.csv"
+        )
     assert "row 2, column 'y' is missing" in refused("sample", model, "--data", tmp_path / "bad.csv")
     assert "nothing in it takes data" in refused("sample", EXAMPLES / "two_modes.py", "--data", data)
     assert "is a model of rows: auxmc stream" in refused(
@@ -193,8 +198,8 @@ def test_what_cannot_be_used_is_named_in_a_line(conjugate: tuple[Path, Path], tm
         "sample", model, *out, "--set", "step_size=-1"
     )
     assert "draws must be a whole number, at least 1, got 0" in refused("sample", model, *out, "--draws", "0")
-    # Nothing was drawn: the mended call is not told that the folder holds another run.
-    assert not (tmp_path / "out" / "settings.json").exists()
+    # Nothing was drawn: the mended call is not told that the folder holds another run, and finds no folder at all.
+    assert not (tmp_path / "out").exists()
     decay = (
         "evidence",
         EXAMPLES / "decay.py",
@@ -204,6 +209,10 @@ def test_what_cannot_be_used_is_named_in_a_line(conjugate: tuple[Path, Path], tm
         tmp_path / "out2",
     )
     assert "is a simulator; an evidence is estimated of a density" in refused(*decay)
+    assert not (tmp_path / "out2").exists(), "a call that is refused leaves no folder behind"
+    (tmp_path / "out2").mkdir()
+    refused(*decay)
+    assert (tmp_path / "out2").is_dir(), "one that was there stays"
     text = CONJUGATE.replace("jnp.sum((", "((")
     wrong = _file(tmp_path, text)
     assert "log_density must return one number, in nats, got shape (3,)" in refused(
@@ -226,7 +235,12 @@ def test_the_help_needs_no_heavy_library_and_names_what_there_is() -> None:
         for name in names:
             assert inspect.signature(getattr(auxmc, name)).parameters
     parser = argparse.ArgumentParser()
-    register(parser.add_subparsers())
+    subparsers = parser.add_subparsers()
+    register(subparsers)
+    texts = {name: own.format_help() for name, own in subparsers.choices.items()}
+    assert "a simulator, conditioned exactly" in texts["sample"]
+    assert "MODEL.py is a density" in texts["evidence"]
+    assert "simulator" not in texts["evidence"]
     assert parser.parse_args(["evidence", "x.py"]).method == evidence.METHODS[0]
     assert EVIDENCE_METHODS == evidence.METHODS
 

@@ -271,6 +271,11 @@ def test_what_cannot_be_used_is_refused_before_anything_runs(
         return refused("--data", str(path), "--model", "linear", "--estimator", "annealed", *words)
 
     assert "there is no such file" in refused("--data", str(tmp_path / "no.csv"), "--model", "linear")
+    marks = tmp_path / "marks.csv"
+    marks.write_text("dose;n;k\n1;2;3\n")
+    assert "columns must be separated by commas, got one column 'dose;n;k'" in refused(
+        "--data", str(marks), "--model", "linear", "--response", "k"
+    )
     (tmp_path / "empty.csv").write_text("")
     assert "the file is empty" in refused("--data", str(tmp_path / "empty.csv"), "--model", "linear")
     cut = tmp_path / "cut.parquet"

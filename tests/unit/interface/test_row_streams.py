@@ -1,6 +1,8 @@
 """The evidence of a stream is right within its error, goes on where it stopped, and bad input is named."""
 
+import functools
 import math
+import re
 from pathlib import Path
 
 import jax
@@ -9,9 +11,11 @@ import numpy as np
 import pytest
 
 import auxmc
+from auxmc.interface.checks.normalisation import advise_constant
 from auxmc.interface.streams.estimate import StreamEvidence
 from auxmc.interface.streams.rows import RowsModel, checked_model, read_rows
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings
+from auxmc.models.row_model import row_model as vector_row_model
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(150, 2))
@@ -103,8 +107,19 @@ def test_a_stream_goes_on_and_does_not_depend_on_how_rows_come(tmp_path: Path) -
     continued = run(iter([ROWS[:7], ROWS[7:110], ROWS[110:]]), tmp_path)
     np.testing.assert_array_equal(continued.record["log_evidence"], once.record["log_evidence"])
     np.testing.assert_array_equal(continued.posterior["posterior/slope"], once.posterior["posterior/slope"])
-    with pytest.raises(ValueError, match="holds a run of something else"):
-        run(ROWS + 1.0, tmp_path)
+    later = ROWS.copy()
+    later[7, 1] += 1.0
+    for other in (ROWS + 1.0, later):
+        with pytest.raises(
+            ValueError, match=r"holds a run of something else .*: give another folder, or delete"
+        ):
+            run(other, tmp_path)
+    with pytest.raises(
+        ValueError, match="120 rows were absorbed before, but rows has 90: give all rows again"
+    ):
+        run(ROWS[:90], tmp_path)
+    again = run(ROWS, tmp_path)
+    np.testing.assert_array_equal(again.record["log_evidence"], once.record["log_evidence"])
 
 
 @pytest.mark.parametrize(
@@ -189,6 +204,88 @@ def test_a_class_that_is_none_is_warned_of() -> None:
         rows = read_rows(np.array([[0.0], [1.0], [label]]), 10)
         _, said = checked_model(model, rows, jax.random.key(0))
         assert any("reads an array beyond its end" in one.text for one in said) == warned
+
+
+def _normal(key: jax.Array) -> jax.Array:
+    return jax.random.normal(key, (5,))
+
+
+_ROOT = np.linalg.cholesky(0.01 * np.eye(5) + 0.99)
+_T3 = float(jax.scipy.stats.t.logpdf(0.0, 3.0))
+PRIORS = {
+    "normal": (lambda v: -0.5 * jnp.sum(v**2), _normal, 2.5 * math.log(2.0 * math.pi)),
+    "exponential": (
+        lambda v: jnp.where(jnp.all(v > 0.0), -jnp.sum(v), -jnp.inf),
+        lambda key: jax.random.exponential(key, (5,)),
+        0.0,
+    ),
+    "logarithm of an exponential": (
+        lambda v: jnp.sum(v - jnp.exp(v)),
+        lambda key: jnp.log(jax.random.exponential(key, (5,))),
+        0.0,
+    ),
+    "uniform": (
+        lambda v: jnp.where(jnp.all((v > 0.0) & (v < 2.0)), 0.0, -jnp.inf),
+        lambda key: 2.0 * jax.random.uniform(key, (5,)),
+        5.0 * math.log(2.0),
+    ),
+    "Student": (
+        lambda v: jnp.sum(jax.scipy.stats.t.logpdf(v, 3.0) - _T3),
+        lambda key: jax.random.t(key, 3.0, (5,)),
+        -5.0 * _T3,
+    ),
+    "dependent": (
+        lambda v: -0.5 * jnp.sum(jnp.linalg.solve(_ROOT, v) ** 2),
+        lambda key: _ROOT @ _normal(key),
+        2.5 * math.log(2.0 * math.pi) + float(np.sum(np.log(np.diag(_ROOT)))),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PRIORS)
+def test_a_constant_that_a_log_prior_lacks_is_found(name: str) -> None:
+    log_prior, draw_prior, constant = PRIORS[name]
+    for off in {0.0, 10.0, constant}:
+        shift = off - constant
+        shifted = functools.partial(lambda v, shift: log_prior(v) + shift, shift=shift)
+        model = vector_row_model(5, 1, lambda v, rows: rows[:, 0], shifted, draw_prior)
+        for seed in range(3 if off else 5):
+            texts = [one.text for one in advise_constant(model, jax.random.key(seed))]
+            assert len(texts) == (off != 0.0)
+            if texts:
+                found = re.search(r"log_prior seems not to be normalised: .* is (\S+) \+- ", texts[0])
+                assert found is not None
+                assert float(found[1]) == pytest.approx(off, abs=0.2)
+
+
+def test_nothing_is_said_where_the_constant_is_not_known() -> None:
+    model = vector_row_model(
+        5,
+        1,
+        lambda v, rows: rows[:, 0],
+        lambda v: jnp.sum(jax.scipy.stats.cauchy.logpdf(v)) + 10.0,
+        lambda key: jax.random.cauchy(key, (5,)),
+    )
+    assert advise_constant(model, jax.random.key(0)) == []
+
+
+@pytest.mark.slow
+def test_laplace_evidence_of_a_prior_without_its_constant_is_warned_of() -> None:
+    with pytest.warns(auxmc.SamplingWarning, match=r"is 2\.76 .* the evidence is off by as much"):
+        found = auxmc.laplace_evidence(linear(), ROWS[:50], draws=500)
+    assert sum("not to be normalised" in text for text in found.warnings) == 1
+    right = auxmc.laplace_evidence(linear(-1.5 * math.log(2.0 * math.pi)), ROWS[:50], draws=500)
+    assert right.warnings == ()
+    assert right.log_evidence == pytest.approx(exact(50), abs=5.0 * right.standard_error)
+    assert (
+        repr(right)
+        == str(right)
+        == f"log evidence {right.log_evidence:.3f} +- {right.standard_error:.3f} nats"
+    )
+
+
+def test_a_model_of_rows_is_shown_in_a_line() -> None:
+    assert repr(linear()) == "RowsModel of intercept, slope (3 numbers)"
 
 
 @pytest.mark.slow

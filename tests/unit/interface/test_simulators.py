@@ -243,7 +243,7 @@ def test_noise_is_an_input_and_starts_are_exact() -> None:
         (lambda: auxmc.prior.normal(2, mean=np.nan), "mean has 1 values that are not finite"),
         (
             lambda: auxmc.prior.normal(2, mean=np.zeros(3)),
-            r"mean must be .* of the shape \(2,\) of the input",
+            r"mean must be .* to the shape \(2,\) of the input",
         ),
         (lambda: auxmc.prior.uniform(2, high=np.inf), "high has 1 values that are not finite"),
         (

@@ -31,6 +31,12 @@ def _square(variables: Any) -> Array:
         ({"a/b": 0.0}, ValueError, "start: 'a/b' has a '/', which separates groups"),
         ({"a.b": 0.0, "a": {"b": 1.0}}, ValueError, "start: two variables would be called 'a.b'"),
         ({1: 0.0, "b": 0.0}, TypeError, "start: the keys of a dictionary must all be text"),
+        ({1: 0.0, 2: 0.0}, TypeError, "start: the keys of a dictionary must all be text"),
+        (
+            {"b": np.zeros(2), "b_dim_0": 0.0},
+            ValueError,
+            "start: 'b_dim_0' is a dimension of another variable",
+        ),
     ],
 )
 def test_names_that_cannot_be_kept_are_refused(start: Any, error: type[Exception], message: str) -> None:
@@ -52,6 +58,15 @@ def test_a_start_of_another_kind_says_what_is_wanted() -> None:
 def test_seeds_out_of_range_are_refused(seed: Any) -> None:
     with pytest.raises(ValueError, match="seed must be a whole number"):
         auxmc.sample(auxmc.hmc(models.normal_density()), seed=seed, progress=False)
+    with pytest.raises(ValueError, match="seed must be a whole number"):
+        auxmc.evidence(models.normal_density(), seed=seed, progress=False)
+    with pytest.raises(ValueError, match="seed must be a whole number"):
+        auxmc.replicate(abs, 1, seed=seed)
+
+
+def test_results_say_their_seed() -> None:
+    tree = auxmc.sample(auxmc.hmc(models.normal_density()), draws=8, warm_up=0, seed=3, progress=False)
+    assert tree.attrs["seed"] == 3
 
 
 def _simulator(**changes: Any) -> Any:
@@ -67,7 +82,7 @@ def _simulator(**changes: Any) -> Any:
             ValueError,
             "derived: mean is an input, which is kept already",
         ),
-        (lambda i: {"m": i["mm"]}, Exception, "mm"),
+        (lambda i: {"m": i["mm"]}, ValueError, "derived asks for 'mm', which is not there"),
         (lambda i: {"draw": i["mean"]}, ValueError, "derived: 'draw' is a dimension"),
         (3, TypeError, "derived must be a function"),
     ],
@@ -113,6 +128,8 @@ def test_parameters_of_priors_may_be_arrays() -> None:
     """One for each element, of location and of width."""
     prior = auxmc.prior.normal(np.int64(2), mean=[1.0, -1.0], sd=[0.5, 3.0])
     np.testing.assert_allclose(prior.value(jnp.asarray([1.0, 1.0])), [1.5, 2.0])
+    columns = auxmc.prior.uniform((4, 2), low=[0.0, 2.0], high=[1.0, 4.0])
+    np.testing.assert_allclose(columns.value(jnp.zeros((4, 2))), [[0.5, 3.0]] * 4)
     with pytest.raises(ValueError, match="sd must be positive"):
         auxmc.prior.normal(2, sd=[1.0, 0.0])
     with pytest.raises(TypeError, match="takes from 0 to 1 positional"):

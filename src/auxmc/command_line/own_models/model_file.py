@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from auxmc.command_line.errors import CommandError
+from auxmc.command_line.errors import CommandError, check_commas
 from auxmc.models.user_model import ModelError, run_file
 
 __all__ = ["OwnModel", "read_model", "read_settings"]
@@ -166,6 +166,7 @@ def _load(path: Path) -> Any:
         import pandas as pd
 
         table = pd.read_csv(path) if kind == ".csv" else pd.read_parquet(path)
+        check_commas(path, [str(name) for name in table.columns])
         return {str(name): _column(path, str(name), table[name]) for name in table.columns} or _refuse(
             path, "no columns"
         )

@@ -3,6 +3,7 @@
 import hashlib
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from jax import Array
 
 from auxmc.diagnostics.errors_of_means import replicated_evidence_error
 from auxmc.driver.checkpoint import Checkpoint
+from auxmc.driver.files.arrays import DamagedFile, checked_arrays, write_arrays
 from auxmc.driver.progress import Progress
 from auxmc.driver.row_chunks import ChunkSizes
 from auxmc.driver.seeds import stream
@@ -67,10 +69,10 @@ class StreamEvidence(NamedTuple):
     def log_bayes_factor(self, other: "StreamEvidence") -> tuple[float, float]:
         """Log Bayes factor in favour of this model and its standard error, in nats.
 
+        The errors are added as if the two estimates were independent.
+
         Args:
             other: another model on the same rows.
-
-        The error is that of two independent estimates.
 
         Raises:
             TypeError: it is no such evidence.
@@ -113,12 +115,13 @@ def stream_evidence(
         settings: of `auxmc.kernels.streams.running_laplace`.
         seed: of all random numbers.
         checkpoint: folder in which the state is kept every few seconds. The same call with the same rows, or with more
-            of them behind these, goes on from there, number for number.
+            of them behind these, goes on from there, number for number; another is refused.
         progress: print how far the run is, to standard error, at most every five seconds.
 
     Raises:
         TypeError: the model or the rows are none, or a function cannot be traced.
-        ValueError: a number is out of range, a row is not finite, or a function returns another shape than it should.
+        ValueError: a number is out of range, a row is not finite, a function returns another shape than it should, or
+            the checkpoint holds a run of something else.
 
     Warns:
         SamplingWarning: the estimate must not be trusted as it is; says why and what to do.
@@ -136,8 +139,9 @@ def stream_evidence(
     kept = None
     if checkpoint is not None:
         identity = _identity(checked, source, chunk, replicates, capacity, settings, seed)
-        kept = Checkpoint(Path(checkpoint) / "state", identity)
-        same_run(Path(checkpoint) / "state.run", identity)
+        kept = Checkpoint(Path(checkpoint), identity)
+        same_run(kept.folder / "state.npz", identity)
+        _same_rows(kept.folder, source.first)
     run = run_streams(
         {"": KeyedStream(estimator, stream(seed, "stream"))},
         source.read,
@@ -261,6 +265,24 @@ def _identity(model: RowModel, rows: Rows, *numbers: Any) -> str:
     for one in traced:
         parts += [str(one.jaxpr).encode(), *(np.asarray(constant).tobytes() for constant in one.consts)]
     return hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+def _same_rows(folder: Path, first: FloatArray) -> None:
+    """Refuses a checkpoint of other rows, going by those of the first chunk, and keeps these beside a new one."""
+    path = folder / "first_rows.npz"
+    kept = first[:0]
+    if path.is_file() and (folder / "state.npz").is_file():
+        with suppress(DamagedFile), checked_arrays(path) as file:
+            kept = file["rows"]
+    n = min(len(kept), len(first))
+    differing = np.flatnonzero(np.any(kept[:n] != first[:n], axis=1))
+    if differing.size:
+        raise ValueError(
+            f"checkpoint {folder} holds a run of something else (row {differing[0]}, from 0, was another): give "
+            "another folder, or delete that one"
+        )
+    if len(first) > len(kept):
+        write_arrays(path, {"rows": first})
 
 
 def _reporter(rows: Rows) -> Any:

@@ -9,7 +9,8 @@ import numpy as np
 from auxmc.approximations import laplace_evidence as laplace
 from auxmc.driver.seeds import stream
 from auxmc.interface.advice import Advice
-from auxmc.interface.precision import use_float64, whole_number
+from auxmc.interface.checks.normalisation import advise_constant
+from auxmc.interface.precision import seed_number, use_float64, whole_number
 from auxmc.interface.streams.rows import RowsModel, checked_model, read_rows
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.array_types import FloatArray
@@ -53,8 +54,8 @@ def laplace_evidence(
     """Log evidence of rows that fit in memory, where the posterior has one mode, or equal ones that lie apart.
 
     Args:
-        model: `auxmc.row_model(log_likelihood, log_prior, draw_prior)`, or a RowModel on vectors. Its prior must be
-            normalised.
+        model: `auxmc.row_model(log_likelihood, log_prior, draw_prior)`, or a RowModel on vectors. Its `log_prior` must
+            be normalised: a constant that it lacks is missing in the evidence, which is warned of where it is seen.
         rows: an array [row, column].
         draws: importance draws.
         copies: equal modes, such as the orders in which the components of a mixture can be named; one is integrated.
@@ -72,13 +73,15 @@ def laplace_evidence(
     use_float64()
     whole_number("draws", draws, 2, "their spread is the error")
     whole_number("copies", copies, 1)
+    seed_number(seed)
     source = read_rows(rows, 500)
     checked, said = checked_model(model, source, stream(seed, "laplace", "checks"))
     data = np.concatenate(list(source.read(0)))
     key = stream(seed, "laplace")
     starts = laplace.prior_starts(checked, data, jax.random.fold_in(key, 0))
     found = laplace.laplace_evidence(checked, data, starts, draws, jax.random.fold_in(key, 1), copies)
-    advice = [*said, *_advice(found, draws, copies)]
+    constant = advise_constant(checked, jax.random.fold_in(key, 2))
+    advice = [*said, *constant, *_advice(found, draws, copies)]
     for one in advice:
         one.warn()
     texts = tuple(one.text for one in advice)

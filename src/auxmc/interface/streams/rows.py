@@ -12,7 +12,7 @@ from jax.experimental import checkify
 
 from auxmc.interface.advice import Advice
 from auxmc.interface.checks.densities import advise_jumps
-from auxmc.interface.layout import Layout, layout_of, named
+from auxmc.interface.layout import Layout, layout_of, named, variables
 from auxmc.interface.methods import evaluated
 from auxmc.interface.precision import function, use_float64
 from auxmc.models.row_model import RowModel
@@ -42,6 +42,10 @@ class RowsModel(NamedTuple):
     draw_prior: Callable[[Array], Any]
     layout: Layout
 
+    def __repr__(self) -> str:
+        """Its parameters."""
+        return f"RowsModel of {', '.join(self.layout.names)} ({self.layout.dim} numbers)"
+
     def on_vectors(self, n_columns: int) -> RowModel:
         """The same model as kernels want it, of rows with so many numbers."""
         tree = self.layout.tree
@@ -65,13 +69,14 @@ def row_model(
     Args:
         log_likelihood: maps (parameters, rows [row, column]) to log p(row | parameters) of each row [row], in nats;
             written with `jax.numpy`, twice differentiable.
-        log_prior: maps parameters to their log prior density, Jacobians of transforms included; a constant may be
-            missing, for an evidence of a stream is a mean over draws of the prior.
+        log_prior: maps parameters to their log prior density, Jacobians of transforms included. For
+            `auxmc.stream_evidence` and `auxmc.growing_data` a constant may be missing, for their evidence is a mean
+            over draws of the prior; `auxmc.laplace_evidence` is off by a constant that is.
         draw_prior: maps a JAX key to parameters, a pytree of arrays; exact draws of the same prior.
 
     Raises:
         TypeError: a function cannot be traced.
-        ValueError: `log_prior` returns no scalar, or `draw_prior` does not follow its key.
+        ValueError: `log_prior` returns no scalar, a name cannot be kept, or `draw_prior` does not follow its key.
 
     >>> import auxmc
     >>> model = auxmc.row_model(
@@ -105,7 +110,7 @@ def row_model(
         raise ValueError(
             f"log_prior must return one number, in nats, got shape {found}: sum over the parameters"
         )
-    return RowsModel(log_likelihood, log_prior, draw_prior, layout_of(shapes))
+    return RowsModel(log_likelihood, log_prior, draw_prior, variables("draw_prior", shapes))
 
 
 def _alike(first: Any, second: Any) -> bool:
@@ -121,7 +126,8 @@ class Rows(NamedTuple):
         n_columns: numbers in a row.
         n_rows: how many there are; None where that is not known.
         first: the first of them [row, column], to try a model on.
-        read: maps a number of rows to leave out to an iterator over blocks [row, column].
+        read: maps a number of rows to leave out to an iterator over blocks [row, column]; a ValueError where there are
+            fewer.
     """
 
     n_columns: int
@@ -171,6 +177,11 @@ def read_rows(rows: Any, n_first: int) -> Rows:
             if left < len(block):
                 yield block[left:]
             left = max(0, left - len(block))
+        if left:
+            raise ValueError(
+                f"checkpoint: {n_left_out} rows were absorbed before, but rows has {n_left_out - left}: give all rows "
+                "again, or another folder"
+            )
 
     return Rows(first.shape[1], n_rows, first, read)
 

@@ -18,7 +18,7 @@ from auxmc.driver.seeds import stream
 from auxmc.interface.densities import Density, density
 from auxmc.interface.layout import named
 from auxmc.interface.methods import Method
-from auxmc.interface.precision import whole_number
+from auxmc.interface.precision import seed_number, whole_number
 from auxmc.interface.sampling import run_method
 from auxmc.interface.tempered.advice import advise_evidence
 from auxmc.interface.tempered.bases import Base, Gaussian, find_base
@@ -111,7 +111,8 @@ def evidence(
 
     Raises:
         TypeError: the log density cannot be traced.
-        ValueError: it is not finite at the start, there is no start, no base was found, or a number is out of range.
+        ValueError: it is not finite at the start, there is no start, no base was found, a number is out of range, or
+            the checkpoint holds a run of something else.
 
     Warns:
         SamplingWarning: the estimate must not be trusted as it is; says why and what to do.
@@ -121,6 +122,7 @@ def evidence(
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     whole_number("chains", chains, 2, "their spread is the error")
+    seed_number(seed)
     check_settings(n_steps, 1.0, "drift_kick_drift")
     if isinstance(log_density, Density):
         if start is not None:
