@@ -101,7 +101,7 @@ class ChainJob:
             # The program itself, with the user's data in it, says what the draws depend on.
             parts = (program.text().encode(), start.tobytes(), np.asarray(jax.random.key_data(key)).tobytes())
             checkpoint = Checkpoint(folder, hashlib.sha256(b"".join(parts)).hexdigest())
-            same_run(folder / "block000000.npz", checkpoint.identity)
+            same_run(folder.parent, folder / "block000000.npz", checkpoint.identity)
         return run_program(
             program, jnp.asarray(start)[None], key[None], checkpoint=checkpoint, progress=progress
         )
@@ -240,10 +240,11 @@ def on_threads(
         return [future.result() for future in futures]
 
 
-def same_run(saved: Path, identity: str) -> None:
+def same_run(folder: Path, saved: Path, identity: str) -> None:
     """Refuses a checkpoint that belongs to another run, which the driver would throw away.
 
     Args:
+        folder: of the checkpoint, as it was given.
         saved: its first file; a missing or damaged one is left to the driver.
         identity: of this run.
 
@@ -257,7 +258,7 @@ def same_run(saved: Path, identity: str) -> None:
         return
     if there != identity:
         raise ValueError(
-            f"checkpoint {saved.parent} holds a run of something else (another model, start, seed or setting, or other "
+            f"checkpoint {folder} holds a run of something else (another model, start, seed or setting, or other "
             "versions of packages): give another folder, or delete that one"
         )
 

@@ -3,6 +3,7 @@
 import functools
 import math
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import jax
@@ -212,7 +213,7 @@ def _normal(key: jax.Array) -> jax.Array:
 
 _ROOT = np.linalg.cholesky(0.01 * np.eye(5) + 0.99)
 _T3 = float(jax.scipy.stats.t.logpdf(0.0, 3.0))
-PRIORS = {
+PRIORS: dict[str, tuple[Callable[[jax.Array], jax.Array], Callable[[jax.Array], jax.Array], float]] = {
     "normal": (lambda v: -0.5 * jnp.sum(v**2), _normal, 2.5 * math.log(2.0 * math.pi)),
     "exponential": (
         lambda v: jnp.where(jnp.all(v > 0.0), -jnp.sum(v), -jnp.inf),
@@ -236,7 +237,7 @@ PRIORS = {
     ),
     "dependent": (
         lambda v: -0.5 * jnp.sum(jnp.linalg.solve(_ROOT, v) ** 2),
-        lambda key: _ROOT @ _normal(key),
+        lambda key: jnp.asarray(_ROOT) @ _normal(key),
         2.5 * math.log(2.0 * math.pi) + float(np.sum(np.log(np.diag(_ROOT)))),
     ),
 }

@@ -100,10 +100,17 @@ def test_interrupted_run_goes_on_bit_for_bit(tmp_path: Path, monkeypatch: pytest
     again = auxmc.sample(method, cores=1, checkpoint=tmp_path, **SHORT)
     assert again.attrs["n_resumed"] > 0
     assert _same(whole, again)
-    with pytest.raises(
-        ValueError, match=r"checkpoint .* holds a run of something else .*give another folder"
+    longer = SHORT | {"draws": 10 * SHORT["draws"]}
+    for model, settings in (
+        (method, SHORT | {"seed": 5}),
+        (method, longer),
+        (method._replace(scale=0.2), SHORT),
     ):
-        auxmc.sample(method, cores=1, checkpoint=tmp_path, seed=5, **SHORT)
+        with pytest.raises(
+            ValueError, match=r"checkpoint .* holds a run of something else .*another folder"
+        ) as caught:
+            auxmc.sample(model, cores=1, checkpoint=tmp_path, **settings)
+        assert f"checkpoint {tmp_path} holds" in str(caught.value)
     assert _same(whole, auxmc.sample(method, cores=1, checkpoint=tmp_path, **SHORT))
 
 

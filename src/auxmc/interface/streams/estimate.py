@@ -140,7 +140,7 @@ def stream_evidence(
     if checkpoint is not None:
         identity = _identity(checked, source, chunk, replicates, capacity, settings, seed)
         kept = Checkpoint(Path(checkpoint), identity)
-        same_run(kept.folder / "state.npz", identity)
+        same_run(kept.folder, kept.folder / "state.npz", identity)
         _same_rows(kept.folder, source.first)
     run = run_streams(
         {"": KeyedStream(estimator, stream(seed, "stream"))},
