@@ -82,15 +82,23 @@ def search(
             return np.asarray(point)
         nearest = min(nearest, float(distance)) if math.isfinite(float(distance)) else nearest
     raise ValueError(
-        f"no inputs that generate the data were found from {tries} draws of the prior; "
-        + (
+        f"no inputs that generate the data were found from {tries} draws of the prior; {_why(nearest, rounding)}"
+    )
+
+
+def _why(nearest: float, rounding: float) -> str:
+    """What the nearest outputs tell, and what to do."""
+    if not math.isfinite(nearest):
+        return (
+            "outputs are not finite at any of them. Check the generator for overflow, and logarithms and square roots "
+            "of what can be negative"
+        )
+    if nearest <= rounding:
+        return (
             f"the nearest outputs differ by {nearest:.3g}, which is rounding of outputs of their size, and {_NEAR:g} "
             "counts as none. Give data and outputs in units in which they are about 1"
-            if nearest <= rounding
-            else f"the nearest outputs differ by {nearest:.3g}. Check that the generator can give the data (signs, "
-            "units, bounds), give priors that are near them, or a noise_scale"
-            if math.isfinite(nearest)
-            else "outputs are not finite at any of them. Check the generator for overflow, and logarithms and square "
-            "roots of what can be negative"
         )
+    return (
+        f"the nearest outputs differ by {nearest:.3g}. Check that the generator can give the data (signs, units, "
+        "bounds), give priors that are near them, or a noise_scale"
     )
