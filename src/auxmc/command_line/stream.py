@@ -135,12 +135,14 @@ def _run(options: argparse.Namespace) -> int:
     # Here, not at the top: the help and other commands need none of these libraries, and JAX must be configured before
     # it is imported.
     from auxmc.command_line.errors import CommandError
+    from auxmc.command_line.kept_programs import keep_programs
     from auxmc.driver.runtime import HardwareError, configure
 
     try:
         configure(options.hardware)
     except HardwareError as error:
         raise CommandError(str(error)) from error
+    keep_programs()
     from auxmc.command_line.stream_session import run_session
 
     return run_session(options)
