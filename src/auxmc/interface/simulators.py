@@ -339,6 +339,8 @@ def _check_outputs(generate: Callable[..., Any], data: Any, inputs: Mapping[str,
 def _check_derived(derived: Callable[..., Any], shapes: dict[str, jax.ShapeDtypeStruct]) -> None:
     function("derived", derived, "maps the inputs by name to further variables")
     further = evaluated("derived", derived, shapes)
+    if not isinstance(further, dict) or not further:
+        raise TypeError(f"derived must return a dictionary of further variables by name, got {further!r}")
     variables("derived", further)
     both = sorted(set(named(further)) & set(shapes))
     if both:

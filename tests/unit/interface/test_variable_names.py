@@ -85,6 +85,16 @@ def _simulator(**changes: Any) -> Any:
         (lambda i: {"m": i["mm"]}, ValueError, "derived asks for 'mm', which is not there"),
         (lambda i: {"draw": i["mean"]}, ValueError, "derived: 'draw' is a dimension"),
         (3, TypeError, "derived must be a function"),
+        (
+            lambda i: None,
+            TypeError,
+            "derived must return a dictionary of further variables by name, got None",
+        ),
+        (
+            lambda i: i["mean"],
+            TypeError,
+            "derived must return a dictionary of further variables by name, got ",
+        ),
     ],
 )
 def test_what_is_derived_is_looked_at_when_the_model_is_made(
