@@ -11,12 +11,10 @@ from contextlib import contextmanager
 from types import FrameType
 
 from auxmc.command_line.errors import CommandError
-from auxmc.driver.files.closing import second_errors_in_one_line
 
 __all__ = ["main"]
 
 
-@second_errors_in_one_line()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a subcommand.
 

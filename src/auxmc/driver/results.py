@@ -67,8 +67,11 @@ def write_result(path: Path, groups: Mapping[str, xr.Dataset], provenance: Mappi
             str(v): {"zlib": True, "complevel": 1} for v in data.variables if data[v].dtype.kind in "fib"
         }
 
+    # In memory: HDF5 itself, on a full disk, goes on to fail in its own words until the process ends.
+    content = tree.to_netcdf(engine="h5netcdf", encoding=options)
+
     def write(temporary: Path) -> None:
-        tree.to_netcdf(temporary, engine="h5netcdf", encoding=options)
+        temporary.write_bytes(content)
         seal(temporary)
 
     write_atomically(path, write)

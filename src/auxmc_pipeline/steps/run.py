@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from auxmc.driver.files.closing import second_errors_in_one_line
 from auxmc.driver.files.locks import FolderInUse, held
 from auxmc.driver.provenance import fingerprint
 from auxmc.driver.runtime import HardwareError, configure, limit_threads
@@ -30,7 +29,6 @@ _OF_CASE = ("study", "settings", "numbers", "code", "data", "seed")
 _ADDED = ("wall_s", "compile_s", "run_s", "cpu_s", "n_iterations_resumed")
 
 
-@second_errors_in_one_line()
 def main(arguments: list[str] | None = None) -> int:
     """Command line of a case; returns the exit status."""
     parser = argparse.ArgumentParser(

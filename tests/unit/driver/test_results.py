@@ -1,6 +1,8 @@
 """Result files and tables: complete or absent, and they say what produced them."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +51,26 @@ def test_a_failed_write_leaves_nothing_and_keeps_the_old_file(tmp_path: Path) ->
         write_atomically(path, fail)
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["t.txt"]
+
+
+def test_a_full_disk_is_one_plain_error(tmp_path: Path) -> None:
+    # In a process of its own: what HDF5 says of it, it may say when the process ends.
+    code = f"""
+import resource
+import xarray as xr
+from pathlib import Path
+from auxmc.driver.results import write_result
+large = xr.Dataset({{"x": ("draw", range(5000))}})
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+try:
+    write_result(Path({str(tmp_path / "full.nc")!r}), {{"posterior": large}}, {{}})
+except OSError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr == ""
+    assert done.stdout == "[Errno 27] File too large\n"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_missing_files_name_the_command_that_makes_them(tmp_path: Path) -> None:
