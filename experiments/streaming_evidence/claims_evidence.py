@@ -194,7 +194,6 @@ MEASURE: Measures = {
     },
     "SE-25": {
         "time": partial(annealed_over_nested, cost="seconds"),
-        "operations": partial(annealed_over_nested, cost="operations"),
         "operations, most rows of AIS": annealed_over_nested_at_most_rows,
     },
     "SE-30": {

@@ -16,6 +16,7 @@ from auxmc_pipeline.error_rules import (
     mean_over_replicates,
     rate_of_events,
     ratio,
+    ratio_of_means,
     share_of_replicates,
 )
 from auxmc_pipeline.tables import MissingData, Tables
@@ -50,14 +51,16 @@ def largest_shuffled_drop(tables: Tables, n_components: int) -> Measurement:
     return bootstrap(np.max, drops.max(axis=0), f"largest of {drops.size} chunks")
 
 
-def later_steps(tables: Tables, n_components: int) -> Measurement:
-    """SE-71, many annealing steps once there are more clusters than components."""
-    steps = steps_of_chunks(following(tables, n_components, "non_stationary"))
-    place = _chunk_after(steps, CHANGES[1])
-    values = steps.to_numpy()
-    after = np.median(values[:, place:], axis=1)
-    before = np.median(values[:, place - _CHUNKS_BEFORE : place], axis=1)
-    return mean_over_replicates(after / before, f"medians {before.mean():.1f} and {after.mean():.1f} steps")
+def stays_high(tables: Tables, n_components: int, since: int) -> Measurement:
+    """SE-71, steps of a chunk once there are more clusters than components, in order over shuffled."""
+    in_order, shuffled = (
+        steps_of_chunks(following(tables, n_components, stream)) for stream in ("non_stationary", "shuffled")
+    )
+    place = _chunk_after(in_order, since)
+    above, below = (
+        np.median(steps.to_numpy(dtype=np.float64)[:, place:], axis=1) for steps in (in_order, shuffled)
+    )
+    return ratio_of_means(above, below, f"medians {above.mean():.1f} and {below.mean():.1f} steps")
 
 
 def spike_at_change(tables: Tables, n_components: int, change: int) -> Measurement:
@@ -69,14 +72,18 @@ def spike_at_change(tables: Tables, n_components: int, change: int) -> Measureme
 
 
 def changes_found(tables: Tables) -> Measurement:
-    """SE-72, changes that are found in the chunk after them."""
-    found, words = [], []
+    """SE-72, runs that find both changes in the chunk after them."""
+    found: list[bool] = []
+    words = []
     for n_components in COMPONENTS:
         hits = _alarms(following(tables, n_components, "non_stationary").curve("log_evidence"))
-        for change in CHANGES:
-            seen = [any(_just_after(row, change) for row in alarms) for alarms in hits]
-            found += seen
-            words.append(f"K={n_components} at {change}: {sum(seen)}")
+        seen = [[any(_just_after(row, change) for row in alarms) for change in CHANGES] for alarms in hits]
+        # A run sees both changes or misses one: its changes are no replicates.
+        found += [all(both) for both in seen]
+        words += [
+            f"K={n_components} at {change}: {sum(of_change)}"
+            for change, of_change in zip(CHANGES, zip(*seen, strict=True), strict=True)
+        ]
     return share_of_replicates(np.array(found), ", ".join(words))
 
 
@@ -190,7 +197,10 @@ MEASURE: Measures = {
         **{f"K = {k}, shuffled": partial(largest_shuffled_drop, n_components=k) for k in COMPONENTS},
     },
     "SE-71": {
-        **{f"K = {k}, after over before": partial(later_steps, n_components=k) for k in (3, 5)},
+        **{
+            f"K = {k}, in order over shuffled": partial(stays_high, n_components=k, since=since)
+            for k, since in zip(COMPONENTS, CHANGES, strict=False)
+        },
         **{
             f"K = {k}, at {n}": partial(spike_at_change, n_components=k, change=n)
             for n in CHANGES
