@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import seaborn as sns
 import xarray as xr
 from matplotlib.axes import Axes
@@ -193,15 +194,24 @@ def step_sizes(tables: Tables) -> Figure:
     figure = Figure(figsize=(0.65 * PAGE_WIDTH_IN, 2.6), layout="constrained")
     axis = figure.subplots()
     with empty_where_missing(figure):
-        many, colour = tables.summary.rows("acceptance", case="steps"), _METHODS["hmc"][1]
+        colours = (_METHODS["hmc"][1], CYCLE[0])
+        many = tables.summary.rows("acceptance", case="steps")
         steps = np.sort(many["step_size"].unique().astype(float))
-        chains: dict[str, Any] = {"data": many, "x": "step_size", "y": "value", "color": colour, "ax": axis}
-        sns.lineplot(errorbar=None, **chains)
-        sns.scatterplot(alpha=0.6, linewidth=0.0, s=20.0, **chains)
+        one = [many.iloc[:0]]
         with suppress(MissingData):
-            one = tables.summary.array("acceptance", "chain", case="one_step").values
-            place = tables.summary.value("step_size_used", case="one_step")
-            axis.plot(np.full(one.size, place), one, "s", color=CYCLE[0], alpha=0.6, markersize=5.0)
+            used_step = tables.summary.value("step_size_used", case="one_step")
+            one.append(tables.summary.rows("acceptance", case="one_step").assign(step_size=used_step))
+            one.append(tables.summary.rows("acceptance", case="one_step_larger"))
+        for rows, colour, marker in zip((many, pd.concat(one)), colours, "os", strict=True):
+            chains: dict[str, Any] = {
+                "data": rows,
+                "x": "step_size",
+                "y": "value",
+                "color": colour,
+                "ax": axis,
+            }
+            sns.lineplot(errorbar=None, **chains)
+            sns.scatterplot(alpha=0.6, linewidth=0.0, s=20.0, marker=marker, **chains)
         used = _published("IM-PO-04", "step size")
         published_level(axis, used, vertical=True)
         axis.set_xscale("log")
@@ -209,12 +219,12 @@ def step_sizes(tables: Tables) -> Figure:
         axis.minorticks_off()
         axis.set(ylim=(-0.03, 1.05), xlabel=r"step size of HMC ($10^{-4}$)", ylabel="accept rate of a chain")
         handles = [
-            Line2D([], [], color=colour, marker="o", label="100 to 200 steps"),
-            Line2D([], [], color=CYCLE[0], marker="s", linestyle="none", label="1 step"),
+            Line2D([], [], color=colours[0], marker="o", label="100 to 200 steps"),
+            Line2D([], [], color=colours[1], marker="s", label="1 step"),
             published_entry(used.document, "its step size", level=True),
         ]
         figure.legend(handles=handles, loc="outside upper center", ncols=2)
-        footer(figure, tables, *_lengths(tables.summary, ["steps", "one_step"]))
+        footer(figure, tables, *_lengths(tables.summary, ["steps", "one_step", "one_step_larger"]))
     return figure
 
 
