@@ -31,6 +31,7 @@ def test_a_step_is_hamiltonian_monte_carlo_with_one_leapfrog_step() -> None:
         np.testing.assert_allclose(new.position, other.position, atol=1e-13)
         assert float(info.log_ratio) == pytest.approx(-float(other_info.energy_change), abs=1e-11)
         assert bool(info.accepted) == bool(other_info.accepted)
+        assert int(info.n_gradients) == 1
         assert float(new.log_density) == pytest.approx(float(log_quartic(new.position)), rel=1e-13)
 
 

@@ -58,6 +58,7 @@ def test_work_is_counted(default_run: AnnealedRun) -> None:
     n = int(default_run.n_annealing_steps)
     assert int(default_run.n_likelihood_rows) == n * 10 * 1000
     assert int(default_run.n_gradient_rows) == n * 20 * 10 * 1000
+    assert float(default_run.acceptance) == 1.0  # stochastic gradients have no accept step
 
 
 def test_single_precision_rows_and_other_blocks_give_the_same(default_run: AnnealedRun) -> None:

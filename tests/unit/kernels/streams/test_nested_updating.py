@@ -49,6 +49,18 @@ def test_the_evidence_of_every_prefix_is_met(updated: StreamRun) -> None:
     assert record["n_unfinished"].sum() == record["n_not_finite"].sum() == 0
 
 
+def test_every_lost_point_is_counted() -> None:
+    lost = run_stream(
+        nested_updating(MODEL, SETTINGS._replace(learning_rate=1e300, first_step=1e-3)),
+        lambda n: iter([DATA[n:60]]),
+        RUN_KEY,
+        3,
+        chunk_sizes=ChunkSizes((60,), 100),
+        dtype=jnp.float64,
+    )
+    assert lost.record["n_not_finite"].tolist() == [40]
+
+
 def test_live_points_follow_the_posterior(updated: StreamRun) -> None:
     design = np.column_stack([DATA[:, :2], np.ones(500)])
     precision = np.eye(3) + design.T @ design

@@ -56,6 +56,27 @@ def test_a_gaussian_posterior_is_followed_exactly(linear_run: Any) -> None:
     assert record["n_unfinished"].sum() == 0
 
 
+def test_records_say_how_even_weights_were(linear_run: Any) -> None:
+    record = linear_run.record
+    # Particles take steps that leave half of them in effect, until the Gaussian, which fits, takes their place.
+    np.testing.assert_allclose(record["smallest_size"][0], 50.0, rtol=1e-3)
+    np.testing.assert_allclose(record["weight_size"][record["n_rows"] == 200], 100.0, rtol=1e-3)
+
+
+def test_a_posterior_without_a_mode_is_counted() -> None:
+    """Each row multiplies a flat prior by exp(sqrt(1 + theta^2) / 1000): the density rises for ever."""
+    model = row_model(
+        1,
+        1,
+        lambda p, data: 1e-3 * jnp.sqrt(1.0 + p[0] ** 2) + 0.0 * data[:, 0],
+        lambda p: 0.0 * p[0],
+        lambda key: jax.random.normal(key, (1,), dtype=jnp.float64),
+    )
+    # No rows can be seen at once after the next chunk: the Gaussian must be taken, fit or not.
+    settings = RunningLaplaceSettings(n_particles=100, first_fit=200, exact_rows=200)
+    assert after(model, settings, np.zeros((200, 1))).record["n_unfinished"].tolist() == [1, 1, 1]
+
+
 def test_the_error_of_the_first_rows_is_that_of_sequential_monte_carlo(linear_run: Any) -> None:
     # 100 particles and about 15 steps that halve their effective size: a standard deviation near 0.4 nats.
     assert abs(linear_run.record["log_evidence"][-1] - exact(6000)) < 2.5
