@@ -16,7 +16,7 @@ import pandas as pd
 from auxmc.command_line.errors import CommandError
 from auxmc.command_line.folder_lock import alone_in
 from auxmc.command_line.stream_display import ModelStatus, Status, describe_change, make_display
-from auxmc.command_line.stream_folder import RunFolder
+from auxmc.command_line.stream_folder import StreamFolder
 from auxmc.command_line.stream_reading import read_checked
 from auxmc.command_line.stream_record import Standing, record_table, standings
 from auxmc.command_line.stream_setup import StreamSetup, make_estimators, prepare
@@ -63,15 +63,15 @@ def _run_session(options: argparse.Namespace) -> int:
         with tempfile.TemporaryDirectory() as temporary:
             return _Session(setup, None, options).run(Path(temporary) / "rows.bin")
     with alone_in(options.output):
-        folder = RunFolder(options.output, setup.numbers, options.restart)
-        folder.write_settings({"data": str(options.data), "output": str(options.output)})
+        folder = StreamFolder(options.output, setup.numbers, restart=options.restart)
+        folder.begin({"data": str(options.data), "output": str(options.output)})
         return _Session(setup, folder, options).run(folder.row_store)
 
 
 class _Session:
     """Collects the records of a run and shows them."""
 
-    def __init__(self, setup: StreamSetup, folder: RunFolder | None, options: argparse.Namespace) -> None:
+    def __init__(self, setup: StreamSetup, folder: StreamFolder | None, options: argparse.Namespace) -> None:
         self.setup, self.folder, self.options = setup, folder, options
         self.display = make_display(options.every)
         self.parts: dict[str, list[NamedArrays]] = {model.name: [] for model in setup.models}

@@ -16,7 +16,7 @@ from scipy.stats import multivariate_normal
 
 from auxmc.command_line import main, stream_session
 from auxmc.command_line.errors import CommandError
-from auxmc.command_line.stream_folder import RunFolder
+from auxmc.command_line.stream_folder import StreamFolder
 from auxmc.command_line.stream_models import named_model
 from auxmc.command_line.stream_reading import open_source, read_checked
 from auxmc.command_line.stream_settings import SETTINGS
@@ -227,8 +227,8 @@ def test_a_model_that_exits_is_an_error_of_one_line(
 
 
 def test_tables_of_a_run_that_was_removed_are_not_written(tmp_path: Path) -> None:
-    folder = RunFolder(tmp_path / "run", {"chunk_rows": 10})
-    folder.write_settings({})
+    folder = StreamFolder(tmp_path / "run", {"chunk_rows": 10})
+    folder.begin()
     shutil.rmtree(tmp_path / "run")
     with pytest.raises(CommandError, match="was removed or emptied while the run was going on"):
         folder.write_tables(pd.DataFrame({"n_rows": [10]}), None)

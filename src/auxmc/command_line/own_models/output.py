@@ -1,88 +1,33 @@
-"""The folder of a run: settings that it depends on, state to go on from, draws and a summary."""
+"""What a run leaves in its folder: draws and a summary."""
 
-import json
-import shutil
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-import auxmc
 from auxmc.command_line.columns import columns
-from auxmc.command_line.errors import CommandError
+from auxmc.command_line.run_folder import RunFolder
 from auxmc.diagnostics.convergence import summarise_chains
 from auxmc.driver.files.writing import write_atomically
-from auxmc.driver.provenance import describe_environment
 from auxmc.driver.results import write_result
 from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["OutputFolder", "elements", "summary_table"]
 
-_SETTINGS, _STATE = "settings.json", "state"
 _LEAST_DRAWS = 4
 # Lines of a summary that are printed; all are in the file.
 _MOST_LINES = 40
 
 
-class OutputFolder:
-    """Where a run is kept. Other files in it are not touched.
+class OutputFolder(RunFolder):
+    """Where draws, their summary and plots are kept."""
 
-    Args:
-        path: the folder.
-        numbers: what the draws depend on, as plain containers.
-        restart: whether a run that is there is thrown away.
-
-    Raises:
-        CommandError: the folder is a file, or holds another run.
-    """
-
-    def __init__(self, path: Path, numbers: Mapping[str, Any], *, restart: bool) -> None:
-        self.path, self._numbers = path, dict(numbers)
-        if path.exists() and not path.is_dir():
-            raise CommandError(f"--output {path}: is not a folder")
-        if restart:
-            shutil.rmtree(self.state, ignore_errors=True)
-            (path / _SETTINGS).unlink(missing_ok=True)
-            return
-        if not (path / _SETTINGS).exists():
-            return
-        try:
-            there = json.loads((path / _SETTINGS).read_text())["numbers"]
-        except (ValueError, KeyError, OSError) as error:
-            raise CommandError(f"{path / _SETTINGS}: cannot be read; choose another folder") from error
-        differing = [name for name in self._numbers if there.get(name) != self._numbers[name]]
-        if differing:
-            shown = "; ".join(
-                f"{name}: {there.get(name)} there, {self._numbers[name]} now" for name in differing
-            )
-            raise CommandError(
-                f"--output {path}: holds a run of something else ({shown}). Choose another folder, or throw that run "
-                "away with --restart"
-            )
-
-    @property
-    def state(self) -> Path:
-        """Folder for the checkpoints."""
-        return self.path / _STATE
-
-    def begin(self) -> None:
-        """Writes settings, versions and machine."""
-        about = {
-            "numbers": self._numbers,
-            "environment": describe_environment(Path(auxmc.__file__).parents[2]),
-        }
-        text = json.dumps(about, indent=2) + "\n"
-        write_atomically(self.path / _SETTINGS, lambda temporary: temporary.write_text(text))
-
-    def forget(self) -> None:
-        """Takes the settings away again where nothing has been drawn by them: a mended call is another run."""
-        if any(self.state.rglob("block*")):
-            return
-        shutil.rmtree(self.state, ignore_errors=True)
-        (self.path / _SETTINGS).unlink(missing_ok=True)
+    results = (
+        *("result.nc", "chains.nc", "summary.csv"),
+        *(f"{name}.{kind}" for name in ("trace", "pairs", "evidence") for kind in ("pdf", "png")),
+    )
 
     def write_tree(self, name: str, tree: xr.DataTree) -> None:
         """Writes draws as NetCDF, which `arviz.from_netcdf` reads."""
