@@ -68,7 +68,7 @@ def advise(method: Method, tree: xr.DataTree, cores: int | None = None) -> list[
         *frozen(posterior, _MEND_FROZEN),
         *_errors(stats),
         *_diverging(stats),
-        *_sticking(stats, n_draws, estimated=method.log_target is None),
+        *_sticking(stats, n_draws, estimated=method.estimated),
     ]
     if n_draws < _MIN_DRAWS:
         found.append(too_few(n_draws))
@@ -132,13 +132,17 @@ def _errors(stats: xr.Dataset) -> Iterator[Advice]:
 
 def _diverging(stats: xr.Dataset) -> Iterator[Advice]:
     """What is to be said about trajectories that left the level of energy that they began at."""
-    if "energy_change" not in stats:
+    if "diverging" not in stats:
         return
-    change = stats["energy_change"].to_numpy()
-    n = int(np.sum(np.isfinite(change) & (change > DIVERGED_NATS)))
-    if n > _MAX_DIVERGED_SHARE * change.size:
+    diverging, how = stats["diverging"].to_numpy(), ""
+    if "energy_change" in stats:
+        # Energies that are not finite are the edge of the support, or are counted among the errors.
+        diverging = diverging & np.isfinite(stats["energy_change"].to_numpy())
+        how = f": their energy rose by more than {DIVERGED_NATS:.0f} nats"
+    n = int(np.sum(diverging))
+    if n > _MAX_DIVERGED_SHARE * diverging.size:
         yield Advice(
-            f"{n} of {change.size} trajectories diverged: their energy rose by more than {DIVERGED_NATS:.0f} nats",
+            f"{n} of {diverging.size} trajectories diverged{how}",
             "Some part of the density is too narrow for the step size, and draws miss it: give a higher "
             "target_acceptance (0.95 to 0.99), or other variables (standardised effects in place of effects of groups)",
         )

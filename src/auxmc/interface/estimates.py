@@ -195,6 +195,7 @@ def _method(name: str, model: Estimated, scale: float) -> Method:
         check,
         lambda key: model.start,
         warnings=model.warnings,
+        estimated=True,
     )
 
 

@@ -39,6 +39,7 @@ class Method(NamedTuple):
             off the model's support; None where a state is more than a position and values at it.
         warnings: what was said about the model when it was made.
         plain: whether the variables that are kept are those of the kernel's vector.
+        estimated: whether an estimate stands in for the density.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Method(NamedTuple):
     log_target: Callable[[Any], Array] | None = None
     warnings: tuple[str, ...] = ()
     plain: bool = False
+    estimated: bool = False
 
     def __repr__(self) -> str:
         """Its name and variables."""

@@ -51,3 +51,23 @@ def test_what_is_no_algorithm_is_refused() -> None:
         auxmc.from_blackjax(model, lambda density, step: 3)
     with pytest.raises(ValueError, match="step_size must be a positive number, got 0"):
         auxmc.from_blackjax(model, lambda density, step: 3, step_size=0.0)
+    with pytest.raises(ValueError, match="target_acceptance must be between 0 and 1, got 80"):
+        auxmc.from_blackjax(
+            model, lambda density, step: blackjax.hmc(density, step, jnp.ones(2), 5), target_acceptance=80.0
+        )
+
+
+def test_divergences_and_sticking_of_blackjax_are_warned_of() -> None:
+    """The advice is that for a density: it has no estimate whose variance could be smaller, and no energy in nats."""
+    model = auxmc.density(log_density, start={"x": [0.0, 0.0]})
+    with jax.numpy_dtype_promotion("standard"):
+        method = auxmc.from_blackjax(
+            model, lambda density, step: blackjax.hmc(density, step, jnp.ones(2), 5), step_size=50.0
+        )
+        with pytest.warns(auxmc.SamplingWarning):
+            tree = auxmc.sample(method, draws=40, warm_up=0, chains=2, progress=False)
+    said = "\n".join(tree.attrs["warnings"])
+    assert "80 of 80 trajectories diverged. Some part of the density is too narrow for the step size" in said
+    assert "stayed the same for 40 of 40 draws" in said
+    assert "with a smaller step_size or a higher target_acceptance" in said
+    assert "an estimate with a smaller variance" not in said

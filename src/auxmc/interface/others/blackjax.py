@@ -11,7 +11,7 @@ from jax import Array
 from auxmc.interface.checks.densities import start_check
 from auxmc.interface.densities import Density
 from auxmc.interface.methods import Method
-from auxmc.interface.precision import function, made_by, positive
+from auxmc.interface.precision import function, made_by, positive, share
 from auxmc.kernels.base import Kernel
 
 __all__ = ["from_blackjax", "to_blackjax"]
@@ -43,9 +43,9 @@ def from_blackjax(
 
     Raises:
         TypeError: `make` returns no algorithm with `init` and `step`, or its state has no `position`.
-        ValueError: the step size is not positive.
+        ValueError: the step size is not positive, or the target is not between 0 and 1.
     """
-    step_size = positive("step_size", step_size)
+    step_size, target = positive("step_size", step_size), share("target_acceptance", target_acceptance)
     made_by("model", model, Density, "auxmc.density, auxmc.from_numpyro or auxmc.from_pymc")
     function("make", make, "maps a log density and a step size to an algorithm of BlackJAX")
     start = jnp.asarray(model.start)
@@ -78,7 +78,7 @@ def from_blackjax(
         model.values,
         step_size,
         "dual averaging" if "acceptance_rate" in fields else "",
-        target_acceptance,
+        target,
         start_check(model.log_density),
         model.draw_start,
         of_state=lambda state: {"lp": state.logdensity} if hasattr(state, "logdensity") else {},
