@@ -20,7 +20,7 @@ import numpy as np
 from jax import Array
 
 from auxmc.driver.blocks import Samples
-from auxmc.interface.precision import seed_number, use_float64, whole_number
+from auxmc.interface.precision import check_cores, check_executor, seed_number, use_float64, whole_number
 from auxmc.interface.running import ChainJob, Reporter, folder_of, one_linear_algebra_thread
 
 __all__ = ["on_executor", "replicate", "run_pickled"]
@@ -63,8 +63,9 @@ def replicate(
         Results in the order of the seeds.
 
     Raises:
-        TypeError: `function` is none.
-        ValueError: `n` is no whole number from 1 on, the seed is out of range, or the executor has an unknown name.
+        TypeError: `function` or the executor is none.
+        ValueError: `n` or `cores` is no whole number from 1 on, the seed is out of range, or the executor has an
+            unknown name.
         RuntimeError: a process ended before its time.
 
     >>> import auxmc
@@ -78,6 +79,8 @@ def replicate(
         raise TypeError(f"function must be a function of a seed, got {type(function).__name__}")
     whole_number("n", n, 1)
     seed_number(seed)
+    check_cores(cores)
+    check_executor(executor, "give a ThreadPoolExecutor")
     use_float64()
     seeds = [int(np.random.SeedSequence([seed, i]).generate_state(1)[0]) for i in range(n)]
     with _workers(executor, n, cores) as workers:
@@ -105,7 +108,6 @@ def on_executor(
         reporter: is told of every finished chain.
 
     Raises:
-        ValueError: the executor has an unknown name.
         RuntimeError: a process ended before its time.
     """
     calls = [
@@ -155,11 +157,6 @@ def _workers(executor: Executor | str, n: int, cores: int | None) -> Iterator[Ex
     if not isinstance(executor, str):
         yield executor
         return
-    if executor != "processes":
-        raise ValueError(
-            f'executor must be "processes" or an executor of concurrent.futures, got {executor!r}: for threads leave '
-            "it out"
-        )
     # Processes that are forked would inherit locks of JAX's threads.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(n, cores or os.cpu_count() or 1), mp_context=context) as pool:

@@ -1,15 +1,19 @@
-"""What a user gives: double precision, switched on at first use, and checks of single numbers, functions and models."""
+"""What a user gives: double precision, switched on at first use; checks of numbers, functions, models and folders."""
 
 import math
 import numbers
 import sys
+from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 
 __all__ = [
+    "check_cores",
+    "check_executor",
     "float64_tree",
+    "folder_path",
     "function",
     "made_by",
     "positive",
@@ -150,3 +154,42 @@ def whole_number(name: str, value: Any, least: int, why: str = "") -> int:
         reason = f": {why}" if why else ""
         raise ValueError(f"{name} must be a whole number, at least {least}{reason}, got {value!r}")
     return int(value)
+
+
+def check_cores(value: Any) -> None:
+    """Refuses, by a ValueError, what is neither None nor a whole number from 1 on."""
+    if value is not None:
+        whole_number("cores", value, 1, "how much runs at the same time; leave it out for all cores")
+
+
+def check_executor(value: Any, threads: str) -> None:
+    """Refuses what is neither "processes" nor an executor of `concurrent.futures`.
+
+    Args:
+        value: what was given.
+        threads: what to do for threads, for messages.
+
+    Raises:
+        TypeError: it is neither a text nor an executor.
+        ValueError: it is another text.
+    """
+    if not (value == "processes" if isinstance(value, str) else callable(getattr(value, "submit", None))):
+        raise (ValueError if isinstance(value, str) else TypeError)(
+            f'executor must be "processes" or an executor of concurrent.futures, got {value!r}: for threads {threads}'
+        )
+
+
+def folder_path(name: str, value: Any) -> Path | None:
+    """A folder, which need not be there; None where None is given.
+
+    Raises:
+        TypeError: it is no path.
+        ValueError: it is a file.
+    """
+    if value is None:
+        return None
+    if not isinstance(value, str | Path):
+        raise TypeError(f"{name} must be a folder's path, got {type(value).__name__}")
+    if Path(value).exists() and not Path(value).is_dir():
+        raise ValueError(f"{name} must be a folder, {value} is a file: give another path")
+    return Path(value)

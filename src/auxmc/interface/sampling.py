@@ -16,11 +16,18 @@ from auxmc.driver.seeds import stream
 from auxmc.interface.advice import Advice, advise
 from auxmc.interface.methods import Method
 from auxmc.interface.modes import lie_apart, spread_starts
-from auxmc.interface.precision import seed_number, use_float64, whole_number
+from auxmc.interface.precision import (
+    check_cores,
+    check_executor,
+    folder_path,
+    seed_number,
+    use_float64,
+    whole_number,
+)
 from auxmc.interface.running import ChainJob, Reporter, on_threads
 from auxmc.interface.trees import tree_of
 
-__all__ = ["run_method", "sample"]
+__all__ = ["check_run", "run_method", "sample"]
 
 # Points on the manifold for each chain, of which its start is chosen; points that draws are compared with; how many of
 # them must lie apart from all draws.
@@ -118,16 +125,15 @@ def run_method(
             f"method must be a method on a model, such as auxmc.constrained_hmc(model), got {type(method).__name__}"
         )
     use_float64()
-    counts = {"draws": draws, "warm_up": warm_up, "chains": chains}
-    for name, number in counts.items():
-        whole_number(name, number, 0 if name == "warm_up" else 1)
-    seed_number(seed)
-    if cores is not None:
-        whole_number("cores", cores, 1, "chains that run at the same time")
-    if checkpoint is not None and not isinstance(checkpoint, str | Path):
-        raise TypeError(f"checkpoint must be a folder's path, got {type(checkpoint).__name__}")
-    if checkpoint is not None and Path(checkpoint).exists() and not Path(checkpoint).is_dir():
-        raise ValueError(f"checkpoint must be a folder, {checkpoint} is a file: give another path")
+    check_run(
+        draws=draws,
+        warm_up=warm_up,
+        chains=chains,
+        seed=seed,
+        cores=cores,
+        executor=executor,
+        checkpoint=checkpoint,
+    )
     keys = [stream(seed, "sample", method.name, chain) for chain in range(chains)]
     starts = _starts(method, start, keys, stream(seed, "starts", method.name))
     for chain, point in enumerate(starts):
@@ -137,7 +143,7 @@ def run_method(
             raise ValueError(f"chain {chain}: {error}") from error
     job = ChainJob(method, draws + warm_up, warm_up)
     reporter = Reporter(method.name, chains, shown=progress)
-    folder = Path(checkpoint) if checkpoint is not None else None
+    folder = folder_path("checkpoint", checkpoint)
     clock = time.perf_counter()
     if executor is None:
         samples = on_threads(job, starts, keys, cores, folder, reporter)
@@ -151,7 +157,9 @@ def run_method(
     tree.attrs |= {
         "inference_library": "auxmc",
         "method": method.name,
-        **counts,
+        "draws": draws,
+        "warm_up": warm_up,
+        "chains": chains,
         "seed": seed,
         "wall_s": wall_s,
         "compile_s": max(s.compile_s for s in samples),
@@ -159,6 +167,32 @@ def run_method(
         "n_resumed": sum(s.n_resumed for s in samples),
     }
     return tree, job
+
+
+def check_run(
+    *,
+    draws: int,
+    warm_up: int,
+    chains: int,
+    seed: int,
+    cores: int | None,
+    executor: Executor | str | None,
+    checkpoint: str | Path | None,
+) -> None:
+    """Refuses arguments of `sample` that are wrong whatever the method is, before anything is computed.
+
+    Raises:
+        TypeError: the checkpoint is no path, or the executor none.
+        ValueError: a number is out of range, the checkpoint is a file, or the executor has an unknown name.
+    """
+    whole_number("draws", draws, 1)
+    whole_number("warm_up", warm_up, 0)
+    whole_number("chains", chains, 1)
+    seed_number(seed)
+    check_cores(cores)
+    if executor is not None:
+        check_executor(executor, "leave it out")
+    folder_path("checkpoint", checkpoint)
 
 
 def _starts(method: Method, start: Any, keys: Sequence[Array], pool: Array) -> np.ndarray:

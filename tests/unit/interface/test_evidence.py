@@ -1,6 +1,7 @@
 """`auxmc.evidence` against exact evidences; modes that are far from the start; what it refuses and warns of."""
 
 import math
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -203,6 +204,37 @@ def test_model_has_its_start_and_keeps_its_own_scales() -> None:
 def test_bad_arguments_are_refused(settings: dict[str, Any], message: str) -> None:
     """Before anything runs."""
     with pytest.raises(ValueError, match=message):
+        auxmc.evidence(lambda p: -jnp.sum(p["x"] ** 2), {"x": [0.0]}, **settings, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"draws": 0}, ValueError, "draws must be a whole number, at least 1, got 0"),
+        ({"warm_up": -1}, ValueError, "warm_up must be a whole number, at least 0, got -1"),
+        (
+            {"cores": 0},
+            ValueError,
+            "cores must be a whole number, at least 1: .* leave it out for all cores, got 0",
+        ),
+        ({"executor": "threads"}, ValueError, "executor must be .* got 'threads': for threads leave it out"),
+        ({"executor": 4}, TypeError, "executor must be .* got 4: for threads leave it out"),
+        ({"checkpoint": 3}, TypeError, "checkpoint must be a folder's path, got int"),
+        ({"checkpoint": Path(__file__)}, ValueError, "test_evidence.py is a file: give another path"),
+    ],
+    ids=str,
+)
+def test_arguments_of_the_chains_are_looked_at_before_the_search(
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    """The search for a base takes longer than anyone waits for such a message."""
+    searched = AssertionError("a base was sought")
+
+    def search(*arguments: object) -> None:
+        raise searched
+
+    monkeypatch.setattr("auxmc.interface.tempered.evidence.find_base", search)
+    with pytest.raises(error, match=message):
         auxmc.evidence(lambda p: -jnp.sum(p["x"] ** 2), {"x": [0.0]}, **settings, progress=False)
 
 

@@ -69,6 +69,11 @@ def test_wrong_executors_and_numbers_are_refused() -> None:
         auxmc.sample(method, draws=4, warm_up=0, chains=1, executor="threads", progress=False)
     with pytest.raises(ValueError, match="n must be a whole number, at least 1, got 0"):
         auxmc.replicate(lambda seed: seed, 0)
+    for cores in (-1, 0):
+        with pytest.raises(ValueError, match=f"cores must be a whole number, at least 1: .*, got {cores}"):
+            auxmc.replicate(lambda seed: seed, 1, cores=cores)
+    with pytest.raises(ValueError, match="got 'threads': for threads give a ThreadPoolExecutor"):
+        auxmc.replicate(lambda seed: seed, 1, executor="threads")
 
 
 def test_chain_on_an_executor_is_that_of_a_thread() -> None:

@@ -141,6 +141,12 @@ def test_rows_that_are_none_are_named(rows: object, error: type[Exception], mess
         read_rows(rows, 100)
 
 
+def test_a_checkpoint_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ValueError, match=r"checkpoint must be a folder, .*file is a file: give another path"):
+        auxmc.stream_evidence(linear(), ROWS, checkpoint=tmp_path / "file", progress=False)
+
+
 def test_rows_are_read_in_order_whatever_they_come_in() -> None:
     for given in (ROWS, ROWS.tolist(), [ROWS[:60], ROWS[60:]], iter([ROWS[:60], ROWS[60:]])):
         rows = read_rows(given, 20)

@@ -22,7 +22,7 @@ from auxmc.driver.seeds import stream
 from auxmc.driver.stream_program import KeyedStream
 from auxmc.driver.streams import StreamRun, run_streams
 from auxmc.interface.advice import Advice
-from auxmc.interface.precision import made_by, seed_number, use_float64, whole_number
+from auxmc.interface.precision import folder_path, made_by, seed_number, use_float64, whole_number
 from auxmc.interface.running import same_run
 from auxmc.interface.streams.rows import Rows, RowsModel, checked_model, read_rows
 from auxmc.kernels.streams.replicates import replicate_log_evidences, replicated
@@ -133,13 +133,14 @@ def stream_evidence(
     whole_number("replicates", replicates, 2, "their spread is the error")
     whole_number("capacity", capacity, 1)
     seed_number(seed)
+    folder = folder_path("checkpoint", checkpoint)
     source = read_rows(rows, chunk)
     checked, said = checked_model(model, source, stream(seed, "stream", "checks"))
     estimator = replicated(running_laplace(checked, settings), replicates)
     kept = None
-    if checkpoint is not None:
+    if folder is not None:
         identity = _identity(checked, source, chunk, replicates, capacity, settings, seed)
-        kept = Checkpoint(Path(checkpoint), identity)
+        kept = Checkpoint(folder, identity)
         same_run(kept.folder, kept.folder / "state.npz", identity)
         _same_rows(kept.folder, source.first)
     run = run_streams(

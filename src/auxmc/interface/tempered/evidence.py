@@ -18,8 +18,8 @@ from auxmc.driver.seeds import stream
 from auxmc.interface.densities import Density, density
 from auxmc.interface.layout import named
 from auxmc.interface.methods import Method
-from auxmc.interface.precision import seed_number, whole_number
-from auxmc.interface.sampling import run_method
+from auxmc.interface.precision import whole_number
+from auxmc.interface.sampling import check_run, run_method
 from auxmc.interface.tempered.advice import advise_evidence
 from auxmc.interface.tempered.bases import Base, Gaussian, find_base
 from auxmc.interface.tempered.draws import on_own_scales, target_draws
@@ -81,7 +81,7 @@ def evidence(
     n_steps: int = 10,
     seed: int = 0,
     cores: int | None = None,
-    executor: Executor | None = None,
+    executor: Executor | str | None = None,
     checkpoint: str | pathlib.Path | None = None,
     progress: bool = True,
 ) -> TemperedEvidence:
@@ -110,7 +110,7 @@ def evidence(
         progress: as for `auxmc.sample`.
 
     Raises:
-        TypeError: the log density cannot be traced.
+        TypeError: the log density cannot be traced, or the checkpoint or the executor is none.
         ValueError: it is not finite at the start, there is no start, no base was found, a number is out of range, or
             the checkpoint holds a run of something else.
 
@@ -122,7 +122,15 @@ def evidence(
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     whole_number("chains", chains, 2, "their spread is the error")
-    seed_number(seed)
+    check_run(
+        draws=draws,
+        warm_up=warm_up,
+        chains=chains,
+        seed=seed,
+        cores=cores,
+        executor=executor,
+        checkpoint=checkpoint,
+    )
     check_settings(n_steps, 1.0, "drift_kick_drift")
     if isinstance(log_density, Density):
         if start is not None:
