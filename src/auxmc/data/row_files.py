@@ -225,7 +225,8 @@ def _csv_names(path: Path) -> tuple[tuple[str, ...], int | None]:
     try:
         with path.open(encoding="utf-8-sig") as file:
             names = tuple(name.strip() for name in next(csv.reader([file.readline()]), []))
-            has_rows = bool(file.readline().strip())
+            # Empty lines may stand above the first row: the reader passes them over.
+            has_rows = any(line.strip() for line in file)
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not UTF-8 text; save the file as CSV with UTF-8 encoding") from error
     except csv.Error as error:

@@ -123,6 +123,12 @@ def test_an_empty_line_in_a_file_of_one_column_is_a_missing_value(tmp_path: Path
         list(read_blocks(open_rows(path), 64))
 
 
+def test_empty_lines_below_the_header_are_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b\n\n\n1,2\n\n3,4\n")
+    assert np.concatenate(list(read_blocks(open_rows(path), 64))).tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
 def test_column_names_may_be_quoted_and_spaced(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text('\ufeff"load, kN", b\n1,2\n')
@@ -192,9 +198,10 @@ def test_files_that_hold_no_rows_are_refused(tmp_path: Path) -> None:
     empty.write_text("")
     with pytest.raises(DataError, match="the file is empty"):
         open_rows(empty)
-    empty.write_text("a,b\n")
-    with pytest.raises(DataError, match="the file has no rows"):
-        open_rows(empty)
+    for text in ("a,b\n", "a,b\n\n\n"):
+        empty.write_text(text)
+        with pytest.raises(DataError, match="the file has no rows"):
+            open_rows(empty)
     with pytest.raises(DataError, match="the file has no rows"):
         open_rows(write_npy(tmp_path / "empty.npy", np.zeros((0, 2))))
     with pytest.raises(DataError, match="there is no such file"):
