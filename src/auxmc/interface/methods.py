@@ -36,7 +36,7 @@ class Method(NamedTuple):
         log_density: of a point [dim], in nats, the same as `lp` of a state; None where starts are not drawn, or the
             draws need no comparison with such points.
         log_target: maps the kernel's state to the log of the density that the kernel leaves invariant, minus infinity
-            off the model's support; None where a state is more than a position and values at it.
+            off the model's support; None where a state is more than a position and values at it, or has jumped already.
         warnings: what was said about the model when it was made.
         plain: whether the variables that are kept are those of the kernel's vector.
         estimated: whether an estimate stands in for the density.

@@ -10,6 +10,7 @@ import numpy as np
 from jax import Array
 
 from auxmc.interface.methods import Method, evaluated
+from auxmc.interface.precision import function
 from auxmc.kernels.base import Kernel, select
 
 __all__ = ["with_symmetry"]
@@ -39,7 +40,7 @@ def with_symmetry(method: Method, images: Callable[[Any], Any] | Sequence[Callab
             `auxmc.start_on_manifold` returns them: symmetric about zero for a uniform law, whatever its ends.
 
     Raises:
-        TypeError: the method cannot take jumps, or an image cannot be traced.
+        TypeError: the method cannot take jumps, or takes some already; an image is no function, or cannot be traced.
         ValueError: an image has other variables or shapes, does not undo itself, or changes distances.
 
     Source: Metropolis-Hastings with a deterministic involution, Tierney 1998, "A note on Metropolis-Hastings kernels
@@ -56,13 +57,23 @@ def with_symmetry(method: Method, images: Callable[[Any], Any] | Sequence[Callab
             f"method must be a method on a model, such as auxmc.hmc(model), got {type(method).__name__}"
         )
     if method.log_target is None:
-        raise TypeError(f"{method.name} takes no jumps: hmc, constrained_hmc and constrained_nuts do")
+        raise TypeError(
+            f"{method.name} takes no jumps: hmc, constrained_hmc and constrained_nuts do; several images are given "
+            "together, in one list"
+        )
     log_target = method.log_target
+    if not callable(images) and not isinstance(images, Sequence):
+        raise TypeError(
+            "images must be a function that maps the variables to their mirror image, or a list of such functions, got "
+            f"{type(images).__name__}"
+        )
     functions = (images,) if callable(images) else tuple(images)
     if not functions:
         raise ValueError("images is empty: give a function that maps the variables to their mirror image")
-    for number, function in enumerate(functions):
-        _check(method, function, "images" if callable(images) else f"images[{number}]")
+    for number, own in enumerate(functions):
+        what = "images" if callable(images) else f"images[{number}]"
+        function(what, own, "maps the variables to their mirror image")
+        _check(method, own, what)
     maps = [lambda vector, f=f: method.layout.vector(f(method.layout.tree(vector))) for f in functions]
 
     def build(scale: Array) -> Kernel:
@@ -82,7 +93,7 @@ def with_symmetry(method: Method, images: Callable[[Any], Any] | Sequence[Callab
 
         return Kernel(kernel.init, draw, apply)
 
-    return method._replace(name=f"{method.name} with symmetry", build=build)
+    return method._replace(name=f"{method.name} with symmetry", build=build, log_target=None)
 
 
 def _with_jump(info: Any, jumped: Array) -> Any:
@@ -91,12 +102,12 @@ def _with_jump(info: Any, jumped: Array) -> Any:
     return make_info("SymmetryInfo", [*info._fields, "jumped"])(*info, jumped)
 
 
-def _check(method: Method, function: Callable[[Any], Any], what: str) -> None:
+def _check(method: Method, mirrored: Callable[[Any], Any], what: str) -> None:
     layout = method.layout
     random = np.random.default_rng(0)
     points = jnp.asarray(random.normal(size=(8, layout.dim)))
     tree = layout.tree(points[0])
-    shapes = evaluated(what, function, tree)
+    shapes = evaluated(what, mirrored, tree)
     wanted = jax.tree.map(jnp.shape, tree), jax.tree.structure(tree)
     if (jax.tree.map(lambda leaf: leaf.shape, shapes), jax.tree.structure(shapes)) != wanted:
         raise ValueError(
@@ -104,7 +115,7 @@ def _check(method: Method, function: Callable[[Any], Any], what: str) -> None:
         )
 
     def image(vector: Array) -> Array:
-        return layout.vector(function(layout.tree(vector)))
+        return layout.vector(mirrored(layout.tree(vector)))
 
     once = jax.jit(jax.vmap(image))(points)
     twice = jax.jit(jax.vmap(image))(once)

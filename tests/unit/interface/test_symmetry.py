@@ -120,8 +120,23 @@ def test_images_that_are_none_are_refused(images: Any, message: str) -> None:
         auxmc.with_symmetry(auxmc.hmc(models.normal_density()), images)
 
 
+def test_images_that_are_no_functions_are_refused() -> None:
+    method = auxmc.hmc(models.normal_density())
+    with pytest.raises(
+        TypeError, match=r"images must be a function that maps .*, or a list of such functions, got int"
+    ):
+        auxmc.with_symmetry(method, 3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"images\[1\] must be a function that maps .*, got int"):
+        auxmc.with_symmetry(method, [lambda v: v, 3])  # type: ignore[list-item]
+
+
 def test_methods_without_jumps_are_refused() -> None:
     with pytest.raises(TypeError, match="pm_mh takes no jumps"):
         auxmc.with_symmetry(auxmc.pseudo_marginal(models.estimated_normal()), lambda v: v)
+    once = auxmc.with_symmetry(auxmc.hmc(models.normal_density()), lambda v: v)
+    with pytest.raises(
+        TypeError, match=r"hmc with symmetry takes no jumps: .* several images are given together, in one"
+    ):
+        auxmc.with_symmetry(once, lambda v: v)
     with pytest.raises(TypeError, match="must be a method on a model"):
         auxmc.with_symmetry(models.normal_density(), lambda v: v)
