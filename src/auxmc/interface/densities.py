@@ -10,10 +10,9 @@ from jax import Array
 from auxmc.interface.checks.densities import advise_jumps, advise_tails, lines_through, start_check
 from auxmc.interface.checks.ridges import advise_ridges
 from auxmc.interface.checks.support import advise_support
-from auxmc.interface.layout import Layout, named, variables
+from auxmc.interface.layout import Layout, named, start_variables
 from auxmc.interface.methods import Method, evaluated
 from auxmc.interface.precision import (
-    float64_tree,
     function,
     made_by,
     positive,
@@ -89,10 +88,7 @@ def density(log_density: Callable[[Any], Array] | Density, start: Any = None) ->
     if start is None:
         raise ValueError("start is wanted: variables at which the log density is finite")
     function("log_density", log_density, "maps the variables to their log density, in nats")
-    begin = float64_tree("start", start)
-    layout = variables("start", begin)
-    if layout.dim == 0:
-        raise ValueError("start has no numbers: give the variables that the log density is of")
+    begin, layout = start_variables(start)
     shape = evaluated("log_density", log_density, begin)
     if getattr(shape, "shape", None) != ():
         found = getattr(shape, "shape", type(shape).__name__)

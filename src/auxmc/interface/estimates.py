@@ -11,9 +11,9 @@ from jax import Array
 
 from auxmc.interface.checks.densities import advise_tails
 from auxmc.interface.checks.support import advise_support, advise_undefined
-from auxmc.interface.layout import Layout, layout_of, named, variables
+from auxmc.interface.layout import Layout, layout_of, named, start_variables
 from auxmc.interface.methods import Method, evaluated
-from auxmc.interface.precision import float64_tree, function, made_by, positive, use_float64
+from auxmc.interface.precision import function, made_by, positive, use_float64, whole_shape
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.models.estimator import Estimator, estimator_of
@@ -66,8 +66,8 @@ def estimated(
 
     Raises:
         TypeError: a function cannot be traced, or is given arrays of another precision.
-        ValueError: a shape is wrong, the log density at the start is not finite, a function is not deterministic, or
-            the two together do not depend on a parameter, or grow without end.
+        ValueError: a shape is wrong, the start has no numbers, the log density at it is not finite, a function is not
+            deterministic, or the two together do not depend on a parameter, or grow without end.
 
     Warns:
         SamplingWarning: the two together do not fall far out, or are NaN at many points or draws.
@@ -87,8 +87,7 @@ def estimated(
     function(
         "log_estimate", log_estimate, "maps parameters and auxiliary variables to the log of an estimate"
     )
-    begin = float64_tree("start", start)
-    layout = variables("start", begin)
+    begin, layout = start_variables(start)
     is_normal = not callable(auxiliary)
     shapes = _shapes(auxiliary) if is_normal else None
     inner = layout_of(shapes) if is_normal else None
@@ -230,14 +229,14 @@ def _check_scalar(what: str, shape: Any) -> None:
 
 
 def _shapes(auxiliary: Any) -> Any:
-    def one(shape: Any) -> jax.ShapeDtypeStruct:
-        size = (shape,) if isinstance(shape, int) else tuple(shape)
-        if any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in size):
-            raise ValueError(
-                f"auxiliary must be a positive whole number, a shape, shapes by name or a function, got {shape!r}"
-            )
-        return jax.ShapeDtypeStruct(size, jnp.float64)
+    def one(name: str, shape: Any) -> jax.ShapeDtypeStruct:
+        further = "or give shapes by name, or a function that maps a key to the variables"
+        return jax.ShapeDtypeStruct(whole_shape(name, shape, further), jnp.float64)
 
-    if isinstance(auxiliary, Mapping):
-        return {name: one(shape) for name, shape in auxiliary.items()}
-    return one(auxiliary)
+    if not isinstance(auxiliary, Mapping):
+        return one("auxiliary", auxiliary)
+    if not auxiliary:
+        raise ValueError(
+            "auxiliary is empty: give the shapes of the random numbers that the estimate is made of"
+        )
+    return {name: one(f"auxiliary[{name!r}]", shape) for name, shape in auxiliary.items()}

@@ -11,7 +11,7 @@ from jax import Array
 
 from auxmc.interface.precision import float64_tree
 
-__all__ = ["Layout", "layout_of", "named", "variables"]
+__all__ = ["Layout", "layout_of", "named", "start_variables", "variables"]
 
 # Of every variable that is kept.
 _DIMENSIONS = ("chain", "draw")
@@ -128,6 +128,20 @@ def variables(what: str, tree: Any) -> Layout:
                 f"{what}: two variables would be called {name!r} in results; give one another name"
             )
     return layout_of(tree)
+
+
+def start_variables(start: Any) -> tuple[Any, Layout]:
+    """Variables to begin at as arrays of float64, and their layout.
+
+    Raises:
+        TypeError: as `float64_tree` and `variables`.
+        ValueError: as these, or there is no number among them.
+    """
+    begin = float64_tree("start", start)
+    layout = variables("start", begin)
+    if layout.dim == 0:
+        raise ValueError("start has no numbers: give the variables that the log density is of")
+    return begin, layout
 
 
 def named(tree: Any) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import math
 import numbers
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ __all__ = [
     "step_range",
     "use_float64",
     "whole_number",
+    "whole_shape",
 ]
 
 
@@ -154,6 +156,25 @@ def whole_number(name: str, value: Any, least: int, why: str = "") -> int:
         reason = f": {why}" if why else ""
         raise ValueError(f"{name} must be a whole number, at least {least}{reason}, got {value!r}")
     return int(value)
+
+
+def whole_shape(name: str, value: Any, further: str) -> tuple[int, ...]:
+    """The shape of an array without empty axes.
+
+    Args:
+        name: what it is, for messages.
+        value: a whole number, or a sequence of them.
+        further: what else is to be said, for messages.
+
+    Raises:
+        ValueError: it is neither, or a number in it is below 1.
+    """
+    size = tuple(value) if isinstance(value, Sequence) else (value,)
+    if any(isinstance(n, bool) or not isinstance(n, numbers.Integral) or n < 1 for n in size):
+        raise ValueError(
+            f"{name} must be a positive whole number or a tuple of them, () for a number, got {value!r}; {further}"
+        )
+    return tuple(int(n) for n in size)
 
 
 def check_cores(value: Any) -> None:

@@ -9,7 +9,6 @@ number, or an array that broadcasts to the input's shape.
 """
 
 import math
-import numbers
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -18,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.interface.precision import float64_tree, function
+from auxmc.interface.precision import float64_tree, function, whole_shape
 from auxmc.models.input_maps import INPUT_MAPS, INPUTS
 from auxmc.numerics.random import standard_normal
 
@@ -132,10 +131,4 @@ def _width(name: str, value: Any, shape: Shape) -> float | np.ndarray:
 
 
 def _shape(shape: Shape) -> tuple[int, ...]:
-    size = tuple(shape) if isinstance(shape, Sequence) else (shape,)
-    if any(isinstance(n, bool) or not isinstance(n, numbers.Integral) or n < 1 for n in size):
-        raise ValueError(
-            "shape, the first argument of a prior, must be a positive whole number or a tuple of them, () for a "
-            f"number, got {shape!r}; parameters go by name"
-        )
-    return tuple(int(n) for n in size)
+    return whole_shape("shape, the first argument of a prior,", shape, "parameters go by name")

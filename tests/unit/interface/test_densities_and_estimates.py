@@ -114,6 +114,18 @@ def _estimated(**changed: object) -> Any:
         ({"auxiliary": 0}, ValueError, "auxiliary must be a positive whole number"),
         ({"auxiliary": (3, -1)}, ValueError, "auxiliary must be a positive whole number"),
         (
+            {"auxiliary": 3.0},
+            ValueError,
+            "auxiliary must be a positive whole number or a tuple of them, .*got 3.0; or give shapes by name",
+        ),
+        (
+            {"auxiliary": {"u": 3.0}},
+            ValueError,
+            r"auxiliary\['u'\] must be a positive whole number .*got 3.0",
+        ),
+        ({"auxiliary": {}}, ValueError, "auxiliary is empty: give the shapes"),
+        ({"start": {}}, ValueError, "start has no numbers: give the variables"),
+        (
             {"auxiliary": lambda key: {"u": 1.0}},
             TypeError,
             "auxiliary must return one array for a key, got dict",
@@ -124,6 +136,11 @@ def test_bad_estimates_are_refused(changed: Any, error: type[Exception], message
     """Signs, shapes, priors, functions that cannot be traced, auxiliary variables."""
     with pytest.raises(error, match=message):
         _estimated(**changed)
+
+
+def test_shapes_may_be_numbers_of_numpy() -> None:
+    for shape in (np.int64(3), (np.int32(3),), [3]):
+        assert _estimated(auxiliary=shape).estimator.draw_auxiliary(jax.random.key(0)).shape == (3,)
 
 
 def test_impure_estimate_is_refused() -> None:
