@@ -1,7 +1,6 @@
 """Named variables and the vector that kernels move: a pytree of arrays, flattened."""
 
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -159,7 +158,3 @@ def _word(key: Any) -> str:
         if hasattr(key, attribute):
             return str(getattr(key, attribute))
     return str(key)
-
-
-Values = Callable[[Array], dict[str, Array]]
-"""Maps a kernel's vector to the variables that are kept, by name."""
