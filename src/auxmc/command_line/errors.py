@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["CommandError", "check_commas"]
+__all__ = ["CommandError", "check_commas", "error_line"]
 
 
 class CommandError(Exception):
@@ -34,3 +34,13 @@ def check_commas(path: Path, names: Sequence[str]) -> None:
             f"{path}: columns must be separated by commas, got one column {names[0]!r}: save the file with commas, and "
             "numbers with a decimal point"
         )
+
+
+def error_line(error: BaseException) -> str:
+    """Kind of an error of a user's functions and what it says, in a line.
+
+    >>> error_line(KeyError("x")), error_line(ValueError())
+    ("KeyError: 'x'", 'ValueError')
+    """
+    said = str(error).strip().splitlines()
+    return ": ".join([type(error).__name__, *said[:1]])

@@ -155,14 +155,18 @@ class Reporter:
             raise Interrupted
 
     def say_interrupted(self, folder: Path | None) -> None:
-        """Prints where the chains were stopped, and how to go on.
+        """Tells, where progress is told, where the chains were stopped and how to go on.
 
         Args:
             folder: for checkpoints; None where there are none.
         """
-        done = sum(self._done.values())
-        kept = "the same call goes on from there" if folder else "give checkpoint=FOLDER to be able to go on"
-        print(f"\ninterrupted after {done} iterations of all chains; {kept}", flush=True)
+        if self._shown:
+            kept = (
+                "the same call goes on from there" if folder else "give checkpoint=FOLDER to be able to go on"
+            )
+            self._progress.say(
+                f"interrupted after {sum(self._done.values())} iterations of all chains; {kept}"
+            )
 
 
 class _ChainProgress(Progress):

@@ -220,6 +220,19 @@ def test_what_cannot_be_used_is_named_in_a_line(conjugate: tuple[Path, Path], tm
     )
 
 
+def test_what_was_warned_of_before_an_error_and_the_errors_kind_are_shown(
+    conjugate: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jump = CONJUGATE.replace("    return", "    return -jnp.where(p['mean'] > 0.3, 3.0, 0.0) +")
+    words = ("sample", _file(tmp_path, jump), "--data", conjugate[1], "--output", tmp_path / "out")
+    text = refused(*words, "--set", "step_size=-1")
+    assert "other.py: ValueError: step_size must be a positive number, got -1" in text
+    assert "auxmc: warning: log_density jumps by 3 nats" in capsys.readouterr().err
+    # Functions of the file may fail in any way.
+    words = ("sample", _file(tmp_path, CONJUGATE.replace("    return", "    1 / 0\n    return")), *words[2:])
+    assert "other.py: ZeroDivisionError: division by zero" in refused(*words)
+
+
 def test_the_help_needs_no_heavy_library_and_names_what_there_is() -> None:
     code = (
         "import argparse, sys; from auxmc.command_line.own_models.commands import register\n"

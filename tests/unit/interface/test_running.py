@@ -51,3 +51,18 @@ def test_an_error_gives_the_threads_back() -> None:
     with pytest.raises(ValueError, match="stop"), running.one_linear_algebra_thread():
         raise ValueError("stop")
     assert _threads() == {2}
+
+
+@pytest.mark.parametrize("progress", [False, True])
+def test_an_interruption_is_told_where_progress_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], progress: bool
+) -> None:
+    def stop(self: running.Reporter, chain: int, done: int, run_s: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running.Reporter, "advanced", stop)
+    with pytest.raises(KeyboardInterrupt):
+        auxmc.sample(auxmc.hmc(models.normal_density()), draws=20, warm_up=20, chains=1, progress=progress)
+    said = capsys.readouterr()
+    assert not said.out
+    assert ("interrupted after 0 iterations of all chains; give checkpoint=FOLDER" in said.err) == progress

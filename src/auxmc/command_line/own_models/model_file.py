@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from auxmc.command_line.errors import CommandError, check_commas
+from auxmc.command_line.errors import CommandError, check_commas, error_line
 from auxmc.models.user_model import ModelError, run_file
 
 __all__ = ["OwnModel", "read_model", "read_settings"]
@@ -120,7 +120,7 @@ class _Data:
             except CommandError:
                 raise
             except (Exception, SystemExit) as error:
-                raise CommandError(f"--data {self._file}: {_line(error)}") from error
+                raise CommandError(f"--data {self._file}: {error_line(error)}") from error
             self.used = True
         return self._value
 
@@ -138,7 +138,7 @@ class _Data:
         except CommandError:
             raise
         except (Exception, SystemExit) as error:
-            raise CommandError(f"{self._path}: {name} fails: {_line(error)}") from error
+            raise CommandError(f"{self._path}: {name} fails: {error_line(error)}") from error
 
 
 def _kind(path: Path, module: ModuleType) -> str:
@@ -203,8 +203,3 @@ def _numbers(path: Path, what: str, array: Any) -> Any:
 
 def _refuse(path: Path, what: str) -> NoReturn:
     raise CommandError(f"--data {path}: {what}; mend it, or give the model a function load(path)")
-
-
-def _line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0] if lines else ''}"

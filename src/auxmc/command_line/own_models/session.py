@@ -13,7 +13,7 @@ from typing import Any
 import xarray as xr
 
 import auxmc
-from auxmc.command_line.errors import CommandError
+from auxmc.command_line.errors import CommandError, error_line
 from auxmc.command_line.folder_lock import alone_in
 from auxmc.command_line.own_models.method_names import METHODS
 from auxmc.command_line.own_models.model_file import OwnModel, read_model, read_settings
@@ -133,22 +133,23 @@ def _finish(tree: xr.DataTree, folder: OutputFolder) -> None:
 
 @contextmanager
 def _told(path: Path) -> Iterator[None]:
-    """Errors of the library as one line, and its warnings as one line each."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", SamplingWarning)
-        try:
+    """Errors of the library as one line, and its warnings as one line each, those before an error too."""
+    caught: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", SamplingWarning)
             yield
-        except (OSError, MemoryError):
-            raise
-        except (Exception, SystemExit) as error:
-            # Functions of the user's file are called all along, and may fail in any way.
-            lines = str(error).strip().splitlines()
-            raise CommandError(f"{path}: {lines[0] if lines else type(error).__name__}") from error
-    for one in caught:
-        if issubclass(one.category, SamplingWarning):
-            print(f"auxmc: warning: {one.message}", file=sys.stderr)
-        else:
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    except (OSError, MemoryError):
+        raise
+    except (Exception, SystemExit) as error:
+        # Functions of the user's file are called all along, and may fail in any way.
+        raise CommandError(f"{path}: {error_line(error)}") from error
+    finally:
+        for one in caught:
+            if issubclass(one.category, SamplingWarning):
+                print(f"auxmc: warning: {one.message}", file=sys.stderr)
+            else:
+                warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 @contextmanager
