@@ -15,8 +15,6 @@ from scipy.special import gammaln
 
 import auxmc
 from auxmc.command_line.stream_models import named_model
-from auxmc.diagnostics.nested_evidence import nested_evidence
-from auxmc.interface.streams.nested_errors import simulated_nested_evidence
 from auxmc.kernels.streams.growing_data import GrowingDataSettings, growing_data_evidence
 from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
 from auxmc.models.mixtures.single_gaussian import single_gaussian
@@ -64,7 +62,7 @@ TRAPS = {
         "interface/test_traps.py::test_growing_data_has_an_error_and_warns",
     ),
     "9: nested sampling's error": (
-        "interface/test_traps.py::test_simulated_shrinkage_covers_where_the_information_is_small",
+        "diagnostics/test_nested_errors.py::test_simulated_shrinkage_covers_where_the_information_is_small",
     ),
     "10: Laplace importance sampling of overlapping modes": (
         "interface/test_traps.py::test_importance_draws_around_overlapping_modes_are_warned_of",
@@ -144,24 +142,6 @@ def test_growing_data_has_an_error_and_warns(exact_mixture: float) -> None:
     text = " ".join(str(one.message) for one in caught)
     assert "runs differ by" in text
     assert "particles that tune their own moves make the evidence too large" in text
-
-
-def test_simulated_shrinkage_covers_where_the_information_is_small() -> None:
-    """Trap 9: sqrt(information / live points) held the truth in 58 % and 91 % where 68 and 95 were said."""
-    n_live, n_dead, width = 50, 60, 0.6
-    exact = math.log(width * -math.expm1(-1.0 / width))  # of the likelihood exp(-X / width) at prior mass X
-    random = np.random.default_rng(1)
-    new, old = [], []
-    for seed in range(400):
-        masses = np.exp(np.cumsum(-random.exponential(size=n_dead)) / n_live)
-        live = -masses[-1] * random.random(n_live) / width
-        found = simulated_nested_evidence(-masses / width, n_live, live, 200, seed)
-        before = nested_evidence(-masses / width, n_live, live, estimator="trapezoid")
-        new.append(abs(found.value - exact) / found.standard_error)
-        old.append(abs(before.value - exact) / before.standard_error)
-    assert 0.63 < np.mean(np.array(new) < 1.0) < 0.73
-    assert 0.92 < np.mean(np.array(new) < 2.0) < 0.98
-    assert np.mean(np.array(old) < 1.0) < 0.62
 
 
 @pytest.mark.slow
