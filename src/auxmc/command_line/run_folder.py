@@ -1,23 +1,40 @@
-"""The folder of a run: settings that say whose files these are, and what of it may be thrown away."""
+"""The folder of a run: one at a time, settings that say whose files these are, and what may be thrown away."""
 
 import datetime
 import json
 import shutil
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
 import auxmc
 from auxmc.command_line.errors import CommandError
+from auxmc.driver.files.locks import FolderInUse, held
 from auxmc.driver.files.writing import write_atomically
 from auxmc.driver.provenance import describe_environment
 
-__all__ = ["RunFolder"]
+__all__ = ["RunFolder", "alone_in"]
 
-_SETTINGS, _STATE = "settings.json", "state"
+_SETTINGS, _STATE, _LOCK = "settings.json", "state", ".lock"
 # What runs leave in the folder of their state.
 _STATES = ("chain[0-9]*", "state.npz", "record[0-9]*.bin", "rows.bin")
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Holds the folder that `--output` names, so that no two runs write over each other's files.
+
+    Raises:
+        CommandError: another run is at work in it, or it is no folder; nothing in it has been changed.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise CommandError(f"--output {folder}: is not a folder")
+    try:
+        with held(folder / _LOCK):
+            yield
+    except FolderInUse as error:
+        raise CommandError(f"--output {error}; wait for it, or choose another folder") from error
 
 
 class RunFolder:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from auxmc.command_line.errors import CommandError
-from auxmc.command_line.folder_lock import alone_in
+from auxmc.command_line.run_folder import alone_in
 from auxmc.command_line.stream_display import ModelStatus, Status, describe_change, make_display
 from auxmc.command_line.stream_folder import StreamFolder
 from auxmc.command_line.stream_reading import read_checked
