@@ -8,12 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.interface.advice import Advice
-from auxmc.interface.checks.densities import advise_jumps, advise_tails
 from auxmc.interface.checks.manifold_starts import manifold_check
-from auxmc.interface.checks.support import advise_undefined
+from auxmc.interface.checks.simulators import check_derived, check_generator, check_outputs, check_prior
 from auxmc.interface.layout import Layout, layout_of, named, variables
-from auxmc.interface.methods import Method, evaluated
+from auxmc.interface.methods import Method
 from auxmc.interface.precision import (
     float64_tree,
     function,
@@ -42,9 +40,6 @@ __all__ = ["Simulator", "constrained_hmc", "constrained_nuts", "simulator", "sta
 
 _NOISE = "output_noise"
 _TRIES = 200
-_DRAWS_LOOKED_AT = 8
-# Of outputs, as a share of how much they differ between draws.
-_LEAST_JUMP = 1e-3
 
 
 class Simulator(NamedTuple):
@@ -74,11 +69,7 @@ class Simulator(NamedTuple):
 
     def draw_start(self, key: Array) -> Array:
         """Standard inputs [input] of the priors; a point on the manifold where outputs are noisy."""
-        drawn = {
-            name: prior.draw(jax.random.fold_in(key, i))
-            for i, (name, prior) in enumerate(self.priors.items())
-        }
-        start = jnp.concatenate([jnp.ravel(drawn[name]) for name in self.layout.names if name in drawn])
+        start = _drawn(self.priors, key)
         return start if self.start_of is None else self.start_of(start)
 
     @property
@@ -93,8 +84,7 @@ class Simulator(NamedTuple):
 
     def values(self, vector: Array) -> dict[str, Array]:
         """The inputs' values, and what is derived from them, from the vector of standard inputs."""
-        standard = self.layout.tree(vector)
-        inputs = {name: prior.value(standard[name]) for name, prior in self.priors.items()}
+        inputs = _values(self.priors, self.layout, vector)
         return inputs if self.derived is None else inputs | named(self.derived(inputs))
 
 
@@ -147,7 +137,7 @@ def simulator(
         )
     if not all(isinstance(name, str) for name in inputs):
         raise TypeError("inputs: the keys of a dictionary must all be text")
-    advice = [one for name, prior in inputs.items() for one in _check_prior(f"inputs[{name!r}]", prior)]
+    advice = [one for name, prior in inputs.items() for one in check_prior(f"inputs[{name!r}]", prior)]
     if not inputs:
         raise ValueError("inputs is empty: a simulator has at least one random input")
     if noise_scale is not None:
@@ -155,34 +145,24 @@ def simulator(
     shapes = {name: jax.ShapeDtypeStruct(prior.shape, jnp.float64) for name, prior in inputs.items()}
     layout = variables("inputs", shapes)
     if derived is not None:
-        _check_derived(derived, shapes)
+        check_derived(derived, shapes)
     data = float64_tree("observed", observed)
 
-    def values(vector: Array) -> dict[str, Array]:
-        standard = layout.tree(vector)
-        return {name: prior.value(standard[name]) for name, prior in inputs.items()}
-
     def outputs(vector: Array) -> Array:
-        return layout_of(data).vector(generate(values(vector)))
+        return layout_of(data).vector(generate(_values(inputs, layout, vector)))
 
     def log_prior(vector: Array) -> Array:
         standard = layout.tree(vector)
         return sum((prior.log_density(standard[name]) for name, prior in inputs.items()), jnp.zeros(()))
 
-    def draw(key: Array) -> Array:
-        drawn = {
-            name: prior.draw(jax.random.fold_in(key, i)) for i, (name, prior) in enumerate(inputs.items())
-        }
-        return layout.vector(drawn)
-
     target = jnp.asarray(layout_of(data).vector(data))
-    _check_outputs(generate, data, inputs)
+    check_outputs(generate, data, shapes)
     if noise_scale is None and layout.dim < target.size:
         raise ValueError(
             f"there are {layout.dim} inputs for {target.size} observed values: no inputs can give all of them. Let the "
             "generator have inputs of its own for every source of noise, or give noise_scale"
         )
-    advice += _check_generator(outputs, draw, layout)
+    advice += check_generator(outputs, lambda key: _drawn(inputs, key), layout)
     for one in advice:
         one.warn()
     texts = tuple(one.text for one in advice)
@@ -319,96 +299,16 @@ def _method(
     )
 
 
-def _check_outputs(generate: Callable[..., Any], data: Any, inputs: Mapping[str, Prior]) -> None:
-    shapes = {name: jax.ShapeDtypeStruct(prior.shape, jnp.float64) for name, prior in inputs.items()}
-    outputs = evaluated("generate", generate, shapes)
-    wanted, found = (
-        {name: tuple(leaf.shape) for name, leaf in named(tree).items()} for tree in (data, outputs)
-    )
-    if wanted != found:
-        raise ValueError(f"generate must return the shapes of the observed data, {wanted}, got {found}")
-    kinds = {
-        str(leaf.dtype) for leaf in jax.tree.leaves(outputs) if not jnp.issubdtype(leaf.dtype, jnp.floating)
-    }
-    if kinds:
-        raise TypeError(
-            f"generate must return real numbers that change smoothly with its inputs, got {', '.join(sorted(kinds))}"
-        )
+def _drawn(priors: Mapping[str, Prior], key: Array) -> Array:
+    """Standard inputs [input] of their priors, in the order of a layout."""
+    drawn = {name: prior.draw(jax.random.fold_in(key, i)) for i, (name, prior) in enumerate(priors.items())}
+    return layout_of(drawn).vector(drawn)
 
 
-def _check_derived(derived: Callable[..., Any], shapes: dict[str, jax.ShapeDtypeStruct]) -> None:
-    function("derived", derived, "maps the inputs by name to further variables")
-    further = evaluated("derived", derived, shapes)
-    if not isinstance(further, dict) or not further:
-        raise TypeError(f"derived must return a dictionary of further variables by name, got {further!r}")
-    variables("derived", further)
-    both = sorted(set(named(further)) & set(shapes))
-    if both:
-        raise ValueError(
-            f"derived: {', '.join(both)} is an input, which is kept already; give it another name"
-        )
-    variables("derived", shapes | named(further))
-
-
-def _check_prior(what: str, prior: Any) -> list[Advice]:
-    if not isinstance(prior, Prior):
-        raise TypeError(f"{what} must be a prior, such as auxmc.prior.normal(3), got {prior!r}")
-    if prior.name != "custom":
-        return []
-    standard = jax.ShapeDtypeStruct(prior.shape, jnp.float64)
-    shape = getattr(evaluated(f"log_density of {what}", prior.log_density, standard), "shape", None)
-    if shape != ():
-        raise ValueError(
-            f"log_density of {what} must return one number, in nats, got shape {shape}: sum over it"
-        )
-    drawn = getattr(evaluated(f"draw of {what}", prior.draw, jax.random.key(0)), "shape", None)
-    if drawn != prior.shape:
-        raise ValueError(f"draw of {what} must return the shape {prior.shape} of the input, got {drawn}")
-    start = np.asarray(prior.draw(jax.random.key(0))).ravel()
-    if not np.isfinite(prior.log_density(jnp.asarray(start).reshape(prior.shape))):
-        raise ValueError(
-            f"log_density of {what} is not finite at a draw of the input: both must be of one law on the whole line"
-        )
-    layout = layout_of({"input": standard})
-    return advise_tails(
-        f"log_density of {what}", lambda v: prior.log_density(v.reshape(prior.shape)), start, layout
-    )
-
-
-def _check_generator(
-    outputs: Callable[[Array], Array], draw: Callable[[Array], Array], layout: Layout
-) -> list[Advice]:
-    points = [draw(jax.random.key(i)) for i in range(_DRAWS_LOOKED_AT)]
-    first, again = outputs(points[0]), outputs(points[0])
-    if not np.array_equal(first, again, equal_nan=True):
-        raise ValueError(
-            "generate gives other outputs for the same inputs: make its random numbers inputs, such as "
-            "auxmc.prior.normal(n), in place of drawing them"
-        )
-    values = np.stack([first, *(outputs(point) for point in points[1:])])
-    usable = np.all(np.isfinite(values), axis=1)
-    if not usable.any():
-        raise ValueError(
-            f"generate gives no finite outputs for {len(points)} draws of the priors: check it and the priors"
-        )
-    said = advise_undefined("what generate returns is not finite", ~usable, "draws of the priors")
-    spreads = np.ptp(values[usable], axis=0)
-    if not spreads.any():
-        return said
-    # Each output counts as much as it varies; random shares, so that jumps of several do not cancel.
-    shares = np.random.default_rng(0).uniform(0.5, 1.0, spreads.size) / np.where(
-        spreads > 0.0, spreads, np.inf
-    )
-    half = len(points) // 2
-    lines = (np.stack(points[:half]), np.stack(points[half:]))
-    return said + advise_jumps(
-        "what generate returns",
-        lambda u: outputs(u) @ shares,
-        lines,
-        layout,
-        least=_LEAST_JUMP,
-        units=" times its spread",
-    )
+def _values(priors: Mapping[str, Prior], layout: Layout, vector: Array) -> dict[str, Array]:
+    """The inputs' values from the vector of standard inputs."""
+    standard = layout.tree(vector)
+    return {name: prior.value(standard[name]) for name, prior in priors.items()}
 
 
 def _with_noise(layout: Layout, n_outputs: int) -> Layout:

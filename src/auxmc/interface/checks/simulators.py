@@ -1,0 +1,158 @@
+"""What a user gives for a simulator: its outputs, the priors of its inputs, and what is derived from them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from auxmc.interface.advice import Advice
+from auxmc.interface.checks.densities import advise_jumps, advise_tails
+from auxmc.interface.checks.support import advise_undefined
+from auxmc.interface.layout import Layout, layout_of, named, variables
+from auxmc.interface.methods import evaluated
+from auxmc.interface.precision import function
+from auxmc.interface.prior import Prior
+
+__all__ = ["check_derived", "check_generator", "check_outputs", "check_prior"]
+
+_DRAWS_LOOKED_AT = 8
+# Of outputs, as a share of how much they differ between draws.
+_LEAST_JUMP = 1e-3
+
+Shapes = dict[str, jax.ShapeDtypeStruct]
+
+
+def check_outputs(generate: Callable[..., Any], data: Any, shapes: Shapes) -> None:
+    """Looks at what a generator returns, without running it.
+
+    Args:
+        generate: maps the inputs by name to outputs.
+        data: the observed data, a pytree of arrays.
+        shapes: of the inputs, by name.
+
+    Raises:
+        TypeError: it cannot be traced, or returns whole or complex numbers.
+        ValueError: its outputs have other names or shapes than the data.
+    """
+    outputs = evaluated("generate", generate, shapes)
+    wanted, found = (
+        {name: tuple(leaf.shape) for name, leaf in named(tree).items()} for tree in (data, outputs)
+    )
+    if wanted != found:
+        raise ValueError(f"generate must return the shapes of the observed data, {wanted}, got {found}")
+    kinds = {
+        str(leaf.dtype) for leaf in jax.tree.leaves(outputs) if not jnp.issubdtype(leaf.dtype, jnp.floating)
+    }
+    if kinds:
+        raise TypeError(
+            f"generate must return real numbers that change smoothly with its inputs, got {', '.join(sorted(kinds))}"
+        )
+
+
+def check_derived(derived: Callable[..., Any], shapes: Shapes) -> None:
+    """Looks at the names of what is derived from inputs.
+
+    Args:
+        derived: maps the inputs by name to further variables.
+        shapes: of the inputs, by name.
+
+    Raises:
+        TypeError: it is no function, cannot be traced, or returns no dictionary of variables.
+        ValueError: a name cannot be one of a variable, or is that of an input.
+    """
+    function("derived", derived, "maps the inputs by name to further variables")
+    further = evaluated("derived", derived, shapes)
+    if not isinstance(further, dict) or not further:
+        raise TypeError(f"derived must return a dictionary of further variables by name, got {further!r}")
+    variables("derived", further)
+    both = sorted(set(named(further)) & set(shapes))
+    if both:
+        raise ValueError(
+            f"derived: {', '.join(both)} is an input, which is kept already; give it another name"
+        )
+    variables("derived", shapes | named(further))
+
+
+def check_prior(what: str, prior: Any) -> list[Advice]:
+    """Looks at the prior of an input.
+
+    Args:
+        what: the input, for messages.
+        prior: its law; one that the library does not know is looked at itself.
+
+    Raises:
+        TypeError: it is none, or a function of it cannot be traced.
+        ValueError: a function returns another shape than it should, the log density is not finite at a draw, or grows
+            without end.
+    """
+    if not isinstance(prior, Prior):
+        raise TypeError(f"{what} must be a prior, such as auxmc.prior.normal(3), got {prior!r}")
+    if prior.name != "custom":
+        return []
+    standard = jax.ShapeDtypeStruct(prior.shape, jnp.float64)
+    shape = getattr(evaluated(f"log_density of {what}", prior.log_density, standard), "shape", None)
+    if shape != ():
+        raise ValueError(
+            f"log_density of {what} must return one number, in nats, got shape {shape}: sum over it"
+        )
+    drawn = getattr(evaluated(f"draw of {what}", prior.draw, jax.random.key(0)), "shape", None)
+    if drawn != prior.shape:
+        raise ValueError(f"draw of {what} must return the shape {prior.shape} of the input, got {drawn}")
+    start = np.asarray(prior.draw(jax.random.key(0))).ravel()
+    if not np.isfinite(prior.log_density(jnp.asarray(start).reshape(prior.shape))):
+        raise ValueError(
+            f"log_density of {what} is not finite at a draw of the input: both must be of one law on the whole line"
+        )
+    layout = layout_of({"input": standard})
+    return advise_tails(
+        f"log_density of {what}", lambda v: prior.log_density(v.reshape(prior.shape)), start, layout
+    )
+
+
+def check_generator(
+    outputs: Callable[[Array], Array], draw: Callable[[Array], Array], layout: Layout
+) -> list[Advice]:
+    """Looks at outputs of a generator at draws of the priors.
+
+    Args:
+        outputs: maps the vector of standard inputs [input] to that of outputs [output].
+        draw: maps a key to such inputs.
+        layout: of the inputs in the vector.
+
+    Raises:
+        ValueError: it gives other outputs for the same inputs, none that are finite, or a step function of an input.
+    """
+    points = [draw(jax.random.key(i)) for i in range(_DRAWS_LOOKED_AT)]
+    first, again = outputs(points[0]), outputs(points[0])
+    if not np.array_equal(first, again, equal_nan=True):
+        raise ValueError(
+            "generate gives other outputs for the same inputs: make its random numbers inputs, such as "
+            "auxmc.prior.normal(n), in place of drawing them"
+        )
+    values = np.stack([first, *(outputs(point) for point in points[1:])])
+    usable = np.all(np.isfinite(values), axis=1)
+    if not usable.any():
+        raise ValueError(
+            f"generate gives no finite outputs for {len(points)} draws of the priors: check it and the priors"
+        )
+    said = advise_undefined("what generate returns is not finite", ~usable, "draws of the priors")
+    spreads = np.ptp(values[usable], axis=0)
+    if not spreads.any():
+        return said
+    # Each output counts as much as it varies; random shares, so that jumps of several do not cancel.
+    shares = np.random.default_rng(0).uniform(0.5, 1.0, spreads.size) / np.where(
+        spreads > 0.0, spreads, np.inf
+    )
+    half = len(points) // 2
+    lines = (np.stack(points[:half]), np.stack(points[half:]))
+    return said + advise_jumps(
+        "what generate returns",
+        lambda u: outputs(u) @ shares,
+        lines,
+        layout,
+        least=_LEAST_JUMP,
+        units=" times its spread",
+    )
