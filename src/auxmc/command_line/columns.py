@@ -1,9 +1,9 @@
-"""Plain tables for a terminal or a pipe."""
+"""Plain tables for a terminal or a pipe, and times and values with errors as they stand in them."""
 
 import math
 from collections.abc import Sequence
 
-__all__ = ["columns", "value_with_error"]
+__all__ = ["columns", "duration", "value_with_error"]
 
 
 def columns(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
@@ -26,6 +26,19 @@ def columns(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+def duration(seconds: float) -> str:
+    """A time in seconds, minutes or hours.
+
+    >>> duration(42.8), duration(600.0), duration(7200.0), duration(math.nan)
+    ('43 s', '10.0 min', '2.0 h', 'not stated')
+    """
+    if not math.isfinite(seconds):
+        return "not stated"
+    if seconds >= 5400.0:
+        return f"{seconds / 3600:.1f} h"
+    return f"{seconds / 60:.1f} min" if seconds >= 90.0 else f"{seconds:.0f} s"
 
 
 def value_with_error(value: float, error: float) -> str:

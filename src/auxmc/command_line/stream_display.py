@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, TextIO
 
+from auxmc.command_line.columns import duration, value_with_error
 from auxmc.command_line.stream_record import Standing
 from auxmc.diagnostics.change_points import ChangePoint
 from auxmc.numerics.array_types import FloatArray
@@ -179,7 +180,10 @@ def _cells(n_rows: int, model: ModelStatus) -> tuple[str, ...]:
 
 
 def _with_error(value: FloatArray, error: FloatArray) -> str:
-    return f"{value:.2f} +- {'?' if math.isnan(float(error)) else f'{error:.2f}'}"
+    if math.isfinite(error) and error > 0.0:
+        return value_with_error(float(value), float(error))
+    # Nothing says how many digits count: a log evidence of a million rows has seven before the point.
+    return f"{value:.2f} +- {'?' if math.isnan(error) else f'{error:.2f}'}"
 
 
 def _speed(status: Status) -> str:
@@ -187,12 +191,5 @@ def _speed(status: Status) -> str:
     if status.total_rows and status.rows_per_s > 0.0:
         left_s = max(0.0, (status.total_rows - status.n_rows) / status.rows_per_s)
         share = 100.0 * status.n_rows / status.total_rows
-        text += f", {share:.0f} % of {status.total_rows:,} rows, about {_duration(left_s)} left"
+        text += f", {share:.0f} % of {status.total_rows:,} rows, about {duration(left_s)} left"
     return text
-
-
-def _duration(seconds: float) -> str:
-    minutes, hours = seconds / 60.0, seconds / 3600.0
-    if hours >= 1.0:
-        return f"{hours:.1f} h"
-    return f"{minutes:.0f} min" if minutes >= 2.0 else f"{seconds:.0f} s"

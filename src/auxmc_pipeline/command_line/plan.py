@@ -2,10 +2,10 @@
 
 import math
 
-from auxmc.command_line.columns import columns
+from auxmc.command_line.columns import columns, duration
 from auxmc.command_line.errors import CommandError
 from auxmc_pipeline import catalogue
-from auxmc_pipeline.publishing.costs import CaseCost, case_costs, in_words, schedule
+from auxmc_pipeline.publishing.costs import CaseCost, case_costs, schedule
 from auxmc_pipeline.settings import SettingsError
 
 
@@ -50,13 +50,13 @@ def plan_in_words(preset: str, n_cores: int, costs: dict[str, list[CaseCost]]) -
                 name,
                 str(_n_jobs(cases)),
                 f"{sum(case.total for case in cases) / 3600:.2f}",
-                in_words(max(max(case.pieces) for case in cases)),
+                duration(max(max(case.pieces) for case in cases)),
                 f"{' and '.join(sources)} of {len(cases)} cases",
             )
         )
     everything = f"{sum(case.total for case in known) / 3600:.2f}"
     rows.append(
-        ("all", str(_n_jobs(known)), everything, in_words(max(max(case.pieces) for case in known)), "")
+        ("all", str(_n_jobs(known)), everything, duration(max(max(case.pieces) for case in known)), "")
     )
     longest = max(known, key=lambda case: max(case.pieces))
     path = max(known, key=lambda case: max(case.pieces) + case.merge)
@@ -65,9 +65,9 @@ def plan_in_words(preset: str, n_cores: int, costs: dict[str, list[CaseCost]]) -
     lines = [
         columns(rows, right=[1, 2, 3]),
         "",
-        f"Longest job: {longest.study} {longest.case}, {_job(longest)}, {in_words(max(longest.pieces))}.",
-        f"Longest path: {path.study} {path.case}, {in_words(max(path.pieces) + path.merge)}.",
-        f"Preset {preset} on {cores}: {in_words(schedule(known, n_cores))}, the longest jobs first; on a cluster the "
+        f"Longest job: {longest.study} {longest.case}, {_job(longest)}, {duration(max(longest.pieces))}.",
+        f"Longest path: {path.study} {path.case}, {duration(max(path.pieces) + path.merge)}.",
+        f"Preset {preset} on {cores}: {duration(schedule(known, n_cores))}, the longest jobs first; on a cluster the "
         "start of jobs comes on top.",
         "Recorded costs are those of published/*/*/pieces.csv.",
     ]

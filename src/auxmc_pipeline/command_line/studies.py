@@ -5,7 +5,7 @@ from pathlib import Path
 
 import xarray as xr
 
-from auxmc.command_line.columns import columns
+from auxmc.command_line.columns import columns, duration
 from auxmc.command_line.errors import CommandError
 from auxmc_pipeline import catalogue
 from auxmc_pipeline.judging.published import PUBLISHED
@@ -88,8 +88,7 @@ def _recorded(study: str, preset: str, n_cases: int) -> str:
     jobs = read_jobs(PUBLISHED / preset / study / "pieces.csv")
     if jobs["case"].nunique() < n_cases:
         return ""
-    minutes = float(jobs["cpu_s"].sum()) / 60.0
-    return f"{minutes / 60:.1f} h" if minutes >= 90.0 else f"{minutes:.1f} min"
+    return duration(float(jobs["cpu_s"].sum()))
 
 
 def _number_of_cases(study: catalogue.Study, preset: str) -> int:

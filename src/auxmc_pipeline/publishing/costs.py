@@ -1,7 +1,6 @@
 """What each job of a preset costs, from records where there are any, and how long all take on a number of cores."""
 
 import heapq
-import math
 import re
 import statistics
 import tomllib
@@ -14,7 +13,7 @@ from auxmc_pipeline.judging.published import PUBLISHED
 from auxmc_pipeline.publishing.jobs import read_jobs
 from auxmc_pipeline.settings import PRESETS
 
-__all__ = ["CaseCost", "case_costs", "in_words", "minutes", "schedule", "stated_costs"]
+__all__ = ["CaseCost", "case_costs", "minutes", "schedule", "stated_costs"]
 
 # Of a job that joins pieces, where none is recorded: it imports, reads and computes statistics.
 _MERGE_S = 15.0
@@ -59,19 +58,6 @@ def minutes(text: str) -> float:
     """
     found = re.match(r"([\d.]+) (min|h|day)", text)
     return float(found[1]) * _MINUTES[found[2]] if found else float("nan")
-
-
-def in_words(seconds: float) -> str:
-    """A time in seconds, minutes or hours.
-
-    >>> in_words(42.8), in_words(600.0), in_words(7200.0), in_words(math.nan)
-    ('43 s', '10.0 min', '2.0 h', 'not stated')
-    """
-    if not math.isfinite(seconds):
-        return "not stated"
-    if seconds >= 5400.0:
-        return f"{seconds / 3600:.1f} h"
-    return f"{seconds / 60:.1f} min" if seconds >= 90.0 else f"{seconds:.0f} s"
 
 
 def case_costs(study: Study, preset: str, published: Path = PUBLISHED) -> list[CaseCost]:

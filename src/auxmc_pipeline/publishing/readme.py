@@ -4,12 +4,13 @@ import math
 
 import pandas as pd
 
+from auxmc.command_line.columns import duration
 from auxmc_pipeline.catalogue import load_study, studies
 from auxmc_pipeline.judging.counts import Counts, counts_by_document
 from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.judging.published import PUBLISHED, Published
 from auxmc_pipeline.judging.verdicts import VERDICTS
-from auxmc_pipeline.publishing.costs import CaseCost, case_costs, in_words, schedule
+from auxmc_pipeline.publishing.costs import CaseCost, case_costs, schedule
 from auxmc_pipeline.publishing.jobs import read_jobs
 from auxmc_pipeline.settings import PRESETS
 
@@ -59,10 +60,10 @@ def _costs_table() -> str:
         cases = [case for name in studies() for case in case_costs(load_study(name), preset)]
         known = [case for case in cases if math.isfinite(case.total)]
         longest = max(seconds for case in known for seconds in case.pieces)
-        whole = in_words(_seconds(known))
+        whole = duration(_seconds(known))
         share = _seconds([case for case in known if case.source == "recorded"]) / _seconds(known)
-        times = [in_words(schedule(known, n)) for n in _CORES]
-        rows.append([f"`{preset}`", whole, f"{share:.0%}", in_words(longest), _memory(preset), *times])
+        times = [duration(schedule(known, n)) for n in _CORES]
+        rows.append([f"`{preset}`", whole, f"{share:.0%}", duration(longest), _memory(preset), *times])
     return _markdown(rows)
 
 

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from auxmc.command_line.columns import duration
 from auxmc_pipeline.catalogue import Study
-from auxmc_pipeline.publishing.costs import case_costs, in_words
+from auxmc_pipeline.publishing.costs import case_costs
 from auxmc_pipeline.report.claim_lines import claim_anchor
 from auxmc_pipeline.report.numbers import with_error
 
@@ -69,7 +70,7 @@ def open_claims(study: Study, preset: str, judged: pd.DataFrame) -> list[OpenCla
                 if math.isfinite(row["measured"])
                 else "",
                 decides=decides,
-                cost=in_words(cost) if math.isfinite(cost) else "",
+                cost=duration(cost) if math.isfinite(cost) else "",
             )
         )
     return found

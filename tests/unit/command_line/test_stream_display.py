@@ -32,7 +32,7 @@ def test_lines_are_aligned_and_say_how_long_it_takes() -> None:
     display.show(STATUS._replace(n_rows=16_000), last=True)
     display.close()
     lines = file.getvalue().splitlines()
-    assert lines[3] == "# 50 rows/s, 25 % of 16,000 rows, about 4 min left"
+    assert lines[3] == "# 50 rows/s, 25 % of 16,000 rows, about 4.0 min left"
     assert lines[4] == "# something"
     assert "-5000.25 +- 0.12" in lines[1]
     assert "-5001.00 +- ?" in lines[2]
@@ -51,6 +51,14 @@ def test_lines_wait_for_their_interval_but_the_last_one_does_not() -> None:
     display.show(STATUS, last=True)
     assert sum(line.startswith("#") for line in file.getvalue().splitlines()) == 1
     assert len(file.getvalue().splitlines()) == 6
+
+
+def test_errors_say_how_many_digits_count() -> None:
+    file = io.StringIO()
+    model = ModelStatus("linear", Standing(-5000.25, 25.0, -0.0123, 0.0045, 0.5), 1.0)
+    make_display(0.0, file).show(STATUS._replace(models=[model]))
+    assert "  -5000 +- 25  " in file.getvalue()
+    assert "  -0.0123 +- 0.0045  " in file.getvalue()
 
 
 def test_the_number_of_rows_need_not_be_known() -> None:
