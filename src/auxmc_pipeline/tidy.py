@@ -1,7 +1,7 @@
 """Tidy tables from result files: one observation a row."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,12 @@ import pandas as pd
 import xarray as xr
 
 from auxmc.driver.results import read_result
+from auxmc_pipeline.error_rules import standard_error
+
+REPLICATES = ("chain", "momentum", "repeat", "repetition", "replicate", "run", "lane")
+"""Dimensions along which values are independent."""
+
+_ABOUT_VALUES = ("case", "numbers", "quantity", "unit", "value")
 
 
 def tidy_table(paths: Sequence[Path], group: str) -> pd.DataFrame:
@@ -49,24 +55,57 @@ def tidy_table(paths: Sequence[Path], group: str) -> pd.DataFrame:
 
 
 def sweep_table(summary: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
-    """Averages a summary over chains at every point of a sweep.
+    """Averages a summary over replicates at every point of a sweep; what else varies inside a case stays apart.
 
     Args:
         summary: table made by `tidy_table`.
         axes: names of the swept settings; may be empty.
 
     Returns:
-        Columns: the axes, `quantity`, `coordinate`, `value` (mean over chains), `standard_error` (of that mean;
-        missing for a single chain), `n_chains`, `unit`.
+        Columns: the axes, `quantity`, `coordinate` (which one of several values of a case, as "z1" or "noise = 0.5";
+        empty where there is one), `value` (mean over replicates, NaN where one of them is), `standard_error` (of that
+        mean, by `error_rules.standard_error`; NaN for a single replicate), `n_replicates`, `unit`.
     """
     keys = [*axes, "quantity", "coordinate"]
-    table = summary.copy()
-    if "coordinate" not in table:
-        table["coordinate"] = ""
-    table["coordinate"] = table["coordinate"].fillna("").astype(str)
+    coordinates = _coordinates(summary, {*axes, *replicate_columns(summary)})
+    # As categories they keep their order, in which 10 follows 2.
+    table = summary.assign(coordinate=pd.Categorical(coordinates, list(dict.fromkeys(coordinates))))
     groups = table.groupby(keys, sort=True, dropna=False, observed=True)
-    out = groups["value"].agg(value="mean", standard_error="sem", n_chains="size").reset_index()
-    return out.merge(groups["unit"].first().reset_index(), on=keys)
+    means = groups["value"].agg(
+        # Of pandas' own means, those of the known replicates would pass for those of all.
+        value=lambda values: values.mean(skipna=False),
+        standard_error=standard_error,
+        n_replicates="size",
+    )
+    out = means.reset_index().merge(groups["unit"].first().reset_index(), on=keys)
+    return out.assign(coordinate=out["coordinate"].astype(str))
+
+
+def replicate_columns(table: pd.DataFrame) -> list[str]:
+    """Columns of a tidy table along which values are independent replicates: those of `REPLICATES` that are numbered.
+
+    Under a name of theirs, text says what differs: the runs "forward" and "reverse" are no replicates.
+    """
+    return [name for name in REPLICATES if name in table and pd.api.types.is_numeric_dtype(table[name])]
+
+
+def _coordinates(table: pd.DataFrame, without: Set[str]) -> list[str]:
+    """Which one of the values that a case has of a quantity each row is, apart from replicates and swept settings."""
+    no_dimensions = {*_ABOUT_VALUES, *without}
+    within = table.groupby(["case", "quantity"], sort=False)
+    words: list[list[str]] = [[] for _ in range(len(table))]
+    for name in (name for name in map(str, table.columns) if name not in no_dimensions):
+        # Settings are the same in all rows of a case; a dimension may have one value in a case and more in another.
+        varies = (within[name].transform("nunique") > 1).groupby(table["quantity"]).transform("any")
+        shown = (varies | (name == "coordinate")) & table[name].notna()
+        for place in np.flatnonzero(shown):
+            words[place].append(_coordinate(name, table[name].iloc[place]))
+    return [", ".join(of_row) for of_row in words]
+
+
+def _coordinate(name: str, value: Any) -> str:
+    """A name by itself, a number with the name of its dimension."""
+    return value if isinstance(value, str) else f"{name} = {value:g}"
 
 
 def _melt(array: xr.DataArray, name: str, about: dict[str, Any]) -> pd.DataFrame:

@@ -26,7 +26,7 @@ from auxmc.plots.style import (
 __all__ = ["sweep_figure"]
 
 _LOG_ABOVE_RATIO = 30.0
-_SEPARATE_COORDINATES = 4
+_SEPARATE_COORDINATES = 6
 _PANEL_HEIGHT_IN = 2.1
 _SWEEP_COLUMNS = ("quantity", "coordinate", "value", "standard_error")
 
@@ -41,9 +41,10 @@ def sweep_figure(
     The numeric axis with most values is the horizontal one; without any, the first.
 
     The horizontal axis is logarithmic where its values are positive and span more than a factor 30, and
-    has one place per value where they are text. A quantity with up to 4 coordinates has a panel for each;
+    has one place per value where they are text. A quantity with up to 6 coordinates has a panel for each;
     of one with more, the mean over coordinates is drawn, its error being the mean of theirs, which is not
-    too small however they depend on each other.
+    too small however they depend on each other. Where points have different ones, their means would not be
+    of the same things, and the panel says so in place of them.
 
     Args:
         table: tidy rows with the columns in `axes`, then quantity, coordinate, value and standard_error
@@ -90,7 +91,7 @@ def sweep_figure(
         axis.xaxis.label.set_visible(True)
         axis.yaxis.label.set_visible(True)
         if panel.rows.empty:
-            missing_panel(axis, f"{readable(panel.quantity)}: no finite values")
+            missing_panel(axis, f"{readable(panel.quantity)}: {panel.why_empty}")
     return figure
 
 
@@ -98,6 +99,7 @@ class _Panel(NamedTuple):
     quantity: str
     title: str  # which coordinate, if there are several
     rows: pd.DataFrame  # axes columns, value, standard_error: a row per point
+    why_empty: str = "no finite values"
 
 
 class _Line(NamedTuple):
@@ -180,15 +182,18 @@ def _panels(table: pd.DataFrame, axes: Sequence[str], quantity: str) -> list[_Pa
     if len(coordinates) <= 1:
         return [_Panel(quantity, "", rows)]
     if len(coordinates) <= _SEPARATE_COORDINATES:
-        return [
-            _Panel(quantity, f"coordinate {_text(c)}", rows[rows["coordinate"] == c]) for c in coordinates
-        ]
-    means = (
-        rows.assign(one=0)
-        .groupby(["one", *axes], sort=False, dropna=False)[["value", "standard_error"]]
-        .mean()
-    )
+        return [_Panel(quantity, _coordinate_title(c), rows[rows["coordinate"] == c]) for c in coordinates]
+    points = rows.assign(one=0).groupby(["one", *axes], sort=False, dropna=False)
+    if (points.size() < len(coordinates)).any():
+        return [_Panel(quantity, "", rows[:0], "coordinates that are not at all points: see the table")]
+    means = points[["value", "standard_error"]].mean()
     return [_Panel(quantity, f"mean over {len(coordinates)} coordinates", means.reset_index())]
+
+
+def _coordinate_title(coordinate: Any) -> str:
+    """A name says what it is, a number alone does not."""
+    text = _text(coordinate)
+    return wrapped(text if isinstance(coordinate, str) else f"coordinate {text}", 32)
 
 
 def _lines(table: pd.DataFrame, others: Sequence[str]) -> dict[tuple[Any, ...], _Line]:

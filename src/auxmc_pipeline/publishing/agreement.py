@@ -9,6 +9,7 @@ import pandas as pd
 from scipy import stats
 
 from auxmc_pipeline.publishing.digests import measures_time
+from auxmc_pipeline.tidy import replicate_columns
 
 __all__ = ["ALLOWED", "BUDGET", "Distance", "allowed_distance", "distances", "share_alike", "unequal"]
 
@@ -16,8 +17,6 @@ __all__ = ["ALLOWED", "BUDGET", "Distance", "allowed_distance", "distances", "sh
 ALLOWED = 4.0
 BUDGET = 1e-3
 
-# Dimensions along which values are independent.
-_REPLICATES = ("chain", "repeat", "run", "replicate", "lane")
 _NO_KEYS = ("value", "unit", "numbers", "case")
 
 
@@ -109,7 +108,7 @@ def _student(ours: np.ndarray, theirs: np.ndarray) -> float:
 
 def _groups(table: pd.DataFrame) -> dict[tuple[str, ...], np.ndarray]:
     """Finite values of each quantity at each point of its dimensions other than replicates, by `_keyed`."""
-    rows = _keyed(table, without=_REPLICATES)
+    rows = _keyed(table, without=replicate_columns(table))
     found = {}
     for key, group in rows.groupby("key"):
         values = group["value"].to_numpy(float)

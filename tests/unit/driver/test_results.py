@@ -12,7 +12,7 @@ import xarray as xr
 from auxmc.driver.files.writing import write_atomically
 from auxmc.driver.results import read_result, read_table, write_result, write_table
 from auxmc.driver.seeds import generator, stream
-from auxmc_pipeline.tidy import sweep_table, tidy_table
+from auxmc_pipeline.tidy import tidy_table
 
 
 def _write(path: Path) -> None:
@@ -91,15 +91,6 @@ def test_tidy_table_has_one_value_a_row_and_sweeps_replace_settings(tmp_path: Pa
     assert list(table)[-3:] == ["quantity", "unit", "value"]
     write_table(tmp_path / "t.parquet", table)
     assert read_table(tmp_path / "t.parquet").equals(table)
-
-
-def test_sweep_table_averages_over_chains(tmp_path: Path) -> None:
-    _write(tmp_path / "a.nc")
-    means = sweep_table(tidy_table([tmp_path / "a.nc"], "statistics"), ["step"])
-    ess = means[means["quantity"] == "ess"].set_index("step")
-    assert ess["value"].to_dict() == {0.1: 2.0, 0.2: 3.0}
-    assert ess["standard_error"].tolist() == [1.0, 1.0]
-    assert ess["n_chains"].tolist() == [2, 2]
 
 
 def test_streams_with_different_names_differ_and_are_stable() -> None:

@@ -218,9 +218,16 @@ def test_sweep_of_one_point_draws_it() -> None:
 def test_sweep_with_few_coordinates_has_a_panel_each_and_with_many_their_mean() -> None:
     few = sweep_figure(sweep_table(coordinates=(0, 1), step_size=[1, 2]), ["step_size"], ["ess"])
     assert [panel.get_title() for panel in few.axes] == ["coordinate 0", "coordinate 1"]
+    named = sweep_figure(sweep_table(coordinates=("z1", "noise = 0.5")), [], ["ess"])
+    assert [panel.get_title() for panel in named.axes] == ["z1", "noise = 0.5"]
     many = sweep_figure(sweep_table(coordinates=tuple(range(9)), step_size=[1, 2]), ["step_size"], ["ess"])
     assert [panel.get_title() for panel in many.axes] == ["mean over 9 coordinates"]
     np.testing.assert_allclose(curves(many.axes[0])[0].get_ydata(), [1.0, 2.0])
+    some = sweep_table(coordinates=tuple(range(9)), step_size=[1, 2]).iloc[:-1]
+    (panel,) = sweep_figure(some, ["step_size"], ["ess"]).axes
+    assert (
+        panel.texts[0].get_text().replace("\n", " ").startswith("ESS: coordinates that are not at all points")
+    )
     alone = sweep_figure(sweep_table(coordinates=tuple(range(9))), [], ["ess"])
     np.testing.assert_allclose(curves(alone.axes[0])[0].get_ydata(), [1.0])
 
