@@ -3,6 +3,7 @@
 import functools
 import math
 import warnings
+import zlib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -118,8 +119,15 @@ class _Rows(NamedTuple):
     of_summary: "pd.Index[Any]"
     of_curves: "pd.Index[Any]"
 
-    def perturbed(self, perturb: _Perturb, group: Mapping[str, object] | None = None) -> Tables:
-        """Tables with other values in the rows that the function reads, or in those of one group of them."""
+    def perturbed(self, name: str, perturb: _Perturb, group: Mapping[str, object] | None = None) -> Tables:
+        """Tables with other values in the rows that the function reads, or in those of one group of them.
+
+        Args:
+            name: of the perturbation, which has random numbers of its own.
+            perturb: the perturbation.
+            group: values that the columns of changed rows have.
+        """
+        seed = zlib.crc32(name.encode())
         changed = []
         for frame, rows in ((self.summary, self.of_summary), (self.curves, self.of_curves)):
             for column, wanted in (group or {}).items():
@@ -127,7 +135,8 @@ class _Rows(NamedTuple):
                 rows = present.index[present == wanted]
             values = frame["value"].copy() if len(rows) else None
             if values is not None:
-                values.loc[rows] = perturb(values.loc[rows].to_numpy(), np.random.default_rng(len(rows)))
+                rng = np.random.default_rng([len(rows), seed])
+                values.loc[rows] = perturb(values.loc[rows].to_numpy(), rng)
                 frame = frame.assign(value=values)
             changed.append(frame)
         return Tables.of(*changed)
@@ -192,12 +201,12 @@ def _response(
 def _changes(rows: _Rows) -> Iterator[tuple[str, Callable[[], Tables]]]:
     """Changed tables, by what was done: to all rows first, then to one group of them, as the rows of one method."""
     for name, perturb in PERTURBATIONS.items():
-        yield name, functools.partial(rows.perturbed, perturb)
+        yield name, functools.partial(rows.perturbed, name, perturb)
     for name, perturb in _OF_GROUPS.items():
-        yield f"all: {name}", functools.partial(rows.perturbed, perturb)
+        yield f"all: {name}", functools.partial(rows.perturbed, name, perturb)
     for group in rows.groups():
         for name, perturb in _OF_GROUPS.items():
-            yield f"{group}: {name}", functools.partial(rows.perturbed, perturb, group)
+            yield f"{group}: {name}", functools.partial(rows.perturbed, name, perturb, group)
 
 
 # What a verdict must be able to become.

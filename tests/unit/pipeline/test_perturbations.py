@@ -5,7 +5,7 @@ import pytest
 
 from auxmc_pipeline.claims import Measurement, exact
 from auxmc_pipeline.error_rules import mean_over_replicates, ratio_of_means
-from auxmc_pipeline.judging.perturbations import Response, responses
+from auxmc_pipeline.judging.perturbations import PERTURBATIONS, Response, responses
 from auxmc_pipeline.tables import MissingData, Tables
 
 TABLES = Tables.of(
@@ -102,6 +102,21 @@ def test_an_unknown_error_decides_nothing_but_the_value_must_move() -> None:
     assert (found.verdict, found.error_known, found.is_constant) == ("inconclusive", False, False)
     (found,) = _response(lambda _: Measurement(1.0, float("nan")), 9.0)
     assert found.is_constant
+
+
+def test_perturbations_that_draw_random_numbers_draw_their_own() -> None:
+    seen: list[tuple[float, ...]] = []
+
+    def seeing(tables: Tables) -> Measurement:
+        values = _values(tables, "a").to_numpy()
+        seen.append(tuple(values))
+        return Measurement(float(values.mean()), 0.1)
+
+    _response(seeing, -1e300)  # a band that holds everything, so that all are tried
+    # Before the perturbations, which come in their order, it is read twice as it is.
+    tried = dict(zip(PERTURBATIONS, seen[2:], strict=False))
+    drawn = [values for name, values in tried.items() if "random factor" in name]
+    assert len(set(drawn)) == len(drawn) == 8
 
 
 def test_exact_values_times_and_what_is_missing_are_left_out() -> None:
