@@ -74,8 +74,10 @@ def distances(kept: pd.DataFrame, again: pd.DataFrame) -> list[Distance]:
 
 
 def share_alike(kept: pd.DataFrame, again: pd.DataFrame) -> float:
-    """Share of the values, with or without errors, that agree to rounding: six digits."""
+    """Share of the values, with or without errors, that agree to rounding: six digits; NaN where there are none."""
     both = _aligned(kept, again)
+    if both.empty:
+        return math.nan
     return float(np.isclose(both["kept"], both["again"], rtol=1e-6, atol=1e-9, equal_nan=True).mean())
 
 
@@ -126,12 +128,12 @@ def _aligned(kept: pd.DataFrame, again: pd.DataFrame) -> pd.DataFrame:
 
 def _keyed(table: pd.DataFrame, without: Sequence[str] = ()) -> pd.DataFrame:
     """Rows of quantities that are no times, with a key of the quantity and its coordinates."""
-    rows = table[
-        [
-            not measures_time(str(quantity), str(unit))
-            for quantity, unit in zip(table["quantity"], table["unit"], strict=True)
-        ]
+    lasting = [
+        not measures_time(str(quantity), str(unit))
+        for quantity, unit in zip(table["quantity"], table["unit"], strict=True)
     ]
+    # Of no rows, an empty list would choose no columns.
+    rows = table[np.array(lasting, dtype=bool)]
     # Settings are the same in all rows: dimensions differ. A swept setting is a dimension.
     varying = [
         name

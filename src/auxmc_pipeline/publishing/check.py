@@ -1,5 +1,6 @@
 """Kept jobs run again: which ones, and whether they gave what is kept of them."""
 
+import math
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -63,14 +64,14 @@ class Check(NamedTuple):
         identical: whether its arrays are the same to the last bit.
         faults: what must not be: kept values that the job does not give, no result, other bits on the same machine.
         distances: of quantities with errors, where the arrays are not the same.
-        alike: share of all values that agree to rounding.
+        alike: share of the compared values that agree to rounding; NaN where none was compared.
     """
 
     job: Drawn
     identical: bool
     faults: Sequence[str]
     distances: Sequence[Distance]
-    alike: float = 1.0
+    alike: float = math.nan
 
 
 def jobs_to_draw(
@@ -134,8 +135,7 @@ def check(job: Drawn, made: Path, kept_in: Path) -> Check:
     same = jobs_of_result(made)[-1]["sha256"] == job.sha256
     again = tidy_table([made], "statistics")
     faults: list[str] = []
-    found: list[Distance] = []
-    alike = 1.0
+    compared: list[tuple[list[Distance], float]] = []
     for name, kept in _kept_statistics(job, kept_in).items():
         lines = unequal(kept, again)
         if same and lines:
@@ -143,10 +143,14 @@ def check(job: Drawn, made: Path, kept_in: Path) -> Check:
                 f"{name} does not hold what the job gives: {len(lines)} values differ, as {lines[0]}"
             )
         if not same:
-            found, alike = distances(kept, again), share_alike(kept, again)
+            compared.append((distances(kept, again), share_alike(kept, again)))
     if not same and job.same_machine and job.same_code:
         faults.append(_other_bits(job))
-    return Check(job, same, faults, found, alike)
+    # What is kept twice is the same twice, unless one of them is wrong.
+    found = max(
+        (found for found, _ in compared), key=lambda found: found[0].score if found else -1.0, default=[]
+    )
+    return Check(job, same, faults, found, min((alike for _, alike in compared), default=math.nan))
 
 
 def _other_bits(job: Drawn) -> str:

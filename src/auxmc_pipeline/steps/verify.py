@@ -143,6 +143,8 @@ def _in_words(result: Check, allowed: float) -> tuple[str, str]:
     if result.identical:
         return "identical", "identical"
     why = "another processor or other versions" if result.job.same_code else "code that has changed since"
+    if worst is None and math.isnan(result.alike):
+        return "open", f"open, nothing of it is kept that could be compared ({why})"
     if worst is None and result.alike < 1.0:
         return (
             "open",

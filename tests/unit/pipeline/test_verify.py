@@ -59,6 +59,12 @@ def result(folder: Path, *, seed: int = 1, shift: float = 0.0, seconds: float = 
     return folder / "a.nc"
 
 
+def result_of_times(folder: Path) -> Path:
+    statistics = xr.Dataset({"fit_time": ((), 1.0, {"units": "s"})})
+    write_result(folder / "a.nc", {"statistics": statistics}, PROVENANCE)
+    return folder / "a.nc"
+
+
 def publish(path: Path, folder: Path) -> Drawn:
     """Keeps statistics of a result, beside those of another case with dimensions of its own."""
     rows = tidy_table([path], "statistics")
@@ -129,6 +135,19 @@ def test_what_has_no_errors_agrees_to_rounding_or_stays_open(tmp_path: Path) -> 
     assert both[0][-1].startswith(
         "1 of 2 jobs of preset quick, run again here, gave what is published: 1 to the last bit, 1 that"
     )
+
+
+def test_where_nothing_is_compared_nothing_agrees(tmp_path: Path) -> None:
+    job = publish(result(tmp_path), tmp_path)._replace(same_machine=False)
+    again = result(tmp_path / "again", seed=2)
+    for kept in (tmp_path / "no such folder", tmp_path):
+        if kept == tmp_path:  # a table without a value of the case
+            table = pd.read_parquet(tmp_path / "summary.parquet")
+            write_table(tmp_path / "summary.parquet", table[table["case"] == "b"])
+            again = result_of_times(tmp_path / "times")
+        lines, status = conclusion("quick", [check(job, again, kept)])
+        assert (lines[-1], status) == ("None of the 1 jobs of preset quick could be judged here.", 2)
+        assert "nothing of it is kept that could be compared" in lines[1]
 
 
 def test_values_without_one_chain_each_are_no_replicates() -> None:
