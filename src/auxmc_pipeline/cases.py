@@ -81,20 +81,24 @@ def sweep_cases(
         study: name of the study.
         schema: its settings dataclass.
         preset: size of the study.
-        over: Hydra overrides; settings with several values are swept, the others are fixed.
+        over: Hydra overrides; settings with a list, a range or a choice are swept, the others are fixed.
         batchable: settings whose values run inside one compiled program rather than as cases.
         overrides: further fixed overrides.
 
     Raises:
-        SettingsError: no override is given, or one of them is wrong.
+        SettingsError: no override is given, or one of them is wrong or a range without values.
     """
     if not over:
         raise SettingsError('a sweep needs over="KEY=VALUE,VALUE ...", for example over="n_importance=1,2,4"')
-    parsed = parse_overrides(over)
-    many = [o for o in parsed if len(sweep_values(o)) > 1]
-    batched = [str(o.input_line) for o in many if o.key_or_group in batchable]
-    spanning = [str(o.input_line) for o in many if o.key_or_group not in batchable]
-    fixed = [f"preset={preset}", *overrides, *(str(o.input_line) for o in parsed if o not in many)]
+    parsed = {str(o.input_line): o for o in parse_overrides(over)}
+    n_values = {line: len(sweep_values(o)) for line, o in parsed.items() if o.is_sweep_override()}
+    without = next((line for line in n_values if n_values[line] == 0), None)
+    if without is not None:
+        raise SettingsError(f"settings: the sweep {without!r} has no values")
+    # One value needs no program that runs several.
+    batched = [line for line in n_values if parsed[line].key_or_group in batchable and n_values[line] > 1]
+    spanning = [line for line in n_values if line not in batched]
+    fixed = [f"preset={preset}", *overrides, *(line for line in parsed if line not in n_values)]
     return _distinct(_product(conf, study, schema, "sweep", fixed, spanning, batched), study)
 
 

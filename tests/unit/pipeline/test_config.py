@@ -125,6 +125,20 @@ def test_a_user_sweep_batches_what_can_be_batched(conf: Path) -> None:
     assert {case.settings.kind for case in cases} == {"fancy"}
 
 
+@pytest.mark.parametrize("over", ["size=choice(2)", "size=range(2,3)", "step=choice(0.1)", "step=0.1,0.10"])
+def test_a_sweep_of_one_value_is_a_sweep(conf: Path, over: str) -> None:
+    (case,) = sweep_cases(conf, "toy", Toy, "smoke", [over], ["step"])
+    name = over.partition("=")[0]
+    assert case.axes == (name,)
+    assert getattr(case.settings, name) == {"size": 2, "step": 0.1}[name]
+    assert case.settings.batch == {}
+
+
+def test_a_range_without_values_is_refused(conf: Path) -> None:
+    with pytest.raises(SettingsError, match=r"the sweep 'size=range\(2,2\)' has no values"):
+        sweep_cases(conf, "toy", Toy, "smoke", ["size=range(2,2)"], ["step"])
+
+
 def test_an_empty_sweep_is_refused(conf: Path) -> None:
     with pytest.raises(SettingsError, match=r'a sweep needs over="KEY=VALUE,VALUE \.\.\."'):
         sweep_cases(conf, "toy", Toy, "smoke", [], ["step"])
