@@ -18,7 +18,7 @@ def describe_plan(preset: str, n_cores: int, without: list[str]) -> str:
         without: studies to leave out.
 
     Raises:
-        CommandError: no such preset or study, no core, or a setting is wrong.
+        CommandError: no such preset or study, no study left, no core, or a setting is wrong.
     """
     if n_cores < 1:
         raise CommandError(f"--cores must be at least 1, got {n_cores}")
@@ -27,6 +27,8 @@ def describe_plan(preset: str, n_cores: int, without: list[str]) -> str:
         for name in without:
             catalogue.load_study(name)
         names = [name for name in catalogue.studies() if name not in without]
+        if not names:
+            raise CommandError("--without leaves out all studies: nothing is left to plan")
         costs = {name: case_costs(catalogue.load_study(name), preset) for name in names}
     except SettingsError as error:
         raise CommandError(str(error)) from error
@@ -40,9 +42,17 @@ def plan_in_words(preset: str, n_cores: int, costs: dict[str, list[CaseCost]]) -
         preset: the preset.
         n_cores: cores.
         costs: of the cases of each study.
+
+    Raises:
+        CommandError: no cost is known.
     """
     rows = [("study", "jobs", "core hours", "longest job", "costs are")]
     known = [case for cases in costs.values() for case in cases if math.isfinite(case.total)]
+    if not known:
+        raise CommandError(
+            f"no cost of {', '.join(costs)} at preset {preset} is known: none is recorded in published/, and "
+            "conf/costs.toml states none"
+        )
     for name, cases in costs.items():
         sources = [f"{source} for {n}" for source in ("recorded", "expected") if (n := _count(cases, source))]
         rows.append(

@@ -1,14 +1,15 @@
 """`auxmc plan` and `auxmc show published` on made-up records of jobs."""
 
 import argparse
+import math
 from pathlib import Path
 
 import pytest
 
 from auxmc.command_line.errors import CommandError
 from auxmc_pipeline import command_line
-from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.command_line.plan import plan_in_words
+from auxmc_pipeline.catalogue import load_study, studies
+from auxmc_pipeline.command_line.plan import describe_plan, plan_in_words
 from auxmc_pipeline.command_line.show_published import describe_published, made_anew, study_row
 from auxmc_pipeline.publishing.costs import CaseCost, case_costs, minutes, schedule, stated_costs
 from auxmc_pipeline.publishing.jobs import COLUMNS, as_table
@@ -92,6 +93,14 @@ def test_a_plan_says_the_longest_job_the_path_and_where_costs_are_from() -> None
     )
     assert "on 2 cores: 58.3 min" in text
     assert "Of 1 cases none is recorded" in text
+
+
+def test_a_plan_of_nothing_is_refused_in_a_line() -> None:
+    with pytest.raises(CommandError, match="leaves out all studies"):
+        describe_plan("paper", 2, studies())
+    unknown = CaseCost("radon", "nuts", [math.nan], 0.0, "expected")
+    with pytest.raises(CommandError, match="no cost of radon at preset paper is known"):
+        plan_in_words("paper", 2, {"radon": [unknown]})
 
 
 def test_every_stated_cost_is_a_time() -> None:
