@@ -12,6 +12,7 @@ import pandas as pd
 from auxmc.driver.files.writing import write_atomically
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.publishing.jobs import read_jobs
+from auxmc_pipeline.publishing.unfinished import PIECES, about_piece
 
 __all__ = ["NAME", "crate_of", "write_crate"]
 
@@ -42,13 +43,14 @@ def crate_of(place: Path, preset: str) -> dict[str, Any]:
     """JSON-LD of an RO-Crate 1.1 with profile Process Run Crate 0.5: an action a study, with its files.
 
     Args:
-        place: folder of the preset in `published/`.
+        place: folder of the preset in `published/`, which holds a job's record or a piece at least.
         preset: its name.
     """
     names = sorted(path.name for path in place.iterdir() if path.is_dir())
     jobs = {name: read_jobs(place / name / "pieces.csv") for name in names}
     files = {name: sorted(p for p in (place / name).rglob("*") if p.is_file()) for name in names}
-    newest = max(str(table["created"].max()) for table in jobs.values() if len(table))
+    dates = [str(table["created"].max()) for table in jobs.values() if len(table)]
+    newest = max(dates or [about_piece(path)["created"] for path in place.glob(f"*/{PIECES}/*/*.npz")])
     actions = [_action(name, preset, jobs[name], files[name], place) for name in names]
     root = {
         "@id": "./",

@@ -14,7 +14,7 @@ from auxmc_pipeline.judging.published import MEASURED
 from auxmc_pipeline.publishing.cases import packed
 from auxmc_pipeline.publishing.jobs import as_table, attributes_at, jobs_of_result, read_jobs
 from auxmc_pipeline.publishing.state import Identities, changed
-from auxmc_pipeline.publishing.unfinished import pieces_in
+from auxmc_pipeline.publishing.unfinished import PIECES, pieces_in
 from auxmc_pipeline.report.claim_lines import read_verdicts
 
 __all__ = ["CASES", "Gathered", "gather"]
@@ -47,6 +47,11 @@ class Gathered(NamedTuple):
     def is_finished(self) -> bool:
         """Whether all of the study is there, made with the present settings, code and data."""
         return not self.missing and not self.unfinished
+
+    @property
+    def pieces(self) -> list[str]:
+        """Paths of pieces of cases that are not finished."""
+        return [path for path in self.files if path.startswith(f"{PIECES}/")]
 
 
 def gather(study: Study, preset: str, now: Identities, root: Path, kept_in: Path) -> Gathered:

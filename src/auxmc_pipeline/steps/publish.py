@@ -40,6 +40,8 @@ def main(arguments: list[str] | None = None) -> int:
                 "\n  ".join(["not all is there:", *lacking])
                 + f"\nmake it with `snakemake --config preset={options.preset}`, or keep what is finished with --so-far"
             )
+        if not any(len(one.jobs) or one.pieces for one in found.values()):
+            raise SettingsError(f"nothing to keep of preset {options.preset}: no job of it is finished")
         written = keep(PUBLISHED / options.preset, found)
         write_crate(PUBLISHED / options.preset, options.preset)
     except (SettingsError, OSError) as error:

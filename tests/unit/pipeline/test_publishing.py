@@ -1,8 +1,10 @@
 """Keeping results: what goes to `published/`, what stays, and that a preset goes on from it."""
 
 import gzip
+import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,12 +17,14 @@ from auxmc_pipeline.catalogue import Study, load_study
 from auxmc_pipeline.judging.sums import SUMS
 from auxmc_pipeline.publishing import gather as gathering
 from auxmc_pipeline.publishing.cases import packed, unpack
+from auxmc_pipeline.publishing.crate import NAME
 from auxmc_pipeline.publishing.digests import arrays_of, digest_of_arrays, measures_time
 from auxmc_pipeline.publishing.gather import Gathered, gather
 from auxmc_pipeline.publishing.jobs import jobs_of_result, read_jobs
 from auxmc_pipeline.publishing.keep import keep
 from auxmc_pipeline.publishing.state import Identities, changed
 from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.steps import publish as publishing
 from auxmc_pipeline.steps import restore as restoring
 from auxmc_pipeline.tidy import tidy_table
 
@@ -254,6 +258,37 @@ def test_pieces_are_kept_until_their_case_is_finished(
     made_up(case, "nuts")
     kept(root, study)
     assert not any(name.startswith("pieces/") for name in files(root))
+
+
+def test_pieces_alone_are_kept_with_their_crate_and_nothing_is_not(
+    tmp_path: Path, study: Study, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    published = tmp_path / "published"
+    monkeypatch.chdir(tmp_path)
+    for name, stand_in in (
+        ("PUBLISHED", published),
+        ("studies", lambda: ["radon"]),
+        ("identities", lambda study, preset: NOW),
+        ("README", tmp_path / "README.md"),
+        ("read_published", lambda: SimpleNamespace(run_in_words="no run")),
+        ("with_results", lambda text, published: text),
+    ):
+        monkeypatch.setattr(publishing, name, stand_in)
+    old = published / "paper" / "radon" / "claims.csv"
+    old.parent.mkdir(parents=True)
+    old.write_text("kept before jobs were recorded")
+    assert publishing.main(["paper", "--so-far"]) == 1
+    assert "nothing to keep of preset paper" in capsys.readouterr().err
+    assert [path for path in published.rglob("*") if path.is_file()] == [old]
+
+    units = Units(Share(0, 3))
+    units.made["chains", 0] = {"draws": np.arange(5.0)}
+    piece = tmp_path / "results" / "paper" / "radon" / "pieces" / "nuts" / "1-of-3.npz"
+    write_piece(piece, units, "digest", {**NOW["nuts"], "created": "2026-11-20T10:00:00"})
+    (tmp_path / "README.md").write_text("a page")
+    assert publishing.main(["paper", "--so-far"]) == 0
+    crate = json.loads((published / "paper" / NAME).read_text())
+    assert crate["@graph"][1]["datePublished"] == "2026-11-20T10:00:00"
 
 
 def test_a_kept_case_makes_the_same_tables(tmp_path: Path) -> None:
