@@ -30,7 +30,7 @@ rule check_claims:
         code=lambda w: load_study(w.study).code("claims"),
         judge=code_of("auxmc_pipeline.steps.judge"),
         numbers=lambda w: numbers_of_cases(w.study, w.preset),
-        published=lambda w: fingerprint(Path(f"{ROOT}/experiments/{w.study}/claims.csv").read_text()),
+        published=lambda w: content_of(f"experiments/{w.study}/claims.csv"),
         python=PYTHON,
         modules=MODULES,
     shell:

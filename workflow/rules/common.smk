@@ -120,6 +120,12 @@ def code_of(module):
     return code_digest(module, CODE_ROOTS)
 
 
+def content_of(*files):
+    """Digest of what text files hold; one that is not there counts as empty."""
+    paths = [Path(ROOT) / file for file in files]
+    return fingerprint([path.read_text() if path.is_file() else "" for path in paths])
+
+
 def tables_of(study, preset):
     return [f"results/{preset}/{study}/{table}.parquet" for table in TABLES]
 

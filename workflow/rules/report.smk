@@ -1,11 +1,12 @@
 # One self-contained page with every figure, table and claim, and the tables that a paper can take.
 
-# What the page says beyond results: templates, findings, notes of the studies.
+# What the page says beyond results: templates, findings, notes of the studies, what the documents hold.
 REPORT_TEXTS = [
     *sorted(Path(f"{ROOT}/workflow/report").glob("report.*")),
     *sorted(Path(f"{ROOT}/workflow/report").glob("*.html.j2")),
     Path(f"{ROOT}/workflow/report/front.toml"),
     Path(f"{ROOT}/docs/findings.md"),
+    Path(f"{ROOT}/experiments/documents.toml"),
     *(Path(f"{ROOT}/experiments/{study}/notes.md") for study in STUDIES),
 ]
 
@@ -40,7 +41,7 @@ rule write_tables:
         "../envs/auxmc.yaml"
     params:
         code=code_of("auxmc_pipeline.steps.export_tables"),
-        documents=fingerprint(Path(f"{ROOT}/workflow/report/front.toml").read_text()),
+        documents=content_of("workflow/report/front.toml"),
         python=PYTHON,
         modules=MODULES,
     shell:
@@ -64,7 +65,7 @@ rule write_report:
         "../envs/auxmc.yaml"
     params:
         code=code_of("auxmc_pipeline.report.__main__"),
-        texts=fingerprint([path.read_text() for path in REPORT_TEXTS if path.is_file()]),
+        texts=content_of(*REPORT_TEXTS),
         python=PYTHON,
         modules=MODULES,
     shell:
