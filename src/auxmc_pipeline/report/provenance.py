@@ -2,11 +2,13 @@
 
 import csv
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from auxmc_pipeline.needs import number
 from auxmc_pipeline.publishing.jobs import attributes_at
 
 # Rules beside the one that runs cases, by the name of their benchmark file.
@@ -118,16 +120,10 @@ def rule_costs(
 
 
 def _benchmark(path: Path) -> dict[str, float]:
+    """What is a number in the record of a job, which may be cut short."""
     if not path.is_file():
         return {}
     with open(path, newline="") as file:
         row = next(csv.DictReader(file, delimiter="\t"), {})
-    return {key: float(value) for key, value in row.items() if _is_number(value)}
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    numbers = {key: number(value) for key, value in row.items()}
+    return {key: value for key, value in numbers.items() if not math.isnan(value)}

@@ -295,10 +295,11 @@ def test_costs_are_summed_by_rule_and_missing_records_are_gaps(tmp_path: Path) -
         (folder / f"{name}.benchmark.tsv").write_text(
             f"s\tmax_rss\tcpu_time\n{seconds}\t{memory}\t{seconds}\n"
         )
+    (folder / "d.benchmark.tsv").write_text("s\tmax_rss\tcpu_time\n1.0\tnan")  # cut short
     write_result(tmp_path / "results/quick/alpha/b.nc", {}, {"cpu_s": 7.0, "peak_memory_mib": 60.0})
     record, stated = (case_record("alpha", case, "quick", tmp_path) for case in "cb")
     run, check = rule_costs("quick", {"alpha": [record, stated], "beta": []}, tmp_path)
-    assert (run.rule, run.n_jobs, run.wall_s, run.peak_mib) == ("run_case", 2, 5.0, 100.0)
+    assert (run.rule, run.n_jobs, run.wall_s, run.peak_mib) == ("run_case", 3, 6.0, 100.0)
     assert run.cpu_s == 9.0, "case b says itself what it took"
     assert (check.rule, check.peak_mib) == ("check_claims", 0.0)
     assert math.isnan(record.seconds("cpu_s"))
