@@ -23,16 +23,21 @@ from auxmc_pipeline.settings import (
 )
 
 
-def checkout(places: Sequence[Path]) -> Path:
-    """The first of some folders that holds a checkout of the project; its studies become importable.
+def checkout(package: Path) -> Path:
+    """The checkout of the project that a package belongs to; its studies become importable.
+
+    Args:
+        package: folder that holds `src/`. Where it is no checkout, the innermost around the working directory counts.
 
     Raises:
-        SettingsError: none of them does.
+        SettingsError: there is none.
     """
+    here = Path.cwd()
+    places = (package, here, *here.parents)
     root = next((place for place in places if (place / "conf" / "config.yaml").is_file()), None)
     if root is None:
         raise SettingsError(
-            f"{places[-1]} is not inside a checkout of the project: the studies stand in its folders conf/ and "
+            f"{here} is not inside a checkout of the project: the studies stand in its folders conf/ and "
             "experiments/, which the installed package does not have. Go to the folder that holds workflow/Snakefile, "
             "and try again"
         )
@@ -41,8 +46,7 @@ def checkout(places: Sequence[Path]) -> Path:
     return root
 
 
-# The checkout that this package belongs to, else the one around the working directory.
-ROOT = checkout([Path(__file__).resolve().parents[2], *reversed(Path.cwd().parents), Path.cwd()])
+ROOT = checkout(Path(__file__).resolve().parents[2])
 CONF = ROOT / "conf"
 STUDIES = ROOT / "experiments"
 CODE_ROOTS = (ROOT / "src", ROOT)

@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -141,7 +142,19 @@ def test_settings_say_their_values_what_they_do_and_what_is_allowed(
 def test_list_outside_a_checkout_says_where_to_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SettingsError, match=r"not inside a checkout .* folder that holds workflow/Snakefile"):
-        catalogue.checkout([tmp_path])
+        catalogue.checkout(tmp_path)
+
+
+def test_the_innermost_checkout_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    inner = tmp_path / "outer" / "inner"
+    for root in (inner, inner.parent):
+        (root / "conf").mkdir(parents=True, exist_ok=True)
+        (root / "conf" / "config.yaml").touch()
+    (inner / "docs").mkdir()
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.chdir(inner / "docs")
+    assert catalogue.checkout(tmp_path / "site-packages") == inner
+    assert catalogue.checkout(inner.parent) == inner.parent, "the package's own comes first"
 
 
 def test_show_says_what_a_file_holds_and_how_to_make_it(
