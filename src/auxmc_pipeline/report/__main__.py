@@ -13,12 +13,13 @@ from auxmc_pipeline.judging.verdicts import VERDICTS
 from auxmc_pipeline.report.claim_lines import read_verdicts
 from auxmc_pipeline.report.page import FIGURES, Page, read_page, render
 from auxmc_pipeline.report.sources import published_results, results_of_run
-from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.steps.errors import errors_in_one_line
 
 # What opens within two seconds.
 _LARGEST_MB = 12.0
 
 
+@errors_in_one_line(ValueError)
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(
@@ -31,16 +32,12 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--out", type=Path, help="page to write (.html); without it, say where everything is")
     options = parser.parse_args(arguments)
-    try:
-        if options.preset != "published":
-            check_preset(options.preset)
-        if options.out is None:
-            print(_where(options.preset))
-            return 0
-        page = _page(options.preset, options.out)
-    except (SettingsError, OSError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    if options.preset != "published":
+        check_preset(options.preset)
+    if options.out is None:
+        print(_where(options.preset))
+        return 0
+    page = _page(options.preset, options.out)
     for claim in page.unexplained:
         print(f"warning: no explanation on record for {claim} (docs/findings.md)", file=sys.stderr)
     for highlight in page.missing_highlights:

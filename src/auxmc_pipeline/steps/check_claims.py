@@ -7,9 +7,10 @@ from pathlib import Path
 from auxmc_pipeline.catalogue import check_preset, load_study, studies
 from auxmc_pipeline.judging.perturbations import responses
 from auxmc_pipeline.judging.study_tables import claims_of, read_tables
-from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.steps.errors import errors_in_one_line
 
 
+@errors_in_one_line(ValueError)
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(
@@ -21,26 +22,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("studies", nargs="*", metavar="STUDY", help="studies to check; all by default")
     options = parser.parse_args(arguments)
     n_constant = 0
-    try:
-        check_preset(options.preset)
-        for name in options.studies or studies():
-            study = load_study(name)
-            folder = Path("results") / options.preset / name
-            tables = read_tables(
-                study, options.preset, [folder / "summary.parquet", folder / "curves.parquet"]
-            )
-            found = list(responses(claims_of(study), study.measures(), tables))
-            constant = [response for response in found if response.is_constant]
-            print(
-                f"{name}: {len(found)} lines with an error, {len(constant)} that nothing changes", flush=True
-            )
-            for response in constant:
-                what = "the value does not move" if not response.moves else "the verdict does not change"
-                print(f"  {response.claim_id}, {response.setting}: {response.verdict}; {what}")
-            n_constant += sum(response.verdict != "inconclusive" for response in constant)
-    except (SettingsError, FileNotFoundError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    check_preset(options.preset)
+    for name in options.studies or studies():
+        study = load_study(name)
+        folder = Path("results") / options.preset / name
+        tables = read_tables(study, options.preset, [folder / "summary.parquet", folder / "curves.parquet"])
+        found = list(responses(claims_of(study), study.measures(), tables))
+        constant = [response for response in found if response.is_constant]
+        print(f"{name}: {len(found)} lines with an error, {len(constant)} that nothing changes", flush=True)
+        for response in constant:
+            what = "the value does not move" if not response.moves else "the verdict does not change"
+            print(f"  {response.claim_id}, {response.setting}: {response.verdict}; {what}")
+        n_constant += sum(response.verdict != "inconclusive" for response in constant)
     return int(n_constant > 0)
 
 

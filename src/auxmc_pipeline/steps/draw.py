@@ -9,8 +9,10 @@ from auxmc.plots.vector import save_svg
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.judging.study_tables import read_tables
 from auxmc_pipeline.settings import SettingsError, nearest
+from auxmc_pipeline.steps.errors import errors_in_one_line
 
 
+@errors_in_one_line()
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(
@@ -23,19 +25,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--tables", nargs=2, type=Path, required=True, metavar=("SUMMARY", "CURVES"))
     parser.add_argument("--out", type=Path, required=True, help="folder to write to")
     options = parser.parse_args(arguments)
-    try:
-        study = load_study(options.study)
-        draw = study.drawings()
-        unknown = next((name for name in options.figures if name not in draw), None)
-        if unknown is not None:
-            hint = nearest(unknown, list(draw))
-            raise SettingsError(
-                f"study {study.name} has no figure {unknown!r}.{hint} Figures: {', '.join(draw)}"
-            )
-        tables = read_tables(study, options.preset, options.tables)
-    except (SettingsError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    study = load_study(options.study)
+    draw = study.drawings()
+    unknown = next((name for name in options.figures if name not in draw), None)
+    if unknown is not None:
+        hint = nearest(unknown, list(draw))
+        raise SettingsError(f"study {study.name} has no figure {unknown!r}.{hint} Figures: {', '.join(draw)}")
+    tables = read_tables(study, options.preset, options.tables)
     with use_style():
         for name in options.figures or draw:
             figure = draw[name](tables)

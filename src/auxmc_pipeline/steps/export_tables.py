@@ -14,7 +14,7 @@ from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.judging.verdicts import VERDICTS
 from auxmc_pipeline.report.claim_lines import read_verdicts
 from auxmc_pipeline.report.numbers import band, with_error
-from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.steps.errors import errors_in_one_line
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -37,6 +37,7 @@ _LATEX = {
 }
 
 
+@errors_in_one_line()
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(
@@ -46,14 +47,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("preset")
     parser.add_argument("--out", type=Path, required=True, help="folder to write to")
     options = parser.parse_args(arguments)
-    try:
-        check_preset(options.preset)
-        judged = {
-            name: read_verdicts(Path("results") / options.preset / name / "claims.csv") for name in studies()
-        }
-    except (SettingsError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    check_preset(options.preset)
+    judged = {
+        name: read_verdicts(Path("results") / options.preset / name / "claims.csv") for name in studies()
+    }
     for name, table in judged.items():
         caption = (
             f"{load_study(name).title}: published claims beside measured values, preset {options.preset}."

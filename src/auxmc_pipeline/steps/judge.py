@@ -7,9 +7,10 @@ from pathlib import Path
 from auxmc.driver.results import write_csv
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.judging.study_tables import claims_of, judge_study, measure_numbers, read_tables
-from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.steps.errors import errors_in_one_line
 
 
+@errors_in_one_line(ValueError)
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(
@@ -28,12 +29,8 @@ def main(arguments: list[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     study = load_study(options.study)
-    try:
-        tables = read_tables(study, options.preset, options.tables)
-        table = judge_study(study, tables, claims_of(study, options.claims))
-    except (SettingsError, OSError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    tables = read_tables(study, options.preset, options.tables)
+    table = judge_study(study, tables, claims_of(study, options.claims))
     write_csv(options.out, table)
     write_csv(options.out.with_name("numbers.csv"), measure_numbers(study, tables))
     print(table["verdict"].value_counts().to_string())

@@ -13,10 +13,12 @@ from auxmc_pipeline.publishing.keep import keep
 from auxmc_pipeline.publishing.readme import with_results
 from auxmc_pipeline.publishing.state import identities
 from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.steps.errors import errors_in_one_line
 
 README = ROOT / "README.md"
 
 
+@errors_in_one_line()
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(
@@ -31,22 +33,18 @@ def main(arguments: list[str] | None = None) -> int:
         help="keep the cases and studies that are finished; the others come later",
     )
     options = parser.parse_args(arguments)
-    try:
-        check_preset(options.preset)
-        found = {name: _gathered(name, options.preset) for name in studies()}
-        lacking = [line for name in found for line in _lacking(name, found[name])]
-        if lacking and not options.so_far:
-            raise SettingsError(
-                "\n  ".join(["not all is there:", *lacking])
-                + f"\nmake it with `snakemake --config preset={options.preset}`, or keep what is finished with --so-far"
-            )
-        if not any(len(one.jobs) or one.pieces for one in found.values()):
-            raise SettingsError(f"nothing to keep of preset {options.preset}: no job of it is finished")
-        written = keep(PUBLISHED / options.preset, found)
-        write_crate(PUBLISHED / options.preset, options.preset)
-    except (SettingsError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    check_preset(options.preset)
+    found = {name: _gathered(name, options.preset) for name in studies()}
+    lacking = [line for name in found for line in _lacking(name, found[name])]
+    if lacking and not options.so_far:
+        raise SettingsError(
+            "\n  ".join(["not all is there:", *lacking])
+            + f"\nmake it with `snakemake --config preset={options.preset}`, or keep what is finished with --so-far"
+        )
+    if not any(len(one.jobs) or one.pieces for one in found.values()):
+        raise SettingsError(f"nothing to keep of preset {options.preset}: no job of it is finished")
+    written = keep(PUBLISHED / options.preset, found)
+    write_crate(PUBLISHED / options.preset, options.preset)
     if lacking:
         print("\n  ".join(["still to come:", *lacking]))
     published = read_published()

@@ -13,7 +13,7 @@ LOCK = Path(".checkpoints/running.lock")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Command line; returns the exit status of Snakemake."""
+    """Command line; returns the exit status of Snakemake, or of the report that says where everything is."""
     parser = argparse.ArgumentParser(
         prog="python -m auxmc_pipeline.steps.reproduce",
         description="Run all studies at a preset. A run that was interrupted or killed goes on where it stopped.",
@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
             print("interrupted: the same command goes on where it stopped", file=sys.stderr)
             return 130
     if status == 0:
-        subprocess.run([sys.executable, "-m", "auxmc_pipeline.report", options.preset])
+        return subprocess.call([sys.executable, "-m", "auxmc_pipeline.report", options.preset])
     return status
 
 

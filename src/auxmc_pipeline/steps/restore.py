@@ -17,9 +17,10 @@ from auxmc_pipeline.publishing.gather import CASES
 from auxmc_pipeline.publishing.jobs import attributes_at, read_jobs
 from auxmc_pipeline.publishing.state import changed, identities
 from auxmc_pipeline.publishing.unfinished import PIECES, pieces_in
-from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.steps.errors import errors_in_one_line
 
 
+@errors_in_one_line()
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(
@@ -30,12 +31,8 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("preset")
     options = parser.parse_args(arguments)
-    try:
-        check_preset(options.preset)
-        restored, left_out = restore(options.preset, PUBLISHED / options.preset, Path("results"))
-    except (SettingsError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    check_preset(options.preset)
+    restored, left_out = restore(options.preset, PUBLISHED / options.preset, Path("results"))
     for line in left_out:
         print(f"left out: {line}")
     print(f"{len(restored)} cases and pieces restored to results/{options.preset}, {len(left_out)} left out")

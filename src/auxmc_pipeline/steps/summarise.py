@@ -5,9 +5,11 @@ import sys
 from pathlib import Path
 
 from auxmc.driver.results import write_table
+from auxmc_pipeline.steps.errors import errors_in_one_line
 from auxmc_pipeline.tidy import tidy_table
 
 
+@errors_in_one_line()
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(
@@ -20,12 +22,8 @@ def main(arguments: list[str] | None = None) -> int:
         "--curves", type=Path, required=True, help="table of traces, histograms, paths to write"
     )
     options = parser.parse_args(arguments)
-    try:
-        write_table(options.curves, tidy_table(options.files, "curves"))
-        write_table(options.summary, tidy_table(options.files, "statistics"))
-    except OSError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    write_table(options.curves, tidy_table(options.files, "curves"))
+    write_table(options.summary, tidy_table(options.files, "statistics"))
     return 0
 
 

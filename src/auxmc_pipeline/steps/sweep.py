@@ -4,14 +4,19 @@ import argparse
 import sys
 from pathlib import Path
 
+from matplotlib.figure import Figure
+
 from auxmc.driver.files.writing import write_atomically
 from auxmc.driver.results import write_table
+from auxmc.plots.panels import missing_figure
 from auxmc.plots.style import save_figure, use_style
 from auxmc.plots.sweeps import sweep_figure
 from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.steps.errors import errors_in_one_line
 from auxmc_pipeline.tidy import sweep_table, tidy_table
 
 
+@errors_in_one_line()
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(
@@ -37,7 +42,13 @@ def main(arguments: list[str] | None = None) -> int:
     )
     shown = [quantity for quantity in study.sweep_quantities if quantity in set(means["quantity"])]
     with use_style():
-        save_figure(sweep_figure(means, options.axes, shown), options.figure.with_suffix(""))
+        if shown:
+            figure = sweep_figure(means, options.axes, shown)
+        else:
+            figure = missing_figure(
+                Figure(), f"this sweep records none of {', '.join(study.sweep_quantities)}"
+            )
+        save_figure(figure, options.figure.with_suffix(""))
     return 0
 
 

@@ -20,8 +20,10 @@ from auxmc_pipeline.publishing.check import Check, Drawn, check, drawn_at_random
 from auxmc_pipeline.publishing.jobs import read_jobs, versions_in_words
 from auxmc_pipeline.publishing.state import identities
 from auxmc_pipeline.settings import PRESETS, SettingsError
+from auxmc_pipeline.steps.errors import errors_in_one_line
 
 
+@errors_in_one_line(status=2)
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns 0 if all jobs gave what is kept, 1 if not, 2 if none could be run or judged."""
     parser = argparse.ArgumentParser(
@@ -39,12 +41,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="print the jobs that would be run, and stop")
     options = parser.parse_args(arguments)
     seed = secrets.randbelow(10**6) if options.seed is None else options.seed
-    try:
-        preset = _preset(options.preset)
-        jobs, other = _jobs(preset, options.studies or studies())
-    except SettingsError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    preset = _preset(options.preset)
+    jobs, other = _jobs(preset, options.studies or studies())
     for line in other:
         print(f"cannot be run again with the present settings and data: {line}")
     drawn = drawn_at_random(jobs, 60.0 * options.minutes, np.random.default_rng(seed))

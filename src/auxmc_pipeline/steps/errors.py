@@ -1,0 +1,35 @@
+"""Errors that the user can mend, as one line in place of a traceback: the same in every step."""
+
+import functools
+import sys
+from collections.abc import Callable
+
+from auxmc_pipeline.settings import SettingsError
+
+__all__ = ["errors_in_one_line"]
+
+_Main = Callable[[list[str] | None], int]
+
+
+def errors_in_one_line(*further: type[Exception], status: int = 1) -> Callable[[_Main], Callable[..., int]]:
+    """A decorator of command lines: wrong settings, and files that are missing or damaged, are printed in a line.
+
+    Args:
+        further: other errors that say what the user has to mend.
+        status: exit status after such an error.
+    """
+
+    caught: tuple[type[Exception], ...] = (SettingsError, OSError, *further)
+
+    def decorated(main: _Main) -> Callable[..., int]:
+        @functools.wraps(main)
+        def wrapper(arguments: list[str] | None = None) -> int:
+            try:
+                return main(arguments)
+            except caught as error:
+                print(f"error: {error}", file=sys.stderr)
+                return status
+
+        return wrapper
+
+    return decorated

@@ -1,0 +1,92 @@
+"""Steps of the workflow say in a line what is wrong, and pass on the status of what they call."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from auxmc.driver.files.arrays import DamagedFile
+from auxmc.driver.results import write_result
+from auxmc_pipeline.report import __main__ as report
+from auxmc_pipeline.steps import (
+    check_claims,
+    draw,
+    export_tables,
+    judge,
+    publish,
+    reproduce,
+    restore,
+    summarise,
+    sweep,
+    verify,
+)
+
+TABLES = ("--tables", "no.parquet", "no.parquet")
+OUT = ("--out", "out")
+SWEEP = ("--summary", "s.parquet", "--curves", "c.parquet", "--figure", "f.png", "--files", "no.nc")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("main", "words"),
+    [
+        (judge.main, ("radom", "quick", *TABLES, *OUT)),
+        (judge.main, ("radon", "quick", *TABLES, *OUT)),
+        (draw.main, ("radom", "quick", *TABLES, *OUT)),
+        (draw.main, ("radon", "quick", *TABLES, *OUT)),
+        (sweep.main, ("radom", *SWEEP)),
+        (sweep.main, ("radon", *SWEEP)),
+        (summarise.main, ("no.nc", "--summary", "s.parquet", "--curves", "c.parquet")),
+        (export_tables.main, ("quick", *OUT)),
+        (check_claims.main, ("quick", "radom")),
+        (publish.main, ("quik",)),
+        (restore.main, ("quik",)),
+        (report.main, ("quick", "--out", "page.html")),
+    ],
+)
+def test_a_wrong_word_or_a_missing_file_is_an_error_of_one_line(
+    main: Callable[[list[str]], int], words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*words]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("error: ")
+    assert said.count("\n") == 1
+
+
+def test_a_damaged_record_of_jobs_cannot_be_verified(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def damaged(path: Path) -> None:
+        raise DamagedFile(f"{path.name} is damaged")
+
+    monkeypatch.setattr(verify, "read_jobs", damaged)
+    assert verify.main(["quick", "--studies", "radon"]) == 2
+    assert capsys.readouterr().err == "error: pieces.csv is damaged\n"
+
+
+def test_a_sweep_without_quantities_of_the_plot_has_a_plot_that_says_so(folder: Path) -> None:
+    statistics = xr.Dataset({"own": ("chain", np.arange(2.0))})
+    write_result(folder / "a.nc", {"statistics": statistics}, {"settings": {"batch": {}}, "numbers": "n"})
+    assert sweep.main(["radon", *SWEEP[:-1], "a.nc"]) == 0
+    assert "own" in (folder / "s.csv").read_text()
+    assert (folder / "f.png").stat().st_size > 3000
+    assert (folder / "f.pdf").is_file()
+
+
+@pytest.mark.parametrize(("statuses", "status"), [((0, 0), 0), ((0, 3), 3), ((4,), 4)])
+def test_a_run_ends_with_the_status_of_its_last_command(
+    statuses: tuple[int, ...], status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = iter(statuses)
+    monkeypatch.setattr(subprocess, "run", lambda words, **_: None)
+    monkeypatch.setattr(subprocess, "call", lambda words, **_: next(left))
+    assert reproduce.main(["smoke"]) == status
+    assert list(left) == []
