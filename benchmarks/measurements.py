@@ -11,6 +11,7 @@ import pandas as pd
 
 from auxmc.driver.files.writing import write_atomically
 from auxmc.driver.provenance import describe_environment
+from auxmc_pipeline.publishing.marks import between_marks
 from benchmarks.contract import ROOT, Benchmark
 
 __all__ = [
@@ -117,7 +118,7 @@ def page_table(rows: pd.DataFrame, benchmark: Benchmark) -> str:
         return "Not measured yet.\n"
     order = [RATIO, *benchmark.units]
     by_quantities: dict[tuple[str, ...], list[pd.DataFrame]] = {}
-    for _, problem in shown(rows).groupby(["problem", "form", "date"], sort=False):
+    for _, problem in shown(rows).groupby(["problem", "form"], sort=False):
         present = set(problem["quantity"])
         by_quantities.setdefault(tuple(q for q in order if q in present), []).append(problem)
     text = [_table(problems, quantities, benchmark) for quantities, problems in by_quantities.items()]
@@ -182,9 +183,5 @@ def write_between(page: Path, name: str, text: str) -> None:
     Raises:
         ValueError: the page has no such marks.
     """
-    begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->"
-    before, found, rest = page.read_text(encoding="utf-8").partition(begin)
-    if not found or end not in rest:
-        raise ValueError(f"{page} has no lines {begin.strip()} and {end}: where should the table go?")
-    after = end + rest.partition(end)[2]
-    write_atomically(page, lambda file: file.write_text(before + begin + text + after, encoding="utf-8"))
+    whole = between_marks(page.read_text(encoding="utf-8"), name, text, str(page))
+    write_atomically(page, lambda file: file.write_text(whole, encoding="utf-8"))

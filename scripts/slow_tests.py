@@ -8,9 +8,10 @@ import ast
 import sys
 from pathlib import Path
 
+from auxmc_pipeline.publishing.marks import between_marks
+
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "testing.md"
-BEGIN, END = "<!-- left out: begin -->\n", "<!-- left out: end -->\n"
 _SLOW = "pytest.mark.slow"
 
 
@@ -19,24 +20,38 @@ def table() -> str:
     rows = ["| file | left out | what it tests |", "|---|---|---|"]
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         module = ast.parse(path.read_text())
-        tests = [
-            node
-            for node in module.body
-            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
-        ]
-        whole = any(isinstance(node, ast.Assign) and _SLOW in ast.unparse(node) for node in module.body)
-        slow = [test for test in tests if whole or any(_SLOW in ast.unparse(d) for d in test.decorator_list)]
-        if slow:
-            share = "all" if len(slow) == len(tests) else f"{len(slow)} of {len(tests)}"
+        if share := left_out(module):
             about = (ast.get_docstring(module) or "").partition("\n")[0]
             rows.append(f"| `{path.relative_to(ROOT / 'tests')}` | {share} | {about} |")
     return "\n".join(rows) + "\n"
 
 
+def left_out(module: ast.Module) -> str:
+    """How many tests of a file are left out, and of how many only some cases are; empty for none."""
+    tests = [
+        node.decorator_list
+        for node in module.body
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    ]
+    of_file = [node for node in module.body if isinstance(node, ast.Assign)]
+    if any(ast.unparse(node.targets[0]) == "pytestmark" and _has_mark(node.value) for node in of_file):
+        return "all"
+    n_whole = sum(any(ast.unparse(node) == _SLOW for node in decorators) for decorators in tests)
+    # A parameter of a test may have the mark, and then the test is there without that case.
+    n_some = sum(any(map(_has_mark, decorators)) for decorators in tests) - n_whole
+    if n_whole == len(tests):
+        return "all" if tests else ""
+    parts = [f"{n_whole} of {len(tests)}"] * (n_whole > 0)
+    return ", and ".join([*parts, *[f"some cases of {n_some}"] * (n_some > 0)])
+
+
+def _has_mark(node: ast.AST) -> bool:
+    return any(isinstance(part, ast.Attribute) and ast.unparse(part) == _SLOW for part in ast.walk(node))
+
+
 def with_table(text: str) -> str:
     """The page with the present table between its two marks."""
-    before, _, rest = text.partition(BEGIN)
-    return f"{before}{BEGIN}{table()}{END}{rest.partition(END)[2]}"
+    return between_marks(text, "left out", table(), PAGE.name)
 
 
 def main() -> int:

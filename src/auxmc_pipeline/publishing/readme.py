@@ -12,6 +12,7 @@ from auxmc_pipeline.judging.published import PUBLISHED, Published
 from auxmc_pipeline.judging.verdicts import VERDICTS
 from auxmc_pipeline.publishing.costs import CaseCost, case_costs, schedule
 from auxmc_pipeline.publishing.jobs import read_jobs
+from auxmc_pipeline.publishing.marks import between_marks
 from auxmc_pipeline.settings import PRESETS
 
 __all__ = ["with_results"]
@@ -26,11 +27,7 @@ def with_results(text: str, published: Published) -> str:
         ValueError: the page lacks marks.
     """
     for name, table in (("counts", _counts_table(published)), ("costs", _costs_table())):
-        begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
-        if not (begin in text and end in text):
-            raise ValueError(f"the page lacks the marks {begin.strip()} and {end.strip()}")
-        before, _, rest = text.partition(begin)
-        text = f"{before}{begin}{table}{end}{rest.partition(end)[2]}"
+        text = between_marks(text, name, table)
     return text
 
 

@@ -187,6 +187,20 @@ def test_a_table_shows_the_whole_form_of_the_newest_machine_and_what_was_measure
     assert cells == ["3", "4"]
 
 
+def test_programs_of_a_problem_stand_in_one_table_whenever_they_were_measured() -> None:
+    rows = pd.concat(
+        [
+            *(_rows([1.0], 1.0, date=f"2026-01-0{day}", repeat=day) for day in (1, 2)),
+            _rows([2.0], 1.0, date="2026-01-03", program="other"),
+            _rows([0.5], 1.0, date="2026-01-01", quantity="error", unit="nats"),
+        ]
+    )
+    text = page_table(rows, _toy([]))
+    assert text.count("| problem | program |") == 1
+    assert "| a | ours | 1 | 0.5 | 1 | 2026-01-01 to 2026-01-02, load 1 |" in text
+    assert "| a | other | 2 |  | 1 | 2026-01-03, load 1 |" in text
+
+
 def test_the_figure_has_a_row_for_each_program_beside_ours() -> None:
     ratio = {"quantity": "ratio", "unit": ""}
     rows = pd.concat(
@@ -207,7 +221,9 @@ def test_a_text_goes_between_its_marks_alone(tmp_path: Path) -> None:
     page.write_text("before\n<!-- toy: begin -->\nold\n<!-- toy: end -->\nafter\n")
     write_between(page, "toy", "new\n")
     assert page.read_text() == "before\n<!-- toy: begin -->\nnew\n<!-- toy: end -->\nafter\n"
-    with pytest.raises(ValueError, match="has no lines <!-- other: begin --> and <!-- other: end -->"):
+    with pytest.raises(
+        ValueError, match=r"page\.md lacks the marks <!-- other: begin --> and <!-- other: end -->"
+    ):
         write_between(page, "other", "new\n")
 
 
