@@ -1,6 +1,7 @@
 """The one figure style, on top of seaborn's: sizes, colours that are safe for colour-blind readers, files."""
 
 import contextlib
+import functools
 import os
 import textwrap
 from collections.abc import Iterator
@@ -11,6 +12,8 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
+
+from auxmc.plots.files import write_whole
 
 __all__ = [
     "COLUMN_WIDTH_IN",
@@ -153,19 +156,10 @@ def save_figure(figure: Figure, path_without_suffix: str | os.PathLike[str]) -> 
     pdf, png = (base.with_name(f"{base.name}.{suffix}") for suffix in ("pdf", "png"))
     with use_style():
         _lay_out(figure)
-        _write(figure, pdf, {"CreationDate": None, "ModDate": None})
-        _write(figure, png, {"Software": None})
+        for path, metadata in ((pdf, {"CreationDate": None, "ModDate": None}), (png, {"Software": None})):
+            save = functools.partial(figure.savefig, format=path.suffix[1:], metadata=metadata)
+            write_whole(path, save)
     return pdf, png
-
-
-def _write(figure: Figure, path: Path, metadata: dict[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        figure.savefig(temporary, format=path.suffix[1:], metadata=metadata)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _lay_out(figure: Figure) -> None:

@@ -1,13 +1,13 @@
 """Figures as compact SVG for web pages."""
 
 import io
-import os
 import re
 from pathlib import Path
 
 import matplotlib
 from matplotlib.figure import Figure
 
+from auxmc.plots.files import write_whole
 from auxmc.plots.style import use_style
 
 __all__ = ["save_svg"]
@@ -36,13 +36,8 @@ def save_svg(figure: Figure, path: Path) -> None:
     buffer = io.StringIO()
     with use_style(), matplotlib.rc_context({"svg.fonttype": "path"}):
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(_compact(buffer.getvalue()))
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    text = _compact(buffer.getvalue())
+    write_whole(path, lambda temporary: temporary.write_text(text))
 
 
 def _compact(svg: str) -> str:
