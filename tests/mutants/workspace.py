@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from tests.mutants.mutation import SourceMutation, text_errors
 
-__all__ = ["ROOT", "Outcome", "Workspace", "matches"]
+__all__ = ["ROOT", "Outcome", "Workspace", "matches", "outcomes_of"]
 
 ROOT = Path(__file__).parents[2]
 
@@ -90,7 +90,7 @@ class Workspace:
             raise RuntimeError(f"no end after {self.time_limit_s:g} s") from None
         if done.returncode not in (_PASSED, _FAILED):
             raise RuntimeError(f"pytest ended with status {done.returncode}: {_last_line(done.stdout)}")
-        return _outcomes(report, error)
+        return outcomes_of(report, error)
 
     def run_mutated(self, mutation: SourceMutation) -> list[Outcome]:
         """Runs the tests of a mutation with its edits made, and takes these back.
@@ -120,7 +120,8 @@ def matches(outcome: str, test: str) -> bool:
     return outcome == test or outcome.startswith(f"{test}[")
 
 
-def _outcomes(report: Path, error: str) -> list[Outcome]:
+def outcomes_of(report: Path, error: str = "") -> list[Outcome]:
+    """Outcomes of a run of tests, from the report of pytest; `error` as in `Workspace.run`."""
     outcomes = []
     for case in ElementTree.parse(report).iter("testcase"):
         name = f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}"
@@ -142,7 +143,10 @@ def _judge(case: ElementTree.Element, error: str) -> tuple[str, str]:
         return ("failed" if told or declared else "broke"), first
     other = next((node for node in case if node.tag in ("error", "skipped")), None)
     if other is not None:
-        return "broke", f"{other.tag}: {other.get('message', '').strip().splitlines()[0]}"
+        return (
+            "broke",
+            f"{other.tag}: {other.get('message', '').strip().partition(chr(10))[0] or 'no reason given'}",
+        )
     return "passed", ""
 
 

@@ -8,7 +8,7 @@ from tests.mutants.__main__ import main
 from tests.mutants.mutation import SourceMutation, WrappedMutation
 from tests.mutants.runner import Notice, Verdict, check_all, judge_harmless, judge_source, judge_wrapped
 from tests.mutants.table import entries, page, read_page, rows_of, terminal_table
-from tests.mutants.workspace import Outcome, Workspace, matches
+from tests.mutants.workspace import Outcome, Workspace, matches, outcomes_of
 
 MODULE = "def half(x):\n    return x / 2.0\n"
 TESTS = """
@@ -95,6 +95,12 @@ def test_only_an_assertion_that_fails_counts_as_failing(workspace: Workspace) ->
     assert "DID NOT RAISE" in outcomes["test_raises"].message
     assert outcomes["test_crash"].message.startswith("TypeError")
     assert outcomes["test_notes"].noted == "height: far off"
+
+
+def test_a_skip_without_a_reason_is_no_outcome_of_a_test(tmp_path: Path) -> None:
+    report = tmp_path / "report.xml"
+    report.write_text('<r><testcase classname="a" name="test_b"><skipped message=""/></testcase></r>')
+    assert outcomes_of(report) == [Outcome("a.py::test_b", "broke", "skipped: no reason given")]
 
 
 def test_a_module_that_cannot_be_imported_is_an_error_and_is_taken_back(workspace: Workspace) -> None:
