@@ -280,7 +280,6 @@ def _wait(rng: np.random.Generator, process: "subprocess.Popen[str]", work: Work
 def _signalled(*numbers: signal.Signals) -> Callable[[np.random.Generator, Path, Work], Outcome]:
     def trial(rng: np.random.Generator, folder: Path, work: Work) -> Outcome:
         process = _begin(folder, work.words)
-        finished = 0
         if _wait(rng, process, work):
             for number in numbers:
                 if number == signal.SIGKILL:

@@ -4,22 +4,20 @@ One look for all figures: what is hollow or thinly dashed and called "published"
 """
 
 import math
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 __all__ = [
     "PUBLISHED_COLOUR",
+    "PublishedLine",
     "PublishedValue",
     "entries_published_last",
     "published_entry",
     "published_label",
     "published_level",
-    "published_lines",
     "published_mark",
     "published_moments",
 ]
@@ -203,11 +201,6 @@ def entries_published_last(axis: Axes) -> tuple[list[Artist], list[str]]:
         else:
             ours[label] = handle
     return [*ours.values(), *published.values()], [*ours, *published]
-
-
-def published_lines(figure: Figure) -> Sequence[PublishedLine]:
-    """All marks and levels of a figure, in no order."""
-    return [line for line in figure.findobj(PublishedLine) if isinstance(line, PublishedLine)]
 
 
 def _named_once(axis: Axes, document: str, note: str) -> str:

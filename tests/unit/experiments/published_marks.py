@@ -5,7 +5,7 @@ import csv
 import pytest
 from matplotlib.figure import Figure
 
-from auxmc.plots.published import published_lines
+from auxmc.plots.published import PublishedLine
 from auxmc_pipeline.catalogue import STUDIES
 from auxmc_pipeline.published_values import EXTRA
 
@@ -24,7 +24,7 @@ def published_numbers(study: str) -> dict[tuple[str, str], str]:
 def drawn_as_published(figure: Figure, study: str) -> int:
     """Number of published marks and levels of a figure, each held to the value in the study's tables."""
     numbers = published_numbers(study)
-    lines = published_lines(figure)
+    lines = [line for line in figure.findobj(PublishedLine) if isinstance(line, PublishedLine)]
     for line in lines:
         drawn = [
             (line.across, line.get_xdata(orig=True), 1.0),

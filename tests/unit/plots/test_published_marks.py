@@ -13,7 +13,6 @@ from auxmc.plots.published import (
     entries_published_last,
     published_entry,
     published_level,
-    published_lines,
     published_mark,
     published_moments,
 )
@@ -81,5 +80,6 @@ def test_a_legend_names_published_values_once_and_last(axis: Axes) -> None:
     handles, labels = entries_published_last(axis)
     assert labels == ["ours", "published (PhD thesis)"]
     assert handles[1].get_marker() == "X"
-    assert published_entry("PhD thesis").get_marker() == published_lines(axis.figure)[0].get_marker()
+    mark = published_mark(axis, 2.0, _value(3.0))
+    assert published_entry("PhD thesis").get_marker() == mark.get_marker()
     assert published_entry("PhD thesis", "its machine", level=True).get_label().endswith(", its machine)")
