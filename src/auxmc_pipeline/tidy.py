@@ -31,12 +31,15 @@ def tidy_table(paths: Sequence[Path], group: str) -> pd.DataFrame:
         dimension that bears the name of a setting replaces it; where that setting is swept inside the case
         and a variable does not depend on it, it is missing.
     """
-    frames = []
+    return tidy_tables(paths, [group])[0]
+
+
+def tidy_tables(paths: Sequence[Path], groups: Sequence[str]) -> list[pd.DataFrame]:
+    """Tables of several groups, each as `tidy_table`; a file is opened, and held to its checksum, once."""
+    frames: list[list[pd.DataFrame]] = [[] for _ in groups]
     for path in paths:
         tree = read_result(path)
         try:
-            if group not in tree.children:
-                continue
             settings = json.loads(tree.attrs["settings"])
             # A swept setting has no one value: where a variable lacks its dimension, the column stays empty.
             scalars = {
@@ -45,13 +48,13 @@ def tidy_table(paths: Sequence[Path], group: str) -> pd.DataFrame:
                 if isinstance(v, str | int | float)
             }
             about = {"case": path.stem, "numbers": tree.attrs["numbers"], **scalars}
-            data = tree[group].to_dataset().load()
-            frames += [_melt(data[name], str(name), about) for name in data.data_vars]
+            for group, of_group in zip(groups, frames, strict=True):
+                if group in tree.children:
+                    data = tree[group].to_dataset().load()
+                    of_group += [_melt(data[name], str(name), about) for name in data.data_vars]
         finally:
             tree.close()
-    table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
-    last = [name for name in ("quantity", "unit", "value") if name in table]
-    return table[[name for name in table if name not in last] + last]
+    return [_joined(of_group) for of_group in frames]
 
 
 def sweep_table(summary: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
@@ -87,6 +90,12 @@ def replicate_columns(table: pd.DataFrame) -> list[str]:
     Under a name of theirs, text says what differs: the runs "forward" and "reverse" are no replicates.
     """
     return [name for name in REPLICATES if name in table and pd.api.types.is_numeric_dtype(table[name])]
+
+
+def _joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+    last = [name for name in ("quantity", "unit", "value") if name in table]
+    return table[[name for name in table if name not in last] + last]
 
 
 def _coordinates(table: pd.DataFrame, without: Set[str]) -> list[str]:

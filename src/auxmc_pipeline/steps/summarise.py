@@ -6,7 +6,7 @@ from pathlib import Path
 
 from auxmc.driver.results import write_table
 from auxmc_pipeline.steps.errors import errors_in_one_line
-from auxmc_pipeline.tidy import tidy_table
+from auxmc_pipeline.tidy import tidy_tables
 
 
 @errors_in_one_line()
@@ -22,8 +22,9 @@ def main(arguments: list[str] | None = None) -> int:
         "--curves", type=Path, required=True, help="table of traces, histograms, paths to write"
     )
     options = parser.parse_args(arguments)
-    write_table(options.curves, tidy_table(options.files, "curves"))
-    write_table(options.summary, tidy_table(options.files, "statistics"))
+    summary, curves = tidy_tables(options.files, ["statistics", "curves"])
+    write_table(options.curves, curves)
+    write_table(options.summary, summary)
     return 0
 
 

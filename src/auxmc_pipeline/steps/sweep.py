@@ -13,7 +13,7 @@ from auxmc.plots.style import save_figure, use_style
 from auxmc.plots.sweeps import sweep_figure
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.steps.errors import errors_in_one_line
-from auxmc_pipeline.tidy import sweep_table, tidy_table
+from auxmc_pipeline.tidy import sweep_table, tidy_tables
 
 
 @errors_in_one_line()
@@ -33,9 +33,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--figure", type=Path, required=True, help="PNG to write; the PDF stands beside it")
     options = parser.parse_args(arguments)
     study = load_study(options.study)
-    summary = tidy_table(options.files, "statistics")
+    summary, curves = tidy_tables(options.files, ["statistics", "curves"])
     means = sweep_table(summary, options.axes)
-    write_table(options.curves, tidy_table(options.files, "curves"))
+    write_table(options.curves, curves)
     write_table(options.summary, summary)
     write_atomically(
         options.summary.with_suffix(".csv"), lambda path: means.to_csv(path, index=False, float_format="%.6g")

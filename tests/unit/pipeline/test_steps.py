@@ -9,7 +9,8 @@ import pytest
 import xarray as xr
 
 from auxmc.driver.files.arrays import DamagedFile
-from auxmc.driver.results import write_result
+from auxmc.driver.results import read_result, read_table, write_result
+from auxmc_pipeline import tidy
 from auxmc_pipeline.report import __main__ as report
 from auxmc_pipeline.steps import (
     check_claims,
@@ -79,6 +80,19 @@ def test_a_sweep_without_quantities_of_the_plot_has_a_plot_that_says_so(folder: 
     assert "own" in (folder / "s.csv").read_text()
     assert (folder / "f.png").stat().st_size > 3000
     assert (folder / "f.pdf").is_file()
+
+
+def test_every_result_file_is_opened_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    groups = {name: xr.Dataset({name: ("chain", np.arange(2.0))}) for name in ("statistics", "curves")}
+    write_result(folder / "a.nc", groups, {"settings": {"batch": {}}, "numbers": "n"})
+    opened: list[Path] = []
+    monkeypatch.setattr(tidy, "read_result", lambda path: opened.append(path) or read_result(path))
+    assert summarise.main(["a.nc", "--summary", "s.parquet", "--curves", "c.parquet"]) == 0
+    assert opened == [Path("a.nc")]
+    assert [set(read_table(folder / f"{name}.parquet")["quantity"]) for name in "sc"] == [
+        {"statistics"},
+        {"curves"},
+    ]
 
 
 @pytest.mark.parametrize(("statuses", "status"), [((0, 0), 0), ((0, 3), 3), ((4,), 4)])
