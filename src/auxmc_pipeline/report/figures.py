@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from auxmc_pipeline.catalogue import Study
 from auxmc_pipeline.report.markdown import plain
+from auxmc_pipeline.report.places.figure_names import parse_figure_name
 from auxmc_pipeline.report.places.figure_sources import FigureSource, figure_source
 
 # A figure of many thousand points is slow to draw as a vector graphic, and large: the page then has its bitmap.
@@ -67,18 +68,14 @@ def figure_label(name: str, document: str) -> tuple[str, str]:
     >>> figure_label("slides_inverse_cdf", "PhD thesis")
     ('Lecture slides: inverse cdf', 'slides, inverse cdf')
     """
-    found = re.fullmatch(r"fig_(\d+|[a-z])_(\d+[a-z]?)(?:_(.*))?", name)
-    if found is None:
-        words = name.removeprefix("fig_").removeprefix("slides_").replace("_", " ")
-        is_slide = name.startswith("slides_")
-        return (
-            (f"Lecture slides: {words}", f"slides, {words}") if is_slide else (f"Our figure: {words}", words)
-        )
-    chapter, figure, rest = found.groups()
-    panel = rest if rest and len(rest) == 1 else ""
-    further = f", {rest.replace('_', ' ')}" if rest and not panel else ""
-    number = f"{chapter.upper()}.{figure}{panel}{further}"
-    return f"{document}, figure {number}", number
+    found = parse_figure_name(name)
+    further = found.further.replace("_", " ")
+    if found.number:
+        number = f"{found.number}{found.panel}{', ' * bool(further)}{further}"
+        return f"{document}, figure {number}", number
+    if found.is_slide:
+        return f"Lecture slides: {further}", f"slides, {further}"
+    return f"Our figure: {further}", further
 
 
 def page_figures(

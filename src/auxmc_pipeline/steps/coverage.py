@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
+from auxmc_pipeline.report.places.figure_names import parse_figure_name
 from auxmc_pipeline.report.places.figure_sources import SourcePlace, figure_source
 
 CATALOGUE = ROOT / "experiments" / "documents.toml"
@@ -80,10 +81,11 @@ def figures() -> dict[str, list[Place]]:
     for name in studies():
         study = load_study(name)
         for figure in study.figures:
-            if match := re.fullmatch(r"fig_([0-9]+|[a-e])_(\d+)_?[a-z]?", figure):
-                item = f"{study.document}, figure {match[1].upper()}.{match[2]}"
-            elif figure.startswith("slides_"):
-                item = f"Lecture slides, figure {figure.removeprefix('slides_')}"
+            parts = parse_figure_name(figure)
+            if parts.number:
+                item = f"{study.document}, figure {parts.number}"
+            elif parts.is_slide:
+                item = f"Lecture slides, figure {parts.further}"
             else:
                 continue
             source = figure_source(study, figure)

@@ -25,6 +25,11 @@ def test_studies_show_no_figure_that_the_documents_do_not_number() -> None:
     assert set(coverage.figures()) <= {item.name for item in coverage.numbered_items()}
 
 
+def test_a_supplement_of_a_figure_is_a_counterpart_of_it() -> None:
+    places = coverage.figures()["PhD thesis, figure 3.11"]
+    assert [place.name for place in places] == ["fig_3_11a", "fig_3_11b", "fig_3_11b_supplement"]
+
+
 def test_the_page_is_up_to_date() -> None:
     assert (ROOT / "docs" / "coverage.md").read_text() == coverage.markdown(), (
         "make it again: python -m auxmc_pipeline.steps.coverage --write"
