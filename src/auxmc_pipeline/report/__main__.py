@@ -11,7 +11,8 @@ from auxmc_pipeline.judging.counts import counts_of
 from auxmc_pipeline.judging.published import read_published
 from auxmc_pipeline.judging.verdicts import VERDICTS
 from auxmc_pipeline.report.claim_lines import read_verdicts
-from auxmc_pipeline.report.page import FIGURES, Page, read_page, render
+from auxmc_pipeline.report.page import FIGURES, Page, read_page
+from auxmc_pipeline.report.rendering import render
 from auxmc_pipeline.report.sources import published_results, results_of_run
 from auxmc_pipeline.steps.errors import errors_in_one_line
 

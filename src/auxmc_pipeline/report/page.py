@@ -1,40 +1,30 @@
-"""Puts the page together: reads everything, fills the templates."""
+"""Puts the page together: reads everything that it says."""
 
-import datetime
-import os
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
-import jinja2
 import pandas as pd
 from markupsafe import Markup
 
 from auxmc_pipeline.catalogue import ROOT, Study, load_study
 from auxmc_pipeline.judging.counts import Counts, counts_by_document, counts_of
 from auxmc_pipeline.judging.documents import FRONT, Document
-from auxmc_pipeline.judging.verdicts import VERDICTS
 from auxmc_pipeline.report.claim_lines import ClaimGroup, claim_groups, unexplained
-from auxmc_pipeline.report.figures import LARGEST_VECTOR_BYTES, PageFigure, page_figures
+from auxmc_pipeline.report.figures import PageFigure, page_figures
 from auxmc_pipeline.report.findings import Finding, Section, read_findings
 from auxmc_pipeline.report.findings_text import LookUp, fill
 from auxmc_pipeline.report.front import Front, Highlight, read_front
-from auxmc_pipeline.report.markdown import breakable, prose
 from auxmc_pipeline.report.notes import notes_of
-from auxmc_pipeline.report.numbers import number, seconds
 from auxmc_pipeline.report.open_claims import OpenClaim, open_claims
-from auxmc_pipeline.report.places.code_index import LAYERS, code_index
 from auxmc_pipeline.report.places.figure_sources import SourcePlace, algorithms
-from auxmc_pipeline.report.provenance import CaseRecord, machines, rule_costs
+from auxmc_pipeline.report.provenance import CaseRecord
 from auxmc_pipeline.report.settings_table import SettingsTable, settings_table
 from auxmc_pipeline.report.sources import StudyResults
 from auxmc_pipeline.settings import PRESETS
-from auxmc_pipeline.steps.coverage import coverage
 
 FIGURES = "figures"
 
-_TEMPLATES = FRONT.parent
 _FINDINGS = ROOT / "docs" / "findings.md"
 
 _FAILURES = {
@@ -204,52 +194,6 @@ def judges_of(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[str]]:
         for claim in table["claim_id"].unique():
             found.setdefault(claim, []).append(name)
     return found
-
-
-def render(page: Page, out: Path | None, root: Path = Path()) -> str:
-    """The page as HTML text.
-
-    Args:
-        page: of `read_page`.
-        out: where it will be written; links to files of the project are relative to its folder. None writes a page
-            that stands alone: it names files and does not link to them.
-        root: folder that holds `results/` and the project.
-    """
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "number": number,
-        "seconds": seconds,
-        "prose": prose,
-        "breakable": breakable,
-        "dashed": lambda text: text.replace(" ", "-"),
-    }
-    records = [record for study in page.studies for record in study.records]
-    names = [study.name for study in page.studies]
-    # The date of the newest result, not of the page: the same results give the same page.
-    created = max((str(record.attributes.get("created", "")) for record in records), default="")
-    return environment.get_template("report.html.j2").render(
-        page=page,
-        verdicts=VERDICTS,
-        up=""
-        if out is None
-        else f"{Path(os.path.relpath(root.resolve(), out.parent.resolve())).as_posix()}/",
-        created=datetime.datetime.fromisoformat(created).strftime("%d %B %Y") if created else "unknown date",
-        machines=machines(records),
-        rules=[]
-        if page.is_published
-        else rule_costs(page.preset, {study.name: study.records for study in page.studies}),
-        code=code_index(ROOT, names),
-        layers=LAYERS,
-        coverage=coverage(),
-        figures={figure.anchor: figure for study in page.studies for figure in study.figures},
-        vector_limit_kb=LARGEST_VECTOR_BYTES // 1000,
-    )
 
 
 def failures(summary: pd.DataFrame) -> list[dict[str, Any]]:

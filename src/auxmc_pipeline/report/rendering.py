@@ -1,0 +1,66 @@
+"""Fills the templates of the page with what it says."""
+
+import datetime
+import os
+from pathlib import Path
+
+import jinja2
+
+from auxmc_pipeline.catalogue import ROOT
+from auxmc_pipeline.judging.documents import FRONT
+from auxmc_pipeline.judging.verdicts import VERDICTS
+from auxmc_pipeline.report.figures import LARGEST_VECTOR_BYTES
+from auxmc_pipeline.report.markdown import breakable, prose
+from auxmc_pipeline.report.numbers import number, seconds
+from auxmc_pipeline.report.page import Page
+from auxmc_pipeline.report.places.code_index import LAYERS, code_index
+from auxmc_pipeline.report.provenance import machines, rule_costs
+from auxmc_pipeline.steps.coverage import coverage
+
+_TEMPLATES = FRONT.parent
+
+
+def render(page: Page, out: Path | None, root: Path = Path()) -> str:
+    """The page as HTML text.
+
+    Args:
+        page: of `read_page`.
+        out: where it will be written; links to files of the project are relative to its folder. None writes a page
+            that stands alone: it names files and does not link to them.
+        root: folder that holds `results/` and the project.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": number,
+        "seconds": seconds,
+        "prose": prose,
+        "breakable": breakable,
+        "dashed": lambda text: text.replace(" ", "-"),
+    }
+    records = [record for study in page.studies for record in study.records]
+    names = [study.name for study in page.studies]
+    # The date of the newest result, not of the page: the same results give the same page.
+    created = max((str(record.attributes.get("created", "")) for record in records), default="")
+    return environment.get_template("report.html.j2").render(
+        page=page,
+        verdicts=VERDICTS,
+        up=""
+        if out is None
+        else f"{Path(os.path.relpath(root.resolve(), out.parent.resolve())).as_posix()}/",
+        created=datetime.datetime.fromisoformat(created).strftime("%d %B %Y") if created else "unknown date",
+        machines=machines(records),
+        rules=[]
+        if page.is_published
+        else rule_costs(page.preset, {study.name: study.records for study in page.studies}),
+        code=code_index(ROOT, names),
+        layers=LAYERS,
+        coverage=coverage(),
+        figures={figure.anchor: figure for study in page.studies for figure in study.figures},
+        vector_limit_kb=LARGEST_VECTOR_BYTES // 1000,
+    )
