@@ -93,7 +93,9 @@ def gather(study: Study, preset: str, now: Identities, root: Path, kept_in: Path
     jobs = as_table(rows)
     if rows:
         files["pieces.csv"] = partial(_csv, jobs)
-    tables, unfinished = _tables(study, preset, root, list(now)) if not missing else ({}, "")
+    stages = _stages(study, preset, root, list(now))
+    unfinished = _out_of_date(stages, root) if not missing else ""
+    tables = {} if missing or unfinished else _contents(stages, whole)
     if not tables:
         left = [path for pattern in _TABLES for path in kept_in.glob(pattern)]
         kept += [str(path.relative_to(kept_in)) for path in left]
@@ -104,28 +106,48 @@ def gather(study: Study, preset: str, now: Identities, root: Path, kept_in: Path
     return Gathered({**files, **tables}, kept, jobs, missing, unfinished)
 
 
-def _tables(
-    study: Study, preset: str, root: Path, cases: Sequence[str]
-) -> tuple[dict[str, Callable[[], bytes]], str]:
-    """Tables, claims and figures; none of them, and why, where one is missing or older than what it is made of."""
+class _Stages(NamedTuple):
+    """Files of a study, each stage made of the ones before."""
+
+    cases: Sequence[Path]
+    tables: Sequence[Path]
+    claims: Path
+    numbers: Path
+    drawings: Sequence[Path]
+
+
+def _stages(study: Study, preset: str, root: Path, cases: Sequence[str]) -> _Stages:
     results, figures = root / "results" / preset / study.name, root / "paper_figures" / preset / study.name
-    drawings = [figures / f"{name}.svg" for name in study.figures] if preset in _WHOLE else []
-    tables = [results / f"{name}.parquet" for name in ("summary", "curves")]
-    claims, numbers = results / "claims.csv", results / "numbers.csv"
+    return _Stages(
+        cases=[results / f"{case}.nc" for case in cases],
+        tables=[results / f"{name}.parquet" for name in ("summary", "curves")],
+        claims=results / "claims.csv",
+        numbers=results / "numbers.csv",
+        drawings=[figures / f"{name}.svg" for name in study.figures] if preset in _WHOLE else [],
+    )
+
+
+def _out_of_date(stages: _Stages, root: Path) -> str:
+    """Which file is missing, or older than what it is made of; empty for none."""
     newest = 0.0
-    for stage in ([results / f"{case}.nc" for case in cases], tables, [claims, numbers, *drawings]):
+    for stage in (stages.cases, stages.tables, [stages.claims, stages.numbers, *stages.drawings]):
         for path in stage:
             if not path.is_file():
-                return {}, f"{path.relative_to(root)} is missing"
+                return f"{path.relative_to(root)} is missing"
             if path.stat().st_mtime < newest:
-                return {}, f"{path.relative_to(root)} is older than what it is made of"
+                return f"{path.relative_to(root)} is older than what it is made of"
         newest = max([newest, *(path.stat().st_mtime for path in stage)])
+    return ""
+
+
+def _contents(stages: _Stages, whole: bool) -> dict[str, Callable[[], bytes]]:
+    """What makes the content of tables, claims and figures, by their paths in the study's folder."""
     return {
-        **{path.name: partial(_parquet, path) for path in (tables if preset in _WHOLE else tables[:1])},
-        claims.name: lambda: _csv(read_verdicts(claims)[MEASURED]),
-        numbers.name: lambda: check_beside(numbers).read_bytes(),
-        **{f"figures/{path.name}": path.read_bytes for path in drawings},
-    }, ""
+        **{path.name: partial(_parquet, path) for path in (stages.tables if whole else stages.tables[:1])},
+        stages.claims.name: lambda: _csv(read_verdicts(stages.claims)[MEASURED]),
+        stages.numbers.name: lambda: check_beside(stages.numbers).read_bytes(),
+        **{f"figures/{path.name}": path.read_bytes for path in stages.drawings},
+    }
 
 
 def _csv(table: pd.DataFrame) -> bytes:

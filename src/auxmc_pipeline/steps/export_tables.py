@@ -55,11 +55,16 @@ def main(arguments: list[str] | None = None) -> int:
         caption = (
             f"{load_study(name).title}: published claims beside measured values, preset {options.preset}."
         )
-        _write(options.out / name, claims_table(table), caption, "lp{0.4\\linewidth}p{0.14\\linewidth}lll")
+        whole = claims_table(table)
+        # On paper there is no room for all columns.
+        printed = whole.drop(columns=["document", "agrees within", "band from"])
+        columns = "lp{0.4\\linewidth}p{0.14\\linewidth}lll"
+        _write(options.out / name, whole, printed, caption, columns)
     caption = (
         f"Published claims and checks of our own by verdict, preset {options.preset}; one claim is one id."
     )
-    _write(options.out / "verdicts", verdicts_table(judged), caption, "l" + "r" * (len(VERDICTS) + 4))
+    whole = verdicts_table(judged)
+    _write(options.out / "verdicts", whole, whole, caption, "l" + "r" * (len(VERDICTS) + 4))
     return 0
 
 
@@ -129,9 +134,9 @@ def latex(table: pd.DataFrame, caption: str, label: str, columns: str) -> str:
     return f"% Needs \\usepackage{{booktabs,longtable}}.\n{text}"
 
 
-def _write(base: Path, table: pd.DataFrame, caption: str, columns: str) -> None:
-    write_atomically(base.with_suffix(".csv"), lambda path: table.to_csv(path, index=False))
-    printed = table.drop(columns=["document", "agrees within", "band from"] * (base.name != "verdicts"))
+def _write(base: Path, whole: pd.DataFrame, printed: pd.DataFrame, caption: str, columns: str) -> None:
+    """A table as CSV, and what is printed of it as LaTeX."""
+    write_atomically(base.with_suffix(".csv"), lambda path: whole.to_csv(path, index=False))
     text = latex(printed, caption, f"tab:{base.name.replace('_', '-')}", columns)
     write_atomically(base.with_suffix(".tex"), lambda path: path.write_text(text))
 
