@@ -15,7 +15,7 @@ from auxmc_pipeline.claims import Measurement, Measures
 from auxmc_pipeline.judging.verdicts import verdict
 from auxmc_pipeline.tables import MissingData, ReadRows, Tables
 
-__all__ = ["PERTURBATIONS", "Response", "responses"]
+__all__ = ["GROUP_PERTURBATIONS", "PERTURBATIONS", "Response", "responses"]
 
 _Perturb = Callable[[FloatArray, np.random.Generator], FloatArray]
 
@@ -64,7 +64,7 @@ def _largest_kept(share: float) -> _Perturb:
     return change
 
 
-_OF_GROUPS: Mapping[str, _Perturb] = {
+GROUP_PERTURBATIONS: Mapping[str, _Perturb] = {
     **{
         name: PERTURBATIONS[name]
         for name in ("ten times as large", "a tenth", "other sign", "shifted by a thousand", "zero")
@@ -83,6 +83,8 @@ _OF_GROUPS: Mapping[str, _Perturb] = {
     "calm, shifted by a thousand": lambda values, rng: _calm(values) + 1000.0,
     "calm, shifted by minus a thousand": lambda values, rng: _calm(values) - 1000.0,
 }
+"""Changes of one group of values, as of one method, by what they do."""
+
 _MOST_GROUPS = 12
 
 
@@ -203,10 +205,10 @@ def _changes(rows: _Rows) -> Iterator[tuple[str, Callable[[], Tables]]]:
     """Changed tables, by what was done: to all rows first, then to one group of them, as the rows of one method."""
     for name, perturb in PERTURBATIONS.items():
         yield name, functools.partial(rows.perturbed, name, perturb)
-    for name, perturb in _OF_GROUPS.items():
+    for name, perturb in GROUP_PERTURBATIONS.items():
         yield f"all: {name}", functools.partial(rows.perturbed, name, perturb)
     for group in rows.groups():
-        for name, perturb in _OF_GROUPS.items():
+        for name, perturb in GROUP_PERTURBATIONS.items():
             yield f"{group}: {name}", functools.partial(rows.perturbed, name, perturb, group)
 
 

@@ -1,11 +1,12 @@
 """A check that cannot fail is found by changing what it reads."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from auxmc_pipeline.claims import Measurement, exact
 from auxmc_pipeline.error_rules import mean_over_replicates, ratio_of_means
-from auxmc_pipeline.judging.perturbations import PERTURBATIONS, Response, responses
+from auxmc_pipeline.judging.perturbations import GROUP_PERTURBATIONS, PERTURBATIONS, Response, responses
 from auxmc_pipeline.tables import MissingData, Tables
 
 TABLES = Tables.of(
@@ -126,3 +127,18 @@ def test_exact_values_times_and_what_is_missing_are_left_out() -> None:
     assert _response(lambda _: exact(10.0), 9.0) == []
     assert _response(_mean, 9.0, kind="W") == []
     assert _response(missing, 9.0) == []
+
+
+def test_shares_stay_shares_and_change_much() -> None:
+    shares = np.array([0.1, 0.3, 0.5, 0.7])
+    for power in ("0.02", "0.2", "5", "50"):
+        changed = GROUP_PERTURBATIONS[f"shares to the power {power}"](shares, np.random.default_rng(0))
+        assert ((changed > 0.0) & (changed < 1.0)).all()
+        assert (np.abs(changed - shares) > 0.2).any()
+    assert GROUP_PERTURBATIONS["shares to the power 5"](np.array([3.0]), np.random.default_rng(0)) == 3.0
+
+
+def test_the_largest_values_are_kept_and_the_others_a_tenth() -> None:
+    change = GROUP_PERTURBATIONS["all but the largest 0.25 a tenth"]
+    found = change(np.arange(1.0, 9.0), np.random.default_rng(0))
+    np.testing.assert_allclose(found, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 7.0, 8.0])

@@ -116,6 +116,15 @@ def test_particles_without_a_likelihood_weigh_nothing_and_all_of_them_end_the_ru
     assert int(found.n_annealing_steps) == 1
 
 
+def test_a_particle_is_lost_with_one_coordinate() -> None:
+    settings = AnnealedSettings(n_particles=2, target_size=1.0, n_moves=1)
+    found = full_data_evidence(
+        SMALL, settings, lambda key, particles, target: particles.at[:, 0].set(jnp.nan)
+    )(jax.random.key(3), jnp.asarray(FEW))
+    assert found.particles.shape[1] == 2
+    assert int(found.n_not_finite) == 2
+
+
 def test_the_path_goes_on_while_a_particle_has_a_likelihood_left() -> None:
     def half(parameters: Array, rows: Array) -> Array:
         return jnp.where(parameters[0] > 0.0, -jnp.inf, -0.1) * jnp.ones(rows.shape[0])

@@ -121,6 +121,11 @@ def test_a_skewed_posterior_is_followed_to_a_fraction_of_a_nat() -> None:
     assert abs(record["log_evidence"][-1] - truth) < 0.6
 
 
+def test_the_smallest_settings_are_allowed() -> None:
+    least = {"n_moves": 1, "n_leapfrog": 1, "first_fit": 1, "exact_rows": 1, "max_annealing_steps": 1}
+    running_laplace(LINEAR, SETTINGS._replace(**least))
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
