@@ -252,3 +252,8 @@ def test_a_mean_share_is_unsure_by_the_spread_of_chains_and_by_all_their_trials(
     apart = [0.2, 0.0, 0.0, 0.0]
     assert mean_share(apart, 1000) == mean_over_replicates(apart)
     assert math.isnan(mean_share([0.1], 100).error)
+
+
+def test_the_error_of_a_spread_of_normal_numbers_is_the_known_one() -> None:
+    found = spread_over_replicates(np.random.default_rng(4).normal(size=10_000))
+    assert found.error == pytest.approx(1.0 / np.sqrt(2 * 10_000), rel=0.05)

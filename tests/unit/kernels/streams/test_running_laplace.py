@@ -77,6 +77,13 @@ def test_a_posterior_without_a_mode_is_counted() -> None:
     assert after(model, settings, np.zeros((200, 1))).record["n_unfinished"].tolist() == [1, 1, 1]
 
 
+def test_particles_are_draws_of_the_gaussian_that_is_taken() -> None:
+    state = after(LINEAR, SETTINGS, DATA[:200]).state
+    assert bool(state.gaussian)
+    # Draws come in pairs on both sides of the mean.
+    np.testing.assert_allclose(state.particles.mean(axis=0), state.mean, atol=1e-9)
+
+
 def test_the_error_of_the_first_rows_is_that_of_sequential_monte_carlo(linear_run: Any) -> None:
     # 100 particles and about 15 steps that halve their effective size: a standard deviation near 0.4 nats.
     assert abs(linear_run.record["log_evidence"][-1] - exact(6000)) < 2.5
