@@ -12,7 +12,12 @@ from jax import Array
 from auxmc.data.simulated_streams import rows
 from auxmc.driver.row_chunks import ChunkSizes
 from auxmc.driver.streams import run_stream
-from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
+from auxmc.kernels.streams.contract import Chunk, ChunkRecord, PastRows
+from auxmc.kernels.streams.running_laplace import (
+    RunningLaplaceSettings,
+    RunningLaplaceState,
+    running_laplace,
+)
 from auxmc.models.regression.linear_regression import (
     PrefixEvidence,
     extend_evidence,
@@ -112,6 +117,59 @@ def poisson() -> RowModel:
         lambda p: -0.5 * jnp.sum(p**2) - 0.5 * math.log(2.0 * math.pi),
         lambda key: jax.random.normal(key, (1,), dtype=jnp.float64),
     )
+
+
+def one_chunk(
+    model: RowModel, settings: RunningLaplaceSettings, data: np.ndarray, capacity: int, **state: Any
+) -> tuple[RunningLaplaceState, ChunkRecord]:
+    """A chunk that is absorbed from a state made by hand, when no rows have been kept."""
+    stream = running_laplace(model, settings)
+    begin = stream.init(jax.random.key(0))._replace(**state)
+    past = PastRows(jnp.zeros((capacity, model.n_columns)), jnp.zeros((), jnp.int32))
+    chunk = Chunk(jnp.asarray(data), jnp.asarray(len(data), jnp.int32))
+    found: tuple[RunningLaplaceState, ChunkRecord] = jax.jit(stream.absorb)(
+        jax.random.key(1), begin, chunk, past
+    )
+    return found
+
+
+def test_a_step_to_the_mode_that_goes_too_far_is_shortened() -> None:
+    """From a log rate of -4 the first Newton step leads to 24, where fifty ones are as good as impossible."""
+    settings = RunningLaplaceSettings(n_particles=100, first_fit=50, exact_rows=50)
+    particles = jnp.full((100, 1), -4.0)
+    state, record = one_chunk(poisson(), settings, np.ones((50, 1)), 100, particles=particles)
+    assert bool(state.gaussian)
+    assert int(record.n_unfinished) == 0
+    # The posterior of 50 counts of which each is one has its mode where 50 = 50 exp(theta) + theta.
+    assert abs(float(state.mean[0])) < 0.1
+
+
+def test_a_chunk_moves_the_gaussian_to_the_mean_of_a_skewed_posterior_of_dependent_parameters() -> None:
+    """Five counts of none bring one parameter down, and with it the other, beyond the mode."""
+    model = row_model(
+        2,
+        1,
+        lambda p, data: data[:, 0] * p[0] - jnp.exp(p[0]),
+        lambda p: -0.5 * jnp.sum(p**2),
+        lambda key: jax.random.normal(key, (2,), dtype=jnp.float64),
+    )
+    covariance = np.array([[1.0, 0.9], [0.9, 1.0]])
+    settings = RunningLaplaceSettings(n_particles=20_000, n_draws=20_000)
+    state, _ = one_chunk(
+        model,
+        settings,
+        np.zeros((5, 1)),
+        10,
+        gaussian=jnp.ones((), bool),
+        precision=jnp.linalg.inv(covariance),
+        # Those rows are no longer kept: the Gaussian is not fitted anew.
+        n_rows=jnp.asarray(1000, jnp.int64),
+    )
+    grid = np.linspace(-8.0, 4.0, 10_001)
+    density = np.exp(-5.0 * np.exp(grid) - 0.5 * grid**2)
+    first = (grid * density).sum() / density.sum()
+    # Given the first parameter the second has mean 0.9 times it, whatever the rows.
+    np.testing.assert_allclose(state.mean, [first, 0.9 * first], atol=0.02)
 
 
 @pytest.mark.slow
