@@ -11,11 +11,13 @@ from xml.etree import ElementTree
 
 import pytest
 
+from auxmc.plots.vector import compact
 from auxmc_pipeline.catalogue import ROOT, load_study
 from auxmc_pipeline.judging.published import read_published
 from auxmc_pipeline.judging.verdicts import VERDICTS as ALL_VERDICTS
 from auxmc_pipeline.report import figures, markdown, numbers
 from auxmc_pipeline.report.notes import notes_of
+from auxmc_pipeline.report.places import shown_claims
 from tests.report.conftest import BITMAP, STUDY, VERDICTS
 
 
@@ -93,12 +95,12 @@ def test_published_results_stand_alone_beside_their_figures(published_report: Pa
     reader = Elements()
     reader.feed(published_report.read_text())
     links = {found["href"] for tag, found in reader.elements if tag == "a"}
-    assert all(link.startswith("#") for link in links), "a site has no files of the project"
+    assert {link.partition("/")[0] for link in links if not link.startswith("#")} == {"code"}
     shown = [found["src"] for tag, found in reader.elements if tag == "img"]
     drawn = sorted((ROOT / "published" / "paper" / STUDY / "figures").glob("*.svg"))
     assert [Path(place).name for place in sorted(set(shown))] == [path.name for path in drawn]
     for place, path in zip(sorted(set(shown)), drawn, strict=True):
-        assert (published_report.parent / place).read_bytes() == path.read_bytes()
+        assert (published_report.parent / place).read_text() == compact(path.read_text())
     judged = read_published().judged[STUDY]
     assert Counter(verdict for verdict, _ in reader.claims) == Counter(
         judged["verdict"].str.replace(" ", "-")
@@ -107,6 +109,52 @@ def test_published_results_stand_alone_beside_their_figures(published_report: Pa
     policy = next(found["content"] for tag, found in reader.elements if "http-equiv" in found)
     assert "img-src data: 'self';" in policy
     assert f"published/paper/{STUDY}/figures/{drawn[0].name}" in re.sub(r"<wbr>|\s", "", text)
+
+
+def test_lines_of_code_are_links_to_these_lines(published_report: Path) -> None:
+    reader = Elements()
+    reader.feed(published_report.read_text())
+    links = {found["href"] for tag, found in reader.elements if tag == "a" and "#L" in found["href"]}
+    assert len(links) > 100
+    for link in links:
+        path, _, line = link.removeprefix("code/").partition(".html#L")
+        page = (published_report.parent / "code" / f"{path}.html").read_text()
+        shown = page[page.index("<pre") :].partition(">")[2].partition("</pre>")[0]
+        assert html.unescape(re.sub(r"</?b[^>]*>", "", shown)) == (ROOT / path).read_text()
+        marked = page.partition(f'<b id="L{line}">')[2].partition("</b>")[0]
+        assert html.unescape(marked) == (ROOT / path).read_text().split("\n")[int(line) - 1]
+    assert any(link.startswith(f"code/experiments/{STUDY}/claims.py") for link in links)
+
+
+def test_a_claim_leads_to_the_figures_that_show_it_and_its_band_is_seen(published_report: Path) -> None:
+    groups = re.findall(r'<section class="group".*?</section>', published_report.read_text(), re.DOTALL)
+    shown = {
+        re.findall(r"<code>(.*?)</code>", group)[0]: set(re.findall(r'<a href="#([\w-]+)">[fF]igure', group))
+        for group in groups
+    }
+    assert shown["CT-D05"] == {f"{STUDY}-fig_5_6"}
+    for group in groups:
+        for line in re.findall(r"<summary>.*?</summary>", group, re.DOTALL):
+            assert re.search(r"agrees: \S", line), line
+
+
+@pytest.mark.parametrize(
+    ("place", "names"),
+    [
+        ("fig. 5.2", ["fig_5_2_a", "fig_5_2_b"]),
+        ("sec. 3, figs 5.2a to 5.4a", ["fig_5_2_a", "fig_5_3"]),
+        ("figure 5.3b and section 5.2", ["fig_5_3"]),
+        ("section 5.3", []),
+        ("figure 15.3", []),
+    ],
+)
+def test_a_place_in_a_document_names_its_figures(place: str, names: list[str]) -> None:
+    drawn = [
+        shown_claims.DrawnFigure(name, name, name, claims)
+        for name, claims in (("fig_5_2_a", ()), ("fig_5_2_b", ()), ("fig_5_3", ()), ("fig_costs", ("X-2",)))
+    ]
+    assert [figure.name for figure in shown_claims.figures_that_show(drawn, "X-1", [place])] == names
+    assert drawn[3] in shown_claims.figures_that_show(drawn, "X-2", [place])
 
 
 def test_addresses_are_unique(parsed: Elements) -> None:
@@ -208,7 +256,7 @@ def test_no_caption_repeats_what_its_label_says() -> None:
 
 
 def test_signs_and_exponents_are_set_but_not_in_code(tmp_path: Path) -> None:
-    for module in (figures, markdown, numbers):
+    for module in (figures, markdown, numbers, shown_claims):
         found = doctest.testmod(module)
         assert found.attempted > 0
         assert found.failed == 0

@@ -1,22 +1,24 @@
 """Writes the report, one self-contained page: `python -m auxmc_pipeline.report --help`."""
 
 import argparse
-import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from auxmc.driver.files.writing import write_atomically
-from auxmc_pipeline.catalogue import check_preset, studies
+from auxmc.plots.vector import compact
+from auxmc_pipeline.catalogue import ROOT, check_preset, studies
 from auxmc_pipeline.judging.counts import counts_of
 from auxmc_pipeline.judging.published import read_published
 from auxmc_pipeline.judging.verdicts import VERDICTS
 from auxmc_pipeline.report.claim_lines import read_verdicts
 from auxmc_pipeline.report.page import FIGURES, Page, read_page
+from auxmc_pipeline.report.places.code_pages import CodePages, in_project
 from auxmc_pipeline.report.rendering import render
-from auxmc_pipeline.report.sources import published_results, results_of_run
+from auxmc_pipeline.report.sources import StudyResults, published_results, results_of_run
 from auxmc_pipeline.steps.errors import errors_in_one_line
 
-# What opens within two seconds.
+# A page that opens within two seconds, with its figures.
 _LARGEST_MB = 12.0
 
 
@@ -26,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m auxmc_pipeline.report",
         description="Write one HTML page with the findings, figures, claims and provenance of a preset, or of the "
-        "results that the repository keeps, whose figures go into a folder beside it.",
+        "results that the repository keeps, whose figures and code go into folders beside it.",
     )
     parser.add_argument(
         "preset", help="preset of the results; `published` takes those that the repository keeps"
@@ -38,31 +40,44 @@ def main(arguments: list[str] | None = None) -> int:
     if options.out is None:
         print(_where(options.preset))
         return 0
-    page = _page(options.preset, options.out)
+    page, results = _read(options.preset)
     for claim in page.unexplained:
         print(f"warning: no explanation on record for {claim} (docs/findings.md)", file=sys.stderr)
     for highlight in page.missing_highlights:
         print(f"warning: workflow/report/front.toml names what is not there: {highlight}", file=sys.stderr)
-    text = render(page, None if page.is_published else options.out)
+    if page.is_published:
+        code = CodePages(ROOT)
+        text = render(page, code.address)
+        figure_size = _copy_figures(results, options.out) / 1e6
+        beside = f", {figure_size:.1f} MB of figures and {code.write(options.out.parent) / 1e6:.1f} of code beside it"
+    else:
+        text, figure_size, beside = render(page, in_project(options.out)), 0.0, ""
     write_atomically(options.out, lambda path: path.write_text(text))
     size = len(text.encode()) / 1e6
-    if size > _LARGEST_MB:
-        print(f"warning: {size:.0f} MB open slowly; are there too many large figures?", file=sys.stderr)
-    print(f"{options.out}: {size:.1f} MB")
+    if size + figure_size > _LARGEST_MB:
+        print(f"warning: {size + figure_size:.0f} MB open slowly; are there large figures?", file=sys.stderr)
+    print(f"{options.out}: {size:.1f} MB{beside}")
     return 0
 
 
-def _page(preset: str, out: Path) -> Page:
+def _read(preset: str) -> tuple[Page, Mapping[str, StudyResults]]:
     if preset == "published":
         kept = read_published()
         results = published_results(kept)
-        for name, found in results.items():
-            place = out.parent / FIGURES / name
-            place.mkdir(parents=True, exist_ok=True)
-            for path in found.figures.values():
-                shutil.copy(path, place)
-        return read_page(results, kept.run_in_words, is_published=True)
-    return read_page(results_of_run(preset), f"preset {preset}, the run of this page")
+        return read_page(results, kept.run_in_words, is_published=True), results
+    results = results_of_run(preset)
+    return read_page(results, f"preset {preset}, the run of this page"), results
+
+
+def _copy_figures(results: Mapping[str, StudyResults], out: Path) -> int:
+    """Puts the figures beside the page; returns their size in bytes."""
+    size = 0
+    for name, found in results.items():
+        for path in found.figures.values():
+            place = out.parent / FIGURES / name / path.name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            size += place.write_bytes(compact(path.read_text()).encode())
+    return size
 
 
 def _where(preset: str) -> str:

@@ -15,6 +15,7 @@ from auxmc_pipeline.judging.documents import Document
 from auxmc_pipeline.report.findings import Finding
 from auxmc_pipeline.report.numbers import band, number, with_error
 from auxmc_pipeline.report.places.measured_by import CodePlace, measured_by
+from auxmc_pipeline.report.places.shown_claims import DrawnFigure, figures_that_show
 
 _NEEDS_EXPLANATION = ("not reproduced", "inconclusive", "not measured")
 _SMOKE = (
@@ -82,12 +83,13 @@ class ClaimLine(NamedTuple):
 
 
 class ClaimGroup(NamedTuple):
-    """The lines of one statement, in the order of the study's table."""
+    """The lines of one statement, in the order of the study's table, and the figures of the study that show it."""
 
     claim_id: str
     anchor: str
     statement: str
     lines: tuple[ClaimLine, ...]
+    figures: tuple[DrawnFigure, ...]
 
 
 def claim_anchor(study: str, claim_id: str) -> str:
@@ -126,6 +128,7 @@ def claim_groups(
     table: pd.DataFrame,
     documents: tuple[Document, ...],
     findings: Sequence[Finding],
+    figures: Sequence[DrawnFigure] = (),
 ) -> list[ClaimGroup]:
     """The claims of a study, lines of one claim and statement together.
 
@@ -135,6 +138,7 @@ def claim_groups(
         table: of `read_verdicts`.
         documents: where claims come from.
         findings: all findings.
+        figures: figures of the study that are there.
     """
     measures = study.measures()
     by_key = {document.key: document for document in documents}
@@ -164,7 +168,9 @@ def claim_groups(
     for (claim_id, statement), lines in groups.items():
         earlier = sum(group.claim_id == claim_id for group in out)
         anchor = claim_anchor(study.name, claim_id) + (f"-{earlier + 1}" if earlier else "")
-        out.append(ClaimGroup(claim_id, anchor, statement, tuple(lines)))
+        places = [line.place for line in lines if line.document and line.document.name == study.document]
+        shown = figures_that_show(figures, claim_id, places)
+        out.append(ClaimGroup(claim_id, anchor, statement, tuple(lines), tuple(shown)))
     return out
 
 

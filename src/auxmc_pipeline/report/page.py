@@ -18,6 +18,7 @@ from auxmc_pipeline.report.front import Front, Highlight, read_front
 from auxmc_pipeline.report.notes import notes_of
 from auxmc_pipeline.report.open_claims import OpenClaim, open_claims
 from auxmc_pipeline.report.places.figure_sources import SourcePlace, algorithms
+from auxmc_pipeline.report.places.shown_claims import DrawnFigure
 from auxmc_pipeline.report.provenance import CaseRecord
 from auxmc_pipeline.report.settings_table import SettingsTable, settings_table
 from auxmc_pipeline.report.sources import StudyResults
@@ -227,6 +228,11 @@ def _study_page(
     place = ROOT / "experiments" / study.name / "notes.md"
     notes = notes_of(place)
     published = results.judged["origin"] == "published"
+    figures = page_figures(study, results.figures, results.drawings, beside)
+    shown = [
+        DrawnFigure(f.name, f.anchor, f.label.removeprefix(f"{study.document}, "), f.source.claims)
+        for f in figures
+    ]
     return StudyPage(
         name=study.name,
         preset=results.preset,
@@ -238,10 +244,10 @@ def _study_page(
         source=notes.source,
         notes=notes.rest,
         algorithms=algorithms(study),
-        groups=claim_groups(study, results.preset, results.judged, front.documents, findings),
+        groups=claim_groups(study, results.preset, results.judged, front.documents, findings, shown),
         counts=counts_of(results.judged[published]),
         n_own=counts_of(results.judged[results.judged["origin"] == "own"]).n_claims,
-        figures=page_figures(study, results.figures, results.drawings, beside),
+        figures=figures,
         settings=settings_table(study, results.preset),
         records=list(results.records),
         failures=failures(results.summary),

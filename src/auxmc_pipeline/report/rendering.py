@@ -1,8 +1,6 @@
 """Fills the templates of the page with what it says."""
 
 import datetime
-import os
-from pathlib import Path
 
 import jinja2
 
@@ -14,20 +12,19 @@ from auxmc_pipeline.report.markdown import breakable, prose
 from auxmc_pipeline.report.numbers import number, seconds
 from auxmc_pipeline.report.page import Page
 from auxmc_pipeline.report.places.code_index import LAYERS, code_index
+from auxmc_pipeline.report.places.code_pages import Address
 from auxmc_pipeline.report.provenance import machines, rule_costs
 from auxmc_pipeline.steps.coverage import coverage
 
 _TEMPLATES = FRONT.parent
 
 
-def render(page: Page, out: Path | None, root: Path = Path()) -> str:
+def render(page: Page, address: Address) -> str:
     """The page as HTML text.
 
     Args:
         page: of `read_page`.
-        out: where it will be written; links to files of the project are relative to its folder. None writes a page
-            that stands alone: it names files and does not link to them.
-        root: folder that holds `results/` and the project.
+        address: where files of the project are; those without an address are named and no link leads to them.
     """
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
@@ -50,9 +47,7 @@ def render(page: Page, out: Path | None, root: Path = Path()) -> str:
     return environment.get_template("report.html.j2").render(
         page=page,
         verdicts=VERDICTS,
-        up=""
-        if out is None
-        else f"{Path(os.path.relpath(root.resolve(), out.parent.resolve())).as_posix()}/",
+        address=address,
         created=datetime.datetime.fromisoformat(created).strftime("%d %B %Y") if created else "unknown date",
         machines=machines(records),
         rules=[]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from auxmc.plots.vector import _without_repeats, save_svg
+from auxmc.plots.vector import _pieces, _steps, compact, save_svg
 
 
 def _figure() -> Figure:
@@ -50,11 +50,31 @@ def test_a_failure_leaves_nothing_behind(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "short"),
     [
-        ("M 0 1 L 2 3 L 4 5 z", "M 0 1 2 3 4 5 z"),
-        ("M 0 1 M 2 3 L 4 5", "M 0 1 M 2 3 4 5"),
-        ("M 1 1 Q 1 2 3 4 Q 5 6 7 8 L 1 1 L -2 2", "M 1 1 Q 1 2 3 4 5 6 7 8 L 1 1 -2 2"),
-        ("M 0 0 L 1 1 z M 2 2 L 3 3 z", "M 0 0 1 1 z M 2 2 3 3 z"),
+        ("M 0 1 L 2 3 L 4 5 z", "M0 1l2 2 2 2z"),
+        ("M 0 1 M 2 3 L 4 5", "M0 1M2 3l2 2"),
+        ("M 1 1 Q 1 2 3 4 Q 5 6 7 8 L 1 1 L -2 2", "M1 1q0 1 2 3 2 2 4 4l-6-7-3 1"),
+        ("M 0 0 L 1 1 z M 2 2 C 3 3 4 4 .5 -.25", "M0 0l1 1zM2 2c1 1 2 2-1.5-2.25"),
+        ("M 5 5 L 6 6 z L 6 5", "M5 5l1 1zl1 0"),
     ],
 )
-def test_commands_of_paths_that_go_on_are_not_repeated(path: str, short: str) -> None:
-    assert _without_repeats(path) == short
+def test_paths_are_steps_from_point_to_point(path: str, short: str) -> None:
+    assert _steps(path) == short
+    assert _steps(short) == short
+    assert list(_pieces(path)) == list(_pieces(short))
+
+
+def test_rounding_does_not_add_up() -> None:
+    points = [(0.0033 * i, -0.0066 * i) for i in range(1000)]
+    path = "M " + " L ".join(f"{x} {y}" for x, y in points)
+    ends = [found[1][-1] for found in _pieces(_steps(path))]
+    assert ends == [(round(100.0 * x), round(100.0 * y)) for x, y in points]
+
+
+def test_what_is_compact_stays_and_names_lead_where_they_led(tmp_path: Path) -> None:
+    save_svg(_figure(), tmp_path / "a.svg")
+    text = (tmp_path / "a.svg").read_text()
+    assert compact(text) == text
+    named = set(re.findall(r'id="([^"]+)"', text))
+    asked = set(re.findall(r'href="#([^"]+)"', text)) | set(re.findall(r"url\(#([^)]+)\)", text))
+    assert asked
+    assert asked <= named

@@ -34,10 +34,12 @@ class FigureSource(NamedTuple):
     Attributes:
         drawn: the function that draws it.
         quantities: what it reads from the tables, in alphabetical order, each with the place where it is recorded.
+        claims: ids of claims of the study that the code which draws it names.
     """
 
     drawn: SourcePlace
     quantities: tuple[SourcePlace, ...]
+    claims: tuple[str, ...]
 
 
 def figure_source(study: Study, figure: str) -> FigureSource:
@@ -52,7 +54,8 @@ def figure_source(study: Study, figure: str) -> FigureSource:
     place = SourcePlace(str(path.relative_to(ROOT)), code.co_firstlineno, code.co_qualname.partition(".")[0])
     recorded = _recorded(study.name)
     texts = _texts_read(path, place.name)
-    return FigureSource(place, tuple(recorded[name] for name in sorted(texts & set(recorded))))
+    quantities = tuple(recorded[name] for name in sorted(texts & set(recorded)))
+    return FigureSource(place, quantities, tuple(sorted(texts & set(study.measures()))))
 
 
 def recording_function(place: SourcePlace) -> str:
