@@ -46,9 +46,11 @@ napoleon_use_rtype = False
 
 
 def _skip(app: Any, what: str, name: str, obj: Any, skip: bool, options: Sequence[str]) -> bool | None:
-    """Leaves out the automatic texts of named tuples' fields, which the class describes itself."""
+    """Leaves out automatic texts: fields of named tuples, which the class describes, and what matplotlib adds."""
     del app, what, name, skip, options
-    return True if (getattr(obj, "__doc__", None) or "").startswith("Alias for field number") else None
+    is_field = (getattr(obj, "__doc__", None) or "").startswith("Alias for field number")
+    is_added = (getattr(obj, "__module__", None) or "").startswith("matplotlib.")
+    return True if is_field or is_added else None
 
 
 def _escape(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
