@@ -14,8 +14,6 @@ from auxmc.plots.style import use_style
 
 __all__ = ["compact", "save_svg"]
 
-_SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
-_G, _USE, _METADATA = (f"{{{_SVG}}}{name}" for name in ("g", "use", "metadata"))
 _WORDS = re.compile(r"[A-Za-z]|-?\d*\.?\d+")
 _MOVED = re.compile(r"translate\((-?[\d.]+) (-?[\d.]+)\)")
 # Ends of the pieces of each command, as matplotlib writes it: points of two numbers.
@@ -50,13 +48,16 @@ def compact(svg: str) -> str:
     Args:
         svg: what matplotlib wrote, or what this made of it before, which then stays as it is.
     """
+    for prefix, space in re.findall(r'xmlns:?(\w*)="([^"]+)"', svg):
+        ElementTree.register_namespace(prefix, space)
     root = ElementTree.fromstring(svg)
+    space = root.tag.removesuffix("svg")
     names: dict[str, str] = {}
     for element in root.iter():
         found = element.attrib
         element.text = (element.text or "").strip()
         element.tail = ""
-        if element.tag == _G:
+        if element.tag == f"{space}g":
             found.pop("id", None)
         elif "id" in found:
             found["id"] = names.setdefault(found["id"], f"i{len(names)}")
@@ -64,28 +65,26 @@ def compact(svg: str) -> str:
             found["d"] = _steps(found["d"])
         if "style" in found:
             found["style"] = re.sub(r"\s*([:;])\s*", r"\1", found["style"])
-        if element.tag == _USE:
+        if element.tag == f"{space}use":
             moved = _MOVED.fullmatch(found.get("transform", ""))
             found |= dict(zip("xy", moved.groups(), strict=True)) if moved else {}
             found.pop("transform" if moved else "", None)
             for name in "xy":
                 found[name] = _short(_hundredths(found.get(name, "0")))
-    _unwrap(root)
-    ElementTree.register_namespace("", _SVG)
-    ElementTree.register_namespace("xlink", _XLINK)
+    _unwrap(root, space)
     text = ElementTree.tostring(root, encoding="unicode").replace(" />", "/>")
     return re.sub(r"#([\w-]+)(?=[\")])", lambda name: f"#{names.get(name[1], name[1])}", text)
 
 
-def _unwrap(element: ElementTree.Element) -> None:
+def _unwrap(element: ElementTree.Element, space: str) -> None:
     """Takes away groups without attributes, and what is not drawn."""
     for child in element:
-        _unwrap(child)
+        _unwrap(child, space)
     element[:] = [
         inner
         for child in element
-        if child.tag != _METADATA
-        for inner in (child if child.tag == _G and not child.attrib else [child])
+        if child.tag != f"{space}metadata"
+        for inner in (child if child.tag == f"{space}g" and not child.attrib else [child])
     ]
 
 
