@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.report.conftest import STUDY
+
 _BROWSER = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))),
     None,
@@ -294,6 +296,18 @@ def test_nothing_is_wider_than_the_screen(browser: Any, report: Path, width: int
         _go(page, name)
         page.evaluate("document.querySelectorAll('.page.current details').forEach(d => { d.open = true })")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+    page.close()
+
+
+def test_a_line_of_code_is_marked_and_its_page_fits_a_phone(browser: Any, published_report: Path) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto(published_report.as_uri())
+    _go(page, STUDY)
+    page.evaluate("document.querySelectorAll('.page.current details').forEach(d => { d.open = true })")
+    page.locator(f'#{STUDY} a.path[href*="claims.py.html#L"]').first.click()
+    page.wait_for_function("() => location.pathname.endsWith('claims.py.html')")
+    assert page.locator("b:target").inner_text().startswith("def ")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.close()
 
 

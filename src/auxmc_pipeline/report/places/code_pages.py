@@ -18,7 +18,8 @@ _PAGE = """<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{path}</title>
-<style>:root {{ color-scheme: light dark; }} body {{ margin: 1rem; }} pre {{ font-size: .85rem; line-height: 1.45; }}
+<style>:root {{ color-scheme: light dark; }} body {{ margin: 1rem; }}
+pre {{ font-size: .85rem; line-height: 1.45; overflow-x: auto; }}
 h1 {{ font: 600 1.1rem ui-monospace, monospace; overflow-wrap: anywhere; }} b {{ font-weight: inherit; }}
 b:target {{ background: #ffe9a8; color: #000; }}</style>
 <h1>{path}</h1>
