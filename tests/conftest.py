@@ -1,5 +1,6 @@
 """Settings that hold for every test: those of a run of a study, and strict promotion."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -9,6 +10,9 @@ from auxmc.driver.runtime import configure
 # statistical ones a seventh. `make test-all` and the studies that tests run from start to end use the programs of a
 # real run.
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=2 --xla_cpu_use_fusion_emitters=false")
+# Tracing leaves millions of objects that stay: to look through all of them as often as Python does takes a twentieth
+# of the time.
+gc.set_threshold(200_000, 20, 50)
 # Before JAX is imported. Compiled programs are kept: a second run of the tests takes about half the time.
 configure("cpu", Path(__file__).parents[1] / ".cache" / "programs_of_tests")
 
