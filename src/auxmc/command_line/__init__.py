@@ -45,7 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not options.run.__module__.startswith("auxmc_pipeline."):
             raise
         print(
-            f"auxmc: error: this command belongs to the studies, which need {error.name}: pip install 'auxmc[studies]'",
+            f"auxmc: error: this command belongs to the studies, which need {error.name}: in a clone of the "
+            "repository, `make setup` installs it",
             file=sys.stderr,
         )
         return 1

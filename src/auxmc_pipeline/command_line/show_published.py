@@ -34,8 +34,9 @@ def describe_published(preset: str | None, folder: Path = PUBLISHED) -> str:
         ]
         wanted = there if preset is None else [preset]
         if not set(wanted) & set(there):
+            of_preset = f" of preset {preset}" if preset else ""
             raise CommandError(
-                f"nothing is kept of preset {preset}: `make publish PRESET={preset}` keeps what is finished"
+                f"nothing is kept{of_preset}: `make publish PRESET={preset or 'quick'}` keeps what is finished"
             )
         return "\n\n".join(_of_preset(name, folder / name) for name in wanted)
     except SettingsError as error:

@@ -149,8 +149,10 @@ def test_commands_of_the_studies_say_what_they_lack() -> None:
         [sys.executable, "-c", code], env={"PYTHONPATH": str(ROOT / "src")}, capture_output=True, text=True
     )
     assert done.returncode == 1
-    wanted = "this command belongs to the studies, which need hydra: pip install 'auxmc[studies]'"
-    assert done.stderr.strip() == f"auxmc: error: {wanted}"
+    wanted = (
+        "belongs to the studies, which need hydra: in a clone of the repository, `make setup` installs it"
+    )
+    assert done.stderr.strip() == f"auxmc: error: this command {wanted}"
 
 
 def test_public_modules_declare_what_is_public() -> None:
