@@ -1,20 +1,24 @@
 # Question: how good an estimate of the evidence of images under a generative model does continuous tempering give,
 # beside annealed importance sampling and simulated tempering? Source: PhD thesis, section 5.6.2, figures 5.3 and 5.4.
 # One case: python -m auxmc_pipeline.steps.run study=image_models method=ct_hmc n_images=100 out=x.nc   Cost: notes.md.
-"""Runs the methods of a case on all its images together."""
+"""Runs the methods of a case on all its images."""
 
+import dataclasses
 import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from auxmc.data.tables import DataError
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
-from auxmc.driver.units import each
+from auxmc.driver.units import Units, each
+from auxmc.numerics.array_types import NamedArrays
 from auxmc_pipeline.settings import SettingsError
+from experiments.image_models.chain_sums import chain_sums
 from experiments.image_models.problem import (
     Problem,
     build_problem,
@@ -107,17 +111,36 @@ class _Case:
         return bound_statistics(up.draws, down.draws, up.run_s + down.run_s)
 
     def chains(self, method: str) -> tuple[xr.Dataset, xr.Dataset]:
+        """Statistics and curves of a method, from groups of images: a job keeps sums of weights, not draws."""
         settings = self.settings
-        chains = self._run(
-            method,
-            chain_sampler(self.problem, settings, method),
-            method_settings(settings, method).length,
-            settings.n_repetitions * settings.n_chains,
-            settings.block_size,
-        )
-        n_repetitions = settings.n_repetitions
+        n_repetitions, n_draws = settings.n_repetitions, method_settings(settings, method).length
+        sampler = chain_sampler(self.problem, settings, method)
+        groups = self._groups_of_images(n_repetitions * settings.n_chains)
+
+        def make(number: int) -> NamedArrays:
+            # A chain's stream depends on its image and its number alone, not on what runs beside it.
+            name = f"{method}, images {groups[number][0]} to {groups[number][-1]}"
+            own = dataclasses.replace(
+                self.context, units=Units(), label=f"{self.context.label}, {name}", n_resumed=0
+            )
+            own.checkpoints = self.context.checkpoints / f"images-{number}"
+            chains = run_chains(
+                own,
+                (self.problem.label, method),
+                sampler,
+                n_draws=n_draws,
+                n_chains=n_repetitions * settings.n_chains,
+                sweep={"image": groups[number]},
+                block_size=settings.block_size,
+            )
+            self.context.n_resumed += own.n_resumed
+            return {**chain_sums(chains.draws), "run_s": np.asarray([chains.run_s])}
+
+        made = self.context.units.stage(method, len(groups), make)
+        sums = {name: np.concatenate([unit[name] for unit in made]) for name in made[0]}
+        self.n_not_finite[method] = int(sums["n_not_finite"].sum())
         statistics, curves = (
-            measure(chains.draws, n_repetitions, settings.n_steps, chains.run_s)
+            measure(sums, n_draws, n_repetitions, settings.n_steps, float(sums["run_s"].sum()))
             for measure in (chain_statistics, chain_curves)
         )
         return statistics.expand_dims({"method": [method]}), curves.expand_dims({"method": [method]})
@@ -130,22 +153,26 @@ class _Case:
             coords={"run": list(self.n_not_finite)},
         )
 
-    def _runs(self, name: str, sampler: Sampler, n_lanes: int) -> Chains:
-        return self._run(name, sampler, self.settings.n_runs, n_lanes, _RUNS_A_BLOCK)
+    def _groups_of_images(self, n_chains: int) -> list[list[int]]:
+        """Numbers of the images whose chains run side by side, as equal groups as can be."""
+        n_images = self.settings.n_images
+        n_groups = math.ceil(n_images * n_chains / (self.settings.lanes_per_unit or n_images * n_chains))
+        size = math.ceil(n_images / n_groups)
+        return [list(range(first, min(first + size, n_images))) for first in range(0, n_images, size)]
 
-    def _run(self, name: str, sampler: Sampler, n_draws: int, n_chains: int, block_size: int) -> Chains:
-        n_lanes = n_chains * self.settings.n_images
+    def _runs(self, name: str, sampler: Sampler, n_lanes: int) -> Chains:
+        n_runs = n_lanes * self.settings.n_images
         # Units of a stage are as equal as can be: a program for each size of unit would have to be compiled.
-        n_units = math.ceil(n_lanes / (self.settings.lanes_per_unit or n_lanes))
+        n_units = math.ceil(n_runs / (self.settings.lanes_per_unit or n_runs))
         chains = run_chains(
             self.context,
             (self.problem.label, name),
             sampler,
-            n_draws=n_draws,
-            n_chains=n_chains,
+            n_draws=self.settings.n_runs,
+            n_chains=n_lanes,
             sweep={"image": list(range(self.settings.n_images))},
-            block_size=block_size,
-            lanes_per_unit=math.ceil(n_lanes / n_units),
+            block_size=_RUNS_A_BLOCK,
+            lanes_per_unit=math.ceil(n_runs / n_units),
         )
         self.n_not_finite[name] = int(chains.draws["n_not_finite"].sum(dtype=int))
         return chains

@@ -18,15 +18,12 @@ from auxmc.diagnostics.log_evidence import (
     running_log_evidence,
 )
 from auxmc.numerics.array_types import FloatArray, NamedArrays
+from experiments.image_models.chain_sums import LAYOUTS, running_draws, segment_ends
 from experiments.image_models.problem import Examples, Problem, PublishedFacts
-
-LAYOUTS = (1, 2, 4, 8)
-"""Numbers of chains among which one chain's length is shared."""
 
 PARALLEL = (1, 2, 4)
 """Numbers of chains or runs of full length that are pooled."""
 
-_N_POINTS = 100
 _NATS, _SECONDS = {"units": "nats"}, {"units": "s"}
 
 
@@ -66,27 +63,34 @@ def _image_moments(groups: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray
     return np.array(means), np.array(variances)
 
 
-def chain_statistics(draws: NamedArrays, n_repetitions: int, n_steps: int, run_s: float) -> xr.Dataset:
+def chain_statistics(
+    sums: NamedArrays, n_draws: int, n_repetitions: int, n_steps: int, run_s: float
+) -> xr.Dataset:
     """Summary of tempered chains.
 
     Args:
-        draws: recorded quantities [image, chain, draw]; the chains of a repetition follow each other.
+        sums: of `chain_sums`; the chains of a repetition follow each other.
+        n_draws: draws of a chain.
         n_repetitions: estimates.
         n_steps: gradient evaluations of an update.
         run_s: seconds that all chains took together.
     """
-    target, base = draws["log_target_weight"], draws["log_base_weight"]
-    n_images, n_chains, n_draws = target.shape
+    target, base, ends = sums["log_target_weight"], sums["log_base_weight"], segment_ends(n_draws)
+    n_images, n_chains = sums["n_accepted"].shape
+
+    def estimates_of(n_pooled: int, n_used: int) -> FloatArray:
+        return _estimates(target, base, n_pooled, int(np.searchsorted(ends, n_used)) + 1)
+
     per_repetition = n_chains // n_repetitions
-    estimates = _estimates(target, base, per_repetition, n_draws)
+    estimates = estimates_of(per_repetition, n_draws)
     joint = joint_of(estimates)
     n_gradients = n_images * per_repetition * n_draws * n_steps
     seconds = run_s / n_repetitions
     shared = [count for count in LAYOUTS if n_chains // count >= 2 and n_draws >= count]
-    by_layout = [_estimates(target, base, count, n_draws // count) for count in shared]
+    by_layout = [estimates_of(count, n_draws // count) for count in shared]
     layouts, layout_moments = [joint_of(one) for one in by_layout], _image_moments(by_layout)
     parallel = [count for count in PARALLEL if n_chains // count >= 2]
-    by_pool = [_estimates(target, base, count, n_draws) for count in parallel]
+    by_pool = [estimates_of(count, n_draws) for count in parallel]
     pooled, pooled_moments = [joint_of(one) for one in by_pool], _image_moments(by_pool)
     return xr.Dataset(
         {
@@ -96,7 +100,7 @@ def chain_statistics(draws: NamedArrays, n_repetitions: int, n_steps: int, run_s
             "joint_log_evidence": ("repetition", estimates.sum(axis=0), _NATS),
             "image_mean": ("image", estimates.mean(axis=1), _NATS),
             "image_variance": ("image", _variances_of_means(estimates)),
-            "acceptance": ((), draws["accepted"].mean(), {"units": ""}),
+            "acceptance": ((), sums["n_accepted"].sum() / (n_images * n_chains * n_draws), {"units": ""}),
             "n_gradients": ((), n_gradients, {"units": "gradients"}),
             "n_chain_draws": ((), n_draws, {"units": "iterations"}),
             "seconds": ((), seconds, _SECONDS),
@@ -117,21 +121,20 @@ def chain_statistics(draws: NamedArrays, n_repetitions: int, n_steps: int, run_s
     )
 
 
-def chain_curves(draws: NamedArrays, n_repetitions: int, n_steps: int, run_s: float) -> xr.Dataset:
+def chain_curves(
+    sums: NamedArrays, n_draws: int, n_repetitions: int, n_steps: int, run_s: float
+) -> xr.Dataset:
     """Running joint estimates; arguments as `chain_statistics`."""
-    n_images, n_chains, n_draws = draws["log_target_weight"].shape
+    target, base, ends = sums["log_target_weight"], sums["log_base_weight"], running_draws(n_draws)
+    n_images, n_chains = sums["n_accepted"].shape
     per_repetition = n_chains // n_repetitions
-    ends = np.unique(np.linspace(1, n_draws, min(n_draws, _N_POINTS)).round().astype(int))
-    # Sums of weights between the points take the place of single weights.
-    target, base = (
-        np.logaddexp.reduceat(draws[name].astype(float), np.append(0, ends[:-1]), axis=2)
-        for name in ("log_target_weight", "log_base_weight")
-    )
+    at_points = np.searchsorted(segment_ends(n_draws), ends)
     running = np.empty((n_images, n_repetitions, len(ends)))
     for image in range(n_images):
         for repetition in range(n_repetitions):
             members = slice(repetition * per_repetition, (repetition + 1) * per_repetition)
-            running[image, repetition] = running_log_evidence(target[image, members], base[image, members])
+            along = running_log_evidence(target[image, members], base[image, members])
+            running[image, repetition] = along[at_points]
     joints = [joint_of(running[:, :, point]) for point in range(len(ends))]
     share = ends / n_draws
     return xr.Dataset(
@@ -260,12 +263,12 @@ def packed_rows(images: NDArray[np.uint8]) -> FloatArray:
     return images.reshape(len(images), side, side).astype(float) @ 2.0 ** np.arange(side)[::-1]
 
 
-def _estimates(target: NDArray[Any], base: NDArray[Any], n_pooled: int, n_draws: int) -> FloatArray:
-    """Estimates [image, group] from the first draws of each `n_pooled` successive chains."""
+def _estimates(target: FloatArray, base: FloatArray, n_pooled: int, n_segments: int) -> FloatArray:
+    """Estimates [image, group] from the first segments of each `n_pooled` successive chains."""
     n_groups = target.shape[1] // n_pooled
 
-    def group(weights: NDArray[Any], image: int, index: int) -> NDArray[Any]:
-        return weights[image, index * n_pooled : (index + 1) * n_pooled, :n_draws]
+    def group(weights: FloatArray, image: int, index: int) -> FloatArray:
+        return weights[image, index * n_pooled : (index + 1) * n_pooled, :n_segments]
 
     return np.array(
         [

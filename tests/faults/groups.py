@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from auxmc.driver.runtime import configure
 from tests.faults.damaged_files import try_damaged_file
 from tests.faults.data_files import try_data_file
 from tests.faults.model_files import try_model_file
@@ -24,6 +25,8 @@ GROUPS = {
 
 def run_trials(group: str, seed: int, first: int, n: int) -> list[tuple[int, Outcome]]:
     """Some trials of a group, each with random numbers of its own and in a folder of its own."""
+    # As every command does: what is compiled in this process before the first of them has the same precision.
+    configure("cpu")
     declared = GROUPS[group]
     found = []
     for number in range(first, first + n):

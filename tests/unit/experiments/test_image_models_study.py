@@ -17,6 +17,7 @@ from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.judging.study_tables import judge_study
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.tables import Tables
+from experiments.image_models.chain_sums import LAYOUTS, chain_sums, running_draws, segment_ends
 from experiments.image_models.claims import MEASURE, passage
 from experiments.image_models.figures import DRAW, unpacked
 from experiments.image_models.image_samples import n_claimed, total_over_images
@@ -83,7 +84,7 @@ def test_variances_of_images_add_up() -> None:
 
 def test_estimates_pool_the_chains_of_a_repetition() -> None:
     draws = chain_draws()
-    found = chain_statistics(draws, 2, 10, 3.0)
+    found = chain_statistics(chain_sums(draws), N_DRAWS, 2, 10, 3.0)
     target, base = draws["log_target_weight"].astype(float), draws["log_base_weight"].astype(float)
     second = sum(logsumexp(target[i, 2:].ravel()) - logsumexp(base[i, 2:].ravel()) for i in range(N_IMAGES))
     assert float(found["joint_log_evidence"][1]) == pytest.approx(second, abs=1e-9)
@@ -99,13 +100,15 @@ def test_estimates_pool_the_chains_of_a_repetition() -> None:
     assert float(found["layout_mean"].sel(n_sharing=1)) == pytest.approx(one, abs=1e-9)
     half = logsumexp(target[0, :2, :3].ravel()) - logsumexp(base[0, :2, :3].ravel())
     alone = {name: values[:1, :2] for name, values in draws.items()}
-    shared = chain_statistics({n: np.concatenate([v, v], axis=1) for n, v in alone.items()}, 2, 10, 3.0)
+    twice = chain_sums({name: np.concatenate([values, values], axis=1) for name, values in alone.items()})
+    shared = chain_statistics(twice, N_DRAWS, 2, 10, 3.0)
     assert float(shared["layout_mean"].sel(n_sharing=2)) == pytest.approx(half, abs=1e-9)
 
 
 def test_the_last_running_estimate_is_the_final_one() -> None:
     draws = chain_draws()
-    final, running = (function(draws, 2, 10, 3.0) for function in (chain_statistics, chain_curves))
+    sums = chain_sums(draws)
+    final, running = (function(sums, N_DRAWS, 2, 10, 3.0) for function in (chain_statistics, chain_curves))
     assert float(running["running_mean"][-1]) == pytest.approx(float(final["joint_mean"]), abs=1e-9)
     assert float(running["running_error"][-1]) == pytest.approx(float(final["joint_error"]), abs=1e-9)
     np.testing.assert_array_equal(running["running_draws"], np.arange(1, N_DRAWS + 1))
@@ -118,6 +121,33 @@ def test_the_last_running_estimate_is_the_final_one() -> None:
         ]
     )
     assert float(running["running_mean"][0]) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("n_draws", [6, 7500, 1003])
+def test_sums_over_segments_keep_every_share_of_a_chain_and_every_running_estimate(n_draws: int) -> None:
+    rng = np.random.default_rng(n_draws)
+    weights = rng.normal(scale=3.0, size=(2, 3, n_draws))
+    draws = {
+        "log_target_weight": weights,
+        "log_base_weight": -weights,
+        "accepted": weights > 0.0,
+        "n_not_finite": (weights > 9.0).astype(np.int8),
+    }
+    sums, ends = chain_sums(draws), segment_ends(n_draws)
+    assert sums["log_target_weight"].shape == (2, 3, len(ends))
+    assert len(ends) <= 100 + len(LAYOUTS)
+    assert {n_draws // count for count in LAYOUTS if n_draws >= count} <= set(ends)
+    assert set(running_draws(n_draws)) <= set(ends)
+    for used in {*running_draws(n_draws)[::17], n_draws // 2, n_draws}:
+        n_segments = int(np.searchsorted(ends, used)) + 1
+        for name in ("log_target_weight", "log_base_weight"):
+            np.testing.assert_allclose(
+                logsumexp(sums[name][..., :n_segments], axis=-1),
+                logsumexp(draws[name][..., :used], axis=-1),
+                rtol=1e-12,
+            )
+    np.testing.assert_array_equal(sums["n_accepted"], (weights > 0.0).sum(axis=2))
+    np.testing.assert_array_equal(sums["n_not_finite"], (weights > 9.0).sum(axis=2))
 
 
 def test_annealed_runs_are_averaged_before_the_log() -> None:
