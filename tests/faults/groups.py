@@ -1,5 +1,6 @@
 """All groups of trials, with how many make up the whole campaign and how many are tried in a quarter of an hour."""
 
+import signal
 import tempfile
 from pathlib import Path
 
@@ -27,6 +28,8 @@ def run_trials(group: str, seed: int, first: int, n: int) -> list[tuple[int, Out
     """Some trials of a group, each with random numbers of its own and in a folder of its own."""
     # As every command does: what is compiled in this process before the first of them has the same precision.
     configure("cpu")
+    # A shell ignores interrupts of what it runs in the background: commands would take that over, and not be stopped.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     declared = GROUPS[group]
     found = []
     for number in range(first, first + n):
