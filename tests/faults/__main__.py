@@ -9,6 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from pathlib import Path
 
 from tests.faults.groups import GROUPS, run_trials
+from tests.faults.long_runs import read_section, section
 from tests.faults.outcomes import Row, added, page, read_page, rows_of, terminal_table
 from tests.faults.trials import BAD, Outcome
 
@@ -53,9 +54,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = _campaign(sizes, options.seed, options.jobs, limit, further=options.hours is not None)
     print(f"\n{terminal_table(rows)}")
     if options.write:
-        before = read_page(options.write.read_text()) if options.write.exists() else []
-        kept = [row for row in before if row.group not in chosen]
-        options.write.write_text(page(kept + rows, list(GROUPS), options.seed))
+        before = options.write.read_text() if options.write.exists() else ""
+        kept = [row for row in read_page(before) if row.group not in chosen]
+        long_runs = section(read_section(before))
+        options.write.write_text(page(kept + rows, list(GROUPS), options.seed, long_runs))
     return int(any(row.bad for row in rows))
 
 

@@ -9,6 +9,22 @@ from tests.faults.trials import BAD, GOOD, Outcome
 
 _HEAD = ("group", "fault", "tried", *GOOD, "bad", "lost work")
 
+_ELSEWHERE = """## What is tried elsewhere, and what is not
+
+- *A node that goes, and a job that is preempted and requeued*: on a real SLURM, started for the test, with the arrays
+  of one undisturbed job in the end (`tests/pipeline/test_slurm.py`; it takes minutes and the installed SLURM, so it
+  belongs to `make test-all`). A worker of Dask is killed in `tests/unit/interface/test_executors.py`.
+- *A file system that is slow*: here each renaming, flush, new folder and removal takes 20 ms. Files that a node has
+  written and that are shown later elsewhere are waited for by Snakemake, 30 s at most (`latency-wait` in
+  `profiles/slurm`); that is Snakemake's and is not tried.
+- *SIGSTOP* lasts a minute in one trial of five, up to 3 s in the others.
+- *All studies from start to end, killed at random moments*, everything or one process:
+  `python -m tests.faults.storm`. In the table a trial is one case, or one stream, that meets one fault.
+- *Numerical faults*: {doc}`numerical_faults`. *Errors in the code itself*: {doc}`mutations`.
+- *Not tried*: a machine that loses its power (files are flushed before they take their names, which no trial checks),
+  memory that flips bits, a network file system, more than two runs in one folder.
+"""
+
 
 class Row(NamedTuple):
     """Trials of one fault.
@@ -63,8 +79,8 @@ def terminal_table(rows: Sequence[Row]) -> str:
     return columns([_HEAD, *(_cells(row) for row in [*sorted(rows), total])], right=range(2, 4 + len(GOOD)))
 
 
-def page(rows: Sequence[Row], groups: Sequence[str], seed: int) -> str:
-    """The page `docs/faults.md`."""
+def page(rows: Sequence[Row], groups: Sequence[str], seed: int, long_runs: str = "") -> str:
+    """The page `docs/faults.md`; its part about long runs is written elsewhere and stays."""
     ordered = sorted(rows, key=lambda row: (groups.index(row.group), row.fault))
     lines = [f"| {' | '.join(_cells(row))} |" for row in ordered]
     n_bad = sum(row.bad for row in rows)
@@ -86,7 +102,8 @@ without a word about it, in a file opened that nobody had named, in code run fro
 | {" | ".join(_HEAD)} |
 |{"---|" * len(_HEAD)}
 {chr(10).join(lines)}
-"""
+
+{_ELSEWHERE}{long_runs and f"{chr(10)}{long_runs}"}"""
 
 
 def read_page(text: str) -> list[Row]:

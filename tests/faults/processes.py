@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -56,7 +56,7 @@ _STREAM = (
     "--replicates",
     "2",
 )
-_NO_TIME = re.compile(r"seconds|_s$")
+NO_TIME = re.compile(r"seconds|_s$")
 # Runs before anything else in a process that is to be disturbed.
 _DISTURBED = {
     "the clock set back": """
@@ -146,7 +146,7 @@ def _case_arrays(folder: Path) -> dict[str, np.ndarray]:
             f"{node.path}/{name}": np.asarray(array.values)
             for node in tree.subtree
             for name, array in node.to_dataset().data_vars.items()
-            if not _NO_TIME.search(str(name)) and "s" not in str(array.attrs.get("units", "")).split("/")
+            if not NO_TIME.search(str(name)) and "s" not in str(array.attrs.get("units", "")).split("/")
         }
     finally:
         tree.close()
@@ -182,9 +182,10 @@ def _stream_words(past: str) -> list[str]:
     return [sys.executable, "-m", "auxmc.command_line", *words, "--past", past, "--output", "results"]
 
 
-def _stream_arrays(folder: Path) -> dict[str, np.ndarray]:
+def stream_arrays(folder: Path) -> dict[str, np.ndarray]:
+    """The record of a stream, without times."""
     record = pd.read_parquet(folder / "results" / "record.parquet")
-    return {name: record[name].to_numpy() for name in record if not _NO_TIME.search(name)}
+    return {name: record[name].to_numpy() for name in record if not NO_TIME.search(name)}
 
 
 def _stream_work(folder: Path, past: str) -> Work:
@@ -194,9 +195,7 @@ def _stream_work(folder: Path, past: str) -> Work:
 
 @functools.cache
 def _stream_alone(past: str) -> Work:
-    return _left_alone(
-        f"a stream, past in a {past}", _stream_words(past), _stream_arrays, _rows, ("results",)
-    )
+    return _left_alone(f"a stream, past in a {past}", _stream_words(past), stream_arrays, _rows, ("results",))
 
 
 def _left_alone(
@@ -210,15 +209,28 @@ def _left_alone(
         folder = Path(name)
         prepare(folder)
         begin = time.monotonic()
-        ended = _finish(_begin(folder, words))
+        ended = finish(start(folder, words))
         if ended.code:
             raise RuntimeError(f"{words} fails without a fault: {ended.said}")
         return Work(what, words, arrays, arrays(folder), time.monotonic() - begin, places)
 
 
-def _begin(
-    folder: Path, words: Sequence[str], before: str = "", limit: Callable[[], None] | None = None
+def start(
+    folder: Path,
+    words: Sequence[str],
+    before: str = "",
+    limit: Callable[[], None] | None = None,
+    errors: IO[str] | int = subprocess.PIPE,
 ) -> "subprocess.Popen[str]":
+    """Starts a command of the project in a folder, in a group of processes of its own.
+
+    Args:
+        folder: where it works.
+        words: the command.
+        before: code that its interpreter runs before anything else.
+        limit: called in the process before the command.
+        errors: where its messages go.
+    """
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "JAX_PLATFORMS": "cpu"}
     if before:
         (folder / "disturbed").mkdir(exist_ok=True)
@@ -230,13 +242,14 @@ def _begin(
         env=environment,
         text=True,
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
+        stderr=errors,
         start_new_session=True,
         preexec_fn=limit,
     )
 
 
-def _finish(process: "subprocess.Popen[str]", seconds: float = 200.0) -> Ended:
+def finish(process: "subprocess.Popen[str]", seconds: float = 200.0) -> Ended:
+    """Waits for a command; one that takes too long is killed, and its exit status is -999."""
     try:
         said = process.communicate(timeout=seconds)[1]
     except subprocess.TimeoutExpired:
@@ -255,7 +268,7 @@ def _ends_well(
             return Outcome(fault, "traceback", "", ended.said[-2000:])
         if ended.code == -999:
             return Outcome(fault, "hung", "", ended.said[-1000:])
-    last = _finish(_begin(folder, work.words)) if again else Ended(0, "")
+    last = finish(start(folder, work.words)) if again else Ended(0, "")
     if last.code:
         return Outcome(fault, "traceback" if "Traceback" in last.said else "wrong", "", last.said[-2000:])
     found = work.arrays(folder)
@@ -279,7 +292,7 @@ def _wait(rng: np.random.Generator, process: "subprocess.Popen[str]", work: Work
 
 def _signalled(*numbers: signal.Signals) -> Callable[[np.random.Generator, Path, Work], Outcome]:
     def trial(rng: np.random.Generator, folder: Path, work: Work) -> Outcome:
-        process = _begin(folder, work.words)
+        process = start(folder, work.words)
         if _wait(rng, process, work):
             for number in numbers:
                 if number == signal.SIGKILL:
@@ -287,7 +300,7 @@ def _signalled(*numbers: signal.Signals) -> Callable[[np.random.Generator, Path,
                 else:
                     process.send_signal(number)
                 time.sleep(float(rng.uniform(0.0, 0.3)))
-        ended = _finish(process)
+        ended = finish(process)
         finished = len(list(folder.rglob("block*.npz")))
         name = " and ".join(number.name for number in numbers)
         if process.returncode == -signal.SIGINT and signal.SIGINT in numbers:
@@ -302,12 +315,13 @@ def _signalled(*numbers: signal.Signals) -> Callable[[np.random.Generator, Path,
 
 
 def _paused(rng: np.random.Generator, folder: Path, work: Work) -> Outcome:
-    process = _begin(folder, work.words)
+    process = start(folder, work.words)
     if _wait(rng, process, work):
         process.send_signal(signal.SIGSTOP)
-        time.sleep(float(rng.uniform(0.2, 3.0)))
+        seconds = float(rng.uniform(0.2, 3.0))
+        time.sleep(60.0 if rng.random() < 0.2 else seconds)
         process.send_signal(signal.SIGCONT)
-    return _ends_well("SIGSTOP for a while", folder, work, [_finish(process)], again=False)
+    return _ends_well("SIGSTOP for a while", folder, work, [finish(process)], again=False)
 
 
 @contextlib.contextmanager
@@ -325,7 +339,7 @@ def _full_disk(rng: np.random.Generator, folder: Path, work: Work) -> Outcome:
     (folder / place).mkdir()
     fault = "no space for .cache" if place == ".cache" else "full disk"
     with _small_disk(folder / place, int(10 ** rng.uniform(4.0, 6.3))):
-        ended = _finish(_begin(folder, work.words))
+        ended = finish(start(folder, work.words))
         subprocess.run(["mount", "-o", "remount,size=64m", str(folder / place)], check=True)
         return _ends_well(fault, folder, work, [ended], "what followed the last block" if ended.code else "")
 
@@ -335,7 +349,7 @@ def _read_only(rng: np.random.Generator, folder: Path, work: Work) -> Outcome:
     (folder / place).mkdir()
     with _small_disk(folder / place, 64 << 20):
         subprocess.run(["mount", "-o", "remount,ro", str(folder / place)], check=True)
-        ended = _finish(_begin(folder, work.words))
+        ended = finish(start(folder, work.words))
         subprocess.run(["mount", "-o", "remount,rw", str(folder / place)], check=True)
         return _ends_well(f"read-only {place if place[0] == '.' else 'results'}", folder, work, [ended])
 
@@ -348,7 +362,7 @@ def _file_limit(rng: np.random.Generator, folder: Path, work: Work) -> Outcome:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
 
-    ended = _finish(_begin(folder, work.words, limit=limit))
+    ended = finish(start(folder, work.words, limit=limit))
     return _ends_well("a quota in the middle of a file", folder, work, [ended])
 
 
@@ -359,7 +373,7 @@ def _out_of_memory(rng: np.random.Generator, folder: Path, work: Work) -> Outcom
         resource.setrlimit(resource.RLIMIT_AS, (n_bytes, n_bytes))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
-    ended = _finish(_begin(folder, work.words, limit=limit))
+    ended = finish(start(folder, work.words, limit=limit))
     # Libraries that cannot even be loaded, or end the process themselves, say so in words of their own.
     return _ends_well(
         "out of memory",
@@ -371,10 +385,10 @@ def _out_of_memory(rng: np.random.Generator, folder: Path, work: Work) -> Outcom
 
 
 def _two_runs(rng: np.random.Generator, folder: Path, work: Work) -> Outcome:
-    first = _begin(folder, work.words)
+    first = start(folder, work.words)
     time.sleep(float(rng.uniform(0.0, 0.9)) * work.seconds)
-    second = _finish(_begin(folder, work.words))
-    ended = _finish(first)
+    second = finish(start(folder, work.words))
+    ended = finish(first)
     both = [ended, second]
     if all(one.code for one in both):
         return Outcome("two runs in one folder", "wrong", "", f"{both}")
@@ -382,19 +396,19 @@ def _two_runs(rng: np.random.Generator, folder: Path, work: Work) -> Outcome:
 
 
 def _cleaned(rng: np.random.Generator, folder: Path, work: Work) -> Outcome:
-    process = _begin(folder, work.words)
+    process = start(folder, work.words)
     if _wait(rng, process, work):
         for place in work.places:
             shutil.rmtree(folder / place, ignore_errors=True)
-    return _ends_well("a clean beside a run", folder, work, [_finish(process)], "all: it was thrown away")
+    return _ends_well("a clean beside a run", folder, work, [finish(process)], "all: it was thrown away")
 
 
 def _disturbed(fault: str) -> Callable[[np.random.Generator, Path, Work], Outcome]:
     def trial(rng: np.random.Generator, folder: Path, work: Work) -> Outcome:
-        process = _begin(folder, work.words, _DISTURBED[fault])
+        process = start(folder, work.words, _DISTURBED[fault])
         if rng.random() < 0.5 and _wait(rng, process, work):
             os.killpg(process.pid, signal.SIGKILL)
-        ended = _finish(process)
+        ended = finish(process)
         return _ends_well(fault, folder, work, [ended], "what followed the last block" if ended.code else "")
 
     return trial
