@@ -1,11 +1,11 @@
 """Constrained HMC beside Mici, and beside NumPyro's NUTS on the posterior of the parameters alone.
 
 Lotka-Volterra and generalised lambda, published data, chains from a point in the bulk of the posterior. The smallest
-bulk effective sample size over the four parameters, summed over chains, and the CPU time of the sampling alone:
-compilation and warm-up are not counted. All programs have one core. "Published" is with constraint, step size, steps
-and inner steps of the thesis; "teacher-forced" is another constraint of the same Lotka-Volterra manifold. Mici runs
-with its JAX backend and a dense Jacobian, which is what it has for such constraints. NUTS runs where the inputs of the
-data have been integrated out by hand, which few simulators allow.
+bulk effective sample size over the four parameters, summed over chains, the same of squared distances from the mean,
+and the CPU time of the sampling alone: compilation and warm-up are not counted. All programs have one core.
+"Published" is with constraint, step size, steps and inner steps of the thesis; "teacher-forced" is another constraint
+of the same Lotka-Volterra manifold. Mici runs with its JAX backend and a dense Jacobian, which is what it has for such
+constraints. NUTS runs where the inputs of the data have been integrated out by hand, which few simulators allow.
 
 Then the time of one integrator step with growing data of the generalised lambda distribution.
 """
@@ -33,7 +33,8 @@ __all__ = ["BENCHMARK"]
 
 N_PARAMETERS = 4
 SIZES = (250, 1_000, 10_000, 100_000)
-RATE, ESS, CPU, ACCEPTANCE = "ESS per CPU second", "ESS", "CPU time", "acceptance"
+RATE, ESS, OF_SQUARES = "ESS per CPU second", "ESS", "ESS of squares"
+CPU, ACCEPTANCE = "CPU time", "acceptance"
 SUB_STEP, OF_A_DATUM = "CPU time of a geodesic sub-step", "for each observation"
 
 
@@ -108,7 +109,7 @@ def _generalised_lambda() -> Target:
 
 
 def _lotka_volterra_programs(quick: bool) -> Sequence[Program]:
-    published, best = PUBLISHED["Lotka-Volterra"], Settings(1.0, (2, 2), 1, "newton")
+    published, best = PUBLISHED["Lotka-Volterra"], Settings(1.05, (2, 2), 1, "newton")
     generator, forced = _lotka_volterra("generator"), _lotka_volterra("teacher_forced")
     return [
         _ours("auxmc, best found, teacher-forced", forced, best._replace(n_chains=4), 1000),
@@ -123,7 +124,7 @@ def _lotka_volterra_programs(quick: bool) -> Sequence[Program]:
 
 
 def _generalised_lambda_programs(quick: bool) -> Sequence[Program]:
-    published, best = PUBLISHED["generalised lambda"], Settings(0.4, (5, 10), 1, "newton")
+    published, best = PUBLISHED["generalised lambda"], Settings(0.6, (3, 5), 1, "newton")
     target = _generalised_lambda()
     return [
         _ours("auxmc, best found", target, best, 1000),
@@ -166,8 +167,17 @@ def _warmed(model: ConditionedModel, start: Array, settings: Settings, n: int) -
 
 def _found(chains: Any, acceptance: Any, cpu_s: float) -> dict[str, float]:
     """Values of chains [chain, draw, dim], each of which is worth what it is worth alone."""
-    ess = sum(smallest_ess(draws) for draws in chains)
-    return {RATE: ess / cpu_s, ESS: ess, CPU: cpu_s, ACCEPTANCE: float(np.mean(acceptance))}
+    stacks = [np.asarray(draws) for draws in chains]
+    ess = sum(map(smallest_ess, stacks))
+    # Trajectories that end on the other side of the mean are worth more for it than for the spread.
+    of_squares = sum(smallest_ess((draws - draws.mean(axis=0)) ** 2) for draws in stacks)
+    return {
+        RATE: ess / cpu_s,
+        ESS: ess,
+        OF_SQUARES: of_squares,
+        CPU: cpu_s,
+        ACCEPTANCE: float(np.mean(acceptance)),
+    }
 
 
 def _ours(name: str, target: Target, settings: Settings, n: int) -> Program:
@@ -301,7 +311,15 @@ BENCHMARK = Benchmark(
         "generalised lambda": _generalised_lambda_programs,
     }
     | {f"generalised lambda, {size:,} observations": partial(_sub_steps, size) for size in SIZES},
-    units={RATE: "1/s", ESS: "", CPU: "s", ACCEPTANCE: "", SUB_STEP: "microseconds", OF_A_DATUM: "ns"},
+    units={
+        RATE: "1/s",
+        ESS: "",
+        OF_SQUARES: "",
+        CPU: "s",
+        ACCEPTANCE: "",
+        SUB_STEP: "microseconds",
+        OF_A_DATUM: "ns",
+    },
     quick=[
         "Lotka-Volterra",
         "generalised lambda, 250 observations",
