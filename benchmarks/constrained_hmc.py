@@ -232,9 +232,9 @@ def _mici(name: str, target: Target, settings: Settings, n: int, dynamic: bool =
             random = np.random.default_rng(seed)
             if dynamic:
                 return mici.samplers.DynamicMultinomialHMC(system, integrator, random)
-            return mici.samplers.RandomMetropolisHMC(
-                system, integrator, random, n_step_range=settings.n_steps
-            )
+            low, high = settings.n_steps
+            # Mici draws below the upper bound, whatever its documentation says.
+            return mici.samplers.RandomMetropolisHMC(system, integrator, random, n_step_range=(low, high + 1))
 
         # Compiles, and finds the step size of dynamic trajectories, which the integrator keeps.
         adapters = [mici.adapters.DualAveragingStepSizeAdapter(0.8)] if dynamic else []

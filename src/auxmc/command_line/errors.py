@@ -1,5 +1,6 @@
 """What a command says when it cannot go on."""
 
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -37,10 +38,12 @@ def check_commas(path: Path, names: Sequence[str]) -> None:
 
 
 def error_line(error: BaseException) -> str:
-    """Kind of an error of a user's functions and what it says, in a line.
+    """What an error says, in a line; its kind stands first, unless this package refused a value in words of its own.
 
     >>> error_line(KeyError("x")), error_line(ValueError())
     ("KeyError: 'x'", 'ValueError')
     """
-    said = str(error).strip().splitlines()
-    return ": ".join([type(error).__name__, *said[:1]])
+    said = str(error).strip().splitlines()[:1]
+    modules = [str(frame.f_globals.get("__name__")) for frame, _ in traceback.walk_tb(error.__traceback__)]
+    refused = isinstance(error, ValueError) and modules[-1:] and modules[-1].startswith("auxmc.")
+    return ": ".join(said if refused and said else [type(error).__name__, *said])
