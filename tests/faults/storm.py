@@ -24,6 +24,8 @@ from tests.faults.trials import ROOT
 
 EVERYTHING, ONE = "everything", "one process"
 _PARTS = ("conf", "experiments", "profiles", "src", "workflow", "pyproject.toml", "requirements.lock")
+# Before a start that was refused is tried again.
+_WAIT_S = 2.0
 _SMOKE = ("smoke", "--cores", "1")
 _AT_WORK = "another run is at work in this folder"
 
@@ -62,8 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _both(folder: Path, n_kills: int, every_s: float, seed: int) -> tuple[LongRun, bool]:
     loads, minutes = [os.getloadavg()[0]], []
-    for name, kills in (("killed", n_kills), ("alone", 0)):
+    for name in ("killed", "alone"):
         _copy(folder / name, folder / "cache")
+    for name, kills in (("killed", n_kills), ("alone", 0)):
         begin = time.monotonic()
         found = storm(folder / name, reproducing(folder / name), kills, every_s, np.random.default_rng(seed))
         minutes.append((time.monotonic() - begin) / 60.0)
@@ -138,14 +141,8 @@ def storm(
                     break
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(wait_s)
-                alive = sorted(processes_of(sessions))
-                if process.poll() is None and alive:
-                    kind = str(rng.choice([EVERYTHING, ONE]))
-                    for victim in alive if kind == EVERYTHING else [int(rng.choice(alive))]:
-                        with contextlib.suppress(ProcessLookupError):
-                            os.kill(victim, signal.SIGKILL)
-                    found[kind] += 1
-                    disturbed = True
+                if process.poll() is None:
+                    disturbed |= _kill(sessions, found, rng)
                 if time.monotonic() - said > 60.0:
                     said = time.monotonic()
                     done = len(list(folder.glob("results/*/*/*.nc")))
@@ -155,13 +152,26 @@ def storm(
             text = messages.read_text()[n_said:]
             if _AT_WORK in text:
                 found["refused"] += 1
-                time.sleep(2.0)
+                time.sleep(_WAIT_S)
+                if found[EVERYTHING] + found[ONE] < n_kills and rng.random() < _WAIT_S / every_s:
+                    _kill(sessions, found, rng)
             elif not disturbed:
                 raise LongRunError(f"exit status {process.returncode} without a kill: {text[-3000:]}")
     finally:
         for victim in processes_of(sessions):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(victim, signal.SIGKILL)
+
+
+def _kill(sessions: set[int], found: Counter[str], rng: np.random.Generator) -> bool:
+    """Kills everything or one process, and counts it; whether there was any."""
+    alive = sorted(processes_of(sessions))
+    kind = str(rng.choice([EVERYTHING, ONE]))
+    for victim in alive if kind == EVERYTHING or not alive else [int(rng.choice(alive))]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(victim, signal.SIGKILL)
+    found[kind] += bool(alive)
+    return bool(alive)
 
 
 def processes_of(sessions: set[int]) -> list[int]:
