@@ -17,7 +17,7 @@ help:
 	@echo "make reproduce   figures, tables, claims and report of all studies (PRESET=smoke|quick|paper, CORES=all)"
 	@echo "make claims      judge all claims from the tables that are there (PRESET=...)"
 	@echo "make check-claims       whether every check of a claim can fail: perturbed tables must change its verdict (PRESET=...)"
-	@echo "make publish     keep the results of a preset in published/, and its counts in README.md (PRESET=..., SO_FAR=--so-far)"
+	@echo "make publish     keep the results of a preset in published/, and its counts in README.md (PRESET=..., SO_FAR=--so-far, COSTS_ONLY=--costs-only)"
 	@echo "make restore     put the cases that published/ holds into results/, so that the preset goes on from there (PRESET=...)"
 	@echo "make verify      draw jobs of published/ at random, run them again here and compare (PRESET=..., MINUTES=5, SEED=...)"
 	@echo "make test        style checks, and the tests that tell a broken program from a right one"
@@ -55,7 +55,7 @@ check-claims: $(STAMP)
 	$(RUN)/python -m auxmc_pipeline.steps.check_claims $(PRESET)
 
 publish: $(STAMP)
-	$(RUN)/python -m auxmc_pipeline.steps.publish $(PRESET) $(SO_FAR)
+	$(RUN)/python -m auxmc_pipeline.steps.publish $(PRESET) $(SO_FAR) $(COSTS_ONLY)
 
 verify: $(STAMP)
 	@$(RUN)/python -m auxmc_pipeline.steps.verify $(if $(filter command line environment,$(origin PRESET)),$(PRESET)) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) --cores $(CORES)

@@ -50,8 +50,8 @@ def plan_in_words(preset: str, n_cores: int, costs: dict[str, list[CaseCost]]) -
     known = [case for cases in costs.values() for case in cases if math.isfinite(case.total)]
     if not known:
         raise CommandError(
-            f"no cost of {', '.join(costs)} at preset {preset} is known: none is recorded in published/, and "
-            "conf/costs.toml states none"
+            f"no cost of {', '.join(costs)} at preset {preset} is known: none is recorded in published/ or "
+            "conf/costs.csv, and conf/costs.toml expects none"
         )
     for name, cases in costs.items():
         sources = [f"{source} for {n}" for source in ("recorded", "expected") if (n := _count(cases, source))]
@@ -79,11 +79,11 @@ def plan_in_words(preset: str, n_cores: int, costs: dict[str, list[CaseCost]]) -
         f"Longest path: {path.study} {path.case}, {duration(max(path.pieces) + path.merge)}.",
         f"Preset {preset} on {cores}: {duration(schedule(known, n_cores))}, the longest jobs first; on a cluster the "
         "start of jobs comes on top.",
-        "Recorded costs are those of published/*/*/pieces.csv.",
+        "Recorded costs are those of published/*/*/pieces.csv and conf/costs.csv.",
     ]
     if expected:
         lines.append(
-            f"Of {expected} cases none is recorded: what conf/costs.toml states for their study is shared out as at "
+            f"Of {expected} cases none is recorded: what conf/costs.toml expects of their study is shared out as at "
             "preset quick."
         )
     return "\n".join(lines)

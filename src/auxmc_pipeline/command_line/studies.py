@@ -8,9 +8,7 @@ import xarray as xr
 from auxmc.command_line.columns import columns, duration
 from auxmc.command_line.errors import CommandError
 from auxmc_pipeline import catalogue
-from auxmc_pipeline.judging.published import PUBLISHED
-from auxmc_pipeline.publishing.costs import stated_costs
-from auxmc_pipeline.publishing.jobs import read_jobs
+from auxmc_pipeline.publishing.costs import expected_costs, recorded_jobs
 from auxmc_pipeline.settings import (
     PRESETS,
     SettingsError,
@@ -26,16 +24,17 @@ def list_studies() -> str:
     Raises:
         CommandError: a setting is wrong.
     """
-    cost = stated_costs()
+    cost = expected_costs()
     rows: list[tuple[str, ...]] = [("study", *PRESETS, "title")]
     try:
         for name in catalogue.studies():
             study = catalogue.load_study(name)
             counts = [_number_of_cases(study, preset) for preset in PRESETS]
-            stated = cost.get(name, ("cost not stated",) * len(PRESETS))
+            expected = cost.get(name, {})
             cells = (
-                f"{count} case{'s' if count > 1 else ''}, {_recorded(name, preset, count) or text}"
-                for preset, count, text in zip(PRESETS, counts, stated, strict=True)
+                f"{count} case{'s' if count > 1 else ''}, "
+                f"{_recorded(name, preset, count) or expected.get(preset, 'cost not recorded')}"
+                for preset, count in zip(PRESETS, counts, strict=True)
             )
             rows.append((name, *cells, study.title))
     except SettingsError as error:
@@ -44,8 +43,8 @@ def list_studies() -> str:
         [
             columns(rows),
             "",
-            "CPU times are of all cases of a study: recorded in published/ where all are kept, else as "
-            "conf/costs.toml states them. What a preset takes on so many cores: `auxmc plan`.",
+            "CPU times are of all cases of a study, recorded in published/ or conf/costs.csv, or as expected in "
+            "conf/costs.toml. What a preset takes on so many cores: `auxmc plan`.",
             "Run a study with `snakemake STUDY --config preset=PRESET`; see its cases with `auxmc list STUDY`.",
         ]
     )
@@ -85,7 +84,7 @@ def list_cases(study: str, preset: str) -> str:
 
 def _recorded(study: str, preset: str, n_cases: int) -> str:
     """What all cases of a study took, from the record of their jobs; empty where some of them are not recorded."""
-    jobs = read_jobs(PUBLISHED / preset / study / "pieces.csv")
+    jobs = recorded_jobs(study, preset)
     if jobs["case"].nunique() < n_cases:
         return ""
     return duration(float(jobs["cpu_s"].sum()))

@@ -8,12 +8,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import pandas as pd
+
+from auxmc.driver.files.writing import write_atomically
 from auxmc_pipeline.catalogue import CONF, Study
 from auxmc_pipeline.judging.published import PUBLISHED
-from auxmc_pipeline.publishing.jobs import read_jobs
-from auxmc_pipeline.settings import PRESETS
+from auxmc_pipeline.publishing.jobs import COLUMNS, read_jobs
 
-__all__ = ["CaseCost", "case_costs", "minutes", "schedule", "stated_costs"]
+__all__ = ["CaseCost", "case_costs", "expected_costs", "minutes", "record_costs", "recorded_jobs", "schedule"]
+
+# Jobs of presets of which no results are kept, and their preset.
+RECORD = CONF / "costs.csv"
 
 # Of a job that joins pieces, where none is recorded: it imports, reads and computes statistics.
 _MERGE_S = 15.0
@@ -28,7 +33,7 @@ class CaseCost(NamedTuple):
         case: its name.
         pieces: of the jobs that run side by side: its pieces, or the one job of a case that is not cut.
         merge: of the job that joins the pieces; 0 where there are none.
-        source: `recorded`, or `expected`: what `conf/costs.toml` states for the study, shared out among its cases as at
+        source: `recorded`, or `expected`: what `conf/costs.toml` has for the study, shared out among its cases as at
             preset quick.
     """
 
@@ -44,14 +49,53 @@ class CaseCost(NamedTuple):
         return sum(self.pieces) + self.merge
 
 
-def stated_costs(conf: Path = CONF) -> dict[str, tuple[str, ...]]:
-    """CPU time of each study at each preset, as `conf/costs.toml` has it."""
-    stated = tomllib.loads((conf / "costs.toml").read_text())
-    return {study: tuple(row[preset] for preset in PRESETS) for study, row in stated.items()}
+def recorded_jobs(
+    study: str, preset: str, published: Path = PUBLISHED, record: Path = RECORD
+) -> pd.DataFrame:
+    """Jobs of a study at a preset on record: those of its kept results, or where there are none of `conf/costs.csv`.
+
+    Args:
+        study: name of the study.
+        preset: the preset.
+        published: folder of kept results.
+        record: the file of jobs whose results are not kept; may be absent.
+
+    Returns:
+        Rows with the columns of `pieces.csv`.
+    """
+    kept = read_jobs(published / preset / study / "pieces.csv")
+    if not kept.empty or not record.is_file():
+        return kept
+    jobs = _read_record(record)
+    return jobs[(jobs["preset"] == preset) & (jobs["study"] == study)].drop(columns="preset")
+
+
+def record_costs(preset: str, jobs: pd.DataFrame, record: Path = RECORD) -> None:
+    """Puts the jobs of a preset into `conf/costs.csv`, in place of those of the same preset and studies.
+
+    Args:
+        preset: the preset.
+        jobs: rows with the columns of `pieces.csv`.
+        record: the file.
+    """
+    before = _read_record(record) if record.is_file() else pd.DataFrame({"preset": [], "study": []})
+    others = before[(before["preset"] != preset) | ~before["study"].isin(jobs["study"])]
+    rows = pd.concat([others, jobs.assign(preset=preset)])[["preset", *COLUMNS]]
+    rows = rows.sort_values(["preset", "study", "case", "piece"], ignore_index=True)
+    write_atomically(record, lambda path: rows.to_csv(path, index=False))
+
+
+def _read_record(record: Path) -> pd.DataFrame:
+    return pd.read_csv(record, dtype={"preset": str, **COLUMNS}, keep_default_na=False)
+
+
+def expected_costs(conf: Path = CONF) -> dict[str, dict[str, str]]:
+    """CPU time of studies by preset where it is not on record, as `conf/costs.toml` expects it."""
+    return tomllib.loads((conf / "costs.toml").read_text())
 
 
 def minutes(text: str) -> float:
-    """A stated cost in minutes; NaN where the text states none.
+    """An expected cost in minutes; NaN where the text has none.
 
     >>> minutes("0.5 h"), minutes("1.5 min"), minutes("2 days, expected")
     (30.0, 1.5, 2880.0)
@@ -60,23 +104,24 @@ def minutes(text: str) -> float:
     return float(found[1]) * _MINUTES[found[2]] if found else float("nan")
 
 
-def case_costs(study: Study, preset: str, published: Path = PUBLISHED) -> list[CaseCost]:
-    """Costs of all cases of a study at a preset.
+def case_costs(
+    study: Study, preset: str, published: Path = PUBLISHED, record: Path = RECORD
+) -> list[CaseCost]:
+    """Costs of all cases of a study at a preset; NaN where a cost is neither on record nor expected.
 
     Args:
         study: the study.
         preset: the preset.
-        published: folder of kept results, whose `pieces.csv` record costs.
+        published: folder of kept results.
+        record: the file of jobs whose results are not kept.
     """
-    recorded = read_jobs(published / preset / study.name / "pieces.csv")
-    quick = (
-        read_jobs(published / "quick" / study.name / "pieces.csv").groupby("case")["cpu_s"].sum().to_dict()
-    )
+    recorded = recorded_jobs(study.name, preset, published, record)
+    quick = recorded_jobs(study.name, "quick", published, record).groupby("case")["cpu_s"].sum().to_dict()
     cases = study.cases(preset)
     usual = statistics.median(quick.values()) if quick else 1.0
     weights = {case.name: quick.get(case.name, usual) for case in cases}
-    stated = stated_costs().get(study.name, ("",) * len(PRESETS))[PRESETS.index(preset)]
-    second_a_weight = 60.0 * minutes(stated) / sum(weights.values())
+    expected = expected_costs().get(study.name, {}).get(preset, "")
+    second_a_weight = 60.0 * minutes(expected) / sum(weights.values())
     out = []
     for case in cases:
         n_pieces = int(case.settings.resources.get("pieces", 1))

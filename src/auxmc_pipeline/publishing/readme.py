@@ -8,10 +8,9 @@ from auxmc.command_line.columns import duration
 from auxmc_pipeline.catalogue import load_study, studies
 from auxmc_pipeline.judging.counts import Counts, counts_by_document
 from auxmc_pipeline.judging.documents import read_documents
-from auxmc_pipeline.judging.published import PUBLISHED, Published
+from auxmc_pipeline.judging.published import Published
 from auxmc_pipeline.judging.verdicts import VERDICTS
-from auxmc_pipeline.publishing.costs import CaseCost, case_costs, schedule
-from auxmc_pipeline.publishing.jobs import read_jobs
+from auxmc_pipeline.publishing.costs import CaseCost, case_costs, recorded_jobs, schedule
 from auxmc_pipeline.publishing.marks import between_marks
 from auxmc_pipeline.settings import PRESETS
 
@@ -56,6 +55,8 @@ def _costs_table() -> str:
     for preset in PRESETS:
         cases = [case for name in studies() for case in case_costs(load_study(name), preset)]
         known = [case for case in cases if math.isfinite(case.total)]
+        if not known:
+            continue
         longest = max(seconds for case in known for seconds in case.pieces)
         whole = duration(_seconds(known))
         share = _seconds([case for case in known if case.source == "recorded"]) / _seconds(known)
@@ -70,8 +71,7 @@ def _seconds(cases: list[CaseCost]) -> float:
 
 def _memory(preset: str) -> str:
     """Most memory of a job."""
-    files = sorted(PUBLISHED.glob(f"{preset}/*/pieces.csv"))
-    most = max((read_jobs(path)["peak_memory_mib"].max() for path in files), default=math.nan)
+    most = pd.Series([recorded_jobs(name, preset)["peak_memory_mib"].max() for name in studies()]).max()
     return f"{most / 1024:.1f} GiB" if math.isfinite(most) else "not recorded"
 
 

@@ -4,9 +4,12 @@ import argparse
 import sys
 from pathlib import Path
 
+import pandas as pd
+
 from auxmc.driver.files.writing import write_atomically
 from auxmc_pipeline.catalogue import ROOT, check_preset, load_study, studies
 from auxmc_pipeline.judging.published import PUBLISHED, read_published
+from auxmc_pipeline.publishing.costs import record_costs
 from auxmc_pipeline.publishing.crate import write_crate
 from auxmc_pipeline.publishing.gather import Gathered, gather
 from auxmc_pipeline.publishing.keep import keep
@@ -32,6 +35,11 @@ def main(arguments: list[str] | None = None) -> int:
         action="store_true",
         help="keep the cases and studies that are finished; the others come later",
     )
+    parser.add_argument(
+        "--costs-only",
+        action="store_true",
+        help="of all this record in conf/costs.csv alone what the jobs cost, and keep no results",
+    )
     options = parser.parse_args(arguments)
     check_preset(options.preset)
     found = {name: _gathered(name, options.preset) for name in studies()}
@@ -43,14 +51,18 @@ def main(arguments: list[str] | None = None) -> int:
         )
     if not any(len(one.jobs) or one.pieces for one in found.values()):
         raise SettingsError(f"nothing to keep of preset {options.preset}: no job of it is finished")
-    written = keep(PUBLISHED / options.preset, found)
-    write_crate(PUBLISHED / options.preset, options.preset)
     if lacking:
         print("\n  ".join(["still to come:", *lacking]))
+    if options.costs_only:
+        record_costs(options.preset, pd.concat([one.jobs for one in found.values()]))
+        written = f"costs of its {sum(len(one.jobs) for one in found.values())} jobs are in conf/costs.csv"
+    else:
+        written = str(keep(PUBLISHED / options.preset, found))
+        write_crate(PUBLISHED / options.preset, options.preset)
     published = read_published()
     text = with_results(README.read_text(), published)
     write_atomically(README, lambda path: path.write_text(text))
-    print(f"published/{options.preset}: {written}; the counts in README.md are of {published.run_in_words}")
+    print(f"preset {options.preset}: {written}; the counts in README.md are of {published.run_in_words}")
     return 0
 
 

@@ -36,8 +36,17 @@ def main(arguments: list[str] | None = None) -> int:
         snakemake = [sys.executable, "-m", "snakemake"]
         subprocess.run([*snakemake, "--unlock"], capture_output=True, close_fds=False)
         try:
+            # Everything is missing in a fresh clone: the reason of a job is the list of its files, once more.
             status = subprocess.call(
-                [*snakemake, "--cores", options.cores, "--config", f"preset={options.preset}"],
+                [
+                    *snakemake,
+                    "--cores",
+                    options.cores,
+                    "--quiet",
+                    "reason",
+                    "--config",
+                    f"preset={options.preset}",
+                ],
                 close_fds=False,
             )
         except KeyboardInterrupt:

@@ -11,7 +11,16 @@ from auxmc_pipeline import command_line
 from auxmc_pipeline.catalogue import load_study, studies
 from auxmc_pipeline.command_line.plan import describe_plan, plan_in_words
 from auxmc_pipeline.command_line.show_published import describe_published, made_anew, study_row
-from auxmc_pipeline.publishing.costs import CaseCost, case_costs, minutes, schedule, stated_costs
+from auxmc_pipeline.publishing import costs as costs_module
+from auxmc_pipeline.publishing.costs import (
+    CaseCost,
+    case_costs,
+    expected_costs,
+    minutes,
+    record_costs,
+    recorded_jobs,
+    schedule,
+)
 from auxmc_pipeline.publishing.jobs import COLUMNS, as_table
 from auxmc_pipeline.settings import PRESETS
 
@@ -39,7 +48,10 @@ def test_jobs_wait_for_cores_and_joins_for_pieces() -> None:
     assert schedule([cut], 64) == 50.0
 
 
-def test_costs_are_those_recorded_and_what_is_stated_shared_out_like_quick(tmp_path: Path) -> None:
+def test_costs_are_those_recorded_and_what_is_expected_shared_out_like_quick(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(costs_module, "expected_costs", lambda: {"radon": {"paper": "1.5 min"}})
     study = load_study("radon")
     names = [case.name for case in study.cases("paper")]
     for preset, rows in (
@@ -55,14 +67,26 @@ def test_costs_are_those_recorded_and_what_is_stated_shared_out_like_quick(tmp_p
     ):
         (tmp_path / preset / "radon").mkdir(parents=True)
         as_table(rows).to_csv(tmp_path / preset / "radon" / "pieces.csv", index=False)
-    costs = {case.case: case for case in case_costs(study, "paper", tmp_path)}
+    costs = {case.case: case for case in case_costs(study, "paper", tmp_path, tmp_path / "costs.csv")}
     assert costs[names[0]].total == 115.0
     assert costs[names[0]].source == "recorded"
     assert costs[names[1]].source == "expected"
     assert costs[names[1]].total == pytest.approx(2.0 * costs[names[2]].total)
-    stated = 60.0 * minutes(stated_costs()["radon"][PRESETS.index("paper")])
     n = len(names)
-    assert costs[names[2]].total == pytest.approx(stated * 5.0 / (5.0 * (n - 1) + 10.0))
+    assert costs[names[2]].total == pytest.approx(90.0 * 5.0 / (5.0 * (n - 1) + 10.0))
+
+
+def test_costs_of_jobs_whose_results_are_not_kept_replace_those_of_an_earlier_run(tmp_path: Path) -> None:
+    record = tmp_path / "costs.csv"
+    record_costs("smoke", as_table([job("nuts", cpu_s=9.0), job("ais", cpu_s=4.0)]), record)
+    record_costs("tiny", as_table([job("nuts", cpu_s=1.0)]), record)
+    record_costs("smoke", as_table([job("nuts", cpu_s=7.5), job("hmc", "1 of 2", cpu_s=2.0)]), record)
+    found = recorded_jobs("radon", "smoke", tmp_path, record)
+    assert found[["case", "piece", "cpu_s"]].values.tolist() == [["hmc", "1 of 2", 2.0], ["nuts", "", 7.5]]
+    assert list(found) == list(COLUMNS)
+    assert recorded_jobs("radon", "tiny", tmp_path, record)["cpu_s"].tolist() == [1.0]
+    assert recorded_jobs("boltzmann", "smoke", tmp_path, record).empty
+    assert recorded_jobs("radon", "smoke", tmp_path, tmp_path / "other.csv").empty
 
 
 def test_a_plan_says_the_longest_job_the_path_and_where_costs_are_from() -> None:
@@ -103,8 +127,13 @@ def test_a_plan_of_nothing_is_refused_in_a_line() -> None:
         plan_in_words("paper", 2, {"radon": [unknown]})
 
 
-def test_every_stated_cost_is_a_time() -> None:
-    assert all(minutes(text) > 0.0 for row in stated_costs().values() for text in row)
+def test_costs_are_expected_of_what_is_not_on_record_alone() -> None:
+    for study, row in expected_costs().items():
+        for preset, text in row.items():
+            assert preset in PRESETS
+            assert minutes(text) > 0.0
+            n_recorded = recorded_jobs(study, preset)["case"].nunique()
+            assert n_recorded < len(load_study(study).cases(preset)), f"{study} at {preset} is on record"
 
 
 def test_what_is_kept_is_shown_by_study_with_what_would_be_made_anew() -> None:
