@@ -40,8 +40,10 @@ setup: $(STAMP)
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v <= (3, 13) else "Python 3.11, 3.12 or 3.13 is needed, this is %d.%d: name another with make PYTHON=python3.12" % v)'
 	$(PYTHON) -m venv $(VENV)
-	@# Python compiles what it imports at first use: all of it at once takes a third of the installation.
-	$(RUN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements.lock
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r requirements.lock
+	@# On all cores, and not left to the first use: where PYTHONDONTWRITEBYTECODE is set, every process would compile what it
+	@# imports, for three seconds. Files for other versions of Python, which some packages have, do not matter.
+	$(RUN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 

@@ -5,11 +5,14 @@ import json
 import re
 import sys
 import tomllib
+from importlib.metadata import requires
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import auxmc
 from scripts import release
@@ -71,11 +74,35 @@ def test_the_environment_of_rules_has_every_package_that_studies_need() -> None:
 def test_containers_and_environments_install_the_lock() -> None:
     for file in ("containers/Dockerfile", "containers/auxmc.def"):
         text = (ROOT / file).read_text()
-        assert "--require-hashes -r requirements.lock" in text, file
+        assert "--no-deps --require-hashes -r requirements.lock" in text, file
         assert "--no-deps --no-build-isolation" in text, file
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
     assert {"pip": ["-r requirements.lock"]} in environment["dependencies"]
     json.loads((ROOT / ".devcontainer/devcontainer.json").read_text())
+
+
+def test_the_lock_has_all_that_its_packages_need() -> None:
+    """It is installed as it is: nothing looks for what is missing."""
+    lines = re.findall(r"^\w.*==[^\\]*", (ROOT / "requirements.lock").read_text(), re.M)
+    pins = [pin for pin in map(Requirement, lines) if pin.marker is None or pin.marker.evaluate()]
+    here = {str(canonicalize_name(pin.name)): pin for pin in pins}
+    assert len(here) > 100
+    extras = PROJECT["optional-dependencies"]
+    own = [*PROJECT["dependencies"], *extras["studies"], *extras["dev"]]
+    needs = [("auxmc", line) for line in own if _name(line) != "auxmc"]
+    needs += [(name, line) for name in here for line in requires(name) or []]
+    for name, line in needs:
+        needed = Requirement(line)
+        asked_for = here[name].extras if name in here else set()
+        if needed.marker is None or any(
+            needed.marker.evaluate({"extra": extra}) for extra in {"", *asked_for}
+        ):
+            pin = here.get(canonicalize_name(needed.name))
+            assert pin is not None, f"{name} needs {line}"
+            version = next(iter(pin.specifier)).version
+            assert needed.specifier.contains(version, prereleases=True), f"{name} needs {line}, not {pin}"
+            # A package and the same one with extras are two for an installer that decides on versions itself.
+            assert needed.extras <= pin.extras or name == "auxmc", f"{name} needs {line}, not {pin}"
 
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))

@@ -172,7 +172,9 @@ def test_conda_environment_has_the_versions_of_the_lock() -> None:
 @pytest.mark.parametrize("name", ["requirements.lock", "benchmarks/requirements.lock"])
 def test_lock_has_hashes_and_no_address(name: str) -> None:
     lock = (ROOT / name).read_text()
-    entries = re.findall(r"^[a-z0-9.-]+==.*(?:\n    --hash=sha256:[0-9a-f]{64}.*)+", lock, re.M)
+    entries = re.findall(
+        r"^[a-z0-9.-]+(?:\[[a-z]+\])?==.*(?:\n    --hash=sha256:[0-9a-f]{64}.*)+", lock, re.M
+    )
     assert len(entries) == len(re.findall(r"^[^\s#].*==", lock, re.M)) > 5
     assert "http" not in lock
     assert not re.search(r"^--", lock, re.M)
