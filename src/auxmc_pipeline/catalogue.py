@@ -153,10 +153,7 @@ class Study(NamedTuple):
         Modules of the driver that make no numbers do not count for `run`.
         """
         without = _WITHOUT_NUMBERS if part == "run" else ()
-        digests = [
-            code_digest(f"experiments.{self.name}.{module}", CODE_ROOTS, without)
-            for module in self.parts(part)
-        ]
+        digests = [_code_digest(f"experiments.{self.name}.{module}", without) for module in self.parts(part)]
         return digests[0] if len(digests) == 1 else fingerprint(digests)
 
     def data_digest(self, settings: CaseSettings) -> str:
@@ -250,6 +247,12 @@ def check_preset(preset: str) -> str:
             f"unknown preset: {preset!r}.{nearest(preset, PRESETS)} Allowed: {', '.join(PRESETS)}"
         )
     return preset
+
+
+@functools.cache
+def _code_digest(module: str, without: tuple[str, ...]) -> str:
+    # Once a process: what runs is what was imported.
+    return code_digest(module, CODE_ROOTS, without)
 
 
 def identity_of(study: Study, settings: CaseSettings) -> dict[str, object]:

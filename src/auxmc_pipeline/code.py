@@ -3,8 +3,28 @@
 import ast
 import functools
 import hashlib
+import json
+import platform
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
+
+from auxmc.driver.files.writing import write_atomically
+
+_PARSER = Path(__file__).read_bytes() + platform.python_version().encode()
+
+
+class _Parsed(NamedTuple):
+    """What counts of a file.
+
+    Attributes:
+        digest: of its code without docstrings.
+        imports: of each import its level, 0 if it is absolute, the module, and the names.
+    """
+
+    digest: str
+    imports: list[tuple[int, str, list[str]]]
 
 
 def code_digest(module: str, roots: Sequence[Path], without: Collection[str] = ()) -> str:
@@ -14,7 +34,7 @@ def code_digest(module: str, roots: Sequence[Path], without: Collection[str] = (
 
     Args:
         module: dotted name, for example `experiments.gaussian_latent.run`.
-        roots: folders that hold the project's packages.
+        roots: folders that hold the project's packages; the last one gets `.cache/code`, where parsed files are kept.
         without: modules that do not count.
 
     Raises:
@@ -22,9 +42,7 @@ def code_digest(module: str, roots: Sequence[Path], without: Collection[str] = (
     """
     left_out = {_find(name, roots) for name in without}
     files = [file for file in imported_files(module, roots) if file not in left_out]
-    return hashlib.sha256("".join(_file_digest(f, f.stat().st_mtime_ns) for f in files).encode()).hexdigest()[
-        :16
-    ]
+    return hashlib.sha256("".join(_parsed(f, roots[-1]).digest for f in files).encode()).hexdigest()[:16]
 
 
 def imported_files(module: str, roots: Sequence[Path]) -> list[Path]:
@@ -38,7 +56,7 @@ def imported_files(module: str, roots: Sequence[Path]) -> list[Path]:
         name, path = queue.pop()
         if name not in seen:
             seen[name] = path
-            queue += _needed(path, name, path.stat().st_mtime_ns, tuple(roots))
+            queue += _needed(path, name, roots)
     return sorted(set(seen.values()))
 
 
@@ -51,32 +69,54 @@ def _find(module: str, roots: Sequence[Path]) -> Path | None:
     return None
 
 
-@functools.lru_cache(maxsize=4096)
-def _needed(path: Path, module: str, modified: int, roots: tuple[Path, ...]) -> list[tuple[str, Path]]:
-    names = [module.rpartition(".")[0], *_imports(path, module)] if "." in module else _imports(path, module)
+def _needed(path: Path, module: str, roots: Sequence[Path]) -> list[tuple[str, Path]]:
+    names = _imports(path, module, roots[-1])
+    if "." in module:
+        names.append(module.rpartition(".")[0])
     return [(name, found) for name in names if (found := _find(name, roots)) is not None]
 
 
-def _imports(path: Path, module: str) -> list[str]:
-    names: list[str] = []
-    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                anchor = package.split(".")[: len(package.split(".")) - node.level + 1]
-                base = ".".join([*anchor, *([node.module] if node.module else [])])
-            names += [base, *(f"{base}.{alias.name}" for alias in node.names)]
+def _imports(path: Path, module: str, root: Path) -> list[str]:
+    """Names of what a file imports, and of what it may import from them."""
+    package = (module if path.name == "__init__.py" else module.rpartition(".")[0]).split(".")
+    names = []
+    for level, base, imported in _parsed(path, root).imports:
+        if level:
+            base = ".".join([*package[: len(package) - level + 1], *([base] if base else [])])
+        names += [base, *(f"{base}.{name}" for name in imported)]
     return names
 
 
-@functools.lru_cache(maxsize=1024)
-def _file_digest(path: Path, modified: int) -> str:
-    tree = ast.parse(path.read_text())
+def _parsed(path: Path, root: Path) -> _Parsed:
+    return _parsed_at(path, path.stat().st_mtime_ns, root)
+
+
+@functools.lru_cache(maxsize=4096)
+def _parsed_at(path: Path, modified: int, root: Path) -> _Parsed:
+    """A file's code, parsed, or as an earlier command kept it: parsing all takes longer than the rest of a plan."""
+    content = path.read_bytes()
+    # Under the digest of all that it follows from: the file, this code, the version of Python.
+    name = hashlib.sha256(_PARSER + content).hexdigest()
+    place = root / ".cache" / "code" / f"{name}.json"
+    # A file that is damaged is as good as none.
+    with suppress(OSError, ValueError, TypeError):
+        digest, imports = json.loads(place.read_text())
+        return _Parsed(digest, [(level, base, names) for level, base, names in imports])
+    parsed = _parse(content)
+    with suppress(OSError):
+        write_atomically(place, lambda temporary: temporary.write_text(json.dumps(parsed)))
+    return parsed
+
+
+def _parse(content: bytes) -> _Parsed:
+    tree = ast.parse(content)
+    imports: list[tuple[int, str, list[str]]] = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(node, ast.Import):
+            imports += [(0, alias.name, []) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            imports.append((node.level, node.module or "", [alias.name for alias in node.names]))
+        elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             if ast.get_docstring(node, clean=False) is not None:
                 node.body = node.body[1:] or [ast.Pass()]
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+    return _Parsed(hashlib.sha256(ast.dump(tree).encode()).hexdigest(), imports)

@@ -16,7 +16,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
 from auxmc.driver.provenance import fingerprint
 from auxmc_pipeline.code import code_digest
-from auxmc_pipeline.settings import PRESETS, SettingsError
+from auxmc_pipeline.settings import PRESETS, SettingsError, numbers_of
 from auxmc_pipeline.catalogue import CODE_ROOTS, check_preset, identity_of, load_study, studies
 
 STUDIES = studies()
@@ -113,7 +113,7 @@ def case_files(study, preset, sweep=""):
 def numbers_of_cases(study, preset, sweep=""):
     """Digest of the settings of all cases: tables made from others are out of date."""
     cases = cases_of(study, preset, sweep).values()
-    return fingerprint([identity_of(load_study(study), case.settings)["numbers"] for case in cases])
+    return fingerprint([numbers_of(case.settings) for case in cases])
 
 
 def code_of(module):

@@ -5,7 +5,7 @@ from collections.abc import Collection, Hashable, Mapping
 from typing import Any, NamedTuple
 
 import pandas as pd
-from scipy import stats
+from scipy.special import ndtr
 
 from auxmc_pipeline.judging.verdicts import VERDICTS
 
@@ -92,4 +92,4 @@ def _chance_of_error(line: Mapping[Hashable, Any]) -> float:
     distances = [abs(float(line["measured"]) - edge) / error for edge in edges if not math.isnan(edge)]
     if line["verdict"] == "not reproduced":
         distances = [min(distances)]
-    return float(sum(stats.norm.sf(distance) for distance in distances))
+    return float(sum(ndtr(-distance) for distance in distances))

@@ -17,8 +17,12 @@ from auxmc_pipeline.publishing.jobs import COLUMNS, read_jobs
 
 __all__ = ["CaseCost", "case_costs", "expected_costs", "minutes", "record_costs", "recorded_jobs", "schedule"]
 
-# Jobs of presets of which no results are kept, and their preset.
+# Jobs of presets of which no results are kept, and what is on record of them.
 RECORD = CONF / "costs.csv"
+_COLUMNS = {"preset": str} | {
+    name: COLUMNS[name]
+    for name in ("study", "case", "piece", "created", "cpu_s", "peak_memory_mib", "processor", "n_cores")
+}
 
 # Of a job that joins pieces, where none is recorded: it imports, reads and computes statistics.
 _MERGE_S = 15.0
@@ -61,13 +65,13 @@ def recorded_jobs(
         record: the file of jobs whose results are not kept; may be absent.
 
     Returns:
-        Rows with the columns of `pieces.csv`.
+        Rows with columns case, piece, cpu_s, peak_memory_mib and others.
     """
     kept = read_jobs(published / preset / study / "pieces.csv")
     if not kept.empty or not record.is_file():
         return kept
     jobs = _read_record(record)
-    return jobs[(jobs["preset"] == preset) & (jobs["study"] == study)].drop(columns="preset")
+    return jobs[(jobs["preset"] == preset) & (jobs["study"] == study)]
 
 
 def record_costs(preset: str, jobs: pd.DataFrame, record: Path = RECORD) -> None:
@@ -80,13 +84,13 @@ def record_costs(preset: str, jobs: pd.DataFrame, record: Path = RECORD) -> None
     """
     before = _read_record(record) if record.is_file() else pd.DataFrame({"preset": [], "study": []})
     others = before[(before["preset"] != preset) | ~before["study"].isin(jobs["study"])]
-    rows = pd.concat([others, jobs.assign(preset=preset)])[["preset", *COLUMNS]]
+    rows = pd.concat([others, jobs.assign(preset=preset)])[list(_COLUMNS)]
     rows = rows.sort_values(["preset", "study", "case", "piece"], ignore_index=True)
     write_atomically(record, lambda path: rows.to_csv(path, index=False))
 
 
 def _read_record(record: Path) -> pd.DataFrame:
-    return pd.read_csv(record, dtype={"preset": str, **COLUMNS}, keep_default_na=False)
+    return pd.read_csv(record, dtype=_COLUMNS, keep_default_na=False)
 
 
 def expected_costs(conf: Path = CONF) -> dict[str, dict[str, str]]:

@@ -7,15 +7,13 @@ from pathlib import Path
 
 from auxmc.driver.files.writing import write_atomically
 from auxmc.plots.vector import compact
-from auxmc_pipeline.catalogue import ROOT, check_preset, studies
-from auxmc_pipeline.judging.counts import counts_of
+from auxmc_pipeline.catalogue import ROOT, check_preset
 from auxmc_pipeline.judging.published import read_published
-from auxmc_pipeline.judging.verdicts import VERDICTS
-from auxmc_pipeline.report.claim_lines import read_verdicts
 from auxmc_pipeline.report.page import FIGURES, Page, read_page
 from auxmc_pipeline.report.places.code_pages import CodePages, in_project
 from auxmc_pipeline.report.rendering import render
 from auxmc_pipeline.report.sources import StudyResults, published_results, results_of_run
+from auxmc_pipeline.report.where import where_all_is
 from auxmc_pipeline.steps.errors import errors_in_one_line
 
 # A page that opens within two seconds, with its figures.
@@ -38,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.preset != "published":
         check_preset(options.preset)
     if options.out is None:
-        print(_where(options.preset))
+        print(where_all_is(options.preset))
         return 0
     page, results = _read(options.preset)
     for claim in page.unexplained:
@@ -78,22 +76,6 @@ def _copy_figures(results: Mapping[str, StudyResults], out: Path) -> int:
             place.parent.mkdir(parents=True, exist_ok=True)
             size += place.write_bytes(compact(path.read_text()).encode())
     return size
-
-
-def _where(preset: str) -> str:
-    results = Path("results") / preset
-    lines = [
-        f"figures  {Path('paper_figures') / preset}",
-        f"tables   {results}/<study>/summary.parquet, {results}/tables/*.csv and *.tex",
-        f"claims   {results}/<study>/claims.csv",
-    ]
-    for name in studies():
-        path = results / name / "claims.csv"
-        if path.is_file():
-            judged = read_verdicts(path)
-            counts = counts_of(judged[judged["origin"] == "published"]).verdicts
-            lines.append(f"claims   {name}: " + ", ".join(f"{counts[v]} {v}" for v in VERDICTS))
-    return "\n".join([*lines, f"report   {(results / 'report.html').resolve().as_uri()}"])
 
 
 if __name__ == "__main__":

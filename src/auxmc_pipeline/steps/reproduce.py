@@ -10,10 +10,11 @@ from pathlib import Path
 from auxmc_pipeline.settings import PRESETS
 
 LOCK = Path(".checkpoints/running.lock")
+SNAKEMAKE_LOCKS = Path(".snakemake/locks")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Command line; returns the exit status of Snakemake, or of the report that says where everything is."""
+    """Command line; returns the exit status of Snakemake."""
     parser = argparse.ArgumentParser(
         prog="python -m auxmc_pipeline.steps.reproduce",
         description="Run all studies at a preset. A run that was interrupted or killed goes on where it stopped.",
@@ -34,7 +35,8 @@ def main(arguments: list[str] | None = None) -> int:
         # outlives a kill; with ours in hand no run is alive and it can be removed.
         os.set_inheritable(lock.fileno(), True)
         snakemake = [sys.executable, "-m", "snakemake"]
-        subprocess.run([*snakemake, "--unlock"], capture_output=True, close_fds=False)
+        if any(SNAKEMAKE_LOCKS.glob("*")):
+            subprocess.run([*snakemake, "--unlock"], capture_output=True, close_fds=False)
         try:
             # Everything is missing in a fresh clone: the reason of a job is the list of its files, once more.
             status = subprocess.call(
@@ -53,7 +55,10 @@ def main(arguments: list[str] | None = None) -> int:
             print("interrupted: the same command goes on where it stopped", file=sys.stderr)
             return 130
     if status == 0:
-        return subprocess.call([sys.executable, "-m", "auxmc_pipeline.report", options.preset])
+        # Not before: what reads tables takes a second to import.
+        from auxmc_pipeline.report.where import where_all_is
+
+        print(where_all_is(options.preset))
     return status
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from auxmc_pipeline import code
 from auxmc_pipeline.code import code_digest, imported_files
 
 
@@ -45,3 +46,22 @@ def test_digest_sees_code_not_comments(project: Path, file: str, text: str, chan
 def test_a_missing_module_is_named(project: Path) -> None:
     with pytest.raises(ModuleNotFoundError, match=r"no module 'pack\.nothing'"):
         code_digest("pack.nothing", [project])
+
+
+def test_a_parsed_file_is_kept_and_a_damaged_one_is_parsed_again(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = _digest(project)
+    kept = sorted((project / ".cache" / "code").glob("*.json"))
+    assert len(kept) == 4
+    parsed: list[bytes] = []
+    parse = code._parse
+    monkeypatch.setattr(code, "_parse", lambda content: parsed.append(content) or parse(content))
+    code._parsed_at.cache_clear()
+    assert _digest(project) == before
+    assert parsed == []
+    for path, text in zip(kept, ("", "[]", '["x", [[0, "pack", ["f"]]', "null"), strict=True):
+        path.write_text(text)
+    code._parsed_at.cache_clear()
+    assert _digest(project) == before
+    assert len(parsed) == 4

@@ -95,12 +95,27 @@ def test_every_result_file_is_opened_once(folder: Path, monkeypatch: pytest.Monk
     ]
 
 
-@pytest.mark.parametrize(("statuses", "status"), [((0, 0), 0), ((0, 3), 3), ((4,), 4)])
-def test_a_run_ends_with_the_status_of_its_last_command(
-    statuses: tuple[int, ...], status: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("status", [0, 3])
+def test_a_run_ends_with_the_status_of_snakemake_and_says_where_all_is(
+    status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    left = iter(statuses)
-    monkeypatch.setattr(subprocess, "run", lambda words, **_: None)
-    monkeypatch.setattr(subprocess, "call", lambda words, **_: next(left))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(subprocess, "call", lambda words, **_: status)
     assert reproduce.main(["smoke"]) == status
-    assert list(left) == []
+    page = (tmp_path / "results" / "smoke" / "report.html").as_uri()
+    assert (f"report   {page}\n" in capsys.readouterr().out) == (status == 0)
+
+
+def test_the_lock_of_a_run_that_was_killed_is_removed_and_no_other_command_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran: list[str] = []
+    monkeypatch.setattr(subprocess, "run", lambda words, **_: ran.append(words[-1]))
+    monkeypatch.setattr(subprocess, "call", lambda words, **_: 0)
+    reproduce.main(["smoke"])
+    assert ran == []
+    (tmp_path / ".snakemake" / "locks").mkdir(parents=True)
+    (tmp_path / ".snakemake" / "locks" / "0.input.lock").touch()
+    reproduce.main(["smoke"])
+    assert ran == ["--unlock"]
