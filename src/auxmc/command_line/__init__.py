@@ -12,7 +12,10 @@ from types import FrameType
 
 from auxmc.command_line.errors import CommandError
 
-__all__ = ["main"]
+__all__ = ["main", "second_interrupt_ends_it"]
+
+# Until an interrupt that was lost comes again, elsewhere.
+_AGAIN_S = 0.02
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command.load()(subparsers)
     options = parser.parse_args(arguments)
     try:
-        with _second_interrupt_ends_it():
+        with second_interrupt_ends_it():
             return int(options.run(options))
     except CommandError as error:
         print(f"auxmc: error: {error}", file=sys.stderr)
@@ -68,11 +71,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 @contextmanager
-def _second_interrupt_ends_it() -> Iterator[None]:
-    """The first Ctrl-C is an exception as ever; a second one ends the process at once.
+def second_interrupt_ends_it() -> Iterator[None]:
+    """The first Ctrl-C is an exception as ever; a second one ends the process at once, with a line.
 
-    The exception can be lost where it falls into a callback of another package, and a loop of the user's model, or of a
-    compiled program, may never come back to take it. Files are complete or absent at any moment.
+    An exception that falls into a callback of another package is lost there, and Python shows a traceback: it comes
+    again in place of that. A loop of the user's model, or of a compiled program, may never come back to take it: hence
+    the second one. Files are complete or absent at any moment. After a first Ctrl-C this outlives the block: what is
+    left to do then is to end, where another one would show a traceback.
     """
     if (
         threading.current_thread() is not threading.main_thread()
@@ -81,17 +86,33 @@ def _second_interrupt_ends_it() -> Iterator[None]:
         yield
         return
     was_asked = False
+    show_lost = sys.unraisablehook
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         nonlocal was_asked
         if was_asked:
-            os.write(2, b"auxmc: stopped at once; what is finished is kept\n")
+            os.write(2, b"stopped at once; what is finished is kept\n")
             os._exit(130)
         was_asked = True
         signal.default_int_handler(number, frame)
 
+    def lost(what: "sys.UnraisableHookArgs") -> None:
+        nonlocal was_asked
+        if not issubclass(what.exc_type, KeyboardInterrupt):
+            show_lost(what)
+            return
+        was_asked = False
+        # Later and from elsewhere: at once it would fall into this function.
+        main = threading.main_thread().ident
+        again = threading.Timer(_AGAIN_S, signal.pthread_kill, [main, signal.SIGINT])
+        again.daemon = True
+        again.start()
+
     signal.signal(signal.SIGINT, interrupt)
+    sys.unraisablehook = lost
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if not was_asked:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            sys.unraisablehook = show_lost

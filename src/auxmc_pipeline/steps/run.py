@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from auxmc.command_line import second_interrupt_ends_it
 from auxmc.driver.files.locks import FolderInUse, held
 from auxmc.driver.provenance import fingerprint
 from auxmc.driver.runtime import HardwareError, configure, limit_threads
@@ -31,6 +32,11 @@ _ADDED = ("wall_s", "compile_s", "run_s", "cpu_s", "n_iterations_resumed")
 
 def main(arguments: list[str] | None = None) -> int:
     """Command line of a case; returns the exit status."""
+    with second_interrupt_ends_it():
+        return _main(arguments)
+
+
+def _main(arguments: list[str] | None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m auxmc_pipeline.steps.run",
         description="Run one case of a study and write one result file. An interrupted run goes on where it "

@@ -15,7 +15,7 @@ import pytest
 import xarray as xr
 
 import auxmc
-from auxmc.command_line import _second_interrupt_ends_it
+from auxmc.command_line import second_interrupt_ends_it
 from auxmc.command_line.errors import CommandError
 from auxmc.command_line.own_models import session
 from auxmc.command_line.own_models.commands import register
@@ -300,8 +300,8 @@ def test_a_table_without_rows_is_refused(tmp_path: Path) -> None:
 SWALLOWS = """
 import signal, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from auxmc.command_line import _second_interrupt_ends_it
-with _second_interrupt_ends_it():
+from auxmc.command_line import second_interrupt_ends_it
+with second_interrupt_ends_it():
     while True:
         try:
             print("begun", flush=True)
@@ -320,11 +320,59 @@ def test_a_second_interrupt_ends_what_swallows_the_first() -> None:
             process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert errors == "auxmc: stopped at once; what is finished is kept\n"
+    assert errors == "stopped at once; what is finished is kept\n"
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        with pytest.raises(KeyboardInterrupt), _second_interrupt_ends_it():
-            signal.raise_signal(signal.SIGINT)
+        with second_interrupt_ends_it():
+            assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+LOSES = """
+import signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from auxmc.command_line import second_interrupt_ends_it
+
+class Callback:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+try:
+    with second_interrupt_ends_it():
+        Callback()
+        time.sleep(20.0)
+except KeyboardInterrupt:
+    raise SystemExit(130)
+"""
+
+
+def test_an_interrupt_that_a_callback_loses_comes_again_without_a_traceback() -> None:
+    done = subprocess.run([sys.executable, "-c", LOSES], capture_output=True, text=True, timeout=15)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
+ENDS = """
+import atexit, signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from auxmc.command_line import second_interrupt_ends_it
+atexit.register(lambda: print("ending", flush=True) or time.sleep(20.0))
+try:
+    with second_interrupt_ends_it():
+        print("begun", flush=True)
+        time.sleep(20.0)
+except KeyboardInterrupt:
+    raise SystemExit(130)
+"""
+
+
+def test_a_second_interrupt_while_a_process_ends_shows_no_traceback() -> None:
+    with subprocess.Popen([sys.executable, "-c", ENDS], stdout=-1, stderr=-1, text=True) as process:
+        assert process.stdout is not None
+        for line in ("begun\n", "ending\n"):
+            assert process.stdout.readline() == line
+            process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert errors == "stopped at once; what is finished is kept\n"
