@@ -65,7 +65,7 @@ def recorded_jobs(
         record: the file of jobs whose results are not kept; may be absent.
 
     Returns:
-        Rows with columns case, piece, cpu_s, peak_memory_mib and others.
+        Rows with columns case, piece, cpu_s (seconds of processor time), peak_memory_mib (MiB) and others.
     """
     kept = read_jobs(published / preset / study / "pieces.csv")
     if not kept.empty or not record.is_file():

@@ -50,7 +50,7 @@ def _cells(name: str, counts: Counts) -> list[str]:
 
 
 def _costs_table() -> str:
-    """CPU time, longest job, memory and time of each preset: recorded with kept results, or stated where none are."""
+    """CPU time, longest job, memory and time of each preset: on record, or expected."""
     rows = [["preset", "CPU time", "recorded", "longest job", "memory", *(f"on {n} cores" for n in _CORES)]]
     for preset in PRESETS:
         cases = [case for name in studies() for case in case_costs(load_study(name), preset)]

@@ -9,12 +9,12 @@ from auxmc.driver.files.writing import write_atomically
 from auxmc.plots.vector import compact
 from auxmc_pipeline.catalogue import ROOT, check_preset
 from auxmc_pipeline.judging.published import read_published
-from auxmc_pipeline.judging.where import where_all_is
 from auxmc_pipeline.report.page import FIGURES, Page, read_page
 from auxmc_pipeline.report.places.code_pages import CodePages, in_project
 from auxmc_pipeline.report.rendering import render
 from auxmc_pipeline.report.sources import StudyResults, published_results, results_of_run
 from auxmc_pipeline.steps.errors import errors_in_one_line
+from auxmc_pipeline.steps.where import where_all_is
 
 # A page that opens within two seconds, with its figures.
 _LARGEST_MB = 12.0

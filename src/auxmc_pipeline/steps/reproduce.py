@@ -56,7 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
             return 130
     if status == 0:
         # Not before: what reads tables takes a second to import.
-        from auxmc_pipeline.judging.where import where_all_is
+        from auxmc_pipeline.steps.where import where_all_is
 
         print(where_all_is(options.preset))
     return status

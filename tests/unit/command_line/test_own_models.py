@@ -312,15 +312,20 @@ with second_interrupt_ends_it():
 """
 
 
-def test_a_second_interrupt_ends_what_swallows_the_first() -> None:
-    with subprocess.Popen([sys.executable, "-c", SWALLOWS], stdout=-1, stderr=-1, text=True) as process:
+def _stops_at_once(program: str, *said: str) -> None:
+    """Interrupts a program after each line that it says."""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=-1, stderr=-1, text=True) as process:
         assert process.stdout is not None
-        for line in ("begun\n", "lost\n"):
-            assert process.stdout.readline() == line
+        for line in said:
+            assert process.stdout.readline() == f"{line}\n"
             process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
     assert errors == "stopped at once; what is finished is kept\n"
+
+
+def test_a_second_interrupt_ends_what_swallows_the_first() -> None:
+    _stops_at_once(SWALLOWS, "begun", "lost")
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with second_interrupt_ends_it():
@@ -368,11 +373,4 @@ except KeyboardInterrupt:
 
 
 def test_a_second_interrupt_while_a_process_ends_shows_no_traceback() -> None:
-    with subprocess.Popen([sys.executable, "-c", ENDS], stdout=-1, stderr=-1, text=True) as process:
-        assert process.stdout is not None
-        for line in ("begun\n", "ending\n"):
-            assert process.stdout.readline() == line
-            process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=30)
-    assert process.returncode == 130
-    assert errors == "stopped at once; what is finished is kept\n"
+    _stops_at_once(ENDS, "begun", "ending")
