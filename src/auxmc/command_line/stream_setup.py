@@ -27,7 +27,7 @@ from auxmc.kernels.streams.contract import Fetch, Stream, StreamSettings
 from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.kernels.streams.replicates import replicated
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
-from auxmc.models.user_model import ModelError, check_model
+from auxmc.models.user_model import ModelError, check_model, program_digest
 from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["StreamSetup", "make_estimators", "prepare"]
@@ -198,6 +198,8 @@ def _numbers(
         "seed": options.seed,
         "models": [model.name for model in models],
         "model_files": [model.file_digest for model in models],
+        # A file may read numbers from others.
+        "model_programs": [program_digest(model.model)[:16] if model.file_digest else "" for model in models],
         "estimator": options.estimator,
         "estimator_settings": settings._asdict(),
         "replicates": options.replicates,

@@ -65,6 +65,11 @@ def open_rows(path: str | os.PathLike[str], columns: Sequence[str] = ()) -> RowF
     names, n_rows = _NAMES[file.suffix](file)
     if n_rows == 0 or not names:
         raise DataError(f"{file}: the file has no rows")
+    if "" in names and not columns:
+        raise DataError(
+            f"{file}: column {names.index('') + 1} has no name, as an index that was written with the table: save it "
+            "without (index=False), or say which columns to read"
+        )
     for name in columns:
         if name not in names:
             raise DataError(f"{file}: there is no column {name!r}; columns are {', '.join(names)}")
@@ -233,7 +238,21 @@ def _csv_names(path: Path) -> tuple[tuple[str, ...], int | None]:
         raise DataError(f"{path}: row 1 is no line of column names: {error}") from error
     if len(set(names)) < len(names):
         raise DataError(f"{path}: column names must differ, got {', '.join(names)}")
+    if _is_row(names):
+        shown = ", ".join(names[:3]) + (", ..." if names[3:] else "")
+        raise DataError(
+            f"{path}: its first line holds numbers ({shown}), not column names: put a line of names above it"
+        )
     return names, None if has_rows else 0
+
+
+def _is_row(names: tuple[str, ...]) -> bool:
+    """Whether a line holds numbers that are no names: those follow one another, as 0, 1, ... or years."""
+    try:
+        numbers = np.array([float(name) for name in names if name])
+    except ValueError:
+        return False
+    return not np.array_equal(numbers, numbers[:1] + np.arange(len(numbers)))
 
 
 def _csv_parts(source: RowFile, first_row: int) -> Iterator[FloatArray]:

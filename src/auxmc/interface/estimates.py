@@ -9,10 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from auxmc.interface.advice import Advice
 from auxmc.interface.checks.densities import advise_tails
 from auxmc.interface.checks.support import advise_support, advise_undefined
 from auxmc.interface.layout import Layout, layout_of, named, start_variables
-from auxmc.interface.methods import Method, evaluated
+from auxmc.interface.methods import Method, evaluated, follows_its_key
 from auxmc.interface.precision import function, made_by, positive, use_float64, whole_shape
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
@@ -67,10 +68,12 @@ def estimated(
     Raises:
         TypeError: a function cannot be traced, or is given arrays of another precision.
         ValueError: a shape is wrong, the start has no numbers, the log density at it is not finite, a function is not
-            deterministic, or the two together do not depend on a parameter, or grow without end.
+            deterministic, `auxiliary` does not follow its key, or the two together do not depend on a parameter, or
+            grow without end.
 
     Warns:
-        SamplingWarning: the two together do not fall far out, or are NaN at many points or draws.
+        SamplingWarning: the two together do not fall far out, or are NaN at many points or draws, or the estimate does
+            not depend on the auxiliary variables.
 
     >>> import auxmc
     >>> model = auxmc.estimated(
@@ -109,6 +112,8 @@ def estimated(
     drawn = draw(jax.random.key(0))
     if not isinstance(drawn, jax.Array):
         raise TypeError(f"auxiliary must return one array for a key, got {type(drawn).__name__}")
+    if inner is None:
+        follows_its_key("auxiliary", draw)
     _check_scalar("log_prior", evaluated("log_prior", log_prior, begin))
     auxiliaries = drawn if inner is None else inner.tree(drawn)
     _check_scalar("log_estimate", evaluated("log_estimate", log_estimate, begin, auxiliaries))
@@ -123,6 +128,15 @@ def estimated(
     if not advice:
         advice = advise_support(both, lambda point: as_given(point, drawn), vector, derivatives=False)
     advice += advise_tails(both, lambda point: log_density(point, drawn), vector, layout)
+    if np.all(values == values[0]):
+        advice.append(
+            Advice(
+                f"log_estimate has the same value for {len(values)} draws of the auxiliary variables at the start: it "
+                "does not depend on them",
+                "Make the estimate from the auxiliary variables: with random numbers of its own, whose key is fixed, "
+                "it is one draw of the estimate, and the posterior is another",
+            )
+        )
     for one in advice:
         one.warn()
     texts = tuple(one.text for one in advice)

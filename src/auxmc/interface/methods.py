@@ -13,7 +13,7 @@ from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.dual_averaging import dual_averaging
 from auxmc.kernels.metropolis.adaptation import batch_adaptation
 
-__all__ = ["Method", "evaluated", "flat_info", "innermost"]
+__all__ = ["Method", "evaluated", "flat_info", "follows_its_key", "innermost"]
 
 # Steps of a batch after which the scale of a random walk changes.
 _BATCH = 100
@@ -91,6 +91,31 @@ def flat_info(info: Any) -> dict[str, Array]:
 
 # As ArviZ calls them.
 _FIELD_NAMES = {"acceptance_probability": "acceptance_rate", "scale": "step_size"}
+
+
+def follows_its_key(what: str, draw: Callable[[Array], Any]) -> None:
+    """Refuses draws that differ for one key, or are the same for two.
+
+    Args:
+        what: name of the function, for messages.
+        draw: maps a key to a pytree of arrays.
+
+    Raises:
+        ValueError: the draws do not follow their key.
+    """
+    first, again, other = (jax.tree.leaves(draw(jax.random.key(i))) for i in (0, 0, 1))
+    if not _alike(first, again):
+        raise ValueError(
+            f"{what} gives other numbers for the same key: draw them with jax.random and the key"
+        )
+    if _alike(first, other):
+        raise ValueError(
+            f"{what} gives the same numbers for every key: draw them with jax.random and the key"
+        )
+
+
+def _alike(first: list[Any], second: list[Any]) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
 
 
 def evaluated(what: str, function: Callable[..., Any], *arguments: Any) -> Any:

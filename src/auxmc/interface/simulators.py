@@ -1,5 +1,6 @@
 """Exact conditioning of a simulator: constrained HMC on the random inputs that generate the observed data."""
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -111,7 +112,7 @@ def simulator(
         derived: maps the inputs by name to further variables that are kept with every draw.
 
     Raises:
-        TypeError: a prior is none, or `generate` cannot be traced, or returns whole or complex numbers.
+        TypeError: a prior is none, or `generate` cannot be traced, or returns anything but float64.
         ValueError: shapes do not agree, there are fewer inputs than data, `generate` gives other outputs for
             the same inputs, its outputs are not finite anywhere, or they are step functions of an input.
 
@@ -312,7 +313,10 @@ def _values(priors: Mapping[str, Prior], layout: Layout, vector: Array) -> dict[
 
 
 def _with_noise(layout: Layout, n_outputs: int) -> Layout:
-    # Dictionaries are flattened in the order of their keys: this one comes behind the others.
+    # Dictionaries are flattened in the order of their keys, and the kernels have the noise behind all inputs. Greek
+    # names come behind "~".
     last = "~" + _NOISE
+    if max(layout.names) > last:
+        last = chr(sys.maxunicode) + _NOISE
     shapes = dict(zip(layout.names, layout.shapes, strict=True)) | {last: (n_outputs,)}
     return layout_of({name: jax.ShapeDtypeStruct(shape, jnp.float64) for name, shape in shapes.items()})

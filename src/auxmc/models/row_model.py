@@ -53,7 +53,8 @@ def row_model(
         dim: number of unconstrained parameters.
         n_columns: numbers in a row.
         log_likelihood: as in `RowModel`.
-        log_prior: as in `RowModel`; an evidence is wrong by whatever constant is left out here.
+        log_prior: as in `RowModel`. A constant that is left out is missing in `laplace_evidence` alone: other estimates
+            are means over draws of the prior.
         draw_prior: as in `RowModel`.
         weighted_gradient: as in `RowModel`; automatic where it is not given.
         natural: as in `RowModel`; by default the parameters themselves.

@@ -1,9 +1,12 @@
 """Models of rows from a user's own Python file, checked before they are used."""
 
+import hashlib
 import importlib.util
 import inspect
 import math
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,7 +19,15 @@ from jax import Array
 from auxmc.models.row_model import RowModel, row_model
 from auxmc.numerics.array_types import BooleanArray, FloatArray
 
-__all__ = ["ModelError", "ValidRows", "check_model", "load_model", "prior_disagreement", "run_file"]
+__all__ = [
+    "ModelError",
+    "ValidRows",
+    "check_model",
+    "load_model",
+    "prior_disagreement",
+    "program_digest",
+    "run_file",
+]
 
 ValidRows = Callable[[FloatArray], BooleanArray]
 """Maps rows [row, column] to whether the model has a probability for each of them [row]."""
@@ -178,8 +189,19 @@ def prior_disagreement(model: RowModel, key: Array, n_draws: int = 5000) -> floa
     return float(np.max(scores[np.isfinite(scores)], initial=0.0))
 
 
+def program_digest(model: RowModel) -> str:
+    """SHA-256 of what a model computes: its functions with all numbers that they hold, wherever these came from."""
+    point = jnp.zeros(model.dim)
+    programs = (
+        jax.jit(model.log_likelihood).lower(point, jnp.zeros((1, model.n_columns))),
+        jax.jit(model.log_prior).lower(point),
+        jax.jit(model.draw_prior).lower(jax.random.key(0)),
+    )
+    return hashlib.sha256("".join(program.as_text() for program in programs).encode()).hexdigest()
+
+
 def run_file(path: Path) -> ModuleType:
-    """Runs a user's file.
+    """Runs a user's file, which may import other files of its folder as it runs.
 
     Raises:
         ModelError: there is none, or it fails.
@@ -191,8 +213,26 @@ def run_file(path: Path) -> ModuleType:
         raise ModelError(f"{path}: a model file must be a Python file, ending in .py")
     module = importlib.util.module_from_spec(specification)
     loader = specification.loader
-    _tried(str(path), "the file", lambda: loader.exec_module(module))
+    # Classes of a module look it up by its name while they are made.
+    sys.modules[specification.name] = module
+    with _importing_from(path.resolve().parent):
+        _tried(str(path), "the file", lambda: loader.exec_module(module))
     return module
+
+
+@contextmanager
+def _importing_from(folder: Path) -> Iterator[None]:
+    """Finds modules in a folder too, and forgets them after that: another model may have others of the same name."""
+    there = set(sys.modules)
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+        for name in sys.modules.keys() - there:
+            file = getattr(sys.modules[name], "__file__", None)
+            if file and folder in Path(file).resolve().parents:
+                del sys.modules[name]
 
 
 def _functions_of(module: ModuleType) -> str:

@@ -189,6 +189,43 @@ def test_a_folder_with_other_settings_is_refused_unless_thrown_away(
     assert (tmp_path / "run" / "notes.txt").read_text() == "mine"
 
 
+def test_a_model_that_reads_other_numbers_is_another_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its file is the same: what it reads, here from a module and a file beside it, has changed."""
+    model = tmp_path / "mine.py"
+    model.write_text(
+        "import jax\nfrom pathlib import Path\nfrom beside import scale\n"
+        "shift = float((Path(__file__).parent / 'shift.txt').read_text())\n"
+        "def log_likelihood(parameters, rows):\n    return -0.5 * ((rows[:, 0] - parameters[0] - shift) / scale) ** 2\n"
+        "def log_prior(parameters):\n    return -0.5 * parameters[0] ** 2\n"
+        "def draw_prior(key):\n    return jax.random.normal(key, (1,))\n"
+    )
+    data = write_csv(tmp_path / "rows.csv", DATA[:60])
+
+    def go_on(scale: str, shift: str) -> int:
+        (tmp_path / "beside.py").write_text(f"scale = {scale}")
+        (tmp_path / "shift.txt").write_text(shift)
+        words = [
+            "stream",
+            "--data",
+            str(data),
+            "--model",
+            str(model),
+            "--output",
+            str(tmp_path / "run"),
+            *SMALL,
+        ]
+        return main(words)
+
+    assert go_on("1.00", "0") == 0
+    assert go_on("1.00", "0") == 0
+    for changed in (("2.000", "0"), ("1.00", "3")):
+        capsys.readouterr()
+        assert go_on(*changed) == 2
+        assert "holds a run with other settings (model_programs: " in capsys.readouterr().err
+
+
 def test_a_second_run_in_a_folder_is_refused_and_changes_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -214,6 +214,30 @@ def test_files_that_hold_no_rows_are_refused(tmp_path: Path) -> None:
         open_rows(write_npy(tmp_path / "vector.npy", np.zeros(4)))
 
 
+@pytest.mark.parametrize("names", ["0.5,-1.2,3e4", "1,3,2", "7,7.5"])
+def test_a_csv_without_names_is_refused(tmp_path: Path, names: str) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(f"{names}\n1,2,3\n")
+    with pytest.raises(DataError, match=r"first line holds numbers \(.*\), not column names"):
+        open_rows(path)
+
+
+@pytest.mark.parametrize("names", ["0,1,2", "1990,1991,1992", "1,x,2"])
+def test_names_may_be_numbers_that_follow_one_another(tmp_path: Path, names: str) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(f"{names}\n1,2,3\n")
+    assert open_rows(path).columns == tuple(names.split(","))
+
+
+def test_an_index_that_was_written_with_a_table_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(",a,b\n0,1,2\n1,3,4\n")
+    with pytest.raises(DataError, match=r"column 1 has no name, .* save it without \(index=False\)"):
+        open_rows(path)
+    (block,) = read_blocks(open_rows(path, ["a", "b"]), 10)
+    np.testing.assert_array_equal(block, [[1.0, 2.0], [3.0, 4.0]])
+
+
 def test_columns_of_texts_in_a_parquet_file_are_refused(tmp_path: Path) -> None:
     pa_parquet.write_table(pa.table({"a": [True, False]}), tmp_path / "rows.parquet")
     with pytest.raises(DataError, match="column 'a' holds bool from row 1 on, numbers are needed"):

@@ -26,7 +26,7 @@ RANDOM = np.random.default_rng(0)
             lambda p: -jnp.sum(jnp.log(p["x"])),
             {"x": -np.ones(2)},
             ValueError,
-            "is nan: give a start on its support",
+            "is nan: give a start on its support, or look for nan in the data",
         ),
         (lambda p: jnp.log(p["x"]), {"x": 0.0}, ValueError, "is -inf: give a start on its support"),
         (lambda p: -jnp.log(p["x"]), {"x": 0.0}, ValueError, "plus infinity: a log density is wanted"),
@@ -130,12 +130,32 @@ def _estimated(**changed: object) -> Any:
             TypeError,
             "auxiliary must return one array for a key, got dict",
         ),
+        (
+            {"auxiliary": lambda key: jax.random.normal(jax.random.key(0), (5,))},
+            ValueError,
+            "auxiliary gives the same numbers for every key: draw them with jax.random and the key",
+        ),
+        (
+            {"auxiliary": lambda key: jnp.asarray(RANDOM.normal(size=5))},
+            ValueError,
+            "auxiliary gives other numbers for the same key",
+        ),
     ],
 )
 def test_bad_estimates_are_refused(changed: Any, error: type[Exception], message: str) -> None:
     """Signs, shapes, priors, functions that cannot be traced, auxiliary variables."""
     with pytest.raises(error, match=message):
         _estimated(**changed)
+
+
+def test_estimate_that_ignores_its_random_numbers_is_warned_of() -> None:
+    """With a key of its own it is one draw of the estimate, for ever."""
+
+    def log_estimate(p: Any, u: Any) -> jax.Array:
+        return -0.5 * jnp.mean((p["x"] - jax.random.normal(jax.random.key(0), (5,))) ** 2)
+
+    with pytest.warns(auxmc.SamplingWarning, match="the same value for 20 draws of the auxiliary variables"):
+        _estimated(log_estimate=log_estimate)
 
 
 def test_shapes_may_be_numbers_of_numpy() -> None:

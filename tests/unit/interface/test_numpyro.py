@@ -139,6 +139,11 @@ def part(y: Any) -> None:
         (discrete, (), "the sites which are discrete and not observed: chains move real numbers"),
         (part, (jnp.asarray(Y),), "the plate rows takes 5 of 30 rows: give it all rows"),
         (lambda: None, (), "the model draws nothing"),
+        (
+            lambda: numpyro.deterministic("draw", numpyro.sample("x", dist.Normal())),
+            (),
+            "'draw' is a dimension of every variable; give that variable another name",
+        ),
     ],
 )
 def test_models_that_cannot_be_sampled_are_refused(model: Any, arguments: Any, message: str) -> None:

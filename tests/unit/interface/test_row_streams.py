@@ -16,7 +16,9 @@ from auxmc.interface.checks.normalisation import advise_constant
 from auxmc.interface.streams.estimate import StreamEvidence
 from auxmc.interface.streams.rows import RowsModel, checked_model, read_rows
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings
+from auxmc.models.row_model import RowModel
 from auxmc.models.row_model import row_model as vector_row_model
+from auxmc.models.user_model import program_digest
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(150, 2))
@@ -123,6 +125,23 @@ def test_a_stream_goes_on_and_does_not_depend_on_how_rows_come(tmp_path: Path) -
     np.testing.assert_array_equal(again.record["log_evidence"], once.record["log_evidence"])
 
 
+def test_numbers_that_a_compiled_function_holds_are_part_of_the_model() -> None:
+    """A function under `jax.jit` holds arrays where its outer program does not show them."""
+
+    def model(scale: float) -> RowModel:
+        scales = jnp.full(3, scale)
+        return vector_row_model(
+            1,
+            2,
+            jax.jit(lambda p, rows: -0.5 * ((rows[:, 0] - p[0]) / scales[0]) ** 2),
+            lambda p: -0.5 * p[0] ** 2,
+            lambda key: jax.random.normal(key, (1,)),
+        )
+
+    assert program_digest(model(1.0)) == program_digest(model(1.0))
+    assert program_digest(model(1.0)) != program_digest(model(1.0 + 1e-9))
+
+
 @pytest.mark.parametrize(
     ("rows", "error", "message"),
     [
@@ -184,11 +203,11 @@ def test_a_model_that_is_wrong_is_named() -> None:
     )
     with pytest.raises(ValueError, match="log_prior must return one number, in nats, got shape"):
         auxmc.row_model(good.log_likelihood, lambda p: p["slope"], good.draw_prior)
-    with pytest.raises(ValueError, match="draw_prior gives other parameters for the same key"):
+    with pytest.raises(ValueError, match="draw_prior gives other numbers for the same key"):
         auxmc.row_model(
             good.log_likelihood, good.log_prior, lambda key: {"slope": RNG.normal(size=2), "intercept": 0.0}
         )
-    with pytest.raises(ValueError, match="draw_prior gives the same parameters for every key"):
+    with pytest.raises(ValueError, match="draw_prior gives the same numbers for every key"):
         auxmc.row_model(good.log_likelihood, good.log_prior, lambda key: good.draw_prior(jax.random.key(0)))
     with pytest.raises(TypeError, match="log_likelihood must be a function that maps parameters and rows"):
         auxmc.row_model(1, good.log_prior, good.draw_prior)  # type: ignore[arg-type]

@@ -1,5 +1,6 @@
 """Simulators of a user's own: what is refused, with what message, and starts on the manifold."""
 
+from collections import OrderedDict
 from typing import Any
 
 import jax
@@ -58,6 +59,20 @@ DATA = jnp.array([0.1, 0.2])
         ),
         (lambda i: i["x"][:2].astype(int), DATA, NORMAL, TypeError, "must return real numbers .* got int64"),
         (lambda i: i["x"][:2], np.array([1j, 2.0]), NORMAL, TypeError, "array of numbers, got complex128"),
+        (
+            lambda i: i["x"][:2].astype(jnp.float32),
+            DATA,
+            NORMAL,
+            TypeError,
+            "generate returns float32: .* Let it compute in float64",
+        ),
+        (
+            lambda i: OrderedDict(y=i["x"][0], a=i["x"][1]),
+            {"y": 0.1, "a": 0.2},
+            NORMAL,
+            ValueError,
+            "in the order of the observed data, a, y, got y, a: give both in the same kind of container",
+        ),
     ],
 )
 def test_bad_simulators_are_refused(
@@ -208,6 +223,17 @@ def test_starts_on_manifolds_are_found(model: Any) -> None:
     residuals = jax.vmap(simulator.model.constraint)(vectors)
     assert float(jnp.max(jnp.abs(residuals))) < 1e-8
     assert float(jnp.min(jnp.std(vectors, axis=0))) > 0.0
+
+
+@pytest.mark.parametrize("name", ["theta", "θ", "~z", "\U0010fffe"])
+def test_noise_is_behind_all_inputs_whatever_they_are_called(name: str) -> None:
+    """Dictionaries are flattened in the order of their keys, where Greek letters come behind "~"."""
+    model = auxmc.simulator(
+        lambda i: i[name][None] * 1.0, [2.0], {name: auxmc.prior.normal()}, noise_scale=0.1
+    )
+    start = model.draw_start(jax.random.key(0))
+    np.testing.assert_allclose(model.model.constraint(start), 0.0, atol=1e-12)
+    assert float(model.values(start)[name] + 0.1 * start[-1]) == pytest.approx(2.0)
 
 
 def test_noise_is_an_input_and_starts_are_exact() -> None:

@@ -1,5 +1,6 @@
 """A user's model file gives the model that it says, or an error that names the function."""
 
+import sys
 from pathlib import Path
 
 import jax
@@ -10,7 +11,7 @@ import pytest
 from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.models.row_model import RowModel, row_model
-from auxmc.models.user_model import ModelError, check_model, load_model, prior_disagreement
+from auxmc.models.user_model import ModelError, check_model, load_model, prior_disagreement, run_file
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "student_regression.py"
 ROWS = jnp.asarray(np.random.default_rng(1).normal(size=(40, 3)))
@@ -31,6 +32,18 @@ def write(folder: Path, text: str) -> Path:
     path = folder / "mine.py"
     path.write_text(text)
     return path
+
+
+def test_files_may_import_what_lies_beside_them_and_keep_apart(tmp_path: Path) -> None:
+    """Files of one name in two folders are two; classes of a file find their module."""
+    for name, value in (("one", 1.0), ("two", 2.0)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "helpers.py").write_text(f"value = {value}")
+        text = "from __future__ import annotations\nfrom dataclasses import dataclass\nfrom helpers import value\n"
+        path = write(tmp_path / name, text + "@dataclass\nclass Kept:\n    value: float = value\n")
+        assert run_file(path).Kept().value == value
+    assert "helpers" not in sys.modules
+    assert str(tmp_path / "two") not in sys.path
 
 
 def test_the_example_is_the_model_that_it_says() -> None:

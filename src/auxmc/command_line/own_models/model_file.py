@@ -167,6 +167,11 @@ def _load(path: Path) -> Any:
 
         table = pd.read_csv(path) if kind == ".csv" else pd.read_parquet(path)
         check_commas(path, [str(name) for name in table.columns])
+        if kind == ".csv":
+            # pandas gives the second of two columns of one name another.
+            header = pd.read_csv(path, header=None, nrows=1, dtype=str).iloc[0]
+            if header.duplicated().any():
+                _refuse(path, f"there are two columns {header[header.duplicated()].iloc[0]!r}")
         return {str(name): _column(path, str(name), table[name]) for name in table.columns} or _refuse(
             path, "no columns"
         )
@@ -191,14 +196,14 @@ def _column(path: Path, name: str, cells: Any) -> Any:
 
 
 def _numbers(path: Path, what: str, array: Any) -> Any:
-    """An array of finite real numbers, as it is."""
+    """An array of finite real numbers; such of low precision as float64."""
     if array.dtype.kind not in "fiub":
         _refuse(path, f"{what} holds {array.dtype}, not real numbers")
     if array.size == 0:
         _refuse(path, f"{what} is empty")
     if not np.isfinite(array).all():
         _refuse(path, f"{what} holds a number that is missing or not finite")
-    return array
+    return array.astype(np.float64) if array.dtype.kind == "f" else array
 
 
 def _refuse(path: Path, what: str) -> NoReturn:

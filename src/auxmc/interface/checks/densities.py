@@ -37,6 +37,10 @@ def start_check(log_density: Callable[[Array], Array]) -> Callable[[np.ndarray],
             raise ValueError(
                 "the log density at the start is plus infinity: a log density is wanted, in nats"
             )
+        if math.isnan(float(value)):
+            raise ValueError(
+                "the log density at the start is nan: give a start on its support, or look for nan in the data"
+            )
         if not math.isfinite(float(value)):
             raise ValueError(f"the log density at the start is {float(value)}: give a start on its support")
         if not bool(jnp.all(jnp.isfinite(gradient))):

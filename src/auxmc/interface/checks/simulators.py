@@ -34,8 +34,8 @@ def check_outputs(generate: Callable[..., Any], data: Any, shapes: Shapes) -> No
         shapes: of the inputs, by name.
 
     Raises:
-        TypeError: it cannot be traced, or returns whole or complex numbers.
-        ValueError: its outputs have other names or shapes than the data.
+        TypeError: it cannot be traced, or returns whole or complex numbers, or such of another precision than float64.
+        ValueError: its outputs have other names or shapes than the data, or another order.
     """
     outputs = evaluated("generate", generate, shapes)
     wanted, found = (
@@ -43,12 +43,24 @@ def check_outputs(generate: Callable[..., Any], data: Any, shapes: Shapes) -> No
     )
     if wanted != found:
         raise ValueError(f"generate must return the shapes of the observed data, {wanted}, got {found}")
+    if list(wanted) != list(found):
+        # A dictionary has its outputs in the order of their names, a named tuple in that of its fields.
+        raise ValueError(
+            f"generate must return its outputs in the order of the observed data, {', '.join(wanted)}, got "
+            f"{', '.join(found)}: give both in the same kind of container"
+        )
     kinds = {
         str(leaf.dtype) for leaf in jax.tree.leaves(outputs) if not jnp.issubdtype(leaf.dtype, jnp.floating)
     }
     if kinds:
         raise TypeError(
             f"generate must return real numbers that change smoothly with its inputs, got {', '.join(sorted(kinds))}"
+        )
+    rough = sorted({str(leaf.dtype) for leaf in jax.tree.leaves(outputs) if leaf.dtype != jnp.float64})
+    if rough:
+        raise TypeError(
+            f"generate returns {', '.join(rough)}: outputs must meet the data more nearly than that. Let it compute in "
+            "float64, as its inputs are"
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from jax import Array
 
 from auxmc.interface.densities import Density, density
-from auxmc.interface.layout import named
+from auxmc.interface.layout import named, variables
 from auxmc.interface.others.starts import spread_around
 from auxmc.interface.precision import use_float64
 
@@ -34,8 +34,8 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Densit
     Raises:
         ImportError: NumPyro is not installed.
         TypeError: the model is no function.
-        ValueError: a site is discrete and not observed, a plate takes a part of its rows, the model draws nothing, or
-            its log density is not finite anywhere that NumPyro looks.
+        ValueError: a site's name cannot be kept, a site is discrete and not observed, a plate takes a part of its rows,
+            the model draws nothing, or its log density is not finite anywhere that NumPyro looks.
 
     Source: Phan, Pradhan and Jankowiak 2019, "Composable effects for flexible and accelerated probabilistic
     programming in NumPyro", arXiv:1912.11554.
@@ -53,7 +53,9 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Densit
     try:
         info = initialize_model(jax.random.key(0), model, model_args=args, model_kwargs=kwargs)
     except RuntimeError as error:
-        raise ValueError(f"NumPyro finds no point at which the model can begin: {error}") from error
+        raise ValueError(
+            f"NumPyro finds no point at which the model can begin (nan in the data has the same effect): {error}"
+        ) from error
 
     def log_density(variables: Mapping[str, Array]) -> Array:
         return -info.potential_fn(variables)
@@ -79,6 +81,12 @@ def _check_sites(model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
 
     # Kinds and shapes of the sites are looked at alone: nothing is computed.
     jax.eval_shape(trace, jax.random.key(0))
+    kept = {
+        name: site["value"]
+        for name, site in sites.items()
+        if site["type"] == "deterministic" or (site["type"] == "sample" and not site["is_observed"])
+    }
+    variables("the model", kept)
     free = [
         (name, site) for name, site in sites.items() if site["type"] == "sample" and not site["is_observed"]
     ]

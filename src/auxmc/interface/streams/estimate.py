@@ -28,6 +28,7 @@ from auxmc.interface.streams.rows import Rows, RowsModel, checked_model, read_ro
 from auxmc.kernels.streams.replicates import replicate_log_evidences, replicated
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
 from auxmc.models.row_model import RowModel
+from auxmc.models.user_model import program_digest
 from auxmc.numerics.array_types import FloatArray, NamedArrays
 from auxmc.sampling.resampling import systematic_indices
 
@@ -255,16 +256,8 @@ def _posterior(model: RowModel, state: Any, n_replicates: int, key: Array) -> xr
 
 
 def _identity(model: RowModel, rows: Rows, *numbers: Any) -> str:
-    """Digest of what the record depends on: the functions as they are traced, the first row, and numbers."""
-    point, key = jnp.zeros(model.dim), jax.random.key(0)
-    traced = [
-        jax.make_jaxpr(model.log_likelihood)(point, jnp.asarray(rows.first[:1])),
-        jax.make_jaxpr(model.log_prior)(point),
-        jax.make_jaxpr(model.draw_prior)(key),
-    ]
-    parts = [repr(numbers).encode(), rows.first[0].tobytes()]
-    for one in traced:
-        parts += [str(one.jaxpr).encode(), *(np.asarray(constant).tobytes() for constant in one.consts)]
+    """Digest of what the record depends on: the functions as they are compiled, the first row, and numbers."""
+    parts = (repr(numbers).encode(), rows.first[0].tobytes(), program_digest(model).encode())
     return hashlib.sha256(b"".join(parts)).hexdigest()
 
 

@@ -13,7 +13,7 @@ from jax.experimental import checkify
 from auxmc.interface.advice import Advice
 from auxmc.interface.checks.densities import advise_jumps
 from auxmc.interface.layout import Layout, layout_of, named, variables
-from auxmc.interface.methods import evaluated
+from auxmc.interface.methods import evaluated, follows_its_key
 from auxmc.interface.precision import function, use_float64
 from auxmc.models.row_model import RowModel
 from auxmc.models.row_model import row_model as vector_row_model
@@ -95,15 +95,7 @@ def row_model(
     shapes = evaluated("draw_prior", draw_prior, key)
     if not jax.tree.leaves(shapes):
         raise ValueError("draw_prior must return parameters, arrays by name, got none")
-    first, again, other = (draw_prior(jax.random.key(i)) for i in (0, 0, 1))
-    if not _alike(first, again):
-        raise ValueError(
-            "draw_prior gives other parameters for the same key: draw them with jax.random and the key"
-        )
-    if _alike(first, other):
-        raise ValueError(
-            "draw_prior gives the same parameters for every key: draw them with jax.random and the key"
-        )
+    follows_its_key("draw_prior", draw_prior)
     prior = evaluated("log_prior", log_prior, shapes)
     if getattr(prior, "shape", None) != ():
         found = getattr(prior, "shape", type(prior).__name__)
@@ -111,12 +103,6 @@ def row_model(
             f"log_prior must return one number, in nats, got shape {found}: sum over the parameters"
         )
     return RowsModel(log_likelihood, log_prior, draw_prior, variables("draw_prior", shapes))
-
-
-def _alike(first: Any, second: Any) -> bool:
-    return all(
-        np.array_equal(a, b) for a, b in zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True)
-    )
 
 
 class Rows(NamedTuple):
