@@ -37,9 +37,7 @@ class Case(NamedTuple):
     settings: CaseSettings
 
 
-def study_cases(
-    conf: Path, study: str, schema: type[CaseSettings], preset: str, overrides: Sequence[str] = ()
-) -> list[Case]:
+def study_cases(conf: Path, study: str, schema: type[CaseSettings], preset: str) -> list[Case]:
     """All cases of a study at a preset, from the `grids` of its settings.
 
     A grid is a mapping of `fixed` (overrides), `over` (overrides whose values span the cases) and `batch`
@@ -48,7 +46,7 @@ def study_cases(
     Raises:
         SettingsError: a grid is malformed, or a case has wrong settings.
     """
-    base = [f"preset={preset}", *overrides]
+    base = [f"preset={preset}"]
     grids = compose_settings(conf, study, schema, base).grids
     cases = []
     for label, grid in grids.items():
@@ -72,7 +70,6 @@ def sweep_cases(
     preset: str,
     over: Sequence[str],
     batchable: Sequence[str],
-    overrides: Sequence[str] = (),
 ) -> list[Case]:
     """Cases of a sweep that a user asks for, on top of the study's own settings.
 
@@ -83,7 +80,6 @@ def sweep_cases(
         preset: size of the study.
         over: Hydra overrides; settings with a list, a range or a choice are swept, the others are fixed.
         batchable: settings whose values run inside one compiled program rather than as cases.
-        overrides: further fixed overrides.
 
     Raises:
         SettingsError: no override is given, or one of them is wrong or a range without values.
@@ -98,7 +94,7 @@ def sweep_cases(
     # One value needs no program that runs several.
     batched = [line for line in n_values if parsed[line].key_or_group in batchable and n_values[line] > 1]
     spanning = [line for line in n_values if line not in batched]
-    fixed = [f"preset={preset}", *overrides, *(line for line in parsed if line not in n_values)]
+    fixed = [f"preset={preset}", *(line for line in parsed if line not in n_values)]
     return _distinct(_product(conf, study, schema, "sweep", fixed, spanning, batched), study)
 
 

@@ -134,11 +134,9 @@ class Study(NamedTuple):
         self._check(settings)
         return settings
 
-    def cases(self, preset: str, overrides: Sequence[str] = ()) -> list[Case]:
+    def cases(self, preset: str) -> list[Case]:
         """The study's own cases at a preset, checked."""
-        compose = functools.partial(study_cases, CONF, self.name, self.schema, preset, overrides)
-        if overrides:
-            return self._checked(compose())
+        compose = functools.partial(study_cases, CONF, self.name, self.schema, preset)
         digest = digest_of_settings(CONF, self.name, self.schema, CODE_ROOTS)
         place = ROOT / ".cache" / "cases" / f"{self.name}-{preset}-{digest}.json"
         return self._checked(kept_cases(place, self.schema, compose))

@@ -24,13 +24,13 @@ from auxmc.driver.results import read_result, read_table, write_csv, write_resul
 from auxmc.driver.stream_files import StreamFiles
 from auxmc.driver.units import PieceError, Share, Units, read_pieces, write_piece
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
+from auxmc_pipeline.judging.study_tables import read_numbers, read_verdicts
 from auxmc_pipeline.judging.sums import SUMS, sums_of
 from auxmc_pipeline.publishing.cases import packed, unpack
 from auxmc_pipeline.publishing.jobs import COLUMNS, read_jobs
-from auxmc_pipeline.report.claim_lines import read_numbers, read_verdicts
 from auxmc_pipeline.tidy import tidy_table
 from tests.faults.damage import damaged_bytes
-from tests.faults.trials import REMADE, RIGHT, Outcome, refusal
+from tests.faults.trials import REFUSED, REMADE, RIGHT, Outcome, refusal
 
 _BLOCK, _N_BLOCKS = 10, 5
 _KEYS = 3
@@ -221,7 +221,7 @@ def _result(rng: np.random.Generator, folder: Path) -> Outcome:
 
 def _named(fault: str, path: Path, message: str) -> Outcome:
     found = refusal(fault, message, str(path))
-    if found.outcome == "refused" and f"snakemake --force {path}" not in message:
+    if found.outcome == REFUSED and f"snakemake --force {path}" not in message:
         return Outcome(fault, "not one line", "", f"no command that makes it again: {message}")
     return found
 

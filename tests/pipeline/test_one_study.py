@@ -70,7 +70,7 @@ def test_figure_code_draws_figures_only(radon: Project) -> None:
 def test_a_published_value_is_judged_and_drawn_again(radon: Project) -> None:
     with radon.changed("experiments/radon/claims.csv") as append:
         append("\n")
-        assert _runs(planned(radon, "radon", *SMOKE)) == {"draw_radon", "check_claims"}
+        assert _runs(planned(radon, "radon", *SMOKE)) == {"draw_radon", "judge_claims"}
 
 
 def test_a_seed_changes_its_study(radon: Project) -> None:

@@ -7,7 +7,7 @@ rule claims:
     localrule: True
 
 
-rule check_claims:
+rule judge_claims:
     input:
         tables=lambda w: tables_of(w.study, w.preset),
         claims=lambda w: ancient(f"{ROOT}/experiments/{w.study}/claims.csv"),
@@ -35,4 +35,4 @@ rule check_claims:
         modules=MODULES,
     shell:
         "PYTHONPATH={params.modules} {params.python} -m auxmc_pipeline.steps.judge {wildcards.study} {wildcards.preset}"
-        " --tables {input.tables} --claims {input.claims} --out {output.claims} > {log} 2>&1"
+        " --tables {input.tables} --out {output.claims} > {log} 2>&1"

@@ -14,7 +14,7 @@ for _study in STUDIES:
         name:
             f"draw_{_study}"
         input:
-            tables=[f"results/{{preset}}/{_study}/{table}.parquet" for table in TABLES],
+            tables=tables_of(_study, "{preset}"),
         output:
             [
                 f"paper_figures/{{preset}}/{_study}/{figure}.{suffix}"

@@ -31,7 +31,7 @@ rule tables:
 
 rule write_tables:
     input:
-        claims=[f"results/{{preset}}/{study}/claims.csv" for study in STUDIES],
+        claims=[claims_file(study, "{preset}") for study in STUDIES],
     output:
         PAPER_TABLES,
     log:
@@ -57,7 +57,7 @@ rule write_report:
         summaries=lambda w: [tables_of(study, w.preset)[0] for study in STUDIES],
         tables=PAPER_TABLES,
     output:
-        "results/{preset}/report.html",
+        report_file("{preset}"),
     log:
         "logs/{preset}/report.log",
     localrule: True

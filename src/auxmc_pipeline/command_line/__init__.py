@@ -2,6 +2,8 @@
 
 import argparse
 import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -105,24 +107,27 @@ def _add(subparsers: Any, name: str, help: str, examples: str) -> argparse.Argum
 
 # What the subcommands need takes a second to import, which `--help` should not cost.
 def _list(options: argparse.Namespace) -> int:
-    studies = _of_studies("studies")
-    print(studies.list_cases(options.study, options.preset) if options.study else studies.list_studies())
+    with _of_studies("studies") as studies:
+        print(studies.list_cases(options.study, options.preset) if options.study else studies.list_studies())
     return 0
 
 
 def _settings(options: argparse.Namespace) -> int:
-    print(_of_studies("settings").list_settings(options.study))
+    with _of_studies("settings") as settings:
+        print(settings.list_settings(options.study))
     return 0
 
 
 def _plan(options: argparse.Namespace) -> int:
-    print(_of_studies("plan").describe_plan(options.preset, options.cores, options.without))
+    with _of_studies("plan") as plan:
+        print(plan.describe_plan(options.preset, options.cores, options.without))
     return 0
 
 
 def _show(options: argparse.Namespace) -> int:
     if str(options.result) == "published":
-        print(_of_studies("show_published").describe_published(options.preset))
+        with _of_studies("show_published") as published:
+            print(published.describe_published(options.preset))
         return 0
     from auxmc_pipeline.command_line.show import describe
 
@@ -131,7 +136,8 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _where(options: argparse.Namespace) -> int:
-    print(_of_studies("where").describe_figure(options.figure, options.study))
+    with _of_studies("where") as where:
+        print(where.describe_figure(options.figure, options.study))
     return 0
 
 
@@ -142,16 +148,17 @@ def _compare(options: argparse.Namespace) -> int:
     return 0
 
 
-def _of_studies(module: str) -> ModuleType:
+@contextmanager
+def _of_studies(module: str) -> Iterator[ModuleType]:
     """A module that needs a checkout with studies.
 
     Raises:
-        CommandError: there is none.
+        CommandError: there is none, or a name or a setting is wrong.
     """
     from auxmc.command_line.errors import CommandError
     from auxmc_pipeline.settings import SettingsError
 
     try:
-        return importlib.import_module(f"auxmc_pipeline.command_line.{module}")
+        yield importlib.import_module(f"auxmc_pipeline.command_line.{module}")
     except SettingsError as error:
         raise CommandError(str(error)) from error

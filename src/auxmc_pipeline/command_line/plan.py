@@ -6,7 +6,6 @@ from auxmc.command_line.columns import columns, duration
 from auxmc.command_line.errors import CommandError
 from auxmc_pipeline import catalogue
 from auxmc_pipeline.publishing.costs import CaseCost, case_costs, schedule
-from auxmc_pipeline.settings import SettingsError
 
 
 def describe_plan(preset: str, n_cores: int, without: list[str]) -> str:
@@ -18,20 +17,18 @@ def describe_plan(preset: str, n_cores: int, without: list[str]) -> str:
         without: studies to leave out.
 
     Raises:
-        CommandError: no such preset or study, no study left, no core, or a setting is wrong.
+        CommandError: no study left, or no core.
+        SettingsError: no such preset or study, or a setting is wrong.
     """
     if n_cores < 1:
         raise CommandError(f"--cores must be at least 1, got {n_cores}")
-    try:
-        catalogue.check_preset(preset)
-        for name in without:
-            catalogue.load_study(name)
-        names = [name for name in catalogue.studies() if name not in without]
-        if not names:
-            raise CommandError("--without leaves out all studies: nothing is left to plan")
-        costs = {name: case_costs(catalogue.load_study(name), preset) for name in names}
-    except SettingsError as error:
-        raise CommandError(str(error)) from error
+    catalogue.check_preset(preset)
+    for name in without:
+        catalogue.load_study(name)
+    names = [name for name in catalogue.studies() if name not in without]
+    if not names:
+        raise CommandError("--without leaves out all studies: nothing is left to plan")
+    costs = {name: case_costs(catalogue.load_study(name), preset) for name in names}
     return plan_in_words(preset, n_cores, costs)
 
 

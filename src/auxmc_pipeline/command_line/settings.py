@@ -2,9 +2,8 @@
 
 import dataclasses
 
-from auxmc.command_line.errors import CommandError
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.settings import PRESETS, SettingsError, interval
+from auxmc_pipeline.settings import PRESETS, interval
 
 # What a preset is made of, not what a user sets.
 _NOT_LISTED = ("preset", "presets", "grids", "resources", "batch")
@@ -21,13 +20,10 @@ def list_settings(study: str) -> str:
         them otherwise.
 
     Raises:
-        CommandError: there is no such study.
+        SettingsError: there is no such study.
     """
-    try:
-        found = load_study(study)
-        at_presets = {preset: found.settings([f"preset={preset}"]) for preset in PRESETS}
-    except SettingsError as error:
-        raise CommandError(str(error)) from error
+    found = load_study(study)
+    at_presets = {preset: found.settings([f"preset={preset}"]) for preset in PRESETS}
     lines = [f"Settings of study {found.name} ({found.title}), values at {', '.join(PRESETS)}:"]
     for field in dataclasses.fields(found.schema):
         if field.name in _NOT_LISTED:

@@ -11,7 +11,8 @@ from auxmc_pipeline import catalogue
 from auxmc_pipeline.judging.published import PUBLISHED
 from auxmc_pipeline.publishing.jobs import read_jobs
 from auxmc_pipeline.publishing.state import Identities, changed, identities
-from auxmc_pipeline.settings import PRESETS, SettingsError
+from auxmc_pipeline.publishing.unfinished import PIECES
+from auxmc_pipeline.settings import PRESETS
 
 
 def describe_published(preset: str | None, folder: Path = PUBLISHED) -> str:
@@ -22,25 +23,21 @@ def describe_published(preset: str | None, folder: Path = PUBLISHED) -> str:
         folder: where results are kept.
 
     Raises:
-        CommandError: there is no such preset, nothing of it is kept, or a setting is wrong.
+        CommandError: nothing is kept, or nothing of the preset.
+        SettingsError: there is no such preset, or a setting is wrong.
     """
-    try:
-        if preset is not None:
-            catalogue.check_preset(preset)
-        there = [
-            name
-            for name in PRESETS
-            if list((folder / name).glob("*/claims.csv")) or _with_jobs(folder / name)
-        ]
-        wanted = there if preset is None else [preset]
-        if not set(wanted) & set(there):
-            of_preset = f" of preset {preset}" if preset else ""
-            raise CommandError(
-                f"nothing is kept{of_preset}: `make publish PRESET={preset or 'quick'}` keeps what is finished"
-            )
-        return "\n\n".join(_of_preset(name, folder / name) for name in wanted)
-    except SettingsError as error:
-        raise CommandError(str(error)) from error
+    if preset is not None:
+        catalogue.check_preset(preset)
+    there = [
+        name for name in PRESETS if list((folder / name).glob("*/claims.csv")) or _with_jobs(folder / name)
+    ]
+    wanted = there if preset is None else [preset]
+    if not set(wanted) & set(there):
+        of_preset = f" of preset {preset}" if preset else ""
+        raise CommandError(
+            f"nothing is kept{of_preset}: `make publish PRESET={preset or 'quick'}` keeps what is finished"
+        )
+    return "\n\n".join(_of_preset(name, folder / name) for name in wanted)
 
 
 def _of_preset(preset: str, place: Path) -> str:
@@ -51,7 +48,7 @@ def _of_preset(preset: str, place: Path) -> str:
         now = identities(catalogue.load_study(name), preset)
         rows.append(study_row(name, jobs, now, has_tables=(place / name / "claims.csv").is_file()))
         anew += made_anew(name, jobs, now)
-        n_pieces = len(list((place / name / "pieces").glob("*/*.npz")))
+        n_pieces = len(list((place / name / PIECES).glob("*/*.npz")))
         if n_pieces:
             anew.append(
                 f"{name}: of these, {n_pieces} finished pieces are kept, with which `make restore` goes on"

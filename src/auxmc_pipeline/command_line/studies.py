@@ -6,39 +6,29 @@ from pathlib import Path
 import xarray as xr
 
 from auxmc.command_line.columns import columns, duration
-from auxmc.command_line.errors import CommandError
 from auxmc_pipeline import catalogue
 from auxmc_pipeline.publishing.costs import expected_costs, recorded_jobs
-from auxmc_pipeline.settings import (
-    PRESETS,
-    SettingsError,
-    compose_settings,
-    parse_overrides,
-    sweep_values,
-)
+from auxmc_pipeline.settings import PRESETS, compose_settings, parse_overrides, sweep_values
 
 
 def list_studies() -> str:
     """A line for each study: number of cases and CPU time at every preset, title.
 
     Raises:
-        CommandError: a setting is wrong.
+        SettingsError: a setting is wrong.
     """
     cost = expected_costs()
     rows: list[tuple[str, ...]] = [("study", *PRESETS, "title")]
-    try:
-        for name in catalogue.studies():
-            study = catalogue.load_study(name)
-            counts = [_number_of_cases(study, preset) for preset in PRESETS]
-            expected = cost.get(name, {})
-            cells = (
-                f"{count} case{'s' if count > 1 else ''}, "
-                f"{_recorded(name, preset, count) or expected.get(preset, 'cost not recorded')}"
-                for preset, count in zip(PRESETS, counts, strict=True)
-            )
-            rows.append((name, *cells, study.title))
-    except SettingsError as error:
-        raise CommandError(str(error)) from error
+    for name in catalogue.studies():
+        study = catalogue.load_study(name)
+        counts = [_number_of_cases(study, preset) for preset in PRESETS]
+        expected = cost.get(name, {})
+        cells = (
+            f"{count} case{'s' if count > 1 else ''}, "
+            f"{_recorded(name, preset, count) or expected.get(preset, 'cost not recorded')}"
+            for preset, count in zip(PRESETS, counts, strict=True)
+        )
+        rows.append((name, *cells, study.title))
     return "\n".join(
         [
             columns(rows),
@@ -58,25 +48,27 @@ def list_cases(study: str, preset: str) -> str:
         preset: its preset.
 
     Raises:
-        CommandError: no such study or preset, or a setting is wrong.
+        SettingsError: no such study or preset, or a setting is wrong.
     """
-    try:
-        catalogue.check_preset(preset)
-        found = catalogue.load_study(study)
-        cases = found.cases(preset)
-    except SettingsError as error:
-        raise CommandError(str(error)) from error
+    catalogue.check_preset(preset)
+    found = catalogue.load_study(study)
+    cases = found.cases(preset)
     rows = [("case", "result", "CPU time", "memory", "settings")]
+    recorded = _recorded_cases(study, preset)
     for case in cases:
         result = catalogue.ROOT / "results" / preset / study / f"{case.name}.nc"
         chosen = " ".join(word for word in case.overrides if not word.startswith("preset="))
-        rows.append((case.name, "done" if result.is_file() else "missing", *_taken(result), chosen))
+        state, cost = (
+            ("done", _taken(result)) if result.is_file() else ("missing", recorded.get(case.name, ("", "")))
+        )
+        rows.append((case.name, state, *cost, chosen))
     return "\n".join(
         [
             f"{found.title} ({study}), preset {preset}",
             "",
             columns(rows, right=[2, 3]),
             "",
+            "Of a missing result these are on record: CPU time of all jobs of the case, memory of the largest.",
             f"Make one with `snakemake results/{preset}/{study}/CASE.nc --config preset={preset}`.",
         ]
     )
@@ -90,6 +82,13 @@ def _recorded(study: str, preset: str, n_cases: int) -> str:
     return duration(float(jobs["cpu_s"].sum()))
 
 
+def _recorded_cases(study: str, preset: str) -> dict[str, tuple[str, str]]:
+    """CPU time and memory of the cases whose jobs are on record."""
+    jobs = recorded_jobs(study, preset).groupby("case")
+    both = zip(jobs["cpu_s"].sum().items(), jobs["peak_memory_mib"].max(), strict=True)
+    return {str(case): _cost(cpu_s, peak_mib) for (case, cpu_s), peak_mib in both}
+
+
 def _number_of_cases(study: catalogue.Study, preset: str) -> int:
     # Composing every case to count them takes a tenth of a second each; their number follows from the grids.
     grids = compose_settings(catalogue.CONF, study.name, study.schema, [f"preset={preset}"]).grids
@@ -98,12 +97,15 @@ def _number_of_cases(study: catalogue.Study, preset: str) -> int:
 
 
 def _taken(result: Path) -> tuple[str, str]:
-    if not result.is_file():
-        return "", ""
     try:
         # Its attributes alone: checking every byte of a hundred results takes longer than anyone waits for a list.
         with xr.open_dataset(result, engine="h5netcdf") as top:
             cpu_s, peak_mib = (top.attrs.get(name) for name in ("cpu_s", "peak_memory_mib"))
     except Exception:
         return "damaged", ""
+    return _cost(cpu_s, peak_mib)
+
+
+def _cost(cpu_s: float | None, peak_mib: float | None) -> tuple[str, str]:
+    """Words for seconds of CPU time and for MiB; empty where they are not known."""
     return "" if cpu_s is None else f"{cpu_s:.0f} s", "" if peak_mib is None else f"{peak_mib:.0f} MiB"

@@ -10,7 +10,7 @@ from auxmc_pipeline.report.places.figure_sources import (
     figure_source,
     recording_function,
 )
-from auxmc_pipeline.settings import SettingsError, nearest
+from auxmc_pipeline.settings import nearest
 
 
 def describe_figure(figure: str, study_name: str | None = None) -> str:
@@ -22,6 +22,7 @@ def describe_figure(figure: str, study_name: str | None = None) -> str:
 
     Raises:
         CommandError: no study, or several, have such a figure.
+        SettingsError: there is no such study.
     """
     study = _study_of(figure, study_name)
     source = figure_source(study, figure)
@@ -41,11 +42,8 @@ def describe_figure(figure: str, study_name: str | None = None) -> str:
 
 
 def _study_of(figure: str, study_name: str | None) -> Study:
-    try:
-        names = catalogue.studies() if study_name is None else [study_name]
-        declared = [catalogue.load_study(name) for name in names]
-    except SettingsError as error:
-        raise CommandError(str(error)) from error
+    names = catalogue.studies() if study_name is None else [study_name]
+    declared = [catalogue.load_study(name) for name in names]
     found = [study for study in declared if figure in study.figures]
     if len(found) == 1:
         return found[0]

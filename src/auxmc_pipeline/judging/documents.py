@@ -2,14 +2,17 @@
 
 import functools
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from auxmc_pipeline.catalogue import ROOT
 
-__all__ = ["FRONT", "Document", "read_documents"]
+__all__ = ["FRONT", "Document", "entries", "read_documents"]
 
 FRONT = ROOT / "workflow" / "report" / "front.toml"
+
+_Entry = TypeVar("_Entry")
 
 
 class Document(NamedTuple):
@@ -28,12 +31,22 @@ class Document(NamedTuple):
 
 @functools.cache
 def read_documents(path: Path = FRONT) -> tuple[Document, ...]:
-    """The documents in the order in which readers see them.
+    """The documents in the order in which readers see them; raises as `entries`."""
+    return entries(path, "documents", Document)
+
+
+def entries(path: Path, name: str, kind: Callable[..., _Entry]) -> tuple[_Entry, ...]:
+    """The tables of one name in the file, in its order.
+
+    Args:
+        path: the file.
+        name: of the tables.
+        kind: what is made of each, from its keys.
 
     Raises:
         ValueError: the file is no TOML, or a table has an unknown or a missing key.
     """
     try:
-        return tuple(Document(**table) for table in tomllib.loads(path.read_text())["documents"])
+        return tuple(kind(**table) for table in tomllib.loads(path.read_text())[name])
     except (tomllib.TOMLDecodeError, TypeError, KeyError) as error:
         raise ValueError(f"{path}: {error}") from error

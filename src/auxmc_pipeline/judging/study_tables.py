@@ -1,4 +1,4 @@
-"""A study's tables and claims, read and checked against the present settings."""
+"""A study's tables and claims, read and checked."""
 
 import dataclasses
 import math
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from auxmc.driver.results import read_table
+from auxmc.driver.results import check_beside, read_table
 from auxmc_pipeline.catalogue import STUDIES, Study, stale_cases
-from auxmc_pipeline.claims import Measurement, Measures, read_claims
+from auxmc_pipeline.claims import COLUMNS, Measurement, Measures, read_claims
 from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.judging.verdicts import judge
 from auxmc_pipeline.settings import SettingsError
@@ -39,18 +39,30 @@ def read_tables(study: Study, preset: str, paths: Sequence[Path]) -> Tables:
     return Tables.of(summary, curves)
 
 
-def claims_of(study: Study, path: Path | None = None) -> pd.DataFrame:
-    """The claims that a study judges, checked.
+def read_verdicts(path: Path) -> pd.DataFrame:
+    """Reads judged claims as `auxmc_pipeline.steps.judge` wrote them; texts that are missing are empty.
 
-    Args:
-        study: the study.
-        path: other file than its own `claims.csv`.
+    Raises:
+        FileNotFoundError: there is no such file; says which command makes it.
+        DamagedFile: it is not what was written; says which command makes it again.
+    """
+    texts = [*(name for name in COLUMNS if name not in ("low", "high")), "verdict", "note"]
+    return _read("claims", path, texts).fillna(dict.fromkeys(texts, ""))
+
+
+def read_numbers(path: Path) -> pd.DataFrame:
+    """Reads the numbers of a study's findings as `auxmc_pipeline.steps.judge` wrote them; raises as `read_verdicts`."""
+    return _read("numbers of findings", path, ["name", "note"])
+
+
+def claims_of(study: Study) -> pd.DataFrame:
+    """The claims that a study judges, checked.
 
     Raises:
         ValueError: as `auxmc_pipeline.claims.read_claims`.
     """
     keys = [document.key for document in read_documents()]
-    return read_claims(path or STUDIES / study.name / "claims.csv", setting_names(study), keys)
+    return read_claims(STUDIES / study.name / "claims.csv", setting_names(study), keys)
 
 
 def judge_study(
@@ -87,3 +99,9 @@ def measure_numbers(study: Study, tables: Tables) -> pd.DataFrame:
 def setting_names(study: Study) -> list[str]:
     """Names of the study's settings."""
     return [field.name for field in dataclasses.fields(study.schema)]
+
+
+def _read(what: str, path: Path, texts: Sequence[str]) -> pd.DataFrame:
+    if not path.is_file():
+        raise FileNotFoundError(f"no {what} {path}: make them with `snakemake {path}`")
+    return pd.read_csv(check_beside(path), dtype=dict.fromkeys(texts, str))

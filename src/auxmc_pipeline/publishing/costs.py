@@ -93,9 +93,9 @@ def _read_record(record: Path) -> pd.DataFrame:
     return pd.read_csv(record, dtype=_COLUMNS, keep_default_na=False)
 
 
-def expected_costs(conf: Path = CONF) -> dict[str, dict[str, str]]:
+def expected_costs() -> dict[str, dict[str, str]]:
     """CPU time of studies by preset where it is not on record, as `conf/costs.toml` expects it."""
-    return tomllib.loads((conf / "costs.toml").read_text())
+    return tomllib.loads((CONF / "costs.toml").read_text())
 
 
 def minutes(text: str) -> float:

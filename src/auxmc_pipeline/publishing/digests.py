@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-__all__ = ["DIGEST", "NamedArray", "arrays_of", "digest_of_arrays", "measures_time"]
+__all__ = ["DIGEST", "NamedArray", "arrays_of", "digest_of_arrays", "lasting_arrays", "measures_time"]
 
 # Attribute of a kept case, and of pieces: the digest of all arrays that there were.
 DIGEST = "arrays_sha256"
@@ -43,13 +43,21 @@ def arrays_of(tree: xr.DataTree) -> list[NamedArray]:
     ]
 
 
+def lasting_arrays(tree: xr.DataTree) -> dict[str, np.ndarray]:
+    """Arrays of a result file that do not measure time, by their names."""
+    return {array.name: array.values for array in arrays_of(tree) if _lasts(array)}
+
+
+def _lasts(array: NamedArray) -> bool:
+    return not measures_time(array.name.rpartition("/")[2], array.unit)
+
+
 def digest_of_arrays(arrays: Iterable[NamedArray]) -> str:
     """SHA-256 of names, types, shapes and bytes of the arrays that do not measure time, whatever their order."""
     whole = hashlib.sha256()
-    for name, unit, values in sorted(arrays, key=lambda array: array.name):
-        if not measures_time(name.rpartition("/")[2], unit):
-            # Text is stored with different widths; its content counts.
-            content = values.astype(str).astype("S") if values.dtype.kind in "OUTS" else values
-            whole.update(f"{name} {content.dtype.kind}{content.shape}\n".encode())
-            whole.update(np.ascontiguousarray(content).tobytes())
+    for name, _, values in sorted(filter(_lasts, arrays), key=lambda array: array.name):
+        # Text is stored with different widths; its content counts.
+        content = values.astype(str).astype("S") if values.dtype.kind in "OUTS" else values
+        whole.update(f"{name} {content.dtype.kind}{content.shape}\n".encode())
+        whole.update(np.ascontiguousarray(content).tobytes())
     return whole.hexdigest()

@@ -11,11 +11,11 @@ import pandas as pd
 from auxmc.driver.results import check_beside, read_table, write_cells
 from auxmc_pipeline.catalogue import Study
 from auxmc_pipeline.judging.published import MEASURED
+from auxmc_pipeline.judging.study_tables import read_verdicts
 from auxmc_pipeline.publishing.cases import packed
 from auxmc_pipeline.publishing.jobs import as_table, attributes_at, jobs_of_result, read_jobs
 from auxmc_pipeline.publishing.state import Identities, changed
 from auxmc_pipeline.publishing.unfinished import PIECES, pieces_in
-from auxmc_pipeline.report.claim_lines import read_verdicts
 
 __all__ = ["CASES", "Gathered", "gather"]
 
@@ -42,11 +42,6 @@ class Gathered(NamedTuple):
     jobs: pd.DataFrame
     missing: Mapping[str, str]
     unfinished: str
-
-    @property
-    def is_finished(self) -> bool:
-        """Whether all of the study is there, made with the present settings, code and data."""
-        return not self.missing and not self.unfinished
 
     @property
     def pieces(self) -> list[str]:

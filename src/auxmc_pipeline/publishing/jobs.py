@@ -10,7 +10,7 @@ from auxmc.driver.results import attributes_of, read_attributes, read_result
 from auxmc_pipeline.judging.sums import check_kept
 from auxmc_pipeline.publishing.digests import DIGEST, arrays_of, digest_of_arrays
 
-__all__ = ["COLUMNS", "jobs_of_result", "read_jobs"]
+__all__ = ["COLUMNS", "as_table", "attributes_at", "jobs_of_result", "read_jobs", "versions_in_words"]
 
 # The packages whose versions decide the last bits.
 _PACKAGES = ("jax", "jaxlib", "numpy", "scipy")

@@ -1,4 +1,4 @@
-"""Which jobs of a preset are there, and which of them the present code and settings would make anew."""
+"""What the results of a study depend on at present, and how that differs from what a job was made with."""
 
 from collections.abc import Mapping
 from typing import Any

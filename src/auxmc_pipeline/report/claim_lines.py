@@ -3,14 +3,11 @@
 import math
 import re
 from collections.abc import Hashable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from auxmc.driver.results import check_beside
 from auxmc_pipeline.catalogue import STUDIES, Study
-from auxmc_pipeline.claims import COLUMNS
 from auxmc_pipeline.judging.documents import Document
 from auxmc_pipeline.report.findings import Finding
 from auxmc_pipeline.report.numbers import band, number, with_error
@@ -57,7 +54,7 @@ class ClaimLine(NamedTuple):
         band_from: where the band comes from; empty where there is none.
         needs: what a run must have had for it to be judged; empty for nothing.
         measured: our value with its standard error.
-        verdict: one of `auxmc_pipeline.claims.VERDICTS`.
+        verdict: one of `auxmc_pipeline.judging.verdicts.VERDICTS`.
         note: how it was computed, or why it is missing.
         why: why it failed or is undecided; empty otherwise.
         findings: findings that speak of it.
@@ -97,31 +94,6 @@ def claim_anchor(study: str, claim_id: str) -> str:
     return f"{study}-{claim_id}"
 
 
-def read_verdicts(path: Path) -> pd.DataFrame:
-    """Reads judged claims as `auxmc_pipeline.steps.judge` wrote them; texts that are missing are empty.
-
-    Raises:
-        FileNotFoundError: there is no such file; says which command makes it.
-        DamagedFile: it is not what was written; says which command makes it again.
-    """
-    if not path.is_file():
-        raise FileNotFoundError(f"no claims {path}: make them with `snakemake {path}`")
-    texts = [*(name for name in COLUMNS if name not in ("low", "high")), "verdict", "note"]
-    return pd.read_csv(check_beside(path), dtype=dict.fromkeys(texts, str)).fillna(dict.fromkeys(texts, ""))
-
-
-def read_numbers(path: Path) -> pd.DataFrame:
-    """Reads the numbers of a study's findings as `auxmc_pipeline.steps.judge` wrote them.
-
-    Raises:
-        FileNotFoundError: there is no such file; says which command makes it.
-        DamagedFile: it is not what was written; says which command makes it again.
-    """
-    if not path.is_file():
-        raise FileNotFoundError(f"no numbers of findings {path}: make them with `snakemake {path}`")
-    return pd.read_csv(check_beside(path), dtype={"name": str, "note": str})
-
-
 def claim_groups(
     study: Study,
     preset: str,
@@ -135,7 +107,7 @@ def claim_groups(
     Args:
         study: the study.
         preset: its preset.
-        table: of `read_verdicts`.
+        table: of `auxmc_pipeline.judging.study_tables.read_verdicts`.
         documents: where claims come from.
         findings: all findings.
         figures: figures of the study that are there.
@@ -178,7 +150,7 @@ def explanation(row: Mapping[Hashable, Any], preset: str) -> tuple[str, ...]:
     """Sentences that say why a claim failed or is undecided; none for the other verdicts.
 
     Args:
-        row: line of a table of `read_verdicts`.
+        row: line of a table of `auxmc_pipeline.judging.study_tables.read_verdicts`.
         preset: preset that it was measured at.
     """
     if row["verdict"] not in _NEEDS_EXPLANATION:

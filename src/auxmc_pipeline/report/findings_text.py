@@ -20,7 +20,7 @@ class LookUp:
     """What a text can ask for by name; each method is a function of the templates.
 
     Args:
-        judged: judged claims of each study, as `auxmc_pipeline.report.claim_lines.read_verdicts` reads them.
+        judged: judged claims of each study, as `auxmc_pipeline.judging.study_tables.read_verdicts` reads them.
         numbers: numbers that studies measure for their findings alone, by study: columns name, value, error, note.
         presets: preset of the results of each study, named where something was not measured.
     """

@@ -1,10 +1,9 @@
 """What the report says first: documents, and which findings matter most; from `workflow/report/front.toml`."""
 
-import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
-from auxmc_pipeline.judging.documents import Document, read_documents
+from auxmc_pipeline.judging.documents import Document, entries, read_documents
 
 
 class Highlight(NamedTuple):
@@ -31,15 +30,5 @@ class Front(NamedTuple):
 
 
 def read_front(path: Path) -> Front:
-    """Reads the file that names documents and highlights.
-
-    Raises:
-        ValueError: the file is no TOML, or a table has an unknown or a missing key.
-    """
-    with open(path, "rb") as file:
-        try:
-            tables = tomllib.load(file)
-            highlights = [Highlight(**table) for table in tables["highlights"]]
-        except (tomllib.TOMLDecodeError, TypeError, KeyError) as error:
-            raise ValueError(f"{path}: {error}") from error
-    return Front(read_documents(path), tuple(highlights))
+    """Reads the file that names documents and highlights; raises as `auxmc_pipeline.judging.documents.entries`."""
+    return Front(read_documents(path), entries(path, "highlights", Highlight))

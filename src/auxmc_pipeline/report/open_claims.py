@@ -49,7 +49,7 @@ def open_claims(study: Study, preset: str, judged: pd.DataFrame) -> list[OpenCla
     Args:
         study: the study.
         preset: of the results.
-        judged: of `auxmc_pipeline.report.claim_lines.read_verdicts`.
+        judged: of `auxmc_pipeline.judging.study_tables.read_verdicts`.
     """
     rows = judged[
         judged["verdict"].isin(["inconclusive", "not measured"]) & (judged["origin"] == "published")

@@ -12,7 +12,7 @@ from auxmc_pipeline.needs import number
 from auxmc_pipeline.publishing.jobs import attributes_at
 
 # Rules beside the one that runs cases, by the name of their benchmark file.
-_RULES = {"summarise": "summarise", "figures": "draw", "claims": "check_claims", "report": "write_report"}
+_RULES = {"summarise": "summarise", "figures": "draw", "claims": "judge_claims", "report": "write_report"}
 _MACHINE = (
     "processor",
     "n_cores",

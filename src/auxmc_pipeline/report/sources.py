@@ -10,10 +10,11 @@ import pandas as pd
 from auxmc.driver.results import read_table
 from auxmc_pipeline.catalogue import ROOT, Study, load_study, studies
 from auxmc_pipeline.judging.published import PUBLISHED, Published
+from auxmc_pipeline.judging.study_tables import read_numbers, read_verdicts
 from auxmc_pipeline.judging.sums import check_kept
 from auxmc_pipeline.publishing.cases import unpack
+from auxmc_pipeline.publishing.gather import CASES
 from auxmc_pipeline.publishing.jobs import attributes_at, read_jobs
-from auxmc_pipeline.report.claim_lines import read_numbers, read_verdicts
 from auxmc_pipeline.report.figures import LARGEST_VECTOR_BYTES
 from auxmc_pipeline.report.provenance import CaseRecord, case_record
 
@@ -26,8 +27,8 @@ class StudyResults(NamedTuple):
     Attributes:
         preset: their preset.
         folder: where their tables are, relative to the root of the project.
-        judged: the claims with verdicts, of `auxmc_pipeline.report.claim_lines.read_verdicts`.
-        numbers: numbers of its findings, of `auxmc_pipeline.report.claim_lines.read_numbers`.
+        judged: the claims with verdicts, of `auxmc_pipeline.judging.study_tables.read_verdicts`.
+        numbers: numbers of its findings, of `auxmc_pipeline.judging.study_tables.read_numbers`.
         summary: statistics of all cases, a row a value.
         figures: the file to show for each figure that is there, by its name.
         drawings: where the figures are as files to keep: a path relative to the root, with `{name}` for the figure.
@@ -44,12 +45,11 @@ class StudyResults(NamedTuple):
     records: Sequence[CaseRecord]
 
 
-def results_of_run(preset: str, root: Path = Path()) -> dict[str, StudyResults]:
-    """Results of a preset, by study.
+def results_of_run(preset: str) -> dict[str, StudyResults]:
+    """Results of a preset in the working directory, by study.
 
     Args:
         preset: preset whose tables, claims and figures exist.
-        root: folder that holds `results/` and `paper_figures/`.
 
     Raises:
         FileNotFoundError: a table, a figure or a table of claims is missing; says which command makes it.
@@ -61,17 +61,17 @@ def results_of_run(preset: str, root: Path = Path()) -> dict[str, StudyResults]:
         found[study.name] = StudyResults(
             preset=preset,
             folder=str(folder),
-            judged=read_verdicts(root / folder / "claims.csv"),
-            numbers=read_numbers(root / folder / "numbers.csv"),
-            summary=read_table(root / folder / "summary.parquet"),
-            figures={name: _drawn(root, drawings / name) for name in study.figures},
+            judged=read_verdicts(folder / "claims.csv"),
+            numbers=read_numbers(folder / "numbers.csv"),
+            summary=read_table(folder / "summary.parquet"),
+            figures={name: _drawn(drawings / name) for name in study.figures},
             drawings=str(drawings / "{name}.pdf"),
-            records=[case_record(study.name, case.name, preset, root) for case in study.cases(preset)],
+            records=[case_record(study.name, case.name, preset) for case in study.cases(preset)],
         )
     return found
 
 
-def published_results(kept: Published, root: Path = ROOT) -> dict[str, StudyResults]:
+def published_results(kept: Published) -> dict[str, StudyResults]:
     """Results that the repository keeps, by study, each at its largest preset.
 
     Figures are kept at preset `paper` alone, and the cases of other presets as their records of jobs: neither seeds nor
@@ -79,7 +79,6 @@ def published_results(kept: Published, root: Path = ROOT) -> dict[str, StudyResu
 
     Args:
         kept: what is kept, of `read_published`.
-        root: folder that holds `published/`.
 
     Raises:
         DamagedFile: a file is not what was kept.
@@ -92,39 +91,39 @@ def published_results(kept: Published, root: Path = ROOT) -> dict[str, StudyResu
             folder=str(folder),
             judged=kept.judged[name],
             numbers=kept.numbers[name],
-            summary=read_table(check_kept(root / folder / "summary.parquet")),
+            summary=read_table(check_kept(ROOT / folder / "summary.parquet")),
             figures={
                 figure: check_kept(path)
                 for figure in study.figures
-                if (path := root / folder / "figures" / f"{figure}.svg").is_file()
+                if (path := ROOT / folder / "figures" / f"{figure}.svg").is_file()
             },
             drawings=str(folder / "figures" / "{name}.svg"),
-            records=_kept_records(study, preset, root, folder),
+            records=_kept_records(study, preset, folder),
         )
     return found
 
 
-def _drawn(root: Path, name: Path) -> Path:
+def _drawn(name: Path) -> Path:
     """The vector graphic of a figure where it is small enough for a page, its bitmap otherwise."""
-    vector, bitmap = (root / name.with_name(f"{name.name}.{suffix}") for suffix in ("svg", "png"))
+    vector, bitmap = (name.with_name(f"{name.name}.{suffix}") for suffix in ("svg", "png"))
     path = vector if vector.is_file() and vector.stat().st_size <= LARGEST_VECTOR_BYTES else bitmap
     if not path.is_file():
         raise FileNotFoundError(f"no figure {path}: draw it with `snakemake {name}.png`")
     return path
 
 
-def _kept_records(study: Study, preset: str, root: Path, folder: Path) -> list[CaseRecord]:
-    jobs = read_jobs(root / folder / "pieces.csv").groupby("case", sort=False)
+def _kept_records(study: Study, preset: str, folder: Path) -> list[CaseRecord]:
+    jobs = read_jobs(ROOT / folder / "pieces.csv").groupby("case", sort=False)
     records = []
     with tempfile.TemporaryDirectory() as place:
         for case in study.cases(preset):
-            kept, path = folder / "cases" / f"{case.name}.nc.gz", Path(place) / f"{case.name}.nc"
-            if (root / kept).is_file():
-                unpack(root / kept, path)
+            kept, path = folder / CASES / f"{case.name}.nc.gz", Path(place) / f"{case.name}.nc"
+            if (ROOT / kept).is_file():
+                unpack(ROOT / kept, path)
                 about: dict[str, Any] = attributes_at(path)
             else:
                 about = _of_jobs(jobs.get_group(case.name)) if case.name in jobs.groups else {}
-            shown = kept if (root / kept).is_file() else folder / "pieces.csv"
+            shown = kept if (ROOT / kept).is_file() else folder / "pieces.csv"
             records.append(CaseRecord(study.name, case.name, str(shown), about))
     return records
 

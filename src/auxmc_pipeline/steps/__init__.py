@@ -1,1 +1,1 @@
-"""One step of the workflow a module, each with a command line of its own."""
+"""One step of the workflow or of `make` a module with a command line, and two modules that these share."""

@@ -11,8 +11,8 @@ from auxmc.driver.files.writing import write_atomically
 from auxmc_pipeline.catalogue import check_preset, load_study, studies
 from auxmc_pipeline.judging.counts import counts_by_document
 from auxmc_pipeline.judging.documents import read_documents
+from auxmc_pipeline.judging.study_tables import read_verdicts
 from auxmc_pipeline.judging.verdicts import VERDICTS
-from auxmc_pipeline.report.claim_lines import read_verdicts
 from auxmc_pipeline.report.numbers import band, with_error
 from auxmc_pipeline.steps.errors import errors_in_one_line
 
@@ -72,7 +72,7 @@ def claims_table(judged: pd.DataFrame) -> pd.DataFrame:
     """The claims of a study for readers.
 
     Args:
-        judged: table of `auxmc_pipeline.report.claim_lines.read_verdicts`.
+        judged: table of `auxmc_pipeline.judging.study_tables.read_verdicts`.
 
     Returns:
         Columns claim, statement (with its setting), document, place, published, agrees within, band from, measured
@@ -100,7 +100,7 @@ def verdicts_table(judged: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Claims by document and verdict: a claim is an id, and our own checks stand apart.
 
     Args:
-        judged: tables of `auxmc_pipeline.report.claim_lines.read_verdicts`, by study.
+        judged: tables of `auxmc_pipeline.judging.study_tables.read_verdicts`, by study.
     """
     counted = counts_by_document(pd.concat(judged.values(), ignore_index=True))
     names = [*((document.name, document.key) for document in read_documents()), ("Checks of our own", "")]

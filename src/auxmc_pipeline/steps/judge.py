@@ -6,7 +6,7 @@ from pathlib import Path
 
 from auxmc.driver.results import write_csv
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.judging.study_tables import claims_of, judge_study, measure_numbers, read_tables
+from auxmc_pipeline.judging.study_tables import judge_study, measure_numbers, read_tables
 from auxmc_pipeline.steps.errors import errors_in_one_line
 
 
@@ -20,7 +20,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("study")
     parser.add_argument("preset")
     parser.add_argument("--tables", nargs=2, type=Path, required=True, metavar=("SUMMARY", "CURVES"))
-    parser.add_argument("--claims", type=Path, help="published claims (.csv); those of the study")
     parser.add_argument(
         "--out",
         type=Path,
@@ -30,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     study = load_study(options.study)
     tables = read_tables(study, options.preset, options.tables)
-    table = judge_study(study, tables, claims_of(study, options.claims))
+    table = judge_study(study, tables)
     write_csv(options.out, table)
     write_csv(options.out.with_name("numbers.csv"), measure_numbers(study, tables))
     print(table["verdict"].value_counts().to_string())

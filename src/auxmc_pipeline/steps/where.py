@@ -4,8 +4,8 @@ from pathlib import Path
 
 from auxmc_pipeline.catalogue import studies
 from auxmc_pipeline.judging.counts import counts_of
+from auxmc_pipeline.judging.study_tables import read_verdicts
 from auxmc_pipeline.judging.verdicts import VERDICTS
-from auxmc_pipeline.report.claim_lines import read_verdicts
 
 __all__ = ["where_all_is"]
 

@@ -1,15 +1,12 @@
 """A file of claims is read whole or refused with its line; verdicts follow from value, error, band and needs alone."""
 
-import doctest
 import math
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from auxmc_pipeline import needs
 from auxmc_pipeline.claims import Measurement, exact, read_claims, recorded
-from auxmc_pipeline.judging import counts
 from auxmc_pipeline.judging.counts import counts_by_document, counts_of
 from auxmc_pipeline.judging.verdicts import judge, verdict
 from auxmc_pipeline.needs import parse_needs
@@ -229,10 +226,3 @@ def test_verdicts_expected_to_be_wrong_are_tails_of_a_normal_law() -> None:
     assert counts_of(failing).expected_wrong < 1e-15
     assert counts_of(_judged(("A", "t", "published", "inconclusive", 1.0))).expected_wrong == 0.0
     assert counts_of(one.assign(exact=True)).expected_wrong == 0.0
-
-
-@pytest.mark.parametrize("module", [counts, needs])
-def test_examples_hold(module: object) -> None:
-    result = doctest.testmod(module)  # type: ignore[arg-type]
-    assert result.failed == 0
-    assert result.attempted > 0

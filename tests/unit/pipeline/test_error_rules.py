@@ -1,6 +1,5 @@
 """Errors of means, medians, ratios, shares and extremes have the size of their spread over repeated experiments."""
 
-import doctest
 import math
 
 import numpy as np
@@ -8,7 +7,6 @@ import pytest
 from scipy import stats
 
 from auxmc.diagnostics.errors_of_means import few_replicates
-from auxmc_pipeline import error_rules
 from auxmc_pipeline.claims import Measurement, exact
 from auxmc_pipeline.error_rules import (
     bootstrap,
@@ -185,12 +183,6 @@ def test_a_distance_in_standard_errors_is_itself_uncertain_by_one() -> None:
 
 def test_a_ratio_over_zero_is_not_measured() -> None:
     assert math.isnan(ratio(Measurement(1.0, 0.1), exact(0.0)).value)
-
-
-def test_examples_hold() -> None:
-    result = doctest.testmod(error_rules)
-    assert result.failed == 0
-    assert result.attempted > 8
 
 
 def test_a_statistic_recorded_without_each_chain_has_the_error_of_the_jackknife() -> None:

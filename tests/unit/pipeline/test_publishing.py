@@ -15,7 +15,6 @@ from auxmc.driver.results import read_result, write_result, write_table
 from auxmc.driver.units import Share, Units, write_piece
 from auxmc_pipeline.catalogue import Study, load_study
 from auxmc_pipeline.judging.sums import SUMS
-from auxmc_pipeline.publishing import gather as gathering
 from auxmc_pipeline.publishing.cases import packed, unpack
 from auxmc_pipeline.publishing.crate import NAME
 from auxmc_pipeline.publishing.digests import arrays_of, digest_of_arrays, measures_time
@@ -128,7 +127,7 @@ def test_times_do_not_count_and_everything_else_does(tmp_path: Path) -> None:
 
 def test_a_finished_study_is_kept_whole(root: Path, study: Study) -> None:
     found = kept(root, study)
-    assert found.is_finished
+    assert (found.missing, found.unfinished) == ({}, "")
     figures = {f"figures/{name}.svg" for name in study.figures}
     tables = {"summary.parquet", "curves.parquet", "claims.csv", "numbers.csv", "pieces.csv"}
     assert files(root) == figures | tables | {"cases/ais.nc.gz", "cases/nuts.nc.gz"}
@@ -157,7 +156,8 @@ def test_keeping_again_writes_nothing(root: Path, study: Study) -> None:
 
 def test_of_quick_little_is_kept(root: Path, study: Study) -> None:
     (root / "results" / "paper").rename(root / "results" / "quick")
-    assert kept(root, study, preset="quick").is_finished
+    found = kept(root, study, preset="quick")
+    assert (found.missing, found.unfinished) == ({}, "")
     place = root / "published" / "quick" / "radon"
     assert {path.name for path in place.iterdir()} == {
         "summary.parquet",
@@ -328,4 +328,3 @@ def test_a_changed_digest_is_named_by_what_it_is_of() -> None:
     row = {**NOW["ais"], "code": "c0", "data": "d"}
     assert changed(row, "ais", NOW) == ["code", "data"]
     assert changed(row, "gone", NOW) == ["case gone"]
-    assert gathering.CASES == "cases"

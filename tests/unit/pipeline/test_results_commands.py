@@ -15,7 +15,7 @@ from auxmc.driver.results import write_result
 from auxmc_pipeline import catalogue, command_line
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
 from auxmc_pipeline.command_line.compare import posterior_differences, statistic_differences
-from auxmc_pipeline.publishing.costs import case_costs, expected_costs
+from auxmc_pipeline.publishing.costs import case_costs, expected_costs, recorded_jobs
 from auxmc_pipeline.settings import PRESETS, SettingsError
 
 
@@ -87,10 +87,7 @@ def test_expected_costs_are_of_studies() -> None:
     assert set(expected_costs()) <= set(studies())
 
 
-def test_list_of_a_study_names_its_cases(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(ROOT)
+def test_list_of_a_study_names_its_cases(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("list", "radon", "--preset", "smoke") == 0
     text = capsys.readouterr().out
     for case in load_study("radon").cases("smoke"):
@@ -101,13 +98,14 @@ def test_list_of_a_study_names_its_cases(
 def test_list_of_a_study_says_what_finished_cases_took(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.chdir(ROOT)
     monkeypatch.setattr(catalogue, "ROOT", tmp_path)
     made_up(tmp_path / "results" / "smoke" / "radon" / "nuts.nc")
     assert run("list", "radon", "--preset", "smoke") == 0
     lines = {line.split()[0]: line.split() for line in capsys.readouterr().out.splitlines() if line}
     assert lines["nuts"][1:6] == ["done", "13", "s", "809", "MiB"]
-    assert lines["ais"][1] == "missing"
+    recorded = recorded_jobs("radon", "smoke").set_index("case").loc["ais"]
+    cost = [f"{recorded['cpu_s']:.0f}", "s", f"{recorded['peak_memory_mib']:.0f}", "MiB"]
+    assert lines["ais"][1:6] == ["missing", *cost]
 
 
 @pytest.mark.parametrize(
@@ -117,10 +115,7 @@ def test_list_of_a_study_says_what_finished_cases_took(
         (("list", "radon", "--preset", "quik"), "Did you mean 'quick'"),
     ],
 )
-def test_wrong_names_are_refused_with_the_nearest(
-    words: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(ROOT)
+def test_wrong_names_are_refused_with_the_nearest(words: tuple[str, ...], message: str) -> None:
     with pytest.raises(CommandError, match=message):
         run(*words)
 

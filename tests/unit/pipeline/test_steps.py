@@ -99,7 +99,6 @@ def test_every_result_file_is_opened_once(folder: Path, monkeypatch: pytest.Monk
 def test_a_run_ends_with_the_status_of_snakemake_and_says_where_all_is(
     status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(subprocess, "call", lambda words, **_: status)
     assert reproduce.main(["smoke"]) == status
     page = (tmp_path / "results" / "smoke" / "report.html").as_uri()
@@ -109,7 +108,6 @@ def test_a_run_ends_with_the_status_of_snakemake_and_says_where_all_is(
 def test_the_lock_of_a_run_that_was_killed_is_removed_and_no_other_command_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     ran: list[str] = []
     monkeypatch.setattr(subprocess, "run", lambda words, **_: ran.append(words[-1]))
     monkeypatch.setattr(subprocess, "call", lambda words, **_: 0)

@@ -59,8 +59,7 @@ def test_the_packages_are_typed() -> None:
 
 
 def _name(requirement: str) -> str:
-    """Name of a package without version, extras and markers."""
-    return re.split(r"[^\w.-]", requirement, maxsplit=1)[0].lower().replace("_", "-")
+    return canonicalize_name(Requirement(requirement).name)
 
 
 def test_the_environment_of_rules_has_every_package_that_studies_need() -> None:
@@ -148,10 +147,6 @@ def test_a_release_needs_a_dated_heading_of_its_version(heading: str, problem: s
     assert release._undated(f"# Changelog\n\n{heading}\n\n- A line.\n", "1.2.0") == problem
 
 
-def test_a_release_has_no_step_that_cannot_fail(tmp_path: Path) -> None:
-    """Every step says what to do; one whose command fails is open."""
-    for step in release.steps("1.2.0", tmp_path):
-        assert step.what
-        assert step.mend
+def test_a_step_of_a_release_is_open_if_its_command_fails() -> None:
     assert release._failed(sys.executable, "-c", "raise SystemExit(3)") == "exit status 3"
     assert release._failed(sys.executable, "-c", "print('fine')") == ""

@@ -28,14 +28,13 @@ b:target {{ background: #ffe9a8; color: #000; }}</style>
 """
 
 
-def in_project(out: Path, root: Path = Path()) -> Address:
-    """Addresses relative to the folder of a page that lies in the project.
+def in_project(out: Path) -> Address:
+    """Addresses relative to the folder of a page that lies in the project, which is the working directory.
 
     Args:
         out: the page.
-        root: root of the project.
     """
-    up = Path(os.path.relpath(root.resolve(), out.parent.resolve())).as_posix()
+    up = Path(os.path.relpath(Path.cwd(), out.parent.resolve())).as_posix()
     return lambda path, line: f"{up}/{path}"
 
 
