@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from pathlib import Path
 
 from tests.faults.groups import GROUPS, run_trials
-from tests.faults.long_runs import read_section, section
+from tests.faults.long.long_runs import read_section, section
 from tests.faults.outcomes import Row, added, page, read_page, rows_of, terminal_table
 from tests.faults.trials import BAD, Outcome
 

@@ -1,8 +1,6 @@
 """Model files of users that are wrong in every way that a program can be: refused in a line, or used with a warning."""
 
 import contextlib
-import io
-import os
 import signal
 import subprocess
 import sys
@@ -11,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.faults.trials import RIGHT, ROOT, STOPPED, Outcome, command_outcome
+from tests.faults.runs import start
+from tests.faults.trials import RIGHT, STOPPED, Outcome, command_outcome, run_command, with_example
 
 _ROWS = """import jax, jax.numpy as jnp
 def log_likelihood(parameters, rows):
@@ -127,14 +126,8 @@ def try_model_file(rng: np.random.Generator, folder: Path) -> Outcome:
             wrong = wrong.replace("{x}", "variables['x']").replace("{n}", "1")
             text = "STATE = []\n" + _DENSITY.format(**{**_RIGHT_DENSITY, place: wrong})
     model.write_text(text)
-    words = _words(command, model, rows, folder)
-    code, errors = _in_process(words)
-    outcome = _judged(f"{fault}, {command}", code, errors)
-    return (
-        outcome
-        if outcome.outcome in (RIGHT, "refused")
-        else outcome._replace(detail=f"{text}\n{outcome.detail}")
-    )
+    code, errors = run_command(_words(command, model, rows, folder))
+    return with_example(_judged(f"{fault}, {command}", code, errors), text)
 
 
 def _words(command: str, model: Path, rows: Path, folder: Path) -> list[str]:
@@ -143,19 +136,6 @@ def _words(command: str, model: Path, rows: Path, folder: Path) -> list[str]:
         return ["stream", "--data", str(rows), "--model", str(model), *small]
     small = ["--draws", "4", "--warm-up", "2", "--chains", "1", "--cores", "1", "--quiet"]
     return [command, str(model), *small, "--output", str(folder / "out")]
-
-
-def _in_process(words: list[str]) -> tuple[int, str]:
-    """Exit status and what was written to the standard error, of a command run in this process."""
-    from auxmc.command_line import main
-
-    errors = io.StringIO()
-    with contextlib.redirect_stderr(errors):
-        try:
-            code = main(words)
-        except SystemExit as error:
-            code = error.code if isinstance(error.code, int) else 1
-    return code, errors.getvalue()
 
 
 def _judged(fault: str, code: int, errors: str) -> Outcome:
@@ -174,14 +154,8 @@ def _endless(rng: np.random.Generator, folder: Path) -> Outcome:
     in_file = rng.random() < 0.3
     text = f"{_ENDLESS}\n" if in_file else _DENSITY.format(**{**_RIGHT_DENSITY, "before": _ENDLESS})
     model.write_text(text)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "auxmc.command_line", *_words("sample", model, rows, folder)],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-    )
+    words = _words("sample", model, rows, folder)
+    process = start(folder, [sys.executable, "-m", "auxmc.command_line", *words])
     try:
         time.sleep(8.0)
         for _ in range(3):

@@ -1,15 +1,12 @@
 """Wrong settings: of studies through Hydra's grammar, and options of the commands `auxmc stream` and `auxmc sample`."""
 
-import contextlib
-import io
 from pathlib import Path
 
 import numpy as np
 
-from auxmc.command_line import main
 from auxmc_pipeline.catalogue import load_study, studies
 from auxmc_pipeline.settings import SettingsError
-from tests.faults.trials import RIGHT, Outcome, refusal, watched
+from tests.faults.trials import RIGHT, Outcome, command_outcome, refusal, run_command, watched, with_example
 
 _KEYS = (
     "seed",
@@ -138,9 +135,7 @@ def setting_of_a_study(rng: np.random.Generator, folder: Path) -> Outcome:
             found = refusal(fault, str(error))
     if seen and not any("data=" in word or "weights=" in word for word in words):
         return Outcome(fault, *seen[0], f"{words}")
-    return (
-        found if found.outcome in ("right", "refused") else found._replace(detail=f"{words}: {found.detail}")
-    )
+    return with_example(found, words)
 
 
 def option_of_a_command(rng: np.random.Generator, folder: Path) -> Outcome:
@@ -154,17 +149,9 @@ def option_of_a_command(rng: np.random.Generator, folder: Path) -> Outcome:
         words += [option, value.replace("\x00", "")]
     # One that is always wrong, so that nothing is absorbed.
     words += [["--response", "absent"], ["--chunk-rows", "0"], ["--nothing", "1"]][rng.integers(3)]
-    errors = io.StringIO()
-    fault = "option of a command"
-    with watched(folder), contextlib.redirect_stderr(errors):
-        try:
-            code = main(words)
-        except SystemExit as error:
-            code = int(error.code or 0)
-    said = errors.getvalue().strip().splitlines()
-    if code != 2 or not said or "error" not in said[-1] or "Traceback" in errors.getvalue():
-        return Outcome(fault, "not one line", "", f"{words}: {code} {errors.getvalue()[-500:]}")
-    return Outcome(fault, "refused", "", said[-1])
+    with watched(folder):
+        code, errors = run_command(words)
+    return with_example(command_outcome("option of a command", code, errors, allowed=(2,)), words)
 
 
 def try_settings(rng: np.random.Generator, folder: Path) -> Outcome:

@@ -3,24 +3,21 @@
 import argparse
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from auxmc.driver.results import read_result
-from auxmc_pipeline.publishing.digests import arrays_of, measures_time
-from tests.faults.long import LongRunError, differences
-from tests.faults.long_runs import LongRun, with_row
-from tests.faults.trials import ROOT
+from auxmc_pipeline.publishing.digests import lasting_arrays
+from tests.copies import ROOT, copied, python_path
+from tests.faults.long.long_runs import LongRun, LongRunError, compared_in_words, concluded, when
 
 EVERYTHING, ONE = "everything", "one process"
 _PARTS = ("conf", "experiments", "profiles", "src", "workflow", "pyproject.toml", "requirements.lock")
@@ -45,24 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.kills < 1 or options.every <= 0:
         parser.error(f"--kills and --every must be above 0, got {options.kills} and {options.every:g}")
-    try:
-        with tempfile.TemporaryDirectory(
-            dir=options.folder, prefix="storm", ignore_cleanup_errors=True
-        ) as name:
-            row, well = _both(Path(name), options.kills, options.every, options.seed)
-    except KeyboardInterrupt:
-        print("interrupted: nothing is left of it", file=sys.stderr)
-        return 130
-    except LongRunError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    print(*(f"{title:12} {cell}" for title, cell in zip(LongRun._fields, row, strict=True)), sep="\n")
-    if options.write:
-        options.write.write_text(with_row(options.write.read_text(), row))
-    return 0 if well else 1
+    return concluded(partial(_both, options.kills, options.every, options.seed), options)
 
 
-def _both(folder: Path, n_kills: int, every_s: float, seed: int) -> tuple[LongRun, bool]:
+def _both(n_kills: int, every_s: float, seed: int, folder: Path) -> tuple[LongRun, bool]:
     loads, minutes = [os.getloadavg()[0]], []
     for name in ("killed", "alone"):
         _copy(folder / name, folder / "cache")
@@ -75,10 +58,9 @@ def _both(folder: Path, n_kills: int, every_s: float, seed: int) -> tuple[LongRu
             killed = found
         print(f"{name}: {minutes[-1]:.1f} min, {dict(found)}", flush=True)
     results = {name: folder / name / "results" / "smoke" for name in ("killed", "alone")}
-    n_arrays, n_numbers, differ = differences(_Arrays(results["alone"]), _Arrays(results["killed"]))
+    compared, same = compared_in_words(_Arrays(results["alone"]), _Arrays(results["killed"]))
     said = (folder / "killed" / "messages.txt").read_text()
     n_tracebacks = said.count("Traceback (most recent call last)")
-    print(*(f"{name} differs" for name in differ), sep="\n")
     if n_tracebacks:
         print(f"{n_tracebacks} tracebacks, the first: {said[said.index('Traceback') :][:3000]}")
     of_each = f"{EVERYTHING} {killed[EVERYTHING]} times, {ONE} {killed[ONE]} times"
@@ -86,19 +68,19 @@ def _both(folder: Path, n_kills: int, every_s: float, seed: int) -> tuple[LongRu
         "`make reproduce`, all studies at preset `smoke`",
         f"{len(list(results['alone'].glob('*/*.nc')))} cases",
         f"{of_each}, every {every_s:g} s",
-        f"{len(differ)} of {n_arrays}, with {n_numbers:,} numbers",
+        compared,
         f"{minutes[1]:.1f}",
         f"{minutes[0]:.1f}",
         "not measured",
         "not measured",
-        f"{datetime.now(UTC):%Y-%m-%d}, load {min(loads):.1f} to {max(loads):.1f}, {os.cpu_count()} cores",
+        when(loads),
     )
-    return row, not differ and not n_tracebacks
+    return row, same and not n_tracebacks
 
 
 def reproducing(folder: Path) -> list[str]:
     """The command of `make reproduce` on the code of a copy."""
-    modules = f"PYTHONPATH={folder / 'src'}:{folder}"
+    modules = f"PYTHONPATH={python_path(folder)}"
     return ["env", modules, sys.executable, "-m", "auxmc_pipeline.steps.reproduce", *_SMOKE]
 
 
@@ -188,14 +170,9 @@ def processes_of(sessions: set[int]) -> list[int]:
 
 def _copy(folder: Path, cache: Path) -> None:
     """The project in a folder of its own: others may work on the source while it runs."""
-    folder.mkdir()
+    copied(folder, _PARTS)
     cache.mkdir(exist_ok=True)
     (folder / ".cache").symlink_to(cache)
-    for part in _PARTS:
-        if (ROOT / part).is_dir():
-            shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(ROOT / part, folder / part)
     for part in ("docs", "published"):
         (folder / part).symlink_to(ROOT / part)
 
@@ -212,14 +189,8 @@ class _Arrays(Mapping[str, np.ndarray]):
 
     def _arrays(self, path: Path) -> dict[str, np.ndarray]:
         if self._open is None or self._open[0] != path:
-            tree = read_result(path)
-            arrays = {
-                array.name: array.values
-                for array in arrays_of(tree)
-                if not measures_time(array.name.rpartition("/")[2], array.unit)
-            }
-            tree.close()
-            self._open = (path, arrays)
+            with read_result(path) as tree:
+                self._open = (path, lasting_arrays(tree))
         return self._open[1]
 
     def __getitem__(self, name: str) -> np.ndarray:

@@ -6,14 +6,15 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-ROOT = Path(__file__).parents[2]
+from auxmc.command_line import main
+from tests.copies import ROOT
 
 RIGHT, REFUSED, REMADE, STOPPED = "right", "refused", "remade", "stopped"
 GOOD = {
@@ -161,11 +162,29 @@ def refusal(fault: str, message: str, named: str = "") -> Outcome:
     return Outcome(fault, REFUSED, "", message)
 
 
+def run_command(words: Sequence[str]) -> tuple[int, str]:
+    """Exit status of `auxmc` with these words, run in this process, and what it wrote to the standard error."""
+    errors = io.StringIO()
+    with contextlib.redirect_stderr(errors):
+        try:
+            code = main(words)
+        except SystemExit as error:
+            code = error.code if isinstance(error.code, int) else 1
+    return code, errors.getvalue()
+
+
 def command_outcome(fault: str, code: int, errors: str, allowed: tuple[int, ...] = (1, 2)) -> Outcome:
-    """A command that ended without doing its work: which exit status, and what it said."""
-    if "Traceback (most recent call last)" in errors:
+    """A command that ended without doing its work: which exit status, and what it said last."""
+    if "Traceback" in errors:
         return Outcome(fault, "traceback", "", errors[-2000:])
-    lines = [line for line in errors.splitlines() if "error" in line]
-    if code not in allowed or not lines:
+    last = (errors.strip().splitlines() or [""])[-1]
+    if code not in allowed or "error" not in last:
         return Outcome(fault, "not one line", "", f"exit status {code}: {errors[-500:]}")
-    return Outcome(fault, REFUSED, "", lines[-1])
+    return Outcome(fault, REFUSED, "", last)
+
+
+def with_example(outcome: Outcome, example: object) -> Outcome:
+    """The outcome; where it is neither right nor a refusal, what led to it stands before its message."""
+    if outcome.outcome in (RIGHT, REFUSED):
+        return outcome
+    return outcome._replace(detail=f"{example}\n{outcome.detail}")

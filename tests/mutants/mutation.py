@@ -1,9 +1,9 @@
 """What a mutation is: a kernel that is wrapped to be wrong, or a line of the source that is changed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-__all__ = ["LAYERS", "SourceMutation", "WrappedMutation", "text_errors"]
+__all__ = ["LAYERS", "SourceMutation", "WrappedMutation", "edited", "text_errors"]
 
 LAYERS = {
     "L1": "structural facts of one update",
@@ -59,13 +59,20 @@ class SourceMutation(NamedTuple):
     error: str = ""
 
 
-def text_errors(mutation: SourceMutation, text: str) -> list[str]:
-    """Why a mutation does not fit the text of its module, a sentence for each edit that does not."""
+def edited(text: str, edits: Iterable[tuple[str, str]]) -> str:
+    """A text after edits, pairs of what it holds and what takes its place."""
+    for old, new in edits:
+        text = text.replace(old, new)
+    return text
+
+
+def text_errors(where: str, edits: Iterable[tuple[str, str]], text: str) -> list[str]:
+    """Why edits do not fit a text, a sentence that begins with `where` for each that does not."""
     errors = []
-    for old, new in mutation.edits:
+    for old, new in edits:
         n = text.count(old)
         if n != 1:
-            errors.append(f"{mutation.module}: the text occurs {n} times, not once: {old!r}")
+            errors.append(f"{where}: the text occurs {n} times, not once: {old!r}")
         elif old == new:
-            errors.append(f"{mutation.module}: the text is replaced by itself: {old!r}")
+            errors.append(f"{where}: the text is replaced by itself: {old!r}")
     return errors

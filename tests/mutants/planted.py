@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,9 +15,10 @@ from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.judging.study_tables import claims_of, judge_study
 from auxmc_pipeline.report.numbers import with_error
 from auxmc_pipeline.tables import Tables
+from tests.copies import ROOT, copied, python_path
 from tests.mutants.catalogue import read_source_mutations
+from tests.mutants.mutation import edited, text_errors
 
-ROOT = Path(__file__).parents[2]
 FOLDER = Path(__file__).with_name("claims")
 PAGE = ROOT / "docs" / "planted_errors.md"
 
@@ -48,14 +48,14 @@ class Planted(NamedTuple):
     edits: tuple[tuple[str, str], ...]
 
 
-def read_planted(folder: Path = FOLDER) -> list[Planted]:
-    """Reads all files of a folder.
+def read_planted() -> list[Planted]:
+    """Reads all files of the folder.
 
     Raises:
         ValueError: a key is unknown or missing, the claim has no such line, or a text is not there exactly once.
     """
     found = []
-    for path in sorted(folder.glob("*.toml")):
+    for path in sorted(FOLDER.glob("*.toml")):
         for given in tomllib.loads(path.read_text())["planted"]:
             where = f"{path.name}, {given.get('claim')}, {given.get('setting')}"
             if not set(given) <= _KEYS or not {"claim", "setting", "study", "cases"} <= set(given):
@@ -83,10 +83,9 @@ def _planted(given: dict[str, Any]) -> Planted:
 
 
 def _checked(planted: Planted, where: str) -> Planted:
-    text = (ROOT / planted.path).read_text()
-    for old, _ in planted.edits:
-        if text.count(old) != 1:
-            raise ValueError(f"{where}: {planted.path} has {text.count(old)} times, not once: {old!r}")
+    errors = text_errors(f"{where}: {planted.path}", planted.edits, (ROOT / planted.path).read_text())
+    if errors:
+        raise ValueError("; ".join(errors))
     claims = claims_of(load_study(planted.study))
     if not ((claims["claim_id"] == planted.claim) & (claims["setting"] == planted.setting)).any():
         raise ValueError(f"{where}: no such line in the claims of {planted.study}")
@@ -111,13 +110,9 @@ def verdicts(planted: Planted, preset: str, copy: Path) -> tuple[str, str]:
     if not all(path.is_file() for path in files):
         raise RuntimeError(f"no results of {planted.study} at preset {preset}: snakemake {planted.study}")
     before = _judged(planted, [ROOT / results / name for name in ("summary.parquet", "curves.parquet")])
-    for part in _COPIED:
-        place = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
-        place(ROOT / part, copy / part)
-    text = (ROOT / planted.path).read_text()
-    for old, new in planted.edits:
-        text = text.replace(old, new)
-    (copy / planted.path).write_text(text)
+    copied(copy, _COPIED)
+    changed = copy / planted.path
+    changed.write_text(edited(changed.read_text(), planted.edits))
     folder = copy / results
     folder.mkdir(parents=True)
     for path in files:
@@ -140,14 +135,11 @@ def verdicts(planted: Planted, preset: str, copy: Path) -> tuple[str, str]:
 
 
 def _step(copy: Path, step: str, *words: str) -> None:
-    environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join([str(copy / "src"), str(copy)]),
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
+    environment = {"PYTHONPATH": python_path(copy), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
         [sys.executable, "-m", f"auxmc_pipeline.steps.{step}", *words],
         cwd=copy,
-        env=environment,
+        env=os.environ | environment,
         capture_output=True,
         text=True,
     )

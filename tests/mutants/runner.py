@@ -11,8 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.copies import ROOT
 from tests.mutants.mutation import SourceMutation, WrappedMutation
-from tests.mutants.workspace import ROOT, Outcome, Workspace, matches
+from tests.mutants.workspace import Outcome, Workspace, matches
 
 __all__ = [
     "Notice",

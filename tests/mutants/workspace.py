@@ -1,7 +1,6 @@
 """A copy of source and tests in which a mutation can be made, and the outcome of tests that run in it."""
 
 import os
-import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -9,14 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.mutants.mutation import SourceMutation, text_errors
+from tests.copies import ROOT, copied, python_path
+from tests.mutants.mutation import SourceMutation, edited, text_errors
 
-__all__ = ["ROOT", "Outcome", "Workspace", "matches", "outcomes_of"]
-
-ROOT = Path(__file__).parents[2]
+__all__ = ["Outcome", "Workspace", "matches", "outcomes_of"]
 
 _PARTS = ("src", "tests", "pyproject.toml")
-_IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc")
 
 # What pytest says: all passed; some failed.
 _PASSED, _FAILED = 0, 1
@@ -52,12 +49,7 @@ class Workspace:
     def __init__(self, folder: Path, root: Path = ROOT, time_limit_s: float = 900.0) -> None:
         self.folder = folder
         self.time_limit_s = time_limit_s
-        folder.mkdir(parents=True)
-        for part in _PARTS:
-            if (root / part).is_dir():
-                shutil.copytree(root / part, folder / part, ignore=_IGNORED)
-            else:
-                shutil.copy(root / part, folder / part)
+        copied(folder, _PARTS, root)
 
     def run(self, tests: Sequence[str], error: str = "") -> list[Outcome]:
         """Runs tests in the copy as it is.
@@ -73,15 +65,12 @@ class Workspace:
         report.unlink(missing_ok=True)
         command = [sys.executable, "-m", "pytest", "-n0", "-q", "--no-header", "-p", "no:cacheprovider"]
         # A file that is the same in time and size as the one before would run from its old bytecode.
-        environment = os.environ | {
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTHONPATH": os.pathsep.join([str(self.folder / "src"), str(self.folder)]),
-        }
+        environment = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": python_path(self.folder)}
         try:
             done = subprocess.run(
                 [*command, f"--junitxml={report}", *tests],
                 cwd=self.folder,
-                env=environment,
+                env=os.environ | environment,
                 capture_output=True,
                 text=True,
                 timeout=self.time_limit_s,
@@ -102,14 +91,11 @@ class Workspace:
             return self.run(list(mutation.tests.values()), mutation.error)
         path = self.folder / "src" / "auxmc" / mutation.module
         original = path.read_text()
-        errors = text_errors(mutation, original)
+        errors = text_errors(mutation.module, mutation.edits, original)
         if errors:
             raise RuntimeError("; ".join(errors))
-        text = original
-        for old, new in mutation.edits:
-            text = text.replace(old, new)
         try:
-            path.write_text(text)
+            path.write_text(edited(original, mutation.edits))
             return self.run(list(mutation.tests.values()), mutation.error)
         finally:
             path.write_text(original)

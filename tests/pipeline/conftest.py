@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,9 +15,9 @@ import pytest
 from auxmc.driver.results import read_result
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.judging.verdicts import VERDICTS
-from auxmc_pipeline.publishing.digests import arrays_of, measures_time
+from auxmc_pipeline.publishing.digests import lasting_arrays
+from tests.copies import copied, python_path
 
-ROOT = Path(__file__).parents[2]
 PARTS = (
     "conf",
     "docs",
@@ -38,14 +37,7 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 
 def assert_identical(one: Path, other: Path) -> None:
     """Two result files hold the same arrays to the last bit, times and speeds left aside."""
-    first, second = (
-        {
-            array.name: array.values
-            for array in arrays_of(read_result(path))
-            if not measures_time(array.name.rpartition("/")[2], array.unit)
-        }
-        for path in (one, other)
-    )
+    first, second = (lasting_arrays(read_result(path)) for path in (one, other))
     assert first.keys() == second.keys()
     for name, values in first.items():
         np.testing.assert_array_equal(values, second[name], err_msg=name)
@@ -80,20 +72,14 @@ class Project:
 
     def __init__(self, folder: Path, compiled: Path) -> None:
         self.folder = folder
-        folder.mkdir(parents=True)
+        copied(folder, PARTS)
         compiled.mkdir(exist_ok=True)
         (folder / ".cache").symlink_to(compiled)
-        for part in PARTS:
-            source = ROOT / part
-            if source.is_dir():
-                shutil.copytree(source, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
-            else:
-                shutil.copy(source, folder / part)
         self.environment = {
             **{
                 k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "SNAKEMAKE", "JAX", "XLA"))
             },
-            "PYTHONPATH": f"{folder / 'src'}:{folder}",
+            "PYTHONPATH": python_path(folder),
         }
 
     def run(self, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:

@@ -21,6 +21,7 @@ from tests.statistical.levels import assert_at_least, assert_standard_mean, asse
 
 N = 100_000
 N_STEPS = 5
+N_UPDATES = 20_000
 OBSERVED = 1.5
 BuildKernel = Callable[[Callable[[Array], Array]], Kernel]
 
@@ -103,14 +104,7 @@ def line_driver(build: Callable[[Array], Kernel]) -> Callable[[int, str], Runs]:
         kernel = build(index)
         key_start, key_steps = jax.random.split(key)
         state = kernel.init(jax.random.key(0), draw_target(index, key_start))
-        transform = lambda state: target_cdf(index, state.position[0])[None]
-        return follow(
-            kernel,
-            state,
-            key_steps,
-            transform,
-            lambda state: kernel.init(jax.random.key(0), state.position).log_density,
-        )
+        return follow(kernel, state, key_steps, lambda state: target_cdf(index, state.position[0])[None])
 
     return many_replicas(replica)
 
@@ -139,13 +133,7 @@ def square_driver(kernel: Kernel) -> Callable[[int, str], Runs]:
         first = jnp.min(jax.random.uniform(key_first, (6, 2)), axis=0)
         second = jnp.sort(jax.random.uniform(key_second, (6, 2)), axis=0)[4]
         state = kernel.init(jax.random.key(0), jnp.where(side, first, second))
-        return follow(
-            kernel,
-            state,
-            key_steps,
-            transform,
-            lambda state: kernel.init(jax.random.key(0), state.position).log_density,
-        )
+        return follow(kernel, state, key_steps, transform)
 
     return many_replicas(replica)
 
@@ -204,9 +192,14 @@ def follow(
     state: Any,
     key: Array,
     transform: Callable[[Any], Array],
-    recompute: Callable[[Any], Array],
+    recompute: Callable[[Any], Array] | None = None,
 ) -> Any:
-    """One replica: transforms at the start, after one and five steps, error of the carried value, collapses."""
+    """One replica: transforms at the start, after one and five steps, error of the carried value, collapses.
+
+    The carried value is compared with what `recompute` makes of the last state: a log density by default.
+    """
+    if recompute is None:
+        recompute = lambda state: kernel.init(jax.random.key(0), state.position).log_density
 
     def step(state: Any, key: Array) -> Any:
         state, info = kernel.step(key, state)
@@ -292,8 +285,8 @@ class Internals(NamedTuple):
     info: Any
 
 
-def slice_internals(kernel: Kernel, name: str, n: int = 20_000) -> Internals:
-    """Runs one slice update on the bimodal target from each of n exact draws."""
+def slice_internals(kernel: Kernel, name: str) -> Internals:
+    """Runs one slice update on the bimodal target from each of many exact draws."""
     index = jnp.asarray(0, jnp.int32)
 
     def replica(key: Array) -> Any:
@@ -302,7 +295,7 @@ def slice_internals(kernel: Kernel, name: str, n: int = 20_000) -> Internals:
         new, info = kernel.step(key_step, state)
         return target_cdf(index, state.position[0]), state.log_density, new.log_density, info
 
-    results = jax.jit(jax.vmap(replica))(jax.random.split(key_for(name), n))
+    results = jax.jit(jax.vmap(replica))(jax.random.split(key_for(name), N_UPDATES))
     return Internals(*jax.tree.map(np.asarray, results))
 
 
@@ -322,10 +315,11 @@ def check_height(internals: Internals) -> None:
     assert_standard_mean(products.reshape(len(ratio), -1), detects=0.07, label="height and point")
 
 
-def flat_infos(kernel: Kernel, name: str, dim: int = 1, n: int = 20_000) -> Any:
-    """Infos of updates of a kernel built on a constant density, where the bracket is never shrunk."""
-    start = kernel.init(jax.random.key(0), jnp.full(dim, 0.5))
-    infos = jax.jit(jax.vmap(lambda key: kernel.step(key, start)[1]))(jax.random.split(key_for(name), n))
+def flat_infos(kernel: Kernel, name: str) -> Any:
+    """Infos of updates of a kernel built on a constant density [1], where the bracket is never shrunk."""
+    start = kernel.init(jax.random.key(0), jnp.full(1, 0.5))
+    keys = jax.random.split(key_for(name), N_UPDATES)
+    infos = jax.jit(jax.vmap(lambda key: kernel.step(key, start)[1]))(keys)
     return jax.tree.map(np.asarray, infos)
 
 

@@ -1,6 +1,6 @@
 """Stochastic assertions with a stated false-alarm level, a stated power, and a ledger of both.
 
-A correct program fails an assertion with probability at most `alpha`. Every assertion also says which
+A correct program fails an assertion with probability at most `ALPHA`. Every assertion also says which
 discrepancy it must find, and checks that its sample is large enough to find it with probability 0.999. The
 number of assertions of each test file is declared in `ledger.py`; an assertion made outside its file's
 allowance is an error, so the sum of all levels is known: at most `TOTAL_LEVEL` a run.
@@ -77,43 +77,31 @@ def assert_uniform(values: ArrayLike, alpha: float = ALPHA, detects: float = 0.0
     _judge("uniform", label, n, _distance_from_uniform(values), threshold, alpha, detects)
 
 
-def assert_standard_mean(
-    values: ArrayLike, alpha: float = ALPHA, detects: float = 0.03, label: str = ""
-) -> None:
+def assert_standard_mean(values: ArrayLike, detects: float = 0.03, label: str = "") -> None:
     """Asserts that independent bounded values of variance 1 have mean 0, by a z test.
 
     Args:
         values: draws [draw] or [draw, function]; the level is shared equally by the functions.
-        alpha: false-alarm probability.
         detects: mean, in standard deviations, that is found with probability 0.999.
         label: what is tested, for the report and the message.
     """
     statistic, n, n_functions = _largest_z(values)
-    threshold = float(stats.norm.isf(alpha / (2.0 * n_functions)))
+    threshold = float(stats.norm.isf(ALPHA / (2.0 * n_functions)))
     _assert_power((threshold + float(stats.norm.isf(MISS))) / np.sqrt(n), detects, n)
-    _judge("mean", label, n, statistic, threshold, alpha, detects)
+    _judge("mean", label, n, statistic, threshold, ALPHA, detects)
 
 
-def assert_at_least(
-    values: ArrayLike, floor: float, alpha: float = ALPHA, detects: float = 0.02, label: str = ""
-) -> None:
+def assert_at_least(values: ArrayLike, floor: float, detects: float = 0.02, label: str = "") -> None:
     """Asserts that independent values in [0, 1] have a mean of at least `floor` (Hoeffding inequality)."""
     sample = np.asarray(values, float)
     n = len(sample)
-    threshold = float(np.sqrt(np.log(1.0 / alpha) / (2.0 * n)))
+    threshold = float(np.sqrt(np.log(1.0 / ALPHA) / (2.0 * n)))
     _assert_power(threshold + float(np.sqrt(np.log(1.0 / MISS) / (2.0 * n))), detects, n)
-    _judge("floor", label, n, floor - float(sample.mean()), threshold, alpha, detects)
+    _judge("floor", label, n, floor - float(sample.mean()), threshold, ALPHA, detects)
 
 
 def assert_bounded_mean(
-    values: ArrayLike,
-    low: float,
-    high: float,
-    expected: float,
-    alpha: float = ALPHA,
-    *,
-    detects: float,
-    label: str = "",
+    values: ArrayLike, low: float, high: float, expected: float, *, detects: float, label: str = ""
 ) -> None:
     """Asserts that independent values with proved bounds have a known mean, by a confidence sequence.
 
@@ -122,7 +110,6 @@ def assert_bounded_mean(
         low: proved lower bound.
         high: proved upper bound.
         expected: mean of a correct program.
-        alpha: false-alarm probability.
         detects: difference of the mean, in the unit of the values, that is found: the interval must not be
             wider, so that a mean this far away is missed only if the interval does not cover it.
         label: what is tested, for the report and the message.
@@ -131,11 +118,11 @@ def assert_bounded_mean(
     n = len(sample)
     if not np.all((sample >= low) & (sample <= high)):
         raise AssertionError(f"{label}: a value is outside of its bounds [{low}, {high}]")
-    interval = confidence_sequence(sample, low, high, alpha)
+    interval = confidence_sequence(sample, low, high, ALPHA)
     lower, upper = interval.lower.item(), interval.upper.item()
     _assert_power(upper - lower, detects, n)
     half_width = 0.5 * (upper - lower)
-    _judge("bounded mean", label, n, abs(expected - 0.5 * (upper + lower)), half_width, alpha, detects)
+    _judge("bounded mean", label, n, abs(expected - 0.5 * (upper + lower)), half_width, ALPHA, detects)
 
 
 # --- sequential tests ----------------------------------------------------------------------------------

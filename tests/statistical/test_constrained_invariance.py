@@ -75,10 +75,10 @@ def torus_transform(u: Array) -> Array:
     return jnp.stack([theta - jnp.floor(theta), _tube_cdf(phi)])
 
 
-def run(
-    kernel: Kernel, draw: Callable[[Array], Array], transform: Callable[[Array], Array], name: str
-) -> Runs:
-    """Replicas that start from exact draws, as transforms that are uniform if the kernel is right."""
+def manifold_driver(
+    kernel: Kernel, draw: Callable[[Array], Array], transform: Callable[[Array], Array]
+) -> Callable[[int, str], Runs]:
+    """Compiles replicas that start from exact draws; transforms are uniform if the kernel is right."""
 
     def replica(key: Array) -> Any:
         key_start, key_steps = jax.random.split(key)
@@ -92,11 +92,21 @@ def run(
         error = jnp.abs(end.potential - kernel.init(jax.random.key(0), end.position).potential)
         return transform(state.position), path[0], path[-1], error
 
-    keys = jax.random.split(key_for(name), N)
     # Small batches: a loop in one of them ends when its own slowest replica has ended.
-    start, once, last, error = jax.jit(lambda k: jax.lax.map(replica, k, batch_size=500))(keys)
-    clip = lambda values: np.clip(np.asarray(values), 0.0, 1.0)
-    return Runs(clip(start), clip(once), clip(last), float(jnp.max(error)), 0)
+    many = jax.jit(lambda keys: jax.lax.map(replica, keys, batch_size=500))
+
+    def run(index: int, name: str) -> Runs:
+        start, once, last, error = many(jax.random.split(key_for(name), N))
+        clip = lambda values: np.clip(np.asarray(values), 0.0, 1.0)
+        return Runs(clip(start), clip(once), clip(last), float(jnp.max(error)), 0)
+
+    return run
+
+
+def run(
+    kernel: Kernel, draw: Callable[[Array], Array], transform: Callable[[Array], Array], name: str
+) -> Runs:
+    return manifold_driver(kernel, draw, transform)(0, name)
 
 
 NEWTON = ProjectionSettings("newton", None, max_iterations=10)

@@ -12,12 +12,13 @@ import numpy as np
 import xarray as xr
 
 import auxmc
-from tests.faults.trials import REFUSED, RIGHT
+from tests.faults.trials import REFUSED, RIGHT, run_command
 
 __all__ = [
     "WARNED",
     "Found",
     "Trial",
+    "as_wanted",
     "checked_draws",
     "command",
     "judged",
@@ -80,6 +81,11 @@ def judged(trial: Trial) -> Found:
     return Found("wrong", wrong) if wrong else Found(RIGHT, "")
 
 
+def as_wanted(trial: Trial, found: Found) -> bool:
+    """Whether outcome and message are those that must come of a trial."""
+    return found.outcome == trial.outcome and trial.says in found.message
+
+
 def off(what: str, value: Any, exact: float, most: float) -> str:
     """A text where a value is farther from the exact one than it may be, or not a number."""
     return "" if abs(float(value) - exact) <= most else f"{what} is {float(value):.6g}, not {exact:.6g}"
@@ -120,16 +126,9 @@ def command(words: list[str]) -> str:
         ValueError: it refused; its line of error.
         RuntimeError: it ended in a traceback, or without a line of error.
     """
-    from auxmc.command_line import main
-
-    errors = io.StringIO()
-    with contextlib.redirect_stderr(errors), warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        try:
-            code = main(words)
-        except SystemExit as error:
-            code = error.code if isinstance(error.code, int) else 1
-    text = errors.getvalue()
+        code, text = run_command(words)
     if "Traceback (most recent call last)" in text:
         raise RuntimeError(text)
     for one in caught:

@@ -12,6 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tests.copies import ROOT
 from tests.mutants.generated.changes import Change, changes_of
 from tests.mutants.generated.check import Checker, Result
 from tests.mutants.generated.children import warm_up
@@ -26,7 +27,6 @@ from tests.mutants.generated.results import (
     section,
     write_rows,
 )
-from tests.mutants.workspace import ROOT
 
 PAGE = ROOT / "docs" / "mutations.md"
 

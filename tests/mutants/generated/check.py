@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.copies import ROOT
 from tests.mutants.generated.changes import Change, changed_text
 from tests.mutants.generated.children import Ended, record_entered, run_apart
 from tests.mutants.generated.nearest import nearest_tests, targets
-from tests.mutants.workspace import ROOT, Workspace
+from tests.mutants.workspace import Workspace
 
 __all__ = ["OUTCOMES", "Checker", "Result"]
 

@@ -15,8 +15,6 @@ from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
 from auxmc.kernels.hamiltonian.langevin import metropolis_langevin
 from auxmc.kernels.hamiltonian.persistent_hmc import persistent_hmc
-from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
-from auxmc.kernels.manifold.projection import ProjectionSettings
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
 from auxmc.kernels.pseudo_marginal.updates import METHODS, pseudo_marginal_method
 from auxmc.kernels.slices.directed_slice import along_axes, directed_slice
@@ -43,6 +41,8 @@ from tests.statistical.test_constrained_invariance import (
     branch_transform,
     draw_branch,
     draw_torus,
+    kernel_on,
+    manifold_driver,
     torus_transform,
 )
 from tests.statistical.test_kernel_invariance import LINE_KERNELS
@@ -164,18 +164,6 @@ def test_pseudo_marginal_methods(name: str, n_importance: int) -> None:
 # --- laws on manifolds and of temperatures --------------------------------------------------------------
 
 
-def _in_batches(replica: Callable[[Array], Any]) -> Driver:
-    """Small batches: a loop in one of them ends when its own slowest replica has ended."""
-    many = jax.jit(lambda keys: jax.lax.map(replica, keys, batch_size=500))
-
-    def run(index: int, name: str) -> Runs:
-        start, once, last, error = many(jax.random.split(key_for(name), N))
-        clip = lambda values: np.clip(np.asarray(values), 0.0, 1.0)
-        return Runs(clip(start), clip(once), clip(last), float(jnp.max(error)), 0)
-
-    return run
-
-
 MANIFOLDS: dict[str, Any] = {
     "hyperbola": (HYPERBOLA, 2, 0.5, draw_branch, branch_transform),
     "torus": (TORUS, 3, 0.6, draw_torus, torus_transform),
@@ -187,22 +175,8 @@ MANIFOLDS: dict[str, Any] = {
 @pytest.mark.parametrize("name", MANIFOLDS)
 def test_constrained_trajectories(name: str) -> None:
     model, dim, step_size, draw, transform = MANIFOLDS[name]
-    projection = ProjectionSettings("newton", None, max_iterations=10)
-    kernel = constrained_hmc(model, step_size, (1, 3), dim, n_inner_steps=2, projection=projection)
-
-    def replica(key: Array) -> Any:
-        key_start, key_steps = jax.random.split(key)
-        state = kernel.init(jax.random.key(0), draw(key_start))
-
-        def step(state: Any, key: Array) -> Any:
-            state, _ = kernel.step(key, state)
-            return state, transform(state.position)
-
-        end, path = jax.lax.scan(step, state, jax.random.split(key_steps, N_STEPS))
-        error = jnp.abs(end.potential - kernel.init(jax.random.key(0), end.position).potential)
-        return transform(state.position), path[0], path[-1], error
-
-    assert_law_unchanged(_in_batches(replica), 0, f"deep/{name}", reversible=True)
+    driver = manifold_driver(kernel_on(model, dim, step_size), draw, transform)
+    assert_law_unchanged(driver, 0, f"deep/{name}", reversible=True)
 
 
 def _tempering_driver(case: Case) -> Driver:

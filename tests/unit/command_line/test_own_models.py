@@ -15,7 +15,6 @@ import pytest
 import xarray as xr
 
 import auxmc
-from auxmc.command_line import second_interrupt_ends_it
 from auxmc.command_line.errors import CommandError
 from auxmc.command_line.own_models import session
 from auxmc.command_line.own_models.commands import register
@@ -288,89 +287,26 @@ def test_arrays_that_are_no_numbers_are_refused(tmp_path: Path, array: np.ndarra
         read_model(model, data)
 
 
+def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    model, data = tmp_path / "model.py", tmp_path / "data.csv"
+    model.write_text("def log_density(v):\n    return 0.0\n\ndef start(data):\n    return data['y']\n")
+    data.write_text("y,x,y\n1,2,3\n")
+    with pytest.raises(CommandError, match=r"data\.csv: there are two columns 'y'"):
+        read_model(model, data)
+
+
+def test_numbers_of_low_precision_are_made_float64(tmp_path: Path) -> None:
+    model, data = tmp_path / "model.py", tmp_path / "data.npy"
+    model.write_text("def log_density(v):\n    return 0.0\n\ndef start(data):\n    return data\n")
+    np.save(data, np.array([0.5, 1.5], np.float32))
+    start = read_model(model, data).parts["start"]
+    assert start.dtype == np.float64
+    np.testing.assert_array_equal(start, [0.5, 1.5])
+
+
 def test_a_table_without_rows_is_refused(tmp_path: Path) -> None:
     model, data = tmp_path / "model.py", tmp_path / "data.csv"
     model.write_text("def log_density(v):\n    return 0.0\n\ndef start(data):\n    return data\n")
     data.write_text("a,b\n")
     with pytest.raises(CommandError, match="column 'a' is empty"):
         read_model(model, data)
-
-
-# Where the tests themselves run in the background, interrupts are ignored from the start.
-SWALLOWS = """
-import signal, time
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from auxmc.command_line import second_interrupt_ends_it
-with second_interrupt_ends_it():
-    while True:
-        try:
-            print("begun", flush=True)
-            while True:
-                time.sleep(0.02)
-        except KeyboardInterrupt:
-            print("lost", flush=True)
-"""
-
-
-def _stops_at_once(program: str, *said: str) -> None:
-    """Interrupts a program after each line that it says."""
-    with subprocess.Popen([sys.executable, "-c", program], stdout=-1, stderr=-1, text=True) as process:
-        assert process.stdout is not None
-        for line in said:
-            assert process.stdout.readline() == f"{line}\n"
-            process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=30)
-    assert process.returncode == 130
-    assert errors == "stopped at once; what is finished is kept\n"
-
-
-def test_a_second_interrupt_ends_what_swallows_the_first() -> None:
-    _stops_at_once(SWALLOWS, "begun", "lost")
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with second_interrupt_ends_it():
-            assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-LOSES = """
-import signal, time
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from auxmc.command_line import second_interrupt_ends_it
-
-class Callback:
-    def __del__(self):
-        signal.raise_signal(signal.SIGINT)
-
-try:
-    with second_interrupt_ends_it():
-        Callback()
-        time.sleep(20.0)
-except KeyboardInterrupt:
-    raise SystemExit(130)
-"""
-
-
-def test_an_interrupt_that_a_callback_loses_comes_again_without_a_traceback() -> None:
-    done = subprocess.run([sys.executable, "-c", LOSES], capture_output=True, text=True, timeout=15)
-    assert (done.returncode, done.stderr) == (130, "")
-
-
-ENDS = """
-import atexit, signal, time
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from auxmc.command_line import second_interrupt_ends_it
-atexit.register(lambda: print("ending", flush=True) or time.sleep(20.0))
-try:
-    with second_interrupt_ends_it():
-        print("begun", flush=True)
-        time.sleep(20.0)
-except KeyboardInterrupt:
-    raise SystemExit(130)
-"""
-
-
-def test_a_second_interrupt_while_a_process_ends_shows_no_traceback() -> None:
-    _stops_at_once(ENDS, "begun", "ending")

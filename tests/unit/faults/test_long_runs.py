@@ -7,8 +7,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.faults.long import LongRunError, LongWork, differences, main, run_to_the_end, write_rows
-from tests.faults.long_runs import LongRun, Memory, flat, in_words, quarters, read_section, section, with_row
+from tests.faults.long.__main__ import main, run_to_the_end
+from tests.faults.long.long_runs import (
+    LongRun,
+    LongRunError,
+    Memory,
+    differences,
+    flat,
+    in_words,
+    quarters,
+    read_section,
+    section,
+    with_row,
+)
+from tests.faults.long.long_works import LongWork, write_rows
 from tests.faults.outcomes import Row, page, read_page
 
 ROW = LongRun("rows", "1,000", "3 times", "0 of 2", "1.0", "2.0", "1, then 1; at most 1", "2", "today")
@@ -86,7 +98,7 @@ def counting(stops: int) -> LongWork:
 
 
 def test_a_run_is_killed_and_started_anew_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.faults.long._LOOK_EVERY_S", 0.05)
+    monkeypatch.setattr("tests.faults.long.__main__._LOOK_EVERY_S", 0.05)
     watched = run_to_the_end(counting(0), tmp_path, 1.0, np.random.default_rng(0))
     assert (tmp_path / "kept").read_text() == "8"
     assert watched.n_kills >= 1
@@ -97,7 +109,7 @@ def test_a_run_is_killed_and_started_anew_to_its_end(tmp_path: Path, monkeypatch
 def test_a_run_that_saves_nothing_between_kills_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tests.faults.long._LOOK_EVERY_S", 0.05)
+    monkeypatch.setattr("tests.faults.long.__main__._LOOK_EVERY_S", 0.05)
     with pytest.raises(LongRunError, match="saved nothing: give a longer --every"):
         run_to_the_end(counting(1), tmp_path, 0.2, np.random.default_rng(0))
 

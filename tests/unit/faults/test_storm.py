@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.faults.long import LongRunError
+from tests.faults.long.long_runs import LongRunError
 from tests.faults.storm import EVERYTHING, ONE, main, processes_of, storm
 
 ENDS_AT_THE_FOURTH_START = """

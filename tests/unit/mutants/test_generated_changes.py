@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.copies import ROOT
 from tests.mutants.generated.__main__ import in_order, main
 from tests.mutants.generated.changes import OPERATORS, Change, changed_text, changes_of
 from tests.mutants.generated.check import Result
@@ -22,7 +23,6 @@ from tests.mutants.generated.results import (
     write_rows,
 )
 from tests.mutants.table import read_page
-from tests.mutants.workspace import ROOT
 
 
 def changes(text: str) -> set[tuple[str, str]]:

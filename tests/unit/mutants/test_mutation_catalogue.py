@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutants.catalogue import read_source_mutations
-from tests.mutants.mutation import LAYERS, SourceMutation, text_errors
+from tests.mutants.mutation import LAYERS, edited, text_errors
 from tests.mutants.runner import VALID_SLICE
 from tests.mutants.table import entries, read_page
 from tests.mutants.wrapped import WRAPPED
@@ -27,10 +27,8 @@ def functions_of(file: str) -> set[str]:
 def test_the_text_of_a_mutation_occurs_once_and_still_compiles_when_changed(name: str) -> None:
     mutation = SOURCE[name]
     text = (ROOT / "src" / "auxmc" / mutation.module).read_text()
-    assert text_errors(mutation, text) == []
-    for old, new in mutation.edits:
-        text = text.replace(old, new)
-    compile(text, mutation.module, "exec")
+    assert text_errors(mutation.module, mutation.edits, text) == []
+    compile(edited(text, mutation.edits), mutation.module, "exec")
 
 
 @pytest.mark.parametrize("name", SOURCE)
@@ -96,8 +94,8 @@ def test_names_are_unique(tmp_path: Path) -> None:
 
 
 def test_a_text_that_is_missing_or_occurs_twice_is_an_error() -> None:
-    mutation = SourceMutation("hmc", "", "m.py", (("old", "new"), ("same", "same")), {})
-    assert text_errors(mutation, "old same") == ["m.py: the text is replaced by itself: 'same'"]
-    first, _ = text_errors(mutation, "old old same")
+    edits = (("old", "new"), ("same", "same"))
+    assert text_errors("m.py", edits, "old same") == ["m.py: the text is replaced by itself: 'same'"]
+    first, _ = text_errors("m.py", edits, "old old same")
     assert first == "m.py: the text occurs 2 times, not once: 'old'"
-    assert "0 times" in text_errors(mutation, "same")[0]
+    assert "0 times" in text_errors("m.py", edits, "same")[0]

@@ -1,9 +1,17 @@
-"""What long runs are said to have done: the table of the page, and how memory is summed up."""
+"""What long runs are said to have done: comparison, memory, the table of the page, and how a command for them ends."""
 
+import argparse
 import math
+import os
 import statistics
-from collections.abc import Iterable, Sequence
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
 
 TITLE = "## Long runs"
 _HEAD = (
@@ -19,6 +27,10 @@ _HEAD = (
 )
 # Until a process is so old it imports, compiles and reads its state.
 _SETTLED_S = 20.0
+
+
+class LongRunError(RuntimeError):
+    """A run ended in an error, or does not get on between kills."""
 
 
 class Memory(NamedTuple):
@@ -85,6 +97,68 @@ def in_words(found: Sequence[Memory]) -> str:
     """Memory of a run as a cell of the table."""
     first, last = quarters(found)
     return f"{first:.0f}, then {last:.0f}; at most {max((one.mib for one in found), default=math.nan):.0f}"
+
+
+def differences(
+    first: Mapping[str, np.ndarray], second: Mapping[str, np.ndarray]
+) -> tuple[int, int, list[str]]:
+    """Number of arrays, of numbers in them, and names of those that are not the same to the last bit."""
+    names = sorted({*first, *second})
+    differ = [name for name in names if name not in first or name not in second]
+    n_numbers = 0
+    for name in names:
+        if name in differ:
+            continue
+        one, other = _as_bytes(first[name]), _as_bytes(second[name])
+        n_numbers += one.size
+        if (one.dtype, one.shape) != (other.dtype, other.shape) or one.tobytes() != other.tobytes():
+            differ.append(name)
+    return len(names), n_numbers, differ
+
+
+def _as_bytes(array: np.ndarray) -> np.ndarray:
+    """Objects, whose bytes are addresses, as texts."""
+    return np.strings.encode(array.astype(str), "utf-8") if array.dtype.kind in "OUT" else array
+
+
+def compared_in_words(alone: Mapping[str, np.ndarray], killed: Mapping[str, np.ndarray]) -> tuple[str, bool]:
+    """Differences as a cell of the table, and whether there are none; names of arrays that differ are printed."""
+    n_arrays, n_numbers, differ = differences(alone, killed)
+    print(*(f"{name} differs" for name in differ), sep="\n")
+    return f"{len(differ)} of {n_arrays}, with {n_numbers:,} numbers", not differ
+
+
+def when(loads: Sequence[float]) -> str:
+    """Today and the machine as a cell of the table, from its loads at some moments."""
+    return f"{datetime.now(UTC):%Y-%m-%d}, load {min(loads):.1f} to {max(loads):.1f}, {os.cpu_count()} cores"
+
+
+def concluded(both: Callable[[Path], tuple[LongRun, bool]], options: argparse.Namespace) -> int:
+    """Makes two runs in a temporary folder; prints their line and writes it into the page.
+
+    Args:
+        both: makes them, and returns their line and whether it says what it should.
+        options: `folder`, where the temporary one is made, and `write`, the page; None for none.
+
+    Returns:
+        Exit status: 0 if the line says what it should, 130 after Ctrl-C, else 1.
+    """
+    try:
+        # What has just been killed may still be writing a file.
+        with tempfile.TemporaryDirectory(
+            dir=options.folder, prefix="long", ignore_cleanup_errors=True
+        ) as name:
+            row, well = both(Path(name))
+    except KeyboardInterrupt:
+        print("interrupted: nothing is left of it", file=sys.stderr)
+        return 130
+    except LongRunError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(*(f"{title:12} {cell}" for title, cell in zip(LongRun._fields, row, strict=True)), sep="\n")
+    if options.write:
+        options.write.write_text(with_row(options.write.read_text(), row))
+    return 0 if well else 1
 
 
 def section(rows: Iterable[LongRun]) -> str:
