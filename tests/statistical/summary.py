@@ -153,7 +153,7 @@ A wrong sampler should fail and a right one should not, both with stated probabi
 a false-alarm probability of {alpha}. The sum over all assertions of a run is at most {total} for the tests of every
 change (at most {declared} assertions) and as much for the deeper part (at most {deep}). An assertion also declares the
 discrepancy that it finds with probability 0.999, and refuses samples that are too small for it. `make test`
-runs most of the first part, `make test-all` all of it, `make test-statistical` both, with fresh random numbers. Passing
+runs most of the first part; `make test-all` and `make test-statistical` run both, with fresh random numbers. Passing
 shows that a law is left unchanged up to the declared discrepancy on the targets tested; it shows neither that a chain
 mixes nor that a model of yours is right.
 

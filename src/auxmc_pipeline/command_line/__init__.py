@@ -26,7 +26,7 @@ examples:
 """
 _WHERE = """\
 examples:
-  auxmc where fig_5_6
+  auxmc where fig_5_6 radon
   auxmc where fig_c_2 tempering_illustration
 """
 _PLAN = """\

@@ -172,8 +172,8 @@ Written line by line: `python -m tests.faults.long stream --write docs/faults.md
 `python -m tests.faults.storm --write docs/faults.md` for the whole workflow. A run is left alone; the same run is
 killed by SIGKILL again and again and started anew, until it has come to its end. Then all arrays are compared, but
 times. Moments of kills are drawn by seed. Memory is the median in the first and in the last quarter of the work, of
-processes older than {_SETTLED_S:.0f} s, and the most at any moment. That of a stream grows by its record alone, a
-hundred bytes for each of its chunks ({{doc}}`streaming`); draws of a chain lie on disk until its end, when they are
+processes older than {_SETTLED_S:.0f} s, and the most at any moment. That of a stream grows by its record alone,
+some 80 bytes for each of its chunks ({{doc}}`streaming`); draws of a chain lie on disk until its end, when they are
 read to be summed up.
 
 | {" | ".join(_HEAD)} |
