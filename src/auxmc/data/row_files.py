@@ -247,12 +247,12 @@ def _csv_names(path: Path) -> tuple[tuple[str, ...], int | None]:
 
 
 def _is_row(names: tuple[str, ...]) -> bool:
-    """Whether a line holds numbers that are no names: those follow one another, as 0, 1, ... or years."""
+    """Whether a line holds numbers that are no names: whole numbers may be, that follow one another as 0, 1, ..."""
     try:
         numbers = np.array([float(name) for name in names if name])
     except ValueError:
         return False
-    return not np.array_equal(numbers, numbers[:1] + np.arange(len(numbers)))
+    return not np.array_equal(numbers, np.floor(numbers[:1]) + np.arange(len(numbers)))
 
 
 def _csv_parts(source: RowFile, first_row: int) -> Iterator[FloatArray]:

@@ -214,7 +214,7 @@ def test_files_that_hold_no_rows_are_refused(tmp_path: Path) -> None:
         open_rows(write_npy(tmp_path / "vector.npy", np.zeros(4)))
 
 
-@pytest.mark.parametrize("names", ["0.5,-1.2,3e4", "1,3,2", "7,7.5"])
+@pytest.mark.parametrize("names", ["0.5,-1.2,3e4", "1,3,2", "7,7.5", "0.5", "0.5,1.5"])
 def test_a_csv_without_names_is_refused(tmp_path: Path, names: str) -> None:
     path = tmp_path / "rows.csv"
     path.write_text(f"{names}\n1,2,3\n")

@@ -196,7 +196,7 @@ def _column(path: Path, name: str, cells: Any) -> Any:
 
 
 def _numbers(path: Path, what: str, array: Any) -> Any:
-    """An array of finite real numbers; such of low precision as float64."""
+    """An array of finite real numbers, as float64 where they are not whole."""
     if array.dtype.kind not in "fiub":
         _refuse(path, f"{what} holds {array.dtype}, not real numbers")
     if array.size == 0:
