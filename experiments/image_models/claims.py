@@ -9,7 +9,7 @@ import numpy as np
 from auxmc.data.autoencoder_weights import MODELS
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc_pipeline.claims import Measurement, Measures, exact
-from auxmc_pipeline.error_rules import difference, jackknife, ratio, root_mean_square
+from auxmc_pipeline.error_rules import difference, jackknife, ratio, root_mean_square, share_of_trials
 from auxmc_pipeline.tables import MissingData, Tables, Wanted
 from experiments.image_models.image_samples import (
     PUBLISHED_IMAGES,
@@ -18,11 +18,18 @@ from experiments.image_models.image_samples import (
     total_over_images,
 )
 from experiments.image_models.joint_estimates import reference, running_estimate, value_of
+from experiments.image_models.passages import passage, ratio_of_passages
 
 _PUBLISHED = ("mnist", "omniglot")
 _PUBLISHED_LADDERS = (50, 100, 200, 500, 1000, 2000)
 _NEAR_PER_IMAGE = {"mnist": 0.020, "own_digits": 0.020, "omniglot": 0.015, "own_glyphs": 0.015}
 """Distances from the lower bound at which an estimate counts as converged: 20 and 15 nats for 1000 images."""
+
+_SIMILAR = (0.33, 3.0)
+"""The band of CT-C11: ratios of costs that count as similar."""
+
+_MISSED = 1.0
+"""Nats below its lower bound from which on an image counts as missed by its chains."""
 
 # A joint bound and its error.
 _BOUNDS = {
@@ -117,47 +124,31 @@ def annealed_cost(tables: Tables, model: str, along: str) -> Measurement:
     quantity = {"seconds": "ais_seconds", "gradients": "ais_n_gradients"}[along]
     costs = np.array([value_of(tables, model, quantity, n_temperatures=count) for count in counts])
     means, errors = (np.array([getattr(one, name) for one in estimates]) for name in ("value", "error"))
-    cost, reached = passage(costs, means, errors, _level(tables, model))
-    if not reached:
-        raise MissingData(f"no ladder of model {model} came near the lower bound")
-    chain, chain_reached = _first_near(tables, model, "gibbs_ct", along)
-    return ratio(cost, chain, _unless(chain_reached, "Gibbs CT"))
+    annealing = passage(costs, means, errors, _level(tables, model))
+    names = (f"annealing of model {model}", "Gibbs CT")
+    return ratio_of_passages(annealing, _first_near(tables, model, "gibbs_ct", along), names, *_SIMILAR)
 
 
 def slower(tables: Tables, model: str, along: str) -> Measurement:
     """CT-C12: seconds or gradients of CT-HMC over those of Gibbs continuous tempering, to come near the lower bound."""
-    gibbs, gibbs_reached = _first_near(tables, model, "gibbs_ct", along)
-    joint, joint_reached = _first_near(tables, model, "ct_hmc", along)
-    if not gibbs_reached:
-        raise MissingData(f"Gibbs CT of model {model} did not come near the lower bound")
-    return ratio(joint, gibbs, _unless(joint_reached, "CT-HMC"))
+    joint, gibbs = (_first_near(tables, model, method, along) for method in ("ct_hmc", "gibbs_ct"))
+    return ratio_of_passages(joint, gibbs, (f"CT-HMC of model {model}", "Gibbs CT"), 1.0)
 
 
-def passage(
-    costs: FloatArray, means: FloatArray, errors: FloatArray, level: float
-) -> tuple[Measurement, bool]:
-    """Cost after which a curve of estimates stays above a level, and whether it does before its end.
+def missed(tables: Tables, model: str) -> Measurement:
+    """Share of images whose estimate by Gibbs continuous tempering is more than a nat below their lower bound."""
+    low = _from_lower(tables, model)[0] < -_MISSED
+    return share_of_trials(float(low.mean()), low.size, f"{int(low.sum())} of {low.size} images")
 
-    Args:
-        costs: rising [point].
-        means: estimates [point].
-        errors: standard errors of their distances from the level [point].
-        level: what is to be reached.
 
-    Returns:
-        The cost, or all of it. Its error is half the distance of the passages of the curve shifted up and down by a
-        standard error, and the distance from the point before at least.
-    """
-
-    def first(curve: FloatArray) -> int:
-        low = np.flatnonzero(curve < level)
-        return int(low[-1]) + 1 if low.size else 0
-
-    place, early, late = (first(curve) for curve in (means, means + errors, means - errors))
-    ends = np.append(costs, costs[-1])
-    spacing = ends[place] - ends[place - 1] if 0 < place < len(costs) else np.diff(costs).max(initial=0.0)
-    error = max(0.5 * (ends[late] - ends[early]), spacing)
-    return Measurement(float(ends[place]), float(error)), place < len(costs)
+def from_lower(tables: Tables, model: str, missed_too: bool) -> Measurement:
+    """Gibbs continuous tempering minus the lower bound, for the images of the run, or those that it does not miss."""
+    distances, variances = _from_lower(tables, model)
+    counted = missed_too | (distances >= -_MISSED)
+    noise = math.sqrt(float(variances[counted].sum()))
+    return Measurement(
+        float(distances[counted].sum()), noise, f"{int(counted.sum())} images together, in nats"
+    )
 
 
 def index_share(tables: Tables, model: str) -> Measurement:
@@ -284,6 +275,15 @@ def _of_bound(tables: Tables, model: str, which: str) -> tuple[FloatArray, Float
     return values, variances
 
 
+def _from_lower(tables: Tables, model: str) -> tuple[FloatArray, FloatArray]:
+    """Gibbs continuous tempering minus the lower bound of each image, and the variance of its noise [image]."""
+    lower, lower_variance = _of_bound(tables, model, "lower")
+    found, variance = (
+        of_images(tables, model, f"image_{name}", method="gibbs_ct") for name in ("mean", "variance")
+    )
+    return found - lower, variance + lower_variance
+
+
 def _annealed_of_images(tables: Tables, model: str, n_temperatures: float) -> tuple[FloatArray, FloatArray]:
     values, variances = (
         of_images(tables, model, quantity, n_temperatures=n_temperatures)
@@ -322,10 +322,6 @@ def _first_near(tables: Tables, model: str, method: str, along: str) -> tuple[Me
     ]
     means, errors = (np.array([getattr(one, name) for one in distances]) for name in ("value", "error"))
     return passage(getattr(running, along), means, errors, _level(tables, model))
-
-
-def _unless(reached: bool, name: str) -> str:
-    return "" if reached else f"{name} did not come near within its run: the ratio is a bound"
 
 
 def _n_middles(tables: Tables, model: str) -> int:
@@ -420,5 +416,8 @@ NUMBERS: dict[str, Callable[[Tables], Measurement]] = _by_model(
         "Gibbs CT": partial(final, method="gibbs_ct"),
         "CT-HMC": partial(final, method="ct_hmc"),
         "single chains": single_chains,
+        "missed images": missed,
+        "Gibbs CT - lower bound": partial(from_lower, missed_too=True),
+        "Gibbs CT - lower bound, missed images left out": partial(from_lower, missed_too=False),
     }
 )

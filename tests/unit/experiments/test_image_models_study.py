@@ -14,14 +14,16 @@ from auxmc.data.tables import DataError
 from auxmc.driver.chains import RunContext
 from auxmc.driver.units import Share, Units, UnitsMissing, read_pieces, write_piece
 from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.judging.study_tables import judge_study
 from auxmc_pipeline.settings import SettingsError
-from auxmc_pipeline.tables import Tables
+from auxmc_pipeline.tables import MissingData, Tables
 from experiments.image_models.chain_sums import LAYOUTS, chain_sums, running_draws, segment_ends
-from experiments.image_models.claims import MEASURE, passage
+from experiments.image_models.claims import MEASURE, NUMBERS
 from experiments.image_models.figures import DRAW, unpacked
 from experiments.image_models.image_samples import n_claimed, total_over_images
 from experiments.image_models.joint_estimates import reference, running_estimate
+from experiments.image_models.passages import passage, ratio_of_passages
 from experiments.image_models.run import run
 from experiments.image_models.settings import Settings, check, data_files, ladders, method_settings
 from experiments.image_models.statistics import (
@@ -320,6 +322,20 @@ def test_every_claim_has_a_measure_and_says_what_is_missing() -> None:
     assert table.loc[("CT-C08", "omniglot: final"), "note"].endswith("not run at this preset")
 
 
+def test_images_that_chains_miss_are_counted_and_can_be_left_out() -> None:
+    tables = made_up_tables()
+    summary = tables.summary.frame
+    gibbs = (summary["method"] == "gibbs_ct") & (summary["quantity"] == "image_mean")
+    # Estimates of all images are 3 / 1000 nats below their lower bound; of two they are 5 and 7 nats lower.
+    for image, missing in ((3, 5.0), (900, 7.0)):
+        summary.loc[gibbs & (summary["image"] == image), "value"] -= missing
+    assert NUMBERS["mnist: missed images"](tables).value == 2 / 1000
+    assert NUMBERS["mnist: Gibbs CT - lower bound"](tables).value == pytest.approx(-15.0)
+    rest = NUMBERS["mnist: Gibbs CT - lower bound, missed images left out"](tables)
+    assert rest.value == pytest.approx(-998 * 0.003)
+    assert rest.note == "998 images together, in nats"
+
+
 def test_an_estimate_that_never_comes_near_gives_a_bound() -> None:
     tables = made_up_tables()
     curves = tables.curves.frame
@@ -329,7 +345,34 @@ def test_an_estimate_that_never_comes_near_gives_a_bound() -> None:
     found = MEASURE["CT-C12"]["mnist: gradients"](tables)
     assert found.value == pytest.approx(5.0 / 2.0)
     assert found.error > 0.0
-    assert found.note == "CT-HMC did not come near within its run: the ratio is a bound"
+    assert found.note.startswith("CT-HMC of model mnist did not come near within its run")
+
+
+@pytest.mark.parametrize(
+    ("cost", "unit", "known", "words"),
+    [
+        ((6.0, True), (2.0, True), True, ""),
+        ((6.0, False), (1.0, True), True, "x did not come near within its run: the ratio is at least this"),
+        ((6.0, False), (3.0, True), False, "x did not come near within its run: the ratio is at least this"),
+        ((1.0, True), (6.0, False), True, "y did not come near within its run: the ratio is at most this"),
+        ((6.0, True), (3.0, False), False, "y did not come near within its run: the ratio is at most this"),
+    ],
+)
+def test_a_bound_of_a_ratio_decides_only_what_lies_beyond_it(
+    cost: tuple[float, bool], unit: tuple[float, bool], known: bool, words: str
+) -> None:
+    above, below = ((Measurement(value, 0.1), reached) for value, reached in (cost, unit))
+    found = ratio_of_passages(above, below, ("x", "y"), 0.33, 3.0)
+    assert (found.value, math.isfinite(found.error), found.note) == (cost[0] / unit[0], known, words)
+    # With a band that has no upper end, a ratio that is at least its lower end is within it.
+    open_ended = ratio_of_passages(above, (below[0], True), ("x", "y"), 1.0)
+    assert math.isfinite(open_ended.error) is (cost[1] or cost[0] > unit[0])
+
+
+def test_a_ratio_of_two_runs_that_were_too_short_is_not_measured() -> None:
+    short = (Measurement(1.0, 0.1), False)
+    with pytest.raises(MissingData, match="neither x nor y came near the lower bound within its run"):
+        ratio_of_passages(short, short, ("x", "y"), 1.0)
 
 
 def test_a_few_images_say_nothing_about_a_thousand() -> None:
