@@ -33,6 +33,7 @@ NAMES = (
     "two_cores",
 )
 QUICK_SEEDS = 3
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def benchmark_of(name: str) -> Benchmark:
@@ -93,7 +94,11 @@ def _measure(name: str, form: str, n_seeds: int | None) -> int:
     benchmark = benchmark_of(name)
     seeds = n_seeds or (QUICK_SEEDS if form == "quick" else benchmark.seeds)
     words = [name, str(benchmark.cores), form, str(seeds)]
-    return subprocess.run([sys.executable, "-m", "benchmarks.worker", *words], cwd=ROOT).returncode
+    # Threads of BLAS are started when NumPy is imported, where a later bound to cores does not reach them: they would
+    # wait in loops on the other cores, and their processor time would count.
+    threads = dict.fromkeys(THREADS, str(benchmark.cores))
+    command = [sys.executable, "-m", "benchmarks.worker", *words]
+    return subprocess.run(command, cwd=ROOT, env={**os.environ, **threads}).returncode
 
 
 def write_pages() -> None:

@@ -1,10 +1,13 @@
 """Benchmarks make their problems and name their programs; rows are kept, gone on with, and shown with their spread."""
 
 import re
+import subprocess
+import sys
 import tomllib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -258,6 +261,22 @@ def test_the_command_says_how_to_go_on_after_an_interruption(
     monkeypatch.setattr(command, "_measure", stopped)
     assert command.main(["gp_probit"]) == 130
     assert "what is finished is kept, and the same command goes on with the rest" in capsys.readouterr().err
+
+
+def test_blas_has_as_many_threads_as_a_benchmark_has_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    handed: list[dict[str, str]] = []
+
+    def started(words: list[str], env: dict[str, str], **_: Any) -> subprocess.CompletedProcess[str]:
+        handed.append(env)
+        return subprocess.CompletedProcess(words, 0)
+
+    with monkeypatch.context() as patch:
+        patch.setenv("OPENBLAS_NUM_THREADS", "7")
+        patch.setattr(command.subprocess, "run", started)
+        assert command._measure("gp_probit", "quick", None) == 0
+    code = "import numpy, threadpoolctl as t; print([p['num_threads'] for p in t.threadpool_info()])"
+    found = subprocess.run([sys.executable, "-c", code], env=handed[0], capture_output=True, text=True)
+    assert found.stdout.strip() == "[1]", found.stderr
 
 
 def test_a_process_of_its_own_returns_its_output_and_its_cpu_seconds() -> None:
