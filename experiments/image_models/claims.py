@@ -25,7 +25,7 @@ _PUBLISHED_LADDERS = (50, 100, 200, 500, 1000, 2000)
 _NEAR_PER_IMAGE = {"mnist": 0.020, "own_digits": 0.020, "omniglot": 0.015, "own_glyphs": 0.015}
 """Distances from the lower bound at which an estimate counts as converged: 20 and 15 nats for 1000 images."""
 
-_SIMILAR = (0.33, 3.0)
+SIMILAR = (0.33, 3.0)
 """The band of CT-C11: ratios of costs that count as similar."""
 
 _MISSED = 1.0
@@ -126,7 +126,7 @@ def annealed_cost(tables: Tables, model: str, along: str) -> Measurement:
     means, errors = (np.array([getattr(one, name) for one in estimates]) for name in ("value", "error"))
     annealing = passage(costs, means, errors, _level(tables, model))
     names = (f"annealing of model {model}", "Gibbs CT")
-    return ratio_of_passages(annealing, _first_near(tables, model, "gibbs_ct", along), names, *_SIMILAR)
+    return ratio_of_passages(annealing, _first_near(tables, model, "gibbs_ct", along), names, *SIMILAR)
 
 
 def slower(tables: Tables, model: str, along: str) -> Measurement:

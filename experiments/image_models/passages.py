@@ -1,4 +1,4 @@
-"""What it costs until a curve of estimates stays above a level, and ratios of such costs."""
+"""Cost until a curve of estimates stays above a level, and ratios of such costs (PhD thesis, section 5.6.2)."""
 
 import math
 
@@ -54,10 +54,10 @@ def passage(
     """Cost after which a curve of estimates stays above a level, and whether it does before its end.
 
     Args:
-        costs: rising [point].
-        means: estimates [point].
-        errors: standard errors of their distances from the level [point].
-        level: what is to be reached.
+        costs: seconds or gradients, rising [point].
+        means: estimates in nats [point].
+        errors: standard errors of their distances from the level, in nats [point].
+        level: what is to be reached, in nats.
 
     Returns:
         The cost, or all of it. Its error is half the distance of the passages of the curve shifted up and down by a

@@ -15,11 +15,11 @@ from auxmc.driver.chains import RunContext
 from auxmc.driver.units import Share, Units, UnitsMissing, read_pieces, write_piece
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.claims import Measurement
-from auxmc_pipeline.judging.study_tables import judge_study
+from auxmc_pipeline.judging.study_tables import claims_of, judge_study
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.tables import MissingData, Tables
 from experiments.image_models.chain_sums import LAYOUTS, chain_sums, running_draws, segment_ends
-from experiments.image_models.claims import MEASURE, NUMBERS
+from experiments.image_models.claims import MEASURE, NUMBERS, SIMILAR
 from experiments.image_models.figures import DRAW, unpacked
 from experiments.image_models.image_samples import n_claimed, total_over_images
 from experiments.image_models.joint_estimates import reference, running_estimate
@@ -367,6 +367,12 @@ def test_a_bound_of_a_ratio_decides_only_what_lies_beyond_it(
     # With a band that has no upper end, a ratio that is at least its lower end is within it.
     open_ended = ratio_of_passages(above, (below[0], True), ("x", "y"), 1.0)
     assert math.isfinite(open_ended.error) is (cost[1] or cost[0] > unit[0])
+
+
+def test_the_bands_that_decide_bounds_are_those_of_the_claims() -> None:
+    lines = claims_of(load_study("image_models")).set_index("claim_id")
+    assert set(zip(lines.loc["CT-C11", "low"], lines.loc["CT-C11", "high"], strict=True)) == {SIMILAR}
+    assert set(lines.loc["CT-C12", "low"]) == {1.0}
 
 
 def test_a_ratio_of_two_runs_that_were_too_short_is_not_measured() -> None:
