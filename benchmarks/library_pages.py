@@ -14,7 +14,9 @@ CPU, LINES = "CPU time", "lines"
 
 def example(page: str) -> str:
     """All code of a page that is run."""
-    return "\n".join(re.findall(r"^```python\n(.*?)^```", (PAGES / f"{page}.md").read_text(), re.M | re.S))
+    return "\n".join(
+        re.findall(r"^```python\n(.*?)^```", (PAGES / f"{page}.md").read_text(encoding="utf-8"), re.M | re.S)
+    )
 
 
 def _programs(page: str, quick: bool) -> Sequence[Program]:

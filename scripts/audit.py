@@ -33,9 +33,9 @@ def _looked_up(program: str, lock: Path) -> tuple[list[dict[str, Any]], str]:
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "audit.json"
         words = ["--require-hashes", "--disable-pip", "-r", str(lock), "-f", "json", "-o", str(output)]
-        done = subprocess.run([program, *words], capture_output=True, text=True)
+        done = subprocess.run([program, *words], capture_output=True, encoding="utf-8")
         lines = (done.stderr or done.stdout).strip().splitlines()
-        text = output.read_text() if output.exists() else ""
+        text = output.read_text(encoding="utf-8") if output.exists() else ""
     return (json.loads(text)["dependencies"] if text else []), (lines[-1] if lines else "")
 
 

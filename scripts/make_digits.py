@@ -26,7 +26,7 @@ def read_digit(path: Path) -> np.ndarray:
         ValueError: the file is not of that form.
     """
     try:
-        levels = 255.0 * np.asarray(json.loads(path.read_text())["data"], dtype=float)
+        levels = 255.0 * np.asarray(json.loads(path.read_text(encoding="utf-8"))["data"], dtype=float)
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise ValueError(
             f"{path}: not a JSON object with a list of numbers under 'data' ({error})"

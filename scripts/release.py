@@ -38,7 +38,7 @@ def steps(version: str, scratch: Path) -> list[Step]:
         ),
         Step(
             f"CHANGELOG begins with {version} and its date",
-            lambda: _undated((ROOT / "CHANGELOG.md").read_text(), version),
+            lambda: _undated((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), version),
             "date the newest heading, and write date-released into CITATION.cff",
         ),
         Step(
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--all", action="store_true", help="run the long steps too")
     options = parser.parse_args(arguments)
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     n_open = 0
     with tempfile.TemporaryDirectory() as scratch:
         for step in steps(version, Path(scratch)):
@@ -116,11 +116,11 @@ def _undated(text: str, version: str) -> str:
 
 
 def _said(*command: str) -> str:
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=True).stdout.strip()
 
 
 def _failed(*command: str) -> str:
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8")
     return "" if done.returncode == 0 else (done.stdout + done.stderr) or f"exit status {done.returncode}"
 
 

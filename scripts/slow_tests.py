@@ -19,7 +19,7 @@ def table() -> str:
     """Files with tests that are left out: which functions, of how many, and what the file is about."""
     rows = ["| file | left out | what it tests |", "|---|---|---|"]
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        module = ast.parse(path.read_text())
+        module = ast.parse(path.read_text(encoding="utf-8"))
         if share := left_out(module):
             about = (ast.get_docstring(module) or "").partition("\n")[0]
             rows.append(f"| `{path.relative_to(ROOT / 'tests')}` | {share} | {about} |")
@@ -59,7 +59,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--write-page", action="store_true", help=f"writes {PAGE.relative_to(ROOT)}")
     if parser.parse_args().write_page:
-        PAGE.write_text(with_table(PAGE.read_text()))
+        PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     else:
         print(table(), end="")
     return 0

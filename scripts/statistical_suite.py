@@ -42,11 +42,11 @@ def main() -> int:
         return _repeat(arguments)
     run, minutes, ended_well = _run_parts(arguments)
     summary = text(run)
-    (arguments.output / "summary.txt").write_text(summary + "\n")
+    (arguments.output / "summary.txt").write_text(summary + "\n", encoding="utf-8")
     print(summary)
     print(f"{', '.join(f'{part} {value:.1f} min' for part, value in minutes)}; rows in {arguments.output}")
     if arguments.write_page:
-        PAGE.write_text(page(run, f"{now:%Y-%m-%d}", minutes))
+        PAGE.write_text(page(run, f"{now:%Y-%m-%d}", minutes), encoding="utf-8")
     return 0 if ended_well and not run.failed else 1
 
 

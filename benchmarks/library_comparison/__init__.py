@@ -42,7 +42,7 @@ def _programs(problem: str, quick: bool) -> Sequence[Program]:
     def run(package: str, i: int) -> dict[str, float]:
         words = ("-m", "benchmarks.library_comparison.solve", problem, package, str(i + 1))
         found = json.loads(own_process(*words)[0].strip().splitlines()[-1])
-        return found | {LINES: lines_of(paths[package].read_text())}
+        return found | {LINES: lines_of(paths[package].read_text(encoding="utf-8"))}
 
     return [
         Program(name, partial(partial, run, package), "", MODULES.get(package, package))

@@ -22,7 +22,7 @@ def _recorded(line: str, computed_by: Callable[[Work], Lines]) -> Callable[[Tabl
     return measure
 
 
-with Path(__file__).with_name("claims.csv").open(newline="") as _file:
+with Path(__file__).with_name("claims.csv").open(newline="", encoding="utf-8") as _file:
     _LINES = [(row["claim_id"], row["setting"]) for row in csv.DictReader(_file)]
 
 MEASURE: Measures = {

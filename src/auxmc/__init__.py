@@ -35,7 +35,7 @@ _NAMES = {
 }
 _MODULES = ("prior",)
 
-__all__ = ["__version__", *_MODULES, *_NAMES]
+__all__ = ["__version__", *_MODULES, *_NAMES]  # noqa: F822
 
 
 def __getattr__(name: str) -> Any:

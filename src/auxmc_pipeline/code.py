@@ -100,11 +100,11 @@ def _parsed_at(path: Path, modified: int, root: Path) -> _Parsed:
     place = root / ".cache" / "code" / f"{name}.json"
     # A file that is damaged is as good as none.
     with suppress(OSError, ValueError, TypeError):
-        digest, imports = json.loads(place.read_text())
+        digest, imports = json.loads(place.read_text(encoding="utf-8"))
         return _Parsed(digest, [(level, base, names) for level, base, names in imports])
     parsed = _parse(content)
     with suppress(OSError):
-        write_atomically(place, lambda temporary: temporary.write_text(json.dumps(parsed)))
+        write_atomically(place, lambda temporary: temporary.write_text(json.dumps(parsed), encoding="utf-8"))
     return parsed
 
 

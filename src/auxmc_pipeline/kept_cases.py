@@ -53,7 +53,7 @@ def kept_cases(place: Path, schema: type[CaseSettings], compose: Callable[[], li
     with suppress(OSError, ValueError, KeyError, TypeError):
         return [
             Case(row["name"], tuple(row["overrides"]), tuple(row["axes"]), schema(**row["settings"]))
-            for row in json.loads(place.read_text())
+            for row in json.loads(place.read_text(encoding="utf-8"))
         ]
     cases = compose()
     rows = [
@@ -69,5 +69,5 @@ def kept_cases(place: Path, schema: type[CaseSettings], compose: Callable[[], li
     # Kept only if nothing is lost on the way, and where there is room.
     if [schema(**row["settings"]) for row in json.loads(text)] == [case.settings for case in cases]:
         with suppress(OSError):
-            write_atomically(place, lambda path: path.write_text(text))
+            write_atomically(place, lambda path: path.write_text(text, encoding="utf-8"))
     return cases

@@ -68,5 +68,5 @@ def _values(folder: Path) -> Mapping[tuple[str, str], PublishedValue]:
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
+    with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))

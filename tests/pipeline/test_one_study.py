@@ -172,7 +172,7 @@ def test_own_data_runs_and_wrong_data_leaves_nothing(radon: Project) -> None:
 
 @pytest.mark.slow
 def test_a_matrix_of_observations_runs(radon: Project) -> None:
-    Path(radon.folder / "matrix.csv").write_text("a,b\n1.0,2.0\n0.5,1.5\n0.1,0.9\n")
+    Path(radon.folder / "matrix.csv").write_text("a,b\n1.0,2.0\n0.5,1.5\n0.1,0.9\n", encoding="utf-8")
     radon.python(
         "-m",
         "auxmc_pipeline.steps.run",

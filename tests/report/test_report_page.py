@@ -49,7 +49,7 @@ class Elements(HTMLParser):
 @pytest.fixture(scope="module")
 def parsed(report: Path) -> Elements:
     reader = Elements()
-    reader.feed(report.read_text())
+    reader.feed(report.read_text(encoding="utf-8"))
     return reader
 
 
@@ -83,7 +83,7 @@ def test_nothing_comes_from_outside(report: Path, parsed: Elements) -> None:
         assert not found.get("src", "data:").startswith(("http", "//", "file")), found
         assert not found.get("href", "").startswith(("http", "//")), found
         assert not any(name.startswith("on") for name in found), "a script in an attribute"
-    text = report.read_text()
+    text = report.read_text(encoding="utf-8")
     assert "default-src 'none'" in text
     style = text[text.index("<style>") : text.index("</style>")]
     assert "url(" not in style
@@ -92,7 +92,7 @@ def test_nothing_comes_from_outside(report: Path, parsed: Elements) -> None:
 
 def test_published_results_stand_alone_beside_their_figures(published_report: Path) -> None:
     reader = Elements()
-    reader.feed(published_report.read_text())
+    reader.feed(published_report.read_text(encoding="utf-8"))
     links = {found["href"] for tag, found in reader.elements if tag == "a"}
     assert {link.partition("/")[0] for link in links if not link.startswith("#")} == {"code"}
     shown = [found["src"] for tag, found in reader.elements if tag == "img"]
@@ -104,7 +104,7 @@ def test_published_results_stand_alone_beside_their_figures(published_report: Pa
     assert Counter(verdict for verdict, _ in reader.claims) == Counter(
         judged["verdict"].str.replace(" ", "-")
     )
-    text = published_report.read_text()
+    text = published_report.read_text(encoding="utf-8")
     policy = next(found["content"] for tag, found in reader.elements if "http-equiv" in found)
     assert "img-src data: 'self';" in policy
     assert f"published/paper/{STUDY}/figures/{drawn[0].name}" in re.sub(r"<wbr>|\s", "", text)
@@ -112,7 +112,7 @@ def test_published_results_stand_alone_beside_their_figures(published_report: Pa
 
 def test_lines_of_code_are_links_to_these_lines(published_report: Path) -> None:
     reader = Elements()
-    reader.feed(published_report.read_text())
+    reader.feed(published_report.read_text(encoding="utf-8"))
     links = {found["href"] for tag, found in reader.elements if tag == "a" and "#L" in found["href"]}
     assert len(links) > 100
     for link in links:
@@ -126,7 +126,9 @@ def test_lines_of_code_are_links_to_these_lines(published_report: Path) -> None:
 
 
 def test_a_claim_leads_to_the_figures_that_show_it_and_its_band_is_seen(published_report: Path) -> None:
-    groups = re.findall(r'<section class="group".*?</section>', published_report.read_text(), re.DOTALL)
+    groups = re.findall(
+        r'<section class="group".*?</section>', published_report.read_text(encoding="utf-8"), re.DOTALL
+    )
     shown = {
         re.findall(r"<code>(.*?)</code>", group)[0]: set(re.findall(r'<a href="#([\w-]+)">[fF]igure', group))
         for group in groups
@@ -191,7 +193,7 @@ def test_figures_are_vector_graphics_with_text_alternatives(parsed: Elements) ->
 
 
 def test_provenance_names_machine_versions_seed_commit_and_cost(report: Path) -> None:
-    text = report.read_text()
+    text = report.read_text(encoding="utf-8")
     provenance = text[text.index('id="provenance"') :]
     for word in (
         "A processor, 2 cores, 23.4 GiB",
@@ -214,7 +216,7 @@ def test_tables_for_papers_stand_beside_it(report: Path) -> None:
 
 
 def test_verdicts_on_the_front_page_are_those_of_the_claims(report: Path) -> None:
-    text = report.read_text()
+    text = report.read_text(encoding="utf-8")
     tiles = text[text.index('class="tiles"') : text.index("What the verdicts mean")]
     shown = {name: int(count) for count, name in re.findall(r"<b>(\d+)</b> ([a-z ]+)<", tiles)}
     # One claim is one id: the lines of a group say what the verdict of their claim is.
@@ -230,7 +232,7 @@ def test_verdicts_on_the_front_page_are_those_of_the_claims(report: Path) -> Non
 
 
 def test_every_verdict_is_explained_coloured_and_offered(report: Path, parsed: Elements) -> None:
-    text = report.read_text()
+    text = report.read_text(encoding="utf-8")
     style = text[text.index("<style>") : text.index("</style>")]
     meanings = text[text.index("What the verdicts mean") : text.index("By document")]
     for name in ALL_VERDICTS:
@@ -241,7 +243,7 @@ def test_every_verdict_is_explained_coloured_and_offered(report: Path, parsed: E
 
 
 def test_what_makes_a_figure_stands_beside_it_and_in_the_counterparts(report: Path) -> None:
-    text = re.sub(r"<[^>]+>", "", report.read_text())
+    text = re.sub(r"<[^>]+>", "", report.read_text(encoding="utf-8"))
     command = f"snakemake paper_figures/quick/{STUDY}/fig_5_6.pdf --config preset=quick"
     assert text.count(command) == 2
     assert "source .venv/bin/activate" in text
@@ -271,13 +273,18 @@ def test_signs_and_exponents_are_set_but_not_in_code(tmp_path: Path) -> None:
 
 
 def test_no_raw_markup_is_left_in_captions_and_statements(report: Path) -> None:
-    bare = re.sub(r"<(code|script|style|pre)\b.*?</\1>|<[^>]+>", " ", report.read_text(), flags=re.DOTALL)
+    bare = re.sub(
+        r"<(code|script|style|pre)\b.*?</\1>|<[^>]+>",
+        " ",
+        report.read_text(encoding="utf-8"),
+        flags=re.DOTALL,
+    )
     assert not re.findall(r".{20}(?:\+-\s*\d|\w\^\w|`).{20}", html.unescape(bare))
 
 
 def test_studies_are_called_by_their_titles_in_the_menu(report: Path) -> None:
     title = load_study(STUDY).title
-    menu = report.read_text().partition('id="menu-links"')[2].partition("</nav>")[0]
+    menu = report.read_text(encoding="utf-8").partition('id="menu-links"')[2].partition("</nav>")[0]
     short = re.findall(rf'href="#{STUDY}">([^<]+) <span class="quiet">{STUDY}<', menu)
     assert len(short) == 1
     assert title.startswith(short[0])

@@ -54,7 +54,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         "seconds": report.duration,
         "cells": _cells(report.user_properties),
     }
-    with Path(target).open("a") as file:
+    with Path(target).open("a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")
 
 

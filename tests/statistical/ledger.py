@@ -152,7 +152,7 @@ def _report(row: list[object]) -> None:
         return
     path = Path(target)
     # Another process may have made the file in the meantime.
-    with contextlib.suppress(FileExistsError), path.open("x", newline="") as file:
+    with contextlib.suppress(FileExistsError), path.open("x", encoding="utf-8", newline="") as file:
         csv.writer(file).writerow(COLUMNS)
-    with path.open("a", newline="") as file:
+    with path.open("a", encoding="utf-8", newline="") as file:
         csv.writer(file).writerow(row)

@@ -202,7 +202,7 @@ def _fits(test: str, pattern: str) -> bool:
 
 @cache
 def _definitions(path: Path) -> tuple[Definition, ...]:
-    tree = ast.parse(path.read_text())
+    tree = ast.parse(path.read_text(encoding="utf-8"))
     common: list[Cell] = []
     for node in tree.body:
         if isinstance(node, ast.Assign) and any(

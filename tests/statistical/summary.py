@@ -46,12 +46,16 @@ class Run(NamedTuple):
 
 def read_run(seed: str, results: Path, report: Path) -> Run:
     """Reads what the tests of a run have written; files that no test has written to are empty."""
-    lines = results.read_text().splitlines() if results.exists() else []
+    lines = results.read_text(encoding="utf-8").splitlines() if results.exists() else []
     tests = [
         Ended(line["test"], line["outcome"], line["seconds"], tuple((a, b) for a, b in line["cells"]))
         for line in map(json.loads, lines)
     ]
-    with report.open(newline="") if report.exists() else Path("/dev/null").open() as file:
+    with (
+        report.open(encoding="utf-8", newline="")
+        if report.exists()
+        else Path("/dev/null").open(encoding="utf-8") as file
+    ):
         return Run(seed, tests, list(csv.DictReader(file)))
 
 

@@ -123,7 +123,7 @@ def code_of(module):
 def content_of(*files):
     """Digest of what text files hold; one that is not there counts as empty."""
     paths = [Path(ROOT) / file for file in files]
-    return fingerprint([path.read_text() if path.is_file() else "" for path in paths])
+    return fingerprint([path.read_text(encoding="utf-8") if path.is_file() else "" for path in paths])
 
 
 def tables_of(study, preset):

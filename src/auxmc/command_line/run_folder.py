@@ -90,7 +90,9 @@ class RunFolder:
             "environment": describe_environment(Path(auxmc.__file__).parents[2]),
         }
         text = json.dumps(content, indent=2) + "\n"
-        write_atomically(self.path / _SETTINGS, lambda temporary: temporary.write_text(text))
+        write_atomically(
+            self.path / _SETTINGS, lambda temporary: temporary.write_text(text, encoding="utf-8")
+        )
 
     def forget(self) -> None:
         """Takes the settings away again where nothing was drawn by them: a mended call finds the folder as it was."""
@@ -119,7 +121,7 @@ class RunFolder:
         if not path.exists():
             return None
         try:
-            return dict(json.loads(path.read_text())["numbers"])
+            return dict(json.loads(path.read_text(encoding="utf-8"))["numbers"])
         except (ValueError, KeyError, TypeError, OSError) as error:
             raise CommandError(
                 f"{path}: is not the settings of a run ({type(error).__name__}: {error}); choose another folder, or "

@@ -157,7 +157,7 @@ def _largest_array(function: Callable[..., Any], *shapes: jax.ShapeDtypeStruct) 
 
 def _available_on_linux() -> int | None:
     try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
+        lines = Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         return None
     for line in lines:
@@ -172,7 +172,7 @@ def _left_in_container() -> int | None:
         ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
     ):
         try:
-            return int(Path(limit).read_text()) - int(Path(used).read_text())
+            return int(Path(limit).read_text(encoding="utf-8")) - int(Path(used).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             # No container, or "max": no limit.
             continue

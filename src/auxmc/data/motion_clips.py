@@ -175,7 +175,7 @@ def euler_xyz(rotation: FloatArray) -> FloatArray:
 
 def _frames(path: Path) -> FloatArray:
     try:
-        content: Any = json.loads(path.read_text())
+        content: Any = json.loads(path.read_text(encoding="utf-8"))
         frames = np.asarray(content["Frames"], dtype=np.float64)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(

@@ -73,7 +73,7 @@ def processor_kind() -> str:
     The name alone does not say it: virtual machines hide the model behind a general one.
     """
     path = Path("/proc/cpuinfo")
-    lines = path.read_text().splitlines() if path.is_file() else []
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     words = ("vendor_id", "cpu family", "model", "flags", "CPU implementer", "CPU part", "Features")
     about = {line.replace("\t", "") for line in lines if line.partition(":")[0].strip() in words}
     return fingerprint(sorted(about) or [platform.processor(), platform.machine()])[:8]
@@ -99,7 +99,7 @@ def _version(name: str) -> str:
 
 def _processor() -> str:
     path = Path("/proc/cpuinfo")
-    lines = path.read_text().splitlines() if path.is_file() else []
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     for line in lines:
         if line.startswith("model name"):
             return line.partition(":")[2].strip()
@@ -125,7 +125,8 @@ def _device(device: Any) -> str:
 
 def _git(root: Path, *words: str) -> str:
     try:
-        done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, timeout=10)
+        command = ["git", "-C", str(root), *words]
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=10)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""

@@ -70,7 +70,7 @@ def configure(hardware: str = "cpu", compilation_cache: Path | None = None) -> s
 
 def _processor_hash() -> str:
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         model = "".join(sorted({line for line in lines if line.startswith(("model name", "flags"))}))
     except OSError:
         model = platform.processor() + platform.machine()

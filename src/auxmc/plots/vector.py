@@ -36,7 +36,7 @@ def save_svg(figure: Figure, path: Path) -> None:
     with use_style(), matplotlib.rc_context({"svg.fonttype": "path"}):
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     text = compact(buffer.getvalue())
-    write_whole(path, lambda temporary: temporary.write_text(text))
+    write_whole(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
 
 
 def compact(svg: str) -> str:

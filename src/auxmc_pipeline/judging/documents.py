@@ -47,6 +47,6 @@ def entries(path: Path, name: str, kind: Callable[..., _Entry]) -> tuple[_Entry,
         ValueError: the file is no TOML, or a table has an unknown or a missing key.
     """
     try:
-        return tuple(kind(**table) for table in tomllib.loads(path.read_text())[name])
+        return tuple(kind(**table) for table in tomllib.loads(path.read_text(encoding="utf-8"))[name])
     except (tomllib.TOMLDecodeError, TypeError, KeyError) as error:
         raise ValueError(f"{path}: {error}") from error

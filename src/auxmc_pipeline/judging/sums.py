@@ -37,7 +37,7 @@ def check_kept(path: Path) -> Path:
 
 
 def _lines(path: Path) -> list[str]:
-    lines = path.read_text(errors="replace").splitlines()
+    lines = path.read_text(errors="replace", encoding="utf-8").splitlines()
     if not all("  " in line for line in lines):
         raise DamagedFile(f"{path} is damaged: have it back with `git checkout -- {path}`")
     return lines

@@ -95,7 +95,7 @@ def _read_record(record: Path) -> pd.DataFrame:
 
 def expected_costs() -> dict[str, dict[str, str]]:
     """CPU time of studies by preset where it is not on record, as `conf/costs.toml` expects it."""
-    return tomllib.loads((CONF / "costs.toml").read_text())
+    return tomllib.loads((CONF / "costs.toml").read_text(encoding="utf-8"))
 
 
 def minutes(text: str) -> float:

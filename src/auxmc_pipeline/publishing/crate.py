@@ -36,7 +36,7 @@ _KINDS = {
 def write_crate(place: Path, preset: str) -> None:
     """Writes the crate's metadata beside the results of a preset, the same bytes for the same results."""
     text = json.dumps(crate_of(place, preset), indent=1) + "\n"
-    write_atomically(place / NAME, lambda path: path.write_text(text))
+    write_atomically(place / NAME, lambda path: path.write_text(text, encoding="utf-8"))
 
 
 def crate_of(place: Path, preset: str) -> dict[str, Any]:

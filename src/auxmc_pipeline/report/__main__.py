@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
         beside = f", {figure_size:.1f} MB of figures and {code.write(options.out.parent) / 1e6:.1f} of code beside it"
     else:
         text, figure_size, beside = render(page, in_project(options.out)), 0.0, ""
-    write_atomically(options.out, lambda path: path.write_text(text))
+    write_atomically(options.out, lambda path: path.write_text(text, encoding="utf-8"))
     size = len(text.encode()) / 1e6
     if size + figure_size > _LARGEST_MB:
         print(f"warning: {size + figure_size:.0f} MB open slowly; are there large figures?", file=sys.stderr)
@@ -74,7 +74,7 @@ def _copy_figures(results: Mapping[str, StudyResults], out: Path) -> int:
         for path in found.figures.values():
             place = out.parent / FIGURES / name / path.name
             place.parent.mkdir(parents=True, exist_ok=True)
-            size += place.write_bytes(compact(path.read_text()).encode())
+            size += place.write_bytes(compact(path.read_text(encoding="utf-8")).encode())
     return size
 
 

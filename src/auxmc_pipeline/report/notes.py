@@ -32,7 +32,7 @@ def notes_of(path: Path) -> Notes:
     Args:
         path: `notes.md`, with paragraphs that begin with `Question:`, `Source:` in it, and with `Answer:`.
     """
-    tokens = parser().parse(path.read_text())
+    tokens = parser().parse(path.read_text(encoding="utf-8"))
     root = SyntaxTreeNode(tokens)
     paragraphs = [node for node in root.children if node.type == "paragraph"]
     first = next((node for node in paragraphs if node.children[0].content.startswith("Question")), None)

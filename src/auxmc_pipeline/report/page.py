@@ -187,7 +187,7 @@ def read_sections(
         declared: the studies.
         run: which results these are, in words.
     """
-    text = fill(_FINDINGS.read_text(), look_up, _FINDINGS, run)
+    text = fill(_FINDINGS.read_text(encoding="utf-8"), look_up, _FINDINGS, run)
     return read_findings(text, judges, {study.name: list(study.figures) for study in declared})
 
 

@@ -123,7 +123,7 @@ def _benchmark(path: Path) -> dict[str, float]:
     """What is a number in the record of a job, which may be cut short."""
     if not path.is_file():
         return {}
-    with open(path, newline="") as file:
+    with open(path, newline="", encoding="utf-8") as file:
         row = next(csv.DictReader(file, delimiter="\t"), {})
     numbers = {key: number(value) for key, value in row.items()}
     return {key: value for key, value in numbers.items() if not math.isnan(value)}

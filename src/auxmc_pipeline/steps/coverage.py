@@ -69,7 +69,7 @@ def numbered_items() -> list[Item]:
     """All items of `documents.toml`, in its order."""
     return [
         _item(document["name"], kind, number, entry)
-        for document in tomllib.loads(CATALOGUE.read_text())["documents"]
+        for document in tomllib.loads(CATALOGUE.read_text(encoding="utf-8"))["documents"]
         for group, kind in _KINDS.items()
         for number, entry in document.get(group, {}).items()
     ]
@@ -97,7 +97,7 @@ def algorithms_and_tables(root: Path = ROOT / "src") -> dict[str, list[Place]]:
     """Modules, functions and classes whose docstring names an algorithm or a table as source, by the item's name."""
     found = defaultdict(list)
     for path in sorted(root.rglob("*.py")):
-        tree = ast.parse(path.read_text())
+        tree = ast.parse(path.read_text(encoding="utf-8"))
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module):
                 name, line = (path.stem, 1) if isinstance(node, ast.Module) else (node.name, node.lineno)
@@ -126,7 +126,9 @@ def markdown() -> str:
     by_document: dict[str, list[str]] = defaultdict(list)
     for item, places in coverage():
         by_document[item.document].append(_row(item, places))
-    titles = {d["name"]: d["title"] for d in tomllib.loads(CATALOGUE.read_text())["documents"]}
+    titles = {
+        d["name"]: d["title"] for d in tomllib.loads(CATALOGUE.read_text(encoding="utf-8"))["documents"]
+    }
     for document, rows in by_document.items():
         lines += ["", f"## {document}", "", f"{titles[document]}.", ""]
         lines += [
@@ -153,7 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     page = markdown()
     if options.write:
-        options.write.write_text(page)
+        options.write.write_text(page, encoding="utf-8")
     else:
         print(page, end="")
     missing = [item.name for item, places in coverage() if not (places or item.drawing)]

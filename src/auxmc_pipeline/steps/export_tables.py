@@ -138,7 +138,7 @@ def _write(base: Path, whole: pd.DataFrame, printed: pd.DataFrame, caption: str,
     """A table as CSV, and what is printed of it as LaTeX."""
     write_atomically(base.with_suffix(".csv"), lambda path: whole.to_csv(path, index=False))
     text = latex(printed, caption, f"tab:{base.name.replace('_', '-')}", columns)
-    write_atomically(base.with_suffix(".tex"), lambda path: path.write_text(text))
+    write_atomically(base.with_suffix(".tex"), lambda path: path.write_text(text, encoding="utf-8"))
 
 
 def _escape(value: object) -> str:

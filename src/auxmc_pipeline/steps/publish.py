@@ -60,8 +60,8 @@ def main(arguments: list[str] | None = None) -> int:
         written = str(keep(PUBLISHED / options.preset, found))
         write_crate(PUBLISHED / options.preset, options.preset)
     published = read_published()
-    text = with_results(README.read_text(), published)
-    write_atomically(README, lambda path: path.write_text(text))
+    text = with_results(README.read_text(encoding="utf-8"), published)
+    write_atomically(README, lambda path: path.write_text(text, encoding="utf-8"))
     print(f"preset {options.preset}: {written}; the counts in README.md are of {published.run_in_words}")
     return 0
 

@@ -23,7 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--cores", default="all", help="cores to use, a number or `all`")
     options = parser.parse_args(arguments)
     LOCK.parent.mkdir(exist_ok=True)
-    with open(LOCK, "w") as lock:
+    with open(LOCK, "w", encoding="utf-8") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

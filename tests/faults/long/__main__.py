@@ -146,7 +146,7 @@ def _resident_mib(process: int) -> float:
     """Memory of a process now, 0 if it is no more."""
     pages = 0
     with contextlib.suppress(OSError):
-        pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+        pages = int(Path(f"/proc/{process}/statm").read_text(encoding="utf-8").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 

@@ -89,13 +89,13 @@ def read_rows(path: Path = RESULTS) -> list[Row]:
     """Lines that were written before; none where there is no file."""
     if not path.exists():
         return []
-    with path.open(newline="") as file:
+    with path.open(encoding="utf-8", newline="") as file:
         return [Row(**line) for line in csv.DictReader(file)]
 
 
 def write_rows(rows: Iterable[Row], path: Path = RESULTS) -> None:
     """Writes lines in the order of the modules."""
-    with path.open("w", newline="") as file:
+    with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(Row._fields)
         writer.writerows(sorted(rows, key=lambda row: (row.module, int(row.line), row.after, row.number)))
@@ -114,7 +114,7 @@ def read_harmless(path: Path = HARMLESS) -> dict[str, str]:
         ValueError: an entry has no reason, or is there twice.
     """
     reasons: dict[str, str] = {}
-    for entry in tomllib.loads(path.read_text()).get("harmless", []):
+    for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("harmless", []):
         row = [entry[key] for key in ("module", "function", "operator", "before", "after")]
         name = "|".join((*row, str(entry.get("number", 0))))
         if not entry.get("reason", "").strip():

@@ -23,7 +23,7 @@ def write_parquet(path: Path, data: np.ndarray = DATA) -> Path:
 
 def write_csv(path: Path, data: np.ndarray = DATA) -> Path:
     lines = [",".join(repr(float(value)) for value in row) for row in data]
-    path.write_text("\n".join([",".join(NAMES), *lines]) + "\n")
+    path.write_text("\n".join([",".join(NAMES), *lines]) + "\n", encoding="utf-8")
     return path
 
 

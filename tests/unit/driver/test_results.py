@@ -44,7 +44,7 @@ def test_a_failed_write_leaves_nothing_and_keeps_the_old_file(tmp_path: Path) ->
     path.write_text("old")
 
     def fail(temporary: Path) -> None:
-        temporary.write_text("half")
+        temporary.write_text("half", encoding="utf-8")
         raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):

@@ -70,7 +70,7 @@ def test_figures_name_values_that_there_are(path: Path) -> None:
     numbers = published_numbers(path.relative_to(STUDIES).parts[0])
     asked = [
         (first.value, second.value)
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "_published"
         for first, second in [node.args]
         if isinstance(first, ast.Constant) and isinstance(second, ast.Constant)

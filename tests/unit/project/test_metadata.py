@@ -109,7 +109,7 @@ WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_a_workflow_of_the_forge_pins_actions_and_asks_for_little(path: Path) -> None:
-    workflow = yaml.safe_load(path.read_text())
+    workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert workflow["permissions"] == {}, "each job says what it may do"
     for name, job in workflow["jobs"].items():
         assert "permissions" in job, name
@@ -118,7 +118,7 @@ def test_a_workflow_of_the_forge_pins_actions_and_asks_for_little(path: Path) ->
             if "uses" in step:
                 assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", step["uses"]), step["uses"]
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
-    called = set(re.findall(r"\bmake ([a-z-]+)", path.read_text())) | {
+    called = set(re.findall(r"\bmake ([a-z-]+)", path.read_text(encoding="utf-8"))) | {
         target
         for job in workflow["jobs"].values()
         for target in job.get("strategy", {}).get("matrix", {}).get("target", [])

@@ -80,7 +80,7 @@ def broken(place: str, text: str) -> list[str]:
 
 @pytest.mark.parametrize("path", SOURCES, ids=_place)
 def test_a_source_does_nothing_that_the_page_rules_out(path: Path) -> None:
-    assert not broken(_place(path), path.read_text())
+    assert not broken(_place(path), path.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(

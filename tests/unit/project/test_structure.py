@@ -54,7 +54,7 @@ def _imports(path: Path) -> set[str]:
     """Modules that a file imports; a name that is itself a module counts as one."""
     modules = {_module(source) for source in SOURCES}
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:

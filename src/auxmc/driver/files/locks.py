@@ -77,6 +77,6 @@ def _name_holder(file: int) -> None:
 
 def _holder(path: Path) -> str:
     try:
-        return path.read_text() or "of an unknown process"
+        return path.read_text(encoding="utf-8") or "of an unknown process"
     except (OSError, ValueError):
         return "of an unknown process"

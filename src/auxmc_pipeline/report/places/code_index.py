@@ -51,7 +51,7 @@ def code_index(root: Path, studies: Sequence[str]) -> list[CodeModule]:
     out = []
     for layer in LAYERS:
         for path in sorted((root / "src" / "auxmc" / layer).rglob("*.py")):
-            tree = ast.parse(path.read_text())
+            tree = ast.parse(path.read_text(encoding="utf-8"))
             names = tuple(
                 CodeName(node.name, node.lineno, _first_line(node))
                 for node in tree.body

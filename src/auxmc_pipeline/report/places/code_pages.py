@@ -64,11 +64,13 @@ class CodePages:
         """
         size = 0
         for path, lines in self._lines.items():
-            code = enumerate(html.escape((self._root / path).read_text(), quote=False).split("\n"), start=1)
+            code = enumerate(
+                html.escape((self._root / path).read_text(encoding="utf-8"), quote=False).split("\n"), start=1
+            )
             marked = "\n".join(f'<b id="L{n}">{text}</b>' if n in lines else text for n, text in code)
             page = _PAGE.format(path=html.escape(path), code=marked)
             place = folder / _FOLDER / f"{path}.html"
             place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(page)
+            place.write_text(page, encoding="utf-8")
             size += len(page.encode())
         return size

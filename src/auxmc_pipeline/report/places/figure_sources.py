@@ -188,7 +188,7 @@ def _dimensions_read(node: ast.AST) -> list[ast.expr]:
 
 @functools.lru_cache(maxsize=256)
 def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 @functools.lru_cache(maxsize=256)
