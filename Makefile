@@ -2,7 +2,6 @@
 PRESET ?= quick
 CORES ?= all
 MINUTES ?= 5
-MUTANTS ?= 12
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
@@ -11,7 +10,7 @@ PEERS := $(VENV)/.peers-installed
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce claims check-claims publish restore verify test test-all test-newest test-statistical line-coverage mutation-check faults audit benchmarks docs check format clean
+.PHONY: help setup reproduce claims check-claims publish restore verify test test-all test-newest test-statistical line-coverage faults audit benchmarks docs check format clean
 
 help:
 	@echo "make reproduce   figures, tables, claims and report of all studies (PRESET=smoke|quick|paper, CORES=all)"
@@ -21,11 +20,10 @@ help:
 	@echo "make restore     put the cases that published/ holds into results/, so that the preset goes on from there (PRESET=...)"
 	@echo "make verify      draw jobs of published/ at random, run them again here and compare (PRESET=..., MINUTES=5, SEED=...)"
 	@echo "make test        style checks, and the tests that tell a broken program from a right one"
-	@echo "make test-all    all tests: every study from start to end, SLURM, documentation, fresh random numbers, a sample of mutations"
+	@echo "make test-all    all tests: every study from start to end, SLURM, documentation, fresh random numbers"
 	@echo "make test-newest        the tests of make test with the newest versions of all packages, in an environment beside .venv"
 	@echo "make test-statistical   the deeper statistical tests, with fresh random numbers and a table of what passed"
 	@echo "make line-coverage      the lines of src/ and experiments/ that make test runs: a table, and pages in .cache/line_coverage"
-	@echo "make mutation-check     whether the tests notice programs that are broken on purpose (SAMPLE=60 or MINUTES=60, SEED=...: by machine)"
 	@echo "make faults             faults of settings, data, models, files and processes: what comes of each (HOURS=... for longer)"
 	@echo "make audit       known vulnerabilities among the locked packages, where their data can be reached"
 	@echo "make benchmarks  speed and errors beside other packages: one table, the pages that show it (QUICK=1, ONLY='NAME ...', AGAIN=1, SEEDS=3)"
@@ -74,8 +72,6 @@ test-all test-newest: export XLA_FLAGS = --xla_backend_optimization_level=2
 test-all: check
 	$(RUN)/python -m pytest
 	$(RUN)/python scripts/statistical_suite.py
-	$(RUN)/python -m tests.mutants --sample $(MUTANTS)
-	$(RUN)/python -m tests.mutants.generated --again $(MUTANTS)
 	$(MAKE) audit
 
 # The newest program, by purpose: an old one does not know how to ask.
@@ -94,9 +90,6 @@ test-statistical: $(STAMP)
 
 line-coverage: $(STAMP)
 	$(RUN)/python -m pytest -m "not slow" --cov --cov-report=term:skip-covered --cov-report=html:.cache/line_coverage
-
-mutation-check: $(STAMP)
-	$(RUN)/python -m tests.mutants$(if $(SAMPLE)$(if $(filter command line,$(origin MINUTES)),1),.generated $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(filter command line,$(origin MINUTES)),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED)))
 
 faults: $(STAMP)
 	$(RUN)/python -m tests.faults $(if $(HOURS),--hours $(HOURS))

@@ -1,6 +1,5 @@
 """Results that are kept are judged by the present claims, counted in the README, and explained by the findings."""
 
-import math
 import re
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from auxmc_pipeline.publishing.readme import with_results
 from auxmc_pipeline.report.claim_lines import claim_groups, unexplained
 from auxmc_pipeline.report.findings_text import LookUp
 from auxmc_pipeline.report.page import judges_of, read_sections
-from tests.mutants.planted import read_planted
 
 JOB = "radon,ais,,{commit},{created},n,c,d,1.0,2.0,A processor,k,2,v,s\n"
 
@@ -155,18 +153,3 @@ def test_no_number_of_ours_is_typed_into_the_findings() -> None:
         if re.search(r"\d\.\d|\d{3}|\d\s?%|\d (?:nats|times|s\b|seconds|minutes|hours)", line)
     ]
     assert found == [], "\n".join(found)
-
-
-def test_planted_errors_are_of_all_weights_and_studies() -> None:
-    planted = read_planted()
-    assert len(planted) >= 20
-    assert {entry.study for entry in planted} >= set(studies()) - {"manifold_illustrations", "image_models"}
-    page = (ROOT / "docs" / "planted_errors.md").read_text()
-    for entry in planted:
-        row = next(
-            line for line in page.splitlines() if line.startswith(f"| {entry.claim}, {entry.setting} |")
-        )
-        before, after = (cell.strip() for cell in row.strip("| ").split(" | ")[-2:])
-        assert before.endswith(": reproduced"), row
-        assert after.endswith(": not reproduced"), row
-        assert not math.isnan(float(re.sub(r"[^\d.e-].*", "", before.replace("×", "e")) or "nan")), row

@@ -1,4 +1,4 @@
-"""Slice samplers that are wrapped to be wrong, and one that is unusual but right."""
+"""Slice samplers made wrong, by the check that must notice each, and one that is unusual but right."""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,39 +13,24 @@ from auxmc.kernels.slices.core import Candidate, SliceInfo, SliceState, shrink_b
 from auxmc.kernels.slices.elliptical_slice import elliptical_slice
 from auxmc.kernels.slices.linear_slice import linear_slice, shrink_line
 from auxmc.kernels.slices.reflective_slice import reflective_slice
-from tests.mutants.layers import (
-    BuildKernel,
-    LogDensity,
-    bracket,
-    ellipse_cut,
-    height,
-    line,
-    square,
-    structure,
-)
-from tests.statistical.kernel_checks import log_square
+from tests.statistical.broken import with_noise
+from tests.statistical.kernel_checks import check_ellipse_bracket, check_line_bracket, log_square
 
-__all__ = ["SLICES", "unshrunk_slice"]
+LogDensity = Callable[[Array], Array]
+BuildKernel = Callable[[LogDensity], Kernel]
 
 
 def _line_with(max_step_outs: int, **changes: Any) -> BuildKernel:
-    def build(log_density: LogDensity) -> Kernel:
-        kernel = linear_slice(log_density, 0.8, 1, max_step_outs)
-        changed = {name: jnp.asarray(value) for name, value in changes.items()}
-        return kernel._replace(apply=lambda noise, state: kernel.apply(noise._replace(**changed), state))
-
-    return build
+    arrays = {name: jnp.asarray(value) for name, value in changes.items()}
+    return lambda log_density: with_noise(
+        linear_slice(log_density, 0.8, 1, max_step_outs), lambda n, _: n._replace(**arrays)
+    )
 
 
 def fixed_direction_one_sided(log_density: LogDensity) -> Kernel:
     """Direction fixed and the whole bracket on its far side."""
-    kernel = linear_slice(log_density, 0.8, 1)
-
-    def apply(noise: Any, state: Any) -> Any:
-        changed = noise._replace(direction=jnp.ones(1), bracket_uniform=jnp.zeros(()))
-        return kernel.apply(changed, state)
-
-    return kernel._replace(apply=apply)
+    changes = {"direction": jnp.ones(1), "bracket_uniform": jnp.zeros(())}
+    return with_noise(linear_slice(log_density, 0.8, 1), lambda n, _: n._replace(**changes))
 
 
 def _own_slice(
@@ -105,9 +90,7 @@ def unshrunk_slice(log_density: LogDensity) -> Kernel:
     return _own_slice(log_density, 0.7, lambda offset, lower, upper: (lower, upper), 5000)
 
 
-def _ellipse_with(
-    offset: Callable[[Array], Array], lower: Callable[[Array], Array], upper: Callable[[Array], Array]
-) -> BuildKernel:
+def _ellipse_with(offset: Callable[[Array], Array], lower: float, upper: float) -> BuildKernel:
     """Elliptical slice of target over standard normal with its own first angle and bracket."""
 
     def build(log_density: LogDensity) -> Kernel:
@@ -120,10 +103,8 @@ def _ellipse_with(
 
             current = Candidate(state.position, state.log_density)
             height = state.log_density + noise.log_uniform
-            angle = noise.angle
-            shrunk = shrink_bracket(
-                noise.key, evaluate, current, height, offset(angle), lower(angle), upper(angle)
-            )
+            ends = jnp.full_like(noise.angle, lower), jnp.full_like(noise.angle, upper)
+            shrunk = shrink_bracket(noise.key, evaluate, current, height, offset(noise.angle), *ends)
             return SliceState(shrunk.candidate.point, shrunk.candidate.log_density), shrunk.info
 
         return kernel._replace(apply=apply)
@@ -131,14 +112,8 @@ def _ellipse_with(
     return build
 
 
-fixed_bracket_ellipse = _ellipse_with(
-    lambda angle: angle, jnp.zeros_like, lambda angle: jnp.full_like(angle, 2.0 * jnp.pi)
-)
-fixed_cut_ellipse = _ellipse_with(
-    lambda angle: angle - jnp.pi,
-    lambda angle: jnp.full_like(angle, -jnp.pi),
-    lambda angle: jnp.full_like(angle, jnp.pi),
-)
+fixed_bracket_ellipse = _ellipse_with(lambda angle: angle, 0.0, 2.0 * jnp.pi)
+fixed_cut_ellipse = _ellipse_with(lambda angle: angle - jnp.pi, -jnp.pi, jnp.pi)
 
 
 def _over_normal(build: BuildKernel) -> BuildKernel:
@@ -153,11 +128,7 @@ def prior_counted_twice(log_density: LogDensity) -> Kernel:
 def wide_ellipse(log_density: LogDensity) -> Kernel:
     """Elliptical slice with an auxiliary draw whose standard deviation is 1.1."""
     kernel = elliptical_slice(log_density, dim=1)
-
-    def apply(noise: Any, state: Any) -> Any:
-        return kernel.apply(noise._replace(direction=1.1 * noise.direction), state)
-
-    return kernel._replace(apply=apply)
+    return with_noise(kernel, lambda n, _: n._replace(direction=1.1 * n.direction))
 
 
 def clipping_instead_of_reflecting() -> Kernel:
@@ -177,47 +148,30 @@ def clipping_instead_of_reflecting() -> Kernel:
 
 def one_sided_reflection() -> Kernel:
     """The bracket lies ahead of the current point only, in a direction that is always positive."""
-    kernel = reflective_slice(log_square, 2)
-
-    def apply(noise: Any, state: Any) -> Any:
-        changed = noise._replace(direction=jnp.abs(noise.direction), bracket_uniform=jnp.zeros(()))
-        return kernel.apply(changed, state)
-
-    return kernel._replace(apply=apply)
+    changes = lambda n: {"direction": jnp.abs(n.direction), "bracket_uniform": jnp.zeros(())}
+    return with_noise(reflective_slice(log_square, 2), lambda n, _: n._replace(**changes(n)))
 
 
-_line = partial(line, "slice")
-_bracket = partial(bracket, "slice")
-_square = partial(square, "slice")
-_structure = partial(structure, "slice")
-
-SLICES = {
-    "centred_bracket": _line("bracket centred on the current point", _line_with(0, bracket_uniform=0.5)),
-    "centred_bracket_inside": _bracket(
-        "bracket centred on the current point", _line_with(0, bracket_uniform=0.5)
-    ),
-    "one_sided_bracket": _line("bracket on one side, in a fixed direction", fixed_direction_one_sided),
-    "step_outs_all_below": _bracket("all step-outs at the lower end", _line_with(3, n_lower=jnp.int32(3)), 3),
-    "step_outs_split_equally": _bracket(
-        "step-outs split equally between the ends", _line_with(3, n_lower=jnp.int32(1)), 3
-    ),
-    "fixed_height": _line("height of the slice at half the density", _line_with(0, log_uniform=-0.7)),
-    "fixed_height_inside": height(
-        "slice", "height of the slice at half the density", _line_with(0, log_uniform=-0.7)
-    ),
-    "first_offset_at_the_middle": _bracket(
-        "first proposal in the middle of the bracket", _line_with(0, offset_uniform=0.5)
-    ),
-    "midpoint_shrinking": _structure("shrinks relative to the middle of the bracket", midpoint_shrinking),
-    "gives_up_off_the_slice": _structure("takes the third proposal wherever it is", gives_up_off_the_slice),
-    "fixed_bracket_ellipse": _line(
-        "bracket of the ellipse fixed at [0, 2 pi]", _over_normal(fixed_bracket_ellipse)
-    ),
-    "fixed_cut_ellipse": ellipse_cut("slice", "bracket of the ellipse cut at +-pi", fixed_cut_ellipse),
-    "prior_counted_twice": _line("Gaussian factor counted twice", prior_counted_twice),
-    "wide_ellipse": _line("second point of the ellipse with sd 1.1", _over_normal(wide_ellipse)),
-    "clipping_instead_of_reflecting": _square(
-        "proposals beyond a face are moved onto it", clipping_instead_of_reflecting
-    ),
-    "one_sided_reflection": _square("bracket ahead of the current point only", one_sided_reflection),
+ON_LINE = {
+    "centred_bracket": _line_with(0, bracket_uniform=0.5),
+    "one_sided_bracket": fixed_direction_one_sided,
+    "fixed_height": _line_with(0, log_uniform=-0.7),
+    "fixed_bracket_ellipse": _over_normal(fixed_bracket_ellipse),
+    "prior_counted_twice": prior_counted_twice,
+    "wide_ellipse": _over_normal(wide_ellipse),
+}
+ON_SQUARE = {
+    "clipping_instead_of_reflecting": clipping_instead_of_reflecting,
+    "one_sided_reflection": one_sided_reflection,
+}
+STRUCTURE = {"midpoint_shrinking": midpoint_shrinking, "gives_up_off_the_slice": gives_up_off_the_slice}
+HEIGHT = {"fixed_height_inside": _line_with(0, log_uniform=-0.7)}
+_single = partial(check_line_bracket, width=0.8, max_step_outs=0)
+_stepped = partial(check_line_bracket, width=0.8, max_step_outs=3)
+BRACKET = {
+    "centred_bracket_inside": (_line_with(0, bracket_uniform=0.5), _single),
+    "first_offset_at_the_middle": (_line_with(0, offset_uniform=0.5), _single),
+    "step_outs_all_below": (_line_with(3, n_lower=jnp.int32(3)), _stepped),
+    "step_outs_split_equally": (_line_with(3, n_lower=jnp.int32(1)), _stepped),
+    "fixed_cut_ellipse": (fixed_cut_ellipse, check_ellipse_bracket),
 }

@@ -1,7 +1,6 @@
-"""Pseudo-marginal kernels that are wrapped to be wrong."""
+"""Pseudo-marginal kernels made wrong, by the check that must notice each."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import jax
@@ -19,9 +18,7 @@ from auxmc.kernels.pseudo_marginal.updates import (
     slice_position,
 )
 from auxmc.models.estimator import Estimator
-from tests.mutants.layers import latent
-
-__all__ = ["PSEUDO_MARGINAL"]
+from tests.statistical.broken import keeping, with_noise
 
 
 def refreshed_estimate(estimator: Estimator) -> Kernel:
@@ -40,24 +37,12 @@ def refreshed_estimate(estimator: Estimator) -> Kernel:
 
 def auxiliary_not_stored(estimator: Estimator) -> Kernel:
     """Accepts the new estimate but keeps the old u."""
-    kernel = pseudo_marginal_metropolis(estimator, 1.5, 1)
-
-    def apply(noise: Any, state: Any) -> Any:
-        new, info = kernel.apply(noise, state)
-        return new._replace(auxiliary=state.auxiliary), info
-
-    return kernel._replace(apply=apply)
+    return keeping(pseudo_marginal_metropolis(estimator, 1.5, 1), "auxiliary")
 
 
 def estimate_not_stored(estimator: Estimator) -> Kernel:
     """Keeps the old estimate with the new x and u."""
-    kernel = pseudo_marginal_metropolis(estimator, 1.5, 1)
-
-    def apply(noise: Any, state: Any) -> Any:
-        new, info = kernel.apply(noise, state)
-        return new._replace(log_estimate=state.log_estimate), info
-
-    return kernel._replace(apply=apply)
+    return keeping(pseudo_marginal_metropolis(estimator, 1.5, 1), "log_estimate")
 
 
 def largest_of_two_estimates(estimator: Estimator) -> Kernel:
@@ -97,33 +82,23 @@ def _cycle(
 
 def always_accepts(_: Estimator, update: Update) -> Update:
     """Update of u without its accept test."""
-    return update._replace(
-        apply=lambda noise, state: update.apply(noise._replace(log_uniform=jnp.full((), -jnp.inf)), state)
-    )
+    return with_noise(update, lambda n, _: n._replace(log_uniform=jnp.full((), -jnp.inf)))
 
 
 def density_of_u_in_the_ratio(_: Estimator, update: Update) -> Update:
     """Independence update of u that multiplies the ratio by rho(u*) / rho(u), as if proposals were flat."""
-
-    def apply(noise: Any, state: Any) -> Any:
-        excess = -0.5 * jnp.sum(noise.auxiliary**2) + 0.5 * jnp.sum(state.auxiliary**2)
-        return update.apply(noise._replace(log_uniform=noise.log_uniform - excess), state)
-
-    return update._replace(apply=apply)
+    excess = lambda n, state: 0.5 * jnp.sum(state.auxiliary**2) - 0.5 * jnp.sum(n.auxiliary**2)
+    return with_noise(update, lambda n, state: n._replace(log_uniform=n.log_uniform - excess(n, state)))
 
 
 def narrow_proposal_of_u(_: Estimator, update: Update) -> Update:
     """Proposes u from N(0, 0.8^2) without correcting for it."""
-    return update._replace(
-        apply=lambda noise, state: update.apply(noise._replace(auxiliary=0.8 * noise.auxiliary), state)
-    )
+    return with_noise(update, lambda n, _: n._replace(auxiliary=0.8 * n.auxiliary))
 
 
 def narrow_ellipse(_: Estimator, update: Update) -> Update:
     """Elliptical update of u whose second point has standard deviation 0.8."""
-    return update._replace(
-        apply=lambda noise, state: update.apply(noise._replace(direction=0.8 * noise.direction), state)
-    )
+    return with_noise(update, lambda n, _: n._replace(direction=0.8 * n.direction))
 
 
 def fresh_u_for_the_proposal(estimator: Estimator, update: Update) -> Update:
@@ -141,12 +116,7 @@ def fresh_u_for_the_proposal(estimator: Estimator, update: Update) -> Update:
 
 def cache_left_behind(_: Estimator, update: Update) -> Update:
     """Update of x that moves without replacing the cache, so that u is then updated at the old x."""
-
-    def apply(noise: Any, state: Any) -> Any:
-        new, info = update.apply(noise, state)
-        return new._replace(cache=state.cache), info
-
-    return update._replace(apply=apply)
+    return keeping(update, "cache")
 
 
 def _slice_x(estimator: Estimator) -> Update:
@@ -155,37 +125,19 @@ def _slice_x(estimator: Estimator) -> Update:
 
 def one_sided_slice(_: Estimator, update: Update) -> Update:
     """Slice update of x with the bracket on one side of the current point."""
-    return update._replace(
-        apply=lambda noise, state: update.apply(
-            noise._replace(bracket_uniform=jnp.zeros(()), direction=jnp.ones(1)), state
-        )
-    )
+    return with_noise(update, lambda n, _: n._replace(bracket_uniform=jnp.zeros(()), direction=jnp.ones(1)))
 
 
-_latent = partial(latent, "pseudo_marginal")
-
-PSEUDO_MARGINAL = {
-    "refreshed_estimate": _latent(
-        "estimate at the current point made again, with fresh u", refreshed_estimate
-    ),
-    "auxiliary_not_stored": _latent("accepts the new estimate but keeps the old u", auxiliary_not_stored),
-    "estimate_not_stored": _latent("keeps the old estimate with new x and u", estimate_not_stored),
-    "largest_of_two_estimates": _latent("the larger of two estimates", largest_of_two_estimates),
-    "u_always_accepted": _latent("update of u without accept test", _cycle(always_accepts)),
-    "density_of_u_in_the_ratio": _latent(
-        "density of u in the ratio of its independence update", _cycle(density_of_u_in_the_ratio)
-    ),
-    "narrow_proposal_of_u": _latent(
-        "proposes u from a narrower law, without correction", _cycle(narrow_proposal_of_u)
-    ),
-    "narrow_ellipse": _latent(
-        "second point of the ellipse of u with sd 0.8", _cycle(narrow_ellipse, auxiliary=elliptical_auxiliary)
-    ),
-    "fresh_u_for_the_proposal": _latent(
-        "estimate with fresh u for the proposed x, old u kept", _cycle(None, fresh_u_for_the_proposal)
-    ),
-    "cache_left_behind": _latent("x moves without its cache", _cycle(None, cache_left_behind)),
-    "one_sided_slice_of_x": _latent(
-        "slice of x with the bracket on one side", _cycle(None, one_sided_slice, position=_slice_x)
-    ),
+LATENT = {
+    "refreshed_estimate": refreshed_estimate,
+    "auxiliary_not_stored": auxiliary_not_stored,
+    "estimate_not_stored": estimate_not_stored,
+    "largest_of_two_estimates": largest_of_two_estimates,
+    "u_always_accepted": _cycle(always_accepts),
+    "density_of_u_in_the_ratio": _cycle(density_of_u_in_the_ratio),
+    "narrow_proposal_of_u": _cycle(narrow_proposal_of_u),
+    "narrow_ellipse": _cycle(narrow_ellipse, auxiliary=elliptical_auxiliary),
+    "fresh_u_for_the_proposal": _cycle(None, fresh_u_for_the_proposal),
+    "cache_left_behind": _cycle(None, cache_left_behind),
+    "one_sided_slice_of_x": _cycle(None, one_sided_slice, position=_slice_x),
 }
