@@ -10,7 +10,7 @@ PEERS := $(VENV)/.peers-installed
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce claims check-claims publish restore verify test test-all test-newest test-statistical line-coverage faults audit benchmarks docs check format clean
+.PHONY: help setup reproduce claims check-claims publish restore verify test test-all test-newest line-coverage faults audit benchmarks docs check format clean
 
 help:
 	@echo "make reproduce   figures, tables, claims and report of all studies (PRESET=smoke|quick|paper, CORES=all)"
@@ -22,7 +22,6 @@ help:
 	@echo "make test        style checks, and the tests that tell a broken program from a right one"
 	@echo "make test-all    all tests: every study from start to end, SLURM, documentation, fresh random numbers"
 	@echo "make test-newest        the tests of make test with the newest versions of all packages, in an environment beside .venv"
-	@echo "make test-statistical   the deeper statistical tests, with fresh random numbers and a table of what passed"
 	@echo "make line-coverage      the lines of src/ and experiments/ that make test runs: a table, and pages in .cache/line_coverage"
 	@echo "make faults             faults of settings, data, models, files and processes: what comes of each (HOURS=... for longer)"
 	@echo "make audit       known vulnerabilities among the locked packages, where their data can be reached"
@@ -70,8 +69,8 @@ test: check
 test-all test-newest: export XLA_FLAGS = --xla_backend_optimization_level=2
 
 test-all: check
-	$(RUN)/python -m pytest
-	$(RUN)/python scripts/statistical_suite.py
+	$(RUN)/python -m pytest --ignore tests/statistical
+	AUXMC_STATISTICAL_SEED="$$(date)" $(RUN)/python -m pytest tests/statistical
 	$(MAKE) audit
 
 # The newest program, by purpose: an old one does not know how to ask.
@@ -84,9 +83,6 @@ test-newest:
 	$(PYTHON) -m venv --clear $(VENV)-newest
 	$(VENV)-newest/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,numpyro,pymc,dask]"
 	$(VENV)-newest/bin/python -m pytest -m "not slow"
-
-test-statistical: $(STAMP)
-	$(RUN)/python scripts/statistical_suite.py
 
 line-coverage: $(STAMP)
 	$(RUN)/python -m pytest -m "not slow" --cov --cov-report=term:skip-covered --cov-report=html:.cache/line_coverage

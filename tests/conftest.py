@@ -3,6 +3,7 @@
 import gc
 import os
 from pathlib import Path
+from typing import Any
 
 from auxmc.driver.runtime import configure
 
@@ -19,12 +20,7 @@ configure("cpu", Path(__file__).parents[1] / ".cache" / "programs_of_tests")
 import jax
 import pytest
 
-from tests.statistical.layer_hooks import (  # noqa: F401  hooks are found by their names
-    pytest_addoption,
-    pytest_collection_modifyitems,
-    pytest_runtest_logreport,
-    pytest_runtest_setup,
-)
+from tests.statistical import levels
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
@@ -34,3 +30,24 @@ jax.config.update("jax_numpy_dtype_promotion", "strict")
 def double_precision() -> None:
     """Every test relies on float64; a module that switched it off would make them meaningless."""
     assert jax.numpy.zeros(1).dtype == jax.numpy.float64
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Adds the statistical assertions of a worker of pytest-xdist."""
+    levels.n_assertions += getattr(node, "workeroutput", {}).get("n_assertions", 0)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fails a run whose false-alarm probability, by Bonferroni's bound, is too large."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["n_assertions"] = levels.n_assertions
+    elif levels.n_assertions * levels.ALPHA > levels.TOTAL_LEVEL:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Says how often a correct program fails such a run."""
+    if n := levels.n_assertions:
+        bound = f"{n} statistical assertions, false-alarm probability at most {n * levels.ALPHA:.2g}"
+        terminalreporter.write_line(f"{bound} (allowed: {levels.TOTAL_LEVEL:g})")

@@ -1,15 +1,16 @@
-"""Stochastic assertions with a stated false-alarm level, a stated power, and a ledger of both.
+"""Stochastic assertions with a stated false-alarm level and a stated power.
 
 A correct program fails an assertion with probability at most `ALPHA`. Every assertion also says which
 discrepancy it must find, and checks that its sample is large enough to find it with probability 0.999. The
-number of assertions of each test file is declared in `ledger.py`; an assertion made outside its file's
-allowance is an error, so the sum of all levels is known: at most `TOTAL_LEVEL` a run.
+sum of the levels of a run, which bounds its false-alarm probability (Bonferroni), must not exceed
+`TOTAL_LEVEL`: see `tests/conftest.py`.
 
 Seeds belong to names, so that a run gives the same numbers everywhere; the environment variable
 AUXMC_STATISTICAL_SEED (any text) enters every name and so makes a run with fresh numbers.
 """
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -20,12 +21,9 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from auxmc.diagnostics.confidence_sequence import confidence_sequence
-from tests.statistical import ledger
-from tests.statistical.ledger import ALPHA, DECLARED, TOTAL_LEVEL
 
 __all__ = [
     "ALPHA",
-    "DECLARED",
     "TOTAL_LEVEL",
     "Sequence",
     "assert_at_least",
@@ -42,13 +40,24 @@ __all__ = [
     "uniform_p_value",
 ]
 
+ALPHA = 1e-7
+"""False-alarm level of one assertion."""
+
+TOTAL_LEVEL = 1e-4
+"""False-alarm level of a whole run."""
+
 MISS = 1e-3
 """Probability of not finding the declared discrepancy."""
+
+n_assertions = 0
+"""Number of assertions that this process has made, without those that are expected to fail."""
+
+_charging = True
 
 
 def seed_for(name: str) -> int:
     """Seed that belongs to a name, the same in every run and on every machine unless a run asks for fresh ones."""
-    fresh = ledger.seed_of_the_run()
+    fresh = os.environ.get("AUXMC_STATISTICAL_SEED", "")
     return int.from_bytes(hashlib.sha256(f"{fresh}{name}".encode()).digest()[:4], "big")
 
 
@@ -74,7 +83,7 @@ def assert_uniform(values: ArrayLike, alpha: float = ALPHA, detects: float = 0.0
     n = len(np.asarray(values))
     threshold = dkw_half_width(n, alpha)
     _assert_power(threshold + dkw_half_width(n, MISS), detects, n)
-    _judge("uniform", label, n, _distance_from_uniform(values), threshold, alpha, detects)
+    _judge("uniform", label, n, _distance_from_uniform(values), threshold, alpha)
 
 
 def assert_standard_mean(values: ArrayLike, detects: float = 0.03, label: str = "") -> None:
@@ -88,7 +97,7 @@ def assert_standard_mean(values: ArrayLike, detects: float = 0.03, label: str = 
     statistic, n, n_functions = _largest_z(values)
     threshold = float(stats.norm.isf(ALPHA / (2.0 * n_functions)))
     _assert_power((threshold + float(stats.norm.isf(MISS))) / np.sqrt(n), detects, n)
-    _judge("mean", label, n, statistic, threshold, ALPHA, detects)
+    _judge("mean", label, n, statistic, threshold, ALPHA)
 
 
 def assert_at_least(values: ArrayLike, floor: float, detects: float = 0.02, label: str = "") -> None:
@@ -97,7 +106,7 @@ def assert_at_least(values: ArrayLike, floor: float, detects: float = 0.02, labe
     n = len(sample)
     threshold = float(np.sqrt(np.log(1.0 / ALPHA) / (2.0 * n)))
     _assert_power(threshold + float(np.sqrt(np.log(1.0 / MISS) / (2.0 * n))), detects, n)
-    _judge("floor", label, n, floor - float(sample.mean()), threshold, ALPHA, detects)
+    _judge("floor", label, n, floor - float(sample.mean()), threshold, ALPHA)
 
 
 def assert_bounded_mean(
@@ -122,7 +131,7 @@ def assert_bounded_mean(
     lower, upper = interval.lower.item(), interval.upper.item()
     _assert_power(upper - lower, detects, n)
     half_width = 0.5 * (upper - lower)
-    _judge("bounded mean", label, n, abs(expected - 0.5 * (upper + lower)), half_width, ALPHA, detects)
+    _judge("bounded mean", label, n, abs(expected - 0.5 * (upper + lower)), half_width, ALPHA)
 
 
 # --- sequential tests ----------------------------------------------------------------------------------
@@ -204,7 +213,7 @@ def assert_sequential(
     _assert_power(stages.found(n, n_statistics), detects, n)
     _, sizes, q, beta = stages.run(p_value, n)
     evidence = abs(np.log10(max(q, 1e-300))) if q == q else np.inf
-    _judge("sequential", label, sizes, evidence, -np.log10(beta), stages.alpha, detects)
+    _judge("sequential", label, sizes, evidence, -np.log10(beta), stages.alpha)
 
 
 def uniform_p_value(values: ArrayLike) -> float:
@@ -233,11 +242,12 @@ def legendre(uniforms: ArrayLike, n_degrees: int = 4) -> np.ndarray:
 @contextmanager
 def expecting_failure() -> Iterator[None]:
     """Marks assertions on a program known to be wrong, which must fail and cost no false alarm."""
-    ledger.charging = False
+    global _charging
+    _charging = False
     try:
         yield
     finally:
-        ledger.charging = True
+        _charging = True
 
 
 def _distance_from_uniform(values: ArrayLike) -> float:
@@ -272,10 +282,13 @@ def _judge(
     statistic: float,
     threshold: float,
     alpha: float,
-    detects: float,
 ) -> None:
-    ledger.record(label, rule, n, statistic, threshold, alpha, detects)
+    global n_assertions
+    if _charging:
+        if alpha > ALPHA:
+            raise ValueError(f"alpha: expected at most {ALPHA:g}, the level of one assertion, got {alpha:g}")
+        n_assertions += 1
     assert statistic <= threshold, (
-        f"{label or ledger.current_test()}: {rule} statistic {statistic:.5g} exceeds {threshold:.5g} "
+        f"{label}: {rule} statistic {statistic:.5g} exceeds {threshold:.5g} "
         f"(n = {n}, false-alarm probability {alpha:g})"
     )

@@ -105,10 +105,10 @@ def check_means(values: np.ndarray, label: str) -> None:
 @pytest.mark.parametrize(
     "kernel",
     [
-        pytest.param("random_walk", marks=pytest.mark.layer("metropolis", "L9")),
-        pytest.param("linear", marks=pytest.mark.layer("slice", "L9")),
-        pytest.param("elliptical", marks=pytest.mark.layer("slice", "L9")),
-        pytest.param("hmc", marks=pytest.mark.layer("hmc", "L9")),
+        "random_walk",
+        "linear",
+        "elliptical",
+        "hmc",
     ],
 )
 def test_chains_reach_a_known_posterior(kernel: str, posterior: str) -> None:
@@ -123,7 +123,6 @@ def test_chains_reach_a_known_posterior(kernel: str, posterior: str) -> None:
     check_means(found, f"{kernel}, {posterior}")
 
 
-@pytest.mark.layer("pseudo_marginal", "L9")
 @pytest.mark.parametrize("name", ["pm_mh", "apm_ss_ss"])
 def test_estimated_likelihoods_lead_to_the_posterior(name: str) -> None:
     kernel = pseudo_marginal_method(name, latent_estimator(4), 1.5, 1)

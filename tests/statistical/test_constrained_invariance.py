@@ -138,7 +138,6 @@ def test_trajectories_that_end_by_themselves_leave_the_law_unchanged() -> None:
     check_invariance(run(kernel, draw_branch, branch_transform, "no-U-turn"), floor=0.7)
 
 
-@pytest.mark.layer("constrained_hmc", "L9")
 def test_linear_constraints_give_the_exact_conditional_law() -> None:
     """Normal inputs on a plane: standard normal along it, and nothing across."""
     normal, value = np.array([[1.0, 2.0, -1.0]]), 0.7

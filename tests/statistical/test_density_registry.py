@@ -61,7 +61,6 @@ def law_of_states(visible: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return place_in_jump(upto - visible_law()[state_numbers(visible)], upto, rng)
 
 
-@pytest.mark.layer("direct_sampling", "L4")
 @pytest.mark.parametrize("name", SCALAR)
 def test_draws_have_the_distribution_function(name: str) -> None:
     rng, density = generator(name), DENSITIES[name].example()
@@ -71,7 +70,6 @@ def test_draws_have_the_distribution_function(name: str) -> None:
     assert_uniform(place_in_jump(below, upto, rng), label=name)
 
 
-@pytest.mark.layer("direct_sampling", "L4")
 @pytest.mark.parametrize("name", VECTOR)
 def test_vector_draws_are_normal_along_a_direction(name: str) -> None:
     # The projection on which both the means and the correlation matter, standardised by the parameters alone.
@@ -83,7 +81,6 @@ def test_vector_draws_are_normal_along_a_direction(name: str) -> None:
     assert_uniform(ndtr(standard), label=name)
 
 
-@pytest.mark.layer("direct_sampling", "L4")
 @pytest.mark.parametrize("name", sorted(INPUT_MAPS))
 def test_mapped_inputs_have_the_law_of_the_registry(name: str) -> None:
     mapped, family = INPUT_MAPS[name], DENSITIES[name]
@@ -93,7 +90,6 @@ def test_mapped_inputs_have_the_law_of_the_registry(name: str) -> None:
     assert_uniform(family.example().cdf(np.asarray(mapped.forward(jnp.asarray(inputs), *values))), label=name)
 
 
-@pytest.mark.layer("gibbs", "L5")
 @pytest.mark.parametrize("n_sweeps", [1, 5])
 def test_block_sweeps_leave_the_law_of_the_machine_unchanged(n_sweeps: int) -> None:
     rng = generator(f"block sweeps/{n_sweeps}")
@@ -114,7 +110,6 @@ def test_sweeps_without_biases_do_not() -> None:
         assert_uniform(law_of_states(end, rng))
 
 
-@pytest.mark.layer("gibbs", "L11")
 @pytest.mark.parametrize("n_sweeps", [1, 2])
 def test_contrastive_divergence_has_its_expectation(n_sweeps: int) -> None:
     # From this state one and two sweeps differ most, by a fifth of a standard deviation. Standardised by the exact

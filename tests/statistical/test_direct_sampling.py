@@ -70,7 +70,6 @@ def proposals() -> Proposal:
     return jax.tree.map(np.asarray, made)
 
 
-@pytest.mark.layer("direct_sampling", "L5")
 def test_box_muller_draws_are_independent_normal_numbers() -> None:
     bits = jax.random.bits(key_for("box_muller"), (N, 2), jnp.uint64)
     uniforms = uniform_from_bits(bits)
@@ -82,13 +81,11 @@ def test_box_muller_draws_are_independent_normal_numbers() -> None:
     assert_standard_mean(products.reshape(N, -1), label="independence")
 
 
-@pytest.mark.layer("direct_sampling", "L5")
 def test_inverted_draws_have_their_law() -> None:
     draws = np.asarray(draw_by_inversion(key_for("inversion"), generalised_logistic(0.4), (N,)))
     assert_uniform(1.0 - (1.0 + np.exp(draws)) ** -0.4, label="skewed law")
 
 
-@pytest.mark.layer("direct_sampling", "L5")
 def test_correlated_normal_vectors_have_their_covariance() -> None:
     x = np.asarray(multivariate_normal(key_for("gaussian"), [1.0, -2.0], [[4.0, 1.2], [1.2, 1.0]], N))
     first = (x[:, 0] - 1.0) / 2.0
@@ -99,7 +96,6 @@ def test_correlated_normal_vectors_have_their_covariance() -> None:
     assert_standard_mean(np.hstack([legendre(a), legendre(b), products.reshape(N, -1)]), label="joint law")
 
 
-@pytest.mark.layer("direct_sampling", "L4")
 def test_proposals_decisions_and_heights_have_their_joint_law() -> None:
     made = proposals()
     assert_uniform(stats.norm.cdf(made.position, 0.1, 0.6), label="proposals")
@@ -115,7 +111,6 @@ def test_proposals_decisions_and_heights_have_their_joint_law() -> None:
     assert_uniform(share, detects=0.03, label="height over target")
 
 
-@pytest.mark.layer("direct_sampling", "L5")
 def test_rejection_draws_are_exact_and_do_not_depend_on_the_number_of_proposals() -> None:
     drawn = rejection_sample(key_for("rejection"), ENVELOPE, N)
     assert np.all(drawn.accepted)
@@ -129,7 +124,6 @@ def test_rejection_draws_are_exact_and_do_not_depend_on_the_number_of_proposals(
     )
 
 
-@pytest.mark.layer("direct_sampling", "L5")
 def test_conditioning_by_rejection_gives_the_enumerated_law() -> None:
     # a -> b <- c with binary nodes; b = 1 is known.
     p_a, p_c = 0.3, 0.6
@@ -168,7 +162,6 @@ ADAPTIVE = {
 }
 
 
-@pytest.mark.layer("direct_sampling", "L5")
 @pytest.mark.parametrize("max_tangents", [2, 4])
 @pytest.mark.parametrize("name", ADAPTIVE)
 def test_adaptive_rejection_draws_are_exact(name: str, max_tangents: int) -> None:
@@ -183,8 +176,6 @@ def test_adaptive_rejection_draws_are_exact(name: str, max_tangents: int) -> Non
     assert_uniform(cdf(drawn.positions), label="draws")
 
 
-@pytest.mark.layer("importance_sampling", "L10")
-@pytest.mark.layer("importance_sampling", "L9")
 def test_mean_weights_estimate_the_normaliser_and_products_the_unnormalised_mean() -> None:
     # Weights of 0.75 times the mixture under N(0.1, 0.8^2) are below 1.42; their variances are from quadrature.
     proposal = normal(0.1, 0.8)
@@ -207,7 +198,6 @@ def test_mean_weights_estimate_the_normaliser_and_products_the_unnormalised_mean
     assert_standard_mean(np.stack(columns, axis=1), label="mean weight and weighted mean")
 
 
-@pytest.mark.layer("importance_sampling", "L11")
 def test_self_normalised_means_of_few_draws_have_their_known_bias() -> None:
     # Two draws of a fair coin with weights 1 and 3: four equally likely pairs, expectation by enumeration.
     values, weights = np.array([0.0, 1.0]), np.array([1.0, 3.0])
@@ -221,7 +211,6 @@ def test_self_normalised_means_of_few_draws_have_their_known_bias() -> None:
     assert_standard_mean((found - estimates.mean()) / estimates.std(), label="mean of estimates")
 
 
-@pytest.mark.layer("importance_sampling", "L5")
 def test_a_resampled_point_has_the_self_normalised_mean() -> None:
     x = jnp.asarray([-1.0, 0.5, 2.0, 4.0])
     logs = jnp.log(jnp.asarray([0.5, 1.5, 1.0, 0.2]))
@@ -231,7 +220,6 @@ def test_a_resampled_point_has_the_self_normalised_mean() -> None:
     assert_standard_mean((drawn - mean) / sd, label="resampled points")
 
 
-@pytest.mark.layer("sequential_monte_carlo", "L4")
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_expected_counts_are_proportional_to_the_weights(scheme: str) -> None:
     shares = np.array([0.07, 0.28, 0.41, 0.24])

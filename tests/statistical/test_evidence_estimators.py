@@ -60,15 +60,12 @@ def rng_for(name: str) -> np.random.Generator:
 # --- averages of likelihoods ---------------------------------------------------------------------------
 
 
-@pytest.mark.layer("importance_sampling", "L10")
 def test_prior_averages_are_unbiased() -> None:
     draws = rng_for("evidence/prior").standard_normal((150_000, 2))
     ratios = np.exp(prior_average(MODEL.log_likelihood(draws)) - MODEL.log_evidence)
     assert_bounded_mean(ratios, 0.0, BOUND, 1.0, detects=0.03, label="prior averages")
 
 
-@pytest.mark.layer("importance_sampling", "L10")
-@pytest.mark.layer("importance_sampling", "L9")
 def test_importance_weights_are_unbiased_for_the_evidence_and_for_integrals() -> None:
     mean, variance = (float(part) for part in MODEL.posterior())
     sd = math.sqrt(2.0 * variance)
@@ -98,7 +95,6 @@ def test_importance_weights_are_unbiased_for_the_evidence_and_for_integrals() ->
     assert_bounded_mean(weights * above, 0.0, bound, exact, detects=0.03, label="weighted share")
 
 
-@pytest.mark.layer("importance_sampling", "L10")
 def test_reciprocal_likelihoods_of_posterior_draws_are_unbiased_for_the_reciprocal_evidence() -> None:
     """One observation 0.5 and a uniform prior on [-1.5, 1.5], so that reciprocals are bounded."""
     low, high = ndtr(-2.0), ndtr(1.0)
@@ -113,7 +109,6 @@ def test_reciprocal_likelihoods_of_posterior_draws_are_unbiased_for_the_reciproc
     assert ratios.min() >= ends[0] * (1.0 - 1e-9)
 
 
-@pytest.mark.layer("importance_sampling", "L10")
 def test_unbiased_estimates_keep_markovs_bound() -> None:
     draws = rng_for("evidence/markov").standard_normal((100_000, 10))
     logs = prior_average(HUNDRED_OBSERVATIONS.log_likelihood(draws)) - HUNDRED_OBSERVATIONS.log_evidence
@@ -136,7 +131,6 @@ def posterior_bridge() -> Bridge:
     return bridge(log_joint, gaussian_base(jnp.zeros(1), jnp.ones(1)))
 
 
-@pytest.mark.layer("annealed_importance", "L10")
 def test_annealed_weights_with_a_fixed_ladder_are_unbiased() -> None:
     """Short trajectories, so that transitions are far from draws of their targets."""
     kernel = annealed_importance_sampling(posterior_bridge(), linear_schedule(4), 0.3, 2)
@@ -147,7 +141,6 @@ def test_annealed_weights_with_a_fixed_ladder_are_unbiased() -> None:
     )
 
 
-@pytest.mark.layer("annealed_importance", "L1")
 def test_annealing_in_one_step_is_importance_sampling() -> None:
     path = posterior_bridge()
     kernel = annealed_importance_sampling(path, [0.0, 1.0], 0.3, 2)
@@ -158,7 +151,6 @@ def test_annealing_in_one_step_is_importance_sampling() -> None:
     np.testing.assert_array_equal(state.position, info.start)
 
 
-@pytest.mark.layer("annealed_importance", "L10")
 @pytest.mark.parametrize("reverse", [False, True])
 def test_log_weights_of_perfect_annealing_have_the_moments_that_bound_the_evidence(reverse: bool) -> None:
     ladder = linear_schedule(12)
@@ -170,7 +162,6 @@ def test_log_weights_of_perfect_annealing_have_the_moments_that_bound_the_eviden
     assert_standard_mean((logs - mean) / math.sqrt(variance), label="log weights of perfect annealing")
 
 
-@pytest.mark.layer("annealed_importance", "L10")
 def test_weights_of_perfect_annealing_are_unbiased() -> None:
     logs = MODEL.annealed_log_weights(rng_for("evidence/perfect"), linear_schedule(12), 60_000)
     assert_bounded_mean(
@@ -178,7 +169,6 @@ def test_weights_of_perfect_annealing_are_unbiased() -> None:
     )
 
 
-@pytest.mark.layer("annealed_importance", "L4")
 @pytest.mark.parametrize("b", [0.0, 0.3, 1.0])
 def test_draws_at_an_inverse_temperature_have_their_law(b: float) -> None:
     mean, variance = MODEL.posterior(b)
@@ -230,21 +220,18 @@ def tempered_by_rows(resampling: Resampling) -> np.ndarray:
     return np.exp(np.asarray(logs) - MODEL.log_evidence)
 
 
-@pytest.mark.layer("sequential_monte_carlo", "L10")
 @pytest.mark.parametrize("scheme", sorted(SCHEMES))
 def test_data_tempered_evidence_is_unbiased(scheme: str) -> None:
     for ratios, when in zip(tempered_by_rows(SCHEMES[scheme]), ("always", "triggered"), strict=True):
         assert_bounded_mean(ratios, 0.0, ROW_BOUND, 1.0, detects=0.06, label=f"{scheme}, {when}")
 
 
-@pytest.mark.layer("sequential_monte_carlo", "L10")
 def test_resampling_that_favours_the_heaviest_particle_is_found() -> None:
     ratios = tempered_by_rows(greedy)[0]
     with expecting_failure(), pytest.raises(AssertionError, match="bounded mean"):
         assert_bounded_mean(ratios, 0.0, ROW_BOUND, 1.0, detects=0.06, label="heaviest particle")
 
 
-@pytest.mark.layer("sequential_monte_carlo", "L10")
 def test_the_largest_likelihood_does_not_bound_estimates_that_resample() -> None:
     """Two rows far apart: each is met by particles that sit on it."""
     program = sequential_importance_resampling(
@@ -274,13 +261,11 @@ def filtered() -> SequentialRun:
     return jax.tree.map(np.asarray, jax.jit(jax.vmap(program))(keys))
 
 
-@pytest.mark.layer("sequential_monte_carlo", "L10")
 def test_particle_filters_are_unbiased_for_the_likelihood() -> None:
     ratios = np.exp(filtered().log_evidence[:, -1] - STATES_LIKELIHOOD)
     assert_bounded_mean(ratios, 0.0, STATES_BOUND, 1.0, detects=0.03, label="filter")
 
 
-@pytest.mark.layer("sequential_monte_carlo", "L9")
 def test_weighted_shares_of_states_are_those_of_the_kalman_filter() -> None:
     """Times the estimated likelihood, the weighted share of particles above a value is unbiased too."""
     run = filtered()
@@ -292,7 +277,6 @@ def test_weighted_shares_of_states_are_those_of_the_kalman_filter() -> None:
     assert_bounded_mean(products, 0.0, STATES_BOUND, share, detects=0.03, label="states")
 
 
-@pytest.mark.layer("sequential_monte_carlo", "L4")
 def test_draws_of_states_have_their_laws() -> None:
     key = key_for("evidence/states")
 
@@ -329,14 +313,12 @@ def nested_ratios(n_dead: int, estimator: str, shrinkage: str) -> np.ndarray:
     return np.exp(logsumexp(terms, axis=1) - MODEL.log_evidence)
 
 
-@pytest.mark.layer("nested_sampling", "L10")
 @pytest.mark.parametrize("n_dead", [1, 8, 80])
 def test_sums_with_the_unbiased_factor_are_unbiased_after_any_number_of_points(n_dead: int) -> None:
     ratios = nested_ratios(n_dead, "upper", "unbiased")
     assert_bounded_mean(ratios, 0.0, BOUND, 1.0, detects=0.04, label=f"nested sampling, {n_dead} dead points")
 
 
-@pytest.mark.layer("nested_sampling", "L11")
 @pytest.mark.parametrize("estimator", ["lower", "upper", "trapezoid"])
 @pytest.mark.parametrize("shrinkage", ["mean", "exponential", "unbiased"])
 def test_sums_have_their_known_biases(estimator: str, shrinkage: str) -> None:
@@ -354,7 +336,6 @@ def test_sums_have_their_known_biases(estimator: str, shrinkage: str) -> None:
             assert_bounded_mean(ratios, 0.0, BOUND, 1.0, detects=0.05, label="the published factor")
 
 
-@pytest.mark.layer("nested_sampling", "L4")
 def test_masses_shrink_by_independent_beta_factors() -> None:
     masses = nested_runs(8).masses[:20_000]
     ratios = np.concatenate([masses[:, :1], masses[:, 1:] / masses[:, :-1]], axis=1)
@@ -365,7 +346,6 @@ def test_masses_shrink_by_independent_beta_factors() -> None:
     assert_standard_mean(products, detects=0.07, label="successive shrinkages")
 
 
-@pytest.mark.layer("nested_sampling", "L4")
 def test_live_points_have_the_law_of_the_prior_inside_the_last_mass() -> None:
     found = nested_runs(8)
     distance = np.abs(found.dead[:, -1] - MODEL.sample_mean)

@@ -71,24 +71,18 @@ def langevin(index: Array) -> Kernel:
     return metropolis_langevin(lambda x: log_target(index, x), 1.1, 1)
 
 
-@pytest.mark.layer("metropolis", "L5")
-@pytest.mark.layer("metropolis", "L6")
 def test_the_involution_kernel_is_invariant_and_reversible() -> None:
     runs = line_driver(involution)(1, "invariance/involution")
     check_invariance(runs, floor=0.2)
     check_reversibility(runs)
 
 
-@pytest.mark.layer("hmc", "L5")
-@pytest.mark.layer("hmc", "L6")
 def test_adjusted_langevin_is_invariant_and_reversible() -> None:
     runs = line_driver(langevin)(1, "invariance/langevin")
     check_invariance(runs, floor=0.5)
     check_reversibility(runs)
 
 
-@pytest.mark.layer("slice", "L5")
-@pytest.mark.layer("slice", "L6")
 def test_slices_along_chosen_directions_are_invariant_and_reversible() -> None:
     """Directions of a correlated Gaussian, of which any law that does not know the point would do as well."""
     factor = jnp.array([[0.5, 0.0], [0.3, 0.2]])
@@ -98,7 +92,6 @@ def test_slices_along_chosen_directions_are_invariant_and_reversible() -> None:
     check_reversibility(runs)
 
 
-@pytest.mark.layer("slice", "L4")
 def test_directions_have_their_laws() -> None:
     """A coordinate of a uniform direction in three dimensions is uniform (Archimedes); the others are by definition."""
     factor = np.array([[2.0, 0.0, 0.0], [0.5, 1.0, 0.0], [-1.0, 0.3, 0.2]])
@@ -139,8 +132,6 @@ def _follow(
 SCANS = {"systematic": systematic_scan((0, 1)), "permuted": permuted_scan(2)}
 
 
-@pytest.mark.layer("gibbs", "L5")
-@pytest.mark.layer("gibbs", "L6")
 @pytest.mark.parametrize("name", SCANS)
 def test_gaussian_gibbs_is_invariant_and_reversible_where_its_scan_is(name: str) -> None:
     covariance = np.array([[1.0, RHO], [RHO, 1.0]])
@@ -162,7 +153,6 @@ def test_gaussian_gibbs_is_invariant_and_reversible_where_its_scan_is(name: str)
         check_reversibility(runs)
 
 
-@pytest.mark.layer("gibbs", "L7")
 def test_joint_law_of_parameters_and_data_is_unchanged_by_gibbs() -> None:
     """theta ~ N(0, I_2), y | theta ~ N(theta_1 + theta_2, 1): ten cycles of a sweep and new data."""
     kernel = gibbs(
@@ -196,7 +186,6 @@ def test_joint_law_of_parameters_and_data_is_unchanged_by_gibbs() -> None:
     assert_standard_mean(products.reshape(N, -1), label="theta and residual")
 
 
-@pytest.mark.layer("gibbs", "L9")
 def test_spins_reach_the_law_found_by_enumeration() -> None:
     """Twenty sweeps from one state: what is left of the start, 0.4^20 at most, is far below what is tested."""
     machine = five_units()
@@ -212,8 +201,6 @@ def test_spins_reach_the_law_found_by_enumeration() -> None:
     assert_standard_mean(_standardised(spins, machine), detects=0.08, label="moments of spins")
 
 
-@pytest.mark.layer("hmc", "L5")
-@pytest.mark.layer("hmc", "L6")
 def test_persistent_momentum_keeps_the_joint_law_and_trajectories_are_reversible() -> None:
     share = 0.7
     kernel = persistent_hmc(lambda x: log_target(BIMODAL, x), 0.17, 4, share, 1)
@@ -237,7 +224,6 @@ def test_persistent_momentum_keeps_the_joint_law_and_trajectories_are_reversible
     check_reversibility(_follow(start, trajectory, transform, "reversibility/persistent"))
 
 
-@pytest.mark.layer("hmc", "L11")
 def test_unadjusted_langevin_keeps_its_biased_law() -> None:
     size = 0.9
     sd = 1.0 / np.sqrt(1.0 - size**2 / 4.0)
@@ -251,8 +237,6 @@ def test_unadjusted_langevin_keeps_its_biased_law() -> None:
     check_invariance(runs, floor=0.5)
 
 
-@pytest.mark.layer("perfect_sampling", "L5")
-@pytest.mark.layer("perfect_sampling", "L9")
 def test_draws_from_the_past_have_the_law_found_by_enumeration() -> None:
     machine = five_units()
     machine = BoltzmannParameters(0.6 * np.abs(machine.weights), machine.biases)
@@ -271,7 +255,6 @@ def test_draws_from_the_past_have_the_law_found_by_enumeration() -> None:
     assert_standard_mean(_standardised(np.asarray(drawn.position), machine), detects=0.08, label="moments")
 
 
-@pytest.mark.layer("perfect_sampling", "L5")
 def test_chains_that_meet_late_are_drawn_from_their_stationary_law() -> None:
     """A walk on seven states that holds at both ends, up with probability 0.4.
 
@@ -300,7 +283,6 @@ def _standardised(spins: np.ndarray, machine: BoltzmannParameters) -> np.ndarray
     return (values - means) / np.sqrt(1.0 - means**2)
 
 
-@pytest.mark.layer("metropolis", "L9")
 def test_slow_annealing_finds_the_state_of_highest_density() -> None:
     """In at least 95 % of runs, on the frustrated machine of five spins, from the worst of all states."""
     machine = five_units()

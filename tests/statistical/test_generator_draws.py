@@ -94,7 +94,6 @@ def unrelated(first: np.ndarray, second: np.ndarray, n_cells: int) -> np.ndarray
     return np.concatenate([products.reshape(len(first), -1), meetings], axis=1)
 
 
-@pytest.mark.layer("stochastic_gradient", "L4")
 @pytest.mark.parametrize("n_rows", [7, 500, 100_003])
 def test_row_numbers_are_uniform_and_neighbours_unrelated(n_rows: int) -> None:
     name = f"rows/{n_rows}"
@@ -113,7 +112,6 @@ def test_row_numbers_are_uniform_and_neighbours_unrelated(n_rows: int) -> None:
         assert_standard_mean(unrelated(first.ravel(), second.ravel(), 49), label=label)
 
 
-@pytest.mark.layer("stochastic_gradient", "L4")
 def test_row_numbers_of_other_keys_are_unrelated() -> None:
     """Keys that differ in one bit only, as folded ones may, must not give sequences that go together."""
     words = np.asarray(jax.random.key_data(key_for("rows/keys")))

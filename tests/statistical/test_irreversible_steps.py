@@ -1,13 +1,10 @@
 """Steps so long that many lead back to another point: what the check of reversibility in constrained HMC is for."""
 
-import pytest
-
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from tests.statistical.kernel_checks import check_invariance
 from tests.statistical.test_constrained_invariance import NEWTON, TORUS, draw_torus, run, torus_transform
 
 
-@pytest.mark.layer("constrained_hmc", "L5")
 def test_the_area_of_the_torus_is_unchanged_though_many_steps_cannot_be_reversed() -> None:
     """Steps of 1 on a tube of radius 0.4, in one piece: one trajectory in twenty ends at such a step.
 

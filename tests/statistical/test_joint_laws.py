@@ -130,18 +130,15 @@ def check_joint_law(uniforms: np.ndarray) -> None:
             assert_standard_mean(products.reshape(N, -1), label=f"numbers {j} and {i}")
 
 
-@pytest.mark.layer("hmc", "L7")
 def test_hmc_keeps_the_joint_law() -> None:
     check_joint_law(uniforms_after_cycles(hmc, 1, "hmc"))
 
 
-@pytest.mark.layer("abc", "L7")
 @pytest.mark.parametrize("cycle", [abc_ball, abc_split])
 def test_approximate_bayesian_computation_keeps_the_joint_law(cycle: Cycle) -> None:
     check_joint_law(uniforms_after_cycles(cycle, 2, cycle.__name__))
 
 
-@pytest.mark.layer("constrained_hmc", "L7")
 def test_constrained_hmc_keeps_the_joint_law() -> None:
     check_joint_law(uniforms_after_cycles(constrained, 3, "constrained"))
 

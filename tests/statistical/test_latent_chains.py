@@ -103,7 +103,6 @@ def ends(request: pytest.FixtureRequest) -> Ends:
     return run_chains(request.param)
 
 
-@pytest.mark.layer("pseudo_marginal", "L5")
 def test_positions_and_auxiliary_variables_keep_their_exact_law(ends: Ends) -> None:
     """Mean and width of every coordinate, and four moments of the scatter on which the weight of u rests."""
     uniforms = stats.norm.cdf(ends.position, POSTERIOR.mean, POSTERIOR.sd)
@@ -117,7 +116,6 @@ def test_positions_and_auxiliary_variables_keep_their_exact_law(ends: Ends) -> N
     assert_bounded_mean(ends.along, -root, root, 0.0, detects=0.06, label="mean over iterations")
 
 
-@pytest.mark.layer("pseudo_marginal", "L9")
 def test_accept_rates_of_chains_are_the_exact_ones(ends: Ends) -> None:
     precision = oracles.conditional_precision(MODEL)
     position = float(oracles.metropolis_acceptance(STEP_SIZE, precision, MODEL.dim))

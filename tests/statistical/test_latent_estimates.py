@@ -108,7 +108,6 @@ def test_lumping_holds_for_the_smallest_data(shape: tuple[int, int], build: str)
     assert_uniform(uniforms_of(model, position, 1, values), label=build)
 
 
-@pytest.mark.layer("pseudo_marginal", "L10")
 @pytest.mark.parametrize("build", BUILDS)
 @pytest.mark.parametrize("n_importance", [1, 3])
 def test_estimate_is_unbiased(n_importance: int, build: str) -> None:
@@ -182,7 +181,6 @@ def test_independence_acceptance_is_what_simulation_finds(shape: tuple[int, int]
     assert_bounded_mean(rates, 0.0, 1.0, expected, detects=0.02, label="over the posterior")
 
 
-@pytest.mark.layer("pseudo_marginal", "L9")
 @pytest.mark.parametrize("step_size", [0.3, 0.9])
 def test_accept_rates_of_an_auxiliary_method_are_the_exact_ones(step_size: float) -> None:
     """One step from exact draws of the position and of its auxiliary variables."""

@@ -1,19 +1,12 @@
-"""The statistical assertions themselves, and the sum of their levels."""
+"""The statistical assertions themselves, their seeds, and the sum of their levels."""
 
-import csv
-import math
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.statistical import ledger
-from tests.statistical.ledger import DEEP
+from tests.statistical import levels
 from tests.statistical.levels import (
-    ALPHA,
-    DECLARED,
-    TOTAL_LEVEL,
     Sequence,
     assert_at_least,
     assert_bounded_mean,
@@ -33,18 +26,6 @@ N = 100_000
 
 def _rng(name: str) -> np.random.Generator:
     return np.random.default_rng(seed_for(name))
-
-
-@pytest.mark.parametrize("part", [DECLARED, DEEP])
-def test_the_sum_of_all_levels_is_within_the_allowance_of_a_run(part: dict[str, int]) -> None:
-    assert math.fsum(number * ALPHA for number in part.values()) <= TOTAL_LEVEL
-
-
-def test_every_file_with_an_allowance_exists_and_no_file_is_in_both_parts() -> None:
-    folder = Path(__file__).parent
-    assert not set(DECLARED) & set(DEEP)
-    assert [name for name in DECLARED if not (folder / name).exists()] == []
-    assert [name for name in DEEP if not (folder / "deep" / name).exists()] == []
 
 
 def test_half_widths_are_those_of_the_specification() -> None:
@@ -162,7 +143,7 @@ def test_p_values_agree_with_the_thresholds_of_the_assertions() -> None:
     assert uniform_p_value(np.append(spaced, np.nan)) < 1e-300
 
 
-# --- the ledger ----------------------------------------------------------------------------------------
+# --- seeds and levels ----------------------------------------------------------------------------------------
 
 
 def test_fresh_seeds_differ_and_are_those_of_their_text(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,29 +157,12 @@ def test_fresh_seeds_differ_and_are_those_of_their_text(monkeypatch: pytest.Monk
     assert seed_for("name") not in (usual, first)
 
 
-def test_assertions_leave_a_row_each_with_seed_and_level(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("AUXMC_STATISTICAL_REPORT", str(tmp_path / "report.csv"))
-    monkeypatch.setenv("AUXMC_STATISTICAL_SEED", "a seed")
-    assert_uniform((np.arange(N) + 0.5) / N, label="evenly spaced")
+def test_assertions_are_counted_and_none_has_a_larger_level() -> None:
+    evenly = (np.arange(N) + 0.5) / N
+    before = levels.n_assertions
+    assert_uniform(evenly)
     with expecting_failure(), pytest.raises(AssertionError):
         assert_uniform(np.zeros(N))
-    with (tmp_path / "report.csv").open() as file:
-        (row,) = csv.DictReader(file)
-    assert list(row) == ledger.COLUMNS
-    assert (row["seed"], row["label"], row["n"]) == ("a seed", "evenly spaced", str(N))
-    assert float(row["alpha"]) == ALPHA
-    assert "test_assertions_leave_a_row" in row["test"]
-
-
-def test_assertions_outside_of_an_allowance_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
-    evenly = (np.arange(N) + 0.5) / N
-    with pytest.raises(ValueError, match="exceeds the declared"):
+    assert levels.n_assertions == before + 1
+    with pytest.raises(ValueError, match="alpha: expected at most 1e-07"):
         assert_uniform(evenly, alpha=1e-3)
-    monkeypatch.setitem(ledger.DECLARED, "test_levels.py", 0)
-    with pytest.raises(ValueError, match="makes more than its 0"):
-        assert_uniform(evenly)
-    monkeypatch.delitem(ledger.DECLARED, "test_levels.py")
-    with pytest.raises(ValueError, match="no allowance"):
-        assert_uniform(evenly)

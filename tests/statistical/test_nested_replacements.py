@@ -27,7 +27,6 @@ def one_replacement(name: str, log_likelihood: Any, settings: NestedSettings) ->
     return jax.tree.map(np.asarray, found), np.asarray(draws)
 
 
-@pytest.mark.layer("nested_sampling", "L4")
 def test_survivors_are_drawn_uniformly() -> None:
     """Points that do not move are copies: of which survivor, counted from the deleted one, is uniform."""
     n_live = 6
@@ -42,7 +41,6 @@ def test_survivors_are_drawn_uniformly() -> None:
     assert_uniform((place + fresh) / (n_live - 1), label="survivor")
 
 
-@pytest.mark.layer("nested_sampling", "L5")
 @pytest.mark.parametrize("shape", ["half plane", "band"])
 def test_replacements_have_the_law_of_the_prior_above_the_contour(shape: str) -> None:
     """Two live points: the threshold is high, so that moves meet the contour often.

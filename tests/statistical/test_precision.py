@@ -41,9 +41,9 @@ SINGLE: dict[str, Callable[[], Kernel]] = {
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param("random_walk", marks=pytest.mark.layer("metropolis", "L14")),
-        pytest.param("linear", marks=pytest.mark.layer("slice", "L14")),
-        pytest.param("elliptical", marks=pytest.mark.layer("slice", "L14")),
+        "random_walk",
+        "linear",
+        "elliptical",
     ],
 )
 def test_kernels_in_single_precision_keep_type_and_law(name: str) -> None:
@@ -62,7 +62,6 @@ def test_kernels_in_single_precision_keep_type_and_law(name: str) -> None:
     assert_uniform(normal_transform(np.asarray(found, float)), detects=0.04, label=name)
 
 
-@pytest.mark.layer("pseudo_marginal", "L14")
 def test_estimates_in_single_precision_lead_to_the_same_decisions() -> None:
     """With the same random numbers two precisions agree until a decision falls within the rounding of the other."""
     kernel = pseudo_marginal_method("apm_mi_mh", latent_estimator(4), 1.5, 1)
@@ -85,8 +84,6 @@ def test_estimates_in_single_precision_lead_to_the_same_decisions() -> None:
     assert_at_least(np.abs(double - single) < 1e-5, 0.99, detects=0.11, label="same decisions")
 
 
-@pytest.mark.layer("hmc", "L14")
-@pytest.mark.layer("constrained_hmc", "L14")
 def test_trajectories_refuse_single_precision() -> None:
     with jax.enable_x64(False):
         plain = hamiltonian_monte_carlo(log_normal, 0.1, (2, 6), 2)
@@ -96,7 +93,6 @@ def test_trajectories_refuse_single_precision() -> None:
                 kernel.draw(jax.random.key(0))
 
 
-@pytest.mark.layer("nested_sampling", "L14")
 def test_nested_sampling_keeps_points_single_and_sums_double() -> None:
     sampler = nested_sampling(
         lambda x: -2.0 * jnp.sum(jnp.square(x)), log_normal, NestedSettings(n_live=20, max_iterations=200)
@@ -108,7 +104,6 @@ def test_nested_sampling_keeps_points_single_and_sums_double() -> None:
     assert bool(found.finished)
 
 
-@pytest.mark.layer("approximations", "L14")
 def test_the_log_density_of_a_fit_has_the_precision_of_its_arguments() -> None:
     mean, log_sd, x = np.array([0.5, -1.0]), np.array([0.3, -0.9]), np.array([0.1, 0.2])
     values = {
@@ -122,7 +117,6 @@ def test_the_log_density_of_a_fit_has_the_precision_of_its_arguments() -> None:
     np.testing.assert_allclose(values[jnp.float32], values[jnp.float64], rtol=1e-6)
 
 
-@pytest.mark.layer("diagnostics", "L14")
 def test_diagnostics_of_single_precision_chains_are_double() -> None:
     chains = np.random.default_rng(1).normal(size=(4, 500)).astype(np.float32)
     for function in (bulk_ess, rank_r_hat, mcse_mean):

@@ -5,7 +5,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 from jax import Array
 from scipy import stats
 
@@ -55,16 +54,12 @@ def check_population(starts: np.ndarray, ends: np.ndarray, floor: float) -> None
     assert_at_least(moved, floor, detects=0.04, label="movement")
 
 
-@pytest.mark.layer("metropolis", "L5")
-@pytest.mark.layer("metropolis", "L9")
 def test_differential_evolution_keeps_a_correlated_normal_law() -> None:
     """Twelve iterations, of which the tenth takes the whole difference of two walkers."""
     evolve = lambda key, starts: differential_evolution(key, log_density, starts, 12)[0]
     check_population(*populations(evolve, "evolution"), floor=0.9)
 
 
-@pytest.mark.layer("metropolis", "L5")
-@pytest.mark.layer("metropolis", "L9")
 def test_independence_metropolis_corrects_a_pilot_that_is_off() -> None:
     """The pilot has no correlation, another scale and another centre; chains start at its last draws.
 
@@ -79,7 +74,6 @@ def test_independence_metropolis_corrects_a_pilot_that_is_off() -> None:
     check_population(*populations(evolve, "independence"), floor=0.7)
 
 
-@pytest.mark.layer("metropolis", "L5")
 def test_independence_metropolis_keeps_a_law_on_the_half_line() -> None:
     def replica(key: Array) -> Array:
         keys = jax.random.split(key, 3)

@@ -153,8 +153,6 @@ def test_mixture_evidence_is_the_sum_over_assignments(coordinates: str) -> None:
 # --- all rows ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.layer("annealed_importance", "L5")
-@pytest.mark.layer("annealed_importance", "L10")
 @pytest.mark.parametrize("kernel", ["exact", "hamiltonian"])
 def test_with_a_fixed_schedule_the_estimate_is_unbiased(kernel: str) -> None:
     settings = AnnealedSettings(n_particles=4, powers=POWERS, kernel="hamiltonian", n_moves=2, n_leapfrog=2)
@@ -171,7 +169,6 @@ def test_with_a_fixed_schedule_the_estimate_is_unbiased(kernel: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.layer("annealed_importance", "L9")
 def test_a_mixture_of_few_rows_meets_the_sum_over_all_assignments() -> None:
     """Likelihoods of mixtures have no bound; weights are cut at 8, beyond which 400 000 of them had none.
 
@@ -203,7 +200,6 @@ def assert_unbiased_at_every_prefix(log_estimates: FloatArray, boundaries: tuple
         begin = end
 
 
-@pytest.mark.layer("sequential_monte_carlo", "L10")
 @pytest.mark.parametrize("resampling", ["effective_size", "always"])
 def test_with_exact_moves_the_estimate_is_unbiased_at_every_prefix(resampling: str) -> None:
     settings = GrowingDataSettings(
@@ -221,7 +217,6 @@ def test_with_exact_moves_the_estimate_is_unbiased_at_every_prefix(resampling: s
     assert_unbiased_at_every_prefix(np.asarray(found), boundaries)
 
 
-@pytest.mark.layer("sequential_monte_carlo", "L10")
 @pytest.mark.parametrize("resampling", ["none", "always"])
 def test_with_exact_moves_and_a_fixed_schedule_the_estimate_is_unbiased_at_every_prefix(
     resampling: str,
@@ -246,7 +241,6 @@ def test_with_exact_moves_and_a_fixed_schedule_the_estimate_is_unbiased_at_every
     assert_unbiased_at_every_prefix(found, (3, 6, 9, 12))
 
 
-@pytest.mark.layer("nested_sampling", "L4")
 def test_slots_of_reservoirs_are_independent_draws_in_proportion_to_the_weights() -> None:
     # Weights that first grow and then fall, as those of dead points do; one counts not at all.
     weights = np.array([0.1, 1.0, 0.0, 4.0, 2.0, 0.4])

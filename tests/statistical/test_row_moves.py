@@ -75,7 +75,6 @@ def row_gradients(points: FloatArray, data: FloatArray) -> FloatArray:
     return np.asarray((data[:, 5] - points @ design.T)[:, :, None] * design)
 
 
-@pytest.mark.layer("stochastic_gradient", "L4")
 def test_control_variates_are_the_full_gradient_at_the_anchor_and_unbiased_elsewhere() -> None:
     """First-order steps from a fresh velocity: a gradient whose mean and variance are sums over rows, and noise."""
     settings = StreamSettings(n_particles=4, n_moves=1, batch_size=BATCH, friction=1.0, control_variates=True)

@@ -3,7 +3,6 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 from jax import Array
 
 from auxmc.kernels.streams.contract import Chunk, PastRows
@@ -13,7 +12,6 @@ from tests.statistical.levels import assert_standard_mean, key_for, legendre, se
 N_ROWS, CAPACITY, SIZE = 60, 10, 6
 
 
-@pytest.mark.layer("sequential_monte_carlo", "L4")
 def test_the_first_rows_are_kept_as_often_as_any_others() -> None:
     """Of the rows that fill the store at first, the number that is kept is hypergeometric."""
 
@@ -39,7 +37,6 @@ def test_the_first_rows_are_kept_as_often_as_any_others() -> None:
         )
 
 
-@pytest.mark.layer("sequential_monte_carlo", "L4")
 def test_a_last_chunk_that_is_not_full_changes_no_share() -> None:
     """Nine chunks of seven places for sixty rows: the row in each slot is uniform, though the last chunk has four."""
     size = 7

@@ -16,7 +16,6 @@ BLOCKS = [(2, 5), (0, 2)]
 START = 0.5
 
 
-@pytest.mark.layer("slice", "L4")
 def test_every_block_moves_and_each_turns_by_an_angle_of_its_own() -> None:
     """A flat likelihood accepts the first point of each ellipse: v cos(a) + nu sin(a) with independent angles."""
     kernel = blocked_elliptical_slice(lambda position: jnp.zeros(()), BLOCKS)
@@ -47,7 +46,6 @@ def test_every_block_moves_and_each_turns_by_an_angle_of_its_own() -> None:
     assert_standard_mean(products, detects=0.04, label="one block")
 
 
-@pytest.mark.layer("slice", "L5")
 @pytest.mark.parametrize("blocks", [[(0, DIM)], BLOCKS], ids=["one block", "two blocks"])
 def test_a_gaussian_posterior_is_left_unchanged_in_one_block_or_several(
     blocks: list[tuple[int, int]],

@@ -81,8 +81,6 @@ def check_standard_normal(points: np.ndarray, label: str) -> None:
     assert_standard_mean(np.concatenate(pairs, axis=1), label=f"{label}, pairs")
 
 
-@pytest.mark.layer("stochastic_gradient", "L5")
-@pytest.mark.layer("stochastic_gradient", "L11")
 @pytest.mark.parametrize(("friction", "gradient_noise"), [(1.0, 0.0), (0.3, 0.0), (0.3, 0.32)])
 def test_noisy_gradients_keep_their_own_gaussian_law(friction: float, gradient_noise: float) -> None:
     """On a quadratic potential the law is Gaussian, with step size and gradient noise in its covariance."""
@@ -95,7 +93,6 @@ def test_noisy_gradients_keep_their_own_gaussian_law(friction: float, gradient_n
         check_standard_normal(points, label)
 
 
-@pytest.mark.layer("stochastic_gradient", "L11")
 @pytest.mark.parametrize(
     ("step", "gradient_noise", "gradient_variance"),
     [(0.05, 0.0, 0.0), (1.0, 0.0, 0.0), (3.0, 0.0, 0.0), (0.05, 0.0, 2.0), (0.05, 1.0, 2.0)],
@@ -132,7 +129,6 @@ def test_variance_on_a_quadratic_is_the_known_one(
     assert_standard_mean(np.concatenate(functions, axis=1), label="position and velocity")
 
 
-@pytest.mark.layer("stochastic_gradient", "L4")
 def test_the_velocity_begins_with_the_variance_of_the_step() -> None:
     kernel = stochastic_gradient_chain(lambda x, noise: x, lambda key: jnp.zeros(2), STEP, 0.2, 2)
     keys = jax.random.split(key_for("first velocity"), N)
@@ -143,7 +139,6 @@ def test_the_velocity_begins_with_the_variance_of_the_step() -> None:
     assert_standard_mean(np.concatenate(functions, axis=1), label="first velocity")
 
 
-@pytest.mark.layer("stochastic_gradient", "L11")
 def test_the_bias_is_of_first_order_in_the_step() -> None:
     """Without gradient noise the position's covariance misses the posterior's by a multiple of the step."""
     errors = []
@@ -157,7 +152,6 @@ def test_the_bias_is_of_first_order_in_the_step() -> None:
     assert np.log2(errors[0] / errors[1]) == pytest.approx(1.0, abs=0.1)
 
 
-@pytest.mark.layer("stochastic_gradient", "L5")
 def test_the_law_without_gradient_noise_is_another_one() -> None:
     covariance = stationary_covariance(0.3, 0.32)
     points, _ = standardised(covariance, 0.3, 0.0, "another")
@@ -165,7 +159,6 @@ def test_the_law_without_gradient_noise_is_another_one() -> None:
         check_standard_normal(points, "another")
 
 
-@pytest.mark.layer("hmc", "L4")
 def test_random_numbers_of_a_trajectory_have_their_laws_and_are_independent() -> None:
     kernel = hamiltonian_monte_carlo(lambda x: -0.5 * jnp.sum(x**2), 0.1, (2, 6), 2)
     noise = jax.vmap(kernel.draw)(jax.random.split(key_for("trajectory"), N))
@@ -185,7 +178,6 @@ def test_random_numbers_of_a_trajectory_have_their_laws_and_are_independent() ->
     assert_standard_mean(np.concatenate(products, axis=1), label="independence")
 
 
-@pytest.mark.layer("constrained_hmc", "L4")
 def test_momenta_are_standard_normal_in_the_tangent_space() -> None:
     """Along two orthonormal tangents the projected momentum is normal; along the gradient there is nothing left."""
     gradient = np.array([[1.0, -2.0, 0.5]])

@@ -36,7 +36,6 @@ def by_quadrature(densities: list, mean: float, sd: float) -> tuple[float, ...]:
     return float(np.log(z)), moment(1) / z, moment(2) / z - (moment(1) / z) ** 2
 
 
-@pytest.mark.layer("approximations", "L9")
 def test_gaussian_factors_are_exact_after_one_sweep() -> None:
     observations, variances = np.array([0.5, -1.0, 2.0, 0.1]), np.array([1.0, 0.5, 2.0, 0.3])
     factors = [gaussian_factor(y, v) for y, v in zip(observations, variances, strict=True)]
@@ -48,7 +47,6 @@ def test_gaussian_factors_are_exact_after_one_sweep() -> None:
     np.testing.assert_allclose(fit.site_precisions, 1.0 / variances, rtol=1e-12)
 
 
-@pytest.mark.layer("approximations", "L9")
 def test_one_probit_factor_has_the_moments_of_the_posterior() -> None:
     fit = expectation_propagation([0.4], [[2.0]], [[1.5]], [probit_factor(-1.0)])
     truth = by_quadrature([lambda x: stats.norm.cdf(-1.5 * x)], 0.4, np.sqrt(2.0))
@@ -65,14 +63,12 @@ def test_probit_moments_are_those_of_quadrature(mean: float, variance: float, la
     np.testing.assert_allclose(tilted, truth, rtol=1e-8)
 
 
-@pytest.mark.layer("approximations", "L15")
 def test_far_tails_stay_finite() -> None:
     tilted = probit_factor(1.0)(-35.0, 0.5)
     assert np.all(np.isfinite(tilted))
     assert 0.0 < tilted.variance < 0.5
 
 
-@pytest.mark.layer("approximations", "L10")
 def test_several_probit_factors_settle_near_the_exact_evidence() -> None:
     labels = [1.0, -1.0, 1.0, 1.0]
     fit = expectation_propagation(MEAN, PRIOR, ROWS, [probit_factor(y) for y in labels], n_sweeps=40)
@@ -85,7 +81,6 @@ def test_several_probit_factors_settle_near_the_exact_evidence() -> None:
     assert fit.log_normaliser == pytest.approx(exact, abs=0.01)
 
 
-@pytest.mark.layer("approximations", "L1")
 def test_damping_reaches_the_same_fixed_point() -> None:
     factors = [probit_factor(y) for y in (1.0, -1.0, 1.0, 1.0)]
     full = expectation_propagation(MEAN, PRIOR, ROWS, factors, n_sweeps=40)
@@ -94,7 +89,6 @@ def test_damping_reaches_the_same_fixed_point() -> None:
     assert damped.log_normaliser == pytest.approx(full.log_normaliser, abs=1e-9)
 
 
-@pytest.mark.layer("approximations", "L15")
 def test_a_cavity_without_positive_variance_is_skipped_and_counted() -> None:
     # A factor that widens so much that the other's cavity loses its variance.
     def widening(mean: float, variance: float) -> TiltedMoments:
@@ -106,7 +100,6 @@ def test_a_cavity_without_positive_variance_is_skipped_and_counted() -> None:
     assert fit.n_skipped > 0
 
 
-@pytest.mark.layer("approximations", "L15")
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -11,7 +11,6 @@ ROOT = np.array([[1.0, 0.0, 0.0, 0.0], [0.7, 0.8, 0.0, 0.0], [-0.4, 0.3, 1.2, 0.
 COVARIANCE = ROOT @ ROOT.T
 
 
-@pytest.mark.layer("approximations", "L11")
 @pytest.mark.parametrize("rho", [-0.5, 0.8, 0.99])
 def test_two_coordinates_have_the_known_variance_and_divergence(rho: float) -> None:
     fit = gaussian_mean_field([0.0, 0.0], [[1.0, rho], [rho, 1.0]], [1.0, -2.0], 1500)
@@ -20,7 +19,6 @@ def test_two_coordinates_have_the_known_variance_and_divergence(rho: float) -> N
     assert -fit.bounds[-1] == pytest.approx(-0.5 * np.log(1.0 - rho**2), rel=1e-9)
 
 
-@pytest.mark.layer("approximations", "L1")
 @pytest.mark.parametrize("blocks", [None, [[0, 2], [1, 3]], [[3, 1, 0], [2]]])
 def test_the_bound_never_falls_and_the_mean_is_found(blocks: list[list[int]] | None) -> None:
     fit = gaussian_mean_field(MEAN, COVARIANCE, [3.0, 3.0, -3.0, 3.0], 400, blocks)
@@ -28,7 +26,6 @@ def test_the_bound_never_falls_and_the_mean_is_found(blocks: list[list[int]] | N
     np.testing.assert_allclose(fit.mean, MEAN, atol=1e-8)
 
 
-@pytest.mark.layer("approximations", "L9")
 def test_one_block_is_exact_at_once() -> None:
     fit = gaussian_mean_field(MEAN, COVARIANCE, np.zeros(4), 1, [[0, 1, 2, 3]])
     np.testing.assert_allclose(fit.covariance, COVARIANCE, rtol=1e-10)
@@ -56,7 +53,6 @@ def test_divergence_is_a_mean_of_log_ratios() -> None:
     assert gaussian_divergence([0.2, -0.1], v, [-0.5, 0.3], w) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.layer("approximations", "L15")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

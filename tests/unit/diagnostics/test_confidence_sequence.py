@@ -7,8 +7,6 @@ import pytest
 
 from auxmc.diagnostics.confidence_sequence import confidence_sequence
 
-pytestmark = pytest.mark.layer("diagnostics", "L1")
-
 
 def binary_paths(n: int) -> np.ndarray:
     """All sequences of n zeros and ones [sequence, draw]."""

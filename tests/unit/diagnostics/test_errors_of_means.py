@@ -16,8 +16,6 @@ from auxmc.diagnostics.errors_of_means import (
     variance_of_mean,
 )
 
-pytestmark = pytest.mark.layer("diagnostics", "L1")
-
 
 def autoregression(rho: float, shape: tuple[int, int], seed: int) -> np.ndarray:
     noise = np.random.default_rng(seed).normal(size=shape)
@@ -41,21 +39,18 @@ def test_autocorrelations_are_the_sums_of_their_definition() -> None:
     np.testing.assert_allclose(autocorrelations(x), expected, atol=1e-13)
 
 
-@pytest.mark.layer("diagnostics", "L12")
 @pytest.mark.parametrize(("rho", "tolerance"), [(-0.5, 0.05), (0.0, 0.05), (0.9, 0.05), (0.99, 0.10)])
 def test_the_median_time_of_autoregressions_is_right(rho: float, tolerance: float) -> None:
     times = autocorrelation_time(autoregression(rho, (60, 20_000 if rho < 0.95 else 50_000), 6))
     assert np.median(times) == pytest.approx((1.0 + rho) / (1.0 - rho), rel=tolerance)
 
 
-@pytest.mark.layer("diagnostics", "L12")
 def test_each_independent_chain_has_a_time_of_one_draw() -> None:
     times = autocorrelation_time(np.random.default_rng(1).normal(size=(3, 4000)))
     assert times.shape == (3,)
     assert (np.abs(times - 1.0) < 0.5).all()
 
 
-@pytest.mark.layer("diagnostics", "L12")
 def test_a_linear_map_changes_no_time_and_chains_do_not_mix() -> None:
     x = autoregression(0.7, (3, 500), 7)
     times = autocorrelation_time(x)
@@ -63,7 +58,6 @@ def test_a_linear_map_changes_no_time_and_chains_do_not_mix() -> None:
     np.testing.assert_allclose([float(autocorrelation_time(row)) for row in x], times, rtol=1e-12)
 
 
-@pytest.mark.layer("diagnostics", "L12")
 def test_a_constant_chain_has_no_time_and_an_alternating_one_a_short_one() -> None:
     assert np.isnan(autocorrelation_time(np.full(10, 3.3)))
     found = autocorrelation_time(np.stack([np.full(1000, 0.1), np.tile([1.0, -1.0], 500)]))
@@ -71,7 +65,6 @@ def test_a_constant_chain_has_no_time_and_an_alternating_one_a_short_one() -> No
     assert found[1] < 0.01
 
 
-@pytest.mark.layer("diagnostics", "L15")
 def test_inputs_that_mean_nothing_are_refused() -> None:
     with pytest.raises(
         ValueError, match=r"correlations must be at least n - 1 = 4 on one axis, got shape \(3,\)"
@@ -85,7 +78,6 @@ def test_inputs_that_mean_nothing_are_refused() -> None:
         autocorrelation_time([0.0, 2.0, 1.0])
 
 
-@pytest.mark.layer("diagnostics", "L12")
 @pytest.mark.parametrize("n_chains", [2, 4, 10])
 def test_errors_and_scores_of_few_normal_chains_cover_as_those_of_many(n_chains: int) -> None:
     means = np.random.default_rng(n_chains).normal(3.0, 0.5, (200_000, n_chains))
@@ -115,7 +107,6 @@ def test_chains_without_spread_are_as_far_from_another_value_as_can_be() -> None
     assert score_between_chains([2.0, 2.0, 2.0], 1.0) == np.inf
 
 
-@pytest.mark.layer("diagnostics", "L12")
 def test_states_held_for_long_are_seen_between_chains_and_not_within() -> None:
     """A slow part that is held for a fifth of a chain, under fast noise of 25 times its variance; the mean is 0."""
     rng = np.random.default_rng(5)

@@ -23,7 +23,6 @@ def metropolis_matrix(law: np.ndarray) -> np.ndarray:
     return matrix + np.diag(1.0 - matrix.sum(axis=1))
 
 
-@pytest.mark.layer("diagnostics", "L1")
 def test_a_metropolis_matrix_is_invariant_and_reversible() -> None:
     matrix = metropolis_matrix(LAW)
     assert invariance_residual(matrix, LAW) < 1e-15

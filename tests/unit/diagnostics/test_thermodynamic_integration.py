@@ -7,8 +7,6 @@ from auxmc.diagnostics.thermodynamic_integration import thermodynamic_integratio
 from auxmc.models.gaussian.mean import FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS, GaussianMean
 from auxmc.numerics.schedules import linear_schedule, sigmoidal_schedule
 
-pytestmark = pytest.mark.layer("annealed_importance", "L9")
-
 
 def test_it_is_exact_for_linear_means_and_with_variances_for_cubic_ones() -> None:
     b = sigmoidal_schedule(5)

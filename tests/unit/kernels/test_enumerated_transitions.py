@@ -74,7 +74,6 @@ def with_rejections(moves: np.ndarray) -> np.ndarray:
     return moves + np.diag(1.0 - moves.sum(axis=1))
 
 
-@pytest.mark.layer("metropolis", "L2")
 def test_the_random_walk_keeps_the_probabilities_of_five_points() -> None:
     kernel = random_walk_metropolis(log_weight, 1.0, 1)
 
@@ -94,7 +93,6 @@ def test_the_random_walk_keeps_the_probabilities_of_five_points() -> None:
     check_stationary_and_reversible(with_rejections(moves), WEIGHTS)
 
 
-@pytest.mark.layer("metropolis", "L2")
 def test_independence_proposals_keep_the_probabilities_of_five_points() -> None:
     log_proposal = jnp.log(jnp.asarray(PROPOSAL))
     kernel = metropolis_independence(
@@ -135,7 +133,6 @@ def test_the_estimates_are_unbiased() -> None:
     np.testing.assert_allclose(LAW_OF_U @ NOISE, 1.0, rtol=1e-15)
 
 
-@pytest.mark.layer("pseudo_marginal", "L2")
 def test_pseudo_marginal_metropolis_keeps_the_joint_probabilities() -> None:
     """All steps of x and all fresh u: stationary for estimate times probability of u, and so for the weights of x."""
     kernel = pseudo_marginal_metropolis(_estimator(), 1.0, 1)
@@ -159,7 +156,6 @@ def test_pseudo_marginal_metropolis_keeps_the_joint_probabilities() -> None:
     np.testing.assert_allclose(marginal, WEIGHTS, rtol=1e-14)
 
 
-@pytest.mark.layer("pseudo_marginal", "L2")
 def test_a_fresh_estimate_at_the_current_point_would_not_keep_them() -> None:
     """The well-known wrong variant: the current estimate is drawn anew in each step."""
     moves = np.zeros((5, 5))
@@ -171,7 +167,6 @@ def test_a_fresh_estimate_at_the_current_point_would_not_keep_them() -> None:
         check_stationary_and_reversible(with_rejections(moves), WEIGHTS)
 
 
-@pytest.mark.layer("pseudo_marginal", "L2")
 def test_an_update_of_u_alone_keeps_its_conditional_probabilities() -> None:
     start = pseudo_marginal_metropolis(_estimator(), 1.0, 1).init(jax.random.key(0), jnp.zeros(1))
     update = independence_auxiliary(_estimator())

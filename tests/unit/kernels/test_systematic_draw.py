@@ -10,8 +10,6 @@ from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.sampling.resampling import systematic_indices
 
-pytestmark = pytest.mark.layer("sequential_monte_carlo", "L1")
-
 N = 12
 
 

@@ -92,7 +92,6 @@ def test_laws_of_whole_numbers(name: str, states: list[float], probabilities: li
         density.to_real(1.0)
 
 
-@pytest.mark.layer("direct_sampling", "L1")
 @pytest.mark.parametrize("name", sorted(DENSITIES))
 def test_draws_have_the_right_shape_and_lie_in_the_support(name: str) -> None:
     density = DENSITIES[name].example()
@@ -101,7 +100,6 @@ def test_draws_have_the_right_shape_and_lie_in_the_support(name: str) -> None:
     assert np.all(np.isfinite(density.log_density(draws)))
 
 
-@pytest.mark.layer("direct_sampling", "L15")
 @pytest.mark.parametrize(
     ("name", "values", "message"),
     [

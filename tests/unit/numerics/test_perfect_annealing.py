@@ -7,8 +7,6 @@ from auxmc.models.gaussian.mean import HUNDRED_OBSERVATIONS as MODEL
 from auxmc.numerics.perfect_annealing import annealed_moments, limit_ladder
 from auxmc.numerics.schedules import linear_schedule
 
-pytestmark = pytest.mark.layer("annealed_importance", "L1")
-
 
 def log_share(step: float, at: float) -> float:
     middle, end = MODEL.log_normaliser(at + step), MODEL.log_normaliser(at + 2.0 * step)

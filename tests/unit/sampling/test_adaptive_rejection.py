@@ -15,8 +15,6 @@ from auxmc.sampling.adaptive_rejection import (
     tangent_bound,
 )
 
-pytestmark = pytest.mark.layer("direct_sampling", "L1")
-
 
 def skewed(x):
     """Generalised logistic law of exponent 0.4."""
@@ -106,7 +104,6 @@ def test_log_densities_far_from_zero_neither_overflow_nor_change_the_draws(shift
     np.testing.assert_allclose(moved.positions, plain.positions, rtol=1e-6)
 
 
-@pytest.mark.layer("direct_sampling", "L15")
 def test_a_density_with_two_modes_is_refused() -> None:
     def two_modes(x):
         first, second = stats.norm.logpdf(x, -2.0), stats.norm.logpdf(x, 2.0)
@@ -118,7 +115,6 @@ def test_a_density_with_two_modes_is_refused() -> None:
         adaptive_rejection_sample(two_modes, [-4.0, 4.0], 1000, np.random.default_rng(0))
 
 
-@pytest.mark.layer("direct_sampling", "L15")
 def test_starting_points_that_bound_no_mass_are_refused() -> None:
     with pytest.raises(ValueError, match="slope at the first point must be positive, got -1 at 1"):
         make_hull(normal, [1.0, 2.0])
@@ -130,7 +126,6 @@ def test_starting_points_that_bound_no_mass_are_refused() -> None:
         make_hull(normal, [])
 
 
-@pytest.mark.layer("direct_sampling", "L15")
 def test_values_that_are_not_finite_or_of_another_shape_are_refused() -> None:
     with pytest.raises(ValueError, match="must be finite inside the domain"):
         make_hull(lambda x: (np.full_like(x, np.nan), -x), [-1.0, 1.0])

@@ -5,8 +5,6 @@ import pytest
 
 from auxmc.sampling.congruential import bit_rows, congruential_states, has_full_period, smallest_period
 
-pytestmark = pytest.mark.layer("direct_sampling", "L1")
-
 
 def test_states_of_the_published_example() -> None:
     states = congruential_states(37, 61, 128, 37, 129)
@@ -49,7 +47,6 @@ def test_periods_of_short_sequences(sequence: list[int], period: int) -> None:
     assert smallest_period(sequence) == period
 
 
-@pytest.mark.layer("direct_sampling", "L15")
 def test_arguments_out_of_range_are_refused() -> None:
     with pytest.raises(ValueError, match=r"multiplier must be in \[1, modulus = 8\), got 8"):
         congruential_states(8, 1, 8, 0, 3)

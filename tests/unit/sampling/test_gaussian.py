@@ -7,8 +7,6 @@ import pytest
 
 from auxmc.sampling.gaussian import covariance_root, multivariate_normal
 
-pytestmark = pytest.mark.layer("direct_sampling", "L1")
-
 HALF = np.random.default_rng(8).normal(size=(4, 4))
 COVARIANCE = HALF @ HALF.T + 0.1 * np.eye(4)
 
@@ -35,7 +33,6 @@ def test_draws_with_the_same_key_differ_by_mean_and_root_alone() -> None:
     )
 
 
-@pytest.mark.layer("direct_sampling", "L15")
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
@@ -51,7 +48,6 @@ def test_matrices_that_are_no_covariance_are_refused(bad, message: str) -> None:
         covariance_root(bad)
 
 
-@pytest.mark.layer("direct_sampling", "L15")
 def test_a_mean_of_another_length_and_an_unknown_kind_are_refused() -> None:
     with pytest.raises(ValueError, match=r"mean must be \[4\] to go with the covariance, got shape \(3,\)"):
         multivariate_normal(jax.random.key(0), np.zeros(3), COVARIANCE, 2)

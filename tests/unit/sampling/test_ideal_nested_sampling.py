@@ -6,8 +6,6 @@ from scipy.special import ndtr, ndtri
 
 from auxmc.sampling.ideal_nested_sampling import IdealNestedRuns, ideal_nested_sampling
 
-pytestmark = pytest.mark.layer("nested_sampling", "L1")
-
 CENTRE = 2.0
 
 

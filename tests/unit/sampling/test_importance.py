@@ -18,8 +18,6 @@ from auxmc.sampling.importance import (
     self_normalised_mean,
 )
 
-pytestmark = pytest.mark.layer("importance_sampling", "L1")
-
 COMPILED = jax.jit(
     lambda logs, f: (effective_size(logs), log_mean_weight(logs), self_normalised_mean(logs, f))
 )
@@ -61,7 +59,6 @@ def test_weights_of_zero_count_as_absent() -> None:
     np.testing.assert_allclose(np.exp(log_means), [2.0 / 3.0, 0.0])
 
 
-@pytest.mark.layer("importance_sampling", "L14")
 def test_weights_beyond_the_range_of_floats_are_never_exponentiated() -> None:
     logs = np.array([-1e5, -1e5 + math.log(3.0)] + [-1e5] * 18)
     assert float(log_mean_weight(logs)) == pytest.approx(-1e5 + math.log(22.0 / 20.0), abs=1e-9)
@@ -97,7 +94,6 @@ def test_indices_of_several_sets_are_those_of_each() -> None:
     assert found[0] < found[2]
 
 
-@pytest.mark.layer("importance_sampling", "L15")
 def test_weights_that_mean_nothing_are_refused() -> None:
     with pytest.raises(ValueError, match=r"at least 25 draws on their last axis, got shape \(24,\)"):
         pareto_index(np.zeros(24))

@@ -11,8 +11,6 @@ from scipy import stats
 from auxmc.sampling import inverse_cdf
 from auxmc.sampling.inverse_cdf import Law, draw_by_inversion
 
-pytestmark = pytest.mark.layer("direct_sampling", "L1")
-
 LAWS = {
     "normal": (inverse_cdf.normal(1.5, 0.3), stats.norm(1.5, 0.3)),
     "exponential": (inverse_cdf.exponential(2.5), stats.expon(scale=0.4)),
@@ -89,7 +87,6 @@ def test_no_uniform_number_of_the_draws_is_zero_or_one() -> None:
     np.testing.assert_array_equal(u * 2.0**53 % 2.0, 1.0)
 
 
-@pytest.mark.layer("direct_sampling", "L15")
 @pytest.mark.parametrize(
     ("make", "name"),
     [

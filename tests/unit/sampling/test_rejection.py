@@ -14,8 +14,6 @@ from auxmc.sampling.rejection import (
     rejection_sample,
 )
 
-pytestmark = pytest.mark.layer("direct_sampling", "L1")
-
 
 def triangle(log_bound: float = float(np.log(2.0))) -> Envelope:
     """Density 2 x on [0, 1] below twice the uniform one."""
@@ -76,7 +74,6 @@ def test_adding_a_constant_to_target_and_bound_changes_nothing() -> None:
     np.testing.assert_array_equal(plain.position, shifted.position)
 
 
-@pytest.mark.layer("direct_sampling", "L15")
 def test_a_loop_that_ends_without_acceptance_gives_no_number() -> None:
     drawn = rejection_sample(jax.random.key(0), nothing(), 3, max_proposals=7)
     assert not np.any(drawn.accepted)
@@ -85,13 +82,11 @@ def test_a_loop_that_ends_without_acceptance_gives_no_number() -> None:
     assert np.all(np.asarray(drawn.n_proposals) == 7)
 
 
-@pytest.mark.layer("direct_sampling", "L15")
 def test_a_bound_that_does_not_hold_is_found_and_corrected_in_the_message() -> None:
     with pytest.raises(ValueError, match=r"log_bound = 0.5 is too small.*by 0.19\d* nats.*at least 0.69"):
         rejection_sample(jax.random.key(0), triangle(0.5), 1000)
 
 
-@pytest.mark.layer("direct_sampling", "L15")
 def test_densities_that_are_not_numbers_are_refused() -> None:
     bad = Envelope(
         lambda x: jnp.where(x > 0.5, jnp.nan, 0.0), jax.random.uniform, lambda x: jnp.zeros_like(x), 1.0
@@ -100,7 +95,6 @@ def test_densities_that_are_not_numbers_are_refused() -> None:
         rejection_sample(jax.random.key(0), bad, 100)
 
 
-@pytest.mark.layer("direct_sampling", "L15")
 def test_numbers_out_of_range_are_refused() -> None:
     with pytest.raises(ValueError, match="n must be a positive whole number, got 0"):
         rejection_sample(jax.random.key(0), triangle(), 0)

@@ -10,8 +10,6 @@ import pytest
 
 from auxmc.sampling.resampling import SCHEMES, _invert, _strata, sampling_importance_resampling
 
-pytestmark = pytest.mark.layer("sequential_monte_carlo", "L1")
-
 N = 40
 SHARES = np.array([0.1, 0.02, 0.5, 0.08, 0.3, 0.0])
 LOG_WEIGHTS = np.log(SHARES, where=SHARES > 0.0, out=np.full(6, -np.inf))
@@ -58,7 +56,6 @@ def test_the_number_of_draws_need_not_be_that_of_the_particles(scheme: str, n: i
     assert 0 <= int(drawn.min()) <= int(drawn.max()) < 6
 
 
-@pytest.mark.layer("sequential_monte_carlo", "L2")
 @pytest.mark.parametrize("n", [1, 7])
 def test_expected_counts_of_systematic_draws_by_exact_integration(n: int) -> None:
     # Between the places at which a count jumps it is constant: midpoints of those pieces give the integral.
@@ -107,13 +104,11 @@ def test_compiled_and_batched_draws_are_those_of_single_calls(scheme: str) -> No
     np.testing.assert_array_equal(alone, many(scheme, LOG_WEIGHTS)[3])
 
 
-@pytest.mark.layer("sequential_monte_carlo", "L14")
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_single_precision_weights_are_accepted(scheme: str) -> None:
     assert np.all(counts(scheme, LOG_WEIGHTS.astype(np.float32)).sum(axis=1) == N)
 
 
-@pytest.mark.layer("sequential_monte_carlo", "L15")
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_shapes_and_numbers_out_of_range_are_refused(scheme: str) -> None:
     with pytest.raises(ValueError, match=r"one axis of at least one particle, got shape \(2, 3\)"):
@@ -124,7 +119,6 @@ def test_shapes_and_numbers_out_of_range_are_refused(scheme: str) -> None:
         SCHEMES[scheme](KEYS[0], jnp.zeros(3), 0)
 
 
-@pytest.mark.layer("importance_sampling", "L1")
 def test_resampled_points_are_those_of_their_indices() -> None:
     positions = jnp.arange(12.0).reshape(6, 2)
     drawn = sampling_importance_resampling(KEYS[0], positions, jnp.asarray(LOG_WEIGHTS), 7)
@@ -132,7 +126,6 @@ def test_resampled_points_are_those_of_their_indices() -> None:
     assert drawn.positions.shape == (7, 2)
 
 
-@pytest.mark.layer("importance_sampling", "L15")
 def test_points_and_weights_of_different_number_are_refused() -> None:
     with pytest.raises(ValueError, match=r"one row for each of the log_weights \(6,\), got \(4, 2\)"):
         sampling_importance_resampling(KEYS[0], jnp.zeros((4, 2)), jnp.asarray(LOG_WEIGHTS), 7)

@@ -3,11 +3,8 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from auxmc.sampling.resampling import residual_indices
-
-pytestmark = pytest.mark.layer("sequential_monte_carlo", "L4")
 
 
 def test_a_particle_of_whole_expectation_is_drawn_that_often() -> None:

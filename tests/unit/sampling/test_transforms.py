@@ -15,8 +15,6 @@ from auxmc.sampling.transforms import (
 )
 from auxmc.sampling.uniforms import avoiding_zero
 
-pytestmark = pytest.mark.layer("direct_sampling", "L1")
-
 
 def log_normal_law(u: jax.Array) -> jax.Array:
     return jnp.sum(-0.5 * u**2 - 0.5 * math.log(2.0 * math.pi))
@@ -67,7 +65,6 @@ def test_the_inverse_holds_in_all_quadrants_and_stays_below_a_turn() -> None:
     assert float(inverse_box_muller(jnp.array([1.0, -1e-300]))[1]) == 0.0
 
 
-@pytest.mark.layer("direct_sampling", "L14")
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
 def test_precision_is_kept_and_the_largest_uniform_number_gives_a_finite_normal_one(dtype: type) -> None:
     largest = 1.0 - 0.5 * jnp.finfo(dtype).eps

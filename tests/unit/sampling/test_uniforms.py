@@ -6,8 +6,6 @@ import pytest
 
 from auxmc.sampling.uniforms import avoiding_zero, uniform_from_bits
 
-pytestmark = [pytest.mark.layer("direct_sampling", "L1"), pytest.mark.layer("direct_sampling", "L14")]
-
 WIDTHS = [(jnp.float32, 32, 24), (jnp.float64, 64, 53)]
 
 
@@ -38,7 +36,6 @@ def test_the_guard_moves_the_open_end_from_one_to_zero_without_rounding(
     np.testing.assert_array_equal(guarded + np.asarray(uniforms, np.float64), 1.0)
 
 
-@pytest.mark.layer("direct_sampling", "L15")
 def test_bits_of_another_width_and_other_types_are_refused() -> None:
     with pytest.raises(ValueError, match="bits must be uint64 to make float64, got uint32"):
         uniform_from_bits(jnp.uint32(1), jnp.float64)

@@ -17,7 +17,6 @@ def log_normal(x: jax.Array) -> jax.Array:
     return -0.5 * jnp.sum(x**2)
 
 
-@pytest.mark.layer("hmc", "L1")
 def test_a_step_is_hamiltonian_monte_carlo_with_one_leapfrog_step() -> None:
     langevin = metropolis_langevin(log_quartic, 0.8, 2)
     hamiltonian = hamiltonian_monte_carlo(log_quartic, 0.8, (1, 1), 2)
@@ -48,7 +47,6 @@ def test_the_ratio_is_that_of_densities_of_both_moves() -> None:
     assert float(info.log_ratio) == pytest.approx(expected, abs=1e-13)
 
 
-@pytest.mark.layer("hmc", "L11")
 @pytest.mark.parametrize("size", [0.2, 0.5, 1.0])
 def test_without_an_accept_step_a_normal_law_is_too_wide(size: float) -> None:
     """A step maps variance v to a^2 v + b^2; the fixed point is 1 / (1 - size^2 / 4)."""
@@ -75,7 +73,6 @@ def test_without_an_accept_step_every_proposal_is_taken() -> None:
     assert not np.allclose(moved.position, start)
 
 
-@pytest.mark.layer("hmc", "L15")
 def test_a_proposal_that_is_not_finite_is_rejected_or_counted() -> None:
     log_density = lambda x: jnp.where(x[0] > 0.0, -x[0], jnp.nan)
     noise = LangevinNoise(jnp.array([-50.0]), jnp.array(-100.0))

@@ -32,7 +32,6 @@ def test_without_persistence_it_is_plain_hamiltonian_monte_carlo() -> None:
         assert float(info.energy_change) == pytest.approx(float(other_info.energy_change), abs=1e-12)
 
 
-@pytest.mark.layer("hmc", "L1")
 def test_a_rejection_keeps_the_point_and_reverses_the_refreshed_momentum() -> None:
     kernel = persistent_hmc(log_quartic, 0.3, 5, 0.6, 2)
     momentum, normal = jnp.array([0.4, -0.2]), jnp.array([1.0, 0.5])
@@ -49,7 +48,6 @@ def test_a_rejection_keeps_the_point_and_reverses_the_refreshed_momentum() -> No
     np.testing.assert_allclose(accepted.gradient, jax.grad(log_quartic)(accepted.position), rtol=1e-12)
 
 
-@pytest.mark.layer("hmc", "L3")
 def test_the_way_back_from_the_reversed_end_is_the_way_forth() -> None:
     """Momentum kept as it is, by numbers that undo the refreshment: two moves and a reversal between lead back."""
     share = 0.6
@@ -66,7 +64,6 @@ def test_the_way_back_from_the_reversed_end_is_the_way_forth() -> None:
     np.testing.assert_allclose(-back.momentum, state.momentum, atol=1e-12)
 
 
-@pytest.mark.layer("hmc", "L15")
 def test_an_end_without_a_finite_energy_is_a_counted_rejection() -> None:
     kernel = persistent_hmc(lambda x: -jnp.sum(x**4), 30.0, 50, 0.5, 1)
     state = kernel.init(jax.random.key(0), jnp.array([2.0]))
@@ -78,7 +75,6 @@ def test_an_end_without_a_finite_energy_is_a_counted_rejection() -> None:
     assert np.isfinite(float(new.momentum[0]))
 
 
-@pytest.mark.layer("hmc", "L15")
 @pytest.mark.parametrize(
     ("n_steps", "persistence", "dim", "message"),
     [

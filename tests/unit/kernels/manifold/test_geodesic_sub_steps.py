@@ -20,8 +20,6 @@ from auxmc.kernels.manifold.constrained_hmc import (
 from auxmc.kernels.manifold.projection import ProjectionSettings
 from auxmc.models.conditioned import ConditionedModel, condition_generator
 
-pytestmark = pytest.mark.layer("constrained_hmc", "L3")
-
 
 def sphere(weight: float) -> ConditionedModel:
     """The unit sphere with a quartic log density of a weight."""

@@ -20,7 +20,6 @@ def jump(uniform: jax.Array, state: jax.Array) -> jax.Array:
     return jnp.sum(uniform >= jnp.asarray(CUMULATIVE)[state, :2], dtype=jnp.int32)
 
 
-@pytest.mark.layer("perfect_sampling", "L2")
 def test_the_update_map_has_the_matrix_of_the_chain() -> None:
     points, volumes = uniform_cells([CUMULATIVE[:, :2].ravel()])
     states = jnp.arange(3, dtype=jnp.int32)
@@ -30,7 +29,6 @@ def test_the_update_map_has_the_matrix_of_the_chain() -> None:
     assert stationary_law(matrix).sum() == pytest.approx(1.0)
 
 
-@pytest.mark.layer("perfect_sampling", "L1")
 def test_a_longer_horizon_changes_no_draw() -> None:
     states = jnp.arange(3, dtype=jnp.int32)
     draws = [
@@ -45,7 +43,6 @@ def test_a_longer_horizon_changes_no_draw() -> None:
     np.testing.assert_array_equal(draws[0].n_updates, 3 * (2 * horizons - 1))
 
 
-@pytest.mark.layer("perfect_sampling", "L1")
 def test_the_top_and_the_bottom_state_are_enough_where_the_update_keeps_order() -> None:
     couplings = jnp.asarray(0.4 * (1.0 - np.eye(3)))
     update = spin_blocks(lambda s: 2.0 * (couplings @ s + 0.1), 3)
@@ -65,7 +62,6 @@ def test_the_top_and_the_bottom_state_are_enough_where_the_update_keeps_order() 
     np.testing.assert_array_equal(some.horizon, all_states.horizon)
 
 
-@pytest.mark.layer("perfect_sampling", "L15")
 def test_a_search_without_an_end_is_cut_off_and_says_so() -> None:
     swap = lambda uniform, state: 1 - state
     result = coupling_from_the_past(jax.random.uniform, swap, jnp.arange(2), max_horizon=40)(
@@ -75,7 +71,6 @@ def test_a_search_without_an_end_is_cut_off_and_says_so() -> None:
     assert int(result.horizon) == 32
 
 
-@pytest.mark.layer("perfect_sampling", "L15")
 @pytest.mark.parametrize(
     ("starts", "options", "message"),
     [

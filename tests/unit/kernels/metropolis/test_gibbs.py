@@ -55,7 +55,6 @@ def step_matrix(update: BlockUpdate, order: Sequence[int], shared: bool = True) 
     return transition_matrix(((np.asarray(moved) > 0.0) @ [4, 2, 1]).astype(int), volumes)
 
 
-@pytest.mark.layer("gibbs", "L2")
 def test_sweeps_of_spins_are_invariant_and_reversible_where_their_order_is() -> None:
     update = spin_blocks(log_odds, 3)
     systematic = step_matrix(update, (0, 1, 2))
@@ -70,7 +69,6 @@ def test_sweeps_of_spins_are_invariant_and_reversible_where_their_order_is() -> 
     assert detailed_balance_residual(systematic, LAW) > 1e-3
 
 
-@pytest.mark.layer("gibbs", "L2")
 def test_spins_redrawn_together_must_be_independent_given_the_others() -> None:
     """Units 0 and 2 without a coupling may be a block; all three at once may not."""
     together = step_matrix(spin_blocks(log_odds, 3, blocks=[(0, 1, 2)]), (0,), shared=False)
@@ -86,7 +84,6 @@ def test_the_numbers_of_other_units_do_not_matter() -> None:
     np.testing.assert_array_equal(first[1:], spins[1:])
 
 
-@pytest.mark.layer("gibbs", "L1")
 def test_ordered_states_stay_ordered_where_spins_attract() -> None:
     attracting = lambda s: 2.0 * (jnp.abs(jnp.asarray(WEIGHTS)) @ s + jnp.asarray(BIASES))
     update = spin_blocks(attracting, 3)
@@ -136,7 +133,6 @@ def test_scans_name_the_blocks_they_say() -> None:
     assert systematic_scan([2, 0])(keys[0]).tolist() == [2, 0]
 
 
-@pytest.mark.layer("gibbs", "L1")
 def test_a_step_draws_apart_from_its_state_and_tells_its_order() -> None:
     kernel = gibbs(gaussian_blocks(np.zeros(3), COVARIANCE), random_scan(3, 5))
     state, key = kernel.init(jax.random.key(0), jnp.ones(3)), jax.random.key(4)
@@ -150,7 +146,6 @@ def test_a_step_draws_apart_from_its_state_and_tells_its_order() -> None:
     np.testing.assert_allclose(plain[0].position, position, atol=1e-13)
 
 
-@pytest.mark.layer("gibbs", "L15")
 @pytest.mark.parametrize(
     ("call", "message"),
     [

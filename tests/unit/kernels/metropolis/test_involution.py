@@ -12,7 +12,6 @@ def log_gamma(x: jax.Array) -> jax.Array:
     return 2.0 * jnp.log(x[0]) - x[0]
 
 
-@pytest.mark.layer("metropolis", "L1")
 def test_the_ratio_has_the_volume_of_the_map() -> None:
     """For x -> 1 / x on Gamma(3): log p(1/x) - 2 log x - log p(x) = -6 log x - 1/x + x."""
     kernel = involution_metropolis(log_gamma, lambda x: 1.0 / x)
@@ -38,7 +37,6 @@ def test_a_given_volume_is_used_for_the_differentiated_one() -> None:
         np.testing.assert_allclose(a, b, atol=1e-14)
 
 
-@pytest.mark.layer("metropolis", "L1")
 def test_two_states_at_most_and_a_rejected_one_is_kept_in_every_bit() -> None:
     kernel = involution_metropolis(log_gamma, lambda x: 1.0 / x)
     state = kernel.init(jax.random.key(0), jnp.array([2.0]))
@@ -54,7 +52,6 @@ def test_two_states_at_most_and_a_rejected_one_is_kept_in_every_bit() -> None:
     assert seen == {0.5, 2.0}
 
 
-@pytest.mark.layer("metropolis", "L15")
 @pytest.mark.parametrize("bad", [jnp.nan, jnp.inf, -jnp.inf])
 def test_an_image_without_a_finite_density_is_rejected(bad: float) -> None:
     kernel = involution_metropolis(lambda x: jnp.where(x[0] > 0.0, 0.0, bad), lambda x: -x)

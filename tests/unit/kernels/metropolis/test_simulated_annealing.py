@@ -56,7 +56,6 @@ def test_the_best_point_is_the_highest_met_and_never_falls() -> None:
         assert float(log_density(state.best_position)) == pytest.approx(max(met), abs=1e-14)
 
 
-@pytest.mark.layer("metropolis", "L2")
 def test_at_a_constant_temperature_the_boltzmann_law_is_invariant() -> None:
     inverse_temperature = 0.7
     kernel = build([inverse_temperature])
@@ -88,7 +87,6 @@ def test_a_proposal_without_a_finite_density_is_rejected() -> None:
     assert float(state.best_log_density) == -1.0
 
 
-@pytest.mark.layer("metropolis", "L15")
 @pytest.mark.parametrize(
     ("schedule", "message"),
     [

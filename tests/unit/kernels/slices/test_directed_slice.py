@@ -38,7 +38,6 @@ def test_with_the_same_numbers_it_does_what_the_plain_kernel_does() -> None:
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.layer("slice", "L1")
 def test_an_update_moves_along_its_direction_and_stays_on_the_slice() -> None:
     kernel = directed_slice(log_normal, along_gaussian(CHOLESKY), 0.7, 3, 3)
     start = kernel.init(jax.random.key(0), jnp.array([0.2, -1.0, 0.5]))
@@ -56,7 +55,6 @@ def test_an_update_moves_along_its_direction_and_stays_on_the_slice() -> None:
     assert np.all(np.asarray(info.n_collapsed) == 0)
 
 
-@pytest.mark.layer("slice", "L15")
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -7,8 +7,6 @@ import pytest
 
 from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
 
-pytestmark = pytest.mark.layer("nested_sampling", "L1")
-
 N_LIVE = 6
 
 

@@ -8,8 +8,6 @@ from jax import Array
 
 from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
 
-pytestmark = pytest.mark.layer("nested_sampling", "L1")
-
 NORMAL = np.array([0.6, 0.8])
 ALONG = np.array([-0.8, 0.6])
 

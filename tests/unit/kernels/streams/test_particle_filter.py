@@ -20,11 +20,6 @@ from auxmc.models.gaussian.linear_gaussian_states import SINE_OBSERVATIONS, TWEN
 from auxmc.numerics.random import standard_normal
 from auxmc.sampling.resampling import SCHEMES
 
-pytestmark = [
-    pytest.mark.layer("sequential_monte_carlo", "L1"),
-    pytest.mark.layer("sequential_monte_carlo", "L15"),
-]
-
 N_STEPS, N_PARTICLES = 4, 6
 
 

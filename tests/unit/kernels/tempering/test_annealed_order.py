@@ -11,8 +11,6 @@ from auxmc.kernels.tempering.annealed_importance import annealed_importance_samp
 from auxmc.kernels.tempering.tempered_move import tempered_hmc
 from auxmc.models.bridge import bridge, gaussian_base
 
-pytestmark = pytest.mark.layer("annealed_importance", "L1")
-
 BRIDGE = bridge(
     lambda x: -2.0 * jnp.sum((x - 0.5) ** 2) - 0.1 * jnp.sum(x**4),
     gaussian_base(jnp.zeros(2), jnp.ones(2)),

@@ -7,8 +7,6 @@ import pytest
 from auxmc.kernels.tempering.continuous_tempering import INTEGRATORS, continuously_tempered_hmc
 from auxmc.models.bridge import bridge, gaussian_base
 
-pytestmark = pytest.mark.layer("tempering", "L1")
-
 BRIDGE = bridge(lambda x: -jnp.sum(x**4), gaussian_base(jnp.zeros(2), jnp.ones(2)), 0.3)
 REFRESHMENT, MASS = 0.6, 2.0
 

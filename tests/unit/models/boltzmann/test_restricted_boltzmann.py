@@ -51,7 +51,6 @@ def test_sums_are_those_over_joint_states(machine: RestrictedBoltzmann) -> None:
     np.testing.assert_allclose(law, joint(machine).sum(axis=1), rtol=1e-12)
 
 
-@pytest.mark.layer("gibbs", "L1")
 @MACHINES
 def test_conditional_probabilities_are_those_of_the_joint_law(machine: RestrictedBoltzmann) -> None:
     p = joint(machine)
@@ -82,8 +81,6 @@ def test_the_gradient_is_that_of_automatic_differentiation(machine: RestrictedBo
         np.testing.assert_allclose(found, wanted, atol=1e-13)
 
 
-@pytest.mark.layer("gibbs", "L2")
-@pytest.mark.layer("gibbs", "L6")
 @MACHINES
 def test_block_sweeps_leave_the_laws_of_both_layers_unchanged(machine: RestrictedBoltzmann) -> None:
     p = joint(machine)
@@ -97,7 +94,6 @@ def test_block_sweeps_leave_the_laws_of_both_layers_unchanged(machine: Restricte
     np.testing.assert_allclose(flow, flow.T, atol=1e-14)
 
 
-@pytest.mark.layer("gibbs", "L2")
 def test_the_rows_of_the_matrices_are_conditional_laws() -> None:
     p = joint(MACHINE)
     up, down = block_gibbs_matrices(MACHINE)
@@ -105,7 +101,6 @@ def test_the_rows_of_the_matrices_are_conditional_laws() -> None:
     np.testing.assert_allclose(down, (p / p.sum(axis=0)).T, rtol=1e-12)
 
 
-@pytest.mark.layer("gibbs", "L11")
 def test_divergence_tends_to_the_gradient_at_the_mixing_rate() -> None:
     gradient = likelihood_gradient(MACHINE, LAYER_DATA).weights
     errors = [
@@ -136,7 +131,6 @@ def test_one_estimate_uses_probabilities_of_the_hidden_layer() -> None:
     assert len(np.unique(one)) > 2
 
 
-@pytest.mark.layer("gibbs", "L15")
 def test_messages() -> None:
     with pytest.raises(ValueError, match=r"got shapes \[2, 2\], \[1\] and \[2\]"):
         restricted_boltzmann(np.eye(2), [0.0], [0.0, 0.0])

@@ -15,8 +15,6 @@ from auxmc.models.gaussian.mean import (
     log_evidence_law,
 )
 
-pytestmark = pytest.mark.layer("annealed_importance", "L9")
-
 MODELS = (FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS, HUNDRED_OBSERVATIONS._replace(prior_variance=100.0))
 GRID = np.linspace(-12.0, 12.0, 400_001)
 

@@ -16,8 +16,6 @@ from auxmc.models.gaussian.linear_gaussian_states import (
 )
 from auxmc.numerics.random import standard_normal
 
-pytestmark = pytest.mark.layer("sequential_monte_carlo", "L9")
-
 OTHER = LinearGaussianStates(-0.4, 1.3, 0.2, 2.5)
 
 

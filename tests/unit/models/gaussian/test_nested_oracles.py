@@ -10,11 +10,6 @@ from auxmc.models.gaussian.mean import FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS, 
 from auxmc.models.gaussian.nested_oracles import expected_nested_ratio, expected_upper_bound_ratio
 from auxmc.sampling.ideal_nested_sampling import ideal_nested_sampling
 
-pytestmark = [
-    pytest.mark.layer("nested_sampling", "L9"),
-    pytest.mark.layer("nested_sampling", "L11"),
-]
-
 
 @pytest.mark.parametrize(
     ("n_live", "factor", "expected"),

@@ -32,6 +32,8 @@ from tests.statistical.levels import (
     uniform_p_value,
 )
 
+pytestmark = pytest.mark.slow
+
 LENGTH = 31
 N_FIRST = 100_000
 BATCH = 20_000
@@ -120,18 +122,17 @@ def _exact(build: Build) -> Callable[[Array], tuple[Kernel, Any, Array]]:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param("random_walk", marks=pytest.mark.layer("metropolis", "L7")),
-        pytest.param("linear", marks=pytest.mark.layer("slice", "L7")),
-        pytest.param("elliptical", marks=pytest.mark.layer("slice", "L7")),
-        pytest.param("hmc", marks=pytest.mark.layer("hmc", "L7")),
-        pytest.param("langevin", marks=pytest.mark.layer("hmc", "L7")),
+        "random_walk",
+        "linear",
+        "elliptical",
+        "hmc",
+        "langevin",
     ],
 )
 def test_ranks_of_exact_draws_are_uniform(name: str) -> None:
     _assert_uniform_ranks(_exact(KERNELS[name]), name)
 
 
-@pytest.mark.layer("pseudo_marginal", "L7")
 @pytest.mark.parametrize("n_importance", [1, 4])
 def test_ranks_with_estimated_likelihoods_are_uniform(n_importance: int) -> None:
     def start(key: Array) -> tuple[Kernel, Any, Array]:

@@ -15,6 +15,8 @@ from tests.statistical.levels import (
 )
 from tests.statistical.test_joint_laws import Cycle, abc_ball, abc_split, constrained, hmc
 
+pytestmark = pytest.mark.slow
+
 N_CHAINS = 10_000
 N_CYCLES = 100
 
@@ -45,10 +47,10 @@ def check_averages(values: np.ndarray, label: str) -> None:
 @pytest.mark.parametrize(
     ("cycle", "dim"),
     [
-        pytest.param(hmc, 1, marks=pytest.mark.layer("hmc", "L7")),
-        pytest.param(abc_ball, 2, marks=pytest.mark.layer("abc", "L7")),
-        pytest.param(abc_split, 2, marks=pytest.mark.layer("abc", "L7")),
-        pytest.param(constrained, 3, marks=pytest.mark.layer("constrained_hmc", "L7")),
+        (hmc, 1),
+        (abc_ball, 2),
+        (abc_split, 2),
+        (constrained, 3),
     ],
 )
 def test_averages_of_long_chains_are_those_of_the_joint_law(cycle: Cycle, dim: int) -> None:

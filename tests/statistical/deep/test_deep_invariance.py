@@ -48,6 +48,8 @@ from tests.statistical.test_constrained_invariance import (
 from tests.statistical.test_kernel_invariance import LINE_KERNELS
 from tests.statistical.test_tempering import CASES, GRID, Case, Law, _laws, _log_densities
 
+pytestmark = pytest.mark.slow
+
 PERSISTENCE = 0.7
 
 LINE: dict[str, Callable[[Array], Kernel]] = {
@@ -56,17 +58,6 @@ LINE: dict[str, Callable[[Array], Kernel]] = {
     "hmc": lambda index: hamiltonian_monte_carlo(lambda x: log_target(index, x), 0.12, (2, 6), 1),
     "langevin": lambda index: metropolis_langevin(lambda x: log_target(index, x), 0.15, 1),
 }
-COMPONENT = {
-    "random_walk": "metropolis",
-    "independence": "metropolis",
-    "hmc": "hmc",
-    "langevin": "hmc",
-}
-"""Components of the kernels on the line; the others are slices."""
-
-
-def _kernels_of(component: str) -> list[str]:
-    return [name for name in LINE if COMPONENT.get(name, "slice") == component]
 
 
 @cache
@@ -74,32 +65,10 @@ def _line(name: str) -> Driver:
     return line_driver(LINE[name])
 
 
-def _check_line(name: str, target: str) -> None:
+@pytest.mark.parametrize("target", ALL_TARGETS)
+@pytest.mark.parametrize("name", LINE)
+def test_kernels_on_the_line(name: str, target: str) -> None:
     assert_law_unchanged(_line(name), ALL_TARGETS.index(target), f"deep/{name}/{target}", reversible=True)
-
-
-@pytest.mark.layer("metropolis", "L5")
-@pytest.mark.layer("metropolis", "L6")
-@pytest.mark.parametrize("target", ALL_TARGETS)
-@pytest.mark.parametrize("name", _kernels_of("metropolis"))
-def test_metropolis_kernels_on_the_line(name: str, target: str) -> None:
-    _check_line(name, target)
-
-
-@pytest.mark.layer("slice", "L5")
-@pytest.mark.layer("slice", "L6")
-@pytest.mark.parametrize("target", ALL_TARGETS)
-@pytest.mark.parametrize("name", _kernels_of("slice"))
-def test_slices_on_the_line(name: str, target: str) -> None:
-    _check_line(name, target)
-
-
-@pytest.mark.layer("hmc", "L5")
-@pytest.mark.layer("hmc", "L6")
-@pytest.mark.parametrize("target", ALL_TARGETS)
-@pytest.mark.parametrize("name", _kernels_of("hmc"))
-def test_gradient_kernels_on_the_line(name: str, target: str) -> None:
-    _check_line(name, target)
 
 
 @cache
@@ -134,8 +103,6 @@ def _persistent() -> Driver:
     return many_replicas(replica)
 
 
-@pytest.mark.layer("hmc", "L5")
-@pytest.mark.layer("hmc", "L6")
 @pytest.mark.parametrize("target", ALL_TARGETS)
 def test_persistent_momentum(target: str) -> None:
     """Reversible up to the sign of the momentum, whose law is symmetric."""
@@ -144,16 +111,12 @@ def test_persistent_momentum(target: str) -> None:
     )
 
 
-@pytest.mark.layer("slice", "L5")
-@pytest.mark.layer("slice", "L6")
 def test_reflective_slice_on_the_unit_square() -> None:
     assert_law_unchanged(
         square_driver(reflective_slice(log_square, 2)), 0, "deep/reflective", reversible=True
     )
 
 
-@pytest.mark.layer("pseudo_marginal", "L5")
-@pytest.mark.layer("pseudo_marginal", "L6")
 @pytest.mark.parametrize("n_importance", [1, 4])
 @pytest.mark.parametrize("name", METHODS)
 def test_pseudo_marginal_methods(name: str, n_importance: int) -> None:
@@ -170,8 +133,6 @@ MANIFOLDS: dict[str, Any] = {
 }
 
 
-@pytest.mark.layer("constrained_hmc", "L5")
-@pytest.mark.layer("constrained_hmc", "L6")
 @pytest.mark.parametrize("name", MANIFOLDS)
 def test_constrained_trajectories(name: str) -> None:
     model, dim, step_size, draw, transform = MANIFOLDS[name]
@@ -218,8 +179,6 @@ def _uniforms(law: Law, x: np.ndarray, temperature: np.ndarray, fresh: np.ndarra
     return np.stack([np.interp(x, GRID, law.distribution), np.clip(given, 0.0, 1.0)], axis=1)
 
 
-@pytest.mark.layer("tempering", "L5")
-@pytest.mark.layer("tempering", "L6")
 @pytest.mark.parametrize("name", CASES)
 def test_tempering_kernels(name: str) -> None:
     """With all momenta renewed, the extended dynamics are reversible in position and temperature together."""

@@ -34,6 +34,8 @@ from tests.statistical.levels import (
     seed_for,
 )
 
+pytestmark = pytest.mark.slow
+
 N_SETS = 10_000
 N_DRAWS = 63
 TOLERANCE = 0.7
@@ -152,10 +154,10 @@ INFERENCES: dict[str, Inference] = {
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param("estimated", marks=pytest.mark.layer("pseudo_marginal", "L8")),
-        pytest.param("hamiltonian", marks=pytest.mark.layer("hmc", "L8")),
-        pytest.param("constrained", marks=pytest.mark.layer("constrained_hmc", "L8")),
-        pytest.param("approximate", marks=pytest.mark.layer("abc", "L8")),
+        "estimated",
+        "hamiltonian",
+        "constrained",
+        "approximate",
     ],
 )
 def test_truths_are_calibrated(name: str) -> None:
@@ -175,7 +177,6 @@ N_LIVE = 100
 SETTINGS = NestedSettings(n_live=N_LIVE, n_moves=20, step=0.05, max_iterations=1500)
 
 
-@pytest.mark.layer("nested_sampling", "L8")
 def test_nested_sampling_is_calibrated_and_says_how_far_off_it_is() -> None:
     """Weights below the truth are uniform; errors of the log evidence in standard errors are seldom above two."""
 

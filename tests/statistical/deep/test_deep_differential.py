@@ -10,6 +10,8 @@ from jax import Array
 
 from auxmc.kernels.hamiltonian.hmc import HMCState, leapfrog
 
+pytestmark = pytest.mark.slow
+
 N_STEPS = 25
 STEP = 0.11
 
@@ -22,7 +24,6 @@ def banana(x: Array) -> Array:
     return -0.5 * x[0] ** 2 - 0.5 * (x[1] - 0.4 * (x[0] ** 2 - 1.0)) ** 2 - 0.5 * x[2] ** 2
 
 
-@pytest.mark.layer("hmc", "L3")
 @pytest.mark.parametrize("log_density", [quartic, banana])
 def test_leapfrog_trajectories_are_those_of_blackjax(log_density: object) -> None:
     position, momentum = jnp.array([0.4, -1.1, 0.7]), jnp.array([-0.3, 0.8, 1.2])
