@@ -10,7 +10,7 @@ PEERS := $(VENV)/.peers-installed
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce claims check-claims publish restore verify test test-all test-newest line-coverage faults audit benchmarks docs check format clean
+.PHONY: help setup reproduce claims check-claims publish restore verify test test-all test-newest line-coverage faults benchmarks docs check format clean
 
 help:
 	@echo "make reproduce   figures, tables, claims and report of all studies (PRESET=smoke|quick|paper, CORES=all)"
@@ -24,10 +24,9 @@ help:
 	@echo "make test-newest        the tests of make test with the newest versions of all packages, in an environment beside .venv"
 	@echo "make line-coverage      the lines of src/ and experiments/ that make test runs: a table, and pages in .cache/line_coverage"
 	@echo "make faults             faults of settings, data, models, files and processes: what comes of each (HOURS=... for longer)"
-	@echo "make audit       known vulnerabilities among the locked packages, where their data can be reached"
 	@echo "make benchmarks  speed and errors beside other packages: one table, the pages that show it (QUICK=1, ONLY='NAME ...', AGAIN=1, SEEDS=3)"
 	@echo "make docs        the documentation and the report of the published results as a site, in docs/_build/html"
-	@echo "make check       style and type checks only"
+	@echo "make check       style, types and imports only"
 	@echo "make format      formats the code, writes pages that follow from it (coverage of the documents) anew"
 	@echo "make setup       the isolated environment only, in $(VENV)"
 	@echo "make clean       remove results, figures and caches, keep the environment"
@@ -71,13 +70,6 @@ test-all test-newest: export XLA_FLAGS = --xla_backend_optimization_level=2
 test-all: check
 	$(RUN)/python -m pytest --ignore tests/statistical
 	AUXMC_STATISTICAL_SEED="$$(date)" $(RUN)/python -m pytest tests/statistical
-	$(MAKE) audit
-
-# The newest program, by purpose: an old one does not know how to ask.
-audit: $(STAMP)
-	@test -x $(VENV)-audit/bin/pip-audit || $(PYTHON) -m venv --clear $(VENV)-audit
-	@$(VENV)-audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
-	@$(RUN)/python scripts/audit.py $(VENV)-audit/bin/pip-audit
 
 test-newest:
 	$(PYTHON) -m venv --clear $(VENV)-newest
@@ -107,6 +99,7 @@ check: $(STAMP)
 	$(RUN)/ruff check .
 	$(RUN)/ruff format --check .
 	$(RUN)/mypy
+	$(RUN)/lint-imports --cache-dir .cache/import_linter
 
 format: $(STAMP)
 	$(RUN)/ruff check --fix .
@@ -114,4 +107,4 @@ format: $(STAMP)
 	$(RUN)/python -m auxmc_pipeline.steps.coverage --write  # it names lines of the code
 
 clean:
-	rm -rf .venv-newest .venv-audit .coverage* results/*/ paper_figures/*/ docs/_build docs/api docs/auto_tutorials logs .snakemake .checkpoints .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv-newest .coverage* results/*/ paper_figures/*/ docs/_build docs/api docs/auto_tutorials logs .snakemake .checkpoints .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,15 +1,72 @@
-"""The documentation builds, and a warning is an error."""
+"""The documentation builds, its names and commands exist, and its examples run."""
 
+import importlib
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from auxmc_pipeline.catalogue import load_study, studies
+from tests.pipeline.documentation import Shown, note_commands
+
 ROOT = Path(__file__).parents[3]
+SAMPLERS = (ROOT / "docs" / "samplers.md").read_text(encoding="utf-8")
+# What a reader puts in place of a file of their own, by study.
+OWN_DATA = {
+    "gp_probit": ["data=docs/examples/labelled.csv", "label=class"],
+    "boltzmann": ["data=docs/examples/boltzmann.csv"],
+}
+
+
+@pytest.mark.parametrize("shown", list(note_commands()), ids=lambda shown: shown.command[:70])
+def test_a_command_of_the_notes_has_valid_settings(shown: Shown) -> None:
+    words = shlex.split(shown.command)
+    if words[:2] == ["snakemake", "sweep"]:
+        given = dict(word.split("=", 1) for word in words[words.index("--config") + 1 :])
+        assert load_study(given["study"]).sweep("smoke", shlex.split(given["over"]))
+    elif words[0] == "snakemake":
+        assert words[1] in studies()
+    else:
+        study = load_study(next(word.removeprefix("study=") for word in words if word.startswith("study=")))
+        given = [word for word in words[3:] if not word.startswith(("study=", "out="))]
+        known = set(study.schema.__dataclass_fields__)
+        assert {word.split("=")[0].split(".")[0] for word in given} <= known
+        if "prior=published" in given:  # a file of others, which this machine may not have
+            return
+        if not any(word in shown.command for word in ("my.csv", "FILE")):
+            assert study.settings(given)
+        elif study.name in OWN_DATA:
+            assert study.settings(OWN_DATA[study.name])
+
+
+def test_every_name_of_the_page_can_be_imported() -> None:
+    names = set(re.findall(r"`(auxmc(?:\.\w+)+\.\w+)`", SAMPLERS))
+    assert len(names) > 50
+    for name in names:
+        module, _, last = name.rpartition(".")
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError:
+            assert hasattr(importlib.import_module(module), last), name
+
+
+@pytest.mark.slow
+def test_the_examples_of_the_page_run_and_are_right() -> None:
+    printed: list[tuple] = []
+    names = {"print": lambda *values: printed.append(values)}
+    blocks = re.findall(r"^```python\n(.*?)^```", SAMPLERS, re.M | re.S)
+    for block in blocks:
+        exec(compile(block, "docs/samplers.md", "exec"), names)
+    assert len(printed) == len(blocks) - 1, "all but the first, which makes ready, print"
+    for what, found, exact, value, *_ in printed:
+        assert exact == "exact"
+        np.testing.assert_allclose(found, value, rtol=0.02, atol=0.1, err_msg=what)
 
 
 @pytest.mark.slow

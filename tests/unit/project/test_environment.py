@@ -1,0 +1,72 @@
+"""What the packages need, and that locks, environments and metadata agree."""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+import yaml
+
+import auxmc
+
+ROOT = Path(__file__).parents[3]
+LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+
+
+def run(code: str) -> subprocess.CompletedProcess[str]:
+    environment = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "PATH": "/usr/bin:/bin"}
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+
+
+def test_what_the_snakefile_imports_stays_cheap() -> None:
+    done = run(
+        "import sys; from auxmc_pipeline.catalogue import load_study, studies\n"
+        "for name in studies(): load_study(name).cases('smoke')\n"
+        "heavy = {'jax', 'pandas', 'arviz_stats', 'matplotlib', 'xarray', 'scipy'} & set(sys.modules)\n"
+        "sys.exit(str(heavy) if heavy else 0)"
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_commands_of_the_studies_say_what_they_lack() -> None:
+    done = run(
+        "import sys; sys.modules['hydra'] = None\n"
+        "from auxmc.command_line import main\n"
+        "sys.exit(main(['list']))"
+    )
+    assert done.returncode == 1
+    wanted = (
+        "belongs to the studies, which need hydra: in a clone of the repository, `make setup` installs it"
+    )
+    assert done.stderr.strip() == f"auxmc: error: this command {wanted}"
+
+
+def test_version_is_that_of_the_installed_package_in_all_files() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    codemeta = json.loads((ROOT / "codemeta.json").read_text(encoding="utf-8"))
+    assert auxmc.__version__ == version("auxmc") == citation["version"] == codemeta["version"]
+    with pytest.raises(AttributeError, match="no attribute 'versoin'"):
+        _ = auxmc.versoin
+
+
+def test_environment_of_rules_has_the_packages_of_studies_in_the_versions_of_the_lock() -> None:
+    text = (ROOT / "workflow" / "envs" / "auxmc.yaml").read_text(encoding="utf-8")
+    pins = re.findall(r"- ([\w-]+)==([\w.]+)$", text, re.M)
+    assert [pin for pin in pins if not re.search(rf"^{pin[0]}=={re.escape(pin[1])}\b", LOCK, re.M)] == []
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needed = project["dependencies"] + project["optional-dependencies"]["studies"]
+    assert {re.split(r"[^\w-]", line)[0] for line in needed} <= {name for name, _ in pins}
+
+
+@pytest.mark.parametrize("name", ["requirements.lock", "benchmarks/requirements.lock"])
+def test_lock_is_of_hashes_alone(name: str) -> None:
+    """`pip install --require-hashes` checks the rest."""
+    lock = (ROOT / name).read_text(encoding="utf-8")
+    assert "--hash=sha256:" in lock
+    assert "://" not in lock
