@@ -134,7 +134,7 @@ def _run_program(
     if settings.design == "chains":
         _check_moves(draws, method)
     exact = exact_posterior(problem.model)
-    statistics = chain_statistics(draws, method, settings.n_discard, chains.run_s / chains.n_lanes, exact)
+    statistics = chain_statistics(draws, method, settings.n_discard, chains.run_s, exact)
     if problem.label == "published":
         below = draws["log_rates"].isel(draw=slice(settings.n_discard, None)) < np.log(GENERATING_RATES)
         statistics["share_below_generating"] = below.mean("draw")

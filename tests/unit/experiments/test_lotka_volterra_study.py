@@ -158,7 +158,8 @@ def made_up_case(method: str, scheme: str, rng: np.random.Generator) -> dict[str
     made = made_up_draws(method, scheme, rng)
     draws = xr.Dataset({name: (dims[: array.ndim], array) for name, array in made.items()}, coords=values)
     seconds = {"chmc_teacher_forced": 0.1, "chmc_all": 0.1, "chmc_summaries": 0.2, "ss_ball": 0.3}
-    statistics = chain_statistics(draws, method, N_DISCARD, seconds.get(method, 1.0), exact)
+    n_chains = int(np.prod([draws.sizes[dim] for dim in dims[:3]]))
+    statistics = chain_statistics(draws, method, N_DISCARD, n_chains * seconds.get(method, 1.0), exact)
     statistics["share_below_generating"] = (draws["log_rates"] < LOG_GENERATING).mean("draw")
     curves = chain_curves(draws, N_DISCARD, method)
     about: dict[str, Any] = {"method": [method], "scheme": [scheme]}
@@ -415,6 +416,21 @@ def test_errors_of_means_come_from_between_chains_where_noise_may_stay() -> None
     )
     assert within < 0.05
     assert between == pytest.approx(1.66 * 0.456, rel=0.05)
+
+
+def test_the_time_of_a_chain_follows_its_runs_of_the_generator() -> None:
+    """Slices at tolerance 10 take more of them than at 100: they must not be given the time of an average chain."""
+    rng = np.random.default_rng(8)
+    made = made_up_draws("ss_ball", "code", rng)
+    dims = ("tolerance", "step_size", "chain", "draw", "coordinate")
+    draws = xr.Dataset(
+        {name: (dims[: array.ndim], array) for name, array in made.items()},
+        coords={"tolerance": [10.0, 100.0], "coordinate": list(COORDINATES)},
+    )
+    draws["n_evaluations"] = draws["n_evaluations"] * xr.DataArray([2, 1], dims="tolerance")
+    found = chain_statistics(draws, "ss_ball", N_DISCARD, 3.0 * N_CHAINS, exact_under("code"))
+    np.testing.assert_allclose(found["chain_seconds"].isel(step_size=0), [[2.0] * N_CHAINS, [1.0] * N_CHAINS])
+    xr.testing.assert_allclose(found["ess_per_second"] * found["chain_seconds"], found["ess"])
 
 
 def test_no_accepted_draw_of_too_few_is_inconclusive(tables: Tables) -> None:
