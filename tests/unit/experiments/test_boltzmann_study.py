@@ -25,6 +25,7 @@ from experiments.boltzmann.problem import build_problem, mean_field_starts
 from experiments.boltzmann.relative_errors import running_errors
 from experiments.boltzmann.settings import FIGURES, METHODS, PUBLISHED, method_settings, programs
 from experiments.boltzmann.statistics import base_errors, chain_curves, chain_statistics, memberships
+from experiments.boltzmann.systems import leading
 
 STUDY = load_study("boltzmann")
 CLAIMS = claims_of(STUDY)
@@ -267,6 +268,13 @@ def test_systems_are_described(results) -> None:
     assert groups["statistics"].sizes["system"] == 2
     assert float(groups["statistics"]["moment_relation_difference"]) < 1e-10
     assert groups["curves"]["projection"].shape == (2, 50, 2)
+
+
+def test_only_equal_eigenvalues_lead_together() -> None:
+    """The largest eigenvalue of the system of 28 units is a triple one; the fourth is 0.8 % below."""
+    eigenvalues = np.array([11.66187008, 11.75590962, 11.75590956, 11.58593835, 11.75590942])
+    assert leading(eigenvalues).tolist() == [1, 2, 4]
+    assert leading(eigenvalues[[0, 3]]).tolist() == [0]
 
 
 def test_own_weights_are_estimated_with_and_without_a_truth(tmp_path, monkeypatch) -> None:
