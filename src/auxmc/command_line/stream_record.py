@@ -46,7 +46,7 @@ def standings(
     errors = np.stack(
         [
             np.hypot(
-                replicated_evidence_error(record["replicate_sd"], n_replicates),
+                replicated_evidence_error(record["replicate_sd"], n_replicates, record["expected_sd"]),
                 (short or 0.0) * record["n_rows"],
             )
             for record, short in zip(records.values(), shortfalls, strict=True)

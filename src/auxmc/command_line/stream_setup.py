@@ -135,14 +135,13 @@ def make_estimators(setup: StreamSetup, seed: int, fetch: Fetch | None) -> dict[
 
     def estimator(model: NamedModel) -> Stream:
         if isinstance(setup.settings, RunningLaplaceSettings):
-            return running_laplace(model.model, setup.settings)
-        return stream_evidence(model.model, setup.settings, fetch=fetch)
+            one = running_laplace(model.model, setup.settings)
+            return replicated(one, setup.n_replicates, setup.settings.n_particles)
+        return replicated(stream_evidence(model.model, setup.settings, fetch=fetch), setup.n_replicates)
 
     try:
         return {
-            model.name: KeyedStream(
-                replicated(estimator(model), setup.n_replicates), stream_key(seed, "stream", model.name)
-            )
+            model.name: KeyedStream(estimator(model), stream_key(seed, "stream", model.name))
             for model in setup.models
         }
     except ValueError as error:

@@ -132,26 +132,34 @@ def few_replicates(n_replicates: int) -> float:
     return float(stats.t.ppf(stats.norm.cdf(2.0), n_replicates - 1)) / 2.0
 
 
-def replicated_evidence_error(replicate_sd: ArrayLike, n_replicates: int) -> FloatArray:
+def replicated_evidence_error(
+    replicate_sd: ArrayLike, n_replicates: int, expected_sd: ArrayLike = 0.0
+) -> FloatArray:
     """Standard error of the log of the mean of replicates of an evidence, what they all fall short by included.
 
     Estimates that average weights fall short by about half the variance of their logarithm, and particles that are
     tuned on themselves by as much again: the whole variance is taken, or the standard deviation where that is less.
+    Few replicates may agree by chance: the error is never below what the expected standard deviation gives.
 
     Args:
         replicate_sd: standard deviation of the replicates' log evidences [...], in nats.
         n_replicates: how many there are.
+        expected_sd: what the resampling of the particles leads to expect of it [...], in nats; 0 where not known.
 
     Returns:
         Standard errors [...] in nats; NaN for a single replicate.
 
     >>> [round(float(replicated_evidence_error(sd, 8)), 3) for sd in (0.1, 0.5, 5.0)]
     [0.044, 0.33, 5.441]
+    >>> [round(float(replicated_evidence_error(sd, 4, 0.3)), 3) for sd in (0.03, 0.3)]
+    [0.175, 0.264]
     """
-    sd = np.asarray(replicate_sd, np.float64)
+    sd, expected = np.asarray(replicate_sd, np.float64), np.asarray(expected_sd, np.float64)
     if n_replicates < 2:
         return np.full(sd.shape, np.nan)
-    return np.hypot(sd / math.sqrt(n_replicates) * few_replicates(n_replicates), np.minimum(sd, sd**2))
+    error = np.maximum(sd * few_replicates(n_replicates), expected) / math.sqrt(n_replicates)
+    largest = np.maximum(sd, expected)
+    return np.hypot(error, np.minimum(largest, largest**2))
 
 
 def error_between_chains(values: ArrayLike) -> FloatArray:

@@ -44,8 +44,8 @@ class StreamEvidence(NamedTuple):
 
     Attributes:
         log_evidence: log p(all rows), in nats.
-        standard_error: from the spread between replicates (`diagnostics.errors_of_means.replicated_evidence_error`), in
-            nats.
+        standard_error: from the spread between replicates, and not below what the resampling of their particles leads
+            to expect (`diagnostics.errors_of_means.replicated_evidence_error`), in nats.
         n_rows: rows absorbed.
         replicates: log evidence of each replicate, of all rows [replicate], in nats.
         record: dataset over chunks: `n_rows` absorbed, `log_evidence` of them and `standard_error`, both in nats,
@@ -137,7 +137,7 @@ def stream_evidence(
     folder = folder_path("checkpoint", checkpoint)
     source = read_rows(rows, chunk)
     checked, said = checked_model(model, source, stream(seed, "stream", "checks"))
-    estimator = replicated(running_laplace(checked, settings), replicates)
+    estimator = replicated(running_laplace(checked, settings), replicates, settings.n_particles)
     kept = None
     if folder is not None:
         identity = _identity(checked, source, chunk, replicates, capacity, settings, seed)
@@ -185,7 +185,7 @@ def _result(
 
 
 def _dataset(record: NamedArrays, n_replicates: int, n_particles: int) -> xr.Dataset:
-    error = replicated_evidence_error(record["replicate_sd"], n_replicates)
+    error = replicated_evidence_error(record["replicate_sd"], n_replicates, record["expected_sd"])
     variables = {
         "n_rows": record["n_rows"],
         "log_evidence": record["log_evidence"],

@@ -20,6 +20,8 @@ class ReplicatedRecord(NamedTuple):
         log_evidence: of all rows absorbed, in nats: log of the replicates' mean evidence.
         replicate_sd: standard deviation of the replicates' log evidences, in nats; NaN for a single one. The spread of
             the evidences themselves would hide how far the low ones fell.
+        expected_sd: what it is expected to be by the resampling of the particles, in nats: few replicates may agree by
+            chance. 0 where that is not known.
         n_annealing_steps: changes of the target, mean over replicates.
         smallest_size: of ChunkRecord, least of the replicates.
         weight_size: of ChunkRecord, least of the replicates.
@@ -31,6 +33,7 @@ class ReplicatedRecord(NamedTuple):
     n_rows: Array
     log_evidence: Array
     replicate_sd: Array
+    expected_sd: Array
     n_annealing_steps: Array
     smallest_size: Array
     weight_size: Array
@@ -40,10 +43,11 @@ class ReplicatedRecord(NamedTuple):
 
 
 class _States(NamedTuple):
-    """States of all replicates, each field stacked; rows are counted once."""
+    """States of all replicates, each field stacked; rows are counted once. Halvings of the particles, their mean."""
 
     inner: Any
     n_rows: Array
+    n_halvings: Array
 
     @property
     def particles(self) -> Array:
@@ -56,7 +60,7 @@ class _States(NamedTuple):
         return self.inner.log_weights.ravel()
 
 
-def replicated(stream: Stream, n_replicates: int) -> Stream:
+def replicated(stream: Stream, n_replicates: int, n_halved: int = 0) -> Stream:
     """Runs replicates of an estimator over the same rows, with random numbers of their own.
 
     They share the past rows that are kept, and one compiled program; they run one after the other, so that none does
@@ -65,6 +69,8 @@ def replicated(stream: Stream, n_replicates: int) -> Stream:
     Args:
         stream: the estimator.
         n_replicates: at least 1.
+        n_halved: particles of an estimator whose annealing steps, but for the last of a chunk, leave half of them in
+            effect and draw them anew: each has the relative variance 1 / n_halved. 0 for other estimators.
 
     Returns:
         Estimator whose record is a ReplicatedRecord. Its state has the particles and log weights of all replicates on
@@ -79,7 +85,7 @@ def replicated(stream: Stream, n_replicates: int) -> Stream:
 
     def init(key: Array, dtype: Any) -> _States:
         states = jax.vmap(lambda i: stream.init(jax.random.fold_in(key, i), dtype))(numbers)
-        return _States(states, jnp.zeros((), jnp.int64))
+        return _States(states, jnp.zeros((), jnp.int64), jnp.zeros((), jnp.float64))
 
     def absorb(key: Array, state: _States, chunk: Chunk, past: PastRows) -> tuple[_States, Any]:
         def one(given: tuple[Array, Any]) -> tuple[Any, Any]:
@@ -87,13 +93,20 @@ def replicated(stream: Stream, n_replicates: int) -> Stream:
             return stream.absorb(jax.random.fold_in(key, number), inner, chunk, past)
 
         inner, record = lax.map(one, (numbers, state.inner))
-        n_rows = record.n_rows[0]
-        return _States(inner, n_rows), ReplicatedRecord(
+        n_rows, weight_size = record.n_rows[0], jnp.min(record.weight_size)
+        n_steps = jnp.mean(record.n_annealing_steps.astype(jnp.float64))
+        n_halvings = state.n_halvings + n_steps - 1.0
+        # Without `n_halved` nothing is expected.
+        variance = (
+            n_halvings / n_halved + 1.0 / jnp.maximum(weight_size, 1.0) - 1.0 / n_halved if n_halved else 0.0
+        )
+        return _States(inner, n_rows, n_halvings), ReplicatedRecord(
             n_rows,
             *_combined(record.log_evidence),
-            jnp.mean(record.n_annealing_steps.astype(jnp.float64)),
+            jnp.sqrt(jnp.maximum(jnp.asarray(variance, jnp.float64), 0.0)),
+            n_steps,
             jnp.min(record.smallest_size),
-            jnp.min(record.weight_size),
+            weight_size,
             jnp.mean(record.first_increment),
             jnp.sum(record.n_unfinished, dtype=jnp.int32),
             jnp.sum(record.n_not_finite, dtype=jnp.int32),

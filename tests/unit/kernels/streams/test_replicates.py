@@ -39,3 +39,22 @@ def test_the_record_has_the_least_sizes_the_mean_work_and_all_losses() -> None:
     np.testing.assert_allclose(record.first_increment, 30.0 * numbers.mean())
     assert (int(record.n_unfinished), int(record.n_not_finite)) == (4, 8)
     assert float(record.n_annealing_steps) == 1.0
+    assert float(record.expected_sd) == 0.0
+
+
+def test_the_expected_spread_follows_from_how_often_particles_were_halved() -> None:
+    """Ten particles: two halvings so far, two in this chunk, and weights that leave five in effect at its end."""
+
+    def absorb(key: Array, state: Array, chunk: Chunk, past: PastRows) -> tuple[Array, ChunkRecord]:
+        sizes = jnp.full((), 5.0)
+        return state, ChunkRecord(
+            jnp.int64(1), state, jnp.int32(3), sizes, sizes, sizes, jnp.int32(0), jnp.int32(0)
+        )
+
+    stream = replicated(_recorder()._replace(absorb=absorb), 4, 10)
+    rows = jnp.zeros((1, 1))
+    chunk, past = Chunk(rows, jnp.int32(1)), PastRows(rows, jnp.int32(0))
+    state = stream.init(jax.random.key(0), jnp.float64)
+    for n_halvings in (2, 4):
+        state, record = stream.absorb(jax.random.key(1), state, chunk, past)
+        np.testing.assert_allclose(record.expected_sd, np.sqrt(n_halvings / 10 + 1 / 5 - 1 / 10))
