@@ -28,7 +28,8 @@ class GrowingDataEvidence(NamedTuple):
 
     Attributes:
         log_evidence: log of the mean of the runs' evidences, in nats.
-        standard_error: from the spread between runs (`diagnostics.errors_of_means.replicated_evidence_error`), in nats.
+        standard_error: from the spread between runs, and not below what the weights of their particles lead to expect
+            (`diagnostics.errors_of_means.replicated_evidence_error`), in nats.
         replicates: log evidence of each run [run], in nats.
         warnings: what is to be said about the estimate; empty where nothing is.
     """
@@ -76,12 +77,14 @@ def growing_data(
     data = jnp.asarray(np.concatenate(list(source.read(0))))
     run = growing_data_evidence(checked, settings)
     keys = jax.random.split(stream(seed, "growing data"), replicates)
-    values = np.asarray(
-        jax.jit(lambda keys: jax.lax.map(lambda key: run(key, data).log_evidence, keys))(keys)
-    )
-    value = float(jax.nn.logsumexp(jnp.asarray(values)) - math.log(replicates))
+    found, record = jax.jit(lambda keys: jax.lax.map(lambda key: run(key, data)[:2], keys))(keys)
+    values = np.asarray(found)
+    value = float(jax.nn.logsumexp(found) - math.log(replicates))
+    # Relative variance of the mean weight of each step.
+    variances = 1.0 / jnp.maximum(record.increment_size, 1.0) - 1.0 / settings.n_particles
+    expected = math.sqrt(float(jnp.sum(record.n_annealing_steps * variances)) / replicates)
     spread = float(np.std(values, ddof=1))
-    error = float(replicated_evidence_error(spread, replicates))
+    error = float(replicated_evidence_error(spread, replicates, expected))
     advice = [*said, *_impossible(values), *_advice(spread, replicates, settings)]
     for one in advice:
         one.warn()

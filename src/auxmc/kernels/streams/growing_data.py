@@ -10,20 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from auxmc.kernels.base import Kernel
+from auxmc.kernels.base import Kernel, select
 from auxmc.kernels.hamiltonian.hmc import HMCState, hamiltonian_monte_carlo
-from auxmc.kernels.streams.contract import (
-    Chunk,
-    Mover,
-    PastRows,
-    Stream,
-    StreamSettings,
-    StreamState,
-    Target,
-)
-from auxmc.kernels.streams.published_estimators import stream_evidence
+from auxmc.kernels.streams.contract import RESAMPLING, Chunk, Mover, PastRows, StreamState, Target
 from auxmc.models.row_model import RowModel
-from auxmc.numerics.row_blocks import BLOCK_ROWS, map_over_rows, row_total
+from auxmc.numerics.annealing import annealing_increment, log_effective_size
+from auxmc.numerics.row_blocks import BLOCK_ROWS, row_total
+from auxmc.sampling.resampling import systematic_indices
 
 __all__ = [
     "GrowingDataRecord",
@@ -35,10 +28,10 @@ __all__ = [
 
 _WANTED_ACCEPTANCE = 0.8
 _ADAPTATION = 0.5
+# Powers of a chunk after which the rest comes in at once.
+_MAX_STEPS = 1000
 # Draws that the covariance of the last chunk is worth when that of the next one is estimated.
 _MEMORY = 2.0
-# Folded into the keys of a pilot.
-_PILOT = 1_000
 
 
 class GrowingDataSettings(NamedTuple):
@@ -79,13 +72,13 @@ class GrowingDataRecord(NamedTuple):
         n_rows: rows absorbed, the chunk included (int64).
         log_evidence: of all rows absorbed, float64 in nats.
         log_predictive: of the chunk given the rows before it, in nats; they sum to the log evidence.
-        n_annealing_steps: 1, since a chunk comes in whole (int32).
-        increment_size: effective size of the weights that the chunk alone gives, in particles.
+        n_annealing_steps: powers by which the chunk came in; 1 where it came in whole (int32).
+        increment_size: smallest effective size of the weights that a step alone gives, in particles.
         weight_size: effective size of the accumulated weights after the chunk and resampling, in particles.
-        n_resampled: 1 where particles were drawn anew, else 0 (int32).
+        n_resampled: steps at which particles were drawn anew (int32).
         n_moves: moves of each particle (int32).
-        acceptance: mean probability of accepting a move, particles counting by their weights; 1 where there was no
-            move, or for a mover that was given.
+        acceptance: mean probability of accepting a move of the last step, particles counting by their weights; 1 where
+            there was no move, or for a mover that was given.
         step_size: of the leapfrog steps after the chunk, in standard deviations of the particles.
         n_likelihood_rows: likelihoods of rows evaluated for weights, those of a pilot included (int64).
         n_gradient_rows: gradients of rows evaluated, each with its likelihood, those of a pilot included (int64).
@@ -143,11 +136,12 @@ def growing_data_evidence(
 ) -> Callable[[Array, Array], GrowingDataRun]:
     """Makes a run of sequential Monte Carlo with data tempering.
 
-    Particles are moved by Hamiltonian Monte Carlo on the posterior of all rows absorbed, in coordinates in which their
-    covariance is the identity; the step size follows the acceptance. Covariance and step size are those of a pilot, see
-    `GrowingDataSettings`. Moves cost time in proportion to the rows
-    absorbed, so that chunks of a fixed size cost the square of the number of rows, chunks that grow with the rows
-    (a large `largest_chunk`) their number.
+    A chunk that would leave less than half of the particles in effect comes in by powers of its likelihood, with moves
+    after each: a single row of inputs on large scales narrows the posterior by orders of magnitude. Particles are moved
+    by Hamiltonian Monte Carlo on the posterior of all rows absorbed, in coordinates in which their covariance is the
+    identity; the step size follows the acceptance. Powers, covariance and step size are those of a pilot, see
+    `GrowingDataSettings`. Moves cost time in proportion to the rows absorbed, so that chunks of a fixed size cost the
+    square of the number of rows, chunks that grow with the rows (a large `largest_chunk`) their number.
 
     Args:
         model: the model of a row.
@@ -166,18 +160,6 @@ def growing_data_evidence(
     Source: MSc thesis, Algorithm 7; Chopin 2002.
     """
     _check(settings)
-    weigh = stream_evidence(
-        _in_blocks(model, settings.block_rows),
-        StreamSettings(
-            n_particles=settings.n_particles,
-            # A chunk comes in whole.
-            target_size=1.0,
-            max_annealing_steps=1,
-            resampling=settings.resampling,
-        ),
-        # Moves are made apart, since they have a record and adapt.
-        mover=lambda key, particles, target: particles,
-    )
     if mover is not None:
         settings = settings._replace(own_pilot=False)
     move = _given_moves(mover) if mover is not None else _hamiltonian_moves(model, settings)
@@ -186,11 +168,17 @@ def growing_data_evidence(
         boundaries = np.asarray(chunk_boundaries(rows.shape[0], settings))
         begins = np.concatenate([[0], boundaries[:-1]])
         size = int(np.max(boundaries - begins))
-        absorb = _absorb(settings, weigh, move, rows, size)
-        state = weigh.init(jax.random.fold_in(key, 0), jnp.float64)
-        pilot = weigh.init(jax.random.fold_in(key, _PILOT), jnp.float64) if settings.own_pilot else None
-        covariance = _moments(state if pilot is None else pilot)[1]
-        begin = _Carry(state, pilot, covariance, jnp.full((), _longest_step(settings), jnp.float64))
+        absorb = _absorb(model, settings, move, rows, size)
+
+        n_populations = 1 + settings.own_pilot
+        keys = jax.random.split(jax.random.fold_in(key, 0), (n_populations, settings.n_particles))
+        states = StreamState(
+            jax.vmap(jax.vmap(model.draw_prior))(keys).astype(jnp.float64),
+            jnp.zeros(keys.shape, jnp.float64),
+            jnp.zeros(n_populations, jnp.int64),
+        )
+        covariance = _moments(jax.tree.map(lambda leaf: leaf[-1], states))[1]
+        begin = _Carry(states, covariance, jnp.full((), _longest_step(settings), jnp.float64))
         numbers = jnp.arange(1, len(boundaries) + 1, dtype=jnp.uint32)
         given = (
             jax.vmap(lambda number: jax.random.fold_in(key, number))(numbers),
@@ -198,92 +186,141 @@ def growing_data_evidence(
             jnp.asarray(boundaries, jnp.int32),
         )
         end, record = lax.scan(absorb, begin, given)
-        return GrowingDataRun(record.log_evidence[-1], record, end.state.particles, end.state.log_weights)
+        return GrowingDataRun(
+            record.log_evidence[-1], record, end.states.particles[0], end.states.log_weights[0]
+        )
 
     return run
 
 
 class _Carry(NamedTuple):
-    """Particles that count and, unless they tune their own moves, those of the pilot; what has been tuned."""
+    """Particles that count, then those of a pilot if there is one [population, ...]; what the last of them tuned."""
 
-    state: StreamState
-    pilot: StreamState | None
+    states: StreamState
     covariance: Array
     step_size: Array
 
 
 class _Moved(NamedTuple):
     particles: Array
-    of_pilot: Array | None
     covariance: Array
     step_size: Array
     acceptance: Array
     n_gradients: Array
 
 
-# Maps (key, carry after weighting, target of the moves, all rows) to moved particles.
-_Moves = Callable[[Array, _Carry, Target, Array], _Moved]
+# Maps (key, carry after weighting, target of the moves) to moved particles.
+_Moves = Callable[[Array, _Carry, Target], _Moved]
+
+
+class _Loop(NamedTuple):
+    """What goes from one power of a chunk to the next, and the counts of its record."""
+
+    carry: _Carry
+    power: Array
+    n_steps: Array
+    increment_size: Array
+    n_resampled: Array
+    n_move_steps: Array
+    acceptance: Array
+    n_gradients: Array
 
 
 def _absorb(
-    settings: GrowingDataSettings, weigh: Stream, move: _Moves, rows: Array, size: int
+    model: RowModel, settings: GrowingDataSettings, move: _Moves, rows: Array, size: int
 ) -> Callable[[_Carry, tuple[Array, Array, Array]], tuple[_Carry, GrowingDataRecord]]:
     n_particles = settings.n_particles
+    total = row_total(model.log_likelihood, model.weighted_gradient, settings.block_rows)
+    log_half = math.log(0.5 * n_particles)
+
+    def weighted(key: Array, state: StreamState, added: Array, last: Array) -> tuple[StreamState, Array]:
+        state = state._replace(log_weights=state.log_weights + added)
+        if settings.resampling == "none":
+            return state, jnp.zeros((), bool)
+        # Between two powers always: the next one starts from equal weights.
+        wanted = ~last | (log_effective_size(state.log_weights) < log_half)
+        wanted = wanted | (settings.resampling != "effective_size")
+        chosen = systematic_indices(key, state.log_weights, n_particles)
+        level = jnp.full(n_particles, _log_mean(state.log_weights))
+        drawn = state._replace(particles=state.particles[chosen], log_weights=level)
+        return select(wanted, drawn, state), wanted
 
     def absorb(carry: _Carry, given: tuple[Array, Array, Array]) -> tuple[_Carry, GrowingDataRecord]:
         key, begin, end = given
         numbers = jnp.minimum(begin + jnp.arange(size, dtype=jnp.int32), rows.shape[0] - 1)
         chunk, past = Chunk(rows[numbers], end - begin), PastRows(rows, begin)
-        state, found = weigh.absorb(jax.random.fold_in(key, 0), carry.state, chunk, past)
-        before = jax.nn.logsumexp(carry.state.log_weights) - math.log(n_particles)
-        resampled = jnp.any(state.particles != carry.state.particles)
-        pilot = carry.pilot
-        if pilot is not None:
-            pilot, _ = weigh.absorb(jax.random.fold_in(key, _PILOT), pilot, chunk, past)
-        carry_in = carry._replace(state=state, pilot=pilot)
-        target = Target(chunk, jnp.ones((), jnp.float64), past, begin.astype(jnp.int64))
 
-        def moved() -> _Moved:
-            return move(jax.random.fold_in(key, 1), carry_in, target, rows)
+        def advance(loop: _Loop) -> _Loop:
+            key_of_step, states = jax.random.fold_in(key, loop.n_steps), loop.carry.states
+            scores = jax.vmap(jax.vmap(lambda x: total(x, chunk.rows, chunk.n_valid)))(states.particles)
+            scores = jnp.where(jnp.isfinite(scores), scores, -jnp.inf)
+            remaining = 1.0 - loop.power
+            # Without resampling no step of a path is better than the whole of it; nor where no particle explains the
+            # chunk.
+            whole = (loop.n_steps + 1 >= _MAX_STEPS) | jnp.all(jnp.isneginf(scores[-1]))
+            log_least = jnp.where(whole | (settings.resampling == "none"), -jnp.inf, log_half)
+            increment = annealing_increment(scores[-1], remaining, log_least, states.log_weights[-1])
+            last = increment >= remaining
+            power = jnp.where(last, 1.0, loop.power + increment)
+            added = jnp.where(jnp.isfinite(scores), increment * scores, -jnp.inf)
+            keys = jax.random.split(jax.random.fold_in(key_of_step, 0), len(scores))
+            states, resampled = jax.vmap(weighted, (0, 0, 0, None))(keys, states, added, last)
+            carry = loop.carry._replace(states=states)
 
-        def kept() -> _Moved:
-            of_pilot = None if pilot is None else pilot.particles
-            zero = jnp.zeros((), jnp.int64)
-            one = jnp.ones((), jnp.float64)
-            return _Moved(state.particles, of_pilot, carry.covariance, carry.step_size, one, zero)
+            def moved() -> _Moved:
+                target = Target(chunk, power, past, begin.astype(jnp.int64))
+                return move(jax.random.fold_in(key_of_step, 1), carry, target)
 
-        wanted = resampled | (found.weight_size < 0.5 * n_particles)
-        after = moved() if settings.move_always else lax.cond(wanted, moved, kept)
-        n_moves = settings.n_moves * (wanted | settings.move_always).astype(jnp.int32)
-        lost = ~jnp.all(jnp.isfinite(after.particles), axis=1)
+            def kept() -> _Moved:
+                zero, one = jnp.zeros((), jnp.int64), jnp.ones((), jnp.float64)
+                return _Moved(states.particles, carry.covariance, carry.step_size, one, zero)
+
+            uneven = log_effective_size(states.log_weights[0]) < log_half
+            wanted = resampled[0] | uneven | settings.move_always
+            after = lax.cond(wanted, moved, kept)
+            return _Loop(
+                _Carry(states._replace(particles=after.particles), after.covariance, after.step_size),
+                power,
+                loop.n_steps + 1,
+                jnp.minimum(loop.increment_size, jnp.exp(log_effective_size(added[0]))),
+                loop.n_resampled + resampled[0].astype(jnp.int32),
+                loop.n_move_steps + wanted.astype(jnp.int32),
+                after.acceptance,
+                loop.n_gradients + after.n_gradients,
+            )
+
+        none, one = jnp.zeros((), jnp.int32), jnp.ones((), jnp.float64)
+        start = _Loop(carry, 0.0 * one, none, n_particles * one, none, none, one, jnp.zeros((), jnp.int64))
+        loop = lax.while_loop(lambda loop: loop.power < 1.0, advance, start)
+        log_weights = loop.carry.states.log_weights[0]
+        before, log_evidence = _log_mean(carry.states.log_weights[0]), _log_mean(log_weights)
+        lost = ~jnp.all(jnp.isfinite(loop.carry.states.particles[0]), axis=1)
+        n_rows, n_weighted = end.astype(jnp.int64), ((end - begin) * loop.n_steps).astype(jnp.int64)
         record = GrowingDataRecord(
-            found.n_rows,
-            found.log_evidence,
-            jnp.where(jnp.isfinite(found.log_evidence), found.log_evidence - before, -jnp.inf),
-            found.n_annealing_steps,
-            found.smallest_size,
-            found.weight_size,
-            resampled.astype(jnp.int32),
-            n_moves,
-            after.acceptance,
-            after.step_size,
-            (1 + settings.own_pilot) * n_particles * (end - begin).astype(jnp.int64),
-            after.n_gradients * end.astype(jnp.int64),
+            n_rows,
+            log_evidence,
+            jnp.where(jnp.isfinite(log_evidence), log_evidence - before, -jnp.inf),
+            loop.n_steps,
+            loop.increment_size,
+            jnp.exp(log_effective_size(log_weights)),
+            loop.n_resampled,
+            settings.n_moves * loop.n_move_steps,
+            loop.acceptance,
+            loop.carry.step_size,
+            (1 + settings.own_pilot) * n_particles * n_weighted,
+            loop.n_gradients * n_rows,
             jnp.sum(lost, dtype=jnp.int32),
         )
-        state = state._replace(particles=after.particles)
-        if pilot is not None:
-            pilot = pilot._replace(particles=after.of_pilot)
-        return _Carry(state, pilot, after.covariance, after.step_size), record
+        return loop.carry, record
 
     return absorb
 
 
 def _given_moves(mover: Mover) -> _Moves:
-    def move(key: Array, carry: _Carry, target: Target, rows: Array) -> _Moved:
-        particles = mover(key, carry.state.particles, target)
+    def move(key: Array, carry: _Carry, target: Target) -> _Moved:
+        particles = mover(key, carry.states.particles[0], target)[None]
         zero = jnp.zeros((), jnp.int64)
-        return _Moved(particles, None, carry.covariance, carry.step_size, jnp.ones((), jnp.float64), zero)
+        return _Moved(particles, carry.covariance, carry.step_size, jnp.ones((), jnp.float64), zero)
 
     return move
 
@@ -291,9 +328,10 @@ def _given_moves(mover: Mover) -> _Moves:
 def _hamiltonian_moves(model: RowModel, settings: GrowingDataSettings) -> _Moves:
     total = row_total(model.log_likelihood, model.weighted_gradient, settings.block_rows)
 
-    def move(key: Array, carry: _Carry, target: Target, rows: Array) -> _Moved:
-        tuned_on = carry.state if carry.pilot is None else carry.pilot
-        n_rows = target.past.n_stored + target.chunk.n_valid
+    def move(key: Array, carry: _Carry, target: Target) -> _Moved:
+        tuned_on = jax.tree.map(lambda leaf: leaf[-1], carry.states)
+        past, chunk = target.past, target.chunk
+        n_rows = past.n_stored + chunk.n_valid
         mean, covariance = _moments(tuned_on)
         # With few effective particles the last covariance counts, narrowed as a posterior is by its rows.
         size = 1.0 / jnp.maximum(jnp.sum(jnp.square(_weights(tuned_on))), 1.0 / settings.n_particles)
@@ -304,12 +342,13 @@ def _hamiltonian_moves(model: RowModel, settings: GrowingDataSettings) -> _Moves
 
         def log_density(standard: Array) -> Array:
             particle = mean + jnp.matmul(factor, standard)
-            return total(particle, rows, n_rows) + model.log_prior(particle)
+            of_chunk = target.power * total(particle, chunk.rows, chunk.n_valid)
+            return total(particle, past.rows, past.n_stored) + of_chunk + model.log_prior(particle)
 
         def kernel(step_size: Array) -> Kernel:
             return hamiltonian_monte_carlo(log_density, step_size, settings.n_leapfrog, model.dim)
 
-        def moved(key: Array, state: StreamState, *, tunes: bool) -> tuple[Array, Array, Array, Array]:
+        def moved(key: Array, state: StreamState, tunes: Array) -> tuple[Array, Array, Array, Array]:
             weights = _weights(state)
 
             def one(
@@ -320,8 +359,8 @@ def _hamiltonian_moves(model: RowModel, settings: GrowingDataSettings) -> _Moves
                 states, info = jax.vmap(kernel(step_size).step)(keys, states)
                 acceptance = jnp.sum(weights * info.acceptance_probability)
                 changed = step_size * jnp.exp(_ADAPTATION * (acceptance - _WANTED_ACCEPTANCE))
-                if tunes:
-                    step_size = jnp.minimum(changed, _longest_step(settings))
+                # Particles that count keep the step that the pilot had come to: nothing depends on those it moves.
+                step_size = jnp.where(tunes, jnp.minimum(changed, _longest_step(settings)), step_size)
                 return (states, step_size), (acceptance, jnp.sum(info.n_gradients, dtype=jnp.int64))
 
             standard = jax.scipy.linalg.solve_triangular(
@@ -333,15 +372,17 @@ def _hamiltonian_moves(model: RowModel, settings: GrowingDataSettings) -> _Moves
             particles = mean[None, :] + jnp.matmul(end.position, factor.T)
             return particles, step_size, jnp.mean(acceptance), settings.n_particles + jnp.sum(n_gradients)
 
-        if carry.pilot is None:
-            particles, step_size, acceptance, n_gradients = moved(key, carry.state, tunes=True)
-            return _Moved(particles, None, covariance, step_size, acceptance, n_gradients)
-        of_pilot, step_size, _, n_more = moved(jax.random.fold_in(key, _PILOT), carry.pilot, tunes=True)
-        # The step that the pilot had come to before the chunk: nothing depends on the particles that it moves.
-        particles, _, acceptance, n_gradients = moved(key, carry.state, tunes=False)
-        return _Moved(particles, of_pilot, covariance, step_size, acceptance, n_gradients + n_more)
+        n_populations = len(carry.states.log_weights)
+        tunes = jnp.arange(n_populations) == n_populations - 1
+        keys = jax.random.split(key, n_populations)
+        particles, step_size, acceptance, n_gradients = jax.vmap(moved)(keys, carry.states, tunes)
+        return _Moved(particles, covariance, step_size[-1], acceptance[0], jnp.sum(n_gradients))
 
     return move
+
+
+def _log_mean(log_weights: Array) -> Array:
+    return jax.nn.logsumexp(log_weights) - math.log(len(log_weights))
 
 
 def _longest_step(settings: GrowingDataSettings) -> float:
@@ -366,23 +407,18 @@ def _moments(state: StreamState) -> tuple[Array, Array]:
     centred = (particles - mean[None, :]) * jnp.sqrt(weights)[:, None]
     covariance = jnp.matmul(centred.T, centred)
     dim = mean.shape[0]
-    share = dim / (dim + 1.0 / jnp.maximum(jnp.sum(jnp.square(weights)), 1e-300))
+    # None where the particles are enough: what inputs on large scales leave is a ridge, which shrinking would widen.
+    share = jnp.clip(4.0 * dim * jnp.sum(jnp.square(weights)) - 1.0, 0.0, 1.0)
     return mean, covariance * (1.0 - share) + share * jnp.diag(jnp.diagonal(covariance))
-
-
-def _in_blocks(model: RowModel, block_rows: int) -> RowModel:
-    """The model with likelihoods worked out in the precision of the rows, block by block: chunks may be long."""
-
-    def log_likelihood(parameters: Array, rows: Array) -> Array:
-        here = parameters.astype(rows.dtype)
-        return map_over_rows(lambda block: model.log_likelihood(here, block), rows, block_rows)
-
-    return model._replace(log_likelihood=log_likelihood)
 
 
 def _check(settings: GrowingDataSettings) -> None:
     for name in ("first_chunk", "largest_chunk", "n_moves", "n_leapfrog", "block_rows"):
         if getattr(settings, name) < 1:
             raise ValueError(f"{name} must be at least 1, got {getattr(settings, name)}")
+    if settings.n_particles < 2:
+        raise ValueError(f"n_particles must be at least 2, got {settings.n_particles}")
+    if settings.resampling not in RESAMPLING:
+        raise ValueError(f"resampling must be one of {', '.join(RESAMPLING)}, got {settings.resampling!r}")
     if settings.growth < 0.0:
         raise ValueError(f"growth must not be negative, got {settings.growth}")
