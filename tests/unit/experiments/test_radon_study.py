@@ -48,6 +48,12 @@ def statistics(method: str) -> xr.Dataset:
     return run_tiny(method)["statistics"]
 
 
+def test_errors_of_posterior_moments_are_not_known_of_annealed_runs() -> None:
+    for name in ("posterior_mean_error", "posterior_sd_error"):
+        assert np.isnan(statistics("ais")[name]).all()
+        assert np.isfinite(statistics("nuts")[name]).all()
+
+
 @pytest.mark.parametrize(
     "method",
     ["nuts", "ais", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gibbs_ct", "ct_hmc"))],
