@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.driver.blocks import Sampler, compile_sampler, run_program
+from auxmc.driver.blocks import Sampler, run_program, trace_sampler
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.models.estimator import Estimator
 from auxmc.models.gaussian.latent import (
@@ -87,7 +87,7 @@ def _of_driver(method: str, estimate: Estimator, n_draws: int) -> Callable[[Arra
 
     keys = jax.random.split(jax.random.key(0), N_CHAINS)
     sampler = Sampler(build, initial, record)
-    program = compile_sampler(sampler, scales, keys, n_draws=n_draws, block_size=n_draws)
+    program = trace_sampler(sampler, scales, keys, n_draws=n_draws, block_size=n_draws).compile()
     return lambda keys: run_program(program, scales, keys).draws
 
 

@@ -17,7 +17,7 @@ import pandas as pd
 import xarray as xr
 
 from auxmc.command_line import main
-from auxmc.driver.blocks import Program, Sampler, Samples, compile_sampler, run_program
+from auxmc.driver.blocks import Program, Sampler, Samples, run_program, trace_sampler
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.files.arrays import DamagedFile
 from auxmc.driver.results import read_result, read_table, write_csv, write_result, write_table
@@ -71,7 +71,9 @@ def _program() -> Program:
         initial=lambda key, p: kernel(p["scale"]).init(jax.random.key(0), jax.random.normal(key, (3,))),
         record=lambda state, info: {"position": state.position, "accepted": info.accepted},
     )
-    return compile_sampler(sampler, _scales(), _lanes(), n_draws=_BLOCK * _N_BLOCKS, block_size=_BLOCK)
+    return trace_sampler(
+        sampler, _scales(), _lanes(), n_draws=_BLOCK * _N_BLOCKS, block_size=_BLOCK
+    ).compile()
 
 
 def _scales() -> Any:

@@ -2,10 +2,12 @@
 
 import argparse
 import importlib.metadata
+import math
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
@@ -16,6 +18,8 @@ __all__ = ["main", "second_interrupt_ends_it"]
 
 # Until an interrupt that was lost comes again, elsewhere.
 _AGAIN_S = 0.02
+# Until a signal that the main thread has not taken is answered elsewhere.
+_ANSWER_S = 0.2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -77,7 +81,8 @@ def second_interrupt_ends_it() -> Iterator[None]:
     An exception that falls into a callback of another package is lost there, and Python shows a traceback: it comes
     again in place of that. A loop of the user's model, or of a compiled program, may never come back to take it: hence
     the second one. Files are complete or absent at any moment. After a first Ctrl-C this outlives the block: what is
-    left to do then is to end, where another one would show a traceback.
+    left to do then is to end, where another one would show a traceback. While the main thread is in a compiled program,
+    another thread answers.
     """
     if (
         threading.current_thread() is not threading.main_thread()
@@ -85,16 +90,35 @@ def second_interrupt_ends_it() -> Iterator[None]:
     ):
         yield
         return
-    was_asked = False
+    was_asked, taken_s = False, -math.inf
     show_lost = sys.unraisablehook
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        nonlocal was_asked
+        nonlocal was_asked, taken_s
         if was_asked:
-            os.write(2, b"stopped at once; what is finished is kept\n")
-            os._exit(130)
-        was_asked = True
+            end_at_once()
+        was_asked, taken_s = True, time.monotonic()
         signal.default_int_handler(number, frame)
+
+    def end_at_once() -> None:
+        os.write(2, b"stopped at once; what is finished is kept\n")
+        os._exit(130)
+
+    def answer() -> None:
+        """Waits for signals, and answers those that the main thread does not take."""
+        was_told = False
+        while number := os.read(signals, 1):
+            came_s = time.monotonic()
+            if number[0] != signal.SIGINT or signal.getsignal(signal.SIGINT) is not interrupt:
+                continue
+            time.sleep(_ANSWER_S)
+            if taken_s > came_s - _ANSWER_S:
+                continue
+            if was_asked or was_told:
+                end_at_once()
+            was_told = True
+            os.write(2, b"stops after the present computation; Ctrl-C again stops at once\n")
+        os.close(signals)
 
     def lost(what: "sys.UnraisableHookArgs") -> None:
         nonlocal was_asked
@@ -110,9 +134,15 @@ def second_interrupt_ends_it() -> Iterator[None]:
 
     signal.signal(signal.SIGINT, interrupt)
     sys.unraisablehook = lost
+    signals, told = os.pipe()
+    os.set_blocking(told, False)
+    before = signal.set_wakeup_fd(told, warn_on_full_buffer=False)
+    threading.Thread(target=answer, daemon=True).start()
     try:
         yield
     finally:
         if not was_asked:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             sys.unraisablehook = show_lost
+            signal.set_wakeup_fd(before)
+            os.close(told)

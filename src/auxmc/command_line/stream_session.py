@@ -5,7 +5,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
 
@@ -25,6 +25,7 @@ from auxmc.data.tables import DataError
 from auxmc.diagnostics.change_points import DropDetector, chunk_scores
 from auxmc.driver.stream_program import fetch_from
 from auxmc.driver.streams import StreamRun, run_streams
+from auxmc.models.user_model import importing_from
 from auxmc.numerics.array_types import NamedArrays
 
 __all__ = ["run_session"]
@@ -42,8 +43,12 @@ def run_session(options: argparse.Namespace) -> int:
     Raises:
         CommandError: an option, the data or a model cannot be used, or all particles of a model were lost.
     """
+    files = [Path(text[: text.index(".py") + 3]) for text in options.model if ".py" in text]
+    folders = {file.resolve().parent for file in files}
     try:
-        return _run_session(options)
+        # Of several folders, each could have a module of the same name.
+        with importing_from(folders.pop()) if len(folders) == 1 else nullcontext():
+            return _run_session(options)
     except (CommandError, OSError, MemoryError):
         raise
     except (Exception, SystemExit) as error:

@@ -1,8 +1,10 @@
 """The driver: runs any kernel in blocks of iterations, with progress, checkpoints and bit-for-bit resume."""
 
+import dataclasses
+import functools
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import jax
@@ -12,14 +14,25 @@ from jax import Array
 
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.devices import lane_sharding
-from auxmc.driver.progress import Progress
+from auxmc.driver.progress import Progress, timed_blocks
 from auxmc.kernels.base import Kernel
+from auxmc.numerics.programs import program_digest
 
-__all__ = ["Program", "Sampler", "Samples", "compile_sampler", "run_program", "sample"]
+__all__ = [
+    "Program",
+    "Sampler",
+    "Samples",
+    "run_blocks",
+    "run_program",
+    "sample",
+    "trace_sampler",
+]
 
 # Random numbers of this many bytes are drawn at a time: enough to vectorise, small enough for the cache.
 _NOISE_BYTES = 2**21
 _MAX_CHUNK = 512
+# Timed blocks are written together, once they took this long: a long chain would be thousands of files otherwise.
+_SAVE_EVERY_S = 5.0
 
 
 class Sampler(NamedTuple):
@@ -52,29 +65,60 @@ class Samples(NamedTuple):
     n_resumed: int
 
 
-class Program(NamedTuple):
-    """Compiled program of a sampler for a number of lanes: initial states, and blocks of iterations.
+class At(NamedTuple):
+    """Where a run is.
 
     Attributes:
-        initial_states: maps (lane keys, lane parameters) to states.
-        run_block: maps (lane keys, lane parameters, states, number of the first iteration) to (states, record).
-        n_lanes: lanes that it runs.
-        n_draws: iterations of each.
-        block: iterations of a block.
-        compile_s: seconds spent on tracing and compiling.
-        text: the program of a block before compilation, with all constants in it, as text.
+        states: of the lanes.
+        n_done: iterations made.
+        run_s: seconds that they took.
     """
 
-    initial_states: Callable[[Array, Any], Any]
-    run_block: Callable[[Array, Any, Any, Array], tuple[Any, dict[str, Array]]]
-    n_lanes: int
+    states: Any
+    n_done: int
+    run_s: float
+
+
+@dataclasses.dataclass
+class Program:
+    """Traced program of a sampler for a number of lanes: initial states, and blocks of iterations.
+
+    Attributes:
+        start: traced program that maps (lane keys, lane parameters) to states.
+        run: traced program that maps (lane keys, lane parameters, states, number of the first iteration, number of
+            iterations) to (states, record); the first iterations of the record are filled.
+        n_draws: iterations of each lane.
+        block: iterations of a block at most.
+        record: shapes of what is kept of an iteration [lane, ...].
+        compile_s: seconds spent on tracing and compiling so far.
+    """
+
+    start: Any
+    run: Any
     n_draws: int
     block: int
+    record: dict[str, jax.ShapeDtypeStruct]
     compile_s: float
-    text: Callable[[], str]
+
+    def compile(self) -> "Program":
+        """Itself, with compiled programs: threads may run them at the same time."""
+        clock = time.perf_counter()
+        self.initial_states: Callable[[Array, Any], Any] = self.start.lower().compile()
+        self.run_block: Callable[..., tuple[Any, dict[str, Array]]] = self.run.lower().compile()
+        self.compile_s += time.perf_counter() - clock
+        return self
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """SHA-256 of the program of a block, with all constants in it."""
+        return program_digest(self.run)
+
+    def n_bytes(self) -> int:
+        """Memory of all draws, in bytes."""
+        return self.n_draws * sum(math.prod(one.shape) * one.dtype.itemsize for one in self.record.values())
 
 
-def compile_sampler(
+def trace_sampler(
     sampler: Sampler,
     lane_parameters: Any,
     lane_keys: Array,
@@ -83,28 +127,41 @@ def compile_sampler(
     block_size: int = 1000,
     vectorise: bool = True,
 ) -> Program:
-    """Compiles a sampler for lanes like the ones given; arguments and errors as for `sample`."""
+    """Traces a sampler for lanes like the ones given; arguments and errors as for `sample`."""
     if n_draws < 1 or block_size < 1:
         raise ValueError(f"n_draws and block_size must be at least 1, got {n_draws} and {block_size}")
     n_lanes = lane_keys.shape[0]
     chunk, n_chunks = _block_shape(sampler, lane_parameters, lane_keys, n_draws, block_size, vectorise)
     block = chunk * n_chunks
 
-    def lane_block(key: Array, parameters: Any, state: Any, start: Array) -> tuple[Any, dict[str, Array]]:
+    def one_step(key: Array, parameters: Any, state: Any) -> dict[str, Array]:
         kernel = sampler.build(parameters)
+        return sampler.record(*kernel.apply(kernel.draw(key), state))
 
-        def iterate(state: Any, noise: Any) -> tuple[Any, dict[str, Array]]:
-            state, info = kernel.apply(noise, state)
-            return state, sampler.record(state, info)
+    def lane_block(key: Array, parameters: Any, state: Any, start: Array, count: Array) -> tuple[Any, Any]:
+        kernel = sampler.build(parameters)
+        shapes = jax.eval_shape(one_step, key, parameters, state)
+        empty = jax.tree.map(lambda one: jnp.zeros((block, *one.shape), one.dtype), shapes)
 
-        def run_chunk(state: Any, first: Array) -> tuple[Any, dict[str, Array]]:
-            iterations = first + jnp.arange(chunk, dtype=jnp.uint32)
+        def run_chunk(number: Array, loop: tuple[Any, Any]) -> tuple[Any, Any]:
+            before = number * jnp.uint32(chunk)
+            iterations = start + before + jnp.arange(chunk, dtype=jnp.uint32)
             noise = jax.vmap(lambda i: kernel.draw(jax.random.fold_in(key, i)))(iterations)
-            return jax.lax.scan(iterate, state, noise)
 
-        firsts = start + chunk * jnp.arange(n_chunks, dtype=jnp.uint32)
-        state, record = jax.lax.scan(run_chunk, state, firsts)
-        return state, jax.tree.map(lambda a: a.reshape(block, *a.shape[2:]), record)
+            def iterate(i: Array, loop: tuple[Any, Any]) -> tuple[Any, Any]:
+                own = jax.tree.map(lambda a: jax.lax.dynamic_index_in_dim(a, i, keepdims=False), noise)
+                state, info = kernel.apply(own, loop[0])
+                put = lambda a, new: jax.lax.dynamic_update_index_in_dim(a, new, before + i, 0)  # noqa: E731
+                return state, jax.tree.map(put, loop[1], sampler.record(state, info))
+
+            if chunk == 1:
+                return iterate(jnp.uint32(0), loop)
+            return jax.lax.fori_loop(
+                jnp.uint32(0), jnp.minimum(jnp.uint32(chunk), count - before), iterate, loop
+            )
+
+        n_chunks = (count + jnp.uint32(chunk - 1)) // jnp.uint32(chunk)
+        return jax.lax.fori_loop(jnp.uint32(0), n_chunks, run_chunk, (state, empty))
 
     def over_lanes(function: Callable[..., Any]) -> Callable[..., Any]:
         if vectorise:
@@ -114,23 +171,46 @@ def compile_sampler(
     def initial_states(keys: Array, parameters: Any) -> Any:
         return over_lanes(lambda key, p: sampler.initial(jax.random.fold_in(key, 0), p))(keys, parameters)
 
-    def run_block(keys: Array, parameters: Any, states: Any, start: Array) -> tuple[Any, Any]:
-        starts = jnp.broadcast_to(start, (n_lanes,))
-        return over_lanes(lane_block)(keys, parameters, states, starts)
+    def run_block(keys: Array, parameters: Any, states: Any, start: Array, count: Array) -> tuple[Any, Any]:
+        return over_lanes(lambda key, p, state: lane_block(key, p, state, start, count))(
+            keys, parameters, states
+        )
 
     clock = time.perf_counter()
     sharding = lane_sharding(lane_keys)
-    start_program = (
-        jax.jit(initial_states, out_shardings=sharding).lower(lane_keys, lane_parameters).compile()
-    )
-    states = jax.eval_shape(initial_states, lane_keys, lane_parameters)
-    states = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=sharding), states)
-    lowered = jax.jit(run_block, out_shardings=sharding).lower(
-        lane_keys, lane_parameters, states, jnp.uint32(1)
-    )
-    program = lowered.compile()
-    compile_s = time.perf_counter() - clock
-    return Program(start_program, program, n_lanes, n_draws, block, compile_s, lowered.as_text)
+    begin = jax.jit(initial_states, out_shardings=sharding).trace(lane_keys, lane_parameters)
+    states = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=sharding), begin.out_info)
+    number = jnp.uint32(1)
+    run = jax.jit(run_block, out_shardings=sharding).trace(lane_keys, lane_parameters, states, number, number)
+    record = {
+        name: jax.ShapeDtypeStruct((n_lanes, *one.shape[2:]), one.dtype)
+        for name, one in run.out_info[1].items()
+    }
+    return Program(begin, run, n_draws, block, record, time.perf_counter() - clock)
+
+
+def run_blocks(
+    program: Program, lane_parameters: Any, lane_keys: Array, at: At, n_draws: int, *, timed: bool
+) -> Iterator[tuple[At, dict[str, np.ndarray]]]:
+    """Runs iterations block after block: where each block ends, and its draws.
+
+    Args:
+        program: of `trace_sampler`, compiled.
+        lane_parameters: as for `sample`.
+        lane_keys: as for `sample`.
+        at: where to begin.
+        n_draws: iterations of a lane after the last block.
+        timed: end blocks where they take more than about half a second.
+    """
+    block = program.block
+    fixed = ((first, min(block, n_draws - first)) for first in range(at.n_done, n_draws, block))
+    for first, n in timed_blocks(at.n_done, n_draws, block) if timed else fixed:
+        clock = time.perf_counter()
+        states, record = jax.block_until_ready(
+            program.run_block(lane_keys, lane_parameters, at.states, jnp.uint32(1 + first), jnp.uint32(n))
+        )
+        at = At(states, first + n, at.run_s + time.perf_counter() - clock)
+        yield at, {name: np.asarray(value)[:, :n] for name, value in record.items()}
 
 
 def run_program(
@@ -140,54 +220,66 @@ def run_program(
     *,
     checkpoint: Checkpoint | None = None,
     progress: Progress | None = None,
+    timed: bool = False,
 ) -> Samples:
     """Runs a compiled sampler; threads may run one program at the same time, each with lanes of its own.
 
     Args:
-        program: of `compile_sampler`.
+        program: of `trace_sampler`, compiled.
         lane_parameters: pytree of arrays [lane], as many as it was compiled for.
         lane_keys: typed keys [lane].
         checkpoint: as for `sample`.
         progress: as for `sample`.
+        timed: end blocks where they take more than about half a second, and keep those of a few seconds together.
     """
-    block, n_draws = program.block, program.n_draws
-    n_blocks = math.ceil(n_draws / block)
+    n_draws = program.n_draws
     clock = time.perf_counter()
     states = jax.block_until_ready(program.initial_states(lane_keys, lane_parameters))
     compile_s = program.compile_s + time.perf_counter() - clock
-    parts: list[dict[str, np.ndarray]] = []
-    done, run_s = 0, 0.0
+    draws = {
+        name: np.empty((one.shape[0], n_draws, *one.shape[1:]), one.dtype)
+        for name, one in program.record.items()
+    }
+    at, n_files = At(states, 0, 0.0), 0
     leaves, structure = jax.tree.flatten(states)
     if checkpoint is not None:
-        saved = checkpoint.load(block, [np.asarray(leaf) for leaf in leaves])
+        saved = checkpoint.load([np.asarray(leaf) for leaf in leaves])
         if saved is not None:
-            done, run_s = saved.n_blocks, saved.run_s
             # Where the lanes are divided among devices, so are these.
             placed = [
-                jax.device_put(leaf, at.sharding) for leaf, at in zip(saved.leaves, leaves, strict=True)
+                jax.device_put(leaf, new.sharding) for leaf, new in zip(saved.leaves, leaves, strict=True)
             ]
-            states = jax.tree.unflatten(structure, placed)
-    n_resumed = min(done * block, n_draws)
+            for part in checkpoint.parts(saved.n_blocks):
+                for name, array in part.items():
+                    draws[name][:, at.n_done : at.n_done + array.shape[1]] = array
+                at = at._replace(n_done=at.n_done + array.shape[1])
+            at, n_files = At(jax.tree.unflatten(structure, placed), at.n_done, saved.run_s), saved.n_blocks
+    n_resumed = at.n_done
     if progress is not None:
         progress.start(n_draws, n_resumed, compile_s)
-    for index in range(done, n_blocks):
-        clock = time.perf_counter()
-        states, record = jax.block_until_ready(
-            program.run_block(lane_keys, lane_parameters, states, jnp.uint32(1 + index * block))
-        )
-        run_s += time.perf_counter() - clock
-        arrays = {name: np.asarray(value) for name, value in record.items()}
-        if checkpoint is None:
-            parts.append(arrays)
-        else:
-            leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(states)]
-            checkpoint.save(index, block, arrays, leaves, run_s)
-        if progress is not None:
-            progress.advance(min((index + 1) * block, n_draws), run_s)
-    if checkpoint is not None:
-        parts = checkpoint.parts(n_blocks)
-    draws = {name: np.concatenate([part[name] for part in parts], axis=1)[:, :n_draws] for name in parts[0]}
-    return Samples(draws, compile_s, run_s, n_resumed)
+    kept = at
+
+    def keep() -> None:
+        nonlocal kept, n_files
+        if checkpoint is not None and at.n_done > kept.n_done:
+            new = {name: array[:, kept.n_done : at.n_done] for name, array in draws.items()}
+            leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(at.states)]
+            checkpoint.save(n_files, at.n_done - kept.n_done, new, leaves, at.run_s)
+            kept, n_files = at, n_files + 1
+
+    try:
+        for after, record in run_blocks(program, lane_parameters, lane_keys, at, n_draws, timed=timed):
+            for name, array in record.items():
+                draws[name][:, at.n_done : after.n_done] = array
+            # One name for all: an interrupt between two would leave a state that does not belong to the draws.
+            at = after
+            if not timed or at.run_s - kept.run_s > _SAVE_EVERY_S:
+                keep()
+            if progress is not None:
+                progress.advance(at.n_done, at.run_s)
+    finally:
+        keep()
+    return Samples(draws, compile_s, at.run_s, n_resumed)
 
 
 def sample(
@@ -224,9 +316,9 @@ def sample(
     Raises:
         ValueError: n_draws or block_size is not positive.
     """
-    program = compile_sampler(
+    program = trace_sampler(
         sampler, lane_parameters, lane_keys, n_draws=n_draws, block_size=block_size, vectorise=vectorise
-    )
+    ).compile()
     return run_program(program, lane_parameters, lane_keys, checkpoint=checkpoint, progress=progress)
 
 

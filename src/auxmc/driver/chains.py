@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from auxmc.driver.blocks import Program, Sampler, compile_sampler, run_program
+from auxmc.driver.blocks import Program, Sampler, run_program, trace_sampler
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.devices import over_devices
 from auxmc.driver.progress import Progress
@@ -133,9 +133,9 @@ def run_chains(
         )
         n_lanes, compile_s = len(own_keys), 0.0
         if n_lanes not in programs:
-            programs[n_lanes] = compile_sampler(
+            programs[n_lanes] = trace_sampler(
                 sampler, own, own_keys, n_draws=n_draws, block_size=block_size, vectorise=vectorise
-            )
+            ).compile()
             compile_s = programs[n_lanes].compile_s
         folder, label = context.checkpoints / purpose, purpose
         if len(units) > 1:

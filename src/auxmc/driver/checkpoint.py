@@ -3,7 +3,7 @@
 import json
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +26,6 @@ class Resumed(NamedTuple):
 
 class _Block(NamedTuple):
     identity: str
-    size: int
     leaves: list[np.ndarray]
     run_s: float
 
@@ -46,11 +45,10 @@ class Checkpoint:
         self.folder = folder
         self.identity = identity
 
-    def load(self, block: int, like: list[np.ndarray]) -> Resumed | None:
+    def load(self, like: list[np.ndarray]) -> Resumed | None:
         """Reads the state after the last good block, if it belongs to this run, and checks all blocks before it.
 
         Args:
-            block: iterations per block.
             like: leaves whose shapes and dtypes the saved ones must have.
 
         Returns:
@@ -68,7 +66,7 @@ class Checkpoint:
                     flush=True,
                 )
                 break
-            if (saved.identity, saved.size) != (self.identity, block) or not _alike(saved.leaves, like):
+            if saved.identity != self.identity or not _alike(saved.leaves, like):
                 resumed = None
                 break
             resumed = Resumed(index + 1, saved.leaves, saved.run_s)
@@ -100,9 +98,11 @@ class Checkpoint:
         arrays[_ABOUT] = np.asarray(json.dumps(about))
         write_arrays(self._path(index), arrays)
 
-    def parts(self, n_blocks: int) -> list[Any]:
-        """Draws of the first `n_blocks` blocks, mappings from names to arrays that are read when asked for."""
-        return [_Draws(self._path(index)) for index in range(n_blocks)]
+    def parts(self, n_blocks: int) -> Iterator[dict[str, np.ndarray]]:
+        """Draws of the first `n_blocks` blocks, one block after the other."""
+        for index in range(n_blocks):
+            with np.load(self._path(index)) as file:
+                yield {name.removeprefix(_DRAWS): file[name] for name in file if name.startswith(_DRAWS)}
 
     def discard(self) -> None:
         """Removes everything."""
@@ -118,27 +118,7 @@ class Checkpoint:
             leaves = [file[f"{_LEAF}{i}"] for i in range(about["n_leaves"])]
             if about.get("index", index) != index:
                 raise DamagedFile(f"it is block {about['index']}")
-            return _Block(about["identity"], about["block"], leaves, about["run_s"])
-
-
-class _Draws(Mapping[str, np.ndarray]):
-    """Draws of a block by name, read from its file one at a time."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        with np.load(path) as file:
-            self._names = sorted(name.removeprefix(_DRAWS) for name in file if name.startswith(_DRAWS))
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        with np.load(self._path) as file:
-            array: np.ndarray = file[f"{_DRAWS}{name}"]
-            return array
-
-    def __iter__(self) -> Any:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
+            return _Block(about["identity"], leaves, about["run_s"])
 
 
 def _alike(leaves: list[np.ndarray], like: list[np.ndarray]) -> bool:

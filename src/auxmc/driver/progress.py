@@ -2,9 +2,36 @@
 
 import sys
 import time
+from collections.abc import Iterator
 from typing import TextIO
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "timed_blocks"]
+
+# Of a block of work, about: what is told, kept and stopped between blocks comes soon.
+_BLOCK_S = 0.5
+
+
+def timed_blocks(
+    done: int, total: int, most: int, progress: "Progress | None" = None
+) -> Iterator[tuple[int, int]]:
+    """First number and size of blocks of work, each of which takes about half a second.
+
+    A block is the caller's loop over one pair; Ctrl-C is heeded, and progress told, after each.
+
+    Args:
+        done: units of the work that are done already.
+        total: units of the whole work.
+        most: largest size of a block.
+        progress: is told of every finished block; it has been started.
+    """
+    size, begin_s = 1, time.perf_counter()
+    while done < total:
+        n, clock = min(size, total - done), time.perf_counter()
+        yield done, n
+        done, now = done + n, time.perf_counter()
+        size = max(1, min(int(n * _BLOCK_S / max(now - clock, 1e-9)), 4 * n, most))
+        if progress is not None:
+            progress.advance(done, now - begin_s)
 
 
 class Progress:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 __all__ = [
+    "available_memory",
     "describe_environment",
     "fingerprint",
     "git_commit",
@@ -83,6 +84,20 @@ def peak_memory_mib() -> float:
     """Largest resident memory of this process so far, in MiB."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
+
+
+def available_memory() -> int:
+    """Memory that is free on this machine, or that its control group may have, in bytes."""
+    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    machine = Path("/proc/meminfo")
+    if machine.is_file():
+        lines = dict(line.split(":", 1) for line in machine.read_text(encoding="utf-8").splitlines())
+        found.append(1024 * int(lines["MemAvailable"].split()[0]))
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        limit = Path("/sys/fs/cgroup") / name
+        if limit.is_file() and (text := limit.read_text(encoding="utf-8").strip()).isdigit():
+            found.append(int(text))
+    return min(found)
 
 
 def fingerprint(content: Any) -> str:

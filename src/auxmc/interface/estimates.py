@@ -19,6 +19,7 @@ from auxmc.kernels.base import Kernel
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.models.estimator import Estimator, estimator_of
 from auxmc.numerics.random import standard_normal
+from auxmc.numerics.values import by_value
 
 __all__ = ["Estimated", "auxiliary_pseudo_marginal", "estimated", "pseudo_marginal"]
 
@@ -26,6 +27,7 @@ _UPDATES_OF_U = {"slice": "ss", "independence": "mi"}
 _UPDATES_OF_X = {"metropolis": "mh", "slice": "ss"}
 
 
+@by_value
 class Estimated(NamedTuple):
     """A model with an unbiased estimate of its likelihood; `estimated` makes it.
 

@@ -6,6 +6,7 @@ Results come back in the same way. A worker takes over the settings of JAX that 
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -20,8 +21,15 @@ import numpy as np
 from jax import Array
 
 from auxmc.driver.blocks import Samples
-from auxmc.interface.precision import check_cores, check_executor, seed_number, use_float64, whole_number
-from auxmc.interface.running import ChainJob, Reporter, folder_of, one_linear_algebra_thread
+from auxmc.interface.precision import (
+    FORKS,
+    check_cores,
+    check_executor,
+    seed_number,
+    use_float64,
+    whole_number,
+)
+from auxmc.interface.running import IMAGE, ChainJob, Reporter, folder_of, one_linear_algebra_thread
 
 __all__ = ["on_executor", "replicate", "run_pickled"]
 
@@ -131,12 +139,18 @@ def run_pickled(payload: bytes) -> bytes:
     """Calls a function in another process.
 
     Args:
-        payload: settings of JAX, the function and its arguments, by cloudpickle.
+        payload: who sends it, settings of JAX, the function and its arguments, by cloudpickle.
 
     Returns:
         The result, by cloudpickle.
+
+    Raises:
+        ValueError: If this process is a fork of the one that sent the payload.
     """
-    settings, call = cloudpickle.loads(payload)
+    (image, sender), settings, call = cloudpickle.loads(payload)
+    # Before anything of JAX is touched; executors within executors are not seen otherwise.
+    if image == IMAGE and sender != os.getpid():
+        raise ValueError(FORKS)
     for name, value in settings.items():
         if getattr(jax.config, name) != value:
             jax.config.update(name, value)
@@ -159,9 +173,16 @@ def _workers(executor: Executor | str, n: int, cores: int | None) -> Iterator[Ex
         return
     # Processes that are forked would inherit locks of JAX's threads.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(n, cores or os.cpu_count() or 1), mp_context=context) as pool:
+    # Ctrl-C is for this process to answer; its workers would each show a traceback.
+    n_workers, ignored = min(n, cores or os.cpu_count() or 1), (signal.SIGINT, signal.SIG_IGN)
+    with ProcessPoolExecutor(n_workers, context, signal.signal, ignored) as pool:
         try:
             yield pool
+        except KeyboardInterrupt:
+            # Files are complete or absent, and blocks of a few seconds ago are kept.
+            for process in list((pool._processes or {}).values()):
+                process.terminate()
+            raise
         except BrokenProcessPool as error:
             raise RuntimeError(
                 "a worker process ended before its time. If it ended at once, put what the script does under "
@@ -179,7 +200,7 @@ def _results(
     results: dict[int, Any] = {}
     try:
         for i, call in enumerate(calls):
-            payload = cloudpickle.dumps((settings, cloudpickle.dumps(call)))
+            payload = cloudpickle.dumps(((IMAGE, os.getpid()), settings, cloudpickle.dumps(call)))
             futures[executor.submit(run_pickled, payload)] = i
         for future in as_completed(futures):
             i = futures[future]

@@ -12,6 +12,7 @@ from auxmc.interface.layout import Layout
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.dual_averaging import dual_averaging
 from auxmc.kernels.metropolis.adaptation import batch_adaptation
+from auxmc.numerics.values import by_value
 
 __all__ = ["Method", "evaluated", "flat_info", "follows_its_key", "innermost"]
 
@@ -19,6 +20,7 @@ __all__ = ["Method", "evaluated", "flat_info", "follows_its_key", "innermost"]
 _BATCH = 100
 
 
+@by_value
 class Method(NamedTuple):
     """A kernel on a model.
 

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 __all__ = [
+    "FORKS",
     "check_cores",
     "check_executor",
     "float64_tree",
@@ -25,6 +26,12 @@ __all__ = [
     "whole_number",
     "whole_shape",
 ]
+
+FORKS = (
+    "executor: expected processes that are spawned, got some that are forked, in which JAX hangs: make it with "
+    'mp_context=multiprocessing.get_context("spawn")'
+)
+"""Message for executors that fork."""
 
 
 def use_float64() -> None:
@@ -192,12 +199,17 @@ def check_executor(value: Any, threads: str) -> None:
 
     Raises:
         TypeError: it is neither a text nor an executor.
-        ValueError: it is another text.
+        ValueError: it is another text, or its processes are forked.
     """
     if not (value == "processes" if isinstance(value, str) else callable(getattr(value, "submit", None))):
         raise (ValueError if isinstance(value, str) else TypeError)(
             f'executor must be "processes" or an executor of concurrent.futures, got {value!r}: for threads {threads}'
         )
+    # Of concurrent.futures, and of loky.
+    for name in ("_mp_context", "_context"):
+        method = getattr(getattr(value, name, None), "get_start_method", lambda: "")
+        if method() == "fork":
+            raise ValueError(FORKS)
 
 
 def folder_path(name: str, value: Any) -> Path | None:

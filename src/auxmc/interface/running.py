@@ -5,7 +5,7 @@ import json
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,17 @@ import scipy.linalg  # noqa: F401  (loads the library whose threads are limited)
 from jax import Array
 from threadpoolctl import threadpool_limits
 
-from auxmc.driver.blocks import Program, Sampler, Samples, compile_sampler, run_program
+from auxmc.driver.blocks import At, Program, Sampler, Samples, run_blocks, run_program, trace_sampler
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.files.arrays import DamagedFile, checked_arrays
 from auxmc.driver.progress import Progress
+from auxmc.driver.provenance import available_memory
+from auxmc.interface.advice import Advice
 from auxmc.interface.methods import Method, flat_info, innermost
+from auxmc.numerics.programs import host_calls
 
 __all__ = [
+    "IMAGE",
     "ChainJob",
     "Interrupted",
     "Reporter",
@@ -33,8 +37,13 @@ __all__ = [
     "same_run",
 ]
 
-# Blocks of a chain: progress is told, and a checkpoint kept, after each.
+IMAGE = os.urandom(8)
+"""Processes that have the same are one, or forks of one."""
+
+# Blocks of a chain at least: progress is told, and a chain may be stopped, after each.
 _N_BLOCKS = 20
+# Iterations at most of a chain that looks for a further mode.
+_MOST_SCOUTED = 2000
 
 
 class ChainJob:
@@ -60,7 +69,7 @@ class ChainJob:
         self.__init__(*state["arguments"])  # type: ignore[misc]
 
     def program(self, start: np.ndarray, key: Array) -> Program:
-        """The compiled program of one chain."""
+        """The program of one chain, traced."""
         with self._lock:
             if self._program is None:
                 kernel = self.method.adapted(self.n_warm_up)
@@ -73,16 +82,49 @@ class ChainJob:
                     return kept | {f"sample_stats.{name}": value for name, value in stats.items()}
 
                 sampler = Sampler(lambda _: kernel, lambda key, point: kernel.init(key, point), record)
-                block = max(1, -(-self.n_iterations // _N_BLOCKS))
-                self._program = compile_sampler(
+                self._program = trace_sampler(
                     sampler,
                     jnp.asarray(start)[None],
                     key[None],
                     n_draws=self.n_iterations,
-                    block_size=block,
+                    block_size=max(1, -(-self.n_iterations // _N_BLOCKS)),
                     vectorise=False,
                 )
             return self._program
+
+    def compiled(self, start: np.ndarray, key: Array) -> Program:
+        """The program of one chain, compiled."""
+        program = self.program(start, key)
+        with self._lock:
+            return program if hasattr(program, "run_block") else program.compile()
+
+    def check(self, start: np.ndarray, key: Array, n_chains: int, folder: Path | None) -> list[Advice]:
+        """What is to be said of a run before it begins.
+
+        Args:
+            start: vector that a chain begins at [dim].
+            key: of that chain.
+            n_chains: number of chains.
+            folder: for checkpoints; None for none.
+
+        Raises:
+            ValueError: If the draws do not fit into memory.
+        """
+        program = self.program(start, key)
+        n_bytes, there = n_chains * program.n_bytes(), available_memory()
+        # Those of the chains, and those of the tree that is made of them.
+        if 2 * n_bytes > there:
+            raise ValueError(
+                f"draws: {n_chains} chains of {self.n_iterations} iterations are {n_bytes / 2**30:.3g} GiB, needed "
+                f"twice, and {there / 2**30:.3g} GiB of memory are free: take fewer draws or chains"
+            )
+        hosts = host_calls(program.run) if folder is not None else []
+        return [
+            Advice(
+                f"checkpoint {folder}: the model calls host code ({', '.join(hosts)}), whose changes are not noticed",
+                "After a change of that code or of its data, give another folder",
+            )
+        ] * bool(hosts)
 
     def run(
         self, start: np.ndarray, key: Array, folder: Path | None, progress: Progress | None = None
@@ -95,24 +137,31 @@ class ChainJob:
             folder: for its checkpoints.
             progress: told of every finished block.
         """
-        program = self.program(start, key)
+        program = self.compiled(start, key)
         checkpoint = None
         if folder is not None:
             # The program itself, with the user's data in it, says what the draws depend on.
-            parts = (program.text().encode(), start.tobytes(), np.asarray(jax.random.key_data(key)).tobytes())
+            parts = (program.digest.encode(), start.tobytes(), np.asarray(jax.random.key_data(key)).tobytes())
             checkpoint = Checkpoint(folder, hashlib.sha256(b"".join(parts)).hexdigest())
             same_run(folder.parent, folder / "block000000.npz", checkpoint.identity)
         return run_program(
-            program, jnp.asarray(start)[None], key[None], checkpoint=checkpoint, progress=progress
+            program,
+            jnp.asarray(start)[None],
+            key[None],
+            checkpoint=checkpoint,
+            progress=progress,
+            timed=True,
         )
 
     def scout(self, start: np.ndarray, key: Array) -> dict[str, np.ndarray]:
-        """What is recorded of the last iteration of a chain that runs for one block alone, without a checkpoint."""
-        program = self.program(start, key)
+        """What is recorded of the last iteration of a short chain, without a checkpoint."""
+        program = self.compiled(start, key)
         point = jnp.asarray(start)[None]
-        states = program.initial_states(key[None], point)
-        _, record = program.run_block(key[None], point, states, jnp.uint32(1))
-        return {name: np.asarray(values)[0, -1] for name, values in record.items()}
+        at = At(program.initial_states(key[None], point), 0, 0.0)
+        n = min(program.block, _MOST_SCOUTED)
+        for _, record in run_blocks(program, point, key[None], at, n, timed=True):
+            last = {name: np.array(values[0, -1]) for name, values in record.items()}
+        return last
 
 
 class Interrupted(Exception):
@@ -154,19 +203,19 @@ class Reporter:
         if self.stop.is_set() and sum(self._done.values()) < self._total:
             raise Interrupted
 
+    def say(self, text: str) -> None:
+        """Prints a line where progress is told."""
+        if self._shown:
+            self._progress.say(text)
+
     def say_interrupted(self, folder: Path | None) -> None:
         """Tells, where progress is told, where the chains were stopped and how to go on.
 
         Args:
             folder: for checkpoints; None where there are none.
         """
-        if self._shown:
-            kept = (
-                "the same call goes on from there" if folder else "give checkpoint=FOLDER to be able to go on"
-            )
-            self._progress.say(
-                f"interrupted after {sum(self._done.values())} iterations of all chains; {kept}"
-            )
+        kept = "the same call goes on from there" if folder else "give checkpoint=FOLDER to be able to go on"
+        self.say(f"interrupted after {sum(self._done.values())} iterations of all chains; {kept}")
 
 
 class _ChainProgress(Progress):
@@ -225,9 +274,10 @@ def on_threads(
 ) -> list[Samples]:
     """Samples of chains that run on threads, as many at a time as there are cores."""
     # Compiled programs run outside Python's lock: threads keep all cores busy and share one program.
-    job.program(starts[0], keys[0])
-    n_threads = cores or os.cpu_count() or 1
-    with one_linear_algebra_thread(), ThreadPoolExecutor(max_workers=n_threads) as pool:
+    job.compiled(starts[0], keys[0])
+    # No context: where a second Ctrl-C ends the wait for the present blocks, nothing else may wait for them.
+    pool = ThreadPoolExecutor(max_workers=cores or os.cpu_count() or 1)
+    with one_linear_algebra_thread():
         futures: list[Future[Samples]] = [
             pool.submit(job.run, point, key, folder_of(folder, chain), reporter.of_chain(chain))
             for chain, (point, key) in enumerate(zip(starts, keys, strict=True))
@@ -237,10 +287,14 @@ def on_threads(
                 future.result()
         except BaseException as error:
             reporter.stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
+            pool.shutdown(wait=False, cancel_futures=True)
+            if isinstance(error, KeyboardInterrupt):
+                reporter.say("stops after the present block; Ctrl-C again stops at once")
+            wait(futures)
             if isinstance(error, KeyboardInterrupt):
                 reporter.say_interrupted(folder)
             raise
+        pool.shutdown()
         return [future.result() for future in futures]
 
 

@@ -25,7 +25,7 @@ from auxmc.interface.precision import (
     whole_number,
 )
 from auxmc.interface.running import ChainJob, Reporter, on_threads
-from auxmc.interface.trees import tree_of
+from auxmc.interface.trees import library_attributes, tree_of
 
 __all__ = ["check_run", "run_method", "sample"]
 
@@ -79,11 +79,12 @@ def sample(
 
     Raises:
         TypeError: `method` is none, or `start` holds arrays of another precision.
-        ValueError: a number is out of range, a chain cannot begin at its start, or the checkpoint holds a run of
-            something else; says why and what to do.
+        ValueError: a number is out of range, a chain cannot begin at its start, the draws do not fit into memory, or
+            the checkpoint holds a run of something else; says why and what to do.
 
     Warns:
-        SamplingWarning: the draws must not be trusted as they are; says why and what to do.
+        SamplingWarning: the draws must not be trusted as they are, or the checkpoint does not see all that they depend
+            on; says why and what to do.
     """
     tree, job = run_method(
         method,
@@ -144,6 +145,8 @@ def run_method(
     job = ChainJob(method, draws + warm_up, warm_up)
     reporter = Reporter(method.name, chains, shown=progress)
     folder = folder_path("checkpoint", checkpoint)
+    for advice in job.check(starts[0], keys[0], chains, folder):
+        advice.warn()
     clock = time.perf_counter()
     if executor is None:
         samples = on_threads(job, starts, keys, cores, folder, reporter)
@@ -155,7 +158,7 @@ def run_method(
     wall_s = time.perf_counter() - clock
     tree = tree_of(samples, warm_up)
     tree.attrs |= {
-        "inference_library": "auxmc",
+        **library_attributes(),
         "method": method.name,
         "draws": draws,
         "warm_up": warm_up,

@@ -36,6 +36,7 @@ from auxmc.models.conditioned import (
     condition_noisy_generator,
     noisy_input,
 )
+from auxmc.numerics.values import by_value
 
 __all__ = ["Simulator", "constrained_hmc", "constrained_nuts", "simulator", "start_on_manifold"]
 
@@ -43,6 +44,7 @@ _NOISE = "output_noise"
 _TRIES = 200
 
 
+@by_value
 class Simulator(NamedTuple):
     """A generative model conditioned on its observed outputs; `simulator` makes it.
 

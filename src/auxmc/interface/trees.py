@@ -1,15 +1,16 @@
 """Draws of chains as an ArviZ tree."""
 
-from collections.abc import Sequence
-from typing import Any
+import datetime
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
 
 from auxmc.driver.blocks import Samples
+from auxmc.driver.provenance import package_versions
 from auxmc.interface.advice import DIVERGED_NATS
 
-__all__ = ["tree_of"]
+__all__ = ["dataset_of", "library_attributes", "tree_of"]
 
 
 def tree_of(samples: Sequence[Samples], n_warm_up: int) -> xr.DataTree:
@@ -19,22 +20,36 @@ def tree_of(samples: Sequence[Samples], n_warm_up: int) -> xr.DataTree:
         samples: recorded quantities of each chain, each [1, iteration, ...], named "group.variable".
         n_warm_up: iterations that belong to the groups of the warm-up.
     """
-    groups: dict[str, dict[str, Any]] = {}
+    groups: dict[str, dict[str, np.ndarray]] = {}
     for name in samples[0].draws:
         group, _, variable = name.partition(".")
         array = np.concatenate([chain.draws[name] for chain in samples], axis=0)
-        dims = ("chain", "draw", *(f"{variable}_dim_{i}" for i in range(array.ndim - 2)))
-        groups.setdefault(group, {})[variable] = (dims, array[:, n_warm_up:])
+        groups.setdefault(group, {})[variable] = array[:, n_warm_up:]
         if n_warm_up:
-            groups.setdefault(f"warmup_{group}", {})[variable] = (dims, array[:, :n_warm_up])
-    if "energy_change" in groups["sample_stats"]:
-        for group in [name for name in groups if name.endswith("sample_stats")]:
-            dims, change = groups[group]["energy_change"]
-            groups[group]["diverging"] = (dims, ~(change <= DIVERGED_NATS))
-    chains = np.arange(len(samples))
-    datasets = {
-        name: xr.Dataset(variables).assign_coords(chain=chains) for name, variables in sorted(groups.items())
+            groups.setdefault(f"warmup_{group}", {})[variable] = array[:, :n_warm_up]
+    for name, variables in groups.items():
+        if name.endswith("sample_stats") and "energy_change" in variables:
+            variables["diverging"] = ~(variables["energy_change"] <= DIVERGED_NATS)
+    return xr.DataTree.from_dict({name: dataset_of(groups[name]) for name in sorted(groups)})
+
+
+def dataset_of(variables: Mapping[str, np.ndarray]) -> xr.Dataset:
+    """Arrays [chain, draw, ...] as a dataset whose dimensions are named and numbered as ArviZ does it."""
+    dims = {
+        name: ("chain", "draw", *(f"{name}_dim_{i}" for i in range(array.ndim - 2)))
+        for name, array in variables.items()
     }
-    for dataset in datasets.values():
-        dataset.coords["draw"] = np.arange(dataset.sizes["draw"])
-    return xr.DataTree.from_dict(datasets)
+    found = xr.Dataset({name: (dims[name], array) for name, array in variables.items()})
+    return found.assign_coords({str(dim): np.arange(size) for dim, size in found.sizes.items()})
+
+
+def library_attributes() -> dict[str, str]:
+    """What made a tree, and when: attributes as ArviZ names them."""
+    about = package_versions()
+    return {
+        "created_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "inference_library": "auxmc",
+        "inference_library_version": about["packages"]["auxmc"],
+        **{f"{name}_version": about["packages"][name] for name in ("jax", "jaxlib", "numpy")},
+        "python_version": about["python"],
+    }

@@ -1,6 +1,5 @@
 """Models of rows from a user's own Python file, checked before they are used."""
 
-import hashlib
 import importlib.util
 import inspect
 import math
@@ -17,12 +16,14 @@ import numpy as np
 from jax import Array
 
 from auxmc.models.row_model import RowModel, row_model
+from auxmc.numerics import programs
 from auxmc.numerics.array_types import BooleanArray, FloatArray
 
 __all__ = [
     "ModelError",
     "ValidRows",
     "check_model",
+    "importing_from",
     "load_model",
     "prior_disagreement",
     "program_digest",
@@ -192,12 +193,12 @@ def prior_disagreement(model: RowModel, key: Array, n_draws: int = 5000) -> floa
 def program_digest(model: RowModel) -> str:
     """SHA-256 of what a model computes: its functions with all numbers that they hold, wherever these came from."""
     point = jnp.zeros(model.dim)
-    programs = (
-        jax.jit(model.log_likelihood).lower(point, jnp.zeros((1, model.n_columns))),
-        jax.jit(model.log_prior).lower(point),
-        jax.jit(model.draw_prior).lower(jax.random.key(0)),
+    traced = (
+        jax.jit(model.log_likelihood).trace(point, jnp.zeros((1, model.n_columns))),
+        jax.jit(model.log_prior).trace(point),
+        jax.jit(model.draw_prior).trace(jax.random.key(0)),
     )
-    return hashlib.sha256("".join(program.as_text() for program in programs).encode()).hexdigest()
+    return programs.program_digest(*traced)
 
 
 def run_file(path: Path) -> ModuleType:
@@ -215,14 +216,18 @@ def run_file(path: Path) -> ModuleType:
     loader = specification.loader
     # Classes of a module look it up by its name while they are made.
     sys.modules[specification.name] = module
-    with _importing_from(path.resolve().parent):
+    with importing_from(path.parent):
         _tried(str(path), "the file", lambda: loader.exec_module(module))
     return module
 
 
 @contextmanager
-def _importing_from(folder: Path) -> Iterator[None]:
+def importing_from(folder: Path) -> Iterator[None]:
     """Finds modules in a folder too, and forgets them after that: another model may have others of the same name."""
+    folder = folder.resolve()
+    if str(folder) in sys.path:
+        yield
+        return
     there = set(sys.modules)
     sys.path.insert(0, str(folder))
     try:

@@ -21,6 +21,7 @@ example:
 _SHOW = """\
 examples:
   auxmc show results/quick/radon/nuts.nc
+  auxmc show decay-sample          what auxmc sample, evidence or stream wrote to a folder, or a file of it
   auxmc show published              what is kept in published/, what made it, what the present code would make anew
   auxmc show published paper
 """
@@ -70,7 +71,10 @@ def register(subparsers: Any) -> None:
 
     showing = _add(subparsers, "show", "say what a result file, or published/, holds and what made it", _SHOW)
     showing.add_argument(
-        "result", type=Path, metavar="RESULT", help="result file (.nc), or the word published"
+        "result",
+        type=Path,
+        metavar="RESULT",
+        help="result file (.nc), file or folder of a run of your own, or the word published",
     )
     showing.add_argument("preset", nargs="?", help="after published: of which preset (default: all)")
     showing.set_defaults(run=_show)
@@ -88,8 +92,8 @@ def register(subparsers: Any) -> None:
     comparing = _add(
         subparsers, "compare", "compare two result files: settings, code, posteriors, statistics", _COMPARE
     )
-    comparing.add_argument("first", type=Path, metavar="A", help="result file (.nc)")
-    comparing.add_argument("second", type=Path, metavar="B", help="result file (.nc)")
+    comparing.add_argument("first", type=Path, metavar="A", help="result file (.nc), or record of a stream")
+    comparing.add_argument("second", type=Path, metavar="B", help="result file (.nc), or record of a stream")
     comparing.set_defaults(run=_compare)
 
 

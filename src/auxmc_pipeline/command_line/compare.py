@@ -13,7 +13,7 @@ from auxmc.command_line.columns import columns, value_with_error
 from auxmc.command_line.errors import CommandError
 from auxmc.diagnostics.convergence import mcse_mean
 from auxmc.driver.results import attributes_of
-from auxmc_pipeline.command_line.show import not_readable, open_result
+from auxmc_pipeline.command_line.show import not_readable, open_result, settings_of
 from auxmc_pipeline.error_rules import standard_error
 
 _FAR = 3.0
@@ -22,6 +22,11 @@ _ERROR = "_error"
 _MOST_ROWS = 12
 _NOT_SETTINGS = ("presets", "grids", "resources")
 _ORIGIN = (
+    "inference_library_version",
+    "jax_version",
+    "jaxlib_version",
+    "numpy_version",
+    "python_version",
     "study",
     "seed",
     "code",
@@ -103,6 +108,9 @@ def compare(first: Path, second: Path) -> str:
         )
         posterior = list(posterior_differences(*draws))
         statistics = list(statistic_differences(_data(one, "statistics"), _data(two, "statistics")))
+        if all("log_evidence" in a for a in about):
+            numbers = [a[name] for a in about for name in ("log_evidence", "log_evidence_standard_error")]
+            statistics.append(Difference("log_evidence", *numbers))
     finally:
         one.close()
         two.close()
@@ -263,7 +271,7 @@ def _data(tree: xr.DataTree, group: str) -> xr.Dataset:
 
 
 def _plain_settings(about: dict[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in about["settings"].items() if k not in _NOT_SETTINGS}
+    return {k: v for k, v in settings_of(about).items() if k not in _NOT_SETTINGS}
 
 
 def _flat(content: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -84,3 +84,26 @@ except KeyboardInterrupt:
 
 def test_a_second_interrupt_while_a_process_ends_shows_no_traceback() -> None:
     _stops_at_once(ENDS, "begun", "ending")
+
+
+BUSY = """
+import hashlib, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from auxmc.command_line import second_interrupt_ends_it
+with second_interrupt_ends_it():
+    print("begun", flush=True)
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 2_000_000_000)
+"""
+
+
+def test_an_interrupt_while_a_compiled_program_runs_is_answered_and_a_second_one_ends_it() -> None:
+    with subprocess.Popen([sys.executable, "-c", BUSY], stdout=-1, stderr=-1, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert said == "stops after the present computation; Ctrl-C again stops at once\n"
+    assert (process.returncode, errors) == (130, "stopped at once; what is finished is kept\n")

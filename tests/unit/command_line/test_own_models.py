@@ -310,3 +310,8 @@ def test_a_table_without_rows_is_refused(tmp_path: Path) -> None:
     data.write_text("a,b\n")
     with pytest.raises(CommandError, match="column 'a' is empty"):
         read_model(model, data)
+
+
+def test_an_empty_name_of_a_folder_is_refused(conjugate: tuple[Path, Path]) -> None:
+    model, data = conjugate
+    assert "--output: expected a folder" in refused("sample", model, "--data", data, *SHORT, "--output", "")

@@ -1,10 +1,11 @@
 """Chains and replicates on other processes and on Dask's workers, of which one is killed: the arrays of one core."""
 
+import multiprocessing
 import os
 import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import cloudpickle
@@ -13,6 +14,8 @@ import numpy as np
 import pytest
 
 import auxmc
+from auxmc.interface import running
+from auxmc.interface.executors import run_pickled
 from tests.unit.interface import models
 
 ROOT = Path(__file__).parents[3]
@@ -164,7 +167,7 @@ if __name__ == "__main__":
     assert len(tried) > 8, tried  # what the killed worker had begun was begun again by another
     START = pathlib.Path("again")
     START.mkdir()
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
     with ThreadPoolExecutor(1) as one:
         local = auxmc.replicate(noted, 8, executor=one)
     assert all(np.array_equal(a, b) for a, b in zip(remote, local, strict=True))
@@ -184,3 +187,21 @@ def test_payload_is_called_with_its_settings() -> None:
 
     payload = cloudpickle.dumps(({"jax_enable_x64": True}, cloudpickle.dumps((np.add, (1, 2)))))
     assert cloudpickle.loads(run_pickled(payload)) == 3
+
+
+def test_executors_that_fork_are_refused_before_anything_is_sent() -> None:
+    method = auxmc.hmc(models.normal_density())
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as forking:
+        for call in (
+            lambda: auxmc.sample(method, draws=4, chains=1, executor=forking, progress=False),
+            lambda: auxmc.replicate(lambda seed: seed, 1, executor=forking),
+        ):
+            with pytest.raises(ValueError, match=r'mp_context=multiprocessing.get_context\("spawn"\)'):
+                call()
+
+
+def test_a_fork_of_the_sender_does_nothing_with_a_payload() -> None:
+    """As within an executor of one's own, whose kind cannot be seen from outside."""
+    payload = cloudpickle.dumps(((running.IMAGE, os.getpid() + 1), {}, b"not looked at"))
+    with pytest.raises(ValueError, match="expected processes that are spawned"):
+        run_pickled(payload)

@@ -1,12 +1,19 @@
 """Chains on threads share cores: one thread of LAPACK while they run, as many as before after them."""
 
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import auxmc
+from auxmc.driver import progress
 from auxmc.interface import running
 from tests.unit.interface import models
 
@@ -53,16 +60,75 @@ def test_an_error_gives_the_threads_back() -> None:
     assert _threads() == {2}
 
 
-@pytest.mark.parametrize("progress", [False, True])
+@pytest.mark.parametrize("shown", [False, True])
 def test_an_interruption_is_told_where_progress_is(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], progress: bool
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], shown: bool
 ) -> None:
     def stop(self: running.Reporter, chain: int, done: int, run_s: float) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(running.Reporter, "advanced", stop)
     with pytest.raises(KeyboardInterrupt):
-        auxmc.sample(auxmc.hmc(models.normal_density()), draws=20, warm_up=20, chains=1, progress=progress)
+        auxmc.sample(auxmc.hmc(models.normal_density()), draws=20, warm_up=20, chains=1, progress=shown)
     said = capsys.readouterr()
     assert not said.out
-    assert ("interrupted after 0 iterations of all chains; give checkpoint=FOLDER" in said.err) == progress
+    assert ("interrupted after 0 iterations of all chains; give checkpoint=FOLDER" in said.err) == shown
+
+
+def test_ctrl_c_is_answered_at_once_and_heeded_after_a_block(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Blocks are bounded in seconds: a chain of an hour ends within seconds, and goes on from there."""
+
+    def interrupt(self: running.Reporter, chain: int, done: int, run_s: float) -> None:
+        if done >= 4 and not self.stop.is_set():
+            signal.raise_signal(signal.SIGINT)
+            assert self.stop.wait(30.0)
+        advanced(self, chain, done, run_s)
+
+    advanced = running.Reporter.advanced
+    method = auxmc.hmc(models.normal_density())
+    settings: dict[str, Any] = {"draws": 2_000_000, "warm_up": 20, "chains": 1, "checkpoint": tmp_path}
+    with monkeypatch.context() as patched:
+        patched.setattr(running.Reporter, "advanced", interrupt)
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                auxmc.sample(method, **settings)
+        finally:
+            signal.signal(signal.SIGINT, before)
+    said = capsys.readouterr().err.splitlines()
+    assert said[-2].endswith("stops after the present block; Ctrl-C again stops at once")
+    assert "interrupted after 5 iterations of all chains; the same call goes on from there" in said[-1]
+
+
+def test_draws_do_not_depend_on_the_time_that_blocks_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    method = auxmc.hmc(models.normal_density())
+    settings: dict[str, Any] = {"draws": 100, "warm_up": 100, "chains": 1, "progress": False}
+    whole = auxmc.sample(method, **settings)
+    monkeypatch.setattr(progress, "_BLOCK_S", 1e-9)
+    assert auxmc.sample(method, **settings)["posterior"].equals(whole["posterior"])
+
+
+def test_draws_that_do_not_fit_into_memory_are_refused_before_they_are_drawn() -> None:
+    method = auxmc.hmc(models.normal_density())
+    with pytest.raises(
+        ValueError, match=r"draws: 4 chains of 1000000100 iterations are .* GiB, .* take fewer"
+    ):
+        auxmc.sample(method, draws=10**9, warm_up=100, progress=False)
+
+
+def test_host_code_is_warned_of_where_a_checkpoint_is_kept(tmp_path: Path) -> None:
+    def on_host(x: Any) -> Any:
+        value = lambda x: jax.pure_callback(
+            lambda y: -0.5 * np.sum(y**2), jax.ShapeDtypeStruct((), float), x, vmap_method="sequential"
+        )
+        own = jax.custom_jvp(value)
+        own.defjvp(lambda primal, tangent: (own(*primal), -jnp.sum(primal[0] * tangent[0])))
+        return own(x["x"])
+
+    method = auxmc.hmc(auxmc.density(on_host, {"x": np.zeros(2)}))
+    with pytest.warns(
+        auxmc.SamplingWarning, match=r"host code \(pure_callback\), whose changes are not noticed"
+    ):
+        auxmc.sample(method, draws=4, warm_up=4, chains=1, checkpoint=tmp_path, progress=False)

@@ -11,7 +11,14 @@ import pytest
 from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.models.row_model import RowModel, row_model
-from auxmc.models.user_model import ModelError, check_model, load_model, prior_disagreement, run_file
+from auxmc.models.user_model import (
+    ModelError,
+    check_model,
+    importing_from,
+    load_model,
+    prior_disagreement,
+    run_file,
+)
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "student_regression.py"
 ROWS = jnp.asarray(np.random.default_rng(1).normal(size=(40, 3)))
@@ -207,3 +214,16 @@ def test_what_a_function_raises_is_one_line(tmp_path: Path, prior: str, said: st
     with pytest.raises(ModelError, match=rf"model.py: .* fails: {said}") as caught:
         check_model(model, jnp.ones((3, 1)), jax.random.key(0), str(path))
     assert "\n" not in str(caught.value)
+
+
+def test_functions_may_import_from_their_folder_when_they_run(tmp_path: Path) -> None:
+    (tmp_path / "own_helpers.py").write_text("value = object()", encoding="utf-8")
+    path = write(
+        tmp_path,
+        "import own_helpers\ndef late():\n    import own_helpers as o\n    return o is own_helpers\n",
+    )
+    with importing_from(tmp_path):
+        assert run_file(path).late()
+    assert "own_helpers" not in sys.modules
+    with pytest.raises(ModuleNotFoundError):
+        run_file(path).late()

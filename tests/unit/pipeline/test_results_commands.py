@@ -1,17 +1,19 @@
 """`auxmc list`, `show` and `compare` on made-up results."""
 
 import argparse
+import json
 import math
 import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
 from auxmc.command_line.columns import duration
 from auxmc.command_line.errors import CommandError
-from auxmc.driver.results import write_result
+from auxmc.driver.results import write_result, write_table
 from auxmc_pipeline import catalogue, command_line
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
 from auxmc_pipeline.command_line.compare import posterior_differences, statistic_differences
@@ -191,7 +193,7 @@ def test_show_gives_the_whole_command_for_a_file_elsewhere(
     ("name", "content", "message"),
     [
         ("none.nc", None, "made with `snakemake STUDY`"),
-        ("report.html", b"x", "is not a result file"),
+        ("report.html", b"x", "expected a result file"),
         ("broken.nc", b"x" * 100, "cannot be read as NetCDF"),
     ],
 )
@@ -317,3 +319,57 @@ def test_where_leads_from_a_figure_to_the_kernel(capsys: pytest.CaptureFixture[s
 def test_where_refuses_what_it_cannot_find(words: tuple[str, ...], message: str) -> None:
     with pytest.raises(CommandError, match=message):
         run("where", *words)
+
+
+def own(folder: Path, shift: float = 0.0) -> Path:
+    """What `auxmc evidence` leaves, and the record of a stream."""
+    draws = np.random.default_rng(0 if shift == 0.0 else 1).normal(shift, size=(4, 100))
+    attributes = {
+        "inference_library": "auxmc",
+        "inference_library_version": "9.8",
+        "created_at": "2026-11-25",
+    }
+    attributes |= {
+        "method": "hmc",
+        "draws": 100,
+        "seed": 3,
+        "wall_s": 2.0,
+        "compile_s": 1.0,
+        "sampling_s": 1.0,
+    }
+    attributes |= {"log_evidence": shift, "log_evidence_standard_error": 0.01, "warnings": ["far"]}
+    groups = {"posterior": xr.Dataset({"m": (("chain", "draw"), draws)})}
+    folder.mkdir()
+    write_result(folder / "result.nc", groups, attributes)
+    about = {"numbers": {"command": "sample", "seed": 3}, "written": "2026", "environment": {"packages": {}}}
+    (folder / "settings.json").write_text(json.dumps(about), encoding="utf-8")
+    record = pd.DataFrame(
+        {"model": ["a", "a"], "log_evidence": [0.0, shift], "log_evidence_error": [1.0, 0.1]}
+    )
+    write_table(folder / "record.parquet", record, csv=True)
+    return folder
+
+
+def test_files_of_ones_own_runs_are_shown_and_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, two = own(tmp_path / "one"), own(tmp_path / "two", 5.0)
+    for name, words in (
+        ("result.nc", ("auxmc 9.8", "2026-11-25", "method", "far", "of these 1.0 s compiling")),
+        ("", ("command", "files: record.csv, record.parquet, result.nc, settings.json")),
+        ("record.parquet", ("command", "log_evidence_error")),
+        ("record.csv", ("command", "log_evidence_error")),
+    ):
+        assert run("show", str(one / name)) == 0
+        text = capsys.readouterr().out
+        assert all(word in text for word in words), text
+    for name, words in (
+        ("result.nc", ("posterior means: 1 of 1 differ", "statistics: 1 of 1 differ")),
+        ("record.csv", ("statistics: 1 of 1 differ", "log_evidence[model a]")),
+    ):
+        assert run("compare", str(one / name), str(two / name)) == 0
+        text = capsys.readouterr().out
+        assert all(word in text for word in words), text
+    (one / "settings.json").unlink()
+    with pytest.raises(CommandError, match=r"record.csv: expected a result file \(.nc\), or a file next to"):
+        run("show", str(one / "record.csv"))

@@ -22,6 +22,7 @@ from auxmc.command_line.run_folder import alone_in
 from auxmc.interface.advice import SamplingWarning
 from auxmc.interface.methods import Method
 from auxmc.interface.tempered.evidence import TemperedEvidence
+from auxmc.models.user_model import importing_from
 
 __all__ = ["run"]
 
@@ -37,12 +38,15 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         CommandError: the model, its data, a setting or the folder cannot be used.
     """
+    if options.output == Path():
+        raise CommandError("--output: expected a folder, got an empty name or the folder where you are")
     own = read_model(options.model, options.data)
     path = options.output or Path(f"{options.model.stem}-{options.command}")
     numbers = {name: getattr(options, name) for name in (*_COUNTS, "command", "method")}
     numbers |= {"settings": sorted(options.settings), "model_and_data": own.digest}
     work: Callable[..., Any] = _sample if options.command == "sample" else _evidence
-    with _not_left_empty(path), alone_in(path):
+    # Functions of the file may import from its folder whenever they run.
+    with importing_from(options.model.parent), _not_left_empty(path), alone_in(path):
         folder = OutputFolder(path, numbers, restart=options.restart)
         try:
             with _stoppable():

@@ -42,6 +42,7 @@ class HMCInfo(NamedTuple):
         accepted: whether the end of the trajectory was accepted (bool).
         acceptance_probability: min(1, exp(-energy_change)), 0 where the energy is not finite.
         energy_change: energy at the end minus at the start, in nats; infinite where the end is not finite.
+        energy: of the point that the chain moves to or stays at, with its momentum, in nats.
         n_steps: leapfrog steps asked for (int32).
         n_gradients: evaluations of the log density and its gradient (int32); fewer than the steps where a
             trajectory ended early because it left the finite numbers.
@@ -51,6 +52,7 @@ class HMCInfo(NamedTuple):
     accepted: Array
     acceptance_probability: Array
     energy_change: Array
+    energy: Array
     n_steps: Array
     n_gradients: Array
     n_not_finite: Array
@@ -151,7 +153,8 @@ def metropolis_end(
     change = jnp.where(finite, _energy(*end) - _energy(*start), jnp.inf)
     accepted = log_uniform < -change
     probability = jnp.exp(-jnp.maximum(change, 0.0))
-    return HMCInfo(accepted, probability, change, n_steps, n_made, (~finite).astype(jnp.int32))
+    energy = _energy(*start) + jnp.where(accepted, change, 0.0)
+    return HMCInfo(accepted, probability, change, energy, n_steps, n_made, (~finite).astype(jnp.int32))
 
 
 def leapfrog(

@@ -81,6 +81,7 @@ class ConstrainedInfo(NamedTuple):
         accepted: whether the end of the trajectory was accepted (bool).
         acceptance_probability: 0 after an integration error.
         energy_change: Hamiltonian at the end minus at the start, in nats; infinite after an integration error.
+        energy: Hamiltonian of the point that the chain moves to or stays at, with its momentum, in nats.
         n_steps: integrator steps asked for (int32).
         errors: errors and work of the trajectory.
     """
@@ -88,6 +89,7 @@ class ConstrainedInfo(NamedTuple):
     accepted: Array
     acceptance_probability: Array
     energy_change: Array
+    energy: Array
     n_steps: Array
     errors: IntegrationErrors
 
@@ -176,7 +178,8 @@ def constrained_hmc(
         change = jnp.where(end.ok & jnp.isfinite(change), change, jnp.inf)
         accepted = noise.log_uniform < -change
         probability = jnp.exp(-jnp.maximum(change, 0.0))
-        info = ConstrainedInfo(accepted, probability, change, noise.n_steps, end.errors)
+        energy = hamiltonian(begin) + jnp.where(accepted, change, 0.0)
+        info = ConstrainedInfo(accepted, probability, change, energy, noise.n_steps, end.errors)
         return select(accepted, end.state, state), info
 
     return Kernel(init, draw, apply)

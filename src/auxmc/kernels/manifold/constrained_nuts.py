@@ -170,9 +170,8 @@ def constrained_nuts(
         end = lax.while_loop(lambda t: t.going & (t.depth < max_depth), double, first)
         moved = jnp.any(end.tree.proposal.position != state.position)
         n_points = jnp.maximum(end.tree.n_points, 1).astype(start_energy.dtype)
-        info = ConstrainedInfo(
-            moved, end.tree.acceptance_sum / n_points, end.tree.energy, end.tree.n_points, end.errors
-        )
+        change, mean = end.tree.energy, end.tree.acceptance_sum / n_points
+        info = ConstrainedInfo(moved, mean, change, start_energy + change, end.tree.n_points, end.errors)
         return end.tree.proposal, info
 
     return Kernel(lambda _, position: evaluate_state(model, position), draw, apply)

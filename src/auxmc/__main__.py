@@ -1,0 +1,10 @@
+"""Entry point of `python -m auxmc`."""
+
+import sys
+
+from auxmc.command_line import main
+
+__all__: list[str] = []
+
+if __name__ == "__main__":
+    sys.exit(main())
