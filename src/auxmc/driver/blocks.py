@@ -16,7 +16,7 @@ from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.devices import lane_sharding
 from auxmc.driver.progress import Progress, timed_blocks
 from auxmc.kernels.base import Kernel
-from auxmc.numerics.programs import program_digest
+from auxmc.numerics.digests import program_digest
 
 __all__ = [
     "Program",

@@ -24,7 +24,7 @@ from auxmc.driver.progress import Progress
 from auxmc.driver.provenance import available_memory
 from auxmc.interface.advice import Advice
 from auxmc.interface.methods import Method, flat_info, innermost
-from auxmc.numerics.programs import host_calls
+from auxmc.numerics.digests import host_calls
 
 __all__ = [
     "IMAGE",

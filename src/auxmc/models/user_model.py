@@ -16,7 +16,7 @@ import numpy as np
 from jax import Array
 
 from auxmc.models.row_model import RowModel, row_model
-from auxmc.numerics import programs
+from auxmc.numerics import digests
 from auxmc.numerics.array_types import BooleanArray, FloatArray
 
 __all__ = [
@@ -198,7 +198,7 @@ def program_digest(model: RowModel) -> str:
         jax.jit(model.log_prior).trace(point),
         jax.jit(model.draw_prior).trace(jax.random.key(0)),
     )
-    return programs.program_digest(*traced)
+    return digests.program_digest(*traced)
 
 
 def run_file(path: Path) -> ModuleType:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from jax.experimental import io_callback
 
-from auxmc.numerics.programs import host_calls, program_digest
+from auxmc.numerics.digests import host_calls, program_digest
 
 
 def _traced(value: float, kind: str) -> Any:
