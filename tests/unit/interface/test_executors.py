@@ -183,9 +183,8 @@ def test_dask_gives_the_same_arrays_although_a_worker_is_killed(run: Run) -> Non
 
 
 def test_payload_is_called_with_its_settings() -> None:
-    from auxmc.interface.executors import run_pickled
-
-    payload = cloudpickle.dumps(({"jax_enable_x64": True}, cloudpickle.dumps((np.add, (1, 2)))))
+    sender, call = (running.IMAGE, os.getpid()), cloudpickle.dumps((np.add, (1, 2)))
+    payload = cloudpickle.dumps((sender, {"jax_enable_x64": True}, call))
     assert cloudpickle.loads(run_pickled(payload)) == 3
 
 

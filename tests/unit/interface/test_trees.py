@@ -61,13 +61,10 @@ def test_methods_and_models_are_values() -> None:
     assert first == first
     assert first != second
     assert first not in [second]
-    assert auxmc.estimated(*_ESTIMATED) == auxmc.estimated(*_ESTIMATED)
+    assert first == first._replace()
     again = pickle.loads(pickle.dumps(first))
     settings: dict[str, Any] = {"draws": 20, "warm_up": 20, "chains": 1, "progress": False}
     assert auxmc.sample(again, **settings)["posterior"].equals(auxmc.sample(first, **settings)["posterior"])
-
-
-_ESTIMATED = (lambda p: -0.5 * p["m"] ** 2, lambda p, u: -0.5 * jnp.sum(u) ** 2, (2,), {"m": 0.0})
 
 
 @pytest.mark.parametrize("engine", ["h5netcdf", "netcdf4"])
@@ -79,9 +76,7 @@ def test_files_of_both_engines_hold_it(tree: xr.DataTree, tmp_path: Path, engine
 
 
 def test_arviz_takes_it(tree: xr.DataTree, tmp_path: Path) -> None:
-    assert list(arviz_stats.summary(tree).index) == ["s", "b[0]", "b[1]"] or set(
-        arviz_stats.summary(tree).index
-    ) == {"s", "b[0]", "b[1]"}
+    assert set(arviz_stats.summary(tree).index) == {"s", "b[0]", "b[1]"}
     arviz = pytest.importorskip("arviz")
     pytest.importorskip("matplotlib").use("Agg")
     # Log likelihoods are the user's to give.
