@@ -89,6 +89,7 @@ class Program:
             iterations) to (states, record); the first iterations of the record are filled.
         n_draws: iterations of each lane.
         block: iterations of a block at most.
+        timed: whether blocks end where they take more than about half a second; each is a whole one otherwise.
         record: shapes of what is kept of an iteration [lane, ...].
         compile_s: seconds spent on tracing and compiling so far.
     """
@@ -97,6 +98,7 @@ class Program:
     run: Any
     n_draws: int
     block: int
+    timed: bool
     record: dict[str, jax.ShapeDtypeStruct]
     compile_s: float
 
@@ -126,42 +128,54 @@ def trace_sampler(
     n_draws: int,
     block_size: int = 1000,
     vectorise: bool = True,
+    timed: bool = False,
 ) -> Program:
-    """Traces a sampler for lanes like the ones given; arguments and errors as for `sample`."""
+    """Traces a sampler for lanes like the ones given; arguments and errors as for `sample`.
+
+    A timed program ends its blocks where they take more than about half a second.
+    """
     if n_draws < 1 or block_size < 1:
         raise ValueError(f"n_draws and block_size must be at least 1, got {n_draws} and {block_size}")
     n_lanes = lane_keys.shape[0]
     chunk, n_chunks = _block_shape(sampler, lane_parameters, lane_keys, n_draws, block_size, vectorise)
     block = chunk * n_chunks
 
-    def one_step(key: Array, parameters: Any, state: Any) -> dict[str, Array]:
-        kernel = sampler.build(parameters)
-        return sampler.record(*kernel.apply(kernel.draw(key), state))
-
     def lane_block(key: Array, parameters: Any, state: Any, start: Array, count: Array) -> tuple[Any, Any]:
         kernel = sampler.build(parameters)
-        shapes = jax.eval_shape(one_step, key, parameters, state)
+
+        def noise_of(first: Array) -> Any:
+            iterations = first + jnp.arange(chunk, dtype=jnp.uint32)
+            return jax.vmap(lambda i: kernel.draw(jax.random.fold_in(key, i)))(iterations)
+
+        def iterate(state: Any, noise: Any) -> tuple[Any, dict[str, Array]]:
+            state, info = kernel.apply(noise, state)
+            return state, sampler.record(state, info)
+
+        if not timed:
+            # Scans, whose last bits differ from those of the loops below where lanes run side by side.
+            firsts = start + chunk * jnp.arange(n_chunks, dtype=jnp.uint32)
+            state, record = jax.lax.scan(lambda s, i: jax.lax.scan(iterate, s, noise_of(i)), state, firsts)
+            return state, jax.tree.map(lambda a: a.reshape(block, *a.shape[2:]), record)
+
+        shapes = jax.eval_shape(lambda s: iterate(s, kernel.draw(key))[1], state)
         empty = jax.tree.map(lambda one: jnp.zeros((block, *one.shape), one.dtype), shapes)
 
         def run_chunk(number: Array, loop: tuple[Any, Any]) -> tuple[Any, Any]:
             before = number * jnp.uint32(chunk)
-            iterations = start + before + jnp.arange(chunk, dtype=jnp.uint32)
-            noise = jax.vmap(lambda i: kernel.draw(jax.random.fold_in(key, i)))(iterations)
+            noise = noise_of(start + before)
 
-            def iterate(i: Array, loop: tuple[Any, Any]) -> tuple[Any, Any]:
+            def put(i: Array, loop: tuple[Any, Any]) -> tuple[Any, Any]:
                 own = jax.tree.map(lambda a: jax.lax.dynamic_index_in_dim(a, i, keepdims=False), noise)
-                state, info = kernel.apply(own, loop[0])
-                put = lambda a, new: jax.lax.dynamic_update_index_in_dim(a, new, before + i, 0)  # noqa: E731
-                return state, jax.tree.map(put, loop[1], sampler.record(state, info))
+                state, new = iterate(loop[0], own)
+                place = lambda a, one: jax.lax.dynamic_update_index_in_dim(a, one, before + i, 0)  # noqa: E731
+                return state, jax.tree.map(place, loop[1], new)
 
             if chunk == 1:
-                return iterate(jnp.uint32(0), loop)
-            return jax.lax.fori_loop(
-                jnp.uint32(0), jnp.minimum(jnp.uint32(chunk), count - before), iterate, loop
-            )
+                return put(jnp.uint32(0), loop)
+            return jax.lax.fori_loop(jnp.uint32(0), jnp.minimum(jnp.uint32(chunk), count - before), put, loop)
 
-        n_chunks = (count + jnp.uint32(chunk - 1)) // jnp.uint32(chunk)
-        return jax.lax.fori_loop(jnp.uint32(0), n_chunks, run_chunk, (state, empty))
+        n_now = (count + jnp.uint32(chunk - 1)) // jnp.uint32(chunk)
+        return jax.lax.fori_loop(jnp.uint32(0), n_now, run_chunk, (state, empty))
 
     def over_lanes(function: Callable[..., Any]) -> Callable[..., Any]:
         if vectorise:
@@ -186,11 +200,11 @@ def trace_sampler(
         name: jax.ShapeDtypeStruct((n_lanes, *one.shape[2:]), one.dtype)
         for name, one in run.out_info[1].items()
     }
-    return Program(begin, run, n_draws, block, record, time.perf_counter() - clock)
+    return Program(begin, run, n_draws, block, timed, record, time.perf_counter() - clock)
 
 
 def run_blocks(
-    program: Program, lane_parameters: Any, lane_keys: Array, at: At, n_draws: int, *, timed: bool
+    program: Program, lane_parameters: Any, lane_keys: Array, at: At, n_draws: int
 ) -> Iterator[tuple[At, dict[str, np.ndarray]]]:
     """Runs iterations block after block: where each block ends, and its draws.
 
@@ -200,11 +214,10 @@ def run_blocks(
         lane_keys: as for `sample`.
         at: where to begin.
         n_draws: iterations of a lane after the last block.
-        timed: end blocks where they take more than about half a second.
     """
     block = program.block
     fixed = ((first, min(block, n_draws - first)) for first in range(at.n_done, n_draws, block))
-    for first, n in timed_blocks(at.n_done, n_draws, block) if timed else fixed:
+    for first, n in timed_blocks(at.n_done, n_draws, block) if program.timed else fixed:
         clock = time.perf_counter()
         states, record = jax.block_until_ready(
             program.run_block(lane_keys, lane_parameters, at.states, jnp.uint32(1 + first), jnp.uint32(n))
@@ -220,7 +233,6 @@ def run_program(
     *,
     checkpoint: Checkpoint | None = None,
     progress: Progress | None = None,
-    timed: bool = False,
 ) -> Samples:
     """Runs a compiled sampler; threads may run one program at the same time, each with lanes of its own.
 
@@ -230,20 +242,21 @@ def run_program(
         lane_keys: typed keys [lane].
         checkpoint: as for `sample`.
         progress: as for `sample`.
-        timed: end blocks where they take more than about half a second, and keep those of a few seconds together.
     """
-    n_draws = program.n_draws
+    n_draws, block = program.n_draws, program.block
+    # Whole blocks, of which the last may go beyond the end: its state belongs to all of its draws.
+    n_room = n_draws if program.timed else block * math.ceil(n_draws / block)
     clock = time.perf_counter()
     states = jax.block_until_ready(program.initial_states(lane_keys, lane_parameters))
     compile_s = program.compile_s + time.perf_counter() - clock
     draws = {
-        name: np.empty((one.shape[0], n_draws, *one.shape[1:]), one.dtype)
+        name: np.empty((one.shape[0], n_room, *one.shape[1:]), one.dtype)
         for name, one in program.record.items()
     }
     at, n_files = At(states, 0, 0.0), 0
     leaves, structure = jax.tree.flatten(states)
     if checkpoint is not None:
-        saved = checkpoint.load([np.asarray(leaf) for leaf in leaves])
+        saved = checkpoint.load([np.asarray(leaf) for leaf in leaves], None if program.timed else block)
         if saved is not None:
             # Where the lanes are divided among devices, so are these.
             placed = [
@@ -254,7 +267,7 @@ def run_program(
                     draws[name][:, at.n_done : at.n_done + array.shape[1]] = array
                 at = at._replace(n_done=at.n_done + array.shape[1])
             at, n_files = At(jax.tree.unflatten(structure, placed), at.n_done, saved.run_s), saved.n_blocks
-    n_resumed = at.n_done
+    n_resumed = min(at.n_done, n_draws)
     if progress is not None:
         progress.start(n_draws, n_resumed, compile_s)
     kept = at
@@ -268,17 +281,18 @@ def run_program(
             kept, n_files = at, n_files + 1
 
     try:
-        for after, record in run_blocks(program, lane_parameters, lane_keys, at, n_draws, timed=timed):
+        for after, record in run_blocks(program, lane_parameters, lane_keys, at, n_room):
             for name, array in record.items():
                 draws[name][:, at.n_done : after.n_done] = array
             # One name for all: an interrupt between two would leave a state that does not belong to the draws.
             at = after
-            if not timed or at.run_s - kept.run_s > _SAVE_EVERY_S:
+            if not program.timed or at.run_s - kept.run_s > _SAVE_EVERY_S:
                 keep()
             if progress is not None:
-                progress.advance(at.n_done, at.run_s)
+                progress.advance(min(at.n_done, n_draws), at.run_s)
     finally:
         keep()
+    draws = {name: array[:, :n_draws] for name, array in draws.items()}
     return Samples(draws, compile_s, at.run_s, n_resumed)
 
 

@@ -26,6 +26,7 @@ class Resumed(NamedTuple):
 
 class _Block(NamedTuple):
     identity: str
+    size: int
     leaves: list[np.ndarray]
     run_s: float
 
@@ -45,11 +46,12 @@ class Checkpoint:
         self.folder = folder
         self.identity = identity
 
-    def load(self, like: list[np.ndarray]) -> Resumed | None:
+    def load(self, like: list[np.ndarray], block: int | None = None) -> Resumed | None:
         """Reads the state after the last good block, if it belongs to this run, and checks all blocks before it.
 
         Args:
             like: leaves whose shapes and dtypes the saved ones must have.
+            block: iterations of each block; None for any.
 
         Returns:
             The state to go on from, or None (and the folder is emptied) if there is none that fits.
@@ -66,7 +68,8 @@ class Checkpoint:
                     flush=True,
                 )
                 break
-            if saved.identity != self.identity or not _alike(saved.leaves, like):
+            fits = saved.identity == self.identity and block in (None, saved.size)
+            if not fits or not _alike(saved.leaves, like):
                 resumed = None
                 break
             resumed = Resumed(index + 1, saved.leaves, saved.run_s)
@@ -118,7 +121,7 @@ class Checkpoint:
             leaves = [file[f"{_LEAF}{i}"] for i in range(about["n_leaves"])]
             if about.get("index", index) != index:
                 raise DamagedFile(f"it is block {about['index']}")
-            return _Block(about["identity"], leaves, about["run_s"])
+            return _Block(about["identity"], about["block"], leaves, about["run_s"])
 
 
 def _alike(leaves: list[np.ndarray], like: list[np.ndarray]) -> bool:

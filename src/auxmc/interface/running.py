@@ -89,6 +89,7 @@ class ChainJob:
                     n_draws=self.n_iterations,
                     block_size=max(1, -(-self.n_iterations // _N_BLOCKS)),
                     vectorise=False,
+                    timed=True,
                 )
             return self._program
 
@@ -150,7 +151,6 @@ class ChainJob:
             key[None],
             checkpoint=checkpoint,
             progress=progress,
-            timed=True,
         )
 
     def scout(self, start: np.ndarray, key: Array) -> dict[str, np.ndarray]:
@@ -159,7 +159,7 @@ class ChainJob:
         point = jnp.asarray(start)[None]
         at = At(program.initial_states(key[None], point), 0, 0.0)
         n = min(program.block, _MOST_SCOUTED)
-        for _, record in run_blocks(program, point, key[None], at, n, timed=True):
+        for _, record in run_blocks(program, point, key[None], at, n):
             last = {name: np.array(values[0, -1]) for name, values in record.items()}
         return last
 
