@@ -16,9 +16,8 @@ from auxmc.data.autoencoder_weights import read_autoencoder
 from auxmc.data.grouped import GroupedColumns, read_grouped
 from auxmc.data.joint_observations import read_joint_observations
 from auxmc.data.reading import read_labelled, read_matrix
-from auxmc.data.row_files import read_blocks
 from auxmc.data.skeleton import JOINT_NAMES
-from auxmc.data.tables import DataError
+from auxmc.data.tables import DataError, read_blocks
 from auxmc.models.boltzmann.data import read_parameters
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.settings import SettingsError

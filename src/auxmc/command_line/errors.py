@@ -1,10 +1,8 @@
 """What a command says when it cannot go on."""
 
 import traceback
-from collections.abc import Sequence
-from pathlib import Path
 
-__all__ = ["CommandError", "check_commas", "error_line"]
+__all__ = ["CommandError", "error_line"]
 
 
 class CommandError(Exception):
@@ -18,23 +16,6 @@ class CommandError(Exception):
     def __init__(self, message: str, code: int = 2) -> None:
         super().__init__(message)
         self.code = code
-
-
-def check_commas(path: Path, names: Sequence[str]) -> None:
-    """Refuses a CSV file whose columns are separated by something else than commas.
-
-    Args:
-        path: the file; of another kind, it is not looked at.
-        names: of its columns, as they were read.
-
-    Raises:
-        CommandError: there is one column alone, and a semicolon or a tab in its name.
-    """
-    if path.suffix == ".csv" and len(names) == 1 and any(mark in names[0] for mark in ";\t"):
-        raise CommandError(
-            f"{path}: columns must be separated by commas, got one column {names[0]!r}: save the file with commas, and "
-            "numbers with a decimal point"
-        )
 
 
 def error_line(error: BaseException) -> str:

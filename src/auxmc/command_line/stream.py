@@ -29,7 +29,7 @@ def register(subparsers: Any) -> None:
     )
     parser.set_defaults(run=_run)
     data = parser.add_argument_group("data")
-    data.add_argument("--data", type=Path, required=True, metavar="FILE", help=".parquet, .csv or .npy")
+    data.add_argument("--data", type=Path, required=True, metavar="FILE", help="text, Parquet or NumPy file")
     data.add_argument("--columns", metavar="A,B,...", default="", help="columns to read (default: all)")
     data.add_argument(
         "--response", metavar="NAME", default="", help="column of the response (default: the last)"

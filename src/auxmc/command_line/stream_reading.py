@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from auxmc.command_line.errors import CommandError, check_commas
+from auxmc.command_line.errors import CommandError
 from auxmc.command_line.stream_models import BadRow, NamedModel
-from auxmc.data.row_files import RowFile, bad_cell, open_rows, read_blocks
-from auxmc.data.tables import DataError
+from auxmc.data.tables import DataError, Table, nearest_name, open_rows, read_blocks
 from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["first_rows", "open_source", "read_checked"]
@@ -17,7 +16,7 @@ __all__ = ["first_rows", "open_source", "read_checked"]
 _BLOCK_ROWS = 32_768
 
 
-def open_source(path: Path, columns: str, response: str) -> RowFile:
+def open_source(path: Path, columns: str, response: str) -> Table:
     """Looks at a file and puts its columns in order, the response last.
 
     Args:
@@ -30,18 +29,19 @@ def open_source(path: Path, columns: str, response: str) -> RowFile:
     """
     asked = [name.strip() for name in columns.split(",") if name.strip()]
     try:
-        check_commas(path, open_rows(path).columns)
-        names = open_rows(path, asked).columns
-        last = response or names[-1]
-        if last not in names:
-            raise DataError(f"--response {last!r}: there is no such column; columns are {', '.join(names)}")
-        return open_rows(path, [*(name for name in names if name != last), last])
+        source = open_rows(path, asked)
     except DataError as error:
         raise CommandError(str(error)) from error
+    names = source.columns
+    last = response or names[-1]
+    if last not in names:
+        near = nearest_name(last, names) or f"; columns are {', '.join(names)}"
+        raise CommandError(f"{path}: --response {last!r}: there is no such column{near}")
+    return source._replace(columns=(*(name for name in names if name != last), last))
 
 
 def first_rows(
-    source: RowFile, models: Sequence[NamedModel], dtype: Any, n_rows: int, least: int
+    source: Table, models: Sequence[NamedModel], dtype: Any, n_rows: int, least: int
 ) -> FloatArray:
     """The first rows of a file, as many as are asked for, or fewer where they end or one is bad.
 
@@ -68,7 +68,7 @@ def first_rows(
 
 
 def read_checked(
-    source: RowFile, models: Sequence[NamedModel], dtype: Any, n_rows: int | None, first_row: int
+    source: Table, models: Sequence[NamedModel], dtype: Any, n_rows: int | None, first_row: int
 ) -> Iterator[FloatArray]:
     """Rows that all models have a probability for.
 
@@ -115,7 +115,6 @@ def _too_large(rows: FloatArray, dtype: Any) -> BadRow | None:
     return BadRow(row, column, f"{rows[row, column]:g}, too large for {dtype}")
 
 
-def _fault(source: RowFile, row: int, column: int | None, reason: str) -> DataError:
-    if column is not None:
-        return bad_cell(str(source.path), row, source.columns[column], reason)
-    return DataError(f"{source.path}: row {row + 1} is {reason}; mend it and go on: rows before it are kept")
+def _fault(source: Table, row: int, column: int | None, reason: str) -> DataError:
+    where = "" if column is None else f", column {source.columns[column]!r}"
+    return DataError(f"{source.path}: row {row + 1}{where} is {reason}; correct it or remove the row")

@@ -19,7 +19,7 @@ from auxmc.command_line.stream_checks import (
 from auxmc.command_line.stream_models import NamedModel, named_model
 from auxmc.command_line.stream_reading import first_rows, open_source
 from auxmc.command_line.stream_settings import SETTINGS
-from auxmc.data.row_files import RowFile
+from auxmc.data.tables import Table
 from auxmc.driver.row_chunks import ChunkSizes, growing_chunks
 from auxmc.driver.seeds import stream as stream_key
 from auxmc.driver.stream_program import KeyedStream
@@ -53,7 +53,7 @@ class StreamSetup(NamedTuple):
         n_replicates: independent estimates of each model.
     """
 
-    source: RowFile
+    source: Table
     models: tuple[NamedModel, ...]
     settings: StreamSettings | RunningLaplaceSettings
     chunk_sizes: ChunkSizes
@@ -184,7 +184,7 @@ def _chunk_sizes(options: argparse.Namespace) -> ChunkSizes:
 
 def _numbers(
     options: argparse.Namespace,
-    source: RowFile,
+    source: Table,
     models: tuple[NamedModel, ...],
     settings: StreamSettings | RunningLaplaceSettings,
     sizes: ChunkSizes,
@@ -216,7 +216,7 @@ def _check_memory(
     options: argparse.Namespace,
     settings: StreamSettings | RunningLaplaceSettings,
     models: tuple[NamedModel, ...],
-    source: RowFile,
+    source: Table,
     dtype: Any,
 ) -> None:
     free = available_bytes()

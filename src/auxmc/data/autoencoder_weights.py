@@ -11,9 +11,6 @@ Numbers count non-linearities too, hence 0, 2, 4. The published weights are four
 with arrays W0, b0, ...; a folder of four such files is understood as well.
 """
 
-import os
-import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auxmc.data.published import PublishedFile, local_file, published_file
-from auxmc.data.tables import DataError
+from auxmc.data.tables import DataError, load_arrays
 from auxmc.numerics.array_types import FloatArray, NamedArrays
 
 __all__ = [
@@ -177,19 +174,10 @@ def _folder_arrays(folder: Path) -> NamedArrays:
 
 
 def _arrays(path: Path) -> NamedArrays:
-    try:
-        content = np.load(path, allow_pickle=False)
-        if isinstance(content, np.ndarray):
-            raise ValueError("it holds a single array")
-        with content:
-            return {name: content[name] for name in content.files if name != "layers"}
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise DataError(
-            f"{os.fspath(path)}: cannot be read ({reason}); give an .npz file of weights"
-        ) from error
-    except (ValueError, zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
-        raise DataError(f"{os.fspath(path)}: not a file of NumPy arrays, .npz ({error})") from error
+    arrays = load_arrays(path, without="layers")
+    if not isinstance(arrays, dict):
+        raise DataError(f"{path}: it holds a single array; give an .npz file of weights")
+    return arrays
 
 
 def _assembled(arrays: Mapping[str, NDArray[Any]], where: str) -> Autoencoder:

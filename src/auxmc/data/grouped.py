@@ -1,7 +1,4 @@
-"""Reads rows that belong to groups: an outcome and regressors, some of which belong to the group as a whole.
-
-Needs the standard library and NumPy alone: the workflow imports it before it starts anything.
-"""
+"""Reads rows that belong to groups: an outcome and regressors, some of which belong to the group as a whole."""
 
 import os
 from collections.abc import Sequence
@@ -10,17 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auxmc.data.tables import (
-    Table,
-    as_numbers,
-    check_not_missing,
-    check_rows,
-    column_names,
-    fail,
-    listed,
-    nearest_name,
-    read_table,
-)
+from auxmc.data.cells import Cells, as_texts, good, listed, matrix
+from auxmc.data.tables import fail, nearest_name, open_rows, read_cells
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 
 __all__ = ["RADON_COLUMNS", "RADON_FILE", "GroupedColumns", "GroupedData", "read_grouped"]
@@ -68,31 +56,26 @@ class GroupedData(NamedTuple):
 
 
 def read_grouped(path: str | os.PathLike[str], columns: GroupedColumns, min_rows: int = 4) -> GroupedData:
-    """Reads a table with a header; columns that are not named are passed over.
-
-    Separators, quotes and encoding as for `reading.read_labelled`.
+    """Returns the named columns of a table, of which there may be more.
 
     Args:
-        path: the file.
+        path: the file; see `tables.open_rows`.
         columns: outcome, group and regressors.
-        min_rows: smallest number of rows below the header.
+        min_rows: smallest number of rows.
 
     Returns:
         The data, rows in the order of the file.
 
     Raises:
-        DataError: the file cannot be read as such a table. Rows in messages are line numbers in the file.
+        DataError: The file cannot be read as such a table.
     """
-    table = read_table(path)
-    names = column_names(table)
-    rows = Table(table.path, table.rows[1:], table.lines[1:])
-    check_rows(rows, names, min_rows)
-    places = _places(path, names, columns)
-    check_not_missing(rows, names, [places[columns.group]])
     regressors = (*columns.row_regressors, *columns.group_regressors)
-    wanted = [columns.outcome, *regressors]
-    hint = f"; columns of numbers are the outcome '{columns.outcome}' and the regressors {listed(list(regressors))}"
-    numbers = as_numbers(rows, names, [places[name] for name in wanted], hint)
+    _check_roles(path, open_rows(path).columns, columns)
+    cells = read_cells(path, [columns.outcome, *regressors, columns.group], min_rows)
+    wanted = cells.names[:-1]
+    written = as_texts(cells, columns.group)
+    hint = f"; columns of numbers are the outcome '{columns.outcome}' and the regressors {listed(regressors)}"
+    numbers = good(matrix(cells.of(wanted), hint))
     for name, values in zip(wanted, numbers.T, strict=True):
         if np.all(values == values[0]):
             role = (
@@ -101,18 +84,16 @@ def read_grouped(path: str | os.PathLike[str], columns: GroupedColumns, min_rows
                 else "it cannot be told from the intercept; remove it from the regressors"
             )
             fail(path, f"column '{name}': every row has the value {values[0]:g}, so {role}")
-    written = [cells[places[columns.group]] for cells in rows.rows]
     group_names = tuple(dict.fromkeys(written))
     _check_groups(path, columns.group, group_names, len(written))
     number_of = {name: number for number, name in enumerate(group_names)}
     group = np.array([number_of[name] for name in written])
     for name in columns.group_regressors:
-        _check_constant_within_groups(rows, name, numbers[:, wanted.index(name)], group, group_names)
+        _check_constant_within_groups(cells, name, numbers[:, wanted.index(name)], group, group_names)
     return GroupedData(numbers[:, 0], group, group_names, numbers[:, 1:], regressors)
 
 
-def _places(path: str | os.PathLike[str], names: list[str], columns: GroupedColumns) -> dict[str, int]:
-    """Index of every named column."""
+def _check_roles(path: str | os.PathLike[str], names: Sequence[str], columns: GroupedColumns) -> None:
     roles = [
         ("outcome", columns.outcome),
         ("group", columns.group),
@@ -121,17 +102,16 @@ def _places(path: str | os.PathLike[str], names: list[str], columns: GroupedColu
     ]
     if len(roles) == 2:
         fail(path, "no regressor is named; name one or more columns in row_regressors or group_regressors")
-    places: dict[str, int] = {}
+    seen: set[str] = set()
     for role, name in roles:
         if name not in names:
             fail(
                 path, f"{role}: there is no column '{name}', only {listed(names)}{nearest_name(name, names)}"
             )
-        if name in places:
+        if name in seen:
             first = next(other for other, known in roles if known == name)
             fail(path, f"column '{name}' is named twice, in {first} and in {role}; name it once")
-        places[name] = names.index(name)
-    return places
+        seen.add(name)
 
 
 def _check_groups(path: str | os.PathLike[str], column: str, group_names: Sequence[str], n_rows: int) -> None:
@@ -148,7 +128,7 @@ def _check_groups(path: str | os.PathLike[str], column: str, group_names: Sequen
 
 
 def _check_constant_within_groups(
-    rows: Table,
+    cells: Cells,
     name: str,
     values: FloatArray,
     group: IntegerArray,
@@ -159,8 +139,8 @@ def _check_constant_within_groups(
     if odd.size:
         row, other = int(odd[0]), int(first[group[odd[0]]])
         fail(
-            rows.path,
-            f"column '{name}': group '{group_names[group[row]]}' has the value {values[other]:g} in row "
-            f"{rows.lines[other]} and {values[row]:g} in row {rows.lines[row]}; a group regressor has one value in "
-            "a group: correct it or name it in row_regressors",
+            cells.source,
+            f"column '{name}': group '{group_names[group[row]]}' has the value {values[other]:g} in {cells.row(other)} "
+            f"and {values[row]:g} in {cells.row(row)}; a group regressor has one value in a group: correct it or name "
+            "it in row_regressors",
         )

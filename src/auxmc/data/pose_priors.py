@@ -13,7 +13,7 @@ import numpy as np
 from auxmc.data.body_proportions import log_length_law
 from auxmc.data.published import PublishedFile, published_file
 from auxmc.data.skeleton import N_ANGLES, N_BONES
-from auxmc.data.tables import DataError
+from auxmc.data.tables import DataError, load_arrays
 from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["N_LAYERS", "PRIORS", "PosePrior", "pose_prior_files", "read_pose_prior"]
@@ -101,8 +101,4 @@ def pose_prior_files(name: str) -> list[Path]:
 
 
 def _arrays(path: Path) -> Mapping[str, FloatArray]:
-    try:
-        with np.load(path) as content:
-            return {name: np.asarray(content[name], dtype=np.float64) for name in content.files}
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path}: not a file of NumPy arrays ({error})") from error
+    return {name: np.asarray(array, dtype=np.float64) for name, array in load_arrays(path).items()}

@@ -10,6 +10,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from auxmc.data.cells import DataError, plain_array
+
 __all__ = [
     "FORKS",
     "check_cores",
@@ -56,9 +58,11 @@ def float64_tree(name: str, tree: Any) -> Any:
     def one(path: Any, value: Any) -> np.ndarray:
         place = f"{name}{jax.tree_util.keystr(path)}"
         try:
-            array = np.asarray(value)
+            array = plain_array(value)
             # Complex numbers are refused below; NumPy would warn of them here.
             wide = array.astype(np.float64) if array.dtype.kind != "c" else np.zeros(())
+        except DataError as error:
+            raise ValueError(f"{place}: {error}") from None
         except (TypeError, ValueError):
             raise TypeError(f"{place} must be an array of numbers, got {type(value).__name__}") from None
         if array.dtype.kind == "f" and array.dtype.itemsize < 8:

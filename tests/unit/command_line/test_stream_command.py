@@ -133,7 +133,7 @@ def test_a_bad_cell_is_named_and_mended(
     out = ("--output", str(tmp_path / "run"))
     assert run(path, *out) == 1
     error = capsys.readouterr().err
-    assert "row 813, column 'age' is missing or not a finite number" in error
+    assert "row 813 (line 814), column 'age': " in error
     assert f"the record up to the last whole chunk is in {tmp_path / 'run'}".lower() in error.lower()
     kept = pd.read_parquet(tmp_path / "run" / "record.parquet")
     assert kept["n_rows"].iloc[-1] == 800
@@ -280,7 +280,9 @@ def test_labels_outside_the_model_are_named(tmp_path: Path, capsys: pytest.Captu
     source = open_source(write_parquet(tmp_path / "rows.parquet", data), "", "")
     models = [named_model("logistic classes=3", 3)]
     read: list[np.ndarray] = []
-    with pytest.raises(DataError, match=r"row 19, column 'age' is 1e\+300, too large for float32; mend it"):
+    with pytest.raises(
+        DataError, match=r"row 19, column 'age' is 1e\+300, too large for float32; correct it"
+    ):
         read.extend(read_checked(source, models, "float32", None, 0))
     np.testing.assert_array_equal(np.concatenate(read), data[:18])
     with pytest.raises(
@@ -307,11 +309,14 @@ def test_what_cannot_be_used_is_refused_before_anything_runs(
     def option(*words: str) -> str:
         return refused("--data", str(path), "--model", "linear", "--estimator", "annealed", *words)
 
-    assert "there is no such file" in refused("--data", str(tmp_path / "no.csv"), "--model", "linear")
+    assert "no such file" in refused("--data", str(tmp_path / "no.csv"), "--model", "linear")
     marks = tmp_path / "marks.csv"
-    marks.write_text("dose;n;k\n1;2;3\n")
-    assert "columns must be separated by commas, got one column 'dose;n;k'" in refused(
+    marks.write_text("dose;n;k\n1,5;2;3\n", encoding="utf-8")
+    assert "column 'dose': '1,5' is not a number; write decimals with a point" in refused(
         "--data", str(marks), "--model", "linear", "--response", "k"
+    )
+    assert "column 'n' is asked for twice" in refused(
+        "--data", str(marks), "--model", "linear", "--columns", "n,n,k"
     )
     (tmp_path / "empty.csv").write_text("")
     assert "the file is empty" in refused("--data", str(tmp_path / "empty.csv"), "--model", "linear")

@@ -48,10 +48,13 @@ def test_rows_keep_their_order_and_other_columns_are_passed_over(tmp_path: Path)
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (("A,1.0,0.5,2.0", "A,x,0.5,3.0", *ROWS[2:]), "row 3, column 'hours': 'x' is not a number"),
-        (("A,1.0,0.5,2.0", "A,nan,0.5,3.0", *ROWS[2:]), "row 3, column 'hours': missing value 'nan'"),
-        (("A,1.0,0.5,inf", *ROWS[1:]), "row 2, column 'score': 'inf' is not a finite number"),
-        ((*ROWS[:3], ",0.5,-1.0,0.5"), "row 5, column 'school': missing value"),
+        (("A,1.0,0.5,2.0", "A,x,0.5,3.0", *ROWS[2:]), "row 2 (line 3), column 'hours': 'x' is not a number"),
+        (
+            ("A,1.0,0.5,2.0", "A,nan,0.5,3.0", *ROWS[2:]),
+            "row 2 (line 3), column 'hours': missing value 'nan'",
+        ),
+        (("A,1.0,0.5,inf", *ROWS[1:]), "row 1 (line 2), column 'score': 'inf' is not a finite number"),
+        ((*ROWS[:3], ",0.5,-1.0,0.5"), "row 4 (line 5), column 'school': missing value"),
         (tuple(row.replace("-1.0", "0.5") for row in ROWS), "column 'funding': every row has the value 0.5"),
         (
             ("A,1.0,0.5,2.0", "A,2.0,0.5,2.0", "B,1.5,-1.0,2.0", "B,0.5,-1.0,2.0"),
@@ -59,7 +62,7 @@ def test_rows_keep_their_order_and_other_columns_are_passed_over(tmp_path: Path)
         ),
         (
             (*ROWS[:3], "B,0.5,-2.0,0.5"),
-            "column 'funding': group 'B' has the value -1 in row 4 and -2 in row 5; a group regressor has one value",
+            "group 'B' has the value -1 in row 3 (line 4) and -2 in row 4 (line 5); a group regressor has one value",
         ),
         (tuple(row.replace("B", "A") for row in ROWS), "column 'school': every row is in the group 'A'"),
         (

@@ -255,19 +255,27 @@ def changed(row: int, text: str):
         (
             changed(5, "left_elbow,1,nan,4"),
             "binocular",
-            r"row 6, column 'x' \(joint 'left_elbow'\): 'nan' is not finite",
+            r"row 5 \(line 6\), column 'x': missing value 'nan'",
         ),
         (
             changed(5, "left_elbow,1,4,"),
             "binocular",
-            r"row 6, column 'y' \(joint 'left_elbow'\): the cell is empty",
+            r"row 5 \(line 6\), column 'y': missing value \(empty cell\)",
         ),
-        (changed(5, "left_elbow,1,4,left"), "binocular", r"row 6, column 'y' .*'left' is not a number"),
-        (changed(5, "left_elbow,1,4,inf"), "binocular", r"row 6, column 'y' .*'inf' is not finite"),
-        (changed(5, "elbow,1,4,4"), "binocular", r"row 6: unknown joint 'elbow'; allowed: lower_spine, neck"),
-        (changed(5, "left_elbow,3,4,4"), "binocular", r"row 6: view '3' is neither 1 nor 2"),
-        (changed(5, "neck,1,4,4"), "binocular", r"row 6: joint 'neck' in view 1 appears twice"),
-        (changed(5, "left_elbow,1,4"), "binocular", r"row 6: has 3 cells, the header has 4"),
+        (changed(5, "left_elbow,1,4,left"), "binocular", r"row 5 .*, column 'y': 'left' is not a number"),
+        (
+            changed(5, "left_elbow,1,4,inf"),
+            "binocular",
+            r"row 5 .*, column 'y': 'inf' is not a finite number",
+        ),
+        (
+            changed(5, "elbow,1,4,4"),
+            "binocular",
+            r"row 5 \(line 6\): unknown joint 'elbow'; allowed: lower_spine, neck",
+        ),
+        (changed(5, "left_elbow,3,4,4"), "binocular", r"row 5 \(line 6\): view '3' is neither 1 nor 2"),
+        (changed(5, "neck,1,4,4"), "binocular", r"row 5 \(line 6\): joint 'neck' in view 1 appears twice"),
+        (changed(5, "left_elbow,1,4"), "binocular", r"row 5 \(line 6\): 3 cells, expected 4"),
         (
             lambda rows: rows[:20],
             "binocular",
@@ -278,8 +286,8 @@ def changed(row: int, text: str):
             "monocular",
             r"has view 1 and 2, but views=monocular needs view 1 alone; use views=binocular",
         ),
-        (lambda rows: [rows[0]], "binocular", r"has view none, but"),
-        (changed(0, "joint,camera,x,y"), "binocular", r"has no column 'view', only joint, camera, x, y"),
+        (lambda rows: [rows[0]], "binocular", "the file has no rows below its names"),
+        (changed(0, "joint,camera,x,y"), "binocular", r"there is no column 'view', only joint, camera, x, y"),
         (lambda rows: [""], "binocular", "the file is empty"),
     ],
 )
@@ -289,5 +297,5 @@ def test_wrong_files_are_named_precisely(tmp_path: Path, change, views: str, mes
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"nowhere\.csv: cannot be read: No such file"):
+    with pytest.raises(DataError, match=r"nowhere\.csv: no such file"):
         read_joint_observations(tmp_path / "nowhere.csv", "binocular")

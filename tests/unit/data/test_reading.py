@@ -95,66 +95,68 @@ def test_numeric_classes_are_ordered_as_numbers(write: Write) -> None:
 BAD_LABELLED = {
     "empty": ("", "the file is empty; it needs rows of numbers"),
     "blank": ("\n \n", "the file is empty; it needs rows of numbers"),
-    "header_only": ("a,b,class\n", "there are no rows below the header (a, b, class); add data"),
+    "header_only": ("a,b,class\n", "the file has no rows below its names (a, b, class); add data"),
     "few_rows": ("a,class\n1,yes\n2,no\n3,no\n", "has 3 rows of data, needs at least 4; add rows"),
     "missing_empty": (
         GOOD.replace("2,3.5", "2,"),
-        "row 3, column 'b': missing value (empty cell); fill it in or remove the row",
+        "row 2 (line 3), column 'b': missing value (empty cell); fill it in or remove the row",
     ),
     "missing_many": (
         GOOD.replace("1,2", "1,?").replace("4,0", "NA,0"),
-        "row 2, column 'b': missing value '?' (2 incomplete rows in all: 2, 5); fill it in or remove the row",
+        "row 1 (line 2), column 'b': missing value '?' (also row 4); fill it in or remove the row",
     ),
     "missing_nan": (
         GOOD.replace("3.5", "NaN"),
-        "row 3, column 'b': missing value 'NaN'; fill it in or remove the row",
+        "row 2 (line 3), column 'b': missing value 'NaN'; fill it in or remove the row",
     ),
     "missing_label": (
         GOOD.replace("2,3.5,no", "2,3.5,"),
-        "row 3, column 'class': missing value (empty cell); fill it in or remove the row",
+        "row 2 (line 3), column 'class': missing value (empty cell); fill it in or remove the row",
     ),
     "text": (
         GOOD.replace("3.5", "tall"),
-        "row 3, column 'b': 'tall' is not a number; correct it, or remove the column if it holds text; the "
+        "row 2 (line 3), column 'b': 'tall' is not a number; correct it, or remove the column if it holds text; the "
         "label is column 'class' (taken as the label because it alone has two values that are not numbers)",
     ),
     "underscore": (
         GOOD.replace("3.5", "1_0"),
-        "row 3, column 'b': '1_0' is not a number; correct it, or remove the column if it holds text; the "
+        "row 2 (line 3), column 'b': '1_0' is not a number; correct it, or remove the column if it holds text; the "
         "label is column 'class' (taken as the label because it alone has two values that are not numbers)",
     ),
     "decimal_comma": (
         GOOD.replace(",", ";").replace("3.5", "3,5"),
-        "row 3, column 'b': '3,5' is not a number; write decimals with a point",
+        "row 2 (line 3), column 'b': '3,5' is not a number; write decimals with a point",
     ),
     "infinite": (
         GOOD.replace("3.5", "-inf"),
-        "row 3, column 'b': '-inf' is not a finite number; correct it or remove the row",
+        "row 2 (line 3), column 'b': '-inf' is not a finite number; correct it or remove the row",
     ),
     "overflow": (
         GOOD.replace("3.5", "1e999"),
-        "row 3, column 'b': '1e999' is not a finite number; correct it or remove the row",
+        "row 2 (line 3), column 'b': '1e999' is not a finite number; correct it or remove the row",
     ),
     "short_row": (
         GOOD.replace("2,3.5,no", "2,no"),
-        "row 3: has 2 columns, but row 1 has 3; give every row the same number of columns",
+        "row 2 (line 3): 2 cells, expected 3 as in the first line, got '2, no'; "
+        "fill in what is missing, or remove the row",
     ),
     "long_row_after_blank_line": (
         GOOD.replace("2,3.5,no", "\n2,3,5,no"),
-        "row 4: has 4 columns, but row 1 has 3; give every row the same number of columns",
+        "row 2 (line 4): 4 cells, expected 3 as in the first line, got '2, 3, 5, no'; "
+        "put quotation marks around a cell that holds a separator",
     ),
     "duplicate_names": (
         GOOD.replace("a,b", "a,a"),
-        "row 1: columns 1 and 2 are both called 'a'; rename one of them",
+        "columns 1 and 2 are both called 'a'; rename one",
     ),
     "empty_name": (
         GOOD.replace("a,b", '"",b'),
-        "row 1, column 1: has no name; name the column or remove it",
+        "column 1 has no name, as row labels or a comma at the end of a line; "
+        "name it, or save the table without row labels (index=False)",
     ),
     "no_header": (
         GOOD.removeprefix("a,b,class\n"),
-        "row 1, column 1: a column name is needed here, got '1'; "
-        "add a first line with the names of the columns",
+        "line 1: '1, 2, yes' may be names or data; begin with a line of names, none of them a number",
     ),
     "one_class": (
         GOOD.replace("yes", "no"),
@@ -183,11 +185,11 @@ BAD_LABELLED = {
     ),
     "quotation": (
         GOOD.replace("2,3.5,no", '2,3.5,"no'),
-        "row 3: unexpected end of data; check the quotation marks from this row on",
+        "line 3: unexpected end of data; check the quotation marks from this line on",
     ),
     "encoding": (
         GOOD.replace("2,3.5,no", "2,3.5,n\u00f6").encode("latin-1"),
-        "row 3: not UTF-8 text; save the file as CSV with UTF-8 encoding",
+        "line 3: not UTF-8 text; save the table as CSV with UTF-8 encoding",
     ),
 }
 
@@ -199,7 +201,7 @@ def test_unusable_labelled_table_is_refused(write: Write, content: str | bytes, 
 
 def test_row_is_the_line_where_a_record_with_a_line_break_starts(write: Write) -> None:
     path = write('"a\nb",class\n1,yes\nx,no\n3,yes\n4,no\n')
-    assert message(read_labelled, path).startswith("row 4, column 'a\nb': 'x' is not a number")
+    assert message(read_labelled, path).startswith(r"row 2 (line 4), column 'a\nb': 'x' is not a number")
 
 
 @pytest.mark.parametrize(("label", "near"), [("clas", "class"), ("Class", "class"), ("B", "b")])
@@ -240,30 +242,29 @@ def test_single_column_is_a_matrix(write: Write) -> None:
 
 BAD_MATRIX = {
     "empty": ("", "the file is empty; it needs rows of numbers"),
-    "header_only": ("x,y\n", "there are no rows below the header (x, y); add data"),
+    "header_only": ("x,y\n", "the file has no rows below its names (x, y); add data"),
     "few_rows": ("x,y\n1,2\n", "has 1 row of data, needs at least 2; add rows"),
     "missing": (
         "1,2\n3,n/a\n",
-        "row 2, column '2': missing value 'n/a'; fill it in or remove the row",
+        "row 2 (line 2), column '1': missing value 'n/a'; fill it in or remove the row",
     ),
     "text": (
         "x,y\n1,2\n3,b\n",
-        "row 3, column 'y': 'b' is not a number; correct it, or remove the column if it holds text",
+        "row 2 (line 3), column 'y': 'b' is not a number; correct it, or remove the column if it holds text",
     ),
     "half_header": (
         "x,1\n1,2\n",
-        "row 1, column '1': 'x' is not a number; correct it, or remove the column if it holds text; "
-        "the first row is no header, because it has cells that are numbers or missing",
+        "line 1: 'x, 1' may be names or data; begin with a line of names, none of them a number",
     ),
     "infinite": (
         "1,2\n3,Infinity\n",
-        "row 2, column '2': 'Infinity' is not a finite number; correct it or remove the row",
+        "row 2 (line 2), column '1': 'Infinity' is not a finite number; correct it or remove the row",
     ),
     "ragged": (
         "1,2\n3\n",
-        "row 2: has 1 column, but row 1 has 2; give every row the same number of columns",
+        "row 2 (line 2): 1 cell, expected 2 as in the first line, got '3'; fill in what is missing, or remove the row",
     ),
-    "duplicate": ("x,x\n1,2\n", "row 1: columns 1 and 2 are both called 'x'; rename one of them"),
+    "duplicate": ("x,x\n1,2\n", "columns 1 and 2 are both called 'x'; rename one"),
 }
 
 

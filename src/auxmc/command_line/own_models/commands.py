@@ -32,7 +32,7 @@ MODEL.py is a density (written with jax.numpy):
 """
 _DATA = """
 Any function may have a further argument called `data`, and a value may be a function of it: what --data holds is given,
-a dictionary of columns (.csv, .parquet), an array (.npy), a dictionary of arrays (.npz), or what the file's own
+a dictionary of columns (text, .parquet), an array (.npy), a dictionary of arrays (.npz), or what the file's own
 load(path) returns.
 """
 

@@ -7,11 +7,10 @@ import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from auxmc.command_line.errors import CommandError, check_commas, error_line
+from auxmc.command_line.errors import CommandError, error_line
+from auxmc.data.tables import DataError, read_arrays
 from auxmc.models.user_model import ModelError, run_file
 
 __all__ = ["OwnModel", "read_model", "read_settings"]
@@ -112,13 +111,11 @@ class _Data:
         if self._file is None:
             raise CommandError(f"{self._path}: wants data: give --data FILE")
         if not self.used:
-            if not self._file.exists():
-                raise CommandError(f"--data {self._file}: there is no such file")
-            load = getattr(self._module, "load", _load)
+            load = getattr(self._module, "load", read_arrays)
             try:
                 self._value = load(self._file)
-            except CommandError:
-                raise
+            except DataError as error:
+                raise CommandError(f"--data {error}; or give the model a function load(path)") from error
             except (Exception, SystemExit) as error:
                 raise CommandError(f"--data {self._file}: {error_line(error)}") from error
             self.used = True
@@ -158,53 +155,3 @@ def _kind(path: Path, module: ModuleType) -> str:
 
 
 _MARK = {"simulator": "generate", "estimate": "log_estimate", "density": "log_density"}
-
-
-def _load(path: Path) -> Any:
-    kind = path.suffix
-    if kind in (".csv", ".parquet"):
-        import pandas as pd
-
-        table = pd.read_csv(path) if kind == ".csv" else pd.read_parquet(path)
-        check_commas(path, [str(name) for name in table.columns])
-        if kind == ".csv":
-            # pandas gives the second of two columns of one name another.
-            header = pd.read_csv(path, header=None, nrows=1, dtype=str).iloc[0]
-            if header.duplicated().any():
-                _refuse(path, f"there are two columns {header[header.duplicated()].iloc[0]!r}")
-        return {str(name): _column(path, str(name), table[name]) for name in table.columns} or _refuse(
-            path, "no columns"
-        )
-    if kind == ".npy":
-        return _numbers(path, "the array", np.load(path, allow_pickle=False))
-    if kind == ".npz":
-        with np.load(path, allow_pickle=False) as file:
-            return {name: _numbers(path, f"array {name!r}", file[name]) for name in file.files}
-    raise CommandError(
-        f"--data {path}: is none of .csv, .parquet, .npy, .npz: give the model a function load(path)"
-    )
-
-
-def _column(path: Path, name: str, cells: Any) -> Any:
-    """Numbers of a column of a table, float64."""
-    import pandas as pd
-
-    bad = ~np.isfinite(pd.to_numeric(cells, errors="coerce").to_numpy(np.float64))
-    if bad.any():
-        _refuse(path, f"row {int(np.argmax(bad)) + 1}, column {name!r} is missing or not a finite number")
-    return _numbers(path, f"column {name!r}", cells.to_numpy(np.float64))
-
-
-def _numbers(path: Path, what: str, array: Any) -> Any:
-    """An array of finite real numbers, as float64 where they are not whole."""
-    if array.dtype.kind not in "fiub":
-        _refuse(path, f"{what} holds {array.dtype}, not real numbers")
-    if array.size == 0:
-        _refuse(path, f"{what} is empty")
-    if not np.isfinite(array).all():
-        _refuse(path, f"{what} holds a number that is missing or not finite")
-    return array.astype(np.float64) if array.dtype.kind == "f" else array
-
-
-def _refuse(path: Path, what: str) -> NoReturn:
-    raise CommandError(f"--data {path}: {what}; mend it, or give the model a function load(path)")

@@ -109,7 +109,7 @@ def stream_evidence(
 
     Args:
         model: `auxmc.row_model(log_likelihood, log_prior, draw_prior)`, or a RowModel on vectors.
-        rows: an array [row, column], a list of such arrays, or an iterator over them, which is read once.
+        rows: an array or data frame [row, column], a list of them, or an iterator over them, which is read once.
         chunk: rows that come in together, and after which there is an evidence.
         replicates: independent estimates, at least 2.
         capacity: rows that are kept in memory; a Gaussian must hold the posterior of so many.

@@ -10,6 +10,8 @@ import numpy as np
 from jax import Array
 from jax.experimental import checkify
 
+from auxmc.data.cells import good, matrix
+from auxmc.data.tables import rows_in_memory
 from auxmc.interface.advice import Advice
 from auxmc.interface.checks.densities import advise_jumps
 from auxmc.interface.layout import Layout, layout_of, named, variables
@@ -126,7 +128,7 @@ def read_rows(rows: Any, n_first: int) -> Rows:
     """Makes rows of what a user gives.
 
     Args:
-        rows: an array [row, column], a list of them, or an iterator over them, which is read once.
+        rows: an array or data frame [row, column], a list of them, or an iterator over them, which is read once.
         n_first: rows to look at beforehand.
 
     Raises:
@@ -140,7 +142,7 @@ def read_rows(rows: Any, n_first: int) -> Rows:
         )
     n_rows: int | None = None
     if hasattr(rows, "__array__") or (isinstance(rows, (list, tuple)) and not _holds_arrays(rows)):
-        whole = _block(rows, 0, None)
+        whole, _ = _block(rows, 0, ())
         n_rows = len(whole)
         blocks: Iterator[FloatArray] = (whole[i : i + _BLOCK_ROWS] for i in range(0, n_rows, _BLOCK_ROWS))
     else:
@@ -253,30 +255,16 @@ def _holds_arrays(rows: Any) -> bool:
 
 
 def _blocks(rows: Iterable[Any]) -> Iterator[FloatArray]:
-    n_rows, n_columns = 0, None
+    n_rows = 0
+    names: tuple[str, ...] = ()
     for given in rows:
-        block = _block(given, n_rows, n_columns)
-        n_rows, n_columns = n_rows + len(block), block.shape[1]
+        block, names = _block(given, n_rows, names)
+        n_rows += len(block)
         if len(block):
             yield block
 
 
-def _block(given: Any, n_before: int, n_columns: int | None) -> FloatArray:
-    try:
-        block = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"rows must hold arrays of numbers [row, column], got {type(given).__name__} after row {n_before}"
-        ) from None
-    if block.ndim != 2 or block.shape[1] == 0 or n_columns not in (None, block.shape[1]):
-        wanted = "column" if n_columns is None else n_columns
-        mend = "; give rows[:, None] for one number a row" if block.ndim == 1 else ""
-        raise ValueError(f"rows must be [row, {wanted}], got shape {block.shape} after row {n_before}{mend}")
-    bad = ~np.isfinite(block)
-    if bad.any():
-        row, column = (int(place) for place in np.argwhere(bad)[0])
-        raise ValueError(
-            f"row {n_before + row}, column {column} (from 0) is {block[row, column]}: leave such rows out, or "
-            "fill in what is missing"
-        )
-    return block
+def _block(given: Any, n_before: int, names: tuple[str, ...]) -> tuple[FloatArray, tuple[str, ...]]:
+    """Numbers of a block, those of a frame in the order of the names of the first, and these names."""
+    cells = rows_in_memory(given, "rows", n_before, names)
+    return good(matrix(cells)), names or cells.names

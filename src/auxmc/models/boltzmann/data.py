@@ -4,16 +4,16 @@ NumPy only: the workflow imports this.
 """
 
 import os
-import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from auxmc.data.cells import listed
 from auxmc.data.published import VARIABLE as DATA_VARIABLE
 from auxmc.data.reading import read_matrix
-from auxmc.data.tables import DataError, fail
+from auxmc.data.tables import DataError, fail, read_arrays
 from auxmc.numerics.array_types import FloatArray
 
 __all__ = [
@@ -121,8 +121,15 @@ def read_parameters(path: str | os.PathLike[str]) -> BoltzmannParameters:
     Raises:
         DataError: the file is not that; the message names file, array or place, and what to do.
     """
-    if Path(path).suffix == ".npz":
-        return _read_archive(path)
+    arrays = read_arrays(path) if Path(path).suffix == ".npz" else None
+    if isinstance(arrays, dict):
+        if "weights" not in arrays:
+            fail(
+                path,
+                f"has no array 'weights' (arrays: {listed(sorted(arrays))}); name the matrix of weights so",
+            )
+        weights = arrays["weights"]
+        return check_parameters(weights, arrays.get("biases", np.zeros(weights.shape[:1])), os.fspath(path))
     table = read_matrix(path)
     n_rows, n_columns = table.shape
     if n_columns not in (n_rows, n_rows + 1):
@@ -210,22 +217,3 @@ def published_shift(system: int) -> FloatArray:
     with np.load(published_shift_file()) as archive:
         shift: FloatArray = archive[f"D_{system}"]
     return shift
-
-
-def _read_archive(path: str | os.PathLike[str]) -> BoltzmannParameters:
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except FileNotFoundError:
-        fail(path, "no such file; check the path")
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
-        fail(path, f"is not a NumPy archive of plain arrays ({error}); write it with numpy.savez")
-    if "weights" not in arrays:
-        found = ", ".join(sorted(arrays)) or "none"
-        fail(path, f"has no array 'weights' (arrays: {found}); name the matrix of weights so")
-    weights = arrays["weights"]
-    biases = arrays.get("biases", np.zeros(len(weights) if weights.ndim else 0))
-    for name, values in (("weights", weights), ("biases", biases)):
-        if values.dtype.kind not in "iuf":
-            fail(path, f"{name} must hold real numbers, got the type {values.dtype}")
-    return check_parameters(weights, biases, os.fspath(path))

@@ -1,0 +1,361 @@
+"""One reader: every kind of file, frame and array gives the same columns, or is rejected for the same reason."""
+
+import datetime
+import decimal
+import gzip
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import auxmc
+from auxmc.command_line.errors import CommandError
+from auxmc.command_line.own_models.model_file import read_model
+from auxmc.command_line.stream_reading import open_source
+from auxmc.data.cells import DataError
+from auxmc.data.reading import read_matrix
+from auxmc.data.tables import read_arrays, read_blocks
+from auxmc.interface.precision import float64_tree
+from auxmc.interface.streams.rows import read_rows
+
+Columns = dict[str, Any]
+
+GOOD: dict[str, Columns] = {
+    "floats": {"a": np.array([0.1, -2.5e-7, 3e8]), "b": np.array([1.5, 2.5, 4.5])},
+    "integers": {"a": np.array([3, -1, 2**53]), "b": np.array([0, 0, 7])},
+    "bytes": {"a": np.array([200, 100, 3], np.uint8), "b": np.array([3, 100, 255], np.uint8)},
+    "narrow": {"a": np.array([1, -1, 127], np.int8), "b": np.array([0.5, 0.25, 2.0], np.float32)},
+    "unsigned": {"a": np.array([1, 2, 2**52], np.uint64), "b": np.array([1.0, 2.5, 3.0])},
+    "booleans": {"a": np.array([True, False, True]), "b": np.array([1.0, 2.5, 3.0])},
+    "decimals": {"a": [decimal.Decimal(t) for t in ("0.125", "2", "-3.50")], "b": np.array([1.0, 2.5, 3.0])},
+    "objects": {"a": np.array([1, 2.5, 3], object), "b": np.array([4, 5, 6], object)},
+    "categories": {"a": pd.Categorical([3, 1, 3]), "b": np.array([1.0, 2.5, 3.0])},
+    "nullable": {"a": pd.array([3, 1, 2], "Int32"), "b": pd.array([1.5, 2.5, 3.5], "Float32")},
+    "arrow": {"a": pd.array([3, 1, 2], "int16[pyarrow]"), "b": np.array([1.5, 2.5, 3.5])},
+    "half": {"a": np.array([0.5, 0.25, 8.0], np.float16), "b": np.array([1.5, 2.5, 3.5])},
+}
+DAY = np.datetime64("2026-03-01T00:00:00", "us")
+BAD: dict[str, tuple[Columns, int, str]] = {
+    "missing": ({"a": np.array([1.0, np.nan, 3.0])}, 2, "missing value"),
+    "missing integer": ({"a": pd.array([1, None, 3], "Int64")}, 2, "missing value"),
+    "missing boolean": ({"a": pd.array([True, False, None], "boolean")}, 3, "missing value"),
+    "missing object": ({"a": np.array([1.5, 2.5, None], object)}, 3, "missing value"),
+    "infinite": ({"a": np.array([1.0, 2.5, -np.inf])}, 3, "not a finite number"),
+    "text": ({"a": np.array(["x", "y", "z"], object)}, 1, "'x' is (not a number|text)"),
+    "time": ({"a": DAY + np.arange(3)}, 1, "'2026-03-01.*' is (not a number|a time)"),
+    "missing time": ({"a": pd.Series([pd.Timestamp(DAY), pd.NaT, pd.NaT])}, 1, "'2026-03-01.*' is"),
+    "duration": ({"a": pd.to_timedelta([1, 2, 3], unit="s")}, 1, "is (not a number|a duration)"),
+    "date": ({"a": [datetime.date(2026, 3, 1)] * 3}, 1, "'2026-03-01' is"),
+    "complex": ({"a": np.array([1j, 2.0, 3.0])}, 1, "(complex|not a number|plain)"),
+    "large integer": ({"a": np.array([1, 2**53 + 1, 3])}, 2, "9007199254740993 is an integer above 2"),
+    "huge integer": ({"a": np.array([1, 2, 2**64 - 1], np.uint64)}, 3, "18446744073709551615 is an integer"),
+}
+
+
+def _save_npz(path: Path, columns: Columns) -> None:
+    np.savez(path, **{name: np.asarray(values) for name, values in columns.items()})
+
+
+FILES: dict[str, Callable[[Path, Columns], None]] = {
+    ".csv": lambda path, columns: pd.DataFrame(columns).to_csv(path, index=False),
+    ".csv.gz": lambda path, columns: pd.DataFrame(columns).to_csv(path, index=False),
+    ".tsv": lambda path, columns: pd.DataFrame(columns).to_csv(
+        path, index=False, sep="\t", lineterminator="\r"
+    ),
+    ".parquet": lambda path, columns: pd.DataFrame(columns).to_parquet(path),
+    "shuffled.parquet": lambda path, columns: pd.DataFrame(columns).set_axis([2, 0, 1]).to_parquet(path),
+    "labelled.parquet": lambda path, columns: (
+        pd.DataFrame(columns).set_axis(pd.Index([2, 0, 1], name="t")).to_parquet(path)
+    ),
+    ".npy": lambda path, columns: np.save(path, np.column_stack([np.asarray(c) for c in columns.values()])),
+    ".npz": _save_npz,
+}
+
+
+def matrix_of(columns: Columns) -> np.ndarray:
+    return np.column_stack([np.asarray(values).astype(np.float64) for values in columns.values()])
+
+
+def through_stream(path: Path) -> np.ndarray:
+    return np.concatenate(list(read_blocks(open_source(path, "", ""), 2)))
+
+
+def through_sample(path: Path) -> Any:
+    (path.parent / "model.py").write_text(
+        "def log_density(v):\n    return 0.0\n\ndef start(data):\n    return data\n", encoding="utf-8"
+    )
+    return read_model(path.parent / "model.py", path).parts["start"]
+
+
+def through_study(path: Path) -> np.ndarray:
+    return read_matrix(path, min_rows=1)
+
+
+DOORS: dict[str, Callable[[Path], Any]] = {
+    "stream": through_stream,
+    "sample": through_sample,
+    "study": through_study,
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("ending", FILES)
+def test_every_kind_of_file_gives_the_columns_that_made_it(tmp_path: Path, ending: str, door: str) -> None:
+    for name, columns in GOOD.items():
+        expected = matrix_of(columns)
+        path = tmp_path / f"{name}{ending}"
+        try:
+            FILES[ending](path, columns)
+            if ending in (".npy", ".npz"):
+                np.load(path, allow_pickle=False)[("a" if ending == ".npz" else ())]
+        except (ValueError, pa.ArrowException):
+            continue  # arrays of objects, and what Parquet cannot hold
+        found = DOORS[door](path)
+        if isinstance(found, dict):
+            integers = all(
+                np.all(np.asarray(values) == np.floor(expected[:, i]))
+                for i, values in enumerate(columns.values())
+            )
+            assert {array.dtype for array in found.values()} <= {np.dtype(np.int64), np.dtype(np.float64)}
+            if name in ("integers", "bytes", "booleans"):
+                assert found["a"].dtype == np.int64
+            assert list(found) == list(columns), integers
+            found = np.column_stack(list(found.values()))
+        np.testing.assert_array_equal(found, expected, err_msg=f"{name}: {ending}")
+
+
+def test_every_frame_and_array_gives_the_columns_that_made_it() -> None:
+    for columns in GOOD.values():
+        expected = matrix_of(columns)
+        frame = pd.DataFrame(columns)
+        array = np.column_stack([np.asarray(values) for values in columns.values()])
+        kinds: list[Any] = [frame, frame.set_axis([5, 3, 4]), array, array.tolist(), np.ma.array(array)]
+        if "half" not in columns:
+            kinds.append(pa.table(frame.set_axis([5, 3, 4])))
+        for rows in kinds:
+            np.testing.assert_array_equal(read_rows(rows, 3).first, expected)
+            blocks = [rows, rows] if not isinstance(rows, list) else rows + rows
+            np.testing.assert_array_equal(read_rows(blocks, 6).first, np.tile(expected, (2, 1)))
+        found = float64_tree("observed", array if array.dtype != np.float32 else array.astype(float))
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_every_door_rejects_what_is_no_number_and_names_it(tmp_path: Path, kind: str) -> None:
+    columns, row, reason = BAD[kind]
+    columns = {**columns, "b": np.array([1.5, 2.5, 3.5])}
+    for ending, write in FILES.items():
+        if ending == ".npy" and kind not in ("missing", "infinite", "complex"):
+            continue
+        path = tmp_path / f"rows{ending}"
+        try:
+            write(path, columns)
+        except (ValueError, NotImplementedError, pa.ArrowException):
+            continue
+        for door, read in DOORS.items():
+            if "large" in kind and door == "sample":
+                continue  # integers stay what they are
+            with pytest.raises((DataError, CommandError)) as caught:
+                read(path)
+            said = str(caught.value)
+            assert re.search(reason, said) or "plain arrays" in said, (ending, door, said)
+            if "plain arrays" not in said:
+                assert re.search(rf"row {row}( \(.*\))?, column '[a0]'", said), (ending, door, said)
+            assert len(said) - len(str(path)) < 230
+    frame = pd.DataFrame(columns)
+    for rows in (frame, [frame.iloc[:1], frame.iloc[1:]], pa.table(frame) if kind != "complex" else frame):
+        with pytest.raises(DataError, match=rf"rows: row {row} \(index {row - 1}\), column 'a': .*{reason}"):
+            list(read_rows(rows, 3).read(0))
+    with pytest.raises((TypeError, ValueError), match=r"^observed"):
+        float64_tree("observed", np.asarray(columns["a"]))
+
+
+def test_times_say_where_one_is_missing(tmp_path: Path) -> None:
+    time = pd.Series(pd.date_range("2026-03-01", periods=5))
+    time[[3, 4]] = pd.NaT
+    pd.DataFrame({"t": time}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(
+        DataError, match=r"row 1, column 't': '2026.*' is a time, not a number; .*missing in row 4, 5"
+    ):
+        read_arrays(tmp_path / "t.parquet")
+
+
+def test_masked_cells_are_missing() -> None:
+    masked = np.ma.array([[1.0, 2.0], [3.0, 99.0]], mask=[[0, 0], [0, 1]])
+    for rows in (masked, [masked[:1], masked[1:]], list(masked)):
+        with pytest.raises(DataError, match=r"row 2 \(index 1\), column '1': missing value \(masked\)"):
+            read_rows(rows, 2)
+    for observed in (masked, {"y": masked[1]}, list(masked)):
+        with pytest.raises(ValueError, match=r"observed.*: element .*: missing value \(masked\)"):
+            float64_tree("observed", observed)
+    with pytest.raises(ValueError, match=r"observed: element \[2\]: missing value \(masked\)"):
+        auxmc.simulator(
+            lambda inputs: inputs["m"] + inputs["noise"],
+            observed=np.ma.array([1.0, 1.2, 99.0], mask=[0, 0, 1]),
+            inputs={"m": auxmc.prior.normal(), "noise": auxmc.prior.normal(3)},
+        )
+    # Without a masked cell it is an array like others.
+    np.testing.assert_array_equal(float64_tree("x", np.ma.array([1, 2])), [1.0, 2.0])
+
+
+def test_frames_are_joined_by_the_names_of_the_first() -> None:
+    first = pd.DataFrame({"a": [1.0, 2.0], "y": [3.0, 4.0]})
+    second = pd.DataFrame({"y": [6.0], " a": [5.0]})
+    expected = [[1.0, 3.0], [2.0, 4.0], [5.0, 6.0]]
+    for rows in ([first, second], iter([first, pa.table(second)]), [first, np.array([[5.0, 6.0]])]):
+        assert read_rows(rows, 3).first.tolist() == expected
+    with pytest.raises(DataError, match="rows: from row 3 on columns are y, x, expected a, y"):
+        read_rows([first, second.set_axis(["y", "x"], axis=1)], 3)
+    with pytest.raises(DataError, match="columns 1 and 2 are both called 'a'"):
+        read_rows(first.set_axis(["a", "a"], axis=1), 3)
+
+
+FIRST_LINES = {
+    "names": ("x,y\n1,2\n3,4\n", ["x", "y"], 2),
+    "none": ("1,2\n3,4\n5,6\n", ["0", "1"], 3),
+    "one column": ("5\n6\n7\n", ["0"], 3),
+    "empty line": ("\n\nx,y\n1,2\n", ["x", "y"], 1),
+    "comment": ("# exported\n#\nx,y\n1,2\n", ["x", "y"], 1),
+    "blanks": ("x, y \n1, 2\n", ["x", "y"], 1),
+    "a chemical element": ("Na,K\n1,2\n", ["Na", "K"], 1),
+    "semicolons": ("x;y\n1;2\n", ["x", "y"], 1),
+}
+NEITHER = {
+    "numbers from zero": "0,1,2\n4,5,6\n",
+    "a zero": "0\n4\n",
+    "years": "1990,1991,1992\n4,5,6\n",
+    "decades": "1990,2000\n4.5,5.5\n",
+    "mixed": "x,1\n4,5\n",
+    "row labels": ",0,1\n0,4,5\n",
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_one_rule_says_whether_the_first_line_is_names(tmp_path: Path, door: str) -> None:
+    path = tmp_path / "rows.csv"
+    for text, names, n_rows in FIRST_LINES.values():
+        path.write_text(text, encoding="utf-8")
+        if door == "study" and n_rows < 2:
+            continue
+        found = DOORS[door](path)
+        if isinstance(found, dict):
+            assert list(found) == names
+            found = np.column_stack(list(found.values()))
+        assert found.shape == (n_rows, len(names)), text
+    for text in NEITHER.values():
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(
+            (DataError, CommandError), match=r"line 1: .* may be names or data; begin with a line of"
+        ):
+            DOORS[door](path)
+
+
+ROWS = {
+    "decimal commas": (
+        "t,y\n1,0,67\n",
+        r"row 1 \(line 2\): 3 cells, expected 2 .*'1, 0, 67'; write decimals with a po",
+    ),
+    "trailing commas": (
+        "t,y\n1,2\n1,2,\n",
+        r"row 2 \(line 3\): 3 cells, expected 2 .*; remove the separators at the",
+    ),
+    "short": ("t,y\n1,2\n\n3\n", r"row 2 \(line 4\): 1 cell, expected 2 .*; fill in what is missing"),
+    "text": ("t,y\n1,2,one\n", r"row 1 \(line 2\): 3 cells, .*; put quotation marks around"),
+    "thousands": (
+        't,y\n1,"1,000"\n',
+        r"row 1 \(line 2\), column 'y': '1,000' is not .*; remove the thousands",
+    ),
+    "quoted decimal comma": ('t,y\n1,"1,5"\n', r"'1,5' is not a number; write decimals with a point"),
+    "blanks": (
+        "t y\n1 2\n",
+        r"row 1 \(line 2\), column 't y': '1 2' is not a number; separate columns with commas",
+    ),
+    "underscore": ("x,y\n2020_01,2\n", r"row 1 \(line 2\), column 'x': '2020_01' is not a number"),
+    "other digits": ("x,y\n\u0661,2\n", r"column 'x': '\u0661' is not a number"),
+    "row labels": (",y\n0,2\n", r"column 1 has no name, as row labels .*\(index=False\)"),
+    "row labels twice": ("Unnamed: 0,y\n0,2\n", r"column 1 is called 'Unnamed: 0', as row labels"),
+    "row labels of Parquet": (
+        "__index_level_0__,y\n0,2\n",
+        r"column 1 is called '__index_level_0__', as row labels",
+    ),
+    "twice": ("y,y\n0,2\n", r"columns 1 and 2 are both called 'y'; rename one"),
+    "no rows": ("# only\nx,y\n", r"the file has no rows below its names \(x, y\)"),
+    "quotation mark": ('x,y\n1,2\n3,"4\n', r"line 3: unexpected end of data; check the quotation marks"),
+}
+
+
+@pytest.mark.parametrize("kind", ROWS)
+def test_every_door_names_what_is_wrong_with_a_row(tmp_path: Path, kind: str) -> None:
+    text, reason = ROWS[kind]
+    path = tmp_path / "rows.csv"
+    path.write_text(text, encoding="utf-8")
+    for read in DOORS.values():
+        with pytest.raises((DataError, CommandError), match=reason):
+            read(path)
+
+
+def test_what_is_no_table_is_called_what_it_is(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "folder.csv").mkdir()
+    content = "h\u00f6he,b\n1,2\n"
+    bad = {
+        "pipe.csv": (None, "is a pipe or a device"),
+        "folder.csv": (None, "is a directory"),
+        "utf16.csv": (content.encode("utf-16"), "not UTF-8 text but UTF-16"),
+        "latin.csv": (content.encode("latin-1"), "line 1: not UTF-8 text; save the table as CSV with UTF-8"),
+        "late.csv": (b"a,b\n1,2\n\xff,3\n", "line 3: not UTF-8 text"),
+        "xz.csv": (b"\xfd7zXZ\x00...", r"compressed by xz \(gzip is read\)"),
+        "book.csv": (b"PK\x03\x04....", "a ZIP archive, as workbooks are"),
+        "short.csv.gz": (gzip.compress(b"a,b\n" + b"1,2\n" * 99)[:-9], "damaged or cut short after line"),
+        "empty.npz": (b"", "the file is empty"),
+        "none.npz": (b"PK\x05\x06" + bytes(18), "the archive holds no arrays"),
+        "text.npz": (b"a,b\n1,2\n", "not a NumPy file of plain arrays"),
+        "text.parquet": (b"a,b\n1,2\n", "not a complete Parquet file"),
+        "none.csv": (None, "no such file"),
+    }
+    for name, (written, reason) in bad.items():
+        if written is not None:
+            (tmp_path / name).write_bytes(written)
+        for read in DOORS.values():
+            with pytest.raises((DataError, CommandError), match=rf"{name}.*: .*{reason}"):
+                read(tmp_path / name)
+    assert capfd.readouterr().err == ""
+
+
+def test_columns_that_are_asked_for_twice_are_rejected(tmp_path: Path) -> None:
+    for ending in (".csv", ".parquet", ".npz"):
+        FILES[ending](tmp_path / f"rows{ending}", GOOD["floats"])
+        with pytest.raises(CommandError, match="column 'a' is asked for twice"):
+            open_source(tmp_path / f"rows{ending}", "a,a,b", "")
+
+
+def test_integers_stay_what_they_are(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("group,large,x\n0,9007199254740993,0.5\n3,7,1\n", encoding="utf-8")
+    found = read_arrays(tmp_path / "rows.csv")
+    assert [array.dtype.kind for array in found.values()] == ["i", "i", "f"]
+    assert found["large"].tolist() == [2**53 + 1, 7]
+    assert jnp.arange(5)[found["group"]].tolist() == [0, 3]
+
+
+def test_arrays_of_any_shape_are_read(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", images=np.arange(8, dtype=np.uint8).reshape(2, 2, 2), scale=np.float32(0.5))
+    found = read_arrays(tmp_path / "a.npz")
+    assert {name: (a.shape, a.dtype.name) for name, a in found.items()} == {
+        "images": ((2, 2, 2), "int64"),
+        "scale": ((), "float64"),
+    }
+    np.savez(tmp_path / "a.npz", images=np.array([[1.0, 2.0], [3.0, np.nan]]))
+    with pytest.raises(DataError, match=r"row 2, column 'images\[1\]': missing value"):
+        read_arrays(tmp_path / "a.npz")
+    np.savez(tmp_path / "a.npz", images=np.zeros((2, 2, 2)))
+    with pytest.raises(
+        CommandError, match=r"must be a matrix .* or columns of one length, got images float64 \[2, 2, 2\]"
+    ):
+        open_source(tmp_path / "a.npz", "", "")
