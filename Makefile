@@ -10,7 +10,7 @@ PEERS := $(VENV)/.peers-installed
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce claims check-claims publish restore verify test test-all test-newest line-coverage faults benchmarks docs check format clean
+.PHONY: help setup reproduce claims check-claims publish restore verify test test-all test-newest line-coverage benchmarks docs check format clean
 
 help:
 	@echo "make reproduce   figures, tables, claims and report of all studies (PRESET=smoke|quick|paper, CORES=all)"
@@ -23,7 +23,6 @@ help:
 	@echo "make test-all    all tests: every study from start to end, SLURM, documentation, fresh random numbers"
 	@echo "make test-newest        the tests of make test with the newest versions of all packages, in an environment beside .venv"
 	@echo "make line-coverage      the lines of src/ and experiments/ that make test runs: a table, and pages in .cache/line_coverage"
-	@echo "make faults             faults of settings, data, models, files and processes: what comes of each (HOURS=... for longer)"
 	@echo "make benchmarks  speed and errors beside other packages: one table, the pages that show it (QUICK=1, ONLY='NAME ...', AGAIN=1, SEEDS=3)"
 	@echo "make docs        the documentation and the report of the published results as a site, in docs/_build/html"
 	@echo "make check       style, types and imports only"
@@ -78,9 +77,6 @@ test-newest:
 
 line-coverage: $(STAMP)
 	$(RUN)/python -m pytest -m "not slow" --cov --cov-report=term:skip-covered --cov-report=html:.cache/line_coverage
-
-faults: $(STAMP)
-	$(RUN)/python -m tests.faults $(if $(HOURS),--hours $(HOURS))
 
 benchmarks: $(PEERS)
 	@$(RUN)/python -m benchmarks $(if $(QUICK),--quick) $(if $(AGAIN),--again) $(if $(SEEDS),--seeds $(SEEDS)) $(ONLY)

@@ -3,11 +3,15 @@
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
 import time
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from auxmc.driver.results import read_result
@@ -55,6 +59,65 @@ def test_kill_and_resume_gives_identical_arrays(fresh: Project) -> None:
     assert int(tree.attrs["n_iterations_resumed"]) > 0
     assert json.loads(tree.attrs["settings"])["n_draws"] == 60000
     assert_identical(fresh.folder / "whole.nc", fresh.folder / "killed.nc")
+
+
+def start(project: Project, command: list[str], **options: Any) -> "subprocess.Popen[str]":
+    pipe = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(
+        command, cwd=project.folder, env=project.environment, start_new_session=True, **pipe, **options
+    )
+
+
+def small_files() -> None:
+    """A quota that is reached in the middle of a block."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["SIGTERM", "SIGINT", "quota", "second run"])
+def test_disturbed_run_says_so_in_one_line_and_is_resumed(fresh: Project, fault: str) -> None:
+    command = [sys.executable, "-m", "auxmc_pipeline.steps.run", *WORDS]
+    fresh.run(*command, "out=whole.nc")
+    command += ["out=results/disturbed.nc"]
+    process = start(fresh, command, preexec_fn=small_files if fault == "quota" else None)
+    while process.poll() is None and not list((fresh.folder / ".checkpoints").rglob("block*0001*")):
+        time.sleep(0.01)
+    if fault == "second run":
+        second = start(fresh, command)
+        said = second.communicate()[1] + process.communicate()[1]
+        assert process.returncode == 0 or second.returncode == 0
+    else:
+        if fault != "quota":
+            process.send_signal(getattr(signal, fault))
+        said = process.communicate()[1]
+        assert process.returncode != 0, "the run was too short to be disturbed"
+    assert "Traceback" not in said
+    fresh.run(*command)
+    assert list((fresh.folder / "results").rglob("*partial*")) == []
+    assert_identical(fresh.folder / "whole.nc", fresh.folder / "results" / "disturbed.nc")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("past", ["reservoir", "store"])
+def test_killed_stream_resumes_to_an_identical_record(fresh: Project, past: str) -> None:
+    rows = np.random.default_rng(3).normal(size=(6000, 3))
+    pd.DataFrame(rows, columns=list("abc")).to_parquet(fresh.folder / "rows.parquet", index=False)
+    words = "stream --data rows.parquet --model linear --estimator annealed --particles 8 --moves 2 --batch-size 20"
+    words += f" --replicates 2 --chunk-rows 20 --every 0 --past {past} --output"
+    command = [sys.executable, "-m", "auxmc.command_line", *words.split()]
+    fresh.run(*command, "whole")
+    for _ in range(3):
+        process = start(fresh, [*command, "killed"])
+        state = fresh.folder / "killed" / "state"
+        before = state.stat().st_mtime_ns if state.exists() else 0
+        while process.poll() is None and not (state.exists() and state.stat().st_mtime_ns > before):
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    fresh.run(*command, "killed")
+    whole, killed = (pd.read_parquet(fresh.folder / name / "record.parquet") for name in ("whole", "killed"))
+    pd.testing.assert_frame_equal(whole.drop(columns="seconds"), killed.drop(columns="seconds"))
 
 
 @pytest.mark.parametrize("word", ["out=", "nonsense", "--help"])

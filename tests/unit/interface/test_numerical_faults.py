@@ -1,45 +1,555 @@
-"""Numerical faults put to every family of the library: each ends as the page says."""
+"""Numerical faults given to every family of the library: each ends right, is rejected in one line, or is warned of."""
 
+import contextlib
+import io
+import math
+import os
+import traceback
+import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
+import xarray as xr
+from jax import Array
 
-from tests.faults.numerical.all_trials import TRIALS
-from tests.faults.numerical.numerical_trials import Found, Trial, judged
+import auxmc
+from auxmc.command_line import main
+from auxmc.interface.tempered.evidence import METHODS
+from auxmc.kernels.streams.growing_data import GrowingDataSettings
+from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings
 
-_PAGE = Path(__file__).parents[3] / "docs" / "numerical_faults.md"
+Check = Callable[[xr.Dataset], str]
+"""Says what is wrong with draws: an empty text where they are right."""
 
 
-def _named(trial: Trial) -> str:
-    return f"{trial.family}: {trial.fault}"
+class Expected(NamedTuple):
+    """Outcome "right", "rejected" or "warned", and a part of the message."""
+
+    outcome: str
+    says: str = ""
 
 
-@pytest.mark.parametrize(
-    "trial",
-    [pytest.param(trial, id=_named(trial), marks=pytest.mark.slow if trial.slow else ()) for trial in TRIALS],
+RIGHT = Expected("right")
+CASES: list[Any] = []
+
+
+def rejects(says: str) -> Expected:
+    return Expected("rejected", says)
+
+
+def warns(says: str = "") -> Expected:
+    return Expected("warned", says)
+
+
+def case(family: str, fault: str, run: Callable[[], str], expected: Expected, slow: bool) -> None:
+    marks = [pytest.mark.slow] * (slow and expected.outcome != "rejected")
+    CASES.append(pytest.param(run, expected, id=f"{family}: {fault}", marks=marks))
+
+
+def outcome_of(run: Callable[[], str], says: str) -> Expected:
+    """What came of a run: a wrong value is excused by a warning, and by nothing else."""
+    with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("always")
+        try:
+            wrong = run()
+        except (ValueError, TypeError) as error:
+            return Expected("traceback" if "\n" in str(error) else "rejected", str(error))
+        except Exception:
+            return Expected("traceback", traceback.format_exc()[-2000:])
+    said = [str(one.message) for one in caught if issubclass(one.category, auxmc.SamplingWarning)]
+    if said:
+        return Expected("warned", next((text for text in said if says in text), said[0]))
+    return Expected("wrong", wrong) if wrong else RIGHT
+
+
+def silent(_: xr.Dataset) -> str:
+    return "nothing was said"
+
+
+def anything(_: xr.Dataset) -> str:
+    return ""
+
+
+def moments(mean: float, sd: float, name: str = "mean", most: float = 0.3) -> Check:
+    """The mean and the standard deviation of a variable, in units of the exact standard deviation."""
+
+    def check(draws: xr.Dataset) -> str:
+        values = draws[name].to_numpy()
+        off = abs(values.mean() - mean) / sd, abs(values.std() / sd - 1.0)
+        return "" if max(off) <= most else f"{name}: mean {values.mean():.6g}, sd {values.std():.6g}"
+
+    return check
+
+
+def checked(method: Any, check: Check, start: Any = None, **options: Any) -> str:
+    options = {"chains": 2, "cores": 1, "progress": False} | options
+    draws = auxmc.sample(method, start, **options)["posterior"].to_dataset()
+    bad = [str(name) for name in draws if not np.all(np.isfinite(draws[name]))]
+    return f"draws of {bad} are not finite" if bad else check(draws)
+
+
+# --- a log density that `auxmc.sample` draws from ----------------------------------------------------------
+
+
+def density(
+    fault: str,
+    log_density: Callable[[Any], Array],
+    start: Any,
+    expected: Expected,
+    check: Check = silent,
+    *,
+    warm_up: int = 500,
+    **own: float,
+) -> None:
+    start = start if isinstance(start, dict) else {"x": start}
+
+    def run() -> str:
+        method = auxmc.hmc(auxmc.density(log_density, start), **own)
+        return checked(method, check, draws=1000, warm_up=warm_up)
+
+    case("density", fault, run, expected, slow=False)
+
+
+X, Y = np.array([-2.0, -1.0, 1.0, 2.0]), np.array([-1.9, -1.2, 0.8, 2.1])
+
+
+def normal(p: Any) -> Array:
+    return -0.5 * p["x"] ** 2
+
+
+def inside(p: Any, is_inside: Array, outside: float) -> Array:
+    return jnp.where(is_inside, normal(p), outside)
+
+
+def separable(slope: Array, prior_sd: float = math.inf) -> Array:
+    """Logistic regression on four rows whose labels are the signs of x."""
+    prior = 0.0 if math.isinf(prior_sd) else -0.5 * (slope / prior_sd) ** 2
+    return jnp.sum(jax.nn.log_sigmoid(slope * jnp.abs(jnp.asarray(X)))) + prior
+
+
+def regression(p: Any, x: np.ndarray, y: np.ndarray) -> Array:
+    return -0.5 * jnp.sum((jnp.asarray(y) - p["slope"] * jnp.asarray(x)) ** 2) - 0.5 * p["slope"] ** 2
+
+
+def constant_rows(p: Any, prior: float) -> Array:
+    """Ten equal values of a normal distribution of unknown mean and scale."""
+    terms = -10.0 * p["log_sd"] - 5.0 * (3.0 - p["mean"]) ** 2 * jnp.exp(-2.0 * p["log_sd"])
+    return terms - prior * (0.5 * p["log_sd"] ** 2 + 0.5 * p["mean"] ** 2)
+
+
+def two_slopes(p: Any) -> Array:
+    """Two slopes of the same column, with standard normal priors."""
+    both = p["a"] + p["b"]
+    return regression({"slope": both}, X, Y) + 0.5 * both**2 - 0.5 * (p["a"] ** 2 + p["b"] ** 2)
+
+
+GRID = np.linspace(-15.0, 20.0, 20001)
+LOG_SEPARABLE = np.asarray(jax.vmap(lambda slope: separable(slope, 2.0))(jnp.asarray(GRID)))
+WEIGHTS = np.exp(LOG_SEPARABLE) / np.sum(np.exp(LOG_SEPARABLE))
+SLOPE = float(WEIGHTS @ GRID)
+SLOPE_SD = math.sqrt(float(WEIGHTS @ (GRID - SLOPE) ** 2))
+XX, XY = float(X @ X), float(X @ Y)
+
+FINITE_START, GROWS, FLAT = "the log density at the start is", "grows without end", "is the same everywhere"
+AT_X = (0.0, 1.0, "x")
+
+# fmt: off
+density("start off the support", lambda p: jnp.log(p["x"]) - p["x"], -1.0, rejects(f"{FINITE_START} nan"))
+density("start of density zero", lambda p: inside(p, p["x"] > 0.0, -math.inf), -1.0,
+    rejects(f"{FINITE_START} -inf"))
+density("start at a pole", lambda p: -jnp.log(jnp.abs(p["x"])) - p["x"] ** 2, 0.0, rejects("plus infinity"))
+density("start without a derivative", lambda p: -jnp.sqrt(jnp.abs(p["x"])) - p["x"] ** 2, 0.0,
+    rejects("derivatives of the log density at the start are not finite"))
+density("start far out", normal, 1e6, RIGHT, moments(*AT_X))
+density("start at 1e300", normal, 1e300, rejects(f"{FINITE_START} -inf"))
+density("infinite start", normal, math.inf, rejects("not finite"))
+density("constant density", lambda p: 0.0 * p["x"], 0.0, rejects(FLAT))
+density("density at one point alone", lambda p: jnp.where(p["x"] == 0.5, 0.0, -math.inf), 0.5,
+    rejects("at none of 96 points around it"))
+density("improper: grows", lambda p: p["x"], 0.0, rejects(f"{GROWS} along x"))
+density("improper: grows along one of two", lambda p: p["x"] - 0.5 * p["y"] ** 2, {"x": 0.0, "y": 0.0},
+    rejects(f"{GROWS} along x"))
+density("improper: does not fall", lambda p: jax.nn.log_sigmoid(p["x"]), 0.0,
+    warns("does not fall far out along x"))
+density("separable labels, flat prior", lambda p: separable(p["slope"]), {"slope": 0.0},
+    warns("does not fall far out along slope"))
+density("separable labels, normal prior", lambda p: separable(p["slope"], 2.0), {"slope": 0.0}, RIGHT,
+    moments(SLOPE, SLOPE_SD, "slope"))
+density("duplicated rows", lambda p: regression(p, np.tile(X, 2), np.tile(Y, 2)), {"slope": 0.0}, RIGHT,
+    moments(2.0 * XY / (1.0 + 2.0 * XX), 1.0 / math.sqrt(1.0 + 2.0 * XX), "slope"))
+density("duplicated columns", two_slopes, {"a": 0.0, "b": 0.0}, RIGHT,
+    moments(XY / (1.0 + 2.0 * XX), math.sqrt(11.0 / 21.0), "a"))
+for flat_or_normal, strength in ("improper", 0.0), ("proper", 1.0):
+    density(f"constant data, {flat_or_normal} prior", lambda p, strength=strength: constant_rows(p, strength),
+        {"mean": 2.0, "log_sd": 0.0}, warns(), anything if strength else silent)
+density("NaN in half of the space", lambda p: inside(p, p["x"] > 0.0, math.nan), 1.0, warns("is NaN at"))
+density("NaN derivative in half of the space",
+    lambda p: normal(p) + jnp.where(p["x"] > 0.0, jnp.sqrt(p["x"]), 0.0), 1.0, warns("NaN"))
+density("NaN far out", lambda p: jnp.log(jnp.exp(normal(p))), 0.0, RIGHT, moments(*AT_X))
+density("all trajectories diverge", normal, 0.0, warns("energies that are not finite"), step_size=1e200,
+    warm_up=0)
+density("scale of 1e-300", lambda p: -0.5 * (p["x"] / 1e-300) ** 2, 0.0, rejects(f"{FINITE_START} nan"))
+density("scale of 1e300", lambda p: -0.5 * (p["x"] / 1e300) ** 2, 0.0, rejects(FLAT))
+density("scale of 1e-6", lambda p: -0.5 * (p["x"] / 1e-6) ** 2, 0.0, RIGHT, moments(0.0, 1e-6, "x"))
+density("datum of 1e300", lambda p: -0.5 * (1e300 - p["x"]) ** 2, 0.0, rejects(f"{FINITE_START} -inf"))
+density("log density of -1e300", lambda p: -1e300 + normal(p), 0.0, rejects(FLAT))
+# fmt: on
+
+
+# --- simulators conditioned on their outputs ---------------------------------------------------------------
+
+
+def simulator(
+    fault: str,
+    generate: Callable[[dict[str, Array]], Any],
+    observed: Any,
+    expected: Expected,
+    check: Check = silent,
+    *,
+    inputs: Any = None,
+    start: Any = None,
+    noise_scale: float | None = None,
+    warm_up: int = 200,
+    draws: int = 300,
+    **own: float,
+) -> None:
+    def run() -> str:
+        priors = inputs or {"mean": auxmc.prior.normal(), "noise": auxmc.prior.normal()}
+        model = auxmc.simulator(generate, np.atleast_1d(observed), priors, noise_scale=noise_scale)
+        return checked(auxmc.constrained_hmc(model, **own), check, start, draws=draws, warm_up=warm_up)
+
+    case("simulator", fault, run, expected, slow=True)
+
+
+def output(function: Callable[[Array, Array], Array]) -> Callable[[dict[str, Array]], Array]:
+    return lambda inputs: jnp.reshape(function(inputs["mean"], inputs["noise"]), (1,))
+
+
+added = output(lambda m, e: m + e)
+circle = output(lambda m, e: m**2 + e**2)
+mean_alone = lambda inputs: jnp.reshape(inputs["mean"], (1,))
+ONE = {"mean": auxmc.prior.normal()}
+HALF = math.sqrt(0.5)
+RANK, NO_INPUTS = "lacks full rank", "no inputs that generate the data"
+
+# fmt: off
+simulator("start off the manifold", added, 1.0, rejects("off the manifold"),
+    start={"mean": 0.0, "noise": 0.0})
+simulator("start at 1e300", added, 1.0, rejects("off the manifold"), start={"mean": 1e300, "noise": -1e300})
+simulator("start far out on the manifold", added, 1.0, RIGHT, moments(0.5, HALF, most=0.35),
+    start={"mean": 1e4, "noise": 1.0 - 1e4})
+simulator("data that no inputs give", output(lambda m, e: jnp.exp(m) + e**2), -1.0, rejects(NO_INPUTS))
+simulator("outputs of NaN", output(lambda m, e: jnp.log(m) + e), 0.0,
+    warns("what generate returns is not finite at"))
+simulator("outputs of NaN everywhere", output(lambda m, e: jnp.sqrt(-1.0 - m**2) + e), 0.0,
+    rejects("no finite outputs"))
+simulator("an output twice", lambda i: jnp.tile(added(i), 2), [1.0, 1.0], rejects(RANK))
+simulator("an output without inputs", lambda i: jnp.append(added(i), 3.0), [1.0, 3.0], rejects(NO_INPUTS))
+simulator("singular Gram matrix at the datum", circle, 0.0, rejects("is nearly zero"))
+simulator("singular Gram matrix at a point", output(lambda m, e: m * e), 0.0, warns(), anything)
+simulator("duplicated rows", lambda i: i["mean"] + i["noise"], [1.0, 1.0], RIGHT,
+    moments(2.0 / 3.0, math.sqrt(1.0 / 3.0), most=0.35),
+    inputs={"mean": auxmc.prior.normal(), "noise": auxmc.prior.normal(2)})
+simulator(
+    "constant data, proper prior of the scale",
+    lambda i: i["mean"] + jnp.exp(i["log_sd"]) * i["noise"],
+    np.full(5, 3.0),
+    RIGHT,
+    moments(-1.0098, 0.4956, "log_sd"),  # by quadrature
+    inputs={
+        "mean": auxmc.prior.normal(mean=3.0, sd=1.0),
+        "log_sd": auxmc.prior.normal(sd=0.5),
+        "noise": auxmc.prior.normal(5),
+    },
+    draws=1500,
 )
-def test_faults_end_as_the_page_says(trial: Trial) -> None:
-    found = judged(trial)
-    assert found.outcome == trial.outcome, found.message
-    assert trial.says in found.message
+simulator("all trajectories fail", circle, 1.0, warns("never moved"), step_size=1e6, warm_up=0)
+simulator("datum of 1e300", added, 1e300, rejects("the log density of the prior"))
+simulator("datum of 1e-300", added, 1e-300, RIGHT, moments(0.0, HALF, most=0.35))
+for size, says in (1e300, "no inputs"), (1e-300, RANK), (1e-10, "is not small beside the outputs"):
+    simulator(f"outputs of size {size:g}", lambda i, size=size: size * added(i), size, rejects(says))
+simulator("outputs that overflow", output(lambda m, e: jnp.exp(1000.0 * m) + e), 1.0,
+    warns("what generate returns is not finite at"), anything)
+simulator("prior of standard deviation 1e300", added, 1.0, rejects("no inputs"),
+    inputs={"mean": auxmc.prior.normal(mean=0.0, sd=1e300), "noise": auxmc.prior.normal()})
+for size, says in (1e-300, "the log density of the prior"), (1e300, RANK):
+    simulator(f"noise of {size:g}", mean_alone, 1.0, rejects(says), inputs=ONE, noise_scale=size)
+# fmt: on
 
 
-def test_values_that_are_wrong_without_a_word_are_noticed() -> None:
-    def broken() -> str:
-        raise IndexError("mine")
+# --- estimated likelihoods ---------------------------------------------------------------------------------
 
-    bad = Trial("a family", "a fault", "something", lambda: "the mean is 3, not 1", "right")
-    assert judged(bad) == Found("wrong", "the mean is 3, not 1")
-    assert judged(bad._replace(run=broken)).outcome == "traceback"
+N = 8
 
 
-def test_page_has_every_trial_with_its_outcome() -> None:
-    text = _PAGE.read_text()
-    sections = {part.partition("\n")[0]: part for part in text.split("\n## ")[1:]}
-    for trial in TRIALS:
-        row = next(
-            line for line in sections[trial.family].splitlines() if line.startswith(f"| {trial.fault} |")
-        )
-        assert f"| {trial.outcome} |" in row, row
-    assert sum(line.startswith("| ") for line in text.splitlines()) == len(TRIALS) + len(sections)
-    assert len({_named(trial) for trial in TRIALS}) == len(TRIALS)
+def estimated(
+    fault: str,
+    log_estimate: Callable[[Any, Array], Array],
+    expected: Expected,
+    check: Check = silent,
+    *,
+    log_prior: Callable[[Any], Array] = lambda p: -0.5 * p["mean"] ** 2,
+    start: float = 0.0,
+    plain: bool = False,
+) -> None:
+    def run() -> str:
+        model = auxmc.estimated(log_prior, log_estimate, N, {"mean": start})
+        method = auxmc.pseudo_marginal(model) if plain else auxmc.auxiliary_pseudo_marginal(model)
+        return checked(method, check, draws=4000, warm_up=1000)
+
+    case("estimated", fault, run, expected, slow=True)
+
+
+def log_mean(logs: Array) -> Array:
+    return jax.nn.logsumexp(logs) - math.log(N)
+
+
+def datum(value: float, scale: float = 1.0) -> Callable[[Any, Array], Array]:
+    """One datum with a normal shift of standard deviation 1 and noise of the same."""
+    return lambda p, u: log_mean(-0.5 * ((value - p["mean"]) / scale - u) ** 2)
+
+
+def at_one(p: Any) -> Array:
+    return -0.5 * (1.0 - p["mean"]) ** 2
+
+
+no_prior = lambda p: 0.0 * p["mean"]
+OF_ONE = moments(1.0 / 3.0, math.sqrt(2.0 / 3.0))
+START = rejects("the log density at the start is not finite")
+
+# fmt: off
+estimated("start of density zero", datum(1.0), START,
+    log_prior=lambda p: jnp.where(p["mean"] > 0.0, 0.0, -jnp.inf), start=-1.0)
+estimated("start far out", datum(1.0), RIGHT, OF_ONE, start=50.0)
+estimated("start at 1e300", datum(1.0), START, start=1e300)
+estimated("weights that underflow, in logs", lambda p, u: datum(1.0)(p, u) - 1e5, RIGHT, OF_ONE)
+estimated("weights that underflow, without logs",
+    lambda p, u: jnp.log(jnp.mean(jnp.exp(-1e5 - 0.5 * (1.0 - p["mean"] - u) ** 2))), START)
+estimated("one finite particle", lambda p, u: log_mean(jnp.where(u > 1.0, at_one(p), -jnp.inf)), RIGHT,
+    moments(0.5, HALF))
+estimated("few estimates are not zero", lambda p, u: jnp.where(jnp.all(u > 0.5), at_one(p), -jnp.inf), START)
+estimated("estimates of NaN", lambda p, u: datum(1.0)(p, u) + jnp.where(u[0] > 0.0, 0.0, math.nan),
+    warns("is NaN at"))
+estimated("estimates of plus infinity", lambda p, u: datum(1.0)(p, u) + jnp.where(u[0] > 1.0, jnp.inf, 0.0),
+    rejects("plus infinity"))
+estimated("estimates that vary by hundreds of nats", lambda p, u: at_one(p) + 300.0 * u[0], warns(),
+    plain=True)
+estimated("improper: flat", lambda p, u: 0.0 * (p["mean"] + u[0]), rejects(FLAT), log_prior=no_prior)
+estimated("separable labels, flat prior", lambda p, u: log_mean(4.0 * jax.nn.log_sigmoid(p["mean"] + u)),
+    warns("does not fall far out along mean"), log_prior=no_prior)
+estimated("datum of 1e300", datum(1e300), START)
+estimated("datum of 1e-300", datum(1e-300), RIGHT, moments(0.0, math.sqrt(2.0 / 3.0)))
+estimated("scale of 1e-300", datum(1.0, 1e-300), rejects("around it"), start=1.0)
+# fmt: on
+
+
+# --- `auxmc.evidence`, by each of its methods --------------------------------------------------------------
+
+
+def evidence(
+    fault: str,
+    log_density: Callable[[Any], Array],
+    expected: Expected,
+    exact: float | None = None,
+    *,
+    start: float = 0.0,
+    base: Callable[[], Any] = lambda: "laplace",
+) -> None:
+    """Where there is no exact value, something must be said."""
+
+    def run(method: str) -> str:
+        options: Any = {"draws": 1000, "warm_up": 300, "chains": 8, "cores": 1, "progress": False}
+        found = auxmc.evidence(log_density, {"x": start}, base=base(), method=method, **options)
+        if exact is None:
+            return f"{found} came without a word"
+        near = abs(found.log_evidence - exact) <= 4.0 * found.standard_error + 0.05
+        return "" if near else f"{found}, not {exact}"
+
+    for method in METHODS:
+        case(f"evidence, {method}", fault, lambda method=method: run(method), expected, slow=True)
+
+
+def gaussian_base(mean: float, sd: float) -> Callable[[], Any]:
+    return lambda: auxmc.gaussian({"x": mean}, {"x": sd})
+
+
+LOG_ROOT = 0.5 * math.log(2.0 * math.pi)
+# fmt: off
+evidence("density zero everywhere", lambda p: -math.inf + 0.0 * p["x"], rejects(FINITE_START))
+evidence("density at one point alone", lambda p: jnp.where(p["x"] == 0.0, 0.0, -jnp.inf),
+    rejects("around it"))
+evidence("start of density zero", lambda p: inside(p, p["x"] > 1.0, -jnp.inf),
+    rejects(f"{FINITE_START} -inf"))
+evidence("improper", lambda p: p["x"], rejects(GROWS))
+evidence("constant of -1e300", lambda p: -1e300 + normal(p), rejects(FLAT))
+evidence("base that is nowhere near", normal, rejects("no annealed run reached the target"),
+    base=gaussian_base(1e300, 1.0))
+evidence("base of standard deviation 1e-300", normal, warns(), base=gaussian_base(0.0, 1e-300))
+evidence("weights that underflow", lambda p: -1e5 + normal(p), RIGHT, LOG_ROOT - 1e5)
+evidence("separable labels, normal prior", lambda p: separable(p["x"], 2.0), RIGHT,
+    float(np.log(np.sum(np.exp(LOG_SEPARABLE)) * (GRID[1] - GRID[0]))))
+evidence("NaN in half of the space", lambda p: inside(p, p["x"] > 0.0, math.nan),
+    rejects("no base was found"), start=1.0, base=lambda: "automatic")
+# fmt: on
+
+
+# --- evidences of rows -------------------------------------------------------------------------------------
+
+ROWS = np.array([0.3, 1.4, -0.2, 0.9, 1.1, 0.1, 0.7, 1.9, 0.5, 0.4])[:, None]
+LOG_2_PI = math.log(2.0 * math.pi)
+
+
+def of_stream(model: Any, rows: np.ndarray) -> Any:
+    settings = RunningLaplaceSettings(n_particles=100, n_moves=2)
+    return auxmc.stream_evidence(model, rows, chunk=5, replicates=4, settings=settings, progress=False)
+
+
+ESTIMATES: dict[str, Callable[[Any, np.ndarray], Any]] = {
+    "stream_evidence": of_stream,
+    "growing_data": lambda model, rows: auxmc.growing_data(
+        model, rows, replicates=4, settings=GrowingDataSettings(n_particles=50)
+    ),
+    "laplace_evidence": lambda model, rows: auxmc.laplace_evidence(model, rows, draws=1000),
+}
+
+
+def rows_of(
+    fault: str,
+    log_likelihood: Callable[[Any, Array], Array],
+    rows: np.ndarray,
+    expected: Expected,
+    exact: float | None = None,
+    **others: Expected,
+) -> None:
+    """Where there is no exact value, something must be said; `others` are outcomes of some estimators."""
+
+    def run(name: str) -> str:
+        log_prior = lambda p: -0.5 * p["mean"] ** 2 - 0.5 * LOG_2_PI
+        model = auxmc.row_model(log_likelihood, log_prior, lambda key: {"mean": jax.random.normal(key)})
+        found = ESTIMATES[name](model, rows)
+        if exact is None:
+            return f"{found} came without a word"
+        near = abs(found.log_evidence - exact) <= 4.0 * found.standard_error + 0.1
+        return "" if near else f"{found}, not {exact}"
+
+    for name in ESTIMATES:
+        case(name, fault, lambda name=name: run(name), others.get(name, expected), slow=True)
+
+
+def row_normal(p: Any, rows: Array) -> Array:
+    return -0.5 * (rows[:, 0] - p["mean"]) ** 2 - 0.5 * LOG_2_PI
+
+
+def exact_normal(rows: np.ndarray) -> float:
+    y, n = rows[:, 0], len(rows)
+    squares = np.sum(y**2) - np.sum(y) ** 2 / (1.0 + n)
+    return float(-0.5 * (n * LOG_2_PI + math.log1p(n) + squares))
+
+
+def with_row(place: int, value: float) -> np.ndarray:
+    return np.where(np.arange(10)[:, None] == place, value, ROWS)
+
+
+def exact_labels() -> float:
+    terms = np.logaddexp(0.0, -np.abs(ROWS[:, 0])[None] * GRID[:, None])
+    logs = -np.sum(terms, axis=1) - 0.5 * GRID**2 - 0.5 * LOG_2_PI
+    return float(np.log(np.sum(np.exp(logs)) * (GRID[1] - GRID[0])))
+
+
+NOT_FINITE, LATER = rejects("not finite"), warns("the log evidence is -inf in rows 5 to")
+CONSTANT, TWICE, FAR, TINY = (
+    np.full((10, 1), 0.7),
+    np.tile(ROWS, (2, 1)),
+    1e4 + ROWS,
+    np.full((10, 1), 1e-300),
+)
+
+# fmt: off
+rows_of("NaN in a row", row_normal, with_row(3, math.nan), rejects("row 3, column 0 (from 0) is nan"))
+rows_of("row of 1e300", row_normal, with_row(3, 1e300),
+    rejects("log_likelihood is not finite at 32 of 32 draws from the prior"))
+rows_of("a later row of 1e300", row_normal, with_row(8, 1e300), NOT_FINITE, stream_evidence=LATER)
+rows_of("rows of 1e-300", row_normal, TINY, RIGHT, exact_normal(np.zeros((10, 1))))
+rows_of("constant rows", row_normal, CONSTANT, RIGHT, exact_normal(CONSTANT))
+rows_of("duplicated rows", row_normal, TWICE, RIGHT, exact_normal(TWICE))
+rows_of("separable labels", lambda p, rows: jax.nn.log_sigmoid(jnp.abs(rows[:, 0]) * p["mean"]), ROWS, RIGHT,
+    exact_labels())
+rows_of("weights that underflow", row_normal, FAR, warns(), exact_normal(FAR), laplace_evidence=RIGHT)
+rows_of("evidence of zero", lambda p, rows: jnp.where(rows[:, 0] > 4.0, -jnp.inf, row_normal(p, rows)),
+    np.insert(ROWS, 8, 5.0, axis=0), NOT_FINITE, stream_evidence=LATER)
+rows_of("few finite particles", lambda p, rows: jnp.where(p["mean"] > 1.0, row_normal(p, rows), -jnp.inf),
+    ROWS, rejects("log_likelihood is not finite at"))
+# fmt: on
+
+
+@pytest.mark.parametrize(("run", "expected"), CASES)
+def test_numerical_fault_is_survived_rejected_or_warned_of(
+    run: Callable[[], str], expected: Expected
+) -> None:
+    found = outcome_of(run, expected.says)
+    assert found.outcome == expected.outcome, found.says
+    assert expected.says in found.says
+
+
+def test_wrong_values_and_other_errors_are_noticed() -> None:
+    assert outcome_of(lambda: "the mean is 3, not 1", "") == Expected("wrong", "the mean is 3, not 1")
+    assert outcome_of(lambda: [][1], "").outcome == "traceback"
+
+
+# --- the command line --------------------------------------------------------------------------------------
+
+DENSITY = """import jax.numpy as jnp
+def log_density(v):
+    return {density}
+start = {{"x": {start}}}
+"""
+ROW_MODEL = """import jax, jax.numpy as jnp
+def log_likelihood(parameters, rows):
+    return -0.5 * (rows[:, 0] - parameters[0]) ** 2
+def log_prior(parameters):
+    return -0.5 * jnp.sum(parameters**2) - 0.5 * jnp.log(2 * jnp.pi)
+def draw_prior(key):
+    return jax.random.normal(key, (1,))
+"""
+
+
+def last_line(capsys: pytest.CaptureFixture[str], *words: str | os.PathLike[str]) -> str:
+    assert main([str(word) for word in words]) in (1, 2)
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    return said.strip().splitlines()[-1]
+
+
+@pytest.mark.parametrize("verb", ["sample", "evidence"])
+@pytest.mark.parametrize(
+    ("density", "start", "says"),
+    [
+        ("jnp.log(v['x']) - v['x']", -1.0, "start is nan"),
+        ("-0.5 * v['x'] ** 2", 1e300, "start is -inf"),
+        ("v['x']", 0.0, "grows without end along x"),
+        ("0.0 * v['x']", 0.0, "is the same everywhere"),
+    ],
+)
+def test_command_rejects_a_density(
+    verb: str, density: str, start: float, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = tmp_path / "model.py"
+    model.write_text(DENSITY.format(density=density, start=start), encoding="utf-8")
+    small = ["--draws", "10", "--warm-up", "2", "--chains", "2", "--cores", "1", "--quiet", "--output"]
+    assert says in last_line(capsys, verb, model, *small, tmp_path / "out")
+
+
+@pytest.mark.parametrize(("cell", "says"), [("nan", "rows.csv"), ("1e300", "too large for float32")])
+def test_stream_command_rejects_a_row(
+    cell: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "model.py").write_text(ROW_MODEL, encoding="utf-8")
+    (tmp_path / "rows.csv").write_text(f"y\n0.1\n0.4\n{cell}\n0.3\n", encoding="utf-8")
+    small = ["--particles", "8", "--moves", "1", "--replicates", "2", "--chunk-rows", "4"]
+    words = ["--data", tmp_path / "rows.csv", "--model", tmp_path / "model.py", *small]
+    assert says in last_line(capsys, "stream", *words)
