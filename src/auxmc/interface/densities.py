@@ -1,8 +1,9 @@
 """Models known by a log density and its gradient, and Hamiltonian Monte Carlo on them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -11,7 +12,7 @@ from auxmc.interface.checks.densities import advise_jumps, advise_tails, lines_t
 from auxmc.interface.checks.ridges import advise_ridges
 from auxmc.interface.checks.support import advise_support
 from auxmc.interface.layout import Layout, named, start_variables
-from auxmc.interface.methods import Method, evaluated
+from auxmc.interface.methods import Method, evaluated, follows_its_key
 from auxmc.interface.precision import (
     function,
     made_by,
@@ -20,10 +21,15 @@ from auxmc.interface.precision import (
     step_range,
     use_float64,
 )
+from auxmc.interface.transforms import Transform, bounded, checked_bounds, of_distribution, sampled
+from auxmc.interface.transforms import periodic as _periodic
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
 
 __all__ = ["Density", "density", "hmc"]
+
+# Draws of a prior among which a start is looked for.
+_TRIES = 100
 
 
 class Density(NamedTuple):
@@ -37,6 +43,8 @@ class Density(NamedTuple):
             what is derived from them; None for the variables themselves.
         spread: maps a key to a start [dim] of its own for a chain; None where all begin at `start`.
         warnings: what is to be said about the log density.
+        log_prior: maps the vector [dim] to the log density of the prior, in nats; None where it is not known.
+        draw_prior: maps a key to a draw [dim] of the prior.
     """
 
     log_density: Callable[[Array], Array]
@@ -45,6 +53,15 @@ class Density(NamedTuple):
     constrained: Callable[[Any], dict[str, Array]] | None = None
     spread: Callable[[Array], np.ndarray] | None = None
     warnings: tuple[str, ...] = ()
+    log_prior: Callable[[Array], Array] | None = None
+    draw_prior: Callable[[Array], Array] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are one model: the same functions and the same start."""
+        if not isinstance(other, Density):
+            return NotImplemented
+        pairs: Any = zip(self, other, strict=True)
+        return all(np.array_equal(a, b) if isinstance(a, np.ndarray) else a is b or a == b for a, b in pairs)
 
     def __repr__(self) -> str:
         """Its variables."""
@@ -60,44 +77,89 @@ class Density(NamedTuple):
         return self.start if self.spread is None else self.spread(key)
 
 
-def density(log_density: Callable[[Any], Array] | Density, start: Any = None) -> Density:
-    """A model on the whole of a real space, known by its log density.
+def density(
+    log_density: Callable[[Any], Array] | Density,
+    start: Any = None,
+    *,
+    prior: Any = None,
+    bounds: Mapping[str, tuple[Any, Any]] | None = None,
+    periodic: str | Sequence[str] = (),
+) -> Density:
+    """A model known by its log density, on a real space or within bounds.
+
+    Chains move on the whole real line: variables with bounds are transformed, the log density is corrected by the log
+    volume of the map, and draws are on the variables' own scale.
 
     Args:
         log_density: maps the variables, a pytree like `start`, to an unnormalised log density in nats; written with
-            `jax.numpy` and differentiable. Or a Density, such as `auxmc.from_numpyro` returns, to begin elsewhere.
-        start: variables to begin at; a Density has some already.
+            `jax.numpy` and differentiable. With a prior it is the log likelihood. Or a Density, such as
+            `auxmc.from_numpyro` returns, to begin elsewhere.
+        start: variables to begin at; a Density has some already, and a prior draws them.
+        prior: a mapping from names of variables to distributions of NumPyro or TensorFlow Probability, whose supports
+            are the bounds; or a pair of functions (log_prior, draw_prior): the normalised log density of the
+            variables in nats, and a map from a key of `jax.random` to a draw of them. `auxmc.evidence` looks for modes
+            from draws of it.
+        bounds: pairs (low, high) of variables by name, numbers or arrays; None for an open side. A single array is
+            called "x".
+        periodic: names of variables that return after one period, between their bounds; from -pi to pi without bounds.
 
     Raises:
-        TypeError: the function cannot be traced, returns whole or complex numbers, or is given arrays of another
-            precision.
-        ValueError: it returns no scalar, is not finite at the start, or nowhere around it, gives other values for the
-            same variables, does not depend on one of them, grows without end, is a step function, or has no start.
+        TypeError: If the function cannot be traced, returns integers or complex numbers, is given arrays of another
+            precision, or the prior or the bounds have a wrong type.
+        ValueError: If it returns no scalar, is not finite at the start, or nowhere around it, gives other values for
+            the same variables, does not depend on one of them, grows without end, is a step function, has no start, or
+            the start is outside of the bounds.
 
     Warns:
-        SamplingWarning: it jumps, does not fall far out, is the same along a line, or is NaN at many points around
+        SamplingWarning: If it jumps, does not fall far out, is constant along a line, or is NaN at many points around
             the start.
+
+    >>> import auxmc
+    >>> model = auxmc.density(lambda v: 7.0 * jnp.log(v["rate"]), {"rate": 0.5}, bounds={"rate": (0, 1)})
+    >>> model
+    Density of rate (1 numbers)
     """
     use_float64()
     if isinstance(log_density, Density):
+        if prior is not None or bounds is not None or len(periodic):
+            raise ValueError(
+                "prior, bounds and periodic must be left out where a model is given: it has its own"
+            )
         if start is None:
             return log_density
         own = log_density.layout.starts("start", start, 1)[0]
         start_check(log_density.log_density)(own)
         return log_density._replace(start=own, spread=None)
-    if start is None:
+    log_prior, draw_prior, transforms = _prior(prior)
+    if start is None and draw_prior is None:
         raise ValueError("start is wanted: variables at which the log density is finite")
     function("log_density", log_density, "maps the variables to their log density, in nats")
-    begin, layout = start_variables(start)
+    tries = (draw_prior(jax.random.key(i)) for i in range(_TRIES)) if draw_prior else iter(())
+    begin, layout = start_variables(next(tries) if start is None else start)
+    for name, (low, high, turns) in checked_bounds(layout.names, bounds or {}, periodic).items():
+        shape = layout.shapes[layout.names.index(name)]
+        transforms[name] = _periodic(shape, float(low), float(high)) if turns else bounded(shape, low, high)
+    layout = layout._replace(transforms=transforms)
     shape = evaluated("log_density", log_density, begin)
     if getattr(shape, "shape", None) != ():
         found = getattr(shape, "shape", type(shape).__name__)
         raise ValueError(f"log_density must return one number, in nats, got shape {found}: sum over the data")
     if not jnp.issubdtype(shape.dtype, jnp.floating):
         raise TypeError(f"log_density must return a real number that has a derivative, got {shape.dtype}")
-    model = Density(
-        lambda vector: log_density(layout.tree(vector)), layout, layout.starts("start", begin, 1)[0]
-    )
+
+    def on_line(vector: Array) -> Array:
+        variables = layout.tree(vector)
+        value = log_density(variables) + layout.log_volume(vector)
+        return value if log_prior is None else value + log_prior(variables)
+
+    model = Density(on_line, layout, layout.starts("start", begin, 1)[0])
+    if log_prior is not None:
+        model = model._replace(
+            log_prior=lambda vector: log_prior(layout.tree(vector)) + layout.log_volume(vector),
+            draw_prior=lambda key: layout.filled(jax.random.fold_in(key, 1), layout.vector(draw_prior(key))),
+        )
+    if start is None:
+        model = model._replace(start=_finite_start(model, tries))
     start_check(model.log_density)(model.start)
     advice = advise_support("log_density", model.log_density, model.start)
     advice += advise_tails("log_density", model.log_density, model.start, layout)
@@ -106,6 +168,43 @@ def density(log_density: Callable[[Any], Array] | Density, start: Any = None) ->
     for one in advice:
         one.warn()
     return model._replace(warnings=tuple(one.text for one in advice))
+
+
+def _finite_start(model: Density, tries: Iterator[Any]) -> np.ndarray:
+    """The first draw of the prior at which the log density and its gradient are finite, or the first one."""
+    evaluate = jax.jit(jax.value_and_grad(model.log_density))
+    vectors = [model.start]
+    while not all(np.all(np.isfinite(part)) for part in evaluate(vectors[-1])):
+        draw = next(tries, None)
+        if draw is None:
+            return vectors[0]
+        vectors.append(model.layout.starts("start", jax.tree.map(np.asarray, draw), 1)[0])
+    return vectors[-1]
+
+
+def _prior(prior: Any) -> tuple[Any, Any, dict[str, Transform]]:
+    """Log density, draws and transforms of a prior; Nones where there is none."""
+    if prior is None:
+        return None, None, {}
+    if isinstance(prior, Mapping):
+        found = {name: of_distribution(name, own) for name, own in prior.items()}
+
+        def log_prior(variables: Any) -> Array:
+            return sum((jnp.sum(own.log_prob(variables[name])) for name, own in prior.items()), jnp.zeros(()))
+
+        def draw_prior(key: Array) -> dict[str, Array]:
+            keys = jax.random.split(key, len(prior))
+            return {name: sampled(own, one) for one, (name, own) in zip(keys, prior.items(), strict=True)}
+
+        return log_prior, draw_prior, {name: own for name, (_, own) in found.items() if own is not None}
+    if isinstance(prior, Sequence) and len(prior) == 2 and all(map(callable, prior)):
+        log_prior, draw_prior = prior
+        follows_its_key("draw_prior", draw_prior)
+        return log_prior, draw_prior, {}
+    raise TypeError(
+        "prior: expected a mapping from names to distributions of NumPyro or TensorFlow Probability, or a pair of "
+        f"functions (log_prior, draw_prior), got {type(prior).__name__}"
+    )
 
 
 def hmc(
@@ -147,5 +246,5 @@ def hmc(
         of_state=lambda state: {"lp": state.log_density},
         log_target=lambda state: state.log_density,
         warnings=model.warnings,
-        plain=model.constrained is None,
+        plain=model.constrained is None and not model.layout.transforms,
     )

@@ -31,7 +31,7 @@ from auxmc.interface.precision import (
 )
 from auxmc.interface.running import IMAGE, ChainJob, Reporter, folder_of, one_linear_algebra_thread
 
-__all__ = ["on_executor", "replicate", "run_pickled"]
+__all__ = ["on_executor", "on_workers", "replicate", "run_pickled"]
 
 Result = TypeVar("Result")
 
@@ -133,6 +133,17 @@ def on_executor(
     except KeyboardInterrupt:
         reporter.say_interrupted(folder)
         raise
+
+
+def on_workers(
+    executor: Executor | str,
+    calls: Sequence[tuple[Any, tuple[Any, ...]]],
+    cores: int | None,
+    done: Callable[[int, Any], None],
+) -> list[Any]:
+    """Results of calls (function, arguments) in their order; `done` is told the number and result of each."""
+    with _workers(executor, len(calls), cores) as workers:
+        return _results(workers, calls, done)
 
 
 def run_pickled(payload: bytes) -> bytes:

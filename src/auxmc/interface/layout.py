@@ -1,6 +1,8 @@
 """Named variables and the vector that kernels move: a pytree of arrays, flattened."""
 
 import math
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import jax
@@ -9,6 +11,7 @@ import numpy as np
 from jax import Array
 
 from auxmc.interface.precision import float64_tree
+from auxmc.interface.transforms import Transform
 
 __all__ = ["Layout", "layout_of", "named", "start_variables", "variables"]
 
@@ -23,37 +26,78 @@ class Layout(NamedTuple):
         structure: of the pytree.
         shapes: of its leaves.
         names: of its leaves, such as "rates" or "noise.scale".
+        transforms: of leaves whose numbers in the vector are others than their values, by name.
     """
 
     structure: Any
     shapes: tuple[tuple[int, ...], ...]
     names: tuple[str, ...]
+    transforms: Mapping[str, Transform] = MappingProxyType({})
 
     @property
     def dim(self) -> int:
         """Length of the vector."""
-        return sum(math.prod(shape) for shape in self.shapes)
+        return sum(math.prod(shape) for shape in self._inner_shapes())
+
+    def _inner_shapes(self) -> list[tuple[int, ...]]:
+        """Shapes of the leaves in the vector."""
+        return [
+            self.transforms[name].shape if name in self.transforms else shape
+            for name, shape in zip(self.names, self.shapes, strict=True)
+        ]
+
+    def plain(self) -> "Layout":
+        """The layout of the numbers in the vector, as they are."""
+        return Layout(self.structure, tuple(self._inner_shapes()), self.names)
 
     def coordinates(self) -> list[str]:
         """Name of each number of the vector, such as "rates[2]" [dim]."""
         return [
             f"{name}[{', '.join(map(str, place))}]" if place else name
-            for name, shape in zip(self.names, self.shapes, strict=True)
+            for name, shape in zip(self.names, self._inner_shapes(), strict=True)
             for place in np.ndindex(*shape)
         ]
 
+    def _parts(self, vector: Array) -> list[Array]:
+        """Numbers of each leaf in a vector [dim]."""
+        parts, first = [], 0
+        for shape in self._inner_shapes():
+            size = math.prod(shape)
+            parts.append(vector[first : first + size].reshape(shape))
+            first += size
+        return parts
+
     def tree(self, vector: Array) -> Any:
         """Variables from a vector [dim]."""
-        leaves, first = [], 0
-        for shape in self.shapes:
-            size = math.prod(shape)
-            leaves.append(vector[first : first + size].reshape(shape))
-            first += size
+        leaves = [
+            self.transforms[name].forward(part) if name in self.transforms else part
+            for name, part in zip(self.names, self._parts(vector), strict=True)
+        ]
         return jax.tree.unflatten(self.structure, leaves)
 
     def vector(self, tree: Any) -> Array:
         """The vector [dim] of variables."""
-        return jnp.concatenate([jnp.ravel(leaf) for leaf in jax.tree.leaves(tree)])
+        leaves = zip(self.names, jax.tree.leaves(tree), strict=True)
+        inner = [
+            self.transforms[name].inverse(leaf) if name in self.transforms else leaf for name, leaf in leaves
+        ]
+        return jnp.concatenate([jnp.ravel(leaf) for leaf in inner])
+
+    def filled(self, key: Array, vector: Array) -> Array:
+        """The vector [dim] with what its variables do not determine drawn again."""
+        parts = [
+            self.transforms[name].fill(jax.random.fold_in(key, i), part) if name in self.transforms else part
+            for i, (name, part) in enumerate(zip(self.names, self._parts(vector), strict=True))
+        ]
+        return jnp.concatenate([jnp.ravel(part) for part in parts])
+
+    def log_volume(self, vector: Array) -> Array:
+        """Log of the factor by which the map to the variables changes volumes at a vector [dim], in nats."""
+        total = jnp.zeros(())
+        for name, part in zip(self.names, self._parts(vector), strict=True):
+            if name in self.transforms:
+                total += self.transforms[name].log_volume(part)
+        return total
 
     def starts(self, name: str, tree: Any, n_chains: int) -> np.ndarray:
         """Vectors [chain, dim] of one position, or of one for each chain: every leaf with a leading axis of chains.
@@ -83,6 +127,11 @@ class Layout(NamedTuple):
                     f"{name}: {variable} must have shape {shape}, or {(n_chains, *shape)}, one value for each "
                     f"chain, got {leaf.shape}"
                 )
+            if variable in self.transforms:
+                transform = self.transforms[variable]
+                leaf = np.asarray(jax.vmap(transform.inverse)(jnp.asarray(leaf)))
+                if not np.all(np.isfinite(leaf)):
+                    raise ValueError(f"{name}: {variable} must lie inside {transform.name}")
             rows.append(leaf.reshape(n_chains, -1))
         return np.concatenate(rows, axis=1)
 

@@ -9,5 +9,10 @@ METHODS = {
 }
 """Methods for each kind of model, the default first; a test holds them equal to what there is."""
 
-EVIDENCE_METHODS = ("simulated_tempering", "gibbs_continuous_tempering", "continuously_tempered_hmc")
+EVIDENCE_METHODS = (
+    "annealed_importance",
+    "simulated_tempering",
+    "gibbs_continuous_tempering",
+    "continuously_tempered_hmc",
+)
 """Methods of `auxmc evidence`, the default first."""

@@ -9,7 +9,7 @@ import numpy as np
 from jax import Array
 
 from auxmc.interface.densities import Density, density
-from auxmc.interface.layout import named, variables
+from auxmc.interface.layout import Layout, named, variables
 from auxmc.interface.others.starts import spread_around
 from auxmc.interface.precision import use_float64
 
@@ -67,7 +67,47 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Densit
     start = {name: np.asarray(value, np.float64) for name, value in info.param_info.z.items()}
     made = density(log_density, start)
     centre = np.zeros(made.layout.dim)
-    return made._replace(constrained=values, spread=spread_around(centre, _WIDTH, made.log_density))
+    made = made._replace(constrained=values, spread=spread_around(centre, _WIDTH, made.log_density))
+    log_prior, draw_prior = _prior(model, args, kwargs, made.layout)
+    try:
+        jax.eval_shape(draw_prior, jax.random.key(0))
+    except (NotImplementedError, ValueError):
+        # An improper prior has no draws.
+        return made
+    return made._replace(log_prior=log_prior, draw_prior=draw_prior)
+
+
+def _prior(
+    model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], layout: Layout
+) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+    """Log density [dim] of the model's prior on unconstrained variables, and its draws [dim]."""
+    from numpyro import handlers
+    from numpyro.distributions.transforms import biject_to
+    from numpyro.infer.util import constrain_fn, unconstrain_fn
+
+    def log_prior(vector: Array) -> Array:
+        free = layout.tree(vector)
+        own = constrain_fn(model, args, kwargs, dict(free))
+        with handlers.block():
+            trace = handlers.trace(handlers.substitute(handlers.seed(model, 0), data=own)).get_trace(
+                *args, **kwargs
+            )
+        total = jnp.zeros(())
+        for name, value in free.items():
+            site = trace[name]
+            transform = biject_to(site["fn"].support)
+            total += jnp.sum(site["fn"].log_prob(site["value"]))
+            total += jnp.sum(transform.log_abs_det_jacobian(value, transform(value)))
+        return total
+
+    def draw_prior(key: Array) -> Array:
+        with handlers.block():
+            trace = handlers.trace(handlers.seed(model, key)).get_trace(*args, **kwargs)
+        return layout.vector(
+            unconstrain_fn(model, args, kwargs, {name: trace[name]["value"] for name in layout.names})
+        )
+
+    return log_prior, draw_prior
 
 
 def _check_sites(model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

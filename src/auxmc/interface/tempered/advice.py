@@ -3,64 +3,124 @@
 import math
 from collections.abc import Iterator
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from scipy.special import logsumexp
 
-from auxmc.diagnostics.convergence import bulk_ess, rank_r_hat
+from auxmc.diagnostics.convergence import rank_r_hat
 from auxmc.diagnostics.log_evidence import Evidence, log_evidence, log_evidence_error
 from auxmc.interface.advice import Advice, frozen, too_few
 from auxmc.interface.densities import Density
 from auxmc.interface.modes import lie_apart
 from auxmc.interface.tempered.bases import Base
+from auxmc.interface.tempered.mixture import log_densities
+from auxmc.sampling.importance import pareto_index
 
-__all__ = ["advise_evidence"]
+__all__ = ["advise_chains", "advise_evidence"]
 
 _MAX_R_HAT = 1.05
 _LARGE_ERROR = 0.5
-# Share of the chains, in effect, that must carry the weight.
+# Fraction of the chains, in effect, that must carry the weight.
 _FEWEST_CHAINS = 0.3
 _SCORE = 4.0
 # Differences below this many nats are never warned of.
 _SMALL = 0.05
 _MIN_DRAWS = 8
-# Effective draws, and their share, below which draws are warned of: 200 know the share of one of two modes to 0.035.
-_FEWEST_EFFECTIVE = 200.0
-_LEAST_EFFECTIVE_SHARE = 0.5
+# Annealed runs, in effect, below which their spread does not tell the error.
+_FEWEST_RUNS = 30.0
+_LARGEST_PARETO_INDEX = 0.7
 # Annealed runs that must end apart from the draws: a single one may have stopped on its way.
 _FEWEST_APART = 3
+_SMALLEST_SUPPORT = 0.01
 
 
 def advise_evidence(
-    model: Density, tree: xr.DataTree, posterior: xr.DataTree, base: Base, found: Evidence
-) -> list[Advice]:
-    """What is to be said about an evidence.
+    model: Density,
+    log_weights: np.ndarray,
+    draws: np.ndarray,
+    base: Base,
+    found: Evidence,
+    support: float,
+    *,
+    chains: bool,
+) -> Iterator[Advice]:
+    """Warnings about an evidence by any method.
 
     Args:
         model: the target.
+        log_weights: of runs or of states of chains for the target [chain, draw].
+        draws: of the target [draw, dim].
+        base: with the exploring runs.
+        found: the estimate.
+        support: fraction of the base inside the target's support.
+        chains: whether weights are those of states of tempered chains, not of independent runs.
+    """
+    if not chains:
+        yield from _few_runs(log_weights)
+    if support < _SMALLEST_SUPPORT:
+        yield Advice(
+            f"{100 * support:.2g} % of the base lies where the density is positive, and the evidence is in doubt",
+            'Declare the edges of the support: auxmc.density(..., bounds={"x": (low, high)})',
+        )
+    yield from _missed(model, draws, base, found)
+    if (base.n_found == 1).any() and len(base.n_found) > 1:
+        yield Advice(
+            f"of {len(base.n_found)} modes, {int(np.sum(base.n_found == 1))} were found by one exploring run of "
+            f"{int(base.n_found.sum())}: others may be missing from the evidence",
+            "Compare with other seeds, or give a narrower prior",
+        )
+    if not found.standard_error <= _LARGE_ERROR:
+        yield Advice(
+            f"the standard error is {found.standard_error:.2f} nats", "Run more draws, or more chains"
+        )
+
+
+def advise_chains(tree: xr.DataTree, base: Base, found: Evidence) -> Iterator[Advice]:
+    """Warnings about tempered chains.
+
+    Args:
         tree: tempered chains.
-        posterior: draws of the target.
-        base: with the annealed runs.
+        base: with annealed runs, whose estimate is independent of the chains.
         found: the estimate.
     """
     stats = tree["sample_stats"]
     target, weight = (stats[name].to_numpy() for name in ("log_target_weight", "log_base_weight"))
-    advice = [
-        *([too_few(target.shape[1])] if target.shape[1] < _MIN_DRAWS else []),
-        *frozen(tree["posterior"].to_dataset(), "Give a longer warm_up, or a base nearer to the target"),
-        *_crossings(stats["inverse_temperature"].to_numpy()),
-        *_shares(target),
-        *_halves(target, weight),
-        *_missed(model, posterior, base, found),
-        *_dependent(posterior["posterior"].to_dataset()),
-    ]
-    if not found.standard_error <= _LARGE_ERROR:
-        advice.append(
-            Advice(f"the standard error is {found.standard_error:.2f} nats", "Run more draws, or more chains")
+    if target.shape[1] < _MIN_DRAWS:
+        yield too_few(target.shape[1])
+    yield from frozen(tree["posterior"].to_dataset(), "Give a longer warm_up, or a base nearer to the target")
+    yield from _crossings(stats["inverse_temperature"].to_numpy())
+    yield from _weights_of_chains(target)
+    yield from _halves(target, weight)
+    for value, error in base.estimates():
+        if abs(value - found.value) > _SCORE * max(math.hypot(found.standard_error, error), _SMALL):
+            yield Advice(
+                f"the chains give {found.value:.2f} nats, annealed runs {value:.2f} +- {error:.2f}: the evidence is in "
+                "doubt",
+                'Take method="annealed_importance", or run more draws and chains',
+            )
+            break
+
+
+def _few_runs(log_weights: np.ndarray) -> Iterator[Advice]:
+    """Independent runs whose largest weights dominate."""
+    if log_weights.size == 0 or not np.isfinite(log_weights).any():
+        return
+    logs = log_weights.ravel()
+    n_effective = float(np.exp(2.0 * logsumexp(logs) - logsumexp(2.0 * logs)))
+    if n_effective < _FEWEST_RUNS:
+        yield Advice(
+            f"{n_effective:.1f} of {logs.size} runs count, in effect: the evidence is in doubt, and "
+            "the error is not known",
+            "Run more draws or more n_steps, or give prior= or bounds= to auxmc.density",
         )
-    return advice
+        return
+    index = float(pareto_index(logs[np.isfinite(logs)]))
+    if index > _LARGEST_PARETO_INDEX:
+        yield Advice(
+            f"the largest weights have a Pareto index of {index:.2f}, above {_LARGEST_PARETO_INDEX}: the evidence "
+            "is in doubt, as its error does not cover what is rarely found",
+            "Run more draws or more n_steps, or give prior= or bounds= to auxmc.density",
+        )
 
 
 def _crossings(temperatures: np.ndarray) -> Iterator[Advice]:
@@ -79,10 +139,10 @@ def _crossings(temperatures: np.ndarray) -> Iterator[Advice]:
             )
 
 
-def _shares(target: np.ndarray) -> Iterator[Advice]:
+def _weights_of_chains(target: np.ndarray) -> Iterator[Advice]:
     per_chain = np.asarray(logsumexp(target, axis=1))
-    shares = np.exp(per_chain - logsumexp(per_chain))
-    n_effective = 1.0 / float(np.sum(shares**2))
+    fractions = np.exp(per_chain - logsumexp(per_chain))
+    n_effective = 1.0 / float(np.sum(fractions**2))
     if n_effective < _FEWEST_CHAINS * len(target):
         yield Advice(
             f"few chains carry the weight, in effect {n_effective:.1f} of {len(target)}: the error is not known",
@@ -104,42 +164,24 @@ def _halves(target: np.ndarray, weight: np.ndarray) -> Iterator[Advice]:
         )
 
 
-def _missed(model: Density, posterior: xr.DataTree, base: Base, found: Evidence) -> Iterator[Advice]:
-    together = math.hypot(found.standard_error, base.runs.error)
-    if base.runs.log_normaliser - found.value > _SCORE * max(together, _SMALL):
-        yield Advice(
-            f"annealed importance sampling, which underestimates, found more: {base.runs.log_normaliser:.2f} nats",
-            "The chains miss a part of the target: run more draws or chains",
-        )
-    arrays = [posterior["posterior"][name] for name in model.layout.names]
-    draws = np.concatenate([array.to_numpy()[0].reshape(array.shape[1], -1) for array in arrays], axis=1)
-    if len(draws) < _MIN_DRAWS or not len(base.scouts):
+def _missed(model: Density, draws: np.ndarray, base: Base, found: Evidence) -> Iterator[Advice]:
+    explored = [(run.value, run.error) for run in base.explored if math.isfinite(run.value)]
+    for value, error in [*explored, *base.estimates()]:
+        if value - found.value > _SCORE * max(math.hypot(found.standard_error, error), _SMALL):
+            yield Advice(
+                f"other annealed runs found more than the estimate: {value:.2f} nats. The evidence is too low",
+                "A part of the target is missing: run more draws or chains, or give prior= to auxmc.density",
+            )
+            break
+    scouts = np.concatenate([run.ends for run in base.explored])
+    scouts = scouts[np.all(np.isfinite(scouts), axis=1)]
+    if len(draws) < _MIN_DRAWS or not len(scouts):
         return
-    evaluate = jax.jit(jax.vmap(model.log_density))
-    least = np.quantile(evaluate(jnp.asarray(draws)), 0.01)
-    near = base.scouts[np.asarray(evaluate(jnp.asarray(base.scouts))) >= least]
+    least = np.quantile(log_densities(model.log_density, draws), 0.01)
+    near = scouts[log_densities(model.log_density, scouts) >= least]
     n_apart = int(np.sum(lie_apart(draws, near))) if len(near) else 0
     if n_apart >= _FEWEST_APART:
         yield Advice(
             f"{n_apart} annealed runs ended where the density is as large as at the draws, but no draw is near",
             'A mode or a tail may be missing: run more draws, and take base="automatic"',
-        )
-
-
-def _dependent(posterior: xr.Dataset) -> Iterator[Advice]:
-    """Draws stand in the order of the chains: chains that lie in different modes make them depend on one another."""
-    n_draws = posterior.sizes["draw"]
-    if n_draws < _MIN_DRAWS:
-        return
-    worst = (np.inf, "")
-    for name, array in posterior.data_vars.items():
-        values = np.moveaxis(array.to_numpy().reshape(1, n_draws, -1).astype(float), -1, 0)
-        values = values[np.ptp(values, axis=(1, 2)) > 0.0]
-        if values.size and np.all(np.isfinite(values)):
-            worst = min(worst, (float(np.min(bulk_ess(values))), str(name)))
-    if worst[0] < min(_FEWEST_EFFECTIVE, _LEAST_EFFECTIVE_SHARE * n_draws):
-        yield Advice(
-            f"the {n_draws} draws of the posterior are worth {worst[0]:.0f} independent ones for {worst[1]}: the "
-            "shares of modes are rough",
-            "Run more draws or chains, so that chains go to and fro between modes more often",
         )

@@ -1,44 +1,54 @@
-"""The base of an evidence: a Gaussian near the target and a guess of the target's normaliser, found and checked."""
+"""Bases of an evidence: mixtures near the target, found by annealed runs, and the modes that the runs found."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from scipy.cluster.vq import kmeans2
-from scipy.special import logsumexp
 
 from auxmc.approximations.advi import MeanField, decaying_adam, fit_mean_field
 from auxmc.approximations.laplace_density import laplace_density
-from auxmc.diagnostics.log_evidence import weighted_moments
 from auxmc.interface.advice import Advice
 from auxmc.interface.densities import Density
 from auxmc.interface.precision import float64_tree
-from auxmc.interface.tempered.pilot import Annealed, Pilot, standardised
-from auxmc.models.bridge import Bridge, GaussianBase, gaussian_base
+from auxmc.interface.tempered.annealing import N_RUNS, Annealed, anneal
+from auxmc.interface.tempered.mixture import Mixture, fit_mixture, gaussian_mixture, log_densities, regions
 
-__all__ = ["BASES", "Base", "Gaussian", "find_base", "gaussian"]
+__all__ = ["BASES", "Base", "Gaussian", "find_base", "gaussian", "starts_inside"]
 
 BASES = ("automatic", "advi", "laplace")
 """Bases that are found; `gaussian` makes one that is given."""
 
 _STEPS_OF_FIT = 4000
-_WIDENED = 1.25
-_CLUSTERS = 8
 _FACTORS = (1.0, 3.0, 9.0, 27.0)
-# Runs, in effect, below which their moments and their guess of the normaliser are not used, and above which the base
-# need not be better.
-_FEWEST_RUNS = 8.0
-_ENOUGH_RUNS = 24.0
+# Effective runs of N_RUNS at which a base is good enough, and below which it is warned of.
+_ENOUGH_RUNS = 64.0
 _TRUSTED_RUNS = 12.0
-_ROUNDS = 4
+_ROUNDS = 8
+# Pairs of runs whose ends a base is fitted to.
+_ROUNDS_FITTED = 2
+# Ends of the last runs in a region from which on earlier ones there are left out.
+_FEW_NEW = 8
+_PRIOR_DRAWS = 512
+# At the target, after which the ends have lost what was left of the way: a base is fitted to them.
+_UPDATES = 30
+# Nats that the log density may fall along an axis of a Laplace approximation over one standard deviation, where half a
+# nat is right: much more where the curvature is rounding.
+_LARGEST_FALL = 50.0
+# Draws of the base that measure how much of it lies in the target's support, where some do not.
+_SUPPORT_DRAWS = 1 << 14
+_MOST_TRIES = 1 << 17
+_NOT_REACHED = (
+    "no annealed run reached the target: its log density is not finite near the base. Give another start, a prior, "
+    "bounds, or base=auxmc.gaussian(mean, scale)"
+)
 
 
 class Gaussian(NamedTuple):
-    """A base that a user gives; `gaussian` makes it.
+    """Gaussian base that a user gives; `gaussian` makes it.
 
     Attributes:
         mean: variables.
@@ -48,26 +58,46 @@ class Gaussian(NamedTuple):
     mean: Any
     scale: Any
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both have the same values."""
+        if not isinstance(other, Gaussian):
+            return NotImplemented
+        pairs = zip(*(jax.tree.leaves(tuple(base)) for base in (self, other)), strict=False)
+        structures: list[Any] = [jax.tree.structure(tuple(base)) for base in (self, other)]
+        return bool(structures[0] == structures[1]) and all(np.array_equal(a, b) for a, b in pairs)
+
 
 class Base(NamedTuple):
-    """A base that was found.
+    """Base that was found.
 
     Attributes:
-        bridge: joins it to the target, with the guess of the log normaliser, in coordinates in which the base is
-            standard normal: one step size then fits all directions.
-        runs: annealed runs from it to the target.
-        scouts: where annealed runs from it and wider ones ended, in the target's variables [point, dim].
+        mixture: the base.
+        runs: annealed runs from it to the target; their path is used by the estimate.
+        pilots: annealed runs from it and from mixtures with further components, as an estimate of their own.
+        explored: annealed runs from the prior, or from wide Gaussians around the start.
+        n_found: exploring runs that ended in each mode [mode].
+        from_prior: whether the exploring runs began at draws of the prior.
         advice: what is to be said about it.
     """
 
-    bridge: Bridge
+    mixture: Mixture
     runs: Annealed
-    scouts: np.ndarray
+    pilots: tuple[Annealed, ...]
+    explored: tuple[Annealed, ...]
+    n_found: np.ndarray
+    from_prior: bool
     advice: tuple[Advice, ...]
 
-    def position(self, standard: Array) -> Array:
-        """The target's variables [dim] from the coordinates of the bridge."""
-        return self.runs.base.draw(standard)
+    def modes(self) -> str:
+        """How many modes were found, and from where."""
+        if not len(self.n_found):
+            return ""
+        where = "from the prior" if self.from_prior else "from the start"
+        return f" ({len(self.n_found)} {'mode' if len(self.n_found) == 1 else 'modes'} reached {where})"
+
+    def estimates(self) -> list[tuple[float, float]]:
+        """Log normalisers with their standard errors by annealed runs from mixtures, which may know more modes."""
+        return [(run.value, run.error) for run in self.pilots if run.n_effective >= _TRUSTED_RUNS]
 
 
 def gaussian(mean: Any, scale: Any) -> Gaussian:
@@ -80,208 +110,273 @@ def gaussian(mean: Any, scale: Any) -> Gaussian:
     return Gaussian(float64_tree("mean", mean), float64_tree("scale", scale))
 
 
-def find_base(model: Density, base: str | Gaussian, key: Array, n_steps: int) -> Base:
-    """A base near the target, and what annealed runs from it and from wider ones find.
+def find_base(
+    model: Density,
+    base: str | Gaussian,
+    key: Array,
+    n_steps: int,
+    *,
+    one_component: bool = False,
+    say: Callable[[str], None] = lambda text: None,
+) -> Base:
+    """A base near the target, and what annealed runs to the target find.
 
-    "advi" fits a Gaussian with independent coordinates, "laplace" takes mode and curvature. "automatic" takes the one
-    of both with the larger evidence lower bound, lets runs from it and from wider ones find the target's modes, and has
-    the moments of where these end.
+    "automatic" lets runs from draws of the prior, or from Gaussians of several widths around the start, find regions
+    of high density, fits a Student-t component to each, and improves the mixture by further rounds of runs. "advi"
+    fits a Gaussian with independent coordinates, "laplace" takes mode and curvature.
 
     Args:
         model: the target.
         base: one of BASES, or a Gaussian.
         key: of the fit and the runs.
         n_steps: leapfrog steps of an update of the runs.
+        one_component: whether the base must be one Gaussian, with the moments of the mixture.
+        say: is told what is being done.
 
     Raises:
-        ValueError: there is no such base, its shapes are wrong, or the fit leaves the finite numbers.
+        ValueError: If there is no such base, its shapes are wrong, no fit is finite, or no run reaches the target.
     """
+    search = _Search(model, key, n_steps)
     if isinstance(base, Gaussian):
         first = _given(model, base)
-    elif base in BASES:
-        first = _fitted(model, base, jax.random.fold_in(key, 0))
-    else:
+    elif base not in BASES:
         raise ValueError(
             f"base must be one of {', '.join(BASES)}, or auxmc.gaussian(mean, scale), got {base!r}"
         )
-    pilot = Pilot(model, n_steps, jax.random.fold_in(key, 1))
-    # A base that sits in one mode does not see the others; runs from wider ones end in them.
-    runs = [pilot.anneal(first, factor) for factor in _FACTORS]
-    found = runs[0]
+    elif base == "automatic" and model.draw_prior is not None:
+        first = search.coordinates_of_prior()
+    else:
+        say("fitting a base")
+        first = _fitted(model, base, jax.random.fold_in(key, 0))
+    say("exploring")
+    explored = search.explore(first, from_prior=base == "automatic" and model.draw_prior is not None)
+    found = [search.pair(first)] if base != "automatic" else []
+    n_found = np.zeros(0, int)
     if base == "automatic":
-        points = _scouts(runs)
-        nearer = _of_moments(points, _even(points))
-        for _ in range(_ROUNDS):
-            if nearer is not None:
-                runs.append(pilot.anneal(nearer))
-            if runs[-1].n_effective >= _ENOUGH_RUNS and len(runs) > len(_FACTORS) + 1:
+        mixture, modes = _fitted_to(explored, (), model, first)
+        n_found = np.bincount(modes)
+        for number in range(_ROUNDS):
+            say(f"annealed runs from a base of {int(np.isfinite(mixture.log_weights).sum())} components")
+            found.append(search.pair(mixture))
+            if min(run.n_effective for run in found[-1]) >= _ENOUGH_RUNS:
                 break
-            nearer = _nearer(runs)
-        found = _best(runs)
-    if not math.isfinite(found.log_normaliser):
-        raise ValueError(
-            "no annealed run reached the target: its log density is not finite near the base. Give another start, or "
-            "base=auxmc.gaussian(mean, scale)"
-        )
-    most = max(run.log_normaliser - 3.0 * max(run.error, 0.1) for run in runs)
-    missed = most > found.log_normaliser + 3.0 * found.error
+            if number < _ROUNDS - 1:
+                last = [run for pair in found[-_ROUNDS_FITTED:] for run in pair]
+                mixture, _ = _fitted_to(last, explored, model, mixture)
+    best = _best(found)
+    pilots = [_joined(best)]
+    if one_component and base == "automatic":
+        best = search.pair(_moments(best[0].base))
+        pilots.append(_joined(best))
+    runs = pilots[-1]
+    if not math.isfinite(runs.value):
+        raise ValueError(_NOT_REACHED)
+    everything = [*explored, *(run for pair in found for run in pair)]
+    most = max(run.value - 3.0 * max(run.error, 0.1) for run in everything)
+    advice = tuple(_advice(runs, missed=most > runs.value + 3.0 * runs.error))
     return Base(
-        standardised(model, found.base, found.log_normaliser),
-        found,
-        _scouts(runs),
-        tuple(_advice(found, missed=bool(missed))),
+        runs.base, runs, tuple(pilots), tuple(explored), n_found, model.draw_prior is not None, advice
     )
 
 
-def _best(runs: Sequence[Annealed]) -> Annealed:
-    """Of the runs that find no less than others, those of which most count; of these the last, of the most modes."""
-    most = max(_at_least(run) for run in runs)
-    enough = [run for run in runs if run.log_normaliser + 3.0 * max(run.error, 0.1) >= most]
-    trusted = [run for run in enough if run.n_effective >= _ENOUGH_RUNS]
-    return trusted[-1] if trusted else max(enough, key=lambda run: run.n_effective)
+class _Search:
+    """Annealed runs to one target, each with random numbers of its own."""
+
+    def __init__(self, model: Density, key: Array, n_steps: int) -> None:
+        self.model, self.n_steps, self._key, self._n = model, n_steps, jax.random.fold_in(key, 1), 0
+        self.random = np.random.default_rng(np.asarray(jax.random.key_data(key)).astype(np.uint32))
+
+    def run(self, base: Mixture, starts: np.ndarray, **rest: Any) -> Annealed:
+        self._n += 1
+        own = jax.random.fold_in(self._key, self._n)
+        return anneal(self.model.log_density, base, starts, own, self.n_steps, n_updates=_UPDATES, **rest)
+
+    def pair(self, base: Mixture) -> list[Annealed]:
+        """Runs that find their path, and runs along the same path, all from inside of the support."""
+        starts, fraction, _ = starts_inside(self.model, base, self.random, 2 * N_RUNS)
+        first = self.run(base, starts[:N_RUNS])
+        second = self.run(base, starts[N_RUNS:], path=first.path)
+        with np.errstate(divide="ignore"):
+            return [run._replace(log_weights=run.log_weights + np.log(fraction)) for run in (first, second)]
+
+    def explore(self, first: Mixture, *, from_prior: bool) -> list[Annealed]:
+        if not from_prior:
+            wide = [first.widened(factor) for factor in _FACTORS]
+            return [self.run(base, base.draws(self.random, N_RUNS)) for base in wide]
+        points = self._prior_draws(len(_FACTORS) * N_RUNS)
+        parts = np.split(first.standard(points), len(_FACTORS))
+        return [self.run(first, part, prior=self.model.log_prior) for part in parts]
+
+    def coordinates_of_prior(self) -> Mixture:
+        """Coordinates in which the prior has unit variance; quantiles, as a prior may have no moments."""
+        low, middle, high = np.quantile(self._prior_draws(_PRIOR_DRAWS), [0.16, 0.5, 0.84], axis=0)
+        return gaussian_mixture(middle, np.diag(np.maximum(0.5 * (high - low), 1e-300)))
+
+    def _prior_draws(self, n: int) -> np.ndarray:
+        self._n += 1
+        keys = jax.random.split(jax.random.fold_in(self._key, self._n), n)
+        draw: Any = self.model.draw_prior
+        return np.asarray(jax.jit(jax.vmap(draw))(keys))
 
 
-def _at_least(run: Annealed) -> float:
-    """Log normaliser that the target has at least, nearly surely, going by one base's runs.
+def _fitted_to(
+    runs: Sequence[Annealed], earlier: Sequence[Annealed], model: Density, like: Mixture
+) -> tuple[Mixture, np.ndarray]:
+    """Mixture fitted to the ends of runs, and the mode in which each usable run ended [run].
 
-    Two standard errors below their mean weight; where few runs count such an error says nothing, but a mean weight
-    that is right on average exceeds the truth twentyfold in one of twenty cases at most.
+    Ends of earlier runs count in regions that the runs did not reach: no mode that was found is lost.
     """
-    share = 1.0 - 2.0 * max(run.error, 0.1)
-    return run.log_normaliser + math.log(max(share, 1.0 / 20.0))
-
-
-def _scouts(runs: Sequence[Annealed]) -> np.ndarray:
-    """Ends of runs [point, dim] that lie where the target's mass can be: not far below the largest density found."""
-    ends = np.concatenate([run.ends for run in runs])
-    logs = np.concatenate([run.log_densities for run in runs])
+    ends, logs, weights = (
+        np.concatenate([getattr(run, name) for run in (*runs, *earlier)])
+        for name in ("ends", "log_densities", "log_weights")
+    )
+    is_new = np.arange(len(ends)) < len(runs) * N_RUNS
+    weights = np.where(is_new, weights, -np.inf)
     usable = np.isfinite(logs) & np.all(np.isfinite(ends), axis=1)
-    if not usable.any():
-        return ends[:0]
-    # The log density of a Gaussian has the standard deviation sqrt(dim / 2).
-    return np.asarray(ends[usable & (logs >= logs[usable].max() - 10.0 - 8.0 * math.sqrt(ends.shape[1] / 2))])
+    if not np.isfinite(weights[usable]).any():
+        raise ValueError(_NOT_REACHED)
+    # The log density of a Gaussian has the standard deviation sqrt(dim / 2); runs far below got stuck.
+    least = logs[usable].max() - 10.0 - 8.0 * math.sqrt(ends.shape[1] / 2)
+    usable &= logs >= min(least, float(np.median(logs[usable])))
+    ends, weights, is_new = ends[usable], weights[usable], is_new[usable]
+    labels, modes = regions(ends, model.log_density, like)
+    kept = is_new | (np.bincount(labels, is_new) < _FEW_NEW)[labels]
+    labels = np.unique(labels[kept], return_inverse=True)[1]
+    return fit_mixture(ends[kept], weights[kept], labels, like), modes
 
 
-def _nearer(runs: Sequence[Annealed]) -> GaussianBase | None:
-    """Gaussian with the moments of two equal parts: the last runs' ends with their weights, and all modes found.
+def _best(found: Sequence[list[Annealed]]) -> list[Annealed]:
+    """Of the pairs of runs that find no less than others, the one of which most runs count."""
+    whole = [_joined(pair) for pair in found]
+    most = max(run.value - 2.0 * max(run.error, 0.1) for run in whole)
+    enough = [i for i, run in enumerate(whole) if run.value + 3.0 * max(run.error, 0.1) >= most]
+    return found[max(enough, key=lambda i: min(run.n_effective for run in found[i]))] if enough else found[-1]
 
-    The second part keeps modes whose weight the few runs of one base miss.
+
+def _joined(pair: Sequence[Annealed]) -> Annealed:
+    names = ("ends", "log_weights", "log_densities")
+    joined: Any = {name: np.concatenate([getattr(run, name) for run in pair]) for name in names}
+    return pair[0]._replace(**joined)
+
+
+def _moments(mixture: Mixture) -> Mixture:
+    """One Gaussian with the moments of a mixture, a little wider."""
+    weights = np.exp(mixture.log_weights)
+    spread = np.asarray(mixture.degrees / np.maximum(mixture.degrees - 2.0, 0.5))
+    covariances = spread[:, None, None] * np.einsum("kij,klj->kil", mixture.roots, mixture.roots)
+    mean = weights @ mixture.means
+    centred = mixture.means - mean
+    covariance = np.einsum("k,kij->ij", weights, covariances) + (centred * weights[:, None]).T @ centred
+    inflation = 1.0 + 0.25 / math.sqrt(len(mean))
+    root = np.asarray(mixture.root) @ np.linalg.cholesky(covariance) * inflation
+    return gaussian_mixture(np.asarray(mixture.position(mean)), root)
+
+
+def starts_inside(
+    model: Density, mixture: Mixture, random: np.random.Generator, n: int
+) -> tuple[np.ndarray, float, float]:
+    """Draws of a base inside the target's support, and how much of the base lies there.
+
+    Returns:
+        Draws in the base's coordinates [n, dim]; the fraction of the base inside the support, from independent draws,
+        and its standard error. Where too few draws are inside, others fill the array: their weight is zero.
     """
-    points, last = _scouts(runs), runs[-1]
-    even = _even(points)
-    weights = np.exp(last.log_weights - logsumexp(last.log_weights))
-    if not np.sum(weights**2) * _FEWEST_RUNS <= 1.0:
-        return _of_moments(points, even)
-    parts = (even - logsumexp(even), last.log_weights - logsumexp(last.log_weights))
-    return _of_moments(np.concatenate([points, last.ends]), np.concatenate(parts))
+    parts, n_inside, n_tried, last = [], 0, 0, np.zeros((0, 0))
+    while n_inside < n and n_tried < _MOST_TRIES:
+        last = mixture.draws(random, max(n, _SUPPORT_DRAWS if n_tried else n))
+        inside = np.isfinite(log_densities(model.log_density, np.asarray(mixture.position(last))))
+        parts.append(last[inside])
+        n_inside, n_tried = n_inside + int(inside.sum()), n_tried + len(last)
+    fraction = n_inside / n_tried
+    starts = np.concatenate([*parts, last])[:n]
+    return starts, fraction, math.sqrt(fraction * (1.0 - fraction) / n_tried)
 
 
-def _even(points: np.ndarray) -> np.ndarray:
-    """Log weights of points [point] by which the clusters that they form count alike, whatever their sizes."""
-    if len(points) <= _CLUSTERS:
-        return np.zeros(len(points))
-    sds = points.std(axis=0)
-    _, labels = kmeans2(points / np.where(sds > 0.0, sds, 1.0), _CLUSTERS, minit="++", seed=0)
-    return -np.log(np.bincount(labels, minlength=_CLUSTERS)[labels])
-
-
-def _of_moments(points: np.ndarray, log_weights: np.ndarray) -> GaussianBase | None:
-    """Gaussian with the weighted moments of points [point, dim], a little wider; None where too few count."""
-    usable = np.isfinite(log_weights) & np.all(np.isfinite(points), axis=1)
-    if not usable.any():
-        return None
-    weights = np.exp(log_weights[usable] - logsumexp(log_weights[usable]))
-    n_effective = float(1.0 / np.sum(weights**2))
-    if n_effective < _FEWEST_RUNS:
-        return None
-    found = weighted_moments(log_weights[usable], points[usable])
-    # Few points know widths better than directions: correlations shrink as points are few beside them.
-    share = n_effective / (n_effective + points.shape[1])
-    sds = np.sqrt(np.diag(found.covariance)) * _WIDENED
-    if not np.all(sds > 0.0):
-        return None
-    shrunk = share * found.covariance * _WIDENED**2 + (1.0 - share) * np.diag(sds**2)
-    return gaussian_base(jnp.asarray(found.mean), jnp.asarray(np.linalg.cholesky(shrunk)))
-
-
-def _given(model: Density, base: Gaussian) -> GaussianBase:
-    mean = jnp.asarray(model.layout.starts("mean", base.mean, 1)[0])
+def _given(model: Density, base: Gaussian) -> Mixture:
+    mean = model.layout.starts("mean", base.mean, 1)[0]
     scale = base.scale
     dim = model.layout.dim
     if isinstance(scale, np.ndarray) and scale.shape == (dim, dim):
         if not np.allclose(scale, scale.T, rtol=1e-8, atol=0.0):
             raise ValueError("scale is no covariance matrix: it is not symmetric")
         try:
-            return gaussian_base(mean, jnp.asarray(np.linalg.cholesky(scale)))
+            return gaussian_mixture(mean, np.linalg.cholesky(scale))
         except np.linalg.LinAlgError:
             raise ValueError("scale is no covariance matrix: it has no Cholesky factor") from None
-    widths = model.layout.starts("scale", scale, 1)[0]
+    widths = model.layout.plain().starts("scale", scale, 1)[0]
     if not np.all(widths > 0.0):
         raise ValueError("scale must hold positive standard deviations")
-    return gaussian_base(mean, jnp.asarray(widths))
+    return gaussian_mixture(mean, np.diag(widths))
 
 
-def _fitted(model: Density, name: str, key: Array) -> GaussianBase:
+def _fitted(model: Density, name: str, key: Array) -> Mixture:
     candidates = []
     if name in ("automatic", "advi"):
         start = MeanField(jnp.asarray(model.start), jnp.full(model.layout.dim, -1.0))
-        # Optax's schedules multiply whole numbers and fractions.
+        # Optax's schedules multiply integers and floats.
         with jax.numpy_dtype_promotion("standard"):
             fit = jax.jit(
                 lambda key: fit_mean_field(
                     model.log_density, start, decaying_adam(0.05, _STEPS_OF_FIT), key, _STEPS_OF_FIT, 4
                 )
             )(jax.random.fold_in(key, 0))
-        approximation = fit.approximation
-        candidates.append(gaussian_base(approximation.mean, jnp.exp(approximation.log_sd)))
+        mean, log_sd = (np.asarray(array) for array in (fit.approximation.mean, fit.approximation.log_sd))
+        if np.all(np.isfinite(mean)) and np.all(np.isfinite(log_sd)):
+            candidates.append(gaussian_mixture(mean, np.diag(np.exp(log_sd))))
     if name in ("automatic", "laplace"):
-        starts = [jnp.asarray(model.start), *(candidate.mean for candidate in candidates)]
-        candidates += _laplace(model, starts)
+        starts: list[Any] = [model.start, *(candidate.centre for candidate in candidates)]
+        candidates += [fit for start in starts if (fit := _laplace(model, start)) is not None]
     bounds = _lower_bounds(model, candidates, jax.random.fold_in(key, 1))
     usable = [(bound, i) for i, bound in enumerate(bounds) if np.isfinite(bound)]
-    if not usable:
-        raise ValueError(
-            "no base was found: the fit left the finite numbers. Give another start, base=auxmc.gaussian(mean, "
-            "scale), or a log density that is finite everywhere"
-        )
-    return candidates[max(usable)[1]]
+    if usable:
+        return candidates[max(usable)[1]]
+    if name == "automatic":
+        # A density cut off by a bound has no finite lower bound: runs from a fitted width start inside of the support.
+        return candidates[0] if candidates else gaussian_mixture(model.start, np.eye(model.layout.dim))
+    raise ValueError(
+        f"no base was found: base={name!r} needs a log density that is finite everywhere and curved at its mode. "
+        'Give base="automatic", base=auxmc.gaussian(mean, scale), or bounds= of auxmc.density'
+    )
 
 
-def _laplace(model: Density, starts: Sequence[Array]) -> list[GaussianBase]:
-    """Mode and curvature from each start, where the search ends at a maximum."""
-    found = []
-    for start in starts:
-        try:
-            fit = laplace_density(model.log_density, start)
-            root = np.linalg.cholesky(fit.covariance)
-        except (ValueError, np.linalg.LinAlgError):
-            # No maximum, or a ridge whose curvature is lost in rounding.
-            continue
-        found.append(gaussian_base(jnp.asarray(fit.mode), jnp.asarray(root)))
-    return found
+def _laplace(model: Density, start: np.ndarray) -> Mixture | None:
+    """Mode and curvature, where the search ends at a maximum whose curvature is no rounding."""
+    try:
+        fit = laplace_density(model.log_density, start)
+        root = np.linalg.cholesky(fit.covariance)
+    except (ValueError, np.linalg.LinAlgError):
+        return None
+    sizes, axes = np.linalg.eigh(fit.covariance)
+    ways = (axes * np.sqrt(np.maximum(sizes, 0.0))).T
+    falls = fit.log_density - log_densities(
+        model.log_density, np.concatenate([fit.mode + ways, fit.mode - ways])
+    )
+    if not np.all(np.min(falls.reshape(2, -1), axis=0) <= _LARGEST_FALL):
+        return None
+    return gaussian_mixture(fit.mode, root)
 
 
-def _lower_bounds(model: Density, bases: Sequence[GaussianBase], key: Array) -> list[float]:
+def _lower_bounds(model: Density, bases: Sequence[Mixture], key: Array) -> list[float]:
     """Evidence lower bound of each base, by Monte Carlo."""
-    noise = jax.random.normal(key, (256, model.layout.dim))
+    random = np.random.default_rng(np.asarray(jax.random.key_data(key)).astype(np.uint32))
+    bounds = []
+    for base in bases:
+        y = base.draws(random, 256)
+        entropy = 0.5 * y.shape[1] * math.log(2.0 * math.pi) + 0.5 * float(np.mean(np.sum(y**2, axis=1)))
+        values = log_densities(model.log_density, np.asarray(base.position(y)))
+        bounds.append(float(np.mean(values)) + entropy + float(base.log_volume()))
+    return bounds
 
-    def bound(base: GaussianBase) -> Array:
-        points = jax.vmap(base.draw)(noise)
-        return jnp.mean(jax.vmap(model.log_density)(points) - jax.vmap(base.log_density)(points))
 
-    evaluate = jax.jit(bound)
-    return [float(evaluate(base)) for base in bases]
-
-
-def _advice(found: Annealed, *, missed: bool) -> Iterator[Advice]:
+def _advice(runs: Annealed, *, missed: bool) -> Iterator[Advice]:
     if missed:
         yield Advice(
-            "annealed runs from a base several times as wide found more of the target than those from this one",
-            'The base lies in one part of the target: give a wider one, or base="automatic"',
+            "other annealed runs found more of the target than those from this base: the evidence is too low",
+            'The base lies in one part of the target: give prior= to auxmc.density, or base="automatic"',
         )
-    if found.n_effective < _TRUSTED_RUNS:
+    if runs.n_effective < _TRUSTED_RUNS:
         yield Advice(
-            f"the base is far from the target: of {found.log_weights.size} annealed runs, "
-            f"{found.n_effective:.1f} count",
-            "Give a better start, base=auxmc.gaussian(mean, scale) with the target's moments, or more n_steps",
+            f"the base is far from the target: of {runs.log_weights.size} annealed runs, {runs.n_effective:.1f} count, "
+            "and the evidence is in doubt",
+            "Give a better start, prior= to auxmc.density, base=auxmc.gaussian(mean, scale), or more n_steps",
         )

@@ -1,9 +1,11 @@
-"""Evidence of a model, and draws of it across its modes, by chains that temper between the target and a base."""
+"""Evidence of a model, and draws of it across its modes, by annealed runs or tempered chains from a base."""
 
+import hashlib
 import math
+import os
 import pathlib
-from collections.abc import Callable
-from concurrent.futures import Executor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from typing import Any, NamedTuple
 
 import jax
@@ -13,17 +15,17 @@ import xarray as xr
 from jax import Array
 
 from auxmc.diagnostics.errors_of_means import few_replicates
-from auxmc.diagnostics.log_evidence import Evidence, log_evidence, log_evidence_error
+from auxmc.diagnostics.log_evidence import Evidence, annealed_evidence, log_evidence, log_evidence_error
+from auxmc.driver.files.arrays import DamagedFile, checked_arrays, write_arrays
+from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import stream
 from auxmc.interface.densities import Density, density
-from auxmc.interface.layout import named
 from auxmc.interface.methods import Method
-from auxmc.interface.precision import whole_number
+from auxmc.interface.precision import folder_path, whole_number
 from auxmc.interface.sampling import check_run, run_method
-from auxmc.interface.tempered.advice import advise_evidence
-from auxmc.interface.tempered.bases import Base, Gaussian, find_base
-from auxmc.interface.tempered.draws import on_own_scales, target_draws
-from auxmc.interface.tempered.pilot import Path, share_of_step
+from auxmc.interface.tempered.advice import advise_chains, advise_evidence
+from auxmc.interface.tempered.annealing import N_RUNS, Annealed, Path, anneal, bridge_to, fraction_of_step
+from auxmc.interface.tempered.bases import Base, Gaussian, find_base, starts_inside
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.tempering.continuous_tempering import (
     continuously_tempered_hmc,
@@ -31,17 +33,23 @@ from auxmc.kernels.tempering.continuous_tempering import (
 )
 from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
 from auxmc.kernels.tempering.tempered_move import check_settings
+from auxmc.sampling.resampling import systematic_indices
 
-__all__ = ["METHODS", "TemperedEvidence", "evidence", "method_of"]
+__all__ = ["CHAINS", "METHODS", "TemperedEvidence", "evidence", "method_of"]
 
-METHODS = ("simulated_tempering", "gibbs_continuous_tempering", "continuously_tempered_hmc")
-"""Ways of moving between the target and the base."""
+CHAINS = ("simulated_tempering", "gibbs_continuous_tempering", "continuously_tempered_hmc")
+"""Methods whose chains move between the target and a Gaussian base."""
+METHODS = ("annealed_importance", *CHAINS)
+"""Methods of `evidence`."""
 
 _MOST_TEMPERATURES = 100
 # Of a chain's time, at the base and at the target each.
-_SHARE_OF_ENDS = 0.1
+_FRACTION_AT_ENDS = 0.1
 # Steps of a method whose step cannot depend on the temperature: each is taken as often.
-_SHARES_OF_STEP = (1.0, 0.3, 0.1)
+_FRACTIONS_OF_STEP = (1.0, 0.3, 0.1)
+_CHAINS_OF_POSTERIOR = 4
+# At the target, after which copies of a state differ.
+_UPDATES = 20
 
 
 class TemperedEvidence(NamedTuple):
@@ -49,12 +57,12 @@ class TemperedEvidence(NamedTuple):
 
     Attributes:
         log_evidence: log of the integral of the unnormalised density, in nats.
-        standard_error: from the spread between chains, widened for few, in nats.
-        posterior: ArviZ tree of draws across all modes in one chain: states of the chains, resampled by their weights
-            and moved on, so that no two are the same. Shares of modes are as uncertain as the evidence.
-        chains: ArviZ tree of the tempered chains, with their inverse temperatures and weights.
-        base: the base, and what its pilot found.
-        warnings: what is to be said about the estimate; empty where nothing is.
+        standard_error: in nats; NaN where too few runs or chains count to know it.
+        posterior: ArviZ tree of draws across all modes, resampled by their weights and moved by updates that leave the
+            target invariant, so that no two are equal. Proportions of modes are as uncertain as the evidence.
+        chains: ArviZ tree of the annealed runs or the tempered chains, with their weights.
+        base: the base, and what the exploring runs found.
+        warnings: why the estimate must not be trusted as it is; empty where nothing is known against it.
     """
 
     log_evidence: float
@@ -65,8 +73,8 @@ class TemperedEvidence(NamedTuple):
     warnings: tuple[str, ...]
 
     def __repr__(self) -> str:
-        """The estimate with its error."""
-        return f"log evidence {self.log_evidence:.3f} +- {self.standard_error:.3f} nats"
+        """The estimate with its error, and the modes that it covers."""
+        return f"log evidence {self.log_evidence:.3f} +- {self.standard_error:.3f} nats{self.base.modes()}"
 
 
 def evidence(
@@ -74,7 +82,7 @@ def evidence(
     start: Any = None,
     *,
     base: str | Gaussian = "automatic",
-    method: str = "simulated_tempering",
+    method: str = "annealed_importance",
     draws: int = 2000,
     warm_up: int = 500,
     chains: int = 16,
@@ -85,102 +93,221 @@ def evidence(
     checkpoint: str | pathlib.Path | None = None,
     progress: bool = True,
 ) -> TemperedEvidence:
-    """Log evidence of a density on a real space with its error, and draws from all of its modes.
+    """Log evidence of a density with its standard error, and draws from all modes found.
 
-    A Gaussian base is found near the target, and annealed runs from it find temperatures whose neighbours overlap,
-    their weights, and step sizes for each. Chains start at draws of the base and move at inverse temperatures between
-    base and target; the shares of the two ends give the evidence. Modes that neither the runs nor the chains reach are
-    missing.
+    Exploring runs start from draws of the prior, or from Gaussians of several widths around the start where the model
+    has no prior. A mixture of Student-t components is fitted to the regions of high density that they reach, and
+    further annealed runs improve it. The estimate is the mean weight of independent annealed runs from this base, or
+    comes from tempered chains. Modes that no exploring run reaches are missing.
 
     Args:
-        log_density: maps the variables, a pytree like `start`, to the log of the unnormalised density, in nats: for an
-            evidence, log likelihood plus normalised log prior. Written with `jax.numpy`, differentiable. Or a model
-            that `auxmc.density`, `auxmc.from_numpyro` or `auxmc.from_pymc` made.
-        start: variables where the density is positive; the base is sought from there. A model has its own.
+        log_density: maps the variables, a pytree like `start`, to the log of the unnormalised density, in nats: log
+            likelihood plus normalised log prior. Written with `jax.numpy`, differentiable where it is finite. Or a
+            model made by `auxmc.density`, which takes a prior, bounds and periodic variables, `auxmc.from_numpyro` or
+            `auxmc.from_pymc`.
+        start: variables where the density is positive. A model has its own.
         base: "automatic", "advi", "laplace", or `auxmc.gaussian(mean, scale)`.
-        method: one of METHODS; the first has the smallest error, as its temperatures are weighed.
-        draws: iterations of each chain.
-        warm_up: iterations before them, in which the step size is adapted.
-        chains: independent chains; their spread is the error.
+        method: one of METHODS. "annealed_importance" (default) has independent runs and a mixture as base; the others
+            are the chains of the thesis, with one Gaussian as base.
+        draws: annealed runs, rounded up to a multiple of 128, or iterations of each chain; also draws of the posterior.
+        warm_up: iterations of each chain before these, which adapt the step size; annealed runs need none.
+        chains: independent chains, whose spread gives the error; annealed runs are independent themselves.
         n_steps: leapfrog steps of an update.
         seed: of all random numbers.
-        cores: chains that run at the same time; all cores by default.
+        cores: runs or chains computed at the same time; all cores by default.
         executor: as for `auxmc.sample`.
         checkpoint: as for `auxmc.sample`.
         progress: as for `auxmc.sample`.
 
     Raises:
-        TypeError: the log density cannot be traced, or the checkpoint or the executor is none.
-        ValueError: it is not finite at the start, there is no start, no base was found, a number is out of range, or
-            the checkpoint holds a run of something else.
+        TypeError: If the log density cannot be traced, or `checkpoint` or `executor` has a wrong type.
+        ValueError: If it is not finite at the start, there is no start, no base is found, the density does not fall in
+            some direction, a number is out of range, or the checkpoint holds another run.
 
     Warns:
-        SamplingWarning: the estimate must not be trusted as it is; says why and what to do.
+        SamplingWarning: If the estimate must not be trusted as it is; says why and what to do.
 
-    Source: PhD thesis, Algorithms 7, 14 and 15, Eqs. 5.33 to 5.36.
+    Source: PhD thesis, Algorithms 7, 14 and 15, Eqs. 5.33 to 5.36; Neal 2001, "Annealed importance sampling".
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     whole_number("chains", chains, 2, "their spread is the error")
-    check_run(
-        draws=draws,
-        warm_up=warm_up,
-        chains=chains,
-        seed=seed,
-        cores=cores,
-        executor=executor,
-        checkpoint=checkpoint,
-    )
+    run: dict[str, Any] = {"draws": draws, "chains": chains, "seed": seed}
+    run |= {"cores": cores, "executor": executor, "checkpoint": checkpoint}
+    check_run(warm_up=warm_up, **run)
     check_settings(n_steps, 1.0, "drift_kick_drift")
+    model = _model(log_density, start)
+    reporter = Progress("evidence")
+    one = method in CHAINS
+    found = find_base(
+        model,
+        base,
+        stream(seed, "evidence", "base"),
+        n_steps,
+        one_component=one,
+        say=reporter.say if progress else lambda text: None,
+    )
+    random = np.random.default_rng(_integers(stream(seed, "evidence", "runs")))
+    n_batches = -(-draws // N_RUNS)
+    starts, fraction, fraction_error = starts_inside(model, found.mixture, random, n_batches * N_RUNS)
+    if one:
+        method_run = method_of(method, model, found, n_steps)
+        tree, _ = run_method(method_run, None, warm_up=warm_up, progress=progress, **run)
+        stats = tree["sample_stats"]
+        target, base_weight = (stats[name].to_numpy() for name in ("log_target_weight", "log_base_weight"))
+        value = log_evidence(target, base_weight)
+        error = log_evidence_error(target, base_weight) * few_replicates(chains)
+        ends = tree["sample_stats"]["position"].to_numpy().reshape(target.size, -1)
+        tree["sample_stats"] = xr.DataTree(stats.to_dataset().drop_vars(["position"]))
+    else:
+        job = _Batches(model.log_density, found.mixture, found.runs.path, n_steps)
+        keys = [stream(seed, "evidence", "run", str(i)) for i in range(n_batches)]
+        batches = job.run(
+            np.split(starts, n_batches), keys, cores, executor, checkpoint, reporter if progress else None
+        )
+        target = np.stack([batch.log_weights for batch in batches])
+        ends = np.concatenate([batch.ends for batch in batches])
+        tree = _tree_of_runs(model, batches)
+        tree.attrs |= {"inference_library": "auxmc", "method": method} | {
+            name: run[name] for name in ("draws", "chains", "seed")
+        }
+        with np.errstate(divide="ignore"):
+            value, error = annealed_evidence(target)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value += float(np.log(fraction))
+        error = math.hypot(error, fraction_error / fraction if fraction else math.inf)
+    vectors = _target_draws(
+        model, found, ends, target.ravel(), n_steps, stream(seed, "evidence", "resampling"), draws
+    )
+    posterior = _posterior(model, vectors)
+    advice = [*found.advice]
+    if one:
+        advice += advise_chains(tree, found, Evidence(value, error))
+    advice += advise_evidence(model, target, vectors, found, Evidence(value, error), fraction, chains=one)
+    if any(item.problem.endswith("the error is not known") for item in advice):
+        error = math.nan
+    texts = (*model.warnings, *(item.text for item in advice))
+    tree.attrs["warnings"] = list(texts)
+    posterior.attrs |= tree.attrs | {"log_evidence": value, "log_evidence_standard_error": error}
+    for item in advice:
+        item.warn()
+    return TemperedEvidence(value, error, posterior, tree, found, texts)
+
+
+def _model(log_density: Any, start: Any) -> Density:
     if isinstance(log_density, Density):
         if start is not None:
             raise ValueError("start must be left out where a model is given: it has one")
-        model = log_density
-    elif not callable(log_density):
+        return log_density
+    if not callable(log_density):
         raise TypeError(
             "log_density must be a function, or a model that auxmc.density, auxmc.from_numpyro or auxmc.from_pymc "
             f"made, got {type(log_density).__name__}"
         )
-    elif start is None:
+    if start is None:
         raise ValueError("start is missing: give variables at which the density is positive")
-    else:
-        model = density(log_density, start)
-    found = find_base(model, base, stream(seed, "evidence", "base"), n_steps)
-    tree, _ = run_method(
-        method_of(method, model, found, n_steps),
-        None,
-        draws=draws,
-        warm_up=warm_up,
-        chains=chains,
-        seed=seed,
-        cores=cores,
-        executor=executor,
-        checkpoint=checkpoint,
-        progress=progress,
-    )
-    stats = tree["sample_stats"]
-    target, base_weight = (stats[name].to_numpy() for name in ("log_target_weight", "log_base_weight"))
-    value = log_evidence(target, base_weight)
-    error = log_evidence_error(target, base_weight) * few_replicates(chains)
-    posterior = target_draws(model, tree, found, n_steps, stream(seed, "evidence", "resampling"), draws)
-    advice = [*found.advice, *advise_evidence(model, tree, posterior, found, Evidence(value, error))]
-    posterior = on_own_scales(model, posterior)
-    texts = (*model.warnings, *(one.text for one in advice))
-    tree.attrs["warnings"] = list(texts)
-    posterior.attrs |= tree.attrs | {"log_evidence": value, "log_evidence_standard_error": error}
-    for one in advice:
-        one.warn()
-    return TemperedEvidence(value, error, posterior, tree, found, texts)
+    return density(log_density, start)
+
+
+class _Batches:
+    """Independent annealed runs from a base along one path, in batches.
+
+    Args:
+        target: log density [dim].
+        mixture: the base.
+        path: of earlier runs.
+        n_steps: leapfrog steps of an update.
+    """
+
+    def __init__(self, target: Callable[[Array], Array], mixture: Any, path: Path, n_steps: int) -> None:
+        self.target, self.mixture, self.path, self.n_steps = target, mixture, path, n_steps
+
+    def run(
+        self,
+        starts: Sequence[np.ndarray],
+        keys: Sequence[Array],
+        cores: int | None,
+        executor: Executor | str | None,
+        checkpoint: Any,
+        reporter: Progress | None,
+    ) -> list[Annealed]:
+        """Results of all batches; those in the checkpoint are read."""
+        folder = folder_path("checkpoint", checkpoint)
+        files = [folder / f"runs{i:04d}.npz" if folder else None for i in range(len(starts))]
+        calls = [
+            (self._batch, (start, _integers(key), file))
+            for start, key, file in zip(starts, keys, files, strict=True)
+        ]
+        done: list[int] = []
+        if reporter:
+            reporter.start(len(starts) * N_RUNS, 0, 0.0, "annealed runs")
+
+        def told(number: int, result: Annealed) -> None:
+            done.append(number)
+            if reporter:
+                reporter.advance(len(done) * N_RUNS, 0.0)
+
+        if executor is not None:
+            # Imported late: few runs need it.
+            from auxmc.interface.executors import on_workers
+
+            return on_workers(executor, calls, cores, told)
+        results: dict[int, Annealed] = {}
+        with ThreadPoolExecutor(cores or os.cpu_count() or 1) as pool:
+            futures = {pool.submit(function, *rest): i for i, (function, rest) in enumerate(calls)}
+            try:
+                for future in as_completed(futures):
+                    results[futures[future]] = future.result()
+                    told(futures[future], future.result())
+            except BaseException:
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+        return [results[i] for i in range(len(calls))]
+
+    def _batch(self, start: np.ndarray, key: np.ndarray, file: pathlib.Path | None) -> Annealed:
+        # Base and path follow from all that the model computes: they identify the run.
+        parts = [*self.mixture, *self.path, start, key, np.asarray(self.n_steps)]
+        identity = hashlib.sha256(
+            b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
+        ).hexdigest()
+        names = ("ends", "log_weights", "log_densities")
+        if file is not None and file.exists():
+            try:
+                with checked_arrays(file) as saved:
+                    kept = {name: saved[name] for name in names}
+                    same = str(saved["identity"]) == identity
+            except DamagedFile:
+                same = None
+            if same:
+                return Annealed(self.mixture, self.path, **kept)
+            if same is False:
+                raise ValueError(
+                    f"checkpoint {file.parent} holds a run of something else (another model, start, seed or setting, "
+                    "or other versions of packages): give another folder, or delete that one"
+                )
+        own = jax.random.wrap_key_data(jnp.asarray(key))
+        found = anneal(self.target, self.mixture, start, own, self.n_steps, path=self.path)
+        if file is not None:
+            write_arrays(
+                file, {name: getattr(found, name) for name in names} | {"identity": np.asarray(identity)}
+            )
+        return found
+
+
+def _integers(key: Array) -> np.ndarray:
+    return np.asarray(jax.random.key_data(key))
 
 
 def method_of(name: str, model: Density, base: Base, n_steps: int) -> Method:
-    """Chains that temper between a target and a base, by one of METHODS."""
-    joined, path = base.bridge, _thinned(base.runs.path)
+    """Chains that temper between a target and a base, by one of CHAINS."""
+    joined, path = bridge_to(model.log_density, base.mixture, None, base.runs.value), _thinned(base.runs.path)
     temperatures, sizes = jnp.asarray(path.inverse_temperatures), jnp.asarray(path.step_sizes)
-    log_weights = path.inverse_temperatures * base.runs.log_normaliser - path.log_normalisers
+    log_weights = path.inverse_temperatures * base.runs.value - path.log_normalisers
     # Modes are exchanged at the base alone where they are zeros of the density apart, and draws come from the target.
     n_between = len(log_weights) - 2
-    log_weights[[0, -1]] += math.log(max(1.0, _SHARE_OF_ENDS * n_between / (1.0 - 2.0 * _SHARE_OF_ENDS)))
+    log_weights[[0, -1]] += math.log(
+        max(1.0, _FRACTION_AT_ENDS * n_between / (1.0 - 2.0 * _FRACTION_AT_ENDS))
+    )
 
     def of_step(step: Array) -> Kernel:
         if name == "continuously_tempered_hmc":
@@ -189,12 +316,15 @@ def method_of(name: str, model: Density, base: Base, n_steps: int) -> Method:
             return simulated_tempering(joined, temperatures, step, n_steps, log_weights=log_weights)
         return gibbs_continuous_tempering(joined, step, n_steps)
 
-    def size_at(state: Any, share: Array) -> Array:
+    def size_at(state: Any, fraction: Array) -> Array:
         """Step of an update: where the temperature stays as it is meanwhile, the one that the runs found for it."""
         if name == "continuously_tempered_hmc":
             # The temperature moves with the position: a step that depends on either would not be reversible.
-            shares = jnp.asarray(_SHARES_OF_STEP)
-            return jnp.max(sizes) * shares[jnp.minimum((share * shares.size).astype(int), shares.size - 1)]
+            fractions = jnp.asarray(_FRACTIONS_OF_STEP)
+            return (
+                jnp.max(sizes)
+                * fractions[jnp.minimum((fraction * fractions.size).astype(int), fractions.size - 1)]
+            )
         if name == "simulated_tempering":
             return sizes[state.index]
         return jnp.exp(jnp.interp(state.inverse_temperature, temperatures, jnp.log(sizes)))
@@ -204,7 +334,7 @@ def method_of(name: str, model: Density, base: Base, n_steps: int) -> Method:
 
         def draw(key: Array) -> tuple[Any, Array, Array]:
             own = jax.random.fold_in(key, 99)
-            return kernel.draw(key), share_of_step(own), jax.random.uniform(jax.random.fold_in(own, 1))
+            return kernel.draw(key), fraction_of_step(own), jax.random.uniform(jax.random.fold_in(own, 1))
 
         def apply(noise: tuple[Any, Array, Array], state: Any) -> tuple[Any, Any]:
             return of_step(scale * noise[1] * size_at(state, noise[2])).apply(noise[0], state)
@@ -212,24 +342,27 @@ def method_of(name: str, model: Density, base: Base, n_steps: int) -> Method:
         return Kernel(kernel.init, draw, apply)
 
     def of_state(state: Any) -> dict[str, Array]:
-        kept = {"log_target_weight": state.log_target_weight, "log_base_weight": state.log_base_weight}
         own = temperatures[state.index] if name == "simulated_tempering" else state.inverse_temperature
-        return kept | {"inverse_temperature": own}
+        return {
+            "log_target_weight": state.log_target_weight,
+            "log_base_weight": state.log_base_weight,
+            "inverse_temperature": own,
+            "position": base.mixture.position(state.position),
+        }
 
     def draw_start(key: Array) -> np.ndarray:
-        for attempt in range(100):
-            point = joined.draw_base(jax.random.normal(jax.random.fold_in(key, attempt), (joined.dim,)))
-            if bool(jnp.isfinite(joined.log_densities(point)[0])):
-                return np.asarray(point)
-        raise ValueError(
-            "no draw of the base has a finite log density: give base=auxmc.gaussian(mean, scale)"
-        )
+        starts, _, _ = starts_inside(model, base.mixture, np.random.default_rng(_integers(key)), 1)
+        if not np.isfinite(joined.log_densities(jnp.asarray(starts[0]))[0]):
+            raise ValueError(
+                "no draw of the base has a finite log density: give bounds to auxmc.density, or base=auxmc.gaussian"
+            )
+        return np.asarray(starts[0])
 
     return Method(
         name,
         build,
         model.layout,
-        lambda vector: named(model.layout.tree(base.position(vector))),
+        lambda vector: model.values(base.mixture.position(vector)),
         1.0,
         "dual averaging",
         0.8,
@@ -240,6 +373,86 @@ def method_of(name: str, model: Density, base: Base, n_steps: int) -> Method:
 
 
 def _thinned(path: Path) -> Path:
-    n = len(path.inverse_temperatures)
+    """The path from the base itself on, with few enough temperatures for an index that is drawn among all."""
+    whole = Path(
+        *(
+            np.concatenate([[first], array])
+            for first, array in zip((0.0, 0.0, path.step_sizes[0]), path, strict=True)
+        )
+    )
+    n = len(whole.inverse_temperatures)
     kept = np.unique(np.linspace(0, n - 1, min(n, _MOST_TEMPERATURES)).round().astype(int))
-    return Path(*(array[kept] for array in path))
+    return Path(*(array[kept] for array in whole))
+
+
+def _tree_of_runs(model: Density, batches: Sequence[Annealed]) -> xr.DataTree:
+    """ArviZ tree of annealed runs; a batch is called a chain."""
+    ends = np.stack([batch.ends for batch in batches])
+    target = np.stack([batch.log_weights for batch in batches])
+    stats = {
+        "log_target_weight": target,
+        "log_base_weight": np.zeros_like(target),
+        "lp": np.stack([batch.log_densities for batch in batches]),
+    }
+    return _tree(model, ends, stats)
+
+
+def _tree(model: Density, vectors: np.ndarray, stats: dict[str, np.ndarray]) -> xr.DataTree:
+    """ArviZ tree of vectors [chain, draw, dim], with the variables that the model keeps."""
+    n_chains, n_draws, dim = vectors.shape
+    values = jax.jit(jax.vmap(model.values))(jnp.asarray(vectors.reshape(-1, dim)))
+    coords = {"chain": np.arange(n_chains), "draw": np.arange(n_draws)}
+    posterior = {}
+    for name, value in values.items():
+        array = np.asarray(value).reshape(n_chains, n_draws, *value.shape[1:])
+        dims = tuple(f"{name}_dim_{i}" for i in range(array.ndim - 2))
+        posterior[name] = (("chain", "draw", *dims), array)
+        coords |= {dim: np.arange(size) for dim, size in zip(dims, array.shape[2:], strict=True)}
+    groups = {"posterior": xr.Dataset(posterior, coords)}
+    if stats:
+        ends = {name: coords[name] for name in ("chain", "draw")}
+        groups["sample_stats"] = xr.Dataset(
+            {name: (("chain", "draw"), array) for name, array in stats.items()}, ends
+        )
+    return xr.DataTree.from_dict(groups)
+
+
+def _target_draws(
+    model: Density, base: Base, ends: np.ndarray, log_weights: np.ndarray, n_steps: int, key: Array, n: int
+) -> np.ndarray:
+    """Draws of the target [n, dim]: ends chosen by their weights, in random order, and moved on at the target.
+
+    A state with a large weight is chosen several times; updates that leave the target invariant make its copies
+    different draws.
+
+    Source: Gilks and Berzuini 2001, "Following a moving target - Monte Carlo inference for dynamic Bayesian models".
+    """
+    usable = np.where(np.isfinite(log_weights), log_weights, -np.inf)
+    if not np.isfinite(usable).any():
+        usable = np.zeros_like(usable)
+    chosen = np.asarray(systematic_indices(key, jnp.asarray(usable), n))
+    chosen = np.random.default_rng(_integers(key)).permutation(chosen)
+    size = -(-n // N_RUNS) * N_RUNS
+    starts = base.mixture.standard(ends[np.resize(chosen, size)])
+    # A path that begins at the target: nothing is left of it but the updates there.
+    at_target = Path(np.ones(1), np.zeros(1), base.runs.path.step_sizes[-1:])
+    moved = [
+        anneal(
+            model.log_density,
+            base.mixture,
+            part,
+            jax.random.fold_in(key, i),
+            n_steps,
+            path=at_target,
+            n_updates=_UPDATES,
+        ).ends
+        for i, part in enumerate(np.split(starts, size // N_RUNS))
+    ]
+    return np.concatenate(moved)[:n]
+
+
+def _posterior(model: Density, vectors: np.ndarray) -> xr.DataTree:
+    """Draws in four chains of equal length, where there are enough; the rest of a division is left out."""
+    n_chains = _CHAINS_OF_POSTERIOR if len(vectors) >= 2 * _CHAINS_OF_POSTERIOR else 1
+    n_draws = len(vectors) // n_chains
+    return _tree(model, vectors[: n_chains * n_draws].reshape(n_chains, n_draws, -1), {})

@@ -1,0 +1,244 @@
+"""Annealed runs from a base to a target, by one compiled program for all bases, seeds and paths."""
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from scipy.special import logsumexp
+
+from auxmc.diagnostics.log_evidence import annealed_evidence
+from auxmc.interface.tempered.mixture import Mixture
+from auxmc.kernels.tempering.tempered_move import TemperedState, tempered_hmc
+from auxmc.models.bridge import Bridge
+
+__all__ = ["N_RUNS", "Annealed", "Path", "anneal", "bridge_to", "fraction_of_step"]
+
+N_RUNS = 128
+"""Runs of one call."""
+
+_RUNS_TOGETHER = 32
+# Effective fraction of the runs that a step along the path leaves: neighbours overlap well.
+_OVERLAP = 0.99
+# A step along the path is never shorter than this fraction of the inverse temperature, so that the path ends.
+_LEAST_GROWTH = 0.05
+_FIRST_TEMPERATURE = 1e-7
+_MOST_TEMPERATURES = 400
+_HALVINGS = 40
+_ACCEPTANCE = 0.8
+_SHORTEST_STEP = 0.1
+
+LogDensity = Callable[[Array], Array]
+
+
+class Path(NamedTuple):
+    """Temperatures between base and target, of which neighbours overlap.
+
+    Attributes:
+        inverse_temperatures: above 0, the last one 1 [temperature].
+        log_normalisers: of the path's density at each, in nats [temperature].
+        step_sizes: at which trajectories have the wanted acceptance rate, in the base's coordinates [temperature].
+    """
+
+    inverse_temperatures: np.ndarray
+    log_normalisers: np.ndarray
+    step_sizes: np.ndarray
+
+
+class Annealed(NamedTuple):
+    """What annealed runs from a base found.
+
+    Attributes:
+        base: where they began, or whose coordinates they used.
+        path: the temperatures.
+        ends: positions at which the runs ended, in the target's variables [run, dim].
+        log_weights: of the runs [run].
+        log_densities: of the target at the ends [run].
+        value: log normaliser of the target, in nats.
+        error: its standard error.
+        n_effective: effective number of runs.
+    """
+
+    base: Mixture
+    path: Path
+    ends: np.ndarray
+    log_weights: np.ndarray
+    log_densities: np.ndarray
+
+    @property
+    def value(self) -> float:
+        """Log normaliser of the target, in nats."""
+        return annealed_evidence(self.log_weights).value
+
+    @property
+    def error(self) -> float:
+        """Standard error of the log normaliser; infinite where no run counts."""
+        return annealed_evidence(self.log_weights).standard_error if np.isfinite(self.value) else math.inf
+
+    @property
+    def n_effective(self) -> float:
+        """Effective number of runs."""
+        if not np.isfinite(self.value):
+            return 0.0
+        return float(np.exp(2.0 * logsumexp(self.log_weights) - logsumexp(2.0 * self.log_weights)))
+
+
+def bridge_to(target: LogDensity, base: Mixture, prior: LogDensity | None, log_zeta: Any = 0.0) -> Bridge:
+    """The target and a base in the base's coordinates; the prior in place of the mixture where it is given."""
+
+    def log_densities(y: Array) -> tuple[Array, Array]:
+        x, volume = base.position(y), base.log_volume()
+        value = target(x) + volume
+        # A density that is not a number counts as zero.
+        value = jnp.where(jnp.isnan(value), -jnp.inf, value)
+        return value, base.log_density(y) if prior is None else prior(x) + volume
+
+    def both(y: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+        x, volume = base.position(y), base.log_volume()
+        value, slope = jax.value_and_grad(lambda y: -target(base.position(y)))(y)
+        reference = base.log_density if prior is None else lambda y: prior(base.position(y)) + volume
+        base_value, base_slope = jax.value_and_grad(lambda y: -reference(y))(y)
+        del x
+        return (volume - value, -base_value), (-slope, -base_slope)
+
+    return Bridge(log_densities, both, base.position, base.means.shape[-1], log_zeta)
+
+
+def fraction_of_step(key: Array) -> Array:
+    """Fraction of the step size that an update takes: between 0.1 and 1, short ones for where it is narrow."""
+    return jnp.exp(math.log(_SHORTEST_STEP) * jax.random.uniform(key))
+
+
+def anneal(
+    target: LogDensity,
+    base: Mixture,
+    starts: np.ndarray,
+    key: Array,
+    n_steps: int,
+    *,
+    prior: LogDensity | None = None,
+    path: Path | None = None,
+    n_updates: int = 0,
+) -> Annealed:
+    """Runs from draws of a base to the target.
+
+    The next temperature is the farthest at which the runs' weights stay even, and the step size follows the runs'
+    acceptance rate, as in adaptive sequential Monte Carlo (Zhou, Johansen and Aston 2016, section 3.3). Runs are never
+    resampled, so that none of the modes that they found is lost. With a path that is given nothing adapts: the mean
+    weight is then right on average.
+
+    Args:
+        target: maps the variables [dim] to a log density, in nats.
+        base: the mixture, or the coordinates of the prior.
+        starts: draws of the base, in its coordinates [N_RUNS, dim].
+        key: of all random numbers.
+        n_steps: leapfrog steps of an update.
+        prior: log density [dim] of the base, in the target's variables.
+        path: of earlier runs from the same base.
+        n_updates: updates at the target after the last temperature, which weights do not depend on.
+    """
+    table = np.zeros((3, _MOST_TEMPERATURES))
+    n = 0
+    if path is not None:
+        n = len(path.inverse_temperatures)
+        table[:, :n] = path
+    found = _program(target, prior, n_steps)(
+        base, jnp.asarray(starts), key, jnp.asarray(table), jnp.asarray(n), jnp.asarray(n_updates)
+    )
+    values = {name: np.asarray(array) for name, array in found.items()}
+    n = int(values["n"])
+    logs = np.where(np.isnan(values["log_weights"]), -np.inf, values["log_weights"])
+    tables = values["table"][:, :n]
+    return Annealed(base, Path(*tables), values["ends"], logs, values["log_densities"])
+
+
+@lru_cache(maxsize=32)
+def _program(target: LogDensity, prior: LogDensity | None, n_steps: int) -> Callable[..., dict[str, Array]]:
+    @jax.jit
+    def run(
+        base: Mixture, begin: Array, key: Array, given: Array, n_given: Array, n_updates: Array
+    ) -> dict[str, Array]:
+        joined = bridge_to(target, base, prior)
+        move = tempered_hmc(joined, 1.0, n_steps)
+        states = jax.vmap(lambda y: move.init(key, y))(begin)
+        # Runs that begin outside of the support have no weight and do not move.
+        lost = ~jnp.isfinite(states.delta)
+        first_step = jnp.where(n_given > 0, given[2, 0], 0.7 * begin.shape[1] ** -0.25)
+        loop = (
+            jnp.zeros((), jnp.int32),
+            jnp.zeros(()),
+            jnp.log(first_step),
+            states,
+            jnp.where(lost, -jnp.inf, 0.0),
+            jnp.zeros_like(given),
+            jnp.zeros((), jnp.int32),
+        )
+
+        def is_unfinished(loop: Any) -> Array:
+            return (loop[1] < 1.0) | (loop[6] < n_updates)
+
+        def advance(loop: Any) -> Any:
+            k, b, log_step, states, logs, table, n_after = loop
+            after = b >= 1.0
+            delta = jnp.where(lost, jnp.inf, states.delta)
+            stride = jnp.where(k == _MOST_TEMPERATURES - 1, 1.0 - b, _stride(delta, b))
+            new = jnp.where(n_given > 0, given[0, k], jnp.minimum(b + stride, 1.0))
+            new = jnp.where(after, 1.0, new)
+            log_step = jnp.where((n_given > 0) & ~after, jnp.log(given[2, k]), log_step)
+            logs = jnp.where(lost, -jnp.inf, logs - (new - b) * jnp.where(lost, 0.0, delta))
+
+            def one(pair: tuple[Array, TemperedState]) -> tuple[TemperedState, Array]:
+                own = jax.random.fold_in(pair[0], k + n_after)
+                step = jnp.exp(log_step) * fraction_of_step(jax.random.fold_in(own, 99))
+                update = tempered_hmc(joined, step, n_steps)
+                moved, info = update.apply(update.draw(own), pair[1], new)
+                return moved, info.acceptance_probability
+
+            keys = jax.random.split(key, N_RUNS)
+            states, accepted = jax.lax.map(one, (keys, states), batch_size=_RUNS_TOGETHER)
+            normaliser = jax.scipy.special.logsumexp(logs) - math.log(N_RUNS)
+            entry = jnp.stack([new, normaliser, jnp.exp(log_step)])
+            table = jnp.where(after, table, table.at[:, k].set(entry))
+            n_usable = jnp.maximum(jnp.sum(~lost), 1)
+            mean = jnp.sum(jnp.where(lost, 0.0, accepted)) / n_usable
+            log_step = jnp.minimum(log_step + mean - _ACCEPTANCE, math.log(2.0))
+            is_first = after.astype(jnp.int32)
+            return k + 1 - is_first, new, log_step, states, logs, table, n_after + is_first
+
+        n, _, _, states, logs, table, _ = jax.lax.while_loop(is_unfinished, advance, loop)
+        ends = base.position(states.position)
+        return {
+            "n": n,
+            "ends": ends,
+            "log_weights": logs,
+            "log_densities": states.target_energy * -1.0 - base.log_volume(),
+            "table": table,
+        }
+
+    return run
+
+
+def _stride(delta: Array, b: Array) -> Array:
+    """Longest step along the path that leaves the runs' weights even, by bisection."""
+    lost = ~jnp.isfinite(delta)
+    centred = jnp.where(lost, 0.0, delta) - jnp.min(jnp.where(lost, jnp.inf, delta))
+
+    def is_even(stride: Array) -> Array:
+        weights = jnp.where(lost, 0.0, jnp.exp(-stride * centred))
+        n_usable = jnp.maximum(jnp.sum((~lost).astype(float)), 1.0)
+        return jnp.sum(weights) ** 2 / (jnp.sum(weights**2) * n_usable) >= _OVERLAP
+
+    def halve(_: int, bracket: tuple[Array, Array]) -> tuple[Array, Array]:
+        low, high = bracket
+        middle = 0.5 * (low + high)
+        good = is_even(middle)
+        return jnp.where(good, middle, low), jnp.where(good, high, middle)
+
+    whole = 1.0 - b
+    low, _ = jax.lax.fori_loop(0, _HALVINGS, halve, (jnp.zeros(()), whole))
+    stride = jnp.where(is_even(whole), whole, low)
+    return jnp.minimum(jnp.maximum(stride, _LEAST_GROWTH * b + _FIRST_TEMPERATURE), whole)

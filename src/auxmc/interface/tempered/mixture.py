@@ -1,0 +1,280 @@
+"""Mixtures of multivariate Student-t components fitted to points: bases that cover every mode found."""
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from scipy.spatial import cKDTree
+from scipy.special import gammaln, logsumexp
+
+__all__ = ["Mixture", "at_points", "fit_mixture", "gaussian_mixture", "log_densities", "regions"]
+
+# Numbers of components; fewer are padded, so that few programs are compiled.
+_SIZES = (1, 4, 16, 64)
+# Dimension above which there are at most 16: each costs as much as a product with a matrix.
+_FEW_DIMENSIONS = 10
+_DEGREES = (2.0, 3.0, 4.0, 6.0, 10.0, 20.0, 50.0, 200.0, 1e6)
+_NORMAL = 1e6
+_ITERATIONS = 60
+# Relative gain of the log likelihood at which EM stops, in nats a point.
+_SETTLED = 1e-4
+# A component is never narrower than this fraction of the spread of its points.
+_NARROWEST = 1e-6
+# Nats below a point by which the density dips on the way to another region.
+_DIP = 2.0
+_POINTS_OF_LINE = 9
+# Closest pairs of points of two regions between which a dip is looked for.
+_NEIGHBOURS = 64
+_TOGETHER = 64
+# Steps uphill before regions are told apart.
+_CLIMBS = 100
+
+
+LogDensity = Callable[[Array], Array]
+
+
+class Mixture(NamedTuple):
+    """Base of annealed runs, in coordinates y in which x = centre + root y.
+
+    Attributes:
+        centre: [dim].
+        root: lower Cholesky factor [dim, dim] of the covariance within components.
+        log_weights: of the components [component]; minus infinity for padding.
+        means: in y [component, dim].
+        roots: lower Cholesky factors of the components' scale matrices, in y [component, dim, dim].
+        inverse_roots: their inverses [component, dim, dim].
+        degrees: degrees of freedom [component].
+    """
+
+    centre: Any
+    root: Any
+    log_weights: Any
+    means: Any
+    roots: Any
+    inverse_roots: Any
+    degrees: Any
+
+    def position(self, y: Any) -> Any:
+        """The target's variables x [..., dim]."""
+        return self.centre + y @ self.root.T
+
+    def standard(self, x: np.ndarray) -> np.ndarray:
+        """Coordinates y [..., dim] of x."""
+        return np.asarray(np.linalg.solve(self.root, (x - self.centre).T).T)
+
+    def log_volume(self) -> Array:
+        """Log of the volume of x in that of y."""
+        return jnp.sum(jnp.log(jnp.diagonal(self.root)))
+
+    def component_log_densities(self, y: Array) -> Array:
+        """Log weight plus log density at y [dim], in nats [component]."""
+        dim, nu = y.shape[-1], self.degrees
+        scaled = jnp.einsum("kij,kj->ki", self.inverse_roots, y - self.means)
+        squares = jnp.sum(scaled**2, axis=-1)
+        volumes = jnp.sum(jnp.log(jnp.diagonal(self.inverse_roots, axis1=1, axis2=2)), axis=-1)
+        lgamma = jax.scipy.special.gammaln
+        constant = lgamma(0.5 * (nu + dim)) - lgamma(0.5 * nu) - 0.5 * dim * jnp.log(nu * math.pi)
+        return self.log_weights + constant + volumes - 0.5 * (nu + dim) * jnp.log1p(squares / nu)
+
+    def log_density(self, y: Array) -> Array:
+        """Log density at y [dim], in nats."""
+        return jax.nn.logsumexp(self.component_log_densities(y))
+
+    def draws(self, random: np.random.Generator, n: int) -> np.ndarray:
+        """Independent draws of y [n, dim]."""
+        weights = np.exp(np.asarray(self.log_weights))
+        chosen = random.choice(len(weights), size=n, p=weights / weights.sum())
+        normal = random.normal(size=(n, self.means.shape[1]))
+        degrees = np.asarray(self.degrees)[chosen]
+        normal *= np.sqrt(degrees / random.chisquare(degrees))[:, None]
+        return np.asarray(
+            self.means[chosen] + np.einsum("nij,nj->ni", np.asarray(self.roots)[chosen], normal)
+        )
+
+    def widened(self, factor: float) -> "Mixture":
+        """The same mixture in coordinates that are wider by a factor."""
+        return self._replace(root=self.root * factor)
+
+
+def gaussian_mixture(mean: np.ndarray, root: np.ndarray) -> Mixture:
+    """One normal component with a mean [dim] and a lower Cholesky factor [dim, dim]."""
+    dim = len(mean)
+    one = np.eye(dim)[None]
+    return Mixture(mean, root, np.zeros(1), np.zeros((1, dim)), one, one, np.full(1, _NORMAL))
+
+
+def fit_mixture(points: np.ndarray, log_weights: np.ndarray, labels: np.ndarray, like: Mixture) -> Mixture:
+    """Fits a Student-t component to the points of each region.
+
+    Args:
+        points: in the target's variables [point, dim].
+        log_weights: importance weights of the points [point]; they set the weights of the components alone.
+        labels: region of each point [point].
+        like: mixture whose coordinates are nearly standard for the points: covariances are shrunk to theirs.
+
+    Source: Peel and McLachlan 2000, "Robust mixture modelling using the t distribution".
+    """
+    z = like.standard(points)
+    n, dim = z.shape
+    counts = np.bincount(labels)
+    fits = [_fit_component(z[labels == k]) for k in range(len(counts))]
+    pooled = _shrunk(sum(m * c for m, (_, c, _) in zip(counts, fits, strict=True)) / n, n)
+    inflation = (1.0 + 0.25 / math.sqrt(dim)) ** 2
+    prior = 2.0 * (dim + 1)
+    inner = np.linalg.cholesky(pooled)
+    size = next(size for size in _SIZES if size >= len(counts))
+    weights, means = np.zeros(size), np.zeros((size, dim))
+    degrees, roots = np.full(size, _NORMAL), np.tile(np.eye(dim), (size, 1, 1))
+    measured = np.bincount(labels, np.exp(log_weights - logsumexp(log_weights)))
+    # Not by measured weights alone: a mode whose weight few runs underrate is still visited.
+    weights[: len(counts)] = 0.5 * measured + 0.25 * counts / n + 0.25 / len(counts)
+    middle = weights[: len(counts)] @ np.stack([fit[0] for fit in fits])
+    for k, (m, (mean, covariance, nu)) in enumerate(zip(counts, fits, strict=True)):
+        own = (m * covariance + prior * pooled) / (m + prior) * inflation
+        half = np.linalg.solve(inner, np.linalg.cholesky(own))
+        roots[k] = np.linalg.cholesky(half @ half.T)
+        means[k], degrees[k] = np.linalg.solve(inner, mean - middle), nu
+    with np.errstate(divide="ignore"):
+        logs = np.log(weights)
+    inverse = np.stack([np.linalg.inv(root) for root in roots])
+    return Mixture(like.position(middle), np.asarray(like.root) @ inner, logs, means, roots, inverse, degrees)
+
+
+def regions(points: np.ndarray, target: LogDensity, like: Mixture) -> tuple[np.ndarray, np.ndarray]:
+    """Regions of high density: a region has no dip on the lines from its points to its highest one.
+
+    Args:
+        points: in the target's variables [point, dim].
+        target: maps the variables [dim] to a log density, in nats.
+        like: mixture in whose coordinates points climb.
+
+    Returns:
+        Region of each point [point], the last one that of all points left over where there are very many; and the
+        mode of each point [point]: regions that neighbours join without a dip, as on a ring, are one mode.
+    """
+    tops, heights = at_points(_climber(target), points, like)
+    labels, n_regions = np.full(len(points), -1), 0
+    most = _SIZES[-1 if points.shape[1] <= _FEW_DIMENSIONS else -2]
+    while (labels < 0).any() and n_regions < most - 1:
+        rest = np.flatnonzero(labels < 0)
+        top = np.full(len(rest), rest[np.argmax(heights[rest])])
+        joined = _has_no_dip(tops, heights, rest, top, target)
+        labels[rest[joined]] = n_regions
+        n_regions += 1
+    labels[labels < 0] = n_regions
+    modes = np.arange(labels.max() + 1)
+    scaled = like.standard(tops)
+    for k in range(len(modes)):
+        own, others = np.flatnonzero(labels == k), np.flatnonzero(labels != k)
+        if not len(others):
+            break
+        distances, nearest = cKDTree(scaled[others]).query(scaled[own])
+        closest = np.argsort(distances)[:_NEIGHBOURS]
+        joined = _has_no_dip(tops, heights, own[closest], others[nearest[closest]], target)
+        for other in labels[others[nearest[closest]]][joined]:
+            modes[modes == modes[other]] = modes[k]
+    return labels, np.unique(modes, return_inverse=True)[1][labels]
+
+
+def _has_no_dip(
+    tops: np.ndarray, heights: np.ndarray, first: np.ndarray, second: np.ndarray, target: LogDensity
+) -> np.ndarray:
+    """Whether the density does not dip between points of two lists of indices [pair]."""
+    along = np.linspace(0.0, 1.0, _POINTS_OF_LINE + 2)[1:-1, None]
+    lines = tops[first][:, None] + along * (tops[second] - tops[first])[:, None]
+    lowest = log_densities(target, lines.reshape(-1, tops.shape[1])).reshape(len(first), -1).min(axis=1)
+    return np.asarray((lowest >= np.minimum(heights[first], heights[second]) - _DIP) | (first == second))
+
+
+@lru_cache(maxsize=32)
+def _climber(target: LogDensity) -> Callable[..., tuple[Array, Array]]:
+    """Steps uphill from points [point, dim]: in many dimensions they lie in a shell around a mode, lower than a dip."""
+
+    def climb(x: Array, like: Mixture) -> tuple[Array, Array]:
+        def height(y: Array) -> Array:
+            return target(like.position(y))
+
+        def one(x: Array) -> tuple[Array, Array]:
+            def step(_: int, loop: tuple[Array, ...]) -> tuple[Array, ...]:
+                y, value, slope, length = loop
+                size = jnp.linalg.norm(slope)
+                new = y + length * slope / jnp.where(size > 0.0, size, 1.0)
+                new_value, new_slope = jax.value_and_grad(height)(new)
+                better = (new_value > value) & jnp.all(jnp.isfinite(new_slope))
+                kept = [
+                    jnp.where(better, a, b) for a, b in ((new, y), (new_value, value), (new_slope, slope))
+                ]
+                return *kept, length * jnp.where(better, 1.5, 0.3)
+
+            y = jax.scipy.linalg.solve_triangular(like.root, x - like.centre, lower=True)
+            value, slope = jax.value_and_grad(height)(y)
+            y, value, *_ = jax.lax.fori_loop(0, _CLIMBS, step, (y, value, slope, jnp.asarray(0.1)))
+            return like.position(y), value
+
+        return jax.lax.map(one, x, batch_size=_TOGETHER)
+
+    return jax.jit(climb)
+
+
+def log_densities(target: LogDensity, points: np.ndarray) -> np.ndarray:
+    """Log densities at points [point, dim], in nats [point]; minus infinity where they are not a number."""
+    values = at_points(_evaluator(target), points)[0]
+    return np.where(np.isnan(values), -np.inf, values)
+
+
+@lru_cache(maxsize=32)
+def _evaluator(target: LogDensity) -> Callable[..., tuple[Array]]:
+    return jax.jit(lambda x: (jax.lax.map(target, x, batch_size=_TOGETHER),))
+
+
+def at_points(compiled: Callable[..., Any], x: np.ndarray, *rest: Any) -> tuple[np.ndarray, ...]:
+    """Values of a program at points [point, dim]; few numbers of points are compiled."""
+    size = _TOGETHER << (2 * max(0, math.ceil(math.log(len(x) / _TOGETHER, 4))))
+    values = compiled(jnp.asarray(np.resize(x, (size, x.shape[1]))), *rest)
+    return tuple(np.asarray(value)[: len(x)] for value in values)
+
+
+def _fit_component(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Location [dim], scale matrix [dim, dim] and degrees of freedom of points [point, dim], by EM."""
+    n, dim = z.shape
+    mean = z.mean(axis=0)
+    floor = np.diag(np.maximum(z.var(axis=0), _NARROWEST**2))
+    if n <= 2:
+        return mean, np.eye(dim) * _NARROWEST**2 if n == 1 else floor, _NORMAL
+    covariance, nu, last = (
+        _shrunk(np.cov(z.T, bias=True).reshape(dim, dim), n) + _NARROWEST * floor,
+        10.0,
+        -np.inf,
+    )
+    for _ in range(_ITERATIONS):
+        root = np.linalg.cholesky(covariance)
+        squares = np.sum(np.linalg.solve(root, (z - mean).T) ** 2, axis=0)
+        nu, total = max(
+            ((d, float(np.sum(_log_density(squares, d, dim)))) for d in _DEGREES), key=lambda pair: pair[1]
+        )
+        likelihood = total - n * float(np.sum(np.log(np.diag(root))))
+        if likelihood - last < _SETTLED * n:
+            break
+        last = likelihood
+        u = (nu + dim) / (nu + squares)
+        mean = (u @ z) / u.sum()
+        centred = z - mean
+        covariance = _shrunk((centred * u[:, None]).T @ centred / n, n) + _NARROWEST * floor
+    return mean, covariance, nu
+
+
+def _shrunk(covariance: np.ndarray, n: int) -> np.ndarray:
+    """Few points know widths better than directions: correlations shrink as the points become few."""
+    dim = len(covariance)
+    weight = n / (n + dim)
+    return np.asarray(weight * covariance + (1.0 - weight) * np.diag(np.diag(covariance)))
+
+
+def _log_density(squares: np.ndarray, nu: float, dim: int) -> np.ndarray:
+    constant = gammaln(0.5 * (nu + dim)) - gammaln(0.5 * nu) - 0.5 * dim * math.log(nu * math.pi)
+    return np.asarray(constant - 0.5 * (nu + dim) * np.log1p(squares / nu))

@@ -1,0 +1,179 @@
+"""Maps between the real line, on which chains move, and variables with bounds or a period."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.scipy.special import ndtr, ndtri
+
+__all__ = ["Transform", "bounded", "checked_bounds", "of_distribution", "periodic", "sampled"]
+
+
+class Transform(NamedTuple):
+    """Smooth map from real numbers to a variable.
+
+    Attributes:
+        shape: of the real numbers u.
+        forward: maps u to the variable.
+        inverse: maps the variable to u; not finite outside of the bounds.
+        log_volume: maps u to the log of the factor by which the map changes volumes, in nats.
+        fill: maps a key and u to u in which what the variable does not determine is drawn.
+        name: of the bounds, for messages.
+    """
+
+    shape: tuple[int, ...]
+    forward: Callable[[Array], Array]
+    inverse: Callable[[Array], Array]
+    log_volume: Callable[[Array], Array]
+    fill: Callable[[Array, Array], Array] = lambda key, u: u
+    name: str = ""
+
+
+def bounded(shape: tuple[int, ...], low: Any, high: Any) -> Transform:
+    """Normal quantiles between two bounds, the exponential above or below one.
+
+    With two bounds a uniform variable becomes exactly standard normal.
+
+    Args:
+        shape: of the variable.
+        low: lower bounds, broadcast to the shape; minus infinity for none.
+        high: upper bounds.
+    """
+    low, high = (np.broadcast_to(np.asarray(end, float), shape) for end in (low, high))
+    has_low, has_high = np.isfinite(low), np.isfinite(high)
+    both = has_low & has_high
+    a, b = np.where(has_low, low, 0.0), np.where(has_high, high, 0.0)
+    width = np.where(both, b - a, 1.0)
+
+    def forward(u: Array) -> Array:
+        one_sided = jnp.exp(jnp.where(both, 0.0, u))
+        # From the nearer end: a variable close to its upper bound keeps its digits there.
+        inside = jnp.where(u < 0.0, a + width * ndtr(u), b - width * ndtr(-u))
+        open_ended = jnp.where(has_low, a + one_sided, jnp.where(has_high, b - one_sided, u))
+        return jnp.where(both, inside, open_ended)
+
+    def inverse(v: Array) -> Array:
+        fraction = jnp.where(both, (v - a) / width, 0.5)
+        rest = jnp.where(both, (b - v) / width, 0.5)
+        inside = jnp.where(fraction < 0.5, ndtri(fraction), -ndtri(rest))
+        one_sided = jnp.log(jnp.where(has_low, v - a, b - v))
+        return jnp.where(both, inside, jnp.where(has_low | has_high, one_sided, v))
+
+    def log_volume(u: Array) -> Array:
+        inside = jnp.log(width) - 0.5 * u**2 - 0.5 * math.log(2.0 * math.pi)
+        return jnp.sum(jnp.where(both, inside, jnp.where(has_low | has_high, u, 0.0)))
+
+    ends = {f"({x:g}, {y:g})" for x, y in zip(low.ravel(), high.ravel(), strict=True)}
+    return Transform(shape, forward, inverse, log_volume, name=ends.pop() if len(ends) == 1 else "its bounds")
+
+
+def periodic(shape: tuple[int, ...], low: float, high: float) -> Transform:
+    """The direction of a point of the plane: chains go round without an edge.
+
+    The distance of the point from the origin has the density r exp(-r^2 / 2), whatever the direction.
+    """
+    per_turn = (high - low) / (2.0 * math.pi)
+
+    def forward(u: Array) -> Array:
+        return low + per_turn * (jnp.arctan2(u[..., 1], u[..., 0]) + math.pi)
+
+    def inverse(v: Array) -> Array:
+        angle = (v - low) / per_turn - math.pi
+        return jnp.stack([jnp.cos(angle), jnp.sin(angle)], axis=-1)
+
+    def log_volume(u: Array) -> Array:
+        return -0.5 * jnp.sum(u**2) + math.prod(shape) * math.log(per_turn)
+
+    def fill(key: Array, u: Array) -> Array:
+        return u * jnp.sqrt(2.0 * jax.random.exponential(key, shape, u.dtype))[..., None]
+
+    return Transform((*shape, 2), forward, inverse, log_volume, fill, name=f"[{low:g}, {high:g})")
+
+
+def of_distribution(name: str, distribution: Any) -> tuple[tuple[int, ...], Transform | None]:
+    """Shape of a variable with a prior of NumPyro or TensorFlow Probability, and the map to its support.
+
+    Raises:
+        TypeError: If it is neither.
+        ValueError: If it is discrete.
+    """
+    if hasattr(distribution, "support") and hasattr(distribution, "log_prob"):
+        from numpyro.distributions.transforms import biject_to
+
+        support = distribution.support
+        if support is None or support.is_discrete:
+            raise ValueError(f"prior: {name} has a discrete distribution: chains move real numbers")
+        shape = tuple(distribution.shape())
+        ends = [getattr(support, end, None) for end in ("lower_bound", "upper_bound")]
+        if all(end is not None and np.all(np.isfinite(np.asarray(end))) for end in ends):
+            return shape, bounded(shape, *ends)
+        transform = biject_to(support)
+
+        def log_volume(u: Array) -> Array:
+            return jnp.sum(transform.log_abs_det_jacobian(u, transform(u)))
+
+        return shape, Transform(
+            tuple(transform.inverse_shape(shape)), transform, transform.inv, log_volume, name="its support"
+        )
+    if hasattr(distribution, "experimental_default_event_space_bijector"):
+        bijector = distribution.experimental_default_event_space_bijector()
+        shape = (*map(int, distribution.batch_shape), *map(int, distribution.event_shape))
+        n = len(distribution.event_shape)
+        if bijector is None:
+            raise ValueError(f"prior: {name} has a discrete distribution: chains move real numbers")
+        inner = tuple(np.shape(jax.eval_shape(bijector.inverse, jax.ShapeDtypeStruct(shape, jnp.float64))))
+        return shape, Transform(
+            inner,
+            bijector.forward,
+            bijector.inverse,
+            lambda u: jnp.sum(bijector.forward_log_det_jacobian(u, event_ndims=len(inner) - len(shape) + n)),
+            name="its support",
+        )
+    raise TypeError(
+        f"prior: {name}: expected a distribution of NumPyro or TensorFlow Probability, got "
+        f"{type(distribution).__name__}; or give a pair of functions (log_prior, draw_prior)"
+    )
+
+
+def sampled(distribution: Any, key: Array) -> Array:
+    """A draw of a distribution of NumPyro or TensorFlow Probability."""
+    return distribution.sample(key) if hasattr(distribution, "support") else distribution.sample(seed=key)
+
+
+def checked_bounds(names: tuple[str, ...], bounds: Any, turning: Any) -> dict[str, tuple[Any, Any, bool]]:
+    """Bounds and whether a variable is periodic, by name.
+
+    Raises:
+        TypeError: If `bounds` is no mapping of names to pairs.
+        ValueError: If a name is unknown, or a lower bound is not below the upper one.
+    """
+    if not isinstance(bounds, Mapping):
+        raise TypeError(f'bounds: expected a mapping such as {{"x": (0, 1)}}, got {type(bounds).__name__}')
+    turning = (turning,) if isinstance(turning, str) else tuple(turning)
+    for what, given in (("bounds", bounds), ("periodic", turning)):
+        unknown = [name for name in given if name not in names]
+        if unknown:
+            raise ValueError(f"{what}: {unknown[0]!r} is no variable; expected some of {', '.join(names)}")
+    found = {}
+    for name in names:
+        if name not in bounds and name not in turning:
+            continue
+        pair = bounds.get(name, (-math.pi, math.pi))
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(
+                f"bounds: {name}: expected a pair (low, high), None for an open side, got {pair!r}"
+            )
+        low, high = (
+            np.asarray(side if end is None else end, float)
+            for side, end in zip((-np.inf, np.inf), pair, strict=True)
+        )
+        if not np.all(low < high):
+            raise ValueError(f"bounds: {name}: the lower bound must be below the upper one, got {pair!r}")
+        if name in turning and (low.ndim or high.ndim or not np.isfinite(high - low)):
+            raise ValueError(f"periodic: {name}: bounds must be two finite numbers, one period apart")
+        found[name] = (low, high, name in turning)
+    return found
