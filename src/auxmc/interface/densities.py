@@ -1,5 +1,6 @@
 """Models known by a log density and its gradient, and Hamiltonian Monte Carlo on them."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from auxmc.interface.precision import (
     step_range,
     use_float64,
 )
-from auxmc.interface.transforms import Transform, bounded, checked_bounds, of_distribution, sampled
+from auxmc.interface.transforms import Transform, bounded, checked_bounds, of_distribution, ordered, sampled
 from auxmc.interface.transforms import periodic as _periodic
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
@@ -63,6 +64,10 @@ class Density(NamedTuple):
         pairs: Any = zip(self, other, strict=True)
         return all(np.array_equal(a, b) if isinstance(a, np.ndarray) else a is b or a == b for a, b in pairs)
 
+    def __ne__(self, other: object) -> bool:
+        """The opposite, which a tuple would tell by its own means."""
+        return not self == other
+
     def __repr__(self) -> str:
         """Its variables."""
         return f"Density of {', '.join(self.layout.names)} ({self.layout.dim} numbers)"
@@ -84,6 +89,7 @@ def density(
     prior: Any = None,
     bounds: Mapping[str, tuple[Any, Any]] | None = None,
     periodic: str | Sequence[str] = (),
+    exchangeable: str | Sequence[str] = (),
 ) -> Density:
     """A model known by its log density, on a real space or within bounds.
 
@@ -101,6 +107,9 @@ def density(
             from draws of it.
         bounds: pairs (low, high) of variables by name, numbers or arrays; None for an open side. A single array is
             called "x".
+        exchangeable: names of arrays whose first axes carry labels that can be exchanged, all together, without a
+            change of the density, such as the means and weights of a mixture's components. The first one is a vector
+            without bounds: draws have it in increasing order, and the evidence counts all n! orders.
         periodic: names of variables that return after one period, between their bounds; from -pi to pi without bounds.
 
     Raises:
@@ -135,11 +144,17 @@ def density(
         raise ValueError("start is wanted: variables at which the log density is finite")
     function("log_density", log_density, "maps the variables to their log density, in nats")
     tries = (draw_prior(jax.random.key(i)) for i in range(_TRIES)) if draw_prior else iter(())
+    labels = (exchangeable,) if isinstance(exchangeable, str) else tuple(exchangeable)
     begin, layout = start_variables(next(tries) if start is None else start)
     for name, (low, high, turns) in checked_bounds(layout.names, bounds or {}, periodic).items():
         shape = layout.shapes[layout.names.index(name)]
         transforms[name] = _periodic(shape, float(low), float(high)) if turns else bounded(shape, low, high)
+    n_orders = 0.0
+    if labels:
+        n = _n_labels(layout, labels, transforms)
+        transforms[labels[0]], n_orders = ordered(n), math.lgamma(n + 1.0)
     layout = layout._replace(transforms=transforms)
+    begin = _in_order(begin, labels)
     shape = evaluated("log_density", log_density, begin)
     if getattr(shape, "shape", None) != ():
         found = getattr(shape, "shape", type(shape).__name__)
@@ -149,14 +164,18 @@ def density(
 
     def on_line(vector: Array) -> Array:
         variables = layout.tree(vector)
-        value = log_density(variables) + layout.log_volume(vector)
+        value = log_density(variables) + layout.log_volume(vector) + n_orders
         return value if log_prior is None else value + log_prior(variables)
 
+    if labels:
+        _check_exchange(lambda v: log_density(v) + (log_prior(v) if log_prior else 0.0), begin, labels)
     model = Density(on_line, layout, layout.starts("start", begin, 1)[0])
     if log_prior is not None:
         model = model._replace(
-            log_prior=lambda vector: log_prior(layout.tree(vector)) + layout.log_volume(vector),
-            draw_prior=lambda key: layout.filled(jax.random.fold_in(key, 1), layout.vector(draw_prior(key))),
+            log_prior=lambda vector: log_prior(layout.tree(vector)) + layout.log_volume(vector) + n_orders,
+            draw_prior=lambda key: layout.filled(
+                jax.random.fold_in(key, 1), layout.vector(_in_order(draw_prior(key), labels))
+            ),
         )
     if start is None:
         model = model._replace(start=_finite_start(model, tries))
@@ -168,6 +187,44 @@ def density(
     for one in advice:
         one.warn()
     return model._replace(warnings=tuple(one.text for one in advice))
+
+
+def _n_labels(layout: Layout, labels: Sequence[str], transforms: Mapping[str, Transform]) -> int:
+    """Number of labels that can be exchanged."""
+    shapes = dict(zip(layout.names, layout.shapes, strict=True))
+    unknown = [name for name in labels if name not in shapes]
+    if unknown or not isinstance(layout.tree(jnp.zeros(layout.dim)), Mapping):
+        raise ValueError(
+            f"exchangeable: {', '.join(unknown)}: expected some of the variables {', '.join(shapes)}"
+        )
+    first = shapes[labels[0]]
+    if len(first) != 1 or first[0] < 2 or labels[0] in transforms:
+        raise ValueError(
+            f"exchangeable: {labels[0]}, the first one, must be a vector of two or more, without bounds"
+        )
+    if any(shapes[name][:1] != first for name in labels):
+        raise ValueError(
+            f"exchangeable: the first axes must have one length, got {[shapes[n] for n in labels]}"
+        )
+    return first[0]
+
+
+def _in_order(variables: Any, labels: Sequence[str]) -> Any:
+    """Variables with the labels exchanged so that the first one of the exchangeable variables increases."""
+    if not labels:
+        return variables
+    order = jnp.argsort(variables[labels[0]])
+    return {name: value[order] if name in labels else value for name, value in variables.items()}
+
+
+def _check_exchange(log_density: Callable[[Any], Array], begin: Any, labels: Sequence[str]) -> None:
+    turned = {name: np.roll(value, 1, axis=0) if name in labels else value for name, value in begin.items()}
+    before, after = float(log_density(begin)), float(log_density(turned))
+    if not np.isclose(before, after, rtol=1e-9, atol=1e-9, equal_nan=True):
+        raise ValueError(
+            f"exchangeable: the log density changes from {before:.6g} to {after:.6g} nats when the labels of "
+            f"{', '.join(labels)} are exchanged; name all variables that carry them"
+        )
 
 
 def _finite_start(model: Density, tries: Iterator[Any]) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array
 from jax.scipy.special import ndtr, ndtri
 
-__all__ = ["Transform", "bounded", "checked_bounds", "of_distribution", "periodic", "sampled"]
+__all__ = ["Transform", "bounded", "checked_bounds", "of_distribution", "ordered", "periodic", "sampled"]
 
 
 class Transform(NamedTuple):
@@ -92,6 +92,18 @@ def periodic(shape: tuple[int, ...], low: float, high: float) -> Transform:
         return u * jnp.sqrt(2.0 * jax.random.exponential(key, shape, u.dtype))[..., None]
 
     return Transform((*shape, 2), forward, inverse, log_volume, fill, name=f"[{low:g}, {high:g})")
+
+
+def ordered(n: int) -> Transform:
+    """Increasing numbers: the first one, and the logs of the differences that follow."""
+
+    def forward(u: Array) -> Array:
+        return u[0] + jnp.concatenate([jnp.zeros(1), jnp.cumsum(jnp.exp(u[1:]))])
+
+    def inverse(v: Array) -> Array:
+        return jnp.concatenate([v[:1], jnp.log(jnp.diff(v))])
+
+    return Transform((n,), forward, inverse, lambda u: jnp.sum(u[1:]), name="increasing numbers")
 
 
 def of_distribution(name: str, distribution: Any) -> tuple[tuple[int, ...], Transform | None]:

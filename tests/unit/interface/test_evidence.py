@@ -277,11 +277,11 @@ def test_stuck_chains_are_named_and_few_chains_with_all_the_weight_are_warned_of
             ),
         }
     )
-    text = " ".join(advice.text for advice in advise_chains(tree, _base(), Evidence(9.0, 2.0)))
+    text = " ".join(advice.text for advice in advise_chains(tree, _base(), Evidence(3.0, 2.0)))
     assert "chain 2 never moved after the warm-up" in text
     assert "1 of 6 chains did not get from the base to the target" in text
     assert "few chains carry the weight, in effect 1.0 of 6" in text
-    assert "the chains give 9.00 nats, annealed runs 0.00" not in text
+    assert "annealed runs 0.00" not in text
     text = " ".join(advice.text for advice in advise_chains(tree, _base(), Evidence(9.0, 0.1)))
     assert "the chains give 9.00 nats, annealed runs 0.00" in text
 
@@ -301,7 +301,7 @@ def test_runs_of_which_few_count_have_no_error_and_rare_modes_are_named() -> Non
     assert "1.0 of 256 runs count, in effect: the evidence is in doubt, and the error is not known" in said(
         _base(), one
     )
-    assert "Pareto index" in said(_base(), 1.5 * random.exponential(size=even.shape))
+    assert "Pareto index" in said(_base(), 0.9 * random.exponential(size=(16, N_RUNS)))
     rare = _base()._replace(n_found=np.array([500, 1]))
     assert "of 2 modes, 1 were found by one exploring run of 501" in said(rare, even)
     assert "the standard error is 2.00 nats" in said(_base(), even, 2.0)

@@ -129,3 +129,32 @@ def test_prior_of_tensorflow_probability() -> None:
     found = auxmc.evidence(model, draws=1000, progress=False)
     exact = math.log(math.erfc(math.sqrt(0.5))) + 0.5
     assert abs(found.log_evidence - exact) < 4.0 * found.standard_error
+
+
+def test_exchangeable_labels() -> None:
+    """Two normal means whose labels can be exchanged: the evidence of both orders, draws in increasing order."""
+    data = jnp.asarray([-1.0, 2.5])
+
+    def log_density(v: Any) -> jax.Array:
+        terms = jax.scipy.stats.norm.logpdf(data[:, None], v["mean"][None], 0.5) - math.log(2.0)
+        return jnp.sum(jax.nn.logsumexp(terms, axis=1)) + jnp.sum(
+            jax.scipy.stats.norm.logpdf(v["mean"], 0.0, 3.0)
+        )
+
+    model = auxmc.density(log_density, {"mean": [2.0, -1.0]}, exchangeable="mean")
+    found = auxmc.evidence(model, draws=1000, progress=False)
+    # Each datum has one of two labels: both the same one, or different ones, with normal integrals of their own.
+    one, two = 9.0 + 0.25, np.array([[9.25, 9.0], [9.0, 9.25]])
+    apart = np.sum(jax.scipy.stats.norm.logpdf(data, 0.0, math.sqrt(one)))
+    together = jax.scipy.stats.multivariate_normal.logpdf(data, jnp.zeros(2), two)
+    exact = float(jnp.logaddexp(apart, together) - math.log(2.0))
+    assert abs(found.log_evidence - exact) < 4.0 * found.standard_error
+    assert np.all(np.diff(found.posterior["posterior"]["mean"], axis=-1) > 0.0)
+    with pytest.raises(
+        ValueError, match=r"the log density changes from .* when the labels of mean are exchanged"
+    ):
+        auxmc.density(
+            lambda v: -(v["mean"][0] ** 2) - 2.0 * v["mean"][1] ** 2,
+            {"mean": [0.0, 1.0]},
+            exchangeable="mean",
+        )

@@ -203,14 +203,14 @@ def _program(target: LogDensity, prior: LogDensity | None, n_steps: int) -> Call
             normaliser = jax.scipy.special.logsumexp(logs) - math.log(N_RUNS)
             entry = jnp.stack([new, normaliser, jnp.exp(log_step)])
             table = jnp.where(after, table, table.at[:, k].set(entry))
-            n_usable = jnp.maximum(jnp.sum(~lost), 1)
+            n_usable = jnp.maximum(jnp.sum((~lost).astype(b.dtype)), 1.0)
             mean = jnp.sum(jnp.where(lost, 0.0, accepted)) / n_usable
             log_step = jnp.minimum(log_step + mean - _ACCEPTANCE, math.log(2.0))
             is_first = after.astype(jnp.int32)
             return k + 1 - is_first, new, log_step, states, logs, table, n_after + is_first
 
         n, _, _, states, logs, table, _ = jax.lax.while_loop(is_unfinished, advance, loop)
-        ends = base.position(states.position)
+        ends = jax.vmap(base.position)(states.position)
         return {
             "n": n,
             "ends": ends,
@@ -229,7 +229,7 @@ def _stride(delta: Array, b: Array) -> Array:
 
     def is_even(stride: Array) -> Array:
         weights = jnp.where(lost, 0.0, jnp.exp(-stride * centred))
-        n_usable = jnp.maximum(jnp.sum((~lost).astype(float)), 1.0)
+        n_usable = jnp.maximum(jnp.sum((~lost).astype(delta.dtype)), 1.0)
         return jnp.sum(weights) ** 2 / (jnp.sum(weights**2) * n_usable) >= _OVERLAP
 
     def halve(_: int, bracket: tuple[Array, Array]) -> tuple[Array, Array]:

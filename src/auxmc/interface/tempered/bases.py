@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
@@ -32,7 +33,6 @@ _ROUNDS = 8
 _ROUNDS_FITTED = 2
 # Ends of the last runs in a region from which on earlier ones there are left out.
 _FEW_NEW = 8
-_PRIOR_DRAWS = 512
 # At the target, after which the ends have lost what was left of the way: a base is fitted to them.
 _UPDATES = 30
 # Nats that the log density may fall along an axis of a Laplace approximation over one standard deviation, where half a
@@ -65,6 +65,10 @@ class Gaussian(NamedTuple):
         pairs = zip(*(jax.tree.leaves(tuple(base)) for base in (self, other)), strict=False)
         structures: list[Any] = [jax.tree.structure(tuple(base)) for base in (self, other)]
         return bool(structures[0] == structures[1]) and all(np.array_equal(a, b) for a, b in pairs)
+
+    def __ne__(self, other: object) -> bool:
+        """The opposite, which a tuple would tell by its own means."""
+        return not self == other
 
 
 class Base(NamedTuple):
@@ -203,20 +207,25 @@ class _Search:
         if not from_prior:
             wide = [first.widened(factor) for factor in _FACTORS]
             return [self.run(base, base.draws(self.random, N_RUNS)) for base in wide]
-        points = self._prior_draws(len(_FACTORS) * N_RUNS)
+        points = self._prior_draws()
         parts = np.split(first.standard(points), len(_FACTORS))
         return [self.run(first, part, prior=self.model.log_prior) for part in parts]
 
     def coordinates_of_prior(self) -> Mixture:
         """Coordinates in which the prior has unit variance; quantiles, as a prior may have no moments."""
-        low, middle, high = np.quantile(self._prior_draws(_PRIOR_DRAWS), [0.16, 0.5, 0.84], axis=0)
+        low, middle, high = np.quantile(self._prior_draws(), [0.16, 0.5, 0.84], axis=0)
         return gaussian_mixture(middle, np.diag(np.maximum(0.5 * (high - low), 1e-300)))
 
-    def _prior_draws(self, n: int) -> np.ndarray:
+    def _prior_draws(self) -> np.ndarray:
+        """As many draws [draw, dim] as there are exploring runs."""
         self._n += 1
-        keys = jax.random.split(jax.random.fold_in(self._key, self._n), n)
-        draw: Any = self.model.draw_prior
-        return np.asarray(jax.jit(jax.vmap(draw))(keys))
+        keys = jax.random.split(jax.random.fold_in(self._key, self._n), len(_FACTORS) * N_RUNS)
+        return np.asarray(_drawn(self.model.draw_prior)(keys))
+
+
+@lru_cache(maxsize=32)
+def _drawn(draw: Any) -> Callable[[Array], Array]:
+    return jax.jit(jax.vmap(draw))
 
 
 def _fitted_to(

@@ -22,6 +22,7 @@ from auxmc.driver.seeds import stream
 from auxmc.interface.densities import Density, density
 from auxmc.interface.methods import Method
 from auxmc.interface.precision import folder_path, whole_number
+from auxmc.interface.running import one_linear_algebra_thread
 from auxmc.interface.sampling import check_run, run_method
 from auxmc.interface.tempered.advice import advise_chains, advise_evidence
 from auxmc.interface.tempered.annealing import N_RUNS, Annealed, Path, anneal, bridge_to, fraction_of_step
@@ -137,7 +138,23 @@ def evidence(
     check_run(warm_up=warm_up, **run)
     check_settings(n_steps, 1.0, "drift_kick_drift")
     model = _model(log_density, start)
-    reporter = Progress("evidence")
+    with one_linear_algebra_thread():
+        return _estimated(model, base, method, warm_up, n_steps, Progress("evidence"), run, progress=progress)
+
+
+def _estimated(
+    model: Density,
+    base: str | Gaussian,
+    method: str,
+    warm_up: int,
+    n_steps: int,
+    reporter: Progress,
+    run: dict[str, Any],
+    *,
+    progress: bool,
+) -> TemperedEvidence:
+    """The estimate, from arguments that were checked."""
+    draws, seed, chains = run["draws"], run["seed"], run["chains"]
     one = method in CHAINS
     found = find_base(
         model,
@@ -162,9 +179,7 @@ def evidence(
     else:
         job = _Batches(model.log_density, found.mixture, found.runs.path, n_steps)
         keys = [stream(seed, "evidence", "run", str(i)) for i in range(n_batches)]
-        batches = job.run(
-            np.split(starts, n_batches), keys, cores, executor, checkpoint, reporter if progress else None
-        )
+        batches = job.run(np.split(starts, n_batches), keys, run, reporter if progress else None)
         target = np.stack([batch.log_weights for batch in batches])
         ends = np.concatenate([batch.ends for batch in batches])
         tree = _tree_of_runs(model, batches)
@@ -226,13 +241,11 @@ class _Batches:
         self,
         starts: Sequence[np.ndarray],
         keys: Sequence[Array],
-        cores: int | None,
-        executor: Executor | str | None,
-        checkpoint: Any,
+        run: dict[str, Any],
         reporter: Progress | None,
     ) -> list[Annealed]:
-        """Results of all batches; those in the checkpoint are read."""
-        folder = folder_path("checkpoint", checkpoint)
+        """Results of all batches, by the cores or the executor of a run; those in its checkpoint are read."""
+        cores, executor, folder = run["cores"], run["executor"], folder_path("checkpoint", run["checkpoint"])
         files = [folder / f"runs{i:04d}.npz" if folder else None for i in range(len(starts))]
         calls = [
             (self._batch, (start, _integers(key), file))

@@ -74,7 +74,7 @@ class Mixture(NamedTuple):
     def component_log_densities(self, y: Array) -> Array:
         """Log weight plus log density at y [dim], in nats [component]."""
         dim, nu = y.shape[-1], self.degrees
-        scaled = jnp.einsum("kij,kj->ki", self.inverse_roots, y - self.means)
+        scaled = jnp.einsum("kij,kj->ki", self.inverse_roots, y[None] - self.means)
         squares = jnp.sum(scaled**2, axis=-1)
         volumes = jnp.sum(jnp.log(jnp.diagonal(self.inverse_roots, axis1=1, axis2=2)), axis=-1)
         lgamma = jax.scipy.special.gammaln
@@ -92,9 +92,9 @@ class Mixture(NamedTuple):
         normal = random.normal(size=(n, self.means.shape[1]))
         degrees = np.asarray(self.degrees)[chosen]
         normal *= np.sqrt(degrees / random.chisquare(degrees))[:, None]
-        return np.asarray(
-            self.means[chosen] + np.einsum("nij,nj->ni", np.asarray(self.roots)[chosen], normal)
-        )
+        for k in np.unique(chosen):
+            normal[chosen == k] = self.means[k] + normal[chosen == k] @ np.asarray(self.roots)[k].T
+        return normal
 
     def widened(self, factor: float) -> "Mixture":
         """The same mixture in coordinates that are wider by a factor."""
