@@ -231,7 +231,7 @@ def _drawn(draw: Any) -> Callable[[Array], Array]:
 def _fitted_to(
     runs: Sequence[Annealed], earlier: Sequence[Annealed], model: Density, like: Mixture
 ) -> tuple[Mixture, np.ndarray]:
-    """Mixture fitted to the ends of runs, and the mode in which each usable run ended [run].
+    """Mixture fitted to the ends of runs, and the modes of runs that did not get stuck [run].
 
     Ends of earlier runs count in regions that the runs did not reach: no mode that was found is lost.
     """
@@ -247,11 +247,11 @@ def _fitted_to(
     # The log density of a Gaussian has the standard deviation sqrt(dim / 2); runs far below got stuck.
     least = logs[usable].max() - 10.0 - 8.0 * math.sqrt(ends.shape[1] / 2)
     usable &= logs >= min(least, float(np.median(logs[usable])))
-    ends, weights, is_new = ends[usable], weights[usable], is_new[usable]
+    ends, weights, is_new, reached = ends[usable], weights[usable], is_new[usable], logs[usable] >= least
     labels, modes = regions(ends, model.log_density, like)
     kept = is_new | (np.bincount(labels, is_new) < _FEW_NEW)[labels]
     labels = np.unique(labels[kept], return_inverse=True)[1]
-    return fit_mixture(ends[kept], weights[kept], labels, like), modes
+    return fit_mixture(ends[kept], weights[kept], labels, like), np.unique(modes[reached], return_inverse=True)[1]
 
 
 def _best(found: Sequence[list[Annealed]]) -> list[Annealed]:
