@@ -26,6 +26,7 @@ from auxmc.interface.transforms import Transform, bounded, checked_bounds, of_di
 from auxmc.interface.transforms import periodic as _periodic
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
+from auxmc.numerics.values import by_value
 
 __all__ = ["Density", "density", "hmc"]
 
@@ -33,6 +34,7 @@ __all__ = ["Density", "density", "hmc"]
 _TRIES = 100
 
 
+@by_value
 class Density(NamedTuple):
     """A model known by its log density; `density` makes it.
 
@@ -56,17 +58,6 @@ class Density(NamedTuple):
     warnings: tuple[str, ...] = ()
     log_prior: Callable[[Array], Array] | None = None
     draw_prior: Callable[[Array], Array] | None = None
-
-    def __eq__(self, other: object) -> bool:
-        """Whether both are one model: the same functions and the same start."""
-        if not isinstance(other, Density):
-            return NotImplemented
-        pairs: Any = zip(self, other, strict=True)
-        return all(np.array_equal(a, b) if isinstance(a, np.ndarray) else a is b or a == b for a, b in pairs)
-
-    def __ne__(self, other: object) -> bool:
-        """The opposite, which a tuple would tell by its own means."""
-        return not self == other
 
     def __repr__(self) -> str:
         """Its variables."""

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import jax
@@ -32,7 +31,7 @@ class Layout(NamedTuple):
     structure: Any
     shapes: tuple[tuple[int, ...], ...]
     names: tuple[str, ...]
-    transforms: Mapping[str, Transform] = MappingProxyType({})
+    transforms: Mapping[str, Transform] = {}
 
     @property
     def dim(self) -> int:

@@ -17,6 +17,7 @@ from auxmc.interface.densities import Density
 from auxmc.interface.precision import float64_tree
 from auxmc.interface.tempered.annealing import N_RUNS, Annealed, anneal
 from auxmc.interface.tempered.mixture import Mixture, fit_mixture, gaussian_mixture, log_densities, regions
+from auxmc.numerics.values import by_value
 
 __all__ = ["BASES", "Base", "Gaussian", "find_base", "gaussian", "starts_inside"]
 
@@ -47,6 +48,7 @@ _NOT_REACHED = (
 )
 
 
+@by_value
 class Gaussian(NamedTuple):
     """Gaussian base that a user gives; `gaussian` makes it.
 
@@ -57,18 +59,6 @@ class Gaussian(NamedTuple):
 
     mean: Any
     scale: Any
-
-    def __eq__(self, other: object) -> bool:
-        """Whether both have the same values."""
-        if not isinstance(other, Gaussian):
-            return NotImplemented
-        pairs = zip(*(jax.tree.leaves(tuple(base)) for base in (self, other)), strict=False)
-        structures: list[Any] = [jax.tree.structure(tuple(base)) for base in (self, other)]
-        return bool(structures[0] == structures[1]) and all(np.array_equal(a, b) for a, b in pairs)
-
-    def __ne__(self, other: object) -> bool:
-        """The opposite, which a tuple would tell by its own means."""
-        return not self == other
 
 
 class Base(NamedTuple):
@@ -251,7 +241,9 @@ def _fitted_to(
     labels, modes = regions(ends, model.log_density, like)
     kept = is_new | (np.bincount(labels, is_new) < _FEW_NEW)[labels]
     labels = np.unique(labels[kept], return_inverse=True)[1]
-    return fit_mixture(ends[kept], weights[kept], labels, like), np.unique(modes[reached], return_inverse=True)[1]
+    return fit_mixture(ends[kept], weights[kept], labels, like), np.unique(
+        modes[reached], return_inverse=True
+    )[1]
 
 
 def _best(found: Sequence[list[Annealed]]) -> list[Annealed]:

@@ -27,6 +27,7 @@ from auxmc.interface.sampling import check_run, run_method
 from auxmc.interface.tempered.advice import advise_chains, advise_evidence
 from auxmc.interface.tempered.annealing import N_RUNS, Annealed, Path, anneal, bridge_to, fraction_of_step
 from auxmc.interface.tempered.bases import Base, Gaussian, find_base, starts_inside
+from auxmc.interface.trees import dataset_of, library_attributes
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.tempering.continuous_tempering import (
     continuously_tempered_hmc,
@@ -183,9 +184,7 @@ def _estimated(
         target = np.stack([batch.log_weights for batch in batches])
         ends = np.concatenate([batch.ends for batch in batches])
         tree = _tree_of_runs(model, batches)
-        tree.attrs |= {"inference_library": "auxmc", "method": method} | {
-            name: run[name] for name in ("draws", "chains", "seed")
-        }
+        tree.attrs |= library_attributes() | {"method": method, "draws": draws, "seed": seed}
         with np.errstate(divide="ignore"):
             value, error = annealed_evidence(target)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -414,19 +413,10 @@ def _tree(model: Density, vectors: np.ndarray, stats: dict[str, np.ndarray]) -> 
     """ArviZ tree of vectors [chain, draw, dim], with the variables that the model keeps."""
     n_chains, n_draws, dim = vectors.shape
     values = jax.jit(jax.vmap(model.values))(jnp.asarray(vectors.reshape(-1, dim)))
-    coords = {"chain": np.arange(n_chains), "draw": np.arange(n_draws)}
-    posterior = {}
-    for name, value in values.items():
-        array = np.asarray(value).reshape(n_chains, n_draws, *value.shape[1:])
-        dims = tuple(f"{name}_dim_{i}" for i in range(array.ndim - 2))
-        posterior[name] = (("chain", "draw", *dims), array)
-        coords |= {dim: np.arange(size) for dim, size in zip(dims, array.shape[2:], strict=True)}
-    groups = {"posterior": xr.Dataset(posterior, coords)}
-    if stats:
-        ends = {name: coords[name] for name in ("chain", "draw")}
-        groups["sample_stats"] = xr.Dataset(
-            {name: (("chain", "draw"), array) for name, array in stats.items()}, ends
-        )
+    arrays = {
+        name: np.asarray(value).reshape(n_chains, n_draws, *value.shape[1:]) for name, value in values.items()
+    }
+    groups = {"posterior": dataset_of(arrays)} | ({"sample_stats": dataset_of(stats)} if stats else {})
     return xr.DataTree.from_dict(groups)
 
 
