@@ -5,12 +5,13 @@ import os
 from pathlib import Path
 from typing import Any
 
-from auxmc.driver.runtime import configure
+from auxmc.driver.runtime import configure, has_xla_flag
 
 # XLA's older code generator compiles small programs faster: tests of kernels take a third less processor time,
 # statistical ones a seventh. `make test-all` and the studies that tests run from start to end use the programs of a
-# real run.
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=2 --xla_cpu_use_fusion_emitters=false")
+# real run, and so does a jaxlib that no longer has that code generator.
+if "XLA_FLAGS" not in os.environ and has_xla_flag("xla_cpu_use_fusion_emitters"):
+    os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=2 --xla_cpu_use_fusion_emitters=false"
 # Tracing leaves millions of objects that stay: to look through all of them as often as Python does takes a twentieth
 # of the time.
 gc.set_threshold(200_000, 20, 50)

@@ -2,12 +2,22 @@
 
 import hashlib
 import importlib.metadata
+import importlib.util
 import logging
+import mmap
 import os
 import platform
+import sys
 from pathlib import Path
 
-__all__ = ["HardwareError", "configure", "limit_threads"]
+__all__ = ["HardwareError", "configure", "has_xla_flag", "leave_debugging", "limit_threads"]
+
+_AT_THE_EDGE = "points outside a support are evaluated on purpose"
+_DEBUGGING = {
+    "jax_disable_jit": "chains are compiled programs",
+    "jax_debug_nans": _AT_THE_EDGE,
+    "jax_debug_infs": _AT_THE_EDGE,
+}
 
 
 class HardwareError(RuntimeError):
@@ -21,6 +31,33 @@ def limit_threads() -> None:
     """
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NPROC"):
         os.environ.setdefault(name, "1")
+
+
+def leave_debugging() -> None:
+    """Switches off settings of JAX that chains cannot run with, and says so.
+
+    Raises:
+        RuntimeError: If a context around the call holds one of them.
+    """
+    import jax
+
+    for name, reason in _DEBUGGING.items():
+        if getattr(jax.config, name):
+            jax.config.update(name, False)
+            if getattr(jax.config, name):
+                raise RuntimeError(
+                    f"{name}: expected False, got True from a context: leave it first, as {reason}"
+                )
+            print(f"auxmc: {name} is now False: {reason}", file=sys.stderr)
+
+
+def has_xla_flag(name: str) -> bool:
+    """Whether the installed jaxlib has a flag of XLA. One that it does not have, in XLA_FLAGS, ends the process."""
+    package = importlib.util.find_spec("jaxlib")
+    for library in Path(package.origin or "").parent.glob("libjax_common.*") if package else ():
+        with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return content.find(f"{name}\0".encode()) >= 0
+    return False
 
 
 def configure(hardware: str = "cpu", compilation_cache: Path | None = None) -> str:
@@ -47,12 +84,13 @@ def configure(hardware: str = "cpu", compilation_cache: Path | None = None) -> s
     # thread compiles, which takes up to a tenth longer where it gets a program in parts; the bits are the same.
     for flag in ("xla_backend_optimization_level=2", "xla_cpu_parallel_codegen_split_count=1"):
         given = os.environ.get("XLA_FLAGS", "")
-        if flag.split("=")[0] not in given:
+        if flag.split("=")[0] not in given and has_xla_flag(flag.split("=")[0]):
             os.environ["XLA_FLAGS"] = f"{given} --{flag}".strip()
     logging.getLogger("jax").setLevel(logging.WARNING)
 
     import jax
 
+    leave_debugging()
     jax.config.update("jax_enable_x64", True)
     if compilation_cache is not None:
         folder = compilation_cache / f"{importlib.metadata.version('jaxlib')}-{_processor_hash()}"

@@ -38,6 +38,9 @@ Result = TypeVar("Result")
 # Settings of JAX on which numbers, or whether a model can be traced, depend.
 _SETTINGS = (
     "jax_enable_x64",
+    "jax_disable_jit",
+    "jax_debug_nans",
+    "jax_debug_infs",
     "jax_default_prng_impl",
     "jax_threefry_partitionable",
     "jax_default_matmul_precision",

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from auxmc.data.cells import DataError, plain_array
+from auxmc.driver.runtime import leave_debugging
 
 __all__ = [
     "FORKS",
@@ -37,7 +38,8 @@ FORKS = (
 
 
 def use_float64() -> None:
-    """Makes JAX compute in double precision; says so in one line where it did not."""
+    """Makes JAX compute in double precision, without its settings for debugging; says what it changes."""
+    leave_debugging()
     if not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
         jax.config.update("jax_enable_x64", True)
         print("auxmc: JAX now computes in double precision (jax_enable_x64)", file=sys.stderr)

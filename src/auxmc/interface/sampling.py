@@ -125,7 +125,6 @@ def run_method(
         raise TypeError(
             f"method must be a method on a model, such as auxmc.constrained_hmc(model), got {type(method).__name__}"
         )
-    use_float64()
     check_run(
         draws=draws,
         warm_up=warm_up,
@@ -188,6 +187,7 @@ def check_run(
         TypeError: the checkpoint is no path, or the executor none.
         ValueError: a number is out of range, the checkpoint is a file, or the executor has an unknown name.
     """
+    use_float64()
     whole_number("draws", draws, 1)
     whole_number("warm_up", warm_up, 0)
     whole_number("chains", chains, 1)

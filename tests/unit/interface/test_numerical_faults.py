@@ -165,7 +165,7 @@ density("start of density zero", lambda p: inside(p, p["x"] > 0.0, -math.inf), -
 density("start at a pole", lambda p: -jnp.log(jnp.abs(p["x"])) - p["x"] ** 2, 0.0, rejects("plus infinity"))
 density("start without a derivative", lambda p: -jnp.sqrt(jnp.abs(p["x"])) - p["x"] ** 2, 0.0,
     rejects("derivatives of the log density at the start are not finite"))
-density("start far out", normal, 1e6, RIGHT, moments(*AT_X))
+density("start far out", normal, 1e6, RIGHT, moments(*AT_X), warm_up=1000)
 density("start at 1e300", normal, 1e300, rejects(f"{FINITE_START} -inf"))
 density("infinite start", normal, math.inf, rejects("not finite"))
 density("constant density", lambda p: 0.0 * p["x"], 0.0, rejects(FLAT))
@@ -193,7 +193,8 @@ density("NaN derivative in half of the space",
 density("NaN far out", lambda p: jnp.log(jnp.exp(normal(p))), 0.0, RIGHT, moments(*AT_X))
 density("all trajectories diverge", normal, 0.0, warns("energies that are not finite"), step_size=1e200,
     warm_up=0)
-density("scale of 1e-300", lambda p: -0.5 * (p["x"] / 1e-300) ** 2, 0.0, rejects(f"{FINITE_START} nan"))
+# NaN there, or finite nowhere else: versions of XLA differ in the order of the products.
+density("scale of 1e-300", lambda p: -0.5 * (p["x"] / 1e-300) ** 2, 0.0, rejects("at the start"))
 density("scale of 1e300", lambda p: -0.5 * (p["x"] / 1e300) ** 2, 0.0, rejects(FLAT))
 density("scale of 1e-6", lambda p: -0.5 * (p["x"] / 1e-6) ** 2, 0.0, RIGHT, moments(0.0, 1e-6, "x"))
 density("datum of 1e300", lambda p: -0.5 * (1e300 - p["x"]) ** 2, 0.0, rejects(f"{FINITE_START} -inf"))

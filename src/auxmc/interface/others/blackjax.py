@@ -1,5 +1,6 @@
 """Kernels of BlackJAX in `auxmc.sample`, and kernels of this library in BlackJAX's form."""
 
+import inspect
 from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
@@ -23,6 +24,7 @@ _NAMES = {
     "is_divergent": "diverging",
     "num_integration_steps": "n_steps",
 }
+_EXPECTED = "expected an MCMC algorithm of BlackJAX, with init(position) and step(key, state)"
 
 
 def from_blackjax(
@@ -42,22 +44,28 @@ def from_blackjax(
         target_acceptance: mean acceptance rate that the warm-up reaches for.
 
     Raises:
-        TypeError: `make` returns no algorithm with `init` and `step`, or its state has no `position`.
+        TypeError: If `make` does not return an MCMC algorithm, with `init(position)` and `step(key, state)`,
+            whose state has a `position`. Those on minibatches (`sgld`) or particles (`tempered_smc`) are not.
         ValueError: the step size is not positive, or the target is not between 0 and 1.
     """
     step_size, target = positive("step_size", step_size), share("target_acceptance", target_acceptance)
     made_by("model", model, Density, "auxmc.density, auxmc.from_numpyro or auxmc.from_pymc")
     function("make", make, "maps a log density and a step size to an algorithm of BlackJAX")
     start = jnp.asarray(model.start)
-    example = make(model.log_density, jnp.asarray(step_size))
+    example, key = make(model.log_density, jnp.asarray(step_size)), jax.random.key(0)
     if not (hasattr(example, "init") and hasattr(example, "step")):
-        raise TypeError(
-            f"make must return an algorithm of BlackJAX, with init and step, got {type(example).__name__}"
-        )
-    state = jax.eval_shape(example.init, start)
-    if not hasattr(state, "position"):
-        raise TypeError(f"the state of the algorithm must have a position, got {', '.join(state._fields)}")
-    _, info = jax.eval_shape(example.step, jax.random.key(0), state)
+        raise TypeError(f"make: {_EXPECTED}, got {type(example).__name__}")
+    _, _, *more = inspect.signature(example.step).parameters.values()
+    if needed := [one.name for one in more if one.default is one.empty]:
+        raise TypeError(f"make: {_EXPECTED}, got one whose step also needs {', '.join(needed)}")
+    try:
+        state = jax.eval_shape(lambda key: _initial(example, key, start), key)
+        _, info = jax.eval_shape(example.step, key, state)
+    except Exception as error:
+        raise TypeError(f"make: {_EXPECTED}, got one that fails: {error}") from error
+    if getattr(getattr(state, "position", None), "shape", None) != start.shape:
+        got = ", ".join(getattr(state, "_fields", [type(state).__name__]))
+        raise TypeError(f"make: {_EXPECTED}, whose state has a position {list(start.shape)}, got {got}")
     fields = [name for name in info._fields if getattr(getattr(info, name), "shape", None) == ()]
     make_info: Any = namedtuple
     kept = make_info("BlackjaxInfo", [_NAMES.get(name, name) for name in fields])
@@ -69,7 +77,7 @@ def from_blackjax(
             moved, info = algorithm.step(key, state)
             return moved, kept(*(getattr(info, name) for name in fields))
 
-        return Kernel(lambda key, position: algorithm.init(position), lambda key: key, apply)
+        return Kernel(lambda key, position: _initial(algorithm, key, position), lambda key: key, apply)
 
     return Method(
         "blackjax",
@@ -85,6 +93,13 @@ def from_blackjax(
         warnings=model.warnings,
         plain=model.constrained is None,
     )
+
+
+def _initial(algorithm: Any, key: Array, position: Array) -> Any:
+    """The first state of an algorithm, of which some draw a part, such as a momentum."""
+    takes_key = len(inspect.signature(algorithm.init).parameters) > 1
+    # As integers: the state may keep the key, and checkpoints hold numbers.
+    return algorithm.init(position, jax.random.key_data(key)) if takes_key else algorithm.init(position)
 
 
 def to_blackjax(kernel: Kernel, key: Array | None = None) -> Any:
