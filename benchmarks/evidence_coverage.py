@@ -293,8 +293,8 @@ BENCHMARK = Benchmark(
             (PROBLEMS, {method: partial(_tempered, method) for method in METHODS}),
             (ROW_PROBLEMS, ROW_METHODS),
         )
-        for name, problem in problems.items()
         for method, estimate in methods.items()
+        for name, problem in problems.items()
     },
     units={OFF: "nats", ERROR: "nats", CPU: "s", WARNINGS: ""},
     quick=["log-gamma in 2, annealed_importance"],
