@@ -32,6 +32,8 @@ __all__ = ["Density", "density", "hmc"]
 
 # Draws of a prior among which a start is looked for.
 _TRIES = 100
+# Of a bounded variable on the real line, in standard deviations of a uniform one.
+_FAR_ENOUGH = 5.0
 
 
 @by_value
@@ -174,7 +176,11 @@ def density(
     advice = advise_support("log_density", model.log_density, model.start)
     advice += advise_tails("log_density", model.log_density, model.start, layout)
     advice += advise_ridges("log_density", model.log_density, model.start, layout)
-    advice += advise_jumps("log_density", model.log_density, lines_through(model.start), layout)
+    lines = lines_through(model.start)
+    if transforms:
+        # Farther out the variables round to their bounds.
+        lines = np.clip(lines[0], -_FAR_ENOUGH, _FAR_ENOUGH), np.clip(lines[1], -_FAR_ENOUGH, _FAR_ENOUGH)
+    advice += advise_jumps("log_density", model.log_density, lines, layout)
     for one in advice:
         one.warn()
     return model._replace(warnings=tuple(one.text for one in advice))

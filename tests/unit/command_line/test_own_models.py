@@ -15,6 +15,7 @@ import pytest
 import xarray as xr
 
 import auxmc
+from auxmc.command_line import main
 from auxmc.command_line.errors import CommandError
 from auxmc.command_line.own_models import session
 from auxmc.command_line.own_models.commands import register
@@ -316,3 +317,20 @@ def test_a_table_without_rows_is_refused(tmp_path: Path) -> None:
 def test_an_empty_name_of_a_folder_is_refused(conjugate: tuple[Path, Path]) -> None:
     model, data = conjugate
     assert "--output: expected a folder" in refused("sample", model, "--data", data, *SHORT, "--output", "")
+
+
+def test_density_with_a_prior_and_bounds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A model file that has a prior needs no start; nothing is said of a uniform prior's edges."""
+    model = tmp_path / "rate.py"
+    model.write_text(
+        "import jax, jax.numpy as jnp\n"
+        "prior = (lambda v: jnp.zeros(()), lambda key: {'theta': jax.random.uniform(key)})\n"
+        "bounds = {'theta': (0, 1)}\n"
+        "def log_density(v):\n"
+        "    return 7 * jnp.log(v['theta']) + 13 * jnp.log1p(-v['theta'])\n",
+        encoding="utf-8",
+    )
+    assert main(["evidence", str(model), "--draws", "128", "--quiet", "--output", str(tmp_path / "out")]) == 0
+    told = capsys.readouterr()
+    assert "reached from the prior" in told.out
+    assert "warning" not in told.err

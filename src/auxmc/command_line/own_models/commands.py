@@ -29,6 +29,7 @@ MODEL.py is a density (written with jax.numpy):
 
     log_density(variables)     in nats: log likelihood plus normalised log prior
     start                      variables to begin at
+    prior, bounds, periodic, exchangeable    (optional) as for auxmc.density; a prior draws the start
 """
 _DATA = """
 Any function may have a further argument called `data`, and a value may be a function of it: what --data holds is given,

@@ -20,7 +20,8 @@ _KINDS = {
     "estimate": ("log_prior", "log_estimate", "auxiliary", "start"),
     "density": ("log_density", "start"),
 }
-_OPTIONAL = {"simulator": ("noise_scale", "derived"), "estimate": (), "density": ()}
+_DENSITY = ("prior", "bounds", "periodic", "exchangeable")
+_OPTIONAL = {"simulator": ("noise_scale", "derived"), "estimate": (), "density": _DENSITY}
 # Called with what is not data: these stay functions.
 _FUNCTIONS = ("generate", "derived", "log_prior", "log_estimate", "log_density")
 
@@ -148,7 +149,9 @@ def _kind(path: Path, module: ModuleType) -> str:
         raise CommandError(
             f"{path}: has {which} of the functions {marks}, of which one is wanted; see --help"
         )
-    missing = [name for name in _KINDS[begun[0]] if not hasattr(module, name)]
+    # A prior draws the start.
+    given = {"start"} if begun[0] == "density" and hasattr(module, "prior") else set()
+    missing = [name for name in _KINDS[begun[0]] if name not in given and not hasattr(module, name)]
     if missing:
         raise CommandError(f"{path}: has {_MARK[begun[0]]} but no {', '.join(missing)}; see --help")
     return begun[0]

@@ -102,8 +102,7 @@ def _evidence(own: OwnModel, options: argparse.Namespace, folder: OutputFolder) 
     with _told(options.model):
         folder.begin()
         found: TemperedEvidence = auxmc.evidence(
-            own.parts["log_density"],
-            own.parts["start"],
+            _model(own),
             method=options.method,
             checkpoint=folder.state,
             **settings,
