@@ -13,7 +13,10 @@ from auxmc.interface.checks.jumps import Jump, largest_jump
 from auxmc.interface.layout import Layout
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = ["advise_jumps", "advise_tails", "lines_through", "some", "start_check"]
+__all__ = ["NOT_FALLING", "advise_jumps", "advise_tails", "lines_through", "some", "start_check"]
+
+NOT_FALLING = "does not fall far out along"
+"""In the advice about directions in which a density is not known to have a finite integral."""
 
 # Distances from the start, in its units, at which a log density is looked at.
 _FAR = np.array([1e2, 1e4, 1e6, 1e10])
@@ -145,7 +148,7 @@ def advise_tails(
 def _flat(what: str, names: list[str]) -> Iterator[Advice]:
     if names:
         yield Advice(
-            f"{what} does not fall far out along {some(names)}: its integral may not be finite, and then there is no "
+            f"{what} {NOT_FALLING} {some(names)}: its integral may not be finite, and then there is no "
             "posterior",
             "Give each variable a prior, on the scale on which it is moved",
         )

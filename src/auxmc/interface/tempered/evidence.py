@@ -19,6 +19,7 @@ from auxmc.diagnostics.log_evidence import Evidence, annealed_evidence, log_evid
 from auxmc.driver.files.arrays import DamagedFile, checked_arrays, write_arrays
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import stream
+from auxmc.interface.checks.densities import NOT_FALLING
 from auxmc.interface.densities import Density, density
 from auxmc.interface.methods import Method
 from auxmc.interface.precision import folder_path, whole_number
@@ -139,6 +140,9 @@ def evidence(
     check_run(warm_up=warm_up, **run)
     check_settings(n_steps, 1.0, "drift_kick_drift")
     model = _model(log_density, start)
+    endless = [text for text in model.warnings if NOT_FALLING in text]
+    if endless and model.draw_prior is None:
+        raise ValueError(endless[0])
     with one_linear_algebra_thread():
         return _estimated(model, base, method, warm_up, n_steps, Progress("evidence"), run, progress=progress)
 
