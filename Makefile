@@ -10,7 +10,7 @@ PEERS := $(VENV)/.peers-installed
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce claims check-claims publish restore verify test test-all test-newest line-coverage benchmarks docs check format clean
+.PHONY: help setup reproduce claims check-claims publish restore verify test test-all test-newest test-lowest line-coverage benchmarks docs check format clean
 
 help:
 	@echo "make reproduce   figures, tables, claims and report of all studies (PRESET=smoke|quick|paper, CORES=all)"
@@ -21,7 +21,8 @@ help:
 	@echo "make verify      draw jobs of published/ at random, run them again here and compare (PRESET=..., MINUTES=5, SEED=...)"
 	@echo "make test        style checks, and the tests that tell a broken program from a right one"
 	@echo "make test-all    all tests: every study from start to end, SLURM, documentation, fresh random numbers"
-	@echo "make test-newest        the tests of make test with the newest versions of all packages, in an environment beside .venv"
+	@echo "make test-newest        the tests of make test with the newest versions of all packages, in an environment beside .venv (PYTHON=python3.13)"
+	@echo "make test-lowest        the same with the lowest versions that pyproject.toml allows (PYTHON=python3.11)"
 	@echo "make line-coverage      the lines of src/ and experiments/ that make test runs: a table, and pages in .cache/line_coverage"
 	@echo "make benchmarks  speed and errors beside other packages: one table, the pages that show it (QUICK=1, ONLY='NAME ...', AGAIN=1, SEEDS=3)"
 	@echo "make docs        the documentation and the report of the published results as a site, in docs/_build/html"
@@ -64,7 +65,7 @@ test: check
 	$(RUN)/python -m pytest -m "not slow"
 
 # With the programs of a real run: see tests/conftest.py.
-test-all test-newest: export XLA_FLAGS = --xla_backend_optimization_level=2
+test-all: export XLA_FLAGS = --xla_backend_optimization_level=2
 
 test-all: check
 	$(RUN)/python -m pytest --ignore tests/statistical
@@ -74,6 +75,12 @@ test-newest:
 	$(PYTHON) -m venv --clear $(VENV)-newest
 	$(VENV)-newest/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,numpyro,pymc,dask]"
 	$(VENV)-newest/bin/python -m pytest -m "not slow"
+
+test-lowest:
+	$(PYTHON) -m venv --clear $(VENV)-lowest
+	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(VENV)-lowest/bin/uv pip install --quiet --python $(VENV)-lowest --resolution lowest-direct --editable ".[dev,numpyro,pymc,dask]"
+	$(VENV)-lowest/bin/python -m pytest -m "not slow"
 
 line-coverage: $(STAMP)
 	$(RUN)/python -m pytest -m "not slow" --cov --cov-report=term:skip-covered --cov-report=html:.cache/line_coverage
@@ -103,4 +110,4 @@ format: $(STAMP)
 	$(RUN)/python -m auxmc_pipeline.steps.coverage --write  # it names lines of the code
 
 clean:
-	rm -rf .venv-newest .coverage* results/*/ paper_figures/*/ docs/_build docs/api docs/auto_tutorials logs .snakemake .checkpoints .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv-newest .venv-lowest .coverage* results/*/ paper_figures/*/ docs/_build docs/api docs/auto_tutorials logs .snakemake .checkpoints .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

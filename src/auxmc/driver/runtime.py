@@ -12,12 +12,8 @@ from pathlib import Path
 
 __all__ = ["HardwareError", "configure", "has_xla_flag", "leave_debugging", "limit_threads"]
 
-_AT_THE_EDGE = "points outside a support are evaluated on purpose"
-_DEBUGGING = {
-    "jax_disable_jit": "chains are compiled programs",
-    "jax_debug_nans": _AT_THE_EDGE,
-    "jax_debug_infs": _AT_THE_EDGE,
-}
+# Chains are compiled programs, and points outside a support are evaluated on purpose.
+_DEBUGGING = ("jax_disable_jit", "jax_debug_nans", "jax_debug_infs")
 
 
 class HardwareError(RuntimeError):
@@ -41,14 +37,17 @@ def leave_debugging() -> None:
     """
     import jax
 
-    for name, reason in _DEBUGGING.items():
+    for name in _DEBUGGING:
         if getattr(jax.config, name):
             jax.config.update(name, False)
             if getattr(jax.config, name):
                 raise RuntimeError(
-                    f"{name}: expected False, got True from a context: leave it first, as {reason}"
+                    f"{name}: expected False, got True from a context: call auxmc outside of it"
                 )
-            print(f"auxmc: {name} is now False: {reason}", file=sys.stderr)
+            print(
+                f"auxmc: {name} is now False: chains are compiled, and pass points of no density",
+                file=sys.stderr,
+            )
 
 
 def has_xla_flag(name: str) -> bool:

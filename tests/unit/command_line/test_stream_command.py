@@ -401,3 +401,14 @@ def test_the_help_needs_no_heavy_library() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert not done.stderr.strip("\n")
     assert "--model TEXT" in done.stdout
+
+
+def test_a_rejected_row_ends_the_process_with_one_line(tmp_path: Path) -> None:
+    """No thread of a reader outlives it: one that did aborted the process while Python ended."""
+    path = tmp_path / "rows.csv"
+    path.write_text("x,label\n" + "0.5,3\n" * 200, encoding="utf-8")
+    words = ["stream", "--data", str(path), "--model", "logistic classes=3"]
+    done = subprocess.run(
+        [sys.executable, "-m", "auxmc.command_line", *words], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr

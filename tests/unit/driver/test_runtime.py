@@ -36,7 +36,7 @@ def test_settings_for_debugging_are_switched_off_with_a_word(
     finally:
         jax.config.update(name, False)
     assert f"auxmc: {name} is now False" in capfd.readouterr().err
-    with getattr(jax, name.removeprefix("jax_"))(True), pytest.raises(RuntimeError, match="leave it first"):
+    with getattr(jax, name.removeprefix("jax_"))(True), pytest.raises(RuntimeError, match="outside of it"):
         leave_debugging()
 
 
