@@ -82,7 +82,8 @@ def growing_data(
     value = float(jax.nn.logsumexp(found) - math.log(replicates))
     # Relative variance of the mean weight of each step.
     variances = 1.0 / jnp.maximum(record.increment_size, 1.0) - 1.0 / settings.n_particles
-    expected = math.sqrt(float(jnp.sum(record.n_annealing_steps * variances)) / replicates)
+    n_steps = record.n_annealing_steps.astype(variances.dtype)
+    expected = math.sqrt(float(jnp.sum(n_steps * variances)) / replicates)
     spread = float(np.std(values, ddof=1))
     error = float(replicated_evidence_error(spread, replicates, expected))
     advice = [*said, *_impossible(values), *_advice(spread, replicates, settings)]
