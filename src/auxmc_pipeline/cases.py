@@ -50,16 +50,20 @@ def study_cases(conf: Path, study: str, schema: type[CaseSettings], preset: str)
     grids = compose_settings(conf, study, schema, base).grids
     cases = []
     for label, grid in grids.items():
-        unknown = set(grid) - set(_GRID_PARTS)
-        if unknown:
-            word = sorted(unknown)[0]
-            raise SettingsError(
-                f"grids.{label} of study {study}: unknown part {word!r}.{nearest(word, _GRID_PARTS)} "
-                f"Allowed: {', '.join(_GRID_PARTS)}"
-            )
-        fixed = [*base, *(grid.get("fixed") or [])]
-        over, batch = grid.get("over") or [], grid.get("batch") or []
-        cases += _product(conf, study, schema, label, fixed, over, batch)
+        where = f"{conf.name}/study/{study}.yaml, grids.{label}"
+        parts = grid if isinstance(grid, dict) else {str(grid): []}
+        for part, words in parts.items():
+            if part not in _GRID_PARTS:
+                raise SettingsError(
+                    f"{where}: expected {', '.join(_GRID_PARTS)}, got {part!r}.{nearest(part, _GRID_PARTS)}"
+                )
+            if not isinstance(words or [], list) or not all(isinstance(word, str) for word in words or []):
+                raise SettingsError(f"{where}.{part}: expected a list of KEY=VALUE, got {words!r}")
+        fixed, over, batch = (parts.get(part) or [] for part in _GRID_PARTS)
+        try:
+            cases += _product(conf, study, schema, label, [*base, *fixed], over, batch)
+        except SettingsError as error:
+            raise SettingsError(f"{where}: {error}") from error
     return _distinct(cases, study)
 
 
@@ -86,7 +90,7 @@ def sweep_cases(
     """
     if not over:
         raise SettingsError('a sweep needs over="KEY=VALUE,VALUE ...", for example over="n_importance=1,2,4"')
-    parsed = {str(o.input_line): o for o in parse_overrides(over)}
+    parsed = {str(o.input_line): o for o in parse_overrides(over, schema)}
     n_values = {line: len(sweep_values(o)) for line, o in parsed.items() if o.is_sweep_override()}
     without = next((line for line in n_values if n_values[line] == 0), None)
     if without is not None:
@@ -107,8 +111,8 @@ def _product(
     over: Sequence[str],
     batch: Sequence[str],
 ) -> list[Case]:
-    axes = [(o.key_or_group, sweep_values(o)) for o in parse_overrides(over)]
-    batched = [(o.key_or_group, sweep_values(o)) for o in parse_overrides(batch)]
+    axes = [(o.key_or_group, sweep_values(o)) for o in parse_overrides(over, schema)]
+    batched = [(o.key_or_group, sweep_values(o)) for o in parse_overrides(batch, schema)]
     inside = [f"++batch.{key}=[{','.join(values)}]" for key, values in batched]
     names = (*(key for key, _ in axes), *(key for key, _ in batched))
     cases = []
@@ -121,7 +125,7 @@ def _product(
 
 
 def _clean(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-")
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text.replace("'", "")).strip("-")
 
 
 def _distinct(cases: list[Case], study: str) -> list[Case]:

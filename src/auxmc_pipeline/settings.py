@@ -7,6 +7,8 @@ import copy
 import dataclasses
 import difflib
 import functools
+import re
+import typing
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,15 +17,19 @@ from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
-from hydra.errors import HydraException
+from hydra.core.override_parser.types import Override, Quote, QuotedString
+from hydra.errors import ConfigCompositionException, HydraException
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import ConfigKeyError, OmegaConfBaseException
+from yaml import MarkedYAMLError, YAMLError
 
 PRESETS = ("smoke", "quick", "paper")
 
 # Settings that say where, when or how often something runs, and so never change a result.
 _NOT_NUMBERS = ("preset", "presets", "grids", "resources")
+_RESOURCES = ("mem_mb", "runtime", "gpu", "pieces")
+# A text in quotation marks, where a value may begin.
+_QUOTED = re.compile(r"""(?:^|(?<=[=,\[({:\s]))(['"])(?:\\.|(?!\1).)*\1""", re.S)
 
 
 class SettingsError(ValueError):
@@ -88,7 +94,7 @@ def compose_settings(
     Raises:
         SettingsError: in one line, what is wrong, what is allowed and the nearest valid spelling.
     """
-    parsed = parse_overrides(overrides)
+    parsed = parse_overrides(overrides, schema)
     known = [field.name for field in dataclasses.fields(schema)]
     for override in parsed:
         root = override.key_or_group.split(".")[0]
@@ -103,19 +109,65 @@ def compose_settings(
         if root == "preset" and str(override.value()) not in PRESETS:
             hint = nearest(str(override.value()), PRESETS)
             raise SettingsError(f"unknown preset: {override.value()!r}.{hint} Allowed: {', '.join(PRESETS)}")
-    return _compose(conf, study, schema, tuple(overrides))  # type: ignore[arg-type]
+    return _compose(conf, study, schema, tuple(str(o.input_line) for o in parsed))  # type: ignore[arg-type]
 
 
-def parse_overrides(overrides: Sequence[str]) -> list[Override]:
-    """Parses Hydra override texts.
+def split_overrides(text: str | Sequence[str]) -> list[str]:
+    """Overrides in a text, where each begins behind a blank with KEY=; those of a list are split already.
+
+    Quotation marks hold together what is inside, as in Hydra, and a blank behind a comma ends nothing.
+
+    >>> split_overrides("step_size=0.1, 0.2 data='a b=1.csv'  label=last class")
+    ['step_size=0.1, 0.2', "data='a b=1.csv'", 'label=last class']
+    """
+    begins = r"(?<![,\s])\s+(?=[+~]{0,2}[A-Za-z_][\w.]*\s*=)"
+    return [word for word in _cut(text, begins) if word] if isinstance(text, str) else [str(w) for w in text]
+
+
+def parse_overrides(overrides: Sequence[str], schema: type[CaseSettings] | None = None) -> list[Override]:
+    """Overrides, parsed by Hydra's rules; values of settings that are texts in `schema` are text as they are typed.
 
     Raises:
         SettingsError: one of them is not of the form KEY=VALUE in Hydra's grammar.
     """
+    kinds = typing.get_type_hints(schema) if schema else {}
+    parsed = []
+    for word in overrides:
+        key, equals, value = (part.strip() for part in word.partition("="))
+        text = kinds.get(key.lstrip("+")) in (str, list[str])
+        word = f"{key}{equals}{_as_texts(value) if text else value}"
+        try:
+            parsed.append(OverridesParser.create().parse_override(word))
+        except HydraException as error:
+            raise SettingsError(
+                f"settings: expected KEY=VALUE or KEY=VALUE,VALUE,..., got {word!r}; values with signs other than "
+                "-+.:/%@?* go into quotation marks"
+            ) from error
+    return parsed
+
+
+def _as_texts(values: str) -> str:
+    """Values of a setting that is a text, or a list of texts, in quotation marks where Hydra would not read text."""
+    return ",".join(map(_as_text, _cut(values, r",(?![^][(){}]*[])}])")))
+
+
+def _cut(text: str, at: str) -> list[str]:
+    """Parts of a text, cut at a pattern outside of quotation marks."""
+    masked = _QUOTED.sub(lambda found: "x" * len(found[0]), text)
+    ends = [0, *(end for found in re.finditer(at, masked) for end in found.span()), len(text)]
+    return [text[a:b].strip() for a, b in zip(ends[::2], ends[1::2], strict=True)]
+
+
+def _as_text(word: str) -> str:
+    if found := re.fullmatch(r"\[(.*)\]|choice\((.*,.*)\)", word):
+        return f"[{_as_texts(found[1])}]" if found[2] is None else _as_texts(found[2])
     try:
-        return OverridesParser.create().parse_overrides(list(overrides))
-    except HydraException as error:
-        raise SettingsError(f"settings: cannot read {' '.join(overrides)!r}: {_first_line(error)}") from error
+        override = OverridesParser.create().parse_override(f"x={word}")
+        if override.is_sweep_override() or isinstance(override.value(), str):
+            return word
+    except HydraException:
+        pass
+    return QuotedString(word, Quote.single).with_quotes()
 
 
 def sweep_values(override: Override) -> list[str]:
@@ -157,21 +209,26 @@ def interval(low: float | None, high: float | None) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _compose(conf: Path, study: str, schema: type[CaseSettings], overrides: tuple[str, ...]) -> CaseSettings:
+    place = file = f"{conf.name}/study/{study}.yaml"
+    given, config = overrides[:0], OmegaConf.create({"presets": {}})
     try:
         config = copy.deepcopy(_composed_by_hydra(conf, study, schema))  # type: ignore[arg-type]
+        place, given = f"study {study}", overrides
         for override in parse_overrides(overrides):
             OmegaConf.update(
                 config, override.key_or_group, override.value(), merge=True, force_add=_adds(override)
             )
+        place = file
         OmegaConf.resolve(config)
         settings = OmegaConf.to_object(config)
-    except (HydraException, OmegaConfBaseException) as error:
-        reason = error.__cause__ or error
-        key = getattr(reason, "full_key", None) or ""
-        given = f" (given: {' '.join(overrides)})" if overrides else ""
-        where = f"setting {key} of study {study}" if key else f"settings of study {study}"
-        raise SettingsError(f"{where}: {_first_line(reason)}{given}") from error
+    except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as error:
+        missing = re.search(r"key 'presets\.(\w+)\.(\w+)' not found", str(error))
+        hint = nearest(missing[2], list(config.presets.get(missing[1], ()))) if missing else ""
+        raise SettingsError(f"{_slip(error, place, schema, given)}{hint}") from error
     assert isinstance(settings, schema)
+    for name, value in vars(settings).items():
+        if isinstance(value, str) and value.startswith("~/"):
+            setattr(settings, name, str(Path(value).expanduser()))
     _check_ranges(settings, study, conf)
     return settings
 
@@ -182,8 +239,33 @@ def _composed_by_hydra(conf: Path, study: str, schema: type[CaseSettings]) -> Di
     # Registered per call: the schema of a study stands beside its code, and the store only keeps a reference.
     ConfigStore.instance().store(group="schema", name=study, node=schema, package="_global_")
     GlobalHydra.instance().clear()
+    # Hydra itself says of a slip neither the key nor, in a line, where it is.
+    text = (conf / "study" / f"{study}.yaml").read_text(encoding="utf-8")
+    if not text.startswith("# @package _global_\n"):
+        raise HydraException(f"line 1: expected '# @package _global_', got {text.partition(chr(10))[0]!r}")
     with initialize_config_dir(str(conf.resolve()), version_base="1.3"):
-        return compose("config", overrides=[f"study={study}"])
+        config = compose("config", overrides=[f"study={study}"])
+    if OmegaConf.get_type(config) is not schema:
+        raise HydraException(f"expected `- /schema/{study}` and `- _self_` under `defaults:`")
+    if unknown := next((name for name in config.presets if name not in PRESETS), None):
+        raise HydraException(_unknown(unknown, PRESETS, "preset"))
+    return config
+
+
+def _slip(error: BaseException, place: str, schema: type[CaseSettings], given: Sequence[str]) -> str:
+    """What is wrong with the settings of a study, in a line: where, what, and the nearest spelling."""
+    if isinstance(error, ConfigCompositionException):
+        error = error.__cause__ or error.__context__ or error
+    at_key = isinstance(error, MarkedYAMLError) and "simple key" in str(error.context)
+    mark = getattr(error, "context_mark" if at_key else "problem_mark", None)
+    if isinstance(error, MarkedYAMLError) and mark:
+        return f"{place if mark.name.endswith(place) else mark.name}, line {mark.line + 1}: {error.problem}"
+    key = getattr(error, "full_key", None) or ""
+    known = [field.name for field in dataclasses.fields(schema)]
+    if key and not given and isinstance(error, ConfigKeyError) and key not in known:
+        return f"{place}: {_unknown(key, known, 'setting')}"
+    where = f"setting {key} of {place}" if key else place
+    return f"{where}: {_first_line(error)}{f' (given: {chr(32).join(given)})' if given else ''}"
 
 
 def _adds(override: Override) -> bool:
@@ -194,6 +276,11 @@ def _check_ranges(settings: CaseSettings, study: str, conf: Path) -> None:
     fields = {field.name: field for field in dataclasses.fields(settings)}
     for name, field in fields.items():
         _check_value(name, getattr(settings, name), field.metadata, conf, study)
+    for name, value in settings.resources.items():
+        if name not in _RESOURCES:
+            raise SettingsError(_unknown(name, _RESOURCES, f"resource of study {study}"))
+        if not isinstance(value, int):
+            raise SettingsError(f"resources.{name} of study {study}: expected an integer, got {value!r}")
     for name, values in settings.batch.items():
         if name not in fields:
             raise SettingsError(_unknown(name, list(fields), f"batched setting of study {study}"))
@@ -234,7 +321,7 @@ def _normalise(text: str) -> str:
 
 
 def _unknown(word: str, known: Sequence[str], what: str) -> str:
-    return f"unknown {what}: {word!r}.{nearest(word, known)} Allowed: {', '.join(sorted(known))}"
+    return f"unknown {what}: {word!r}.{nearest(word, known) or ' Allowed: ' + ', '.join(sorted(known))}"
 
 
 def _first_line(error: BaseException) -> str:

@@ -14,6 +14,7 @@ from auxmc.driver.files.writing import write_atomically
 from auxmc_pipeline.catalogue import CONF, Study
 from auxmc_pipeline.judging.published import PUBLISHED
 from auxmc_pipeline.publishing.jobs import COLUMNS, read_jobs
+from auxmc_pipeline.settings import SettingsError
 
 __all__ = ["CaseCost", "case_costs", "expected_costs", "minutes", "record_costs", "recorded_jobs", "schedule"]
 
@@ -90,12 +91,18 @@ def record_costs(preset: str, jobs: pd.DataFrame, record: Path = RECORD) -> None
 
 
 def _read_record(record: Path) -> pd.DataFrame:
-    return pd.read_csv(record, dtype=_COLUMNS, keep_default_na=False)
+    try:
+        return pd.read_csv(record, dtype=_COLUMNS, keep_default_na=False)
+    except ValueError as error:
+        raise SettingsError(f"{record}: {error}") from error
 
 
 def expected_costs() -> dict[str, dict[str, str]]:
     """CPU time of studies by preset where it is not on record, as `conf/costs.toml` expects it."""
-    return tomllib.loads((CONF / "costs.toml").read_text(encoding="utf-8"))
+    try:
+        return tomllib.loads((CONF / "costs.toml").read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise SettingsError(f"conf/costs.toml: {error}") from error
 
 
 def minutes(text: str) -> float:

@@ -57,14 +57,16 @@ def _main(arguments: list[str] | None) -> int:
     limit_threads()
     try:
         words = dict(_split(word) for word in options.words)
-        study = load_study(words.pop("study", ""))
+        if "study" not in words:
+            raise SettingsError(f"expected study=NAME, got {' '.join(words) or 'nothing'}")
+        study = load_study(words.pop("study"))
         out = words.pop("out", None)
         overrides = [f"{key}={value}" for key, value in words.items()]
         settings = study.settings(overrides)
         if options.show:
             print(json.dumps(dataclasses.asdict(settings), indent=2))
             return 0
-        if out is None:
+        if not out:
             raise SettingsError("out=FILE.nc is missing: where to write the result")
         with held(Path(".checkpoints") / f"{out}.lock"):
             if options.piece:

@@ -1,6 +1,7 @@
 """Settings: composed as asked, refused with a line that helps."""
 
 import dataclasses
+import re
 import shutil
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from auxmc_pipeline.settings import (
     numbers_of,
     parse_overrides,
     setting,
+    split_overrides,
     sweep_values,
 )
 
@@ -45,6 +47,7 @@ class Toy(CaseSettings):
     kind: str = setting("plain", "kind", ("plain", "fancy"))
     size: int = setting(1, "size", (1, 64))
     step: float = setting(0.5, "step", (0.0, None))
+    label: str = setting("", "label or path")
 
 
 @pytest.fixture
@@ -64,7 +67,7 @@ def test_presets_give_sizes_and_an_override_wins(conf: Path) -> None:
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("siz=3", r"unknown setting of study toy: 'siz'\. Did you mean 'size'\? Allowed: .*size.*step"),
+        ("siz=3", r"unknown setting of study toy: 'siz'\. Did you mean 'size'\?$"),
         ("size=0", r"size must be between 1 and 64, got 0"),
         ("size=65", r"size must be between 1 and 64, got 65"),
         (
@@ -80,7 +83,12 @@ def test_presets_give_sizes_and_an_override_wins(conf: Path) -> None:
         ("kind=fncy", r"kind must be one of plain, fancy, got 'fncy'\. Did you mean 'fancy'\?"),
         ("preset=smok", r"unknown preset: 'smok'\. Did you mean 'smoke'\? Allowed: smoke, quick, paper"),
         ("size=1,2", r"setting size: one value is allowed here, got a sweep: size=1,2"),
-        ("size", r"cannot read 'size'"),
+        ("size", r"expected KEY=VALUE or KEY=VALUE,VALUE,\.\.\., got 'size'"),
+        ("step=0.1;0.2", r"got 'step=0.1;0.2'; values with signs .* quotation marks"),
+        (
+            "++resources.rntime=3",
+            r"unknown resource of study toy: 'rntime'\. Did you mean 'runtime'\?",
+        ),
         ("~size", r"setting size: allowed is KEY=VALUE, got ~size"),
         ("presets.smok.n_draws=3", r"setting presets.smok of study toy: .*'smok'"),
         ("++batch.step=[]", r"batch.step must be a list of one or more values"),
@@ -95,6 +103,82 @@ def test_a_wrong_setting_is_refused_with_its_name_value_and_what_is_allowed(
     with pytest.raises(SettingsError, match=message) as refused:
         compose_settings(conf, "toy", Toy, [override])
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("n_draws: ${", "n_draws ${", "line 9: could not find expected ':'"),
+        ("grids:", "seed: 1\nseed: 2\ngrids:", "line 11: found duplicate key seed"),
+        ("grids:", "\tseed: 1\ngrids:", "line 10: found character '\\t' that cannot start any token"),
+        ("grids:", "block_sise: 5\ngrids:", "unknown setting: 'block_sise'. Did you mean 'block_size'?"),
+        ("grids:", "seed: many\ngrids:", "Value 'many' of type 'str' could not be converted to Integer"),
+        (
+            ".n_draws}",
+            ".n_drows}",
+            "'presets.smoke.n_drows' not found (given: preset=smoke) Did you mean 'n_draws'?",
+        ),
+        ("  smoke:", "  smok:", "unknown preset: 'smok'. Did you mean 'smoke'?"),
+        (
+            "    fixed:",
+            "    fixd:",
+            "grids.main: expected fixed, over, batch, got 'fixd'. Did you mean 'fixed'?",
+        ),
+        ("[kind=plain]", "kind=plain", "grids.main.fixed: expected a list of KEY=VALUE, got 'kind=plain'"),
+        (
+            "[kind=plain]",
+            "[knd=plain]",
+            "grids.main: unknown setting of study toy: 'knd'. Did you mean 'kind'?",
+        ),
+        ("  main:\n", "  own: 3\n  main:\n", "grids.own: expected fixed, over, batch, got '3'."),
+        ("  - /schema/toy\n", "", "expected `- /schema/toy` and `- _self_` under `defaults:`"),
+        ("# @package _global_\n", "", "line 1: expected '# @package _global_', got 'defaults:'"),
+    ],
+)
+def test_a_slip_in_a_file_of_settings_is_one_line_with_file_and_place(
+    conf: Path, old: str, new: str, message: str
+) -> None:
+    assert TOY_YAML.count(old) == 1
+    (conf / "study" / "toy.yaml").write_text(TOY_YAML.replace(old, new))
+    with pytest.raises(SettingsError, match=re.escape(message)) as rejected:
+        study_cases(conf, "toy", Toy, "smoke")
+    assert "conf/study/toy.yaml" in str(rejected.value)
+    assert "\n" not in str(rejected.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1.10",
+        "007",
+        "1e3",
+        "null",
+        "true",
+        "plain name.csv",
+        "Bob's (1).csv",
+        "é{a}",
+        "a=b",
+        "'x, y'",
+        "[1",
+        "a:b#&",
+    ],
+)
+def test_a_text_is_what_was_typed(conf: Path, text: str) -> None:
+    settings = compose_settings(conf, "toy", Toy, [f"label={text}"])
+    assert settings == dataclasses.replace(settings, label=text.strip("'"))
+    (one, two) = sweep_cases(conf, "toy", Toy, "smoke", split_overrides(f"label=x,{text} size = 2"), [])
+    assert (one.settings.size, one.settings.label, two.settings.label) == (2, "x", text.strip("'"))
+
+
+def test_a_path_of_the_home_folder_is_found(conf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/own")
+    assert compose_settings(conf, "toy", Toy, ["label=~/a b.csv"]).label == "/home/own/a b.csv"
+
+
+def test_overrides_are_split_where_a_key_begins() -> None:
+    text = "size=1, 2 label='a b=c' step = 0.5\nkind=choice(plain, fancy) ++batch.step=[1, 2]"
+    words = ["size=1, 2", "label='a b=c'", "step = 0.5", "kind=choice(plain, fancy)", "++batch.step=[1, 2]"]
+    assert split_overrides(text) == split_overrides(words) == words
 
 
 def test_overrides_do_what_they_do_in_hydra(conf: Path) -> None:
