@@ -1,8 +1,10 @@
 """What a command says when it cannot go on."""
 
+import argparse
 import traceback
+from pathlib import Path
 
-__all__ = ["CommandError", "error_line"]
+__all__ = ["CommandError", "error_line", "output_folder"]
 
 
 class CommandError(Exception):
@@ -16,6 +18,17 @@ class CommandError(Exception):
     def __init__(self, message: str, code: int = 2) -> None:
         super().__init__(message)
         self.code = code
+
+
+def output_folder(text: str) -> Path:
+    """The folder that `--output` names.
+
+    Raises:
+        ArgumentTypeError: If the text is blank, which as a path would be the working directory.
+    """
+    if not text.strip():
+        raise argparse.ArgumentTypeError(f"expected a folder, got {text!r}")
+    return Path(text)
 
 
 def error_line(error: BaseException) -> str:

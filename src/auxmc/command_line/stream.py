@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from auxmc.command_line.errors import output_folder
 from auxmc.command_line.stream_settings import ESTIMATORS, SETTINGS, Setting
 
 __all__ = ["register"]
@@ -103,7 +104,7 @@ def register(subparsers: Any) -> None:
     run.add_argument("--seed", type=int, default=20170717, metavar="N", help="root seed (default: 20170717)")
     run.add_argument(
         "--output",
-        type=Path,
+        type=output_folder,
         metavar="DIR",
         help="folder for record, settings and state; a run found there goes on (default: nothing is kept)",
     )

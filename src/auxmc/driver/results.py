@@ -149,9 +149,12 @@ def check_sealed(path: Path) -> None:
 
 def made_again_by(path: Path) -> str:
     """The command that makes a file of the workflow again, to be read after "make it again with"."""
-    preset = re.search(r"results/([^/]+)/", path.as_posix())
-    of_preset = f" --config preset={preset[1]}" if preset else ""
-    return f"`snakemake --force {path}{of_preset}`"
+    found = re.search(r"(?:results|paper_figures)/([^/]+)/([^/]+/sweeps/[^/]+)?", path.as_posix())
+    if found and found[2]:
+        study, _, name = found[2].split("/")
+        words = f"preset={found[1]} study={study} name={name} over=..."
+        return f"`snakemake sweep --forcerun {path} --config {words}`"
+    return f"`snakemake --force {path}{f' --config preset={found[1]}' if found else ''}`"
 
 
 def _damaged(path: Path, what: str) -> DamagedFile:

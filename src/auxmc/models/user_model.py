@@ -4,6 +4,7 @@ import importlib.util
 import inspect
 import math
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -304,8 +305,13 @@ def _tried(source: str, name: str, call: Callable[[], Any]) -> Any:
         raise
     except (Exception, SystemExit) as error:
         reason = str(error).strip().splitlines()
+        frames = traceback.walk_tb(error.__traceback__)
+        lines = [
+            line for frame, line in frames if frame.f_globals.get("__name__", "").startswith("user_model_")
+        ]
+        where = f", line {lines[-1]}" if lines else ""
         raise ModelError(
-            f"{source}: {name} fails: {type(error).__name__}: {reason[0] if reason else ''}"
+            f"{source}{where}: {name} fails: {type(error).__name__}: {reason[0] if reason else ''}"
         ) from error
 
 

@@ -60,6 +60,13 @@ def make_conjugate(tmp_path: Path) -> tuple[Path, Path]:
     return model, data
 
 
+@pytest.mark.parametrize("name", ["sample", "evidence", "stream"])
+def test_an_output_without_a_name_is_rejected(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([name, "model.py", "--output", ""])
+    assert "argument --output: expected a folder, got ''" in capsys.readouterr().err
+
+
 def test_draws_are_those_of_the_posterior_and_are_kept(
     conjugate: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -189,6 +196,7 @@ def test_what_cannot_be_used_is_named_in_a_line(conjugate: tuple[Path, Path], tm
         "sample", _file(tmp_path, "log_likelihood = draw_prior = 1")
     )
     assert "has log_density but no start" in refused("sample", _file(tmp_path, "log_density = 1"))
+    assert "did you mean log_density by log_densty?" in refused("sample", _file(tmp_path, "log_densty = 1"))
     assert "has none of the functions generate" in refused("sample", _file(tmp_path, "x = 1"))
     out = ("--data", data, "--output", tmp_path / "out")
     assert "is a density, for which there are hmc" in refused(

@@ -12,6 +12,7 @@ from auxmc.driver.files.arrays import DamagedFile, checked_arrays, write_arrays
 from auxmc.driver.files.locks import FolderInUse, held
 from auxmc.driver.results import (
     check_beside,
+    made_again_by,
     read_result,
     read_table,
     write_csv,
@@ -60,6 +61,12 @@ def test_a_result_that_is_cut_short_is_noticed(result: Path, n_bytes: int) -> No
 def test_a_result_is_what_other_programs_read(result: Path) -> None:
     with xr.open_dataset(result, group="statistics", engine="h5netcdf") as data:
         assert float(data["mean"]) == 1.5
+
+
+def test_the_result_of_a_sweep_is_made_again_by_its_sweep() -> None:
+    path = Path("results/smoke/radon/sweeps/a/b.nc")
+    words = "preset=smoke study=radon name=a over=..."
+    assert made_again_by(path) == f"`snakemake sweep --forcerun {path} --config {words}`"
 
 
 def test_changed_cells_of_a_table_are_noticed(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_constants_of_a_file_do_not_change_the_precision(tmp_path: Path) -> None
         ("x = (", "mine.py: the file fails: SyntaxError"),
         (
             "import absent_library",
-            "mine.py: the file fails: ModuleNotFoundError: No module named 'absent_library'",
+            "mine.py, line 1: the file fails: ModuleNotFoundError: No module named 'absent_library'",
         ),
         ("def other(): pass", "neither a function 'model' nor a function 'log_likelihood'.*; it has other"),
         ("model = 3", "model must be a function of n_columns, got int"),
@@ -211,7 +211,7 @@ def test_what_a_function_raises_is_one_line(tmp_path: Path, prior: str, said: st
         "def draw_prior(key):\n    return jax.random.normal(key, (2,))\n"
     )
     model, _ = load_model(path, 1)
-    with pytest.raises(ModelError, match=rf"model.py: .* fails: {said}") as caught:
+    with pytest.raises(ModelError, match=rf"model.py, line [0-9]+: .* fails: {said}") as caught:
         check_model(model, jnp.ones((3, 1)), jax.random.key(0), str(path))
     assert "\n" not in str(caught.value)
 

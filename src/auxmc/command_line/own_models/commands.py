@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from auxmc.command_line.errors import output_folder
 from auxmc.command_line.own_models.method_names import EVIDENCE_METHODS, METHODS
 
 __all__ = ["register"]
@@ -116,7 +117,7 @@ def _run_options(parser: argparse.ArgumentParser, *, draws: int, warm_up: int, c
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="root seed (default: 0)")
     parser.add_argument(
         "--output",
-        type=Path,
+        type=output_folder,
         metavar="FOLDER",
         help="for result.nc, summary.csv, plots and the state that an interrupted run goes on from (default: the "
         "model's name and the command's, such as decay-sample)",

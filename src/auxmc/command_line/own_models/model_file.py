@@ -1,10 +1,11 @@
 """A model of one's own from a Python file, with its data."""
 
 import ast
+import difflib
 import functools
 import hashlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -148,13 +149,20 @@ def _kind(path: Path, module: ModuleType) -> str:
         which = "more than one" if begun else "none"
         raise CommandError(
             f"{path}: has {which} of the functions {marks}, of which one is wanted; see --help"
+            f"{'' if begun else _misspelt(module, _MARK.values())}"
         )
     # A prior draws the start.
     given = {"start"} if begun[0] == "density" and hasattr(module, "prior") else set()
     missing = [name for name in _KINDS[begun[0]] if name not in given and not hasattr(module, name)]
     if missing:
-        raise CommandError(f"{path}: has {_MARK[begun[0]]} but no {', '.join(missing)}; see --help")
+        hint = _misspelt(module, missing)
+        raise CommandError(f"{path}: has {_MARK[begun[0]]} but no {', '.join(missing)}; see --help{hint}")
     return begun[0]
+
+
+def _misspelt(module: ModuleType, wanted: Iterable[str]) -> str:
+    found = ((name, difflib.get_close_matches(name, [*wanted], 1, 0.7)) for name in vars(module))
+    return next((f"; did you mean {close[0]} by {name}?" for name, close in found if close), "")
 
 
 _MARK = {"simulator": "generate", "estimate": "log_estimate", "density": "log_density"}
