@@ -8,6 +8,8 @@ RUN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PEERS := $(VENV)/.peers-installed
 export PATH := $(CURDIR)/$(RUN):$(PATH)
+# In place of paths that programs of the environment were installed with: the folder may have been moved.
+export PYTHONPATH := $(CURDIR)/src:$(CURDIR)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup reproduce claims check-claims publish restore verify test test-all test-newest test-lowest line-coverage benchmarks docs check format clean
@@ -47,7 +49,7 @@ reproduce: $(STAMP)
 	@$(RUN)/python -m auxmc_pipeline.steps.reproduce $(PRESET) --cores $(CORES)
 
 claims: $(STAMP)
-	@$(RUN)/snakemake claims --cores $(CORES) --config preset=$(PRESET)
+	@$(RUN)/python -m snakemake claims --allowed-rules claims judge_claims --cores $(CORES) --config preset=$(PRESET)
 
 check-claims: $(STAMP)
 	$(RUN)/python -m auxmc_pipeline.steps.check_claims $(PRESET)

@@ -123,8 +123,12 @@ def smoke(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 @pytest.fixture(scope="session")
 def radon(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A copy in which the study radon has run at preset smoke: the one that costs least and has every kind of file."""
-    project = Project(tmp_path_factory.mktemp("one_study") / "auxmc", _compiled(tmp_path_factory))
+    """A copy in which the study radon has run at preset smoke: the one that costs least and has every kind of file.
+
+    The name of its folder has what a shell, a locale and a program in quotation marks stumble over.
+    """
+    folder = tmp_path_factory.mktemp("one_study") / 'Zoë\'s "own" clone (2) & $x'
+    project = Project(folder, _compiled(tmp_path_factory))
     project.snakemake("radon", *SMOKE)
     return project
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -10,6 +9,7 @@ import pytest
 import xarray as xr
 
 from auxmc_pipeline.catalogue import load_study
+from tests.copies import python_path
 from tests.pipeline.conftest import SMOKE, Project, assert_all_is_made, planned
 
 
@@ -34,8 +34,16 @@ def test_a_result_says_what_produced_it(radon: Project) -> None:
     assert json.loads(attributes["settings"])["preset"] == "smoke"
 
 
-def test_a_second_run_has_nothing_to_do(radon: Project) -> None:
-    assert "Nothing to be done" in radon.snakemake("-n", "radon", *SMOKE).stdout
+def test_a_renamed_clone_has_nothing_to_do_in_any_locale(radon: Project) -> None:
+    folder, environment = radon.folder, radon.environment
+    radon.folder = folder.rename(folder.with_name("renamed"))
+    plain = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    radon.environment = environment | plain | {"PYTHONPATH": python_path(radon.folder)}
+    try:
+        assert "Nothing to be done" in radon.snakemake("-n", "radon", *SMOKE).stdout
+    finally:
+        radon.folder.rename(folder)
+        radon.folder, radon.environment = folder, environment
 
 
 @pytest.mark.slow
@@ -44,13 +52,25 @@ def test_lint_is_clean(radon: Project) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_figures_can_be_drawn_again_without_sampling(radon: Project) -> None:
-    figure = radon.folder / "paper_figures/smoke/radon/fig_5_6.pdf"
-    before = figure.read_bytes()
-    shutil.rmtree(radon.folder / "paper_figures/smoke/radon")
-    assert _runs(planned(radon, "radon", *SMOKE)) == {"draw_radon"}
+def test_an_output_that_is_deleted_comes_back_by_the_rule_that_makes_it(radon: Project) -> None:
+    figures = radon.folder / "paper_figures/smoke/radon"
+    before = (figures / "fig_5_6.pdf").read_bytes()
+    deleted = figures / "fig_5_5.svg", radon.folder / "results/smoke/radon/numbers.csv"
+    for path in deleted:
+        path.unlink()
+    assert _runs(planned(radon, "radon", *SMOKE)) == {"draw_radon", "judge_claims"}
     radon.snakemake("radon", *SMOKE)
-    assert figure.read_bytes() == before
+    assert all(path.is_file() for path in deleted)
+    assert (figures / "fig_5_6.pdf").read_bytes() == before
+
+
+def test_a_deleted_result_is_sampled_again(radon: Project) -> None:
+    path = radon.folder / "results/smoke/radon/ais.nc"
+    aside = path.rename(path.with_suffix(".aside"))
+    try:
+        assert planned(radon, "radon", *SMOKE)["run_case"] == 1
+    finally:
+        aside.rename(path)
 
 
 def test_a_comment_changes_nothing_and_code_changes_what_uses_it(radon: Project) -> None:
@@ -59,6 +79,12 @@ def test_a_comment_changes_nothing_and_code_changes_what_uses_it(radon: Project)
         assert "Nothing to be done" in radon.snakemake("-n", "radon", *SMOKE).stdout
         append("\nEXTRA = 1\n")
         assert planned(radon, "radon", *SMOKE)["run_case"] == len(load_study("radon").cases("smoke"))
+        # As `make claims` does: judges the tables that are there, of one study, and samples nothing.
+        assert set(planned(radon, "claims", "--allowed-rules", "claims", "judge_claims", *SMOKE)) <= {
+            "claims",
+            "judge_claims",
+            "total",
+        }
 
 
 def test_figure_code_draws_figures_only(radon: Project) -> None:
@@ -97,15 +123,11 @@ def test_tables_from_other_settings_are_refused_when_results_are_gone(fresh: Pro
 
 
 def test_a_sweep_gives_a_table_and_a_plot_and_leaves_the_study_alone(radon: Project) -> None:
-    radon.snakemake(
-        "sweep",
-        "--config",
-        "preset=smoke",
-        "study=gaussian_latent",
-        "name=mine",
-        "over=step_size=0.2,0.4 n_importance=1,2 n_draws=50",
-    )
-    folder = radon.folder / "results/smoke/gaussian_latent/sweeps/mine"
+    (radon.folder / "own rows (é).csv").write_text("y\n0.5\n1.5\n-0.25\n", encoding="utf-8")
+    over = "over=data=own rows (é).csv step_size=0.2, 0.4 n_importance=1,2 n_draws=50"
+    words = ["sweep", "--config", "preset=smoke", "study=gaussian_latent", "name=1.10", over]
+    radon.snakemake(*words)
+    folder = radon.folder / "results/smoke/gaussian_latent/sweeps/1.10"
     table = pd.read_csv(folder / "summary.csv")
     assert set(table["step_size"].dropna()) == {0.2, 0.4}
     assert set(table["n_importance"]) == {1, 2}
@@ -113,6 +135,15 @@ def test_a_sweep_gives_a_table_and_a_plot_and_leaves_the_study_alone(radon: Proj
     assert len(list(folder.glob("*.nc"))) == 2, "step sizes run inside one program"
     assert (folder / "sweep.pdf").stat().st_size > 3000
     assert not list(folder.parents[1].glob("*.*")), "nothing of the study itself is made or changed"
+    damaged = next(folder.glob("*.nc"))
+    damaged.write_bytes(damaged.read_bytes()[:5000])
+    (folder / "summary.csv").unlink()
+    done = radon.snakemake(*words, check=False)
+    assert f"{damaged.relative_to(radon.folder)} is damaged" in done.stdout + done.stderr
+    assert (
+        f"`snakemake sweep --forcerun {damaged.relative_to(radon.folder)} --config"
+        in done.stdout + done.stderr
+    )
 
 
 WRONG = [
@@ -131,6 +162,7 @@ WRONG = [
     ),
     (("sweep", "--config", "study=gp_probt", "name=a", "over=n_importance=1"), "Did you mean 'gp_probit'?"),
     (("sweep", "--config", "study=gp_probit", "name=a"), "target sweep needs --config over=..."),
+    (("sweep", "--config", "study=gp_probit", "name=..", "over=n_importance=1"), "name: expected letters,"),
     (("sweep", "--config", "study=gp_probit", "name=a", "over=data=none.csv"), "none.csv"),
     (("sweep", "--config", "study=gp_probit", "name=a", "over=method=pm_hm"), "Did you mean 'pm_mh'?"),
 ]
@@ -147,7 +179,7 @@ def test_a_wrong_setting_is_refused_before_anything_runs(
 
 
 def test_own_data_runs_and_wrong_data_leaves_nothing(radon: Project) -> None:
-    data = radon.folder / "mine.csv"
+    data = radon.folder / "my own.csv"
     rows = [f"{0.1 * i % 1.3:.3f},{(i * 7) % 11},{'yes' if i % 3 else 'no'}" for i in range(24)]
     data.write_text("first,second,label\n" + "\n".join(rows) + "\n")
     words = [
@@ -155,7 +187,7 @@ def test_own_data_runs_and_wrong_data_leaves_nothing(radon: Project) -> None:
         "auxmc_pipeline.steps.run",
         "study=gp_probit",
         "preset=smoke",
-        "data=mine.csv",
+        "data=my own.csv",
         "n_draws=20",
         "n_chains=2",
     ]
@@ -166,7 +198,7 @@ def test_own_data_runs_and_wrong_data_leaves_nothing(radon: Project) -> None:
     data.write_text("first,second,label\n" + "\n".join(rows) + "\n")
     done = radon.python(*words, "out=bad/result.nc", check=False)
     assert done.returncode == 2
-    assert re.search(r"mine\.csv.*(line|row) 3.*second", done.stderr)
+    assert re.search(r"my own\.csv.*(line|row) 3.*second", done.stderr)
     assert not (radon.folder / "bad").exists()
 
 

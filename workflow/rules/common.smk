@@ -1,8 +1,10 @@
 # Helpers of the rules: which cases there are and what each depends on. No mathematics, no values.
 import functools
+import re
 import shlex
 import sys
 
+from snakemake.cli import parse_config
 from snakemake.exceptions import WorkflowError
 
 # The project, whatever the working directory is and whether this is the main workflow or a module of another one.
@@ -16,7 +18,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
 from auxmc.driver.provenance import fingerprint
 from auxmc_pipeline.code import code_digest
-from auxmc_pipeline.settings import PRESETS, SettingsError, numbers_of
+from auxmc_pipeline.settings import PRESETS, SettingsError, nearest, numbers_of, split_overrides
 from auxmc_pipeline.catalogue import CODE_ROOTS, check_preset, identity_of, load_study, studies
 
 STUDIES = studies()
@@ -35,29 +37,47 @@ def checked(function):
     return wrapper
 
 
-KNOWN_CONFIG = ("preset", "study", "name", "over")
+SWEEP = ("study", "name", "over")
+KNOWN_CONFIG = ("preset", *SWEEP)
 for _key in config:
     if _key not in KNOWN_CONFIG:
         raise WorkflowError(
-            f"unknown --config key {_key!r}. Allowed: {', '.join(KNOWN_CONFIG)}. "
+            f"unknown --config key {_key!r}.{nearest(_key, KNOWN_CONFIG)} Allowed: {', '.join(KNOWN_CONFIG)}. "
             "Settings of a study go into over, for example --config over='n_importance=8'"
         )
 
-PRESET = checked(check_preset)(str(config.get("preset", "quick")))
+
+def typed(key):
+    """A word of --config as it was typed, of which Snakemake makes a number or a comment where it can; else empty."""
+    value = config.get(key)
+    given = dict(entry.split("=", 1) for entry in workflow.config_settings.config_args or ())
+    if key in given and parse_config([f"{key}={given[key]}"])[key] == value and not isinstance(value, list):
+        return given[key]
+    if not (value is None or isinstance(value, str) or (key == "over" and isinstance(value, list))):
+        raise WorkflowError(f"{key}: expected text, got {value!r}: put it into quotation marks")
+    return value or ""
+
+
+PRESET = checked(check_preset)(typed("preset") if "preset" in config else "quick")
+NAME = "(?!\\.\\.?/)[A-Za-z0-9._-]+"  # of a sweep: a folder
 TABLES = ("summary", "curves")
 PYTHON = "python" if "conda" in str(workflow.deployment_settings.deployment_method) else sys.executable
-MODULES = f"{ROOT}/src:{ROOT}"
+
+
+def pipeline(wildcards, resources):
+    """Start of a command. Snakemake does not record what depends on resources: a folder may move, and nothing runs."""
+    return f"PYTHONPATH={shlex.quote(f'{ROOT}/src:{ROOT}')} {shlex.quote(PYTHON)} -m auxmc_pipeline"
 
 
 wildcard_constraints:
     preset="|".join(PRESETS),
     study="|".join(STUDIES),
-    set="(sweeps/[^/]+/)?",
+    set=f"(sweeps/{NAME}/)?",
     case="[^/]+",
     piece="[0-9]+",
     n_pieces="[0-9]+",
     figure="[^/]+",
-    name="[A-Za-z0-9._-]+",
+    name=NAME,
 
 
 @functools.lru_cache(maxsize=None)
@@ -65,8 +85,7 @@ def cases_of(study, preset, sweep):
     """Cases of a study by name; those of the user's sweep when `sweep` names one."""
     declared = load_study(study)
     if sweep:
-        over = shlex.split(str(config.get("over", "")), posix=False)
-        return {case.name: case for case in declared.sweep(preset, over)}
+        return {case.name: case for case in declared.sweep(preset, split_overrides(typed("over")))}
     return {case.name: case for case in declared.cases(preset)}
 
 
@@ -134,12 +153,12 @@ def figure_files(study, preset):
     return [
         f"paper_figures/{preset}/{study}/{figure}.{suffix}"
         for figure in load_study(study).figures
-        for suffix in ("pdf", "png")
+        for suffix in ("pdf", "png", "svg")
     ]
 
 
-def claims_file(study, preset):
-    return f"results/{preset}/{study}/claims.csv"
+def claims_files(study, preset):
+    return [f"results/{preset}/{study}/{file}.csv" for file in ("claims", "numbers")]
 
 
 def report_file(preset):
@@ -147,24 +166,31 @@ def report_file(preset):
 
 
 def study_targets(study, preset):
-    return [*tables_of(study, preset), *figure_files(study, preset), claims_file(study, preset)]
+    """All that rules make of a study: what is deleted comes back."""
+    makers = (case_files, tables_of, figure_files, claims_files)
+    return [file for files_of in makers for file in files_of(study, preset)]
 
 
 @checked
 def sweep_folder():
-    missing = [key for key in ("study", "name", "over") if not config.get(key)]
+    study, name, _ = words = [typed(key) for key in SWEEP]
+    missing = [key for key, word in zip(SWEEP, words) if not word]
     if missing:
         raise WorkflowError(
             f"target sweep needs --config {' '.join(f'{key}=...' for key in missing)}, for example "
             "snakemake sweep --config study=gaussian_latent name=mine over='n_importance=1,2,4'"
         )
-    load_study(config["study"])
-    return f"results/{PRESET}/{config['study']}/sweeps/{config['name']}"
+    if not re.fullmatch(f"{NAME}/", f"{name}/"):
+        raise WorkflowError(
+            f"name: expected letters, digits, '.', '_' and '-', other than '.' and '..', got {name!r}"
+        )
+    load_study(study)
+    return f"results/{PRESET}/{study}/sweeps/{name}"
 
 
 # Wrong settings are refused here, before Snakemake plans anything; jobs on a cluster need not check again.
 if workflow.is_main_process:
     for _study in STUDIES:
         checked(cases_of)(_study, PRESET, "")
-    if any(key in config for key in ("study", "name", "over")):
-        checked(cases_of)(Path(sweep_folder()).parts[2], PRESET, config["name"])
+    if any(key in config for key in SWEEP):
+        checked(cases_of)(Path(sweep_folder()).parts[2], PRESET, typed("name"))

@@ -17,18 +17,15 @@ for _study in STUDIES:
             tables=tables_of(_study, "{preset}"),
         output:
             [
-                f"paper_figures/{{preset}}/{_study}/{figure}.{suffix}"
-                for figure in load_study(_study).figures
-                for suffix in ("pdf", "svg")
-            ],
-            [
                 report(
-                    f"paper_figures/{{preset}}/{_study}/{figure}.png",
+                    file,
                     caption="../report/figure.rst",
                     category=_study,
-                    labels={"figure": figure, "preset": "{preset}"},
+                    labels={"figure": Path(file).stem, "preset": "{preset}"},
                 )
-                for figure in load_study(_study).figures
+                if file.endswith(".png")
+                else file
+                for file in figure_files(_study, "{preset}")
             ],
         log:
             f"logs/{{preset}}/{_study}/figures.log",
@@ -38,6 +35,7 @@ for _study in STUDIES:
         conda:
             "../envs/auxmc.yaml"
         params:
+            pipeline=pipeline,
             study=_study,
             folder=lambda w, output: str(Path(output[0]).parent),
             code=load_study(_study).code("figures"),
@@ -49,8 +47,6 @@ for _study in STUDIES:
                 "workflow/report/front.toml",
             ),
             numbers=lambda w, study=_study: numbers_of_cases(study, w.preset),
-            python=PYTHON,
-            modules=MODULES,
         shell:
-            "PYTHONPATH={params.modules} {params.python} -m auxmc_pipeline.steps.draw {params.study} {wildcards.preset}"
-            " --tables {input.tables} --out {params.folder} > {log} 2>&1"
+            "{params.pipeline}.steps.draw {params.study} {wildcards.preset}"
+            " --tables {input.tables:q} --out {params.folder:q} > {log:q} 2>&1 || (cat {log:q} >&2; false)"

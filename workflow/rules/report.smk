@@ -31,7 +31,7 @@ rule tables:
 
 rule write_tables:
     input:
-        claims=[claims_file(study, "{preset}") for study in STUDIES],
+        claims=[claims_files(study, "{preset}")[0] for study in STUDIES],
     output:
         PAPER_TABLES,
     log:
@@ -40,20 +40,18 @@ rule write_tables:
     conda:
         "../envs/auxmc.yaml"
     params:
+        pipeline=pipeline,
         code=code_of("auxmc_pipeline.steps.export_tables"),
         documents=content_of("workflow/report/front.toml"),
-        python=PYTHON,
-        modules=MODULES,
     shell:
-        "PYTHONPATH={params.modules} {params.python} -m auxmc_pipeline.steps.export_tables {wildcards.preset}"
-        " --out results/{wildcards.preset}/tables > {log} 2>&1"
+        "{params.pipeline}.steps.export_tables {wildcards.preset}"
+        " --out results/{wildcards.preset}/tables > {log:q} 2>&1 || (cat {log:q} >&2; false)"
 
 
 rule write_report:
     input:
-        claims=lambda w: [claims_file(study, w.preset) for study in STUDIES],
-        numbers=[f"results/{{preset}}/{study}/numbers.csv" for study in STUDIES],
-        figures=lambda w: [f for s in STUDIES for f in figure_files(s, w.preset) if f.endswith(".png")],
+        claims=[claims_files(study, "{preset}") for study in STUDIES],
+        figures=lambda w: [f for s in STUDIES for f in figure_files(s, w.preset) if f.endswith((".png", ".svg"))],
         summaries=lambda w: [tables_of(study, w.preset)[0] for study in STUDIES],
         tables=PAPER_TABLES,
     output:
@@ -64,10 +62,9 @@ rule write_report:
     conda:
         "../envs/auxmc.yaml"
     params:
+        pipeline=pipeline,
         code=code_of("auxmc_pipeline.report.__main__"),
         texts=content_of(*REPORT_TEXTS),
-        python=PYTHON,
-        modules=MODULES,
     shell:
-        "PYTHONPATH={params.modules} {params.python} -m auxmc_pipeline.report {wildcards.preset}"
-        " --out {output} > {log} 2>&1"
+        "{params.pipeline}.report {wildcards.preset}"
+        " --out {output:q} > {log:q} 2>&1 || (cat {log:q} >&2; false)"

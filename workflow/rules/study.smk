@@ -17,13 +17,12 @@ rule run_piece:
         runtime=resource_of("runtime", 60),
         gpu=resource_of("gpu", 0),
     params:
+        pipeline=pipeline,
         overrides=overrides_of_case,
         identity=identity_of_case,
-        python=PYTHON,
-        modules=MODULES,
     shell:
-        "PYTHONPATH={params.modules} NPROC={threads} {params.python} -m auxmc_pipeline.steps.run study={wildcards.study}"
-        " {params.overrides:q} out={output} --piece {wildcards.piece}/{wildcards.n_pieces} 2>&1 | tee {log} >&2"
+        "NPROC={threads} {params.pipeline}.steps.run study={wildcards.study}"
+        " {params.overrides:q} out={output:q} --piece {wildcards.piece}/{wildcards.n_pieces} 2>&1 | tee {log:q} >&2"
 
 
 rule run_case:
@@ -44,14 +43,13 @@ rule run_case:
         runtime=resource_of("runtime", 60),
         gpu=resource_of("gpu", 0),
     params:
+        pipeline=pipeline,
         overrides=overrides_of_case,
         identity=identity_of_case,
         merge=lambda w, input: ["--merge", *input] if input else [],
-        python=PYTHON,
-        modules=MODULES,
     shell:
-        "PYTHONPATH={params.modules} NPROC={threads} {params.python} -m auxmc_pipeline.steps.run study={wildcards.study}"
-        " {params.overrides:q} out={output} {params.merge:q} 2>&1 | tee {log} >&2"
+        "NPROC={threads} {params.pipeline}.steps.run study={wildcards.study}"
+        " {params.overrides:q} out={output:q} {params.merge:q} 2>&1 | tee {log:q} >&2"
 
 
 rule summarise:
@@ -68,12 +66,11 @@ rule summarise:
     conda:
         "../envs/auxmc.yaml"
     params:
+        pipeline=pipeline,
         code=code_of("auxmc_pipeline.steps.summarise"),
-        python=PYTHON,
-        modules=MODULES,
     shell:
-        "PYTHONPATH={params.modules} {params.python} -m auxmc_pipeline.steps.summarise --summary {output.summary}"
-        " --curves {output.curves} {input} > {log} 2>&1"
+        "{params.pipeline}.steps.summarise --summary {output.summary:q}"
+        " --curves {output.curves:q} {input:q} > {log:q} 2>&1 || (cat {log:q} >&2; false)"
 
 
 for _study in STUDIES:

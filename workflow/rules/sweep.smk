@@ -1,9 +1,14 @@
 # A user's own sweep:  snakemake sweep --config study=gp_probit name=mine over="n_importance=1,10 method=pm_mh"
 
+SWEEP_FILES = ("summary.parquet", "summary.csv", "curves.parquet", "sweep.pdf", "sweep.png")
+
 
 rule sweep:
     input:
-        lambda w: [f"{sweep_folder()}/{file}" for file in ("summary.csv", "sweep.pdf", "sweep.png")],
+        lambda w: [
+            *case_files(typed("study"), PRESET, typed("name")),
+            *(f"{sweep_folder()}/{file}" for file in SWEEP_FILES),
+        ],
     localrule: True
 
 
@@ -22,15 +27,14 @@ rule summarise_sweep:
     conda:
         "../envs/auxmc.yaml"
     params:
+        pipeline=pipeline,
         code=code_of("auxmc_pipeline.steps.sweep"),
         axes=checked(
             lambda w: list(
                 dict.fromkeys(a for c in cases_of(w.study, w.preset, w.name).values() for a in c.axes)
             )
         ),
-        python=PYTHON,
-        modules=MODULES,
     shell:
-        "PYTHONPATH={params.modules} {params.python} -m auxmc_pipeline.steps.sweep {wildcards.study} --axes {params.axes}"
-        " --summary {output.summary} --curves {output.curves} --figure {output.png} --files {input}"
-        " > {log} 2>&1"
+        "{params.pipeline}.steps.sweep {wildcards.study} --axes {params.axes}"
+        " --summary {output.summary:q} --curves {output.curves:q} --figure {output.png:q} --files {input:q}"
+        " > {log:q} 2>&1 || (cat {log:q} >&2; false)"

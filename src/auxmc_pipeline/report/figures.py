@@ -10,6 +10,8 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
+from auxmc.driver.files.arrays import DamagedFile
+from auxmc.driver.results import made_again_by
 from auxmc_pipeline.catalogue import Study
 from auxmc_pipeline.report.markdown import plain
 from auxmc_pipeline.report.places.figure_names import parse_figure_name
@@ -99,6 +101,8 @@ def page_figures(
 def _page_figure(study: Study, name: str, caption: str, path: Path, drawing: str, beside: str) -> PageFigure:
     is_vector = path.suffix == ".svg"
     content = path.read_bytes()
+    if not content.rstrip().endswith((b"</svg>", b"IEND\xaeB`\x82")):
+        raise DamagedFile(f"{path} is damaged: it is cut short; make it again with {made_again_by(path)}")
     width, height = _svg_size(content.decode()) if is_vector else _png_size(content)
     label, short = figure_label(name, study.document)
     caption = _without_number(caption)

@@ -39,18 +39,8 @@ def main(arguments: list[str] | None = None) -> int:
             subprocess.run([*snakemake, "--unlock"], capture_output=True, close_fds=False)
         try:
             # Everything is missing in a fresh clone: the reason of a job is the list of its files, once more.
-            status = subprocess.call(
-                [
-                    *snakemake,
-                    "--cores",
-                    options.cores,
-                    "--quiet",
-                    "reason",
-                    "--config",
-                    f"preset={options.preset}",
-                ],
-                close_fds=False,
-            )
+            words = ["--cores", options.cores, "--quiet", "reason", "--config", f"preset={options.preset}"]
+            status = subprocess.call([*snakemake, *words], close_fds=False)
         except KeyboardInterrupt:
             print("interrupted: the same command goes on where it stopped", file=sys.stderr)
             return 130

@@ -75,14 +75,7 @@ def run_again(preset: str, jobs: Sequence[Drawn], folder: Path, cores: str) -> N
     # Programs that are compiled already on this machine are the same programs.
     (ROOT / ".cache").mkdir(exist_ok=True)
     os.symlink(ROOT / ".cache", folder / ".cache")
-    words = [
-        "--snakefile",
-        str(ROOT / "workflow" / "Snakefile"),
-        "--directory",
-        str(folder),
-        "--cores",
-        cores,
-    ]
+    words = ["--snakefile", f"{ROOT}/workflow/Snakefile", "--directory", str(folder), "--cores", cores]
     words += ["--notemp", "--keep-going", "--quiet", "rules", "host", "--config", f"preset={preset}"]
     files = [str(job.file(preset)) for job in jobs]
     subprocess.call([sys.executable, "-m", "snakemake", *words, "--", *files])

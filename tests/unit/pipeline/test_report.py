@@ -8,12 +8,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from auxmc.driver.files.arrays import DamagedFile
 from auxmc.driver.results import write_result
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
 from auxmc_pipeline.judging.documents import FRONT
 from auxmc_pipeline.judging.published import read_published
 from auxmc_pipeline.judging.study_tables import claims_of
 from auxmc_pipeline.report.claim_lines import claim_groups, explanation, strip, unexplained
+from auxmc_pipeline.report.figures import page_figures
 from auxmc_pipeline.report.findings import Section, read_findings
 from auxmc_pipeline.report.findings_text import LookUp, fill
 from auxmc_pipeline.report.front import read_front
@@ -393,3 +395,13 @@ def test_open_claims_of_a_study_are_those_of_its_document() -> None:
     assert {(line.claim_id, line.setting) for line in found} == set(
         lines[lines.isin(["inconclusive", "not measured"])].index
     )
+
+
+def test_a_figure_that_is_cut_short_is_named_with_the_command_that_makes_it(tmp_path: Path) -> None:
+    path = tmp_path / "paper_figures" / "smoke" / "radon" / "fig_5_6.svg"
+    path.parent.mkdir(parents=True)
+    path.write_text('<svg viewBox="0 0 1 1">')
+    with pytest.raises(
+        DamagedFile, match=r"fig_5_6\.svg is damaged: .*`snakemake --force .* --config preset=smoke`"
+    ):
+        page_figures(load_study("radon"), {"fig_5_6": path}, "{name}")
