@@ -1,16 +1,6 @@
 # Published claims compared with measured values.
 
 
-def claims_of_tables(wildcards):
-    """Claims of the studies whose tables are there: to judge them, `make claims` samples nothing."""
-    there = [study for study in STUDIES if all(Path(table).is_file() for table in tables_of(study, PRESET))]
-    if not there:
-        raise WorkflowError(
-            f"no tables in results/{PRESET}/: make them with `make reproduce PRESET={PRESET}`"
-        )
-    return [file for study in there for file in claims_files(study, PRESET)]
-
-
 rule claims:
     input:
         claims_of_tables,

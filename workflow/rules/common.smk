@@ -161,6 +161,16 @@ def claims_files(study, preset):
     return [f"results/{preset}/{study}/{file}.csv" for file in ("claims", "numbers")]
 
 
+def claims_of_tables(wildcards):
+    """Claims of the studies whose tables are there: to judge them, `make claims` samples nothing."""
+    there = [study for study in STUDIES if all(Path(table).is_file() for table in tables_of(study, PRESET))]
+    if not there:
+        raise WorkflowError(
+            f"no tables in results/{PRESET}/: make them with `make reproduce PRESET={PRESET}`"
+        )
+    return [file for study in there for file in claims_files(study, PRESET)]
+
+
 def report_file(preset):
     return f"results/{preset}/report.html"
 
