@@ -25,9 +25,9 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax import Array
+from motion_clips import HEADING_SPREAD, SPREADS, Clips, mirrored, read_clips, with_heading
 
 from auxmc.data.body_proportions import log_length_law
-from auxmc.data.motion_clips import HEADING_SPREAD, SPREADS, Clips, mirrored, read_clips, with_heading
 from auxmc.data.skeleton import N_ANGLES
 from auxmc.data.tables import DataError
 from auxmc.driver.runtime import configure

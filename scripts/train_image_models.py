@@ -66,7 +66,8 @@ def main() -> int:
         parser.error("--output FILE.npz is needed with images of your own")
     configure("cpu")
     # Imported late: JAX must be configured before its first array.
-    from auxmc.approximations.importance_weighted_training import published_stages, train
+    from importance_weighted_training import published_stages, train
+
     from auxmc.data.autoencoder_weights import own_weight_file, write_autoencoder
     from auxmc.driver.progress import Progress
     from auxmc.driver.seeds import generator, stream

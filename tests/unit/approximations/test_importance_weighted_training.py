@@ -4,14 +4,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
-
-from auxmc.approximations.importance_weighted_training import (
+from importance_weighted_training import (
     Stage,
     importance_weighted_bound,
     published_stages,
     train,
 )
+from jax import Array
 
 KEY = jax.random.key(4)
 

@@ -7,12 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
-
-import auxmc.data.pose_priors as pose_priors
-from auxmc.data.body_proportions import FRACTIONS, log_length_law
-from auxmc.data.joint_observations import read_joint_observations
-from auxmc.data.motion_clips import (
+from motion_clips import (
     N_NUMBERS,
     SPREADS,
     convert_frames,
@@ -22,6 +17,11 @@ from auxmc.data.motion_clips import (
     rotation_xyz,
     with_heading,
 )
+from scipy.spatial.transform import Rotation
+
+import auxmc.data.pose_priors as pose_priors
+from auxmc.data.body_proportions import FRACTIONS, log_length_law
+from auxmc.data.joint_observations import read_joint_observations
 from auxmc.data.pose_priors import read_pose_prior
 from auxmc.data.skeleton import (
     BONE_NAMES,
