@@ -122,6 +122,13 @@ def over_chains(
     )
 
 
+def _named_axes(function: Statistic) -> Statistic:
+    """The function given chains whose axes have names: there may be more chains than draws."""
+    return lambda values: np.asarray(
+        function(xr.DataArray(values, dims=(*map(str, range(values.ndim - 2)), "chain", "draw")))  # type: ignore[arg-type]
+    )
+
+
 def chain_moments(series: xr.DataArray) -> dict[str, xr.DataArray]:
     """Effective sample size, mean and standard deviation of each chain: `ess`, `chain_mean`, `chain_sd`."""
     return {
@@ -139,7 +146,7 @@ def pooled(series: xr.DataArray, *names: str) -> dict[str, xr.DataArray]:
         names: `posterior_mean`, `posterior_sd`, and as in `auxmc.diagnostics.convergence` `mcse_mean`, `mcse_sd`,
             `bulk_ess`, `tail_ess`, `r_hat`.
     """
-    return {name: over_chains(_POOLED[name], series) for name in names}
+    return {name: over_chains(_named_axes(_POOLED[name]), series) for name in names}
 
 
 def error_of_mean(sd: xr.DataArray, ess: xr.DataArray) -> xr.DataArray:
@@ -154,7 +161,7 @@ def thinned_r_hat(series: xr.DataArray, n_draws: int) -> xr.DataArray:
     R-hat hardly depends on thinning, and ranking millions of draws would take longer than the chains.
     """
     stride = max(1, series.sizes["draw"] // n_draws)
-    return over_chains(convergence.rank_r_hat, series.isel(draw=slice(None, None, stride)))
+    return over_chains(_named_axes(convergence.rank_r_hat), series.isel(draw=slice(None, None, stride)))
 
 
 def scale_reduction(series: xr.DataArray, coordinate: str | None = None) -> dict[str, xr.DataArray]:

@@ -1,21 +1,32 @@
 """Rank-normalised effective sample sizes, R-hat and Monte Carlo standard errors of one or many quantities.
 
 All functions take recorded values [..., chain, draw] of at least 4 draws, or an xarray with these two dimensions,
-return an array [...] or a tuple of such, and raise ValueError where a value is not finite, draws are too few, or
-several quantities have more chains than draws: such values lie as [chain, draw, dim]. Effective sizes, R-hat and the
-error of the mean are computed by arviz_stats as in Vehtari, Gelman, Simpson, Carpenter and Burkner (2021).
+return an array [...] or a tuple of such, and raise ValueError where a value is not finite, draws are too few, or an
+array without named dimensions has more chains than draws: its axes are likely in another order. Effective sizes, R-hat
+and the error of the mean are computed by arviz_stats as in Vehtari, Gelman, Simpson, Carpenter and Burkner (2021).
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
+import xarray as xr
 from arviz_stats.base.array import array_stats
 from numpy.typing import ArrayLike
+from scipy import stats
 
 from auxmc.diagnostics.checks import finite_series
-from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.array_types import BooleanArray, FloatArray
 
-__all__ = ["ChainSummary", "bulk_ess", "mcse_mean", "mcse_sd", "rank_r_hat", "summarise_chains", "tail_ess"]
+__all__ = [
+    "ChainSummary",
+    "bulk_ess",
+    "mcse_mean",
+    "mcse_sd",
+    "r_hat_limit",
+    "rank_r_hat",
+    "summarise_chains",
+    "tail_ess",
+]
 
 
 _MIN_DRAWS = 4
@@ -54,17 +65,18 @@ def summarise_chains(chains: ArrayLike) -> ChainSummary:
             that lie as [chain, draw, dim] are refused: `np.moveaxis(draws, -1, 0)` brings them into order.
 
     Raises:
-        ValueError: as all functions here, or there are more chains than draws of several quantities.
+        ValueError: If a value is not finite, draws are too few, or an array has more chains than draws.
     """
     values = _chains(chains)
+    known = xr.DataArray(values, dims=(*map(str, range(values.ndim - 2)), "chain", "draw"))
     return ChainSummary(
         mean=np.mean(values, axis=(-2, -1)),
         sd=np.std(values, axis=(-2, -1), ddof=1),
-        mcse_mean=mcse_mean(values),
-        mcse_sd=mcse_sd(values),
-        bulk_ess=bulk_ess(values),
-        tail_ess=tail_ess(values),
-        r_hat=rank_r_hat(values),
+        mcse_mean=mcse_mean(known),
+        mcse_sd=mcse_sd(known),
+        bulk_ess=bulk_ess(known),
+        tail_ess=tail_ess(known),
+        r_hat=rank_r_hat(known),
     )
 
 
@@ -76,8 +88,8 @@ def bulk_ess(chains: ArrayLike) -> FloatArray:
 
     Source: Vehtari et al. (2021), section 3.
     """
-    scaled, spread = _scaled(_chains(chains))
-    return np.where(spread == 0.0, 0.0, _arviz.ess(scaled, method="bulk"))
+    values = _chains(chains)
+    return np.where(_constant(values), 0.0, _arviz.ess(values, method="bulk"))
 
 
 def tail_ess(chains: ArrayLike) -> FloatArray:
@@ -88,8 +100,8 @@ def tail_ess(chains: ArrayLike) -> FloatArray:
 
     Source: Vehtari et al. (2021), section 4.3.
     """
-    scaled, spread = _scaled(_chains(chains))
-    return np.where(spread == 0.0, 0.0, _arviz.ess(scaled, method="tail", prob=(0.05, 0.95)))
+    values = _chains(chains)
+    return np.where(_constant(values), 0.0, _arviz.ess(values, method="tail", prob=(0.05, 0.95)))
 
 
 def rank_r_hat(chains: ArrayLike) -> FloatArray:
@@ -104,9 +116,26 @@ def rank_r_hat(chains: ArrayLike) -> FloatArray:
     values = _chains(chains)
     if values.shape[-2] < 2:
         return np.full(values.shape[:-2], np.nan)
-    scaled, spread = _scaled(values)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return np.where(_constant(values), np.nan, _arviz.rhat(values, method="rank"))
+
+
+def r_hat_limit(chains: ArrayLike, n_quantities: int = 1, level: float = 0.01) -> FloatArray:
+    """R-hat that stationary chains exceed in any of so many quantities with at most a given probability.
+
+    The means of half chains vary by their effective sample size, which is taken within chains: it does not know whether
+    chains agree. The bound is that of an F distribution, divided over quantities and the two versions of R-hat.
+
+    Returns:
+        Limits [...]; infinite where no chain moves.
+    """
+    values = _chains(chains)
+    n_halves = 2 * values.shape[-2]
+    folded = np.abs(values - np.median(values, axis=(-2, -1), keepdims=True))
+    ess = np.minimum(*(bulk_ess(one[..., None, :]).sum(axis=-1) for one in (values, folded)))
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(spread == 0.0, np.nan, _arviz.rhat(scaled, method="rank"))
+        quantile = stats.f.isf(0.5 * level / n_quantities, n_halves - 1, ess)
+        return np.where(ess > 0.0, np.sqrt(1.0 + quantile * n_halves / ess), np.inf)
 
 
 def mcse_mean(chains: ArrayLike) -> FloatArray:
@@ -146,13 +175,18 @@ def _chains(chains: ArrayLike) -> FloatArray:
     dims = getattr(chains, "dims", ())
     if "chain" in dims and "draw" in dims:
         chains = chains.transpose(..., "chain", "draw")  # type: ignore[union-attr, call-arg]
-    elif np.ndim(chains) > 2 and np.shape(chains)[-2] > np.shape(chains)[-1]:
+    elif np.ndim(chains) > 1 and np.shape(chains)[-2] > np.shape(chains)[-1] >= _MIN_DRAWS:
+        turned = "chains.T" if np.ndim(chains) == 2 else "np.moveaxis(chains, -1, 0)"
         raise ValueError(
-            f"chains must be [..., chain, draw], got shape {np.shape(chains)}, which would be more chains than draws: "
-            "for [chain, draw, dim] give np.moveaxis(chains, -1, 0), or an xarray with dimensions chain and draw"
+            f"chains: expected [..., chain, draw], got shape {np.shape(chains)}, more chains than draws. Give "
+            f"{turned}, or an xarray with dimensions chain and draw"
         )
     values = finite_series(chains, "chains", min_draws=_MIN_DRAWS, chain_axis=True)
     return values.astype(np.float64, copy=False)
+
+
+def _constant(values: FloatArray) -> BooleanArray:
+    return np.asarray(np.max(values, axis=(-2, -1)) == np.min(values, axis=(-2, -1)))
 
 
 def _scaled(values: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -222,7 +222,7 @@ def _elements(array: xr.DataArray, free: tuple[str, ...]) -> Iterator[tuple[str,
 
 def _chain_error(chains: np.ndarray) -> float:
     try:
-        return float(mcse_mean(chains))
+        return float(mcse_mean(xr.DataArray(chains, dims=("chain", "draw"))))
     except ValueError:
         # Too few draws, or some that are not finite: there is no error to give.
         return math.nan

@@ -3,8 +3,17 @@
 import numpy as np
 import pytest
 import xarray as xr
+from arviz_stats.base.array import array_stats
 
-from auxmc.diagnostics.convergence import bulk_ess, mcse_mean, mcse_sd, rank_r_hat, summarise_chains, tail_ess
+from auxmc.diagnostics.convergence import (
+    bulk_ess,
+    mcse_mean,
+    mcse_sd,
+    r_hat_limit,
+    rank_r_hat,
+    summarise_chains,
+    tail_ess,
+)
 
 FUNCTIONS = [bulk_ess, tail_ess, rank_r_hat, mcse_mean, mcse_sd, summarise_chains]
 
@@ -123,3 +132,83 @@ def test_draws_with_their_axes_in_another_order_are_refused() -> None:
     assert right.r_hat.shape == (5,)
     labelled = xr.DataArray(draws, dims=("chain", "draw", "dim"))
     assert np.array_equal(summarise_chains(labelled).r_hat, right.r_hat)
+
+
+def _awkward() -> dict[str, np.ndarray]:
+    """Thirty arrays [chain, draw] of wide or narrow values, ties, few draws, drifts and chains that disagree."""
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(4, 200))
+    slow = np.cumsum(noise, axis=1)
+    moved, far = noise + np.array([[1.0], [0.0], [0.0], [0.0]]), noise.copy()
+    far[2, 50] = -1e17
+    moved_far = moved.copy()
+    moved_far[2, 50] = -1e17
+    stuck = noise.copy()
+    stuck[1] = stuck[1, 0]
+    bases = {
+        "noise": noise,
+        "slow": slow,
+        "moved": moved,
+        "far": far,
+        "moved and far": moved_far,
+        "stuck": stuck,
+    }
+    arrays = {
+        f"{name}, {how}": function(array)
+        for name, array in bases.items()
+        for how, function in (
+            ("as it is", lambda x: x),
+            ("growing", lambda x: np.arctan(x) ** 61),
+            ("tiny", lambda x: 1e-300 * x),
+            ("rounded", np.round),
+        )
+    }
+    return arrays | {
+        "odd": noise[:, :199],
+        "four draws": noise[:, :4],
+        "one chain": noise[:1],
+        "two values": (noise > 1.0).astype(float),
+        "powers": np.exp(50.0 * noise),
+        "shifted": 1e12 + noise,
+    }
+
+
+@pytest.mark.parametrize("name", _awkward())
+def test_awkward_arrays_have_the_ranks_of_arviz(name: str) -> None:
+    array = _awkward()[name]
+    assert bulk_ess(array) == pytest.approx(array_stats.ess(array, method="bulk"), rel=1e-12)
+    assert tail_ess(array) == pytest.approx(
+        array_stats.ess(array, method="tail", prob=(0.05, 0.95)), rel=1e-12
+    )
+    if len(array) > 1:
+        assert rank_r_hat(array) == pytest.approx(array_stats.rhat(array, method="rank"), rel=1e-12)
+
+
+def test_ranks_do_not_change_under_growing_functions(autoregression) -> None:
+    chains = autoregression(10, 0.9, (4, 1000))
+    chains[0] += 1.0
+    for grown in (np.sinh(20.0 * chains), chains**61, np.exp(30.0 * chains)):
+        assert bulk_ess(grown) == bulk_ess(chains)
+        assert tail_ess(grown) == pytest.approx(float(tail_ess(chains)), rel=1e-12)
+    far = chains.copy()
+    far[2, 500] = -1e17
+    assert bulk_ess(far) == pytest.approx(float(bulk_ess(chains)), rel=0.05)
+    assert rank_r_hat(far) == pytest.approx(float(rank_r_hat(chains)), abs=0.005)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_chains_and_draws_in_the_other_order_are_rejected(function) -> None:
+    draws = np.random.default_rng(11).normal(size=(1000, 4))
+    with pytest.raises(ValueError, match=r"got shape \(1000, 4\), more chains than draws. Give chains.T"):
+        function(draws)
+    function(xr.DataArray(draws, dims=("chain", "draw")))
+
+
+def test_stationary_chains_keep_below_the_limit_of_r_hat(autoregression) -> None:
+    """Each of 30 runs of five quantities is above its limit with probability 0.01 at most: three are with 0.003."""
+    chains = autoregression(12, 0.8, (30, 5, 4, 250))
+    r_hat = rank_r_hat(chains)
+    assert np.mean(r_hat.max(axis=1) > 1.01) > 0.9
+    assert np.sum(np.any(r_hat > r_hat_limit(chains, 5), axis=1)) <= 2
+    chains[0, :, 0] += 2.0 * np.std(chains)
+    assert np.all(rank_r_hat(chains[0]) > r_hat_limit(chains[0], 5))

@@ -60,7 +60,7 @@ def summary_table(posterior: xr.Dataset) -> tuple[pd.DataFrame, str]:
         for share in (0.05, 0.95):
             row[f"{100 * share:.0f} %"] = np.quantile(values, share)
         if values.shape[1] >= _LEAST_DRAWS and np.isfinite(values).all():
-            found = summarise_chains(values)
+            found = summarise_chains(xr.DataArray(values, dims=("chain", "draw")))
             row |= {"error of mean": found.mcse_mean, "ESS": found.bulk_ess, "R-hat": found.r_hat}
         rows.append(row)
     table = pd.DataFrame(rows)
