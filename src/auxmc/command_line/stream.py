@@ -96,8 +96,7 @@ def register(subparsers: Any) -> None:
     chunks.add_argument(
         "--precision",
         choices=("float32", "float64"),
-        default="float32",
-        help="of rows and particles; evidences are float64 (default: float32)",
+        help="of rows and particles; evidences are float64 (default: float32, unless a column loses digits in it)",
     )
 
     run = parser.add_argument_group("run")

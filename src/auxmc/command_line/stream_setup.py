@@ -29,6 +29,7 @@ from auxmc.kernels.streams.replicates import replicated
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
 from auxmc.models.user_model import ModelError, check_model, program_digest
 from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.programs import coarse_in_float32
 
 __all__ = ["StreamSetup", "make_estimators", "prepare"]
 
@@ -89,10 +90,18 @@ def prepare(options: argparse.Namespace, warn: Callable[[str], None]) -> StreamS
     for name in names:
         if names.count(name) > 1:
             raise CommandError(f"--model {name!r} is given twice")
-    dtype = jnp.dtype(options.precision)
+    dtype = jnp.dtype(options.precision or "float32")
     sizes = _chunk_sizes(options)
     _check_memory(options, settings, models, source, dtype)
     first = first_rows(source, models, dtype, options.chunk_rows, sizes.of(0))
+    coarse = [name for name, lost in zip(source.columns, coarse_in_float32(first), strict=True) if lost]
+    if coarse and dtype == jnp.float32:
+        dtype = jnp.dtype(options.precision or "float64")
+        warn(
+            f"float32 cannot tell the values of {', '.join(coarse)} apart to five digits: rows are read in {dtype}"
+            + ("; give --precision float64" if options.precision else "")
+        )
+        _check_memory(options, settings, models, source, dtype)
     bias = []
     for model in models:
         key = stream_key(options.seed, "stream", model.name, "checks")

@@ -9,17 +9,21 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from auxmc.diagnostics.convergence import bulk_ess, rank_r_hat
+from auxmc.diagnostics.convergence import bulk_ess, r_hat_limit, rank_r_hat
 from auxmc.diagnostics.runs import longest_rejection_run
 from auxmc.interface.methods import Method
 
 __all__ = ["DIVERGED_NATS", "Advice", "SamplingWarning", "advise", "frozen", "too_few"]
 
 _MAX_R_HAT = 1.01
+# Of the quantities with the largest R-hat, how many are compared with what stationary chains can have.
+_MOST_COMPARED = 20
 _MIN_ESS = 100.0
 _MAX_ERROR_SHARE = 0.1
 _MIN_DRAWS = 8
 _MAX_DIVERGED_SHARE = 1e-3
+# Trajectories that leave the support explain what else is wrong from the first share on, and are named from the other.
+_OUTSIDE_SHARES = (0.01, 0.1)
 _MEND_FROZEN = (
     "Its start may lie where the density has a corner or no derivative: give other starts, a smaller step_size, or a "
     "longer warm_up"
@@ -30,6 +34,11 @@ _MEND_STICKING = {
     True: "longer, and use an estimate with a smaller variance (more samples)",
     False: "longer, with a smaller step_size or a higher target_acceptance, or give the density of other variables",
 }
+_MEND_SLOW = {
+    True: "Run longer, or use an estimate with a smaller variance (more samples)",
+    False: "Run longer, or give variables with scales of about 1 that depend less on each other",
+}
+_TEMPERED = "; where modes stay apart, use auxmc.evidence, which tempers between them"
 DIVERGED_NATS = 1000.0
 """Energy that a trajectory gains at most before it counts as diverged."""
 
@@ -74,7 +83,7 @@ def advise(method: Method, tree: xr.DataTree, cores: int | None = None) -> list[
         found.append(too_few(n_draws))
     elif not any("never moved" in advice.problem for advice in found):
         found += list(_convergence(method, posterior, cores))
-    return found
+    return _with_bound(found, stats)
 
 
 def too_few(n_draws: int) -> Advice:
@@ -140,12 +149,33 @@ def _diverging(stats: xr.Dataset) -> Iterator[Advice]:
         diverging = diverging & np.isfinite(stats["energy_change"].to_numpy())
         how = f": their energy rose by more than {DIVERGED_NATS:.0f} nats"
     n = int(np.sum(diverging))
-    if n > _MAX_DIVERGED_SHARE * diverging.size:
+    # On a manifold some steps end far off, where it is nearly flat: these are rejected like failed projections.
+    most = _MAX_ERROR_SHARE if "n_projections" in stats else _MAX_DIVERGED_SHARE
+    if n > most * diverging.size:
         yield Advice(
             f"{n} of {diverging.size} trajectories diverged{how}",
-            "Some part of the density is too narrow for the step size, and draws miss it: give a higher "
-            "target_acceptance (0.95 to 0.99), or other variables (standardised effects in place of effects of groups)",
+            "Some part of the density is too narrow for the step size, or a bound cuts it off, and draws may miss it: "
+            "give a higher target_acceptance (0.95 to 0.99), or other variables (standardised effects of groups)",
         )
+
+
+def _with_bound(found: list[Advice], stats: xr.Dataset) -> list[Advice]:
+    """Advice that names a hard bound where trajectories cross one, in place of that on what follows from it."""
+    if "energy_change" not in stats or "n_projections" in stats:
+        return found
+    outside = ~np.isfinite(stats["energy_change"].to_numpy())
+    few, many = _OUTSIDE_SHARES
+    if not (outside.mean() > many or (found and outside.mean() > few)):
+        return found
+    bound = Advice(
+        f"{int(outside.sum())} of {outside.size} trajectories ended where the log density is not finite: a hard bound "
+        "cuts it off, or it overflows",
+        'Declare bounds: auxmc.density(..., bounds={"x": (0, None)})',
+    )
+    return [
+        bound,
+        *(one for one in found if "trajectories" not in one.problem and "updates" not in one.problem),
+    ]
 
 
 def _sticking(stats: xr.Dataset, n_draws: int, *, estimated: bool) -> Iterator[Advice]:
@@ -172,25 +202,29 @@ def _moving(posterior: xr.Dataset) -> Iterator[tuple[str, np.ndarray]]:
 
 def _convergence(method: Method, posterior: xr.Dataset, cores: int | None) -> Iterator[Advice]:
     n_chains = posterior.sizes["chain"]
-    moving = list(_moving(posterior))
+    moving = [(name, xr.DataArray(own, dims=("chain", "draw"))) for name, own in _moving(posterior)]
     # Sorting takes most of the time, outside of Python's lock. ArviZ silences warnings by a filter of the whole process
     # while it works; where threads overlap it would stay, and with it silence: what was there before is put back.
     with warnings.catch_warnings(), ThreadPoolExecutor(cores or os.cpu_count() or 1) as pool:
         ess = pool.map(lambda own: float(bulk_ess(own[1])), moving)
-        r_hat = pool.map(lambda own: float(rank_r_hat(own[1])), moving if n_chains > 1 else [])
-        names = [name for name, _ in moving]
-        worst_ess = min(zip(ess, names, strict=True), default=(np.inf, ""))
-        worst_r_hat = max(zip(r_hat, names, strict=n_chains > 1), default=(0.0, ""))
-    if worst_r_hat[0] > _MAX_R_HAT:
+        r_hat = list(pool.map(lambda own: float(rank_r_hat(own[1])), moving if n_chains > 1 else []))
+        worst_ess = min(zip(ess, (name for name, _ in moving), strict=True), default=(np.inf, ""))
+        largest = [i for i in np.argsort(r_hat)[::-1][:_MOST_COMPARED] if r_hat[i] > _MAX_R_HAT]
+        limits = list(pool.map(lambda i: float(r_hat_limit(moving[i][1], len(moving))), largest))
+    above = [
+        (r_hat[i], limit, moving[i][0]) for i, limit in zip(largest, limits, strict=True) if r_hat[i] > limit
+    ]
+    if above:
+        value, limit, name = above[0]
+        tempered = "" if method.estimated or method.log_density is not None else _TEMPERED
         yield Advice(
-            f"R-hat is {worst_r_hat[0]:.3f} for {worst_r_hat[1]}, above {_MAX_R_HAT}: the chains disagree",
-            "They may sit in different modes, or be too short: run longer; where modes stay apart, use "
-            "auxmc.evidence, which tempers between them",
+            f"R-hat is {value:.3f} for {name}, above {max(limit, _MAX_R_HAT):.3f}: the chains disagree",
+            f"They may sit in different modes, or be too short: run longer{tempered}",
         )
     if n_chains == 1:
         yield Advice("there is one chain alone, which cannot show that it missed a part", "Run at least four")
     if worst_ess[0] < _MIN_ESS * n_chains:
         yield Advice(
             f"the effective sample size is {worst_ess[0]:.0f} for {worst_ess[1]}, below {_MIN_ESS:.0f} a chain",
-            f"Run longer, or tune {method.name}",
+            _MEND_SLOW[method.estimated],
         )

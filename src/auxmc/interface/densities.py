@@ -9,7 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.interface.checks.densities import advise_jumps, advise_tails, lines_through, start_check
+from auxmc.interface.checks.densities import (
+    advise_jumps,
+    advise_tails,
+    first_step_size,
+    lines_through,
+    start_check,
+)
 from auxmc.interface.checks.ridges import advise_ridges
 from auxmc.interface.checks.support import advise_support
 from auxmc.interface.layout import Layout, named, start_variables
@@ -26,6 +32,7 @@ from auxmc.interface.transforms import Transform, bounded, checked_bounds, of_di
 from auxmc.interface.transforms import periodic as _periodic
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
+from auxmc.numerics.programs import has_open_cost
 from auxmc.numerics.values import by_value
 
 __all__ = ["Density", "density", "hmc"]
@@ -292,7 +299,7 @@ def hmc(
         build,
         model.layout,
         model.values,
-        step_size,
+        first_step_size(model.log_density, model.start, step_size),
         "dual averaging",
         share("target_acceptance", target_acceptance),
         start_check(model.log_density),
@@ -300,5 +307,7 @@ def hmc(
         of_state=lambda state: {"lp": state.log_density},
         log_target=lambda state: state.log_density,
         warnings=model.warnings,
-        plain=model.constrained is None and not model.layout.transforms,
+        plain=model.constrained is None
+        and not model.layout.transforms
+        and not has_open_cost(model.log_density, jnp.asarray(model.start)),
     )

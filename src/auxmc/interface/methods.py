@@ -40,7 +40,8 @@ class Method(NamedTuple):
         log_target: maps the kernel's state to the log of the density that the kernel leaves invariant, minus infinity
             off the model's support; None where a state is more than a position and values at it, or has jumped already.
         warnings: what was said about the model when it was made.
-        plain: whether the variables that are kept are those of the kernel's vector.
+        plain: whether the variables that are kept are those of the kernel's vector, of a density that may be evaluated
+            far from the draws.
         estimated: whether an estimate stands in for the density.
     """
 

@@ -290,7 +290,8 @@ def on_threads(
             pool.shutdown(wait=False, cancel_futures=True)
             if isinstance(error, KeyboardInterrupt):
                 reporter.say("stops after the present block; Ctrl-C again stops at once")
-            wait(futures)
+            # A cancelled one that never began does not count as done.
+            wait([future for future in futures if not future.cancelled()])
             if isinstance(error, KeyboardInterrupt):
                 reporter.say_interrupted(folder)
             raise

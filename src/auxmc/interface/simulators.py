@@ -115,7 +115,7 @@ def simulator(
 
     Raises:
         TypeError: a prior is none, or `generate` cannot be traced, or returns anything but float64.
-        ValueError: shapes do not agree, there are fewer inputs than data, `generate` gives other outputs for
+        ValueError: shapes do not agree, there are no more inputs than data, `generate` gives other outputs for
             the same inputs, its outputs are not finite anywhere, or they are step functions of an input.
 
     Warns:
@@ -160,9 +160,10 @@ def simulator(
 
     target = jnp.asarray(layout_of(data).vector(data))
     check_outputs(generate, data, shapes)
-    if noise_scale is None and layout.dim < target.size:
+    if noise_scale is None and layout.dim <= target.size:
+        few = "isolated points" if layout.dim == target.size else "no inputs"
         raise ValueError(
-            f"there are {layout.dim} inputs for {target.size} observed values: no inputs can give all of them. Let the "
+            f"there are {layout.dim} inputs for {target.size} observed values: {few} give all of them. Let the "
             "generator have inputs of its own for every source of noise, or give noise_scale"
         )
     advice += check_generator(outputs, lambda key: _drawn(inputs, key), layout)

@@ -412,3 +412,16 @@ def test_a_rejected_row_ends_the_process_with_one_line(tmp_path: Path) -> None:
         [sys.executable, "-m", "auxmc.command_line", *words], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+
+
+def test_columns_that_lose_digits_in_float32_are_read_in_float64(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Unix times of one hour: float32 is spaced by 128 seconds there."""
+    data = DATA[:60].copy()
+    data[:, 1] = 1.58e9 + 60.0 * np.arange(60)
+    file = write_csv(tmp_path / "rows.csv", data)
+    assert run(file, "--output", str(tmp_path / "run")) == 0
+    text = capsys.readouterr().err
+    assert "float32 cannot tell the values of age apart to five digits: rows are read in float64" in text
+    assert '"float64"' in "".join(path.read_text() for path in (tmp_path / "run").glob("*.json"))

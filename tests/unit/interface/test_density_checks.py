@@ -13,7 +13,9 @@ import pytest
 from jax import Array
 
 import auxmc
+from auxmc.interface.checks.densities import flat_directions
 from auxmc.interface.checks.jumps import largest_jump
+from auxmc.interface.layout import layout_of
 from auxmc.interface.streams.rows import checked_model, read_rows
 
 LINES = (np.array([[-3.0, 1.0], [2.0, -5.0]]), np.array([[4.0, 1.5], [-2.0, 6.0]]))
@@ -215,3 +217,85 @@ def test_a_narrow_ridge_with_an_end_is_not_warned_of(width: float) -> None:
             lambda v: -0.5 * (v["a"] - v["b"]) ** 2 - 0.5 * ((v["a"] + v["b"]) / width) ** 2,
             start={"a": 0.5, "b": 1.0},
         )
+
+
+@pytest.mark.parametrize(
+    ("log_density", "flat"),
+    [
+        (lambda v: 2.0 * jnp.cos(v["a"] - 1.0) - v["b"] ** 2, ["a"]),
+        (lambda v: 100.0 * jnp.cos(3.0 * v["a"]) + jnp.sin(v["b"]) ** 2, ["a", "b"]),
+        (lambda v: -jnp.log1p(v["a"] ** 2) - jnp.abs(v["b"]), []),
+        (lambda v: -0.5 * (v["a"] / 1e8) ** 2 - 0.5 * (v["b"] - 1e4) ** 2 + jnp.cos(v["b"]), []),
+        (lambda v: -jnp.log1p(((v["a"] - 3e5) / 1e5) ** 2) - 0.5 * v["b"] ** 2, []),
+    ],
+    ids=["angle", "two periodic", "heavy tails", "wide and far", "wide, far and heavy"],
+)
+def test_directions_in_which_a_density_does_not_fall_are_named(log_density: Any, flat: list[str]) -> None:
+    layout = layout_of({"a": jax.ShapeDtypeStruct((), float), "b": jax.ShapeDtypeStruct((), float)})
+    assert flat_directions(lambda x: log_density(layout.tree(x)), np.array([0.5, 0.1]), layout) == flat
+
+
+def _decay(rate: Array) -> Array:
+    """Integrates y' = -rate y to time 1 in steps that shrink with the rate: far out it never ends."""
+
+    @jax.custom_vjp
+    def solve(rate: Array) -> Array:
+        step = 0.01 / (1.0 + rate)
+        moving = lambda loop: loop[0] < 1.0
+        return jax.lax.while_loop(
+            moving, lambda loop: (loop[0] + step, loop[1] * (1.0 - step * rate)), (0.0, 1.0)
+        )[1]
+
+    solve.defvjp(lambda rate: (solve(rate), solve(rate)), lambda y, cotangent: (-y * cotangent,))
+    return solve(rate)
+
+
+def test_densities_whose_cost_depends_on_the_variables_are_not_looked_at_far_out() -> None:
+    def log_density(v: Any) -> Array:
+        return -0.5 * v["log_rate"] ** 2 - 50.0 * (_decay(jnp.exp(v["log_rate"])) - 0.5) ** 2
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", auxmc.SamplingWarning)
+        method = auxmc.hmc(auxmc.density(log_density, {"log_rate": 0.0}))
+    assert not method.plain
+    assert 10.0 * method.scale < 0.5
+
+
+def test_a_loop_without_a_reverse_mode_is_named_with_the_remedy() -> None:
+    def log_density(v: Any) -> Array:
+        return -0.5 * jax.lax.while_loop(lambda x: x > 1.0, lambda x: 0.5 * x, v["x"] ** 2)
+
+    with pytest.raises(
+        ValueError, match=r"log_density has a lax.while_loop.* lax.fori_loop.*lax.custom_root"
+    ):
+        auxmc.density(log_density, {"x": 3.0})
+
+
+def test_arrays_that_lost_digits_are_named() -> None:
+    """As jax.numpy makes them before double precision is on; integers and values near 1 lose none that count."""
+    days = np.float32([2458849.51, 2458849.63, 2458850.02])
+    celsius = np.float32([273.151, 273.162, 273.451])
+
+    def of(data: np.ndarray) -> auxmc.Density:
+        fitted = jax.jit(lambda x: -0.5 * jnp.sum((jnp.asarray(data) - data[0] - x) ** 2))
+        return auxmc.density(lambda v: fitted(v["x"]), {"x": 0.1})
+
+    with pytest.raises(
+        ValueError, match=r"array of float32 of shape \(3,\), with values from 2458849.5 .*use_float64"
+    ):
+        of(days)
+    with pytest.warns(auxmc.SamplingWarning, match=r"log_density has an array of float32 of shape \(3,\)"):
+        of(celsius)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", auxmc.SamplingWarning)
+        of(np.float32([0.1, 0.7, -1.3]))
+        of(np.float32([2001.0, 2003.0, 2010.0]))
+    with pytest.raises(ValueError, match=r"rows: column 1 \(from 0\) lost digits in float32"):
+        read_rows(np.stack([np.ones(3, np.float32), days], axis=1), 3)
+
+
+def test_jumps_where_draws_never_go_are_not_warned_of() -> None:
+    """As clips of transforms make them, a hundred nats below the rest."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", auxmc.SamplingWarning)
+        auxmc.density(lambda v: -jnp.sum(jnp.abs(v["x"])) - (v["x"][0] > 24.0) * 0.7, {"x": np.zeros(2)})

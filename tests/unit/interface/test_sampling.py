@@ -297,3 +297,31 @@ def test_importing_changes_no_setting() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert jax.config.jax_enable_x64  # type: ignore[attr-defined]
+
+
+def test_a_hard_bound_is_named_where_trajectories_cross_it() -> None:
+    model = auxmc.density(lambda v: jnp.where(v["x"] > 0.0, -v["x"], -jnp.inf), start={"x": 1.0})
+    with pytest.warns(
+        auxmc.SamplingWarning, match=r"trajectories ended where .*a hard bound.*bounds="
+    ) as caught:
+        auxmc.sample(auxmc.hmc(model), draws=200, warm_up=200, progress=False)
+    assert not any("target_acceptance" in str(one.message) for one in caught)
+
+
+def test_advice_is_for_the_method_at_hand() -> None:
+    """auxmc.evidence takes no estimated likelihood, and nobody typed the name of the kernel."""
+    method = auxmc.pseudo_marginal(models.estimated_normal(), scale=1e-3)
+    tree = auxmc.sample(method, draws=100, warm_up=0, progress=False)
+    text = " ".join(tree.attrs["warnings"])
+    assert "effective sample size" in text
+    assert "auxmc.evidence" not in text
+    assert method.name not in text
+
+
+def test_inputs_with_an_edge_are_not_said_to_be_too_narrow() -> None:
+    """Two exponentials of a given sum: steps along the flat ends of the manifold are rejected, and draws are right."""
+    inputs = {name: auxmc.prior.exponential() for name in ("a", "b")}
+    model = auxmc.simulator(lambda i: i["a"] + i["b"], 2.0, inputs)
+    tree = auxmc.sample(auxmc.constrained_hmc(model), draws=500, warm_up=200, progress=False)
+    assert not any("too narrow" in text for text in tree.attrs["warnings"])
+    assert float(tree["posterior"]["a"].var()) == pytest.approx(1.0 / 3.0, rel=0.2)

@@ -11,31 +11,58 @@ from jax import Array
 from auxmc.interface.advice import Advice
 from auxmc.interface.checks.jumps import Jump, largest_jump
 from auxmc.interface.layout import Layout
-from auxmc.numerics.array_types import FloatArray
+from auxmc.interface.waiting import evaluated_in_time
+from auxmc.numerics.array_types import BooleanArray, FloatArray
+from auxmc.numerics.programs import has_open_cost, without_reverse_mode
 
-__all__ = ["NOT_FALLING", "advise_jumps", "advise_tails", "lines_through", "some", "start_check"]
+__all__ = [
+    "NOT_FALLING",
+    "advise_jumps",
+    "advise_tails",
+    "first_step_size",
+    "lines_through",
+    "some",
+    "start_check",
+]
 
 NOT_FALLING = "does not fall far out along"
 """In the advice about directions in which a density is not known to have a finite integral."""
 
-# Distances from the start, in its units, at which a log density is looked at.
-_FAR = np.array([1e2, 1e4, 1e6, 1e10])
-# A density whose integral is finite falls by log 100 nats and more from one of these distances to the next.
+# Distances from the start, in its units, at which a log density is looked at, and the start and those of them between
+# which one that has no end rises.
+_FAR = np.logspace(2.0, 10.0, 9)
+_STEPS = np.array([0, 1, 3, 5, 9])
+# Nats by which it rises or falls, and by which it falls where it need not fall steadily.
 _LEAST_FALL = 1.0
+_LARGE_FALL = 1e3
+# Distances beyond its largest value at which a density must fall steadily: a periodic one does so in 1 of 100.
+_STEADY = 4
 _N_RAYS = 8
 _MOST_COORDINATES = 100
 # Half lengths of the lines on which jumps are looked for, in units of the start and one.
 _HALF_LENGTHS = np.array([1.0, 1.0, 30.0, 30.0])
 _LEAST_JUMP = 0.01
+# Distance over which the curvature of a function of open cost is taken.
+_NEARBY = 1e-4
+# Nats, and one for each dimension, below the largest value on these lines: draws do not go there.
+_DEPTH = 20.0
 
 
-def start_check(log_density: Callable[[Array], Array]) -> Callable[[np.ndarray], None]:
-    """A function that refuses, by a ValueError, a start [dim] at which a log density or its gradient is not finite."""
+def start_check(
+    log_density: Callable[[Array], Array], what: str = "log_density"
+) -> Callable[[np.ndarray], None]:
+    """A function that rejects, by a ValueError, a start [dim] at which a log density or its gradient is not finite."""
     # One program for all chains.
     evaluate = jax.jit(jax.value_and_grad(log_density))
 
     def check(start: np.ndarray) -> None:
-        value, gradient = evaluate(jnp.asarray(start))
+        point = jnp.asarray(start)
+        try:
+            # Traced here: what the user's function does in Python is not for another thread.
+            evaluate.trace(point)
+        except ValueError as error:
+            raise without_reverse_mode(what, error) from None
+        value, gradient = evaluated_in_time(f"{what} at its start", evaluate, point)
         if float(value) == math.inf:
             raise ValueError(
                 "the log density at the start is plus infinity: a log density is wanted, in nats"
@@ -54,6 +81,28 @@ def start_check(log_density: Callable[[Array], Array]) -> Callable[[np.ndarray],
             )
 
     return check
+
+
+def first_step_size(log_density: Callable[[Array], Array], start: np.ndarray, step_size: float) -> float:
+    """A step size at which to begin, smaller than the given one where large steps lead to where a function costs more.
+
+    Ten times this size is tried early in the warm-up: it is stable at the curvature along some lines through the start,
+    and the gradient there moves the variables by no more than a step. Functions of a fixed cost begin as given.
+
+    Args:
+        log_density: maps a vector [dim] to nats.
+        start: vector at which it is finite [dim].
+        step_size: largest.
+    """
+    if not has_open_cost(log_density, jnp.asarray(start)):
+        return step_size
+    gradient = jax.jit(jax.grad(log_density))
+    at_start = np.asarray(gradient(jnp.asarray(start)))
+    ways = np.concatenate([at_start[None], np.random.default_rng(4).normal(size=(3, start.size))])
+    ways *= _NEARBY / np.maximum(np.linalg.norm(ways, axis=1, keepdims=True), 1e-300)
+    turns = [np.linalg.norm(gradient(jnp.asarray(start + way)) - at_start) / _NEARBY for way in ways]
+    with np.errstate(divide="ignore"):
+        return float(min(step_size, 0.1 / np.sqrt(max(turns)), 0.2 / np.linalg.norm(at_start)))
 
 
 def advise_tails(
@@ -80,20 +129,9 @@ def advise_tails(
         ValueError: it grows without end, in all directions as an energy does or along a coordinate, gives other values
             for the same variables, or does not depend on one of them.
     """
-    random = np.random.default_rng(0)
-    coordinates = np.unique(np.linspace(0, start.size - 1, min(start.size, _MOST_COORDINATES)).astype(int))
-    axes = np.eye(start.size)[coordinates]
-    rays = np.concatenate([random.normal(size=(_N_RAYS, start.size)), axes, -axes])
-    # Off the start: at a zero of one variable others may not matter.
-    begin = start + 0.01 * (1.0 + np.abs(start)) * random.normal(size=start.size)
-    points = begin + _FAR[:, None, None] * rays
+    begin = _beside(start)
     # One program: taken operation by operation, a model of another package compiles hundreds.
-    evaluate = jax.jit(
-        lambda points, others: (jax.vmap(jax.vmap(log_density))(points), jax.vmap(log_density)(others))
-    )
-    far, near = (
-        np.asarray(part) for part in evaluate(jnp.asarray(points), jnp.asarray(np.stack([begin, start])))
-    )
+    near = np.asarray(jax.jit(jax.vmap(log_density))(jnp.asarray(np.stack([begin, start]))))
     # Traced once more: what is random in it, or counts calls, comes out otherwise.
     again = float(jax.jit(lambda start: log_density(start))(jnp.asarray(start)))
     if not math.isclose(again, near[1], rel_tol=1e-6, abs_tol=1e-6):
@@ -101,7 +139,9 @@ def advise_tails(
             f"{what} gives other values for the same variables, {near[1]:.6g} and {again:.6g}: it must draw no "
             "random numbers itself, and change nothing outside"
         )
-    values = np.concatenate([np.full((1, len(rays)), near[0]), far])
+    if has_open_cost(log_density, jnp.asarray(start)):
+        return []
+    values, coordinates = _far_values(log_density, begin)
     if proper and np.all(values == near[0]) and near[0] == near[1]:
         raise ValueError(
             f"{what} is the same everywhere, {near[0]:.6g} as far as {_FAR[-1]:g} from the start: it depends on none "
@@ -109,9 +149,8 @@ def advise_tails(
             "constants, of variables with scales of about 1"
         )
     with np.errstate(invalid="ignore"):
-        rises = np.diff(values, axis=0)
-    grows = np.all(rises > 1.0, axis=0)
-    up, down = np.split(np.arange(_N_RAYS, len(rays)), 2)
+        grows = np.all(np.diff(values[_STEPS], axis=0) > _LEAST_FALL, axis=0)
+    up, down = np.split(np.arange(_N_RAYS, values.shape[1]), 2)
     if np.all(grows[:_N_RAYS]) or np.any(grows[up] & grows[down]):
         raise ValueError(
             f"{what} grows without end away from the start: it may have the wrong sign. A log density is wanted, not "
@@ -119,30 +158,51 @@ def advise_tails(
         )
     if not proper:
         return []
-    falls = ~np.all(np.isfinite(values), axis=0) | np.any(rises[1:] < -_LEAST_FALL, axis=0)
-    names = layout.coordinates()
-    unused = [
-        names[i]
-        for i, a, b in zip(coordinates, up, down, strict=True)
-        if np.all(values[:, [a, b]] == near[0])
-    ]
-    if unused:
+    names = np.asarray(layout.coordinates())[coordinates]
+    unused = names[np.all(values[:, up] == near[0], axis=0) & np.all(values[:, down] == near[0], axis=0)]
+    if unused.size:
         raise ValueError(
-            f"{what} does not depend on {some(unused)}: its integral is not finite. Give each variable a prior, or "
-            "leave it out of the start"
+            f"{what} does not depend on {some(list(unused))}: its integral is not finite. Give each variable a prior, "
+            "or leave it out of the start"
         )
-    endless = [names[i] for i, a, b in zip(coordinates, up, down, strict=True) if grows[a] or grows[b]]
-    if endless:
+    endless = names[grows[up] | grows[down]]
+    if endless.size:
         raise ValueError(
-            f"{what} grows without end along {some(endless)}: its integral is not finite, and there is no posterior. "
-            "Give each variable a prior, on the scale on which it is moved"
+            f"{what} grows without end along {some(list(endless))}: its integral is not finite, and there is no "
+            "posterior. Give each variable a prior, on the scale on which it is moved"
         )
-    return list(
-        _flat(
-            what,
-            [names[i] for i, a, b in zip(coordinates, up, down, strict=True) if not (falls[a] and falls[b])],
+    flat = names[~(_falls(values)[up] & _falls(values)[down])]
+    return list(_flat(what, list(flat)))
+
+
+def _beside(start: np.ndarray) -> FloatArray:
+    """A point off the start [dim]: at a zero of one variable others may not matter."""
+    random = np.random.default_rng(3)
+    return start + 0.01 * (1.0 + np.abs(start)) * random.normal(size=start.size)
+
+
+def _far_values(log_density: Callable[[Array], Array], begin: FloatArray) -> tuple[FloatArray, np.ndarray]:
+    """Values at a point and far from it [distance, ray], and the coordinates along which rays go, after random ones."""
+    random = np.random.default_rng(0)
+    coordinates = np.unique(np.linspace(0, begin.size - 1, min(begin.size, _MOST_COORDINATES)).astype(int))
+    axes = np.eye(begin.size)[coordinates]
+    rays = np.concatenate([random.normal(size=(_N_RAYS, begin.size)), axes, -axes])
+    points = begin + np.append(0.0, _FAR)[:, None, None] * rays
+    return np.asarray(jax.jit(jax.vmap(jax.vmap(log_density)))(jnp.asarray(points))), coordinates
+
+
+def _falls(values: FloatArray) -> BooleanArray:
+    """Which rays [ray] of values [distance, ray] fall: steadily after their largest value, by far, or to -inf."""
+    far, last = values[1:], values[-1]
+    with np.errstate(invalid="ignore"):
+        rises = np.diff(far, axis=0) > 1e-3 + 1e-6 * np.abs(far[1:])
+        top = np.argmax(far, axis=0)
+        after = np.arange(1, len(far))[:, None] > top
+        steady = ~np.any(rises & after, axis=0) & (after.sum(axis=0) >= _STEADY)
+        steady &= last < np.max(values, axis=0) - _LEAST_FALL
+        return (
+            ~np.all(np.isfinite(values), axis=0) | steady | (last < np.min(values[:-1], axis=0) - _LARGE_FALL)
         )
-    )
 
 
 def _flat(what: str, names: list[str]) -> Iterator[Advice]:
@@ -150,7 +210,7 @@ def _flat(what: str, names: list[str]) -> Iterator[Advice]:
         yield Advice(
             f"{what} {NOT_FALLING} {some(names)}: its integral may not be finite, and then there is no "
             "posterior",
-            "Give each variable a prior, on the scale on which it is moved",
+            "Give each variable a prior on the scale on which it is moved; auxmc.density takes bounds= and periodic=",
         )
 
 
@@ -171,6 +231,7 @@ def advise_jumps(
     *,
     least: float = _LEAST_JUMP,
     units: str = " nats",
+    everywhere: bool = False,
 ) -> list[Advice]:
     """Looks for jumps of a function, of which kernels that follow its derivative see nothing.
 
@@ -181,11 +242,15 @@ def advise_jumps(
         layout: names of the vector's parts.
         least: jumps below this are none.
         units: of the function, for messages.
+        everywhere: whether jumps count where the function is so low, as a log density, that draws never go there.
 
     Raises:
         ValueError: it changes by jumps alone in some variable: its derivative is zero wherever it has one.
     """
-    jump = largest_jump(function, *lines, least)
+    if has_open_cost(function, jnp.asarray(lines[0][0])):
+        return []
+    depth = math.inf if everywhere else _DEPTH + lines[0].shape[1]
+    jump = largest_jump(function, *lines, least, depth)
     if jump is None:
         return []
     parts = _parts_that_jump(function, jump, layout)
@@ -194,8 +259,7 @@ def advise_jumps(
         raise ValueError(
             f"{what} is a step function of {some(still)}: it jumps (by {jump.height:.3g}{units}) and has no other "
             "derivative than zero, which is all that the method could follow. Sum over what is discrete, or put smooth "
-            "functions in the place of jnp.floor, jnp.round, comparisons and whole numbers; auxmc.pseudo_marginal "
-            "needs no derivative"
+            "functions in the place of jnp.floor, jnp.round, comparisons and integers"
         )
     where = f" where {some(list(parts))} changes" if parts else ""
     return [

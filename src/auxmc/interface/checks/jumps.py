@@ -45,7 +45,11 @@ class _Ends(NamedTuple):
 
 
 def largest_jump(
-    function: Callable[[Array], Array], begins: FloatArray, ends: FloatArray, least: float
+    function: Callable[[Array], Array],
+    begins: FloatArray,
+    ends: FloatArray,
+    least: float,
+    depth: float = np.inf,
 ) -> Jump | None:
     """The largest jump of a function on some lines; None where there is none.
 
@@ -58,6 +62,7 @@ def largest_jump(
         begins: where lines begin [line, dim].
         ends: where they end [line, dim].
         least: jumps below this are none.
+        depth: how far below the largest value on the lines jumps are looked for.
     """
     ways = ends - begins
     # One program for all points, of one shape.
@@ -84,6 +89,7 @@ def largest_jump(
         heights = np.abs(high.value - low.value)
         explained = (high.share - low.share) * (np.abs(low.slope) + np.abs(high.slope))
         real = (explained < _EXPLAINED * heights) & (heights > max(least, rounding)) & np.isfinite(heights)
+        real &= np.maximum(low.value, high.value) >= np.max(known.value[usable], initial=-np.inf) - depth
     if not real.any():
         return None
     place = np.unravel_index(int(np.argmax(np.where(real, heights, 0.0))), heights.shape)

@@ -10,6 +10,7 @@ from jax import Array
 from auxmc.interface.advice import Advice
 from auxmc.interface.checks.densities import some
 from auxmc.interface.layout import Layout
+from auxmc.numerics.programs import has_open_cost
 
 __all__ = ["advise_ridges"]
 
@@ -29,7 +30,7 @@ def advise_ridges(
     """Looks for a line to which the gradient is orthogonal at random points, and along which the density does not fall.
 
     Such is a sum of two variables of which the data tell no more than the sum, and that have no priors. Densities of
-    more than a hundred numbers are not looked at.
+    more than a hundred numbers, and such whose cost may depend on the variables, are not looked at.
 
     Args:
         what: name of the function, for messages.
@@ -37,7 +38,7 @@ def advise_ridges(
         start: vector at which it is finite [dim].
         layout: names of the vector's parts.
     """
-    if not 1 < start.size <= _MOST_VARIABLES:
+    if not 1 < start.size <= _MOST_VARIABLES or has_open_cost(log_density, jnp.asarray(start)):
         return []
     random = np.random.default_rng(2)
     scatter = random.normal(size=(start.size + _MORE_POINTS, start.size))

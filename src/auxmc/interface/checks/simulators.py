@@ -10,7 +10,7 @@ from jax import Array
 
 from auxmc.interface.advice import Advice
 from auxmc.interface.checks.densities import advise_jumps, advise_tails
-from auxmc.interface.checks.support import advise_undefined
+from auxmc.interface.checks.support import advise_precision, advise_undefined
 from auxmc.interface.layout import Layout, layout_of, named, variables
 from auxmc.interface.methods import evaluated
 from auxmc.interface.precision import function
@@ -150,7 +150,8 @@ def check_generator(
         raise ValueError(
             f"generate gives no finite outputs for {len(points)} draws of the priors: check it and the priors"
         )
-    said = advise_undefined("what generate returns is not finite", ~usable, "draws of the priors")
+    said = advise_precision("generate", outputs, points[0])
+    said += advise_undefined("what generate returns is not finite", ~usable, "draws of the priors")
     spreads = np.ptp(values[usable], axis=0)
     if not spreads.any():
         return said
@@ -167,4 +168,5 @@ def check_generator(
         layout,
         least=_LEAST_JUMP,
         units=" times its spread",
+        everywhere=True,
     )

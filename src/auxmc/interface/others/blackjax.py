@@ -14,6 +14,7 @@ from auxmc.interface.densities import Density
 from auxmc.interface.methods import Method
 from auxmc.interface.precision import function, made_by, positive, share
 from auxmc.kernels.base import Kernel
+from auxmc.numerics.programs import has_open_cost
 
 __all__ = ["from_blackjax", "to_blackjax"]
 
@@ -91,7 +92,7 @@ def from_blackjax(
         model.draw_start,
         of_state=lambda state: {"lp": state.logdensity} if hasattr(state, "logdensity") else {},
         warnings=model.warnings,
-        plain=model.constrained is None,
+        plain=model.constrained is None and not has_open_cost(model.log_density, jnp.asarray(model.start)),
     )
 
 

@@ -14,6 +14,7 @@ from auxmc.data.cells import good, matrix
 from auxmc.data.tables import rows_in_memory
 from auxmc.interface.advice import Advice
 from auxmc.interface.checks.densities import advise_jumps
+from auxmc.interface.checks.support import advise_precision
 from auxmc.interface.layout import Layout, layout_of, named, variables
 from auxmc.interface.methods import evaluated, follows_its_key
 from auxmc.interface.precision import function, use_float64
@@ -21,6 +22,7 @@ from auxmc.models.row_model import RowModel
 from auxmc.models.row_model import row_model as vector_row_model
 from auxmc.models.user_model import check_model
 from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.programs import coarse_in_float32
 
 __all__ = ["Rows", "RowsModel", "checked_model", "read_rows", "row_model"]
 
@@ -207,6 +209,9 @@ def checked_model(model: RowsModel | RowModel, rows: Rows, key: Array) -> tuple[
         for text in check_model(model, first, key, "model")
     ]
     draws = np.asarray(jax.vmap(model.draw_prior)(jax.random.split(jax.random.fold_in(key, 2), 2 * _N_LINES)))
+    said += advise_precision(
+        "the model", lambda v: model.log_likelihood(v, first) + model.log_prior(v), jnp.asarray(draws[0])
+    )
     said += _beyond_the_end(model, jnp.asarray(draws[0]), first)
     if layout is None:
         layout = layout_of({"parameters": jax.ShapeDtypeStruct((model.dim,), jnp.float64)})
@@ -215,6 +220,7 @@ def checked_model(model: RowsModel | RowModel, rows: Rows, key: Array) -> tuple[
         lambda vector: jnp.sum(model.log_likelihood(vector, first)),
         (draws[:_N_LINES], draws[_N_LINES:]),
         layout,
+        everywhere=True,
     )
 
 
@@ -267,4 +273,11 @@ def _blocks(rows: Iterable[Any]) -> Iterator[FloatArray]:
 def _block(given: Any, n_before: int, names: tuple[str, ...]) -> tuple[FloatArray, tuple[str, ...]]:
     """Numbers of a block, those of a frame in the order of the names of the first, and these names."""
     cells = rows_in_memory(given, "rows", n_before, names)
-    return good(matrix(cells)), names or cells.names
+    block = good(matrix(cells))
+    single = getattr(given, "dtype", None) in (np.float32, np.float16) and len(block)
+    if single and np.any(lost := coarse_in_float32(block)):
+        raise ValueError(
+            f"rows: column {int(np.argmax(lost))} (from 0) lost digits in {given.dtype}: make it with NumPy in "
+            "float64, or call auxmc.use_float64() before jax.numpy makes arrays"
+        )
+    return block, names or cells.names

@@ -1,0 +1,78 @@
+"""What the program of a user's function tells before it runs: loops without an end, and digits that it lacks."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import numpy as np
+
+from auxmc.numerics.array_types import BooleanArray
+
+__all__ = ["coarse_in_float32", "has_open_cost", "single_precision_arrays", "without_reverse_mode"]
+
+# Steps of float32 that the spread of data must hold: fewer, and data of five digits are rounded.
+_FEWEST_STEPS = 1e5
+_LARGEST_EXACT = 2.0**24
+
+
+def has_open_cost(function: Callable[..., Any], *arguments: Any) -> bool:
+    """Whether a function has a `while` loop or calls the host, so that its cost may depend on its arguments."""
+    equations = (
+        one for program, _ in _programs(jax.make_jaxpr(function)(*arguments)) for one in program.eqns
+    )
+    return any(one.primitive.name == "while" or "callback" in one.primitive.name for one in equations)
+
+
+def single_precision_arrays(function: Callable[..., Any], *arguments: Any) -> list[np.ndarray]:
+    """Arrays of half or single precision in a function, other than its arguments, that are too coarse for their data.
+
+    Args:
+        function: as JAX traces it.
+        arguments: arrays, or their shapes.
+    """
+    found = []
+    for program, constants in _programs(jax.make_jaxpr(function)(*arguments)):
+        literals = [one.val for equation in program.eqns for one in equation.invars if hasattr(one, "val")]
+        for held in (*constants, *literals):
+            if getattr(held, "dtype", None) not in (np.float32, np.float16) or not held.size:
+                continue
+            array = np.asarray(held)
+            # A number of a few digits is what was written.
+            written = array.size == 1 and float(f"{array.item():.6g}") == float(str(array.item()))
+            if not written and coarse_in_float32(array.reshape(-1, 1).astype(float))[0]:
+                found.append(array)
+    return found
+
+
+def coarse_in_float32(values: np.ndarray, fewest: float = _FEWEST_STEPS) -> BooleanArray:
+    """Which columns [column] of values [row, column] have a spread of fewer than `fewest` steps of float32.
+
+    Integers that float32 holds are exact. The spread of a column that does not vary counts as 1.
+    """
+    largest, spread = np.max(np.abs(values), axis=0, initial=0.0), np.ptp(values, axis=0)
+    exact = np.all(values == np.round(values), axis=0) & (largest <= _LARGEST_EXACT)
+    steps = np.spacing(largest.astype(np.float32)).astype(float)
+    return np.asarray(~exact & (np.where(spread > 0.0, spread, 1.0) < fewest * steps))
+
+
+def without_reverse_mode(what: str, error: Exception) -> Exception:
+    """The error that names a function with a loop that JAX cannot differentiate in reverse; any other as it is."""
+    if "Reverse-mode differentiation does not work" not in str(error):
+        return error
+    return ValueError(
+        f"{what} has a lax.while_loop, which has no derivative in reverse mode: give it a number of steps (lax.scan, "
+        "lax.fori_loop), or a derivative of its own (lax.custom_root, jax.custom_vjp)"
+    )
+
+
+def _programs(closed: Any) -> Iterator[tuple[Any, Any]]:
+    """Programs within a closed one, itself first, each with the constants that it holds."""
+    waiting = [(closed.jaxpr, closed.consts)]
+    while waiting:
+        program, constants = waiting.pop()
+        yield program, constants
+        for equation in program.eqns:
+            leaves = jax.tree.leaves(list(equation.params.values()), is_leaf=lambda p: hasattr(p, "eqns"))
+            waiting += [
+                (getattr(p, "jaxpr", p), getattr(p, "consts", ())) for p in leaves if hasattr(p, "eqns")
+            ]
