@@ -276,8 +276,8 @@ def test_arrays_that_lost_digits_are_named() -> None:
     days = np.float32([2458849.51, 2458849.63, 2458850.02])
     celsius = np.float32([273.151, 273.162, 273.451])
 
-    def of(data: np.ndarray) -> auxmc.Density:
-        fitted = jax.jit(lambda x: -0.5 * jnp.sum((jnp.asarray(data) - data[0] - x) ** 2))
+    def of(data: np.ndarray) -> Any:
+        fitted = jax.jit(lambda x: -0.5 * jnp.sum(((jnp.asarray(data) - data[0]).astype(float) - x) ** 2))
         return auxmc.density(lambda v: fitted(v["x"]), {"x": 0.1})
 
     with pytest.raises(
@@ -298,4 +298,6 @@ def test_jumps_where_draws_never_go_are_not_warned_of() -> None:
     """As clips of transforms make them, a hundred nats below the rest."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", auxmc.SamplingWarning)
-        auxmc.density(lambda v: -jnp.sum(jnp.abs(v["x"])) - (v["x"][0] > 24.0) * 0.7, {"x": np.zeros(2)})
+        auxmc.density(
+            lambda v: -jnp.sum(jnp.abs(v["x"])) - jnp.where(v["x"][0] > 24.0, 0.7, 0.0), {"x": np.zeros(2)}
+        )
