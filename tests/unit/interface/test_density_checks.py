@@ -13,7 +13,7 @@ import pytest
 from jax import Array
 
 import auxmc
-from auxmc.interface.checks.densities import flat_directions
+from auxmc.interface.checks.densities import NOT_FALLING, advise_tails
 from auxmc.interface.checks.jumps import largest_jump
 from auxmc.interface.layout import layout_of
 from auxmc.interface.streams.rows import checked_model, read_rows
@@ -222,17 +222,18 @@ def test_a_narrow_ridge_with_an_end_is_not_warned_of(width: float) -> None:
 @pytest.mark.parametrize(
     ("log_density", "flat"),
     [
-        (lambda v: 2.0 * jnp.cos(v["a"] - 1.0) - v["b"] ** 2, ["a"]),
-        (lambda v: 100.0 * jnp.cos(3.0 * v["a"]) + jnp.sin(v["b"]) ** 2, ["a", "b"]),
-        (lambda v: -jnp.log1p(v["a"] ** 2) - jnp.abs(v["b"]), []),
-        (lambda v: -0.5 * (v["a"] / 1e8) ** 2 - 0.5 * (v["b"] - 1e4) ** 2 + jnp.cos(v["b"]), []),
-        (lambda v: -jnp.log1p(((v["a"] - 3e5) / 1e5) ** 2) - 0.5 * v["b"] ** 2, []),
+        (lambda v: 2.0 * jnp.cos(v["a"] - 1.0) - v["b"] ** 2, "a"),
+        (lambda v: 100.0 * jnp.cos(3.0 * v["a"]) + jnp.sin(v["b"]) ** 2, "a, b"),
+        (lambda v: -jnp.log1p(v["a"] ** 2) - jnp.abs(v["b"]), ""),
+        (lambda v: -0.5 * (v["a"] / 1e8) ** 2 - 0.5 * (v["b"] - 1e4) ** 2 + jnp.cos(v["b"]), ""),
+        (lambda v: -jnp.log1p(((v["a"] - 3e5) / 1e5) ** 2) - 0.5 * v["b"] ** 2, ""),
     ],
     ids=["angle", "two periodic", "heavy tails", "wide and far", "wide, far and heavy"],
 )
-def test_directions_in_which_a_density_does_not_fall_are_named(log_density: Any, flat: list[str]) -> None:
-    layout = layout_of({"a": jax.ShapeDtypeStruct((), float), "b": jax.ShapeDtypeStruct((), float)})
-    assert flat_directions(lambda x: log_density(layout.tree(x)), np.array([0.5, 0.1]), layout) == flat
+def test_directions_in_which_a_density_does_not_fall_are_named(log_density: Any, flat: str) -> None:
+    layout = layout_of({name: jax.ShapeDtypeStruct((), float) for name in ("a", "b")})
+    advice = advise_tails("f", lambda x: log_density(layout.tree(x)), np.array([0.5, 0.1]), layout)
+    assert [one.problem.partition(":")[0] for one in advice] == [f"f {NOT_FALLING} {flat}"] * bool(flat)
 
 
 def _decay(rate: Array) -> Array:
