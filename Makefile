@@ -29,7 +29,7 @@ help:
 	@echo "make benchmarks  speed and errors beside other packages: one table, the pages that show it (QUICK=1, ONLY='NAME ...', AGAIN=1, SEEDS=3)"
 	@echo "make docs        the documentation and the report of the published results as a site, in docs/_build/html"
 	@echo "make check       style, types and imports only"
-	@echo "make format      formats the code, writes pages that follow from it (coverage of the documents) anew"
+	@echo "make format      formats the code"
 	@echo "make setup       the isolated environment only, in $(VENV)"
 	@echo "make clean       remove results, figures and caches, keep the environment"
 
@@ -109,7 +109,6 @@ check: $(STAMP)
 format: $(STAMP)
 	$(RUN)/ruff check --fix .
 	$(RUN)/ruff format .
-	$(RUN)/python -m auxmc_pipeline.steps.coverage --write  # it names lines of the code
 
 clean:
 	rm -rf .venv-newest .venv-lowest .coverage* results/*/ paper_figures/*/ docs/_build docs/api docs/auto_tutorials logs .snakemake .checkpoints .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

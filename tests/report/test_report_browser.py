@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from tests.report.conftest import STUDY
-
 _BROWSER = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))),
     None,
@@ -23,7 +21,7 @@ pytestmark = pytest.mark.skipif(
 )
 sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is missing: pip install playwright")
 
-PAGES = ("overview", "findings", "claims", "open", "radon", "code", "provenance")
+PAGES = ("overview", "findings", "claims", "open", "radon", "provenance")
 
 
 @pytest.fixture(scope="module")
@@ -120,22 +118,12 @@ def test_a_link_to_a_claim_opens_it(view: Any) -> None:
     assert view.locator("#radon-CT-D06 .about").first.is_visible()
 
 
-def test_code_is_found_by_words(view: Any) -> None:
-    _go(view, "code")
-    _search(view, "#code-text", "gibbs temperature")
-    rows = view.locator(".module tbody tr:visible")
-    assert 0 < rows.count() < 20
-    assert "continuous_tempering.py" in view.locator(".module:visible").first.inner_text()
-
-
-@pytest.mark.parametrize(("target", "field"), [("claims", "#filter-text"), ("code", "#code-text")])
-def test_enter_searches_at_once_and_stays_on_the_page(view: Any, target: str, field: str) -> None:
-    _go(view, target)
+def test_enter_searches_at_once_and_stays_on_the_page(view: Any) -> None:
+    _go(view, "claims")
     view.evaluate("window.isTheSame = true")
-    view.fill(field, "temperature")
-    view.press(field, "Enter")
+    _search(view, "#filter-text", "temperature")
     assert view.evaluate("window.isTheSame")
-    assert view.evaluate("location.hash") == f"#{target}?q=temperature"
+    assert view.evaluate("location.hash") == "#claims?q=temperature"
     assert view.url.partition("#")[0].endswith(".html")
 
 
@@ -191,26 +179,6 @@ def test_words_and_numbers_are_found_as_a_reader_means_them(view: Any) -> None:
         assert [text for text in texts if text in written] == found, words
 
 
-def test_counterparts_are_searched_and_shown_with_the_code(view: Any) -> None:
-    rows = view.locator("#counterparts tbody tr:visible")
-    _go(view, "code")
-    everything = view.locator("#counterparts tbody tr").count()
-    assert view.locator("#counterparts").get_attribute("open") is None
-    _search(view, "#code-text", "fig. 5.6")
-    assert 1 <= rows.count() < 5
-    assert all("figure 5.6" in text for text in rows.all_inner_texts())
-    _search(view, "#code-text", "5.6b3")
-    assert view.locator("#code-nothing").is_visible()
-    view.click("#code-nothing button")
-    assert view.locator("#code-count").inner_text().startswith(f"{everything} of {everything}")
-
-
-def test_an_address_can_carry_a_search_of_the_code(view: Any) -> None:
-    _go(view, "code?q=figure%205.6")
-    assert view.input_value("#code-text") == "figure 5.6"
-    assert view.locator("#counterparts tbody tr:visible").count() >= 1
-
-
 def test_on_one_page_the_menu_scrolls_to_each_part(view: Any) -> None:
     view.click("#one-page")
     assert view.locator("#one-page").inner_text() == "One section at a time"
@@ -229,8 +197,8 @@ def test_on_one_page_the_menu_scrolls_to_each_part(view: Any) -> None:
 def test_back_leads_to_the_place_that_one_left(view: Any) -> None:
     _go(view, "radon")
     view.evaluate("scrollTo({ top: 700, behavior: 'instant' })")
-    view.evaluate("document.querySelector('#menu-links a[href=\"#code\"]').click()")
-    view.wait_for_function("() => document.querySelector('#code.current') && scrollY === 0")
+    view.evaluate("document.querySelector('#menu-links a[href=\"#provenance\"]').click()")
+    view.wait_for_function("() => document.querySelector('#provenance.current') && scrollY === 0")
     view.go_back()
     view.wait_for_function("() => document.querySelector('#radon.current') && scrollY === 700")
 
@@ -296,18 +264,6 @@ def test_nothing_is_wider_than_the_screen(browser: Any, report: Path, width: int
         _go(page, name)
         page.evaluate("document.querySelectorAll('.page.current details').forEach(d => { d.open = true })")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
-    page.close()
-
-
-def test_a_line_of_code_is_marked_and_its_page_fits_a_phone(browser: Any, published_report: Path) -> None:
-    page = browser.new_page(viewport={"width": 390, "height": 844})
-    page.goto(published_report.as_uri())
-    _go(page, STUDY)
-    page.evaluate("document.querySelectorAll('.page.current details').forEach(d => { d.open = true })")
-    page.locator(f'#{STUDY} a.path[href*="claims.py.html#L"]').first.click()
-    page.wait_for_function("() => location.pathname.endsWith('claims.py.html')")
-    assert page.locator("b:target").inner_text().startswith("def ")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.close()
 
 

@@ -32,30 +32,6 @@
     return texts.get(element);
   };
 
-  // What is typed is searched when typing pauses; Enter searches at once and sends no form.
-  const onQuery = (form, apply) => {
-    let pause;
-    form.addEventListener("input", (event) => {
-      clearTimeout(pause);
-      pause = setTimeout(apply, event.target.type === "search" ? 150 : 0);
-    });
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      clearTimeout(pause);
-      apply();
-    });
-  };
-  const remember = (name, inputs) => {
-    const query = new URLSearchParams(Object.entries(inputs).map(([key, input]) => [key, input.value.trim()]).filter(([, value]) => value));
-    history.replaceState(history.state, "", `#${name}${query.size ? `?${query}` : ""}`);
-  };
-  const inWords = (inputs) => Object.values(inputs).filter((input) => input.value)
-    .map((input) => `${input.closest("label").firstChild.textContent.trim()}: ${input.selectedOptions?.[0].textContent ?? input.value}`).join("; ");
-  const clearOf = (id, inputs, apply) => field(id).addEventListener("click", () => {
-    for (const input of Object.values(inputs)) input.value = "";
-    apply();
-    inputs.q.focus();
-  });
   for (const button of document.querySelectorAll("[data-clear]")) button.addEventListener("click", () => field(button.dataset.clear).click());
 
   // Filter of claims.
@@ -80,43 +56,31 @@
       study.hidden = main.classList.contains("view-claims") && !study.querySelector(".claim:not([hidden])");
     }
     field("claims-count").textContent = `${ids.size} claims, ${shown} of ${claims.length} lines`;
-    field("claims-filter").textContent = inWords(filters);
+    field("claims-filter").textContent = Object.values(filters).filter((input) => input.value)
+      .map((input) => `${input.closest("label").firstChild.textContent.trim()}: ${input.selectedOptions?.[0].textContent ?? input.value}`).join("; ");
     field("claims-nothing").hidden = shown > 0;
   };
-  const applyClaims = () => { remember("claims", filters); filterClaims(); };
-  onQuery(filters.q.form, applyClaims);
-  clearOf("filter-clear", filters, applyClaims);
-
-  // Search in the list of code and in the counterparts of what the documents number.
-  const search = { q: field("code-text") };
-  const modules = [...document.querySelectorAll(".module")];
-  const counterparts = field("counterparts");
-  const filterRows = (patterns, details, about) => {
-    let shown = 0;
-    for (const row of details.querySelectorAll("tbody tr")) {
-      row.hidden = patterns.length > 0 && !fitsAll(patterns, textOf(row, about));
-      shown += !row.hidden;
-    }
-    details.hidden = !shown;
-    details.open = patterns.length > 0 && shown > 0;
-    return shown;
+  const applyClaims = () => {
+    const query = new URLSearchParams(Object.entries(filters).map(([key, input]) => [key, input.value.trim()]).filter(([, value]) => value));
+    history.replaceState(history.state, "", `#claims${query.size ? `?${query}` : ""}`);
+    filterClaims();
   };
-  let searched = null;
-  const filterCode = () => {
-    if (searched === search.q.value) return;
-    searched = search.q.value;
-    const patterns = patternsOf(searched);
-    const items = filterRows(patterns, counterparts, () => "");
-    let names = 0;
-    for (const module of modules) names += filterRows(patterns, module, () => module.querySelector("summary").textContent);
-    for (const layer of document.querySelectorAll(".layer")) layer.hidden = !layer.querySelector(".module:not([hidden])");
-    field("code-count").textContent = `${items} of ${counterparts.querySelectorAll("tbody tr").length} figures, tables and algorithms; ${names} functions and classes`;
-    field("code-filter").textContent = inWords(search);
-    field("code-nothing").hidden = items + names > 0;
-  };
-  const applyCode = () => { remember("code", search); filterCode(); };
-  onQuery(search.q.form, applyCode);
-  clearOf("code-clear", search, applyCode);
+  // What is typed is searched when typing pauses; Enter searches at once and sends no form.
+  let pause;
+  filters.q.form.addEventListener("input", (event) => {
+    clearTimeout(pause);
+    pause = setTimeout(applyClaims, event.target.type === "search" ? 150 : 0);
+  });
+  filters.q.form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    clearTimeout(pause);
+    applyClaims();
+  });
+  field("filter-clear").addEventListener("click", () => {
+    for (const input of Object.values(filters)) input.value = "";
+    applyClaims();
+    filters.q.focus();
+  });
 
   // One part at a time, by the address after the #; the place in it is kept with the entry of the history.
   const keepPlace = () => history.replaceState({ ...history.state, y: scrollY }, "");
@@ -146,8 +110,6 @@
     const wanted = new URLSearchParams(query ?? "");
     for (const [key, input] of Object.entries(filters)) input.value = (page?.id === "claims" && wanted.get(key)) || "";
     filterClaims();
-    search.q.value = (page?.id === "code" && wanted.get("q")) || "";
-    filterCode();
     for (const other of pages) other.classList.toggle("current", other === page);
     for (const link of document.querySelectorAll("#menu-links li a")) {
       if (page && link.hash === `#${page.id}`) link.setAttribute("aria-current", "page");

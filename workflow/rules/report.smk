@@ -1,12 +1,11 @@
 # One self-contained page with every figure, table and claim, and the tables that a paper can take.
 
-# What the page says beyond results: templates, findings, notes of the studies, what the documents hold.
+# What the page says beyond results: templates, findings, notes of the studies.
 REPORT_TEXTS = [
     *sorted(Path(f"{ROOT}/workflow/report").glob("report.*")),
     *sorted(Path(f"{ROOT}/workflow/report").glob("*.html.j2")),
     Path(f"{ROOT}/workflow/report/front.toml"),
     Path(f"{ROOT}/docs/findings.md"),
-    Path(f"{ROOT}/experiments/documents.toml"),
     *(Path(f"{ROOT}/experiments/{study}/notes.md") for study in STUDIES),
 ]
 

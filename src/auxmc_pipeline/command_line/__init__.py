@@ -82,7 +82,7 @@ def register(subparsers: Any) -> None:
     tracing = _add(
         subparsers,
         "where",
-        "say where the numbers of a figure come from: functions, columns, files, lines",
+        "say which function draws a figure, and what its study runs, with their files",
         _WHERE,
     )
     tracing.add_argument("figure", help="name of its files, such as fig_5_6")

@@ -1,16 +1,16 @@
 """Writes the report, one self-contained page: `python -m auxmc_pipeline.report --help`."""
 
 import argparse
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from auxmc.driver.files.writing import write_atomically
 from auxmc.plots.vector import compact
-from auxmc_pipeline.catalogue import ROOT, check_preset
+from auxmc_pipeline.catalogue import check_preset
 from auxmc_pipeline.judging.published import read_published
 from auxmc_pipeline.report.page import FIGURES, Page, read_page
-from auxmc_pipeline.report.places.code_pages import CodePages, in_project
 from auxmc_pipeline.report.rendering import render
 from auxmc_pipeline.report.sources import StudyResults, published_results, results_of_run
 from auxmc_pipeline.steps.errors import errors_in_one_line
@@ -26,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m auxmc_pipeline.report",
         description="Write one HTML page with the findings, figures, claims and provenance of a preset, or of the "
-        "results that the repository keeps, whose figures and code go into folders beside it.",
+        "results that the repository keeps, whose figures go into a folder beside it.",
     )
     parser.add_argument(
         "preset", help="preset of the results; `published` takes those that the repository keeps"
@@ -44,12 +44,12 @@ def main(arguments: list[str] | None = None) -> int:
     for highlight in page.missing_highlights:
         print(f"warning: workflow/report/front.toml names what is not there: {highlight}", file=sys.stderr)
     if page.is_published:
-        code = CodePages(ROOT)
-        text = render(page, code.address)
-        figure_size = _copy_figures(results, options.out) / 1e6
-        beside = f", {figure_size:.1f} MB of figures and {code.write(options.out.parent) / 1e6:.1f} of code beside it"
+        root, figure_size = "", _copy_figures(results, options.out) / 1e6
+        beside = f", {figure_size:.1f} MB of figures beside it"
     else:
-        text, figure_size, beside = render(page, in_project(options.out)), 0.0, ""
+        root = Path(os.path.relpath(Path.cwd(), options.out.parent.resolve())).as_posix()
+        figure_size, beside = 0.0, ""
+    text = render(page, root)
     write_atomically(options.out, lambda path: path.write_text(text, encoding="utf-8"))
     size = len(text.encode()) / 1e6
     if size + figure_size > _LARGEST_MB:

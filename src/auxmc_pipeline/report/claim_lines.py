@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from auxmc_pipeline.catalogue import STUDIES, Study
+from auxmc_pipeline.catalogue import Study
 from auxmc_pipeline.judging.documents import Document
+from auxmc_pipeline.report.code_places import measured_by
+from auxmc_pipeline.report.figure_names import is_named
+from auxmc_pipeline.report.figures import PageFigure
 from auxmc_pipeline.report.findings import Finding
 from auxmc_pipeline.report.numbers import band, number, with_error
-from auxmc_pipeline.report.places.measured_by import CodePlace, measured_by
-from auxmc_pipeline.report.places.shown_claims import DrawnFigure, figures_that_show
 
 _NEEDS_EXPLANATION = ("not reproduced", "inconclusive", "not measured")
 _SMOKE = (
@@ -58,7 +59,7 @@ class ClaimLine(NamedTuple):
         note: how it was computed, or why it is missing.
         why: why it failed or is undecided; empty otherwise.
         findings: findings that speak of it.
-        code: function that measured it.
+        code: function that measured it, as `file::function`.
         strip: its numbers on a line; None where nothing was measured or nothing bounds them.
     """
 
@@ -75,7 +76,7 @@ class ClaimLine(NamedTuple):
     note: str
     why: tuple[str, ...]
     findings: tuple[Finding, ...]
-    code: CodePlace
+    code: str
     strip: Strip | None
 
 
@@ -86,7 +87,7 @@ class ClaimGroup(NamedTuple):
     anchor: str
     statement: str
     lines: tuple[ClaimLine, ...]
-    figures: tuple[DrawnFigure, ...]
+    figures: tuple[PageFigure, ...]
 
 
 def claim_anchor(study: str, claim_id: str) -> str:
@@ -100,7 +101,7 @@ def claim_groups(
     table: pd.DataFrame,
     documents: tuple[Document, ...],
     findings: Sequence[Finding],
-    figures: Sequence[DrawnFigure] = (),
+    figures: Sequence[PageFigure] = (),
 ) -> list[ClaimGroup]:
     """The claims of a study, lines of one claim and statement together.
 
@@ -112,7 +113,6 @@ def claim_groups(
         findings: all findings.
         figures: figures of the study that are there.
     """
-    measures = study.measures()
     by_key = {document.key: document for document in documents}
     groups: dict[tuple[str, str], list[ClaimLine]] = {}
     for row in table.to_dict("records"):
@@ -132,7 +132,7 @@ def claim_groups(
             note=row["note"] if math.isfinite(row["measured"]) else "",
             why=explanation(row, preset),
             findings=about,
-            code=measured_by(STUDIES / study.name, measures, row["claim_id"], row["setting"]),
+            code=measured_by(study, row["claim_id"], row["setting"]),
             strip=strip(row["published"], row["low"], row["high"], row["measured"], row["monte_carlo_error"]),
         )
         groups.setdefault((row["claim_id"], row["statement"]), []).append(line)
@@ -141,8 +141,8 @@ def claim_groups(
         earlier = sum(group.claim_id == claim_id for group in out)
         anchor = claim_anchor(study.name, claim_id) + (f"-{earlier + 1}" if earlier else "")
         places = [line.place for line in lines if line.document and line.document.name == study.document]
-        shown = figures_that_show(figures, claim_id, places)
-        out.append(ClaimGroup(claim_id, anchor, statement, tuple(lines), tuple(shown)))
+        shown = tuple(f for f in figures if claim_id in f.claims or is_named(f.name, places))
+        out.append(ClaimGroup(claim_id, anchor, statement, tuple(lines), shown))
     return out
 
 

@@ -13,9 +13,9 @@ from markupsafe import Markup
 from auxmc.driver.files.arrays import DamagedFile
 from auxmc.driver.results import made_again_by
 from auxmc_pipeline.catalogue import Study
+from auxmc_pipeline.report.code_places import claims_drawn, drawn_by
+from auxmc_pipeline.report.figure_names import parse_figure_name
 from auxmc_pipeline.report.markdown import plain
-from auxmc_pipeline.report.places.figure_names import parse_figure_name
-from auxmc_pipeline.report.places.figure_sources import FigureSource, figure_source
 
 # A figure of many thousand points is slow to draw as a vector graphic, and large: the page then has its bitmap.
 LARGEST_VECTOR_BYTES = 250_000
@@ -39,7 +39,8 @@ class PageFigure(NamedTuple):
         height: height in CSS pixels.
         is_vector: whether the image is a vector graphic.
         drawing: path of the file to keep, relative to the root of the project.
-        source: the function that draws it, and what it reads.
+        drawn_by: the function that draws it, as `file::function`.
+        claims: ids of claims that this function names.
     """
 
     anchor: str
@@ -53,7 +54,8 @@ class PageFigure(NamedTuple):
     height: int
     is_vector: bool
     drawing: str
-    source: FigureSource
+    drawn_by: str
+    claims: set[str]
 
 
 def figure_label(name: str, document: str) -> tuple[str, str]:
@@ -118,7 +120,8 @@ def _page_figure(study: Study, name: str, caption: str, path: Path, drawing: str
         height=height,
         is_vector=is_vector,
         drawing=drawing,
-        source=figure_source(study, name),
+        drawn_by=drawn_by(study, name),
+        claims=claims_drawn(study, name),
     )
 
 

@@ -11,14 +11,13 @@ from auxmc_pipeline.catalogue import ROOT, Study, load_study
 from auxmc_pipeline.judging.counts import Counts, counts_by_document, counts_of
 from auxmc_pipeline.judging.documents import FRONT, Document
 from auxmc_pipeline.report.claim_lines import ClaimGroup, claim_groups, unexplained
+from auxmc_pipeline.report.code_places import algorithms
 from auxmc_pipeline.report.figures import PageFigure, page_figures
 from auxmc_pipeline.report.findings import Finding, Section, read_findings
 from auxmc_pipeline.report.findings_text import LookUp, fill
 from auxmc_pipeline.report.front import Front, Highlight, read_front
 from auxmc_pipeline.report.notes import notes_of
 from auxmc_pipeline.report.open_claims import OpenClaim, open_claims
-from auxmc_pipeline.report.places.figure_sources import SourcePlace, algorithms
-from auxmc_pipeline.report.places.shown_claims import DrawnFigure
 from auxmc_pipeline.report.provenance import CaseRecord
 from auxmc_pipeline.report.settings_table import SettingsTable, settings_table
 from auxmc_pipeline.report.sources import StudyResults
@@ -51,7 +50,7 @@ class StudyPage(NamedTuple):
         answer: what came out, with numbers and verdicts of these results.
         source: which documents it comes from; empty where its notes do not say.
         notes: the rest of its notes, HTML.
-        algorithms: kernels, models and approximations that its run names.
+        algorithms: kernels, models and approximations that its run imports, as `file::function`.
         groups: its claims.
         counts: its published claims by verdict.
         n_own: number of its checks of our own.
@@ -71,7 +70,7 @@ class StudyPage(NamedTuple):
     answer: str
     source: str
     notes: Markup
-    algorithms: list[SourcePlace]
+    algorithms: list[str]
     groups: list[ClaimGroup]
     counts: Counts
     n_own: int
@@ -232,10 +231,6 @@ def _study_page(
     notes = notes_of(place)
     published = results.judged["origin"] == "published"
     figures = page_figures(study, results.figures, results.drawings, beside)
-    shown = [
-        DrawnFigure(f.name, f.anchor, f.label.removeprefix(f"{study.document}, "), f.source.claims)
-        for f in figures
-    ]
     return StudyPage(
         name=study.name,
         preset=results.preset,
@@ -247,7 +242,7 @@ def _study_page(
         source=notes.source,
         notes=notes.rest,
         algorithms=algorithms(study),
-        groups=claim_groups(study, results.preset, results.judged, front.documents, findings, shown),
+        groups=claim_groups(study, results.preset, results.judged, front.documents, findings, figures),
         counts=counts_of(results.judged[published]),
         n_own=counts_of(results.judged[results.judged["origin"] == "own"]).n_claims,
         figures=figures,

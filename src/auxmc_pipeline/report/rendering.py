@@ -4,27 +4,23 @@ import datetime
 
 import jinja2
 
-from auxmc_pipeline.catalogue import ROOT
 from auxmc_pipeline.judging.documents import FRONT
 from auxmc_pipeline.judging.verdicts import VERDICTS
 from auxmc_pipeline.report.figures import LARGEST_VECTOR_BYTES
 from auxmc_pipeline.report.markdown import breakable, prose
 from auxmc_pipeline.report.numbers import number, seconds
 from auxmc_pipeline.report.page import Page
-from auxmc_pipeline.report.places.code_index import LAYERS, code_index
-from auxmc_pipeline.report.places.code_pages import Address
 from auxmc_pipeline.report.provenance import machines, rule_costs
-from auxmc_pipeline.steps.coverage import coverage
 
 _TEMPLATES = FRONT.parent
 
 
-def render(page: Page, address: Address) -> str:
+def render(page: Page, root: str) -> str:
     """The page as HTML text.
 
     Args:
         page: of `read_page`.
-        address: where files of the project are; those without an address are named and no link leads to them.
+        root: folder of the project relative to the page; empty for files that are named without a link.
     """
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
@@ -41,21 +37,16 @@ def render(page: Page, address: Address) -> str:
         "dashed": lambda text: text.replace(" ", "-"),
     }
     records = [record for study in page.studies for record in study.records]
-    names = [study.name for study in page.studies]
     # The date of the newest result, not of the page: the same results give the same page.
     created = max((str(record.attributes.get("created", "")) for record in records), default="")
     return environment.get_template("report.html.j2").render(
         page=page,
         verdicts=VERDICTS,
-        address=address,
+        root=root,
         created=datetime.datetime.fromisoformat(created).strftime("%d %B %Y") if created else "unknown date",
         machines=machines(records),
         rules=[]
         if page.is_published
         else rule_costs(page.preset, {study.name: study.records for study in page.studies}),
-        code=code_index(ROOT, names),
-        layers=LAYERS,
-        coverage=coverage(),
-        figures={figure.anchor: figure for study in page.studies for figure in study.figures},
         vector_limit_kb=LARGEST_VECTOR_BYTES // 1000,
     )
