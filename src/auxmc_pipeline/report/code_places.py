@@ -50,11 +50,14 @@ def claims_drawn(study: Study, figure: str) -> set[str]:
             queue += [*value, *value.values()]
         elif isinstance(value, list | tuple | set | frozenset):
             queue += value
-        elif isinstance(value, CodeType):
-            queue += value.co_consts
         elif inspect.isfunction(value) and value.__module__.startswith(f"experiments.{study.name}."):
-            variables = inspect.getclosurevars(value)
-            queue += [value.__code__, *variables.globals.values(), *variables.nonlocals.values()]
+            codes = [value.__code__]
+            for code in codes:
+                queue += code.co_consts
+                queue += [value.__globals__[name] for name in code.co_names if name in value.__globals__]
+                # Functions and comprehensions inside it.
+                codes += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+            queue += inspect.getclosurevars(value).nonlocals.values()
     return set(study.measures()) & {value for value in seen.values() if isinstance(value, str)}
 
 
