@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from auxmc.models.boltzmann.restricted_boltzmann import (
+from auxmc.models.input_maps import INPUT_MAPS
+from experiments.foundations.models.density_registry import DENSITIES
+from experiments.foundations.models.restricted_boltzmann import (
     contrastive_divergence,
     expected_contrastive_divergence,
     hidden_probabilities,
@@ -16,9 +18,7 @@ from auxmc.models.boltzmann.restricted_boltzmann import (
     sample_visible,
     visible_transition,
 )
-from auxmc.models.boltzmann.small_machines import three_by_two
-from auxmc.models.density_registry import DENSITIES
-from auxmc.models.input_maps import INPUT_MAPS
+from experiments.foundations.models.small_machines import three_by_two
 from tests.statistical.levels import (
     assert_at_least,
     assert_standard_mean,

@@ -11,10 +11,10 @@ from auxmc.kernels.metropolis.coupling_from_the_past import PerfectDraw, couplin
 from auxmc.kernels.metropolis.gibbs import GibbsNoise, GibbsState, gibbs, spin_blocks, systematic_scan
 from auxmc.models.boltzmann.data import BoltzmannParameters
 from auxmc.models.boltzmann.enumeration import exact_moments
-from auxmc.models.boltzmann.small_machines import five_units
 from auxmc.numerics.array_types import BooleanArray
 from auxmc_pipeline.error_rules import distance_from_exact, largest, share_of_replicates
 from experiments.foundations.chains.inputs import random_keys
+from experiments.foundations.models.small_machines import five_units
 from experiments.foundations.topic import Lines, Topic, Work
 
 TOPIC = Topic()

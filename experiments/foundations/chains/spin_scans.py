@@ -17,9 +17,9 @@ from auxmc.diagnostics.finite_chains import (
 )
 from auxmc.kernels.metropolis.gibbs import spin_blocks
 from auxmc.models.boltzmann.enumeration import sign_table
-from auxmc.models.boltzmann.relations import log_weights
-from auxmc.models.boltzmann.small_machines import three_units
 from auxmc.numerics.array_types import FloatArray
+from experiments.foundations.models.relations import log_weights
+from experiments.foundations.models.small_machines import three_units
 from experiments.foundations.topic import Lines, Topic, Work
 
 TOPIC = Topic()

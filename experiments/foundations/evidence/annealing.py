@@ -11,8 +11,6 @@ from scipy.special import logsumexp, ndtri
 
 from auxmc.diagnostics.thermodynamic_integration import thermodynamic_integration
 from auxmc.models.boltzmann.enumeration import sign_table
-from auxmc.models.boltzmann.relations import log_weights
-from auxmc.models.boltzmann.small_machines import three_units
 from auxmc.models.gaussian.mean import HUNDRED_OBSERVATIONS
 from auxmc.numerics.annealing import annealing_increment, log_effective_size
 from auxmc.numerics.array_types import FloatArray
@@ -20,6 +18,8 @@ from auxmc.numerics.perfect_annealing import limit_ladder
 from auxmc.numerics.schedules import linear_schedule
 from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.error_rules import difference, distance_in_errors, mean_over_replicates, ratio
+from experiments.foundations.models.relations import log_weights
+from experiments.foundations.models.small_machines import three_units
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 TOPIC = Topic()

@@ -9,7 +9,6 @@ from scipy.special import logsumexp, ndtr, ndtri
 
 from auxmc.diagnostics.nested_evidence import SHRINKAGE, log_masses, log_terms
 from auxmc.models.gaussian.mean import HUNDRED_OBSERVATIONS
-from auxmc.models.gaussian.nested_oracles import expected_nested_ratio, expected_upper_bound_ratio
 from auxmc.numerics.array_types import FloatArray
 from auxmc.sampling.ideal_nested_sampling import IdealNestedRuns, ideal_nested_sampling
 from auxmc_pipeline.claims import Measurement
@@ -20,6 +19,7 @@ from auxmc_pipeline.error_rules import (
     paired_ratio,
     ratio,
 )
+from experiments.foundations.evidence.nested_oracles import expected_nested_ratio, expected_upper_bound_ratio
 from experiments.foundations.measurements import power
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 

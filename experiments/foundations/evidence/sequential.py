@@ -18,7 +18,6 @@ from auxmc.kernels.streams.particle_filter import (
     bootstrap_particle_filter,
     sequential_importance_resampling,
 )
-from auxmc.models.gaussian.linear_gaussian_states import SINE_OBSERVATIONS, TWENTY_STEPS, kalman_filter
 from auxmc.models.gaussian.mean import FOUR_OBSERVATIONS
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc.numerics.random import standard_normal
@@ -33,6 +32,11 @@ from auxmc_pipeline.error_rules import (
     mean_over_replicates,
     quantile_over_replicates,
     ratio,
+)
+from experiments.foundations.evidence.linear_gaussian_states import (
+    SINE_OBSERVATIONS,
+    TWENTY_STEPS,
+    kalman_filter,
 )
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 

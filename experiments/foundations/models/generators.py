@@ -10,18 +10,18 @@ import xarray as xr
 from jax import Array
 from scipy import optimize, special
 
-from auxmc.models.density_registry import DENSITIES
-from auxmc.models.generalised_lambda.fibre_integrals import (
+from auxmc.models.input_maps import INPUT_MAPS, INPUTS
+from auxmc.numerics.array_types import FloatArray, IntegerArray
+from auxmc_pipeline.error_rules import jackknife
+from experiments.foundations.measurements import largest_size, lowest_point, power
+from experiments.foundations.models.density_registry import DENSITIES
+from experiments.foundations.models.fibre_integrals import (
     fibre_integral,
     hyperbola_branches,
     hyperbola_generator,
     noisy_output_density,
 )
-from auxmc.models.input_maps import INPUT_MAPS, INPUTS
-from auxmc.models.lotka_volterra.sde_simulators import Scheme, geometric_brownian_motion, simulate_sde
-from auxmc.numerics.array_types import FloatArray, IntegerArray
-from auxmc_pipeline.error_rules import jackknife
-from experiments.foundations.measurements import largest_size, lowest_point, power
+from experiments.foundations.models.sde_simulators import Scheme, geometric_brownian_motion, simulate_sde
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 TOPIC = Topic()

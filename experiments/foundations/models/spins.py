@@ -10,14 +10,16 @@ from scipy.special import logsumexp
 from auxmc.diagnostics.finite_chains import second_eigenvalue
 from auxmc.models.boltzmann.enumeration import exact_moments, sign_table
 from auxmc.models.boltzmann.model import Relaxation, relax, relaxed_moments
-from auxmc.models.boltzmann.relations import (
+from auxmc.numerics.array_types import FloatArray
+from experiments.foundations.measurements import largest_size
+from experiments.foundations.models.relations import (
     condition_on_units,
     is_single_flip_maximum,
     log_weights,
     zero_one_log_weights,
     zero_one_parameters,
 )
-from auxmc.models.boltzmann.restricted_boltzmann import (
+from experiments.foundations.models.restricted_boltzmann import (
     contrastive_divergence,
     expected_contrastive_divergence,
     likelihood_gradient,
@@ -25,9 +27,7 @@ from auxmc.models.boltzmann.restricted_boltzmann import (
     log_normaliser,
     visible_transition,
 )
-from auxmc.models.boltzmann.small_machines import LAYER_DATA, five_units, three_by_two
-from auxmc.numerics.array_types import FloatArray
-from experiments.foundations.measurements import largest_size
+from experiments.foundations.models.small_machines import LAYER_DATA, five_units, three_by_two
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 TOPIC = Topic()

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from auxmc.models.density_registry import DENSITIES, density_page, density_table
 from auxmc.models.input_maps import INPUT_MAPS
+from experiments.foundations.models.density_registry import DENSITIES, density_page, density_table
 
 ON_THE_LINE = [name for name, density in DENSITIES.items() if density.real_map]
 SCALAR = [name for name in ON_THE_LINE if not name.startswith("multivariate")]
@@ -124,7 +124,9 @@ def test_messages(name: str, values: dict, message: str) -> None:  # type: ignor
 
 def test_the_page_is_the_registry() -> None:
     page = Path(__file__).parents[3] / "docs" / "densities.md"
-    assert page.read_text() == density_page(), "print it again: python -m auxmc.models.density_registry"
+    assert page.read_text() == density_page(), (
+        "print it again: python -m experiments.foundations.models.density_registry"
+    )
 
 
 def test_the_table_has_a_row_for_each_density_and_every_map() -> None:

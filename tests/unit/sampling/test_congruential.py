@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from auxmc.sampling.congruential import bit_rows, congruential_states, has_full_period, smallest_period
+from experiments.foundations.numbers.congruential import (
+    bit_rows,
+    congruential_states,
+    has_full_period,
+    smallest_period,
+)
 
 
 def test_states_of_the_published_example() -> None:

@@ -16,9 +16,9 @@ from auxmc.kernels.streams.particle_filter import (
     bootstrap_particle_filter,
     sequential_importance_resampling,
 )
-from auxmc.models.gaussian.linear_gaussian_states import SINE_OBSERVATIONS, TWENTY_STEPS
 from auxmc.numerics.random import standard_normal
 from auxmc.sampling.resampling import SCHEMES
+from experiments.foundations.evidence.linear_gaussian_states import SINE_OBSERVATIONS, TWENTY_STEPS
 
 N_STEPS, N_PARTICLES = 4, 6
 

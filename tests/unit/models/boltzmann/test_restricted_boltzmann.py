@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from auxmc.models.boltzmann.restricted_boltzmann import (
+from experiments.foundations.models.restricted_boltzmann import (
     RestrictedBoltzmann,
     block_gibbs_matrices,
     contrastive_divergence,
@@ -20,7 +20,7 @@ from auxmc.models.boltzmann.restricted_boltzmann import (
     visible_probabilities,
     visible_transition,
 )
-from auxmc.models.boltzmann.small_machines import LAYER_DATA, three_by_two
+from experiments.foundations.models.small_machines import LAYER_DATA, three_by_two
 
 MACHINE = three_by_two()
 BIGGER = restricted_boltzmann(

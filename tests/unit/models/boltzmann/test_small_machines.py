@@ -5,15 +5,15 @@ import pytest
 from scipy.special import logsumexp
 
 from auxmc.models.boltzmann.enumeration import exact_moments, sign_table
-from auxmc.models.boltzmann.relations import (
+from experiments.foundations.models.relations import (
     condition_on_units,
     is_single_flip_maximum,
     log_weights,
     zero_one_log_weights,
     zero_one_parameters,
 )
-from auxmc.models.boltzmann.restricted_boltzmann import log_normaliser
-from auxmc.models.boltzmann.small_machines import five_units, three_by_two, three_units
+from experiments.foundations.models.restricted_boltzmann import log_normaliser
+from experiments.foundations.models.small_machines import five_units, three_by_two, three_units
 
 FIVE = five_units()
 STATES = sign_table(5)

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from auxmc.models.gaussian.linear_gaussian_states import (
+from auxmc.numerics.random import standard_normal
+from experiments.foundations.evidence.linear_gaussian_states import (
     SINE_OBSERVATIONS,
     TWENTY_STEPS,
     LinearGaussianStates,
     kalman_filter,
 )
-from auxmc.numerics.random import standard_normal
 
 OTHER = LinearGaussianStates(-0.4, 1.3, 0.2, 2.5)
 

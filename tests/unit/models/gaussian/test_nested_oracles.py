@@ -7,8 +7,8 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 from auxmc.models.gaussian.mean import FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS, GaussianMean
-from auxmc.models.gaussian.nested_oracles import expected_nested_ratio, expected_upper_bound_ratio
 from auxmc.sampling.ideal_nested_sampling import ideal_nested_sampling
+from experiments.foundations.evidence.nested_oracles import expected_nested_ratio, expected_upper_bound_ratio
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import dblquad
 from scipy.special import k0, k1
 
-from auxmc.models.generalised_lambda.fibre_integrals import (
+from experiments.foundations.models.fibre_integrals import (
     Branch,
     fibre_integral,
     hyperbola_branches,

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from auxmc.models.bridge_oracles import path_oracle
-from auxmc.models.lotka_volterra.path_moments import mass_below, ratio_moments
+from experiments.foundations.evidence.path_moments import mass_below, ratio_moments
 
 POINTS = np.linspace(-30.0, 30.0, 6001)
 PATH = path_oracle(POINTS, stats.norm.logpdf(POINTS, 2.0, 0.5) - 0.7, stats.norm.logpdf(POINTS, 0.0, 1.5))

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from auxmc.models.lotka_volterra.sde_simulators import Scheme, geometric_brownian_motion, simulate_sde
+from experiments.foundations.models.sde_simulators import Scheme, geometric_brownian_motion, simulate_sde
 
 NOISE = np.random.default_rng(5).normal(size=(32, 2))
 START = jnp.array([1.0, 2.0])

@@ -1,7 +1,7 @@
 """The standard densities of the documents: log density, draws, distribution function, support, map to the whole line.
 
-The numbers are SciPy's. `density_table` lists all; `python -m auxmc.models.density_registry` prints the page
-`docs/densities.md`. Source: PhD thesis, Tables A.1 to A.3 and D.1.
+The numbers are SciPy's. `density_table` lists all; `python -m experiments.foundations.models.density_registry` prints
+the page `docs/densities.md`. Source: PhD thesis, Tables A.1 to A.3 and D.1.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special, stats
 
-from auxmc.models.density import Density, Parameter, RealMap
 from auxmc.models.input_maps import INPUT_MAPS, INPUTS
 from auxmc.numerics.array_types import FloatArray
+from experiments.foundations.models.density import Density, Parameter, RealMap
 
 __all__ = ["DENSITIES", "DensityRow", "density_page", "density_table"]
 
@@ -244,7 +244,8 @@ def density_page() -> str:
             "# Standard densities",
             "",
             "The densities of Tables A.1 to A.3 of the PhD thesis, with the maps of its Table D.1. This page is",
-            "printed by `python -m auxmc.models.density_registry`; each line is an entry of `DENSITIES` there, which",
+            "printed by `python -m experiments.foundations.models.density_registry`; "
+            "each line is an entry of `DENSITIES` there, which",
             "has the log density, the distribution function, draws and both directions of the map to the whole line.",
             "Logs are natural. The last column gives a value of the law from an input u of unit variance",
             "(`auxmc.models.input_maps`).",

@@ -3,7 +3,7 @@
 import numpy as np
 
 from auxmc.models.boltzmann.data import BoltzmannParameters
-from auxmc.models.boltzmann.restricted_boltzmann import RestrictedBoltzmann, restricted_boltzmann
+from experiments.foundations.models.restricted_boltzmann import RestrictedBoltzmann, restricted_boltzmann
 
 __all__ = ["LAYER_DATA", "five_units", "three_by_two", "three_units"]
 
