@@ -78,7 +78,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     assert about["numbers"]["seed"] == 20170717
     assert about["numbers"]["columns"] == list(NAMES)
     assert about["environment"]["packages"]["auxmc"] == about["numbers"]["auxmc"]
-    again = pd.read_csv(folder / "run" / "record.csv", keep_default_na=False)
+    again = pd.read_csv(folder / "run" / "record.csv", keep_default_na=False, float_precision="round_trip")
     np.testing.assert_array_equal(again["log_evidence"], record["log_evidence"])
     particles = pd.read_parquet(folder / "run" / "particles.parquet")
     assert set(particles["parameter"]) == {"weights", "intercept"}
