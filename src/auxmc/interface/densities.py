@@ -15,6 +15,7 @@ from auxmc.interface.checks.densities import (
     first_step_size,
     lines_through,
     start_check,
+    with_halts,
 )
 from auxmc.interface.checks.ridges import advise_ridges
 from auxmc.interface.checks.support import advise_support
@@ -288,8 +289,11 @@ def hmc(
     step_size = positive("step_size", step_size)
     made_by("model", model, Density, "auxmc.density, auxmc.from_numpyro or auxmc.from_pymc")
 
+    open_cost = has_open_cost(model.log_density, jnp.asarray(model.start))
+
     def build(scale: Array) -> Kernel:
-        return hamiltonian_monte_carlo(model.log_density, scale, n_steps, model.layout.dim)
+        log_density = with_halts(model.log_density, scale) if open_cost else model.log_density
+        return hamiltonian_monte_carlo(log_density, scale, n_steps, model.layout.dim)
 
     # Wrong numbers of steps are refused where they are given, not at the first draw.
     n_steps = step_range(n_steps)
@@ -307,7 +311,5 @@ def hmc(
         of_state=lambda state: {"lp": state.log_density},
         log_target=lambda state: state.log_density,
         warnings=model.warnings,
-        plain=model.constrained is None
-        and not model.layout.transforms
-        and not has_open_cost(model.log_density, jnp.asarray(model.start)),
+        plain=model.constrained is None and not model.layout.transforms and not open_cost,
     )

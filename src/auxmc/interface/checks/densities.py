@@ -23,6 +23,7 @@ __all__ = [
     "lines_through",
     "some",
     "start_check",
+    "with_halts",
 ]
 
 NOT_FALLING = "does not fall far out along"
@@ -42,6 +43,8 @@ _MOST_COORDINATES = 100
 # Half lengths of the lines on which jumps are looked for, in units of the start and one.
 _HALF_LENGTHS = np.array([1.0, 1.0, 30.0, 30.0])
 _LEAST_JUMP = 0.01
+# Change of the momentum by a step, in standard deviations of the momentum.
+_LARGEST_KICK = 10.0
 # Distance over which the curvature of a function of open cost is taken.
 _NEARBY = 1e-4
 # Nats, and one for each dimension, below the largest value on these lines: draws do not go there.
@@ -103,6 +106,27 @@ def first_step_size(log_density: Callable[[Array], Array], start: np.ndarray, st
     turns = [np.linalg.norm(gradient(jnp.asarray(start + way)) - at_start) / _NEARBY for way in ways]
     with np.errstate(divide="ignore"):
         return float(min(step_size, 0.1 / np.sqrt(max(turns)), 0.2 / np.linalg.norm(at_start)))
+
+
+def with_halts(log_density: Callable[[Array], Array], step_size: Array) -> Callable[[Array], Array]:
+    """A log density whose gradient is NaN where a step changes the momentum by more than any near draws does.
+
+    A trajectory ends there, before it comes to where a function of open cost may never return. Trajectories back
+    end at the same points: draws keep their distribution.
+
+    Args:
+        log_density: maps a vector [dim] to nats.
+        step_size: of the leapfrog steps; may be traced.
+    """
+
+    def evaluate(point: Array) -> tuple[Array, Array]:
+        value, gradient = jax.value_and_grad(log_density)(point)
+        kick = step_size * jnp.linalg.norm(gradient)
+        return value, jnp.where(kick > _LARGEST_KICK * math.sqrt(point.size), jnp.nan, gradient)
+
+    halting = jax.custom_vjp(log_density)
+    halting.defvjp(evaluate, lambda gradient, cotangent: (cotangent * gradient,))
+    return halting
 
 
 def advise_tails(
