@@ -183,7 +183,7 @@ def test_rows_of_pixels_survive_packing() -> None:
         (["+batch.n_runs=[4,8]"], "batch.n_runs: this study runs together only method, n_temperatures"),
         (["+batch.n_temperatures=[4,8]"], "only method=ais runs with several ladders"),
         (["model=own_digit"], "model must be one of .*Did you mean 'own_digits'"),
-        (["weights=none.npz"], "none.npz: cannot be read"),
+        (["weights=none.npz"], "none.npz: no such file"),
         (["n_repetitions=1"], "n_repetitions must be between 2 and 1000, got 1"),
     ],
 )
