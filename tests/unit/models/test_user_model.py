@@ -157,7 +157,7 @@ def test_names_and_settings_that_are_not_there_are_refused(tmp_path: Path) -> No
 def test_a_function_that_is_wrong_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert old in FUNCTIONS
     model, _ = load_model(write(tmp_path, FUNCTIONS.replace(old, new)), 3)
-    with pytest.raises(ModelError, match=f"mine: {message}"):
+    with pytest.raises(ModelError, match=rf"mine(, line \d+)?: {message}"):
         check_model(model, ROWS, KEY, "mine")
 
 
