@@ -322,9 +322,13 @@ def test_a_table_without_rows_is_refused(tmp_path: Path) -> None:
         read_model(model, data)
 
 
-def test_an_empty_name_of_a_folder_is_refused(conjugate: tuple[Path, Path]) -> None:
+def test_an_empty_name_of_a_folder_is_rejected(
+    conjugate: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     model, data = conjugate
-    assert "--output: expected a folder" in refused("sample", model, "--data", data, *SHORT, "--output", "")
+    with pytest.raises(SystemExit):
+        main(["sample", str(model), "--data", str(data), "--output", ""])
+    assert "--output: expected a folder" in capsys.readouterr().err
 
 
 def test_density_with_a_prior_and_bounds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
