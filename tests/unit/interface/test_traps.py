@@ -1,11 +1,7 @@
-"""The traps that a first user fell into, and the tests that show how each is mended.
-
-TRAPS names them all; those of traps that concern no single module stand here.
-"""
+"""Traps that a first user fell into and that concern no single module."""
 
 import math
 import warnings
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -19,87 +15,6 @@ from auxmc.kernels.streams.growing_data import GrowingDataSettings, growing_data
 from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
 from auxmc.models.mixtures.single_gaussian import single_gaussian
 from auxmc.models.row_model import RowModel
-
-ROOT = Path(__file__).parents[3]
-
-TRAPS = {
-    "1: chains that start in the middle of the temperatures freeze": (
-        "interface/test_evidence.py::test_chains_start_at_the_base",
-        "interface/test_evidence.py::test_stuck_chains_are_named_and_few_chains_with_all_the_weight_are_warned_of",
-    ),
-    "2: a base from a bad pilot": (
-        "interface/test_evidence.py::test_base_far_from_the_target_is_warned_of",
-        "interface/test_evidence.py::test_base_in_one_mode_is_warned_of",
-    ),
-    "3: frozen chains, and chains that cannot jump": (
-        "interface/test_sampling.py::test_chain_that_never_moves_is_named",
-        "interface/test_sampling.py::test_chains_too_short_to_be_looked_at_are_warned_of",
-        "interface/test_sampling.py::test_modes_are_not_missed_without_a_word",
-        "interface/test_evidence.py::test_draws_that_depend_on_one_another_are_warned_of",
-        "interface/test_sampling.py::test_mode_that_no_chain_began_in_is_warned_of",
-        "interface/test_simulators.py::test_start_off_the_manifold_is_refused",
-        "interface/test_simulators.py::test_prior_that_is_nan_is_refused",
-        "interface/test_simulators.py::test_rank_deficient_constraint_is_refused_at_the_start",
-    ),
-    "4: axes in another order": (
-        "diagnostics/test_convergence.py::test_draws_with_their_axes_in_another_order_are_refused",
-    ),
-    "5: the wrong sign": (
-        "interface/test_evidence.py::test_energy_in_place_of_a_log_density_is_refused",
-        "interface/test_densities_and_estimates.py::test_bad_densities_are_refused",
-    ),
-    "6: streams without an error": (
-        "command_line/test_stream_command.py::test_by_default_the_evidence_is_right_within_its_error",
-        "interface/test_row_streams.py::test_the_evidence_is_right_within_its_error",
-        "interface/test_row_streams.py::test_models_are_compared_with_an_error",
-    ),
-    "7: a false warning about an unnormalised prior": (
-        "models/test_user_model.py::test_a_constant_that_is_missing_in_a_prior_is_no_matter",
-        "models/test_user_model.py::test_a_prior_that_is_not_that_of_its_draws_is_noticed",
-    ),
-    "8: particles that adapt on themselves": (
-        "interface/test_traps.py::test_particles_of_their_own_tune_the_moves_over_growing_data",
-        "interface/test_traps.py::test_growing_data_has_an_error_and_warns",
-    ),
-    "9: nested sampling's error": (
-        "diagnostics/test_nested_errors.py::test_simulated_shrinkage_covers_where_the_information_is_small",
-    ),
-    "10: Laplace importance sampling of overlapping modes": (
-        "interface/test_traps.py::test_importance_draws_around_overlapping_modes_are_warned_of",
-    ),
-    "11: no way to a start on the manifold": (
-        "interface/test_simulators.py::test_starts_on_manifolds_are_found",
-        "interface/test_simulators.py::test_data_that_no_inputs_give",
-    ),
-    "12: warm-up in the draws, hidden positions": (
-        "interface/test_sampling.py::test_variables_keep_names_and_shapes_and_warm_up_stands_apart",
-        "interface/test_sampling.py::test_starts_for_each_chain",
-    ),
-    "13: messages": (
-        "interface/test_simulators.py::test_bad_simulators_are_refused",
-        "interface/test_simulators.py::test_list_as_data_is_an_array",
-        "interface/test_simulators.py::test_vector_of_noise_scales_is_refused_with_what_is_wanted",
-        "interface/test_row_streams.py::test_a_model_that_is_wrong_is_named",
-    ),
-    "14: counters, dictionaries, laws of auxiliary variables, scales": (
-        "interface/test_densities_and_estimates.py::test_auxiliary_variables_have_names_and_shapes",
-        "interface/test_densities_and_estimates.py::test_slice_update_wants_normal_auxiliary_variables",
-        "interface/test_densities_and_estimates.py::test_bad_steps_are_refused",
-        "interface/test_sampling.py::test_pseudo_marginal_that_sticks_is_warned_of",
-    ),
-    "15: a mixture of one component is refused": (
-        "interface/test_traps.py::test_a_mixture_may_have_one_component",
-    ),
-}
-
-
-@pytest.mark.parametrize(("trap", "tests"), TRAPS.items())
-def test_every_trap_has_a_test(trap: str, tests: tuple[str, ...]) -> None:
-    """A test that is renamed or dropped is missed here."""
-    for test in tests:
-        path, name = test.split("::")
-        assert f"def {name}(" in (ROOT / "tests" / "unit" / path).read_text(), (trap, test)
-
 
 # Two clouds of rows in one column, few enough for the prior's own draws to give the exact evidence.
 _MIXTURE = gaussian_mixture(2, 1)
