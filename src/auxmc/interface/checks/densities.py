@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -55,11 +57,9 @@ def start_check(
     log_density: Callable[[Array], Array], what: str = "log_density"
 ) -> Callable[[np.ndarray], None]:
     """A function that rejects, by a ValueError, a start [dim] at which a log density or its gradient is not finite."""
-    # One program for all chains.
-    evaluate = jax.jit(jax.value_and_grad(log_density))
 
     def check(start: np.ndarray) -> None:
-        point = jnp.asarray(start)
+        evaluate, point = _with_gradient(log_density), jnp.asarray(start)
         try:
             # Traced here: what the user's function does in Python is not for another thread.
             evaluate.trace(point)
@@ -84,6 +84,12 @@ def start_check(
             )
 
     return check
+
+
+@lru_cache(maxsize=32)
+def _with_gradient(log_density: Callable[[Array], Array]) -> Any:
+    """One program for all chains; not part of a check, which can be pickled."""
+    return jax.jit(jax.value_and_grad(log_density))
 
 
 def first_step_size(log_density: Callable[[Array], Array], start: np.ndarray, step_size: float) -> float:
