@@ -131,7 +131,7 @@ def _crossings(temperatures: np.ndarray) -> Iterator[Advice]:
             "Run more draws; if it stays, give a base nearer to the target, or more n_steps",
         )
     if temperatures.shape[1] >= _MIN_DRAWS and np.all(np.ptp(temperatures, axis=1) > 0.0):
-        r_hat = float(rank_r_hat(temperatures))
+        r_hat = float(rank_r_hat(xr.DataArray(temperatures, dims=("chain", "draw"))))
         if r_hat > _MAX_R_HAT:
             yield Advice(
                 f"R-hat of the inverse temperatures is {r_hat:.2f}, above {_MAX_R_HAT}: the chains disagree",
