@@ -58,9 +58,6 @@ class Annealed(NamedTuple):
         ends: positions at which the runs ended, in the target's variables [run, dim].
         log_weights: of the runs [run].
         log_densities: of the target at the ends [run].
-        value: log normaliser of the target, in nats.
-        error: its standard error.
-        n_effective: effective number of runs.
     """
 
     base: Mixture
@@ -98,11 +95,10 @@ def bridge_to(target: LogDensity, base: Mixture, prior: LogDensity | None, log_z
         return value, base.log_density(y) if prior is None else prior(x) + volume
 
     def both(y: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-        x, volume = base.position(y), base.log_volume()
+        volume = base.log_volume()
         value, slope = jax.value_and_grad(lambda y: -target(base.position(y)))(y)
         reference = base.log_density if prior is None else lambda y: prior(base.position(y)) + volume
         base_value, base_slope = jax.value_and_grad(lambda y: -reference(y))(y)
-        del x
         return (volume - value, -base_value), (-slope, -base_slope)
 
     return Bridge(log_densities, both, base.position, base.means.shape[-1], log_zeta)
