@@ -23,14 +23,14 @@ from jax import Array
 from auxmc.driver.blocks import Sampler, run_program, trace_sampler
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.models.estimator import Estimator
-from auxmc.models.gaussian.latent import (
+from benchmarks.contract import Benchmark, Program, Run, compiled, timed
+from experiments.gaussian_latent.model import (
     GaussianLatentModel,
     estimator,
     gaussian_latent_model,
     lumped_estimator,
     simulate_data,
 )
-from benchmarks.contract import Benchmark, Program, Run, compiled, timed
 
 __all__ = ["BENCHMARK"]
 

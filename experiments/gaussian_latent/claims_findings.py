@@ -6,17 +6,22 @@ from functools import partial
 
 import numpy as np
 
-from auxmc.models.gaussian.latent import Dataset, GaussianLatentModel, gaussian_latent_model, simulate_data
-from auxmc.models.gaussian.latent_oracles import (
+from auxmc_pipeline.claims import Measurement, exact
+from auxmc_pipeline.error_rules import bootstrap
+from auxmc_pipeline.tables import Tables
+from experiments.gaussian_latent.exact import (
     conditional_precision,
     exact_posterior,
     holding_share,
     mean_independence_acceptance,
     mean_marginal_weight,
 )
-from auxmc_pipeline.claims import Measurement, exact
-from auxmc_pipeline.error_rules import bootstrap
-from auxmc_pipeline.tables import Tables
+from experiments.gaussian_latent.model import (
+    Dataset,
+    GaussianLatentModel,
+    gaussian_latent_model,
+    simulate_data,
+)
 from experiments.gaussian_latent.sweeps import grid_of, shared_value
 
 

@@ -23,23 +23,23 @@ from auxmc.kernels.pseudo_marginal.updates import (
     pseudo_marginal_method,
 )
 from auxmc.models.estimator import Estimator
-from auxmc.models.gaussian.latent import (
-    GaussianLatentModel,
-    estimator,
-    gaussian_latent_model,
-    lumped_estimator,
-    simulate_data,
-)
-from auxmc.models.gaussian.latent_oracles import (
+from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.chain_statistics import MOST_KEPT, arviz_groups
+from experiments.gaussian_latent.checks import estimator_noise, exactness_checks
+from experiments.gaussian_latent.exact import (
     auxiliary_marginal,
     conditional_precision,
     exact_posterior,
     mean_independence_acceptance,
     metropolis_acceptance,
 )
-from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.chain_statistics import MOST_KEPT, arviz_groups
-from experiments.gaussian_latent.checks import estimator_noise, exactness_checks
+from experiments.gaussian_latent.model import (
+    GaussianLatentModel,
+    estimator,
+    gaussian_latent_model,
+    lumped_estimator,
+    simulate_data,
+)
 from experiments.gaussian_latent.settings import Settings, programs, scale_name
 from experiments.gaussian_latent.statistics import (
     auxiliary_curves,

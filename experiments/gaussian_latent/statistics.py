@@ -19,7 +19,6 @@ from auxmc.diagnostics.distributions import (
 from auxmc.diagnostics.errors_of_means import error_between_chains
 from auxmc.diagnostics.runs import longest_rejection_run
 from auxmc.driver.chains import Chains
-from auxmc.models.gaussian.latent_oracles import AuxiliaryMarginal, ExactPosterior
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.chain_statistics import (
     MOST_KEPT,
@@ -32,6 +31,7 @@ from auxmc_pipeline.chain_statistics import (
     thinned_r_hat,
     with_units,
 )
+from experiments.gaussian_latent.exact import AuxiliaryMarginal, ExactPosterior
 
 TRACE_WINDOW = 10_000
 """Iterations at the end of a long chain that are drawn and searched for sticking (thesis figure 3.4)."""

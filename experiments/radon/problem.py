@@ -17,12 +17,14 @@ from auxmc.approximations.advi import (
     log_normaliser_guess,
     windowed_adagrad,
 )
-from auxmc.data.grouped import RADON_FILE, GroupedData, read_grouped
 from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import stream
 from auxmc.driver.stopwatch import stopwatch
 from auxmc.models.bridge import Bridge, bridge, gaussian_base
-from auxmc.models.regression.grouped_regression import (
+from auxmc_pipeline.settings import SettingsError
+from experiments.radon.exact import Evidence, exact_evidence
+from experiments.radon.grouped import RADON_FILE, GroupedData, read_grouped
+from experiments.radon.model import (
     GroupedRegression,
     Parametrisation,
     effects,
@@ -30,8 +32,6 @@ from auxmc.models.regression.grouped_regression import (
     log_density,
     prior_start,
 )
-from auxmc.models.regression.grouped_regression_oracles import Evidence, exact_evidence
-from auxmc_pipeline.settings import SettingsError
 from experiments.radon.settings import Settings, columns
 
 

@@ -4,8 +4,8 @@ import dataclasses
 import os
 from pathlib import Path
 
-from auxmc.data.grouped import RADON_COLUMNS, GroupedColumns, read_grouped
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
+from experiments.radon.grouped import RADON_COLUMNS, GroupedColumns, read_grouped
 
 TITLE = "Evidence of a hierarchical regression by continuous tempering"
 DOCUMENT = "PhD thesis"

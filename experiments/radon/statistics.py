@@ -13,9 +13,9 @@ from auxmc.diagnostics.log_evidence import (
     running_log_evidence,
 )
 from auxmc.diagnostics.weighted import WeightedMoments, in_batches, weighted_estimates
-from auxmc.models.regression.grouped_regression import effect_names
 from auxmc.numerics.array_types import FloatArray, IntegerArray, NamedArrays
 from auxmc_pipeline.chain_statistics import arviz_groups
+from experiments.radon.model import effect_names
 from experiments.radon.problem import Problem
 from experiments.radon.settings import Settings, published_file
 

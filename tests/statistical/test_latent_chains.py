@@ -16,9 +16,9 @@ from jax import Array
 from scipy import stats
 
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
-from auxmc.models.gaussian import latent as glv
-from auxmc.models.gaussian import latent_oracles as oracles
 from auxmc.numerics.array_types import FloatArray
+from experiments.gaussian_latent import exact as oracles
+from experiments.gaussian_latent import model as glv
 from tests.statistical.levels import (
     assert_at_least,
     assert_bounded_mean,

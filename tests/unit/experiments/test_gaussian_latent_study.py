@@ -16,9 +16,6 @@ from auxmc.driver.results import write_result
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.slices.core import SliceState
 from auxmc.kernels.slices.linear_slice import linear_slice
-from auxmc.models.gaussian import latent_oracles as oracles
-from auxmc.models.gaussian.latent import gaussian_latent_model, simulate_data
-from auxmc.models.gaussian.latent_oracles import ExactPosterior, exact_posterior
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.claims import Measurement
@@ -27,8 +24,11 @@ from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
 from experiments.gaussian_latent import checks, statistics, sweeps
+from experiments.gaussian_latent import exact as oracles
 from experiments.gaussian_latent import settings as declared
 from experiments.gaussian_latent.comparisons import extreme_ratio, rounding_error, with_rounding
+from experiments.gaussian_latent.exact import ExactPosterior, exact_posterior
+from experiments.gaussian_latent.model import gaussian_latent_model, simulate_data
 from experiments.gaussian_latent.run import long_chain_draws, run
 
 STUDY = load_study("gaussian_latent")

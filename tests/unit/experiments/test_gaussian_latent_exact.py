@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from auxmc.models.gaussian import latent_oracles as oracles
-from auxmc.models.gaussian.latent import gaussian_latent_model, simulate_data
+from experiments.gaussian_latent import exact as oracles
+from experiments.gaussian_latent.model import gaussian_latent_model, simulate_data
 
 
 @pytest.fixture(scope="module")

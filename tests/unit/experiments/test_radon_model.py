@@ -8,8 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from auxmc.data.grouped import RADON_COLUMNS, RADON_FILE, GroupedData, read_grouped
-from auxmc.models.regression.grouped_regression import (
+from experiments.radon.exact import (
+    evidence_on_grid,
+    exact_evidence,
+    log_marginal,
+    quadrature_grid,
+)
+from experiments.radon.grouped import RADON_COLUMNS, RADON_FILE, GroupedData, read_grouped
+from experiments.radon.model import (
     PARAMETRISATIONS,
     GroupedRegression,
     Parametrisation,
@@ -19,12 +25,6 @@ from auxmc.models.regression.grouped_regression import (
     grouped_regression,
     log_density,
     prior_start,
-)
-from auxmc.models.regression.grouped_regression_oracles import (
-    evidence_on_grid,
-    exact_evidence,
-    log_marginal,
-    quadrature_grid,
 )
 
 SCALE = 1.7
@@ -191,6 +191,6 @@ def test_the_radon_evidence_is_the_published_line() -> None:
 
 
 def test_a_grid_that_cannot_settle_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("auxmc.models.regression.grouped_regression_oracles._MOST_POINTS", 100_000)
+    monkeypatch.setattr("experiments.radon.exact._MOST_POINTS", 100_000)
     with pytest.raises(ValueError, match="take a larger tolerance"):
         exact_evidence(model(), 1e-300)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from auxmc.models.gaussian import latent as glv
-from auxmc.models.gaussian.latent_oracles import log_estimate_variance
+from experiments.gaussian_latent import model as glv
+from experiments.gaussian_latent.exact import log_estimate_variance
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from auxmc.models.gaussian.latent import GaussianLatentModel
 from auxmc.numerics.array_types import FloatArray
+from experiments.gaussian_latent.model import GaussianLatentModel
 
 __all__ = [
     "AuxiliaryMarginal",

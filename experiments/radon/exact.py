@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
-from auxmc.models.regression.grouped_regression import GroupedRegression
 from auxmc.numerics.array_types import FloatArray
+from experiments.radon.model import GroupedRegression
 
 __all__ = ["Evidence", "Grid", "evidence_on_grid", "exact_evidence", "log_marginal", "quadrature_grid"]
 

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.data.grouped import GroupedData
 from auxmc.numerics.array_types import FloatArray
+from experiments.radon.grouped import GroupedData
 
 __all__ = [
     "PARAMETRISATIONS",

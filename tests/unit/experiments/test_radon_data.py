@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from auxmc.data.grouped import RADON_COLUMNS, RADON_FILE, GroupedColumns, read_grouped
 from auxmc.data.tables import DataError
+from experiments.radon.grouped import RADON_COLUMNS, RADON_FILE, GroupedColumns, read_grouped
 
 COLUMNS = GroupedColumns("score", "school", ("hours",), ("funding",))
 HEADER = "school,hours,funding,score"
