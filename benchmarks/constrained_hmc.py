@@ -22,12 +22,12 @@ from jax import Array
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.manifold.projection import ProjectionSettings
 from auxmc.models.conditioned import ConditionedModel
-from auxmc.models.generalised_lambda import fibre as generalised_lambda_fibre
-from auxmc.models.generalised_lambda import model as generalised_lambda
-from auxmc.models.generalised_lambda.oracles import log_posterior as collapsed_generalised_lambda
-from auxmc.models.lotka_volterra import model as lotka_volterra
-from auxmc.models.lotka_volterra.conditioning import conditioned_model as condition_lotka_volterra
 from benchmarks.contract import Benchmark, Program, Run, compiled, smallest_ess, timed
+from experiments.generalised_lambda.model import fibre as generalised_lambda_fibre
+from experiments.generalised_lambda.model import generator as generalised_lambda
+from experiments.generalised_lambda.model.exact import log_posterior as collapsed_generalised_lambda
+from experiments.lotka_volterra.model import generator as lotka_volterra
+from experiments.lotka_volterra.model.conditioning import conditioned_model as condition_lotka_volterra
 
 __all__ = ["BENCHMARK"]
 

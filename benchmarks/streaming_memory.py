@@ -13,7 +13,6 @@ from pathlib import Path
 
 import jax
 
-from auxmc.data.simulated_streams import blocks
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.provenance import peak_memory_mib
 from auxmc.driver.runtime import configure
@@ -23,6 +22,7 @@ from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evi
 from auxmc.numerics.array_types import FloatArray
 from benchmarks.contract import Benchmark, Program, own_process
 from benchmarks.streaming_speed import absorb
+from experiments.streaming_evidence.model import blocks
 
 __all__ = ["BENCHMARK"]
 

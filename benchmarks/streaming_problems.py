@@ -11,13 +11,13 @@ import numpy as np
 from jax import Array
 
 from auxmc.approximations.laplace_evidence import laplace_evidence, prior_starts
-from auxmc.data.simulated_streams import rows
 from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
 from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
 from auxmc.models.regression.softmax_regression import softmax_regression
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.row_blocks import row_total
+from experiments.streaming_evidence.model import rows
 
 __all__ = ["MODELS", "Prepare", "Problem", "Sizes", "laplace_importance", "log_likelihood_of", "make_problem"]
 

@@ -16,7 +16,6 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.data.simulated_streams import blocks, rows
 from auxmc.driver.row_chunks import ChunkSizes, growing_chunks
 from auxmc.driver.streams import run_stream
 from auxmc.kernels.streams.contract import Chunk, PastRows, Stream, StreamSettings, Target
@@ -29,6 +28,7 @@ from auxmc.models.regression.softmax_regression import softmax_regression
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.array_types import FloatArray, NamedArrays
 from benchmarks.contract import Benchmark, Program, Run, compiled, timed
+from experiments.streaming_evidence.model import blocks, rows
 
 __all__ = ["BENCHMARK", "absorb"]
 

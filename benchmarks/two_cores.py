@@ -13,9 +13,9 @@ from functools import partial
 from typing import Any
 
 from auxmc.driver.runtime import configure
-from auxmc.models.regression.gp_probit import gp_probit_model, load_biopsy, standardise
 from benchmarks import gp_probit, library_speed
 from benchmarks.contract import Benchmark, Program, Run, timed
+from experiments.gp_probit.model import gp_probit_model, load_biopsy, standardise
 
 __all__ = ["BENCHMARK"]
 

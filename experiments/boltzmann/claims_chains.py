@@ -7,11 +7,11 @@ from functools import partial
 
 import numpy as np
 
-from auxmc.models.boltzmann.data import N_SYSTEMS
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc_pipeline.claims import Measurement, Measures
 from auxmc_pipeline.error_rules import bootstrap, jackknife, mean_over_replicates
 from auxmc_pipeline.tables import MissingData, Tables, Wanted
+from experiments.boltzmann.model.data import N_SYSTEMS
 from experiments.boltzmann.relative_errors import METHOD_LABELS, cost_per_repeat, of_grid
 
 _LADDERS = (50, 200, 1000, 5000)

@@ -6,11 +6,11 @@ from functools import partial
 
 import numpy as np
 
-from auxmc.models.boltzmann.data import N_SYSTEMS
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc_pipeline.claims import Measurement, Measures
 from auxmc_pipeline.error_rules import jackknife, largest, ratio
 from auxmc_pipeline.tables import Tables
+from experiments.boltzmann.model.data import N_SYSTEMS
 from experiments.boltzmann.relative_errors import (
     ERROR_LABELS,
     METHOD_LABELS,

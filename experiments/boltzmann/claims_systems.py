@@ -5,11 +5,11 @@ from functools import partial
 
 import numpy as np
 
-from auxmc.models.boltzmann.data import N_SYSTEMS
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, Measures, exact
 from auxmc_pipeline.error_rules import bootstrap, largest, share_of_trials
 from auxmc_pipeline.tables import MissingData, Tables
+from experiments.boltzmann.model.data import N_SYSTEMS
 
 # Width of a component of the mixture, points of the density estimate, and the part of its highest peak that counts.
 _WIDTH, _N_POINTS, _LEAST_PEAK = 1.0, 400, 0.05

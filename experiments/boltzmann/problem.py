@@ -5,14 +5,17 @@ from typing import NamedTuple
 import numpy as np
 
 from auxmc.approximations.mean_field import MeanFieldFits, boltzmann_mean_field, distinct_fits
-from auxmc.models.boltzmann.data import (
+from auxmc.models.bridge import Bridge
+from auxmc.numerics.array_types import FloatArray
+from experiments.boltzmann.model.data import (
     BoltzmannParameters,
     generate_parameters,
     published_shift,
     read_parameters,
 )
-from auxmc.models.boltzmann.enumeration import MAX_UNITS, exact_moments
-from auxmc.models.boltzmann.model import (
+from experiments.boltzmann.model.diagonal_shift import smallest_diagonal_shift
+from experiments.boltzmann.model.enumeration import MAX_UNITS, exact_moments
+from experiments.boltzmann.model.machine import (
     LEAST_EIGENVALUE,
     Relaxation,
     RelaxedMoments,
@@ -22,9 +25,6 @@ from auxmc.models.boltzmann.model import (
     relaxation_bridge,
     relaxed_moments,
 )
-from auxmc.models.bridge import Bridge
-from auxmc.numerics.array_types import FloatArray
-from auxmc.numerics.diagonal_shift import smallest_diagonal_shift
 from experiments.boltzmann.settings import Settings
 
 _FIT_SEED = 201702

@@ -15,12 +15,12 @@ from auxmc.kernels.tempering.annealed_importance import (
     AnnealedState,
     annealed_importance_sampling,
 )
-from auxmc.kernels.tempering.block_summaries import block_summaries
 from auxmc.kernels.tempering.continuous_tempering import continuously_tempered_hmc, gibbs_continuous_tempering
 from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
-from auxmc.models.boltzmann.model import relaxation_log_density
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import sigmoidal_schedule
+from experiments.boltzmann.block_summaries import block_summaries
+from experiments.boltzmann.model.machine import relaxation_log_density
 from experiments.boltzmann.problem import Problem
 from experiments.boltzmann.settings import MethodSettings, Settings
 

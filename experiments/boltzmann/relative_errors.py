@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from auxmc.models.boltzmann.data import N_SYSTEMS
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.tables import MissingData, Table, Tables, Wanted
+from experiments.boltzmann.model.data import N_SYSTEMS
 from experiments.boltzmann.settings import ANNEALED_METHODS
 
 METHOD_LABELS = {

@@ -4,8 +4,8 @@ import dataclasses
 import os
 
 from auxmc.data.tables import DataError
-from auxmc.models.boltzmann.data import DATA_VARIABLE, N_SYSTEMS, published_shift_file, read_parameters
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
+from experiments.boltzmann.model.data import DATA_VARIABLE, N_SYSTEMS, published_shift_file, read_parameters
 
 TITLE = "Boltzmann machine relaxations"
 DOCUMENT = "PhD thesis"

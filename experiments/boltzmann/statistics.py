@@ -10,8 +10,8 @@ from auxmc.diagnostics.log_evidence import (
     weighted_moments,
 )
 from auxmc.diagnostics.weighted import WeightedSums, pooled, running
-from auxmc.models.boltzmann.model import RelaxedMoments
 from auxmc.numerics.array_types import FloatArray
+from experiments.boltzmann.model.machine import RelaxedMoments
 from experiments.boltzmann.problem import Problem
 from experiments.boltzmann.programs import WEIGHTS
 from experiments.boltzmann.settings import POOLINGS

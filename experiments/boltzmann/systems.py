@@ -14,21 +14,21 @@ from auxmc.diagnostics.log_evidence import weighted_moments
 from auxmc.driver.chains import RunContext
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import generator
-from auxmc.models.boltzmann.data import (
+from auxmc.numerics.array_types import FloatArray, IntegerArray
+from experiments.boltzmann.model.data import (
     DATA_VARIABLE,
     BoltzmannParameters,
     generate_parameters,
     random_orthogonal,
 )
-from auxmc.models.boltzmann.enumeration import exact_moments, sample_exactly, sign_table
-from auxmc.models.boltzmann.model import (
+from experiments.boltzmann.model.enumeration import exact_moments, sample_exactly, sign_table
+from experiments.boltzmann.model.machine import (
     mixture_moments,
     relax,
     relaxation_log_density,
     relaxed_moments,
     relaxed_samples,
 )
-from auxmc.numerics.array_types import FloatArray, IntegerArray
 from experiments.boltzmann.problem import mean_field_starts, relaxation_of
 from experiments.boltzmann.published import FILES
 from experiments.boltzmann.settings import Settings

@@ -15,7 +15,6 @@ import xarray as xr
 from jax import Array
 from scipy import linalg
 
-from auxmc.data.simulated_streams import rows
 from auxmc.driver.chains import RunContext
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import stream
@@ -27,6 +26,7 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.random import standard_normal
 from experiments.estimator_illustrations.settings import Settings
 from experiments.estimator_illustrations.simple import excess_probabilities
+from experiments.streaming_evidence.model import rows
 
 _N_FEATURES = 5
 _N_COLUMNS = _N_FEATURES + 2

@@ -12,7 +12,6 @@ import xarray as xr
 from jax import Array
 from scipy import stats
 
-from auxmc.data.simulated_streams import rows
 from auxmc.diagnostics.nested_evidence import nested_evidence
 from auxmc.driver.chains import RunContext
 from auxmc.driver.progress import Progress
@@ -26,6 +25,7 @@ from auxmc.models.regression.linear_regression import (
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.error_rules import standard_error
 from experiments.estimator_illustrations.settings import Settings
+from experiments.streaming_evidence.model import rows
 
 _N_FEATURES = 5
 _N_ROWS = 1000

@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from auxmc.data.simulated_streams import rows
 from auxmc.diagnostics.simple_evidence import harmonic_mean, log_reciprocal, prior_average
 from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import generator
-from auxmc.models.gaussian.mean import GaussianMean, from_observations
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.error_rules import standard_error
+from experiments.estimator_illustrations.model.gaussian_mean import GaussianMean, from_observations
 from experiments.estimator_illustrations.settings import Settings
+from experiments.streaming_evidence.model import rows
 
 ESTIMATES = ("prior", "harmonic")
 """Prior averaging and the harmonic mean."""

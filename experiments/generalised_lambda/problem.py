@@ -6,14 +6,14 @@ import jax.numpy as jnp
 from jax import Array
 
 from auxmc.data.reading import read_matrix
-from auxmc.models.generalised_lambda.model import (
+from auxmc.numerics.array_types import FloatArray
+from experiments.generalised_lambda.model.generator import (
     PRIORS,
     GeneralisedLambdaModel,
     LambdaPrior,
     generalised_lambda_model,
     simulate_observations,
 )
-from auxmc.numerics.array_types import FloatArray
 from experiments.generalised_lambda.settings import Settings, batch_values
 
 

@@ -14,8 +14,10 @@ from auxmc.data.reading import read_matrix
 from auxmc.diagnostics.convergence import mcse_mean, mcse_sd, rank_r_hat
 from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import generator, stream
-from auxmc.models.generalised_lambda.fibre import fibre_point
-from auxmc.models.generalised_lambda.model import (
+from auxmc.numerics.array_types import FloatArray
+from experiments.generalised_lambda.model.exact import log_likelihood, reference_draws
+from experiments.generalised_lambda.model.fibre import fibre_point
+from experiments.generalised_lambda.model.generator import (
     GENERATING_PARAMETERS,
     N_PARAMETERS,
     PARAMETER_NAMES,
@@ -24,8 +26,6 @@ from auxmc.models.generalised_lambda.model import (
     quantile_at_probability,
     sample_parameter_inputs,
 )
-from auxmc.models.generalised_lambda.oracles import log_likelihood, reference_draws
-from auxmc.numerics.array_types import FloatArray
 from experiments.generalised_lambda.problem import Problem
 from experiments.generalised_lambda.settings import Settings
 

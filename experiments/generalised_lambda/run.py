@@ -21,13 +21,16 @@ from auxmc.kernels.hamiltonian.hmc import HMCInfo, hamiltonian_monte_carlo
 from auxmc.kernels.hamiltonian.phased import PhasedState, phased
 from auxmc.kernels.manifold.constrained_hmc import ConstrainedInfo, constrained_hmc
 from auxmc.kernels.manifold.modified_abc import ModifiedABCInfo, modified_abc
-from auxmc.models.generalised_lambda.fibre import (
+from auxmc.numerics.array_types import FloatArray, IntegerArray
+from auxmc_pipeline.settings import SettingsError
+from experiments.generalised_lambda.model.exact import reference_draws
+from experiments.generalised_lambda.model.fibre import (
     LARGEST_RESIDUAL,
     fibre_point,
     initial_inputs,
     inputs_of_parameters,
 )
-from auxmc.models.generalised_lambda.model import (
+from experiments.generalised_lambda.model.generator import (
     N_PARAMETERS,
     PARAMETER_NAMES,
     GeneralisedLambdaModel,
@@ -39,9 +42,6 @@ from auxmc.models.generalised_lambda.model import (
     parameters,
     quantile_at_probability,
 )
-from auxmc.models.generalised_lambda.oracles import reference_draws
-from auxmc.numerics.array_types import FloatArray, IntegerArray
-from auxmc_pipeline.settings import SettingsError
 from experiments.generalised_lambda.problem import Problem, build_problem
 from experiments.generalised_lambda.reference import reference_result
 from experiments.generalised_lambda.settings import Settings, batch_values

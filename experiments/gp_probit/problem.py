@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from auxmc.data.reading import read_labelled
-from auxmc.models.regression.gp_probit import GPProbitModel, gp_probit_model, load_biopsy, standardise
 from auxmc.numerics.array_types import FloatArray
+from experiments.gp_probit.model import GPProbitModel, gp_probit_model, load_biopsy, standardise
 from experiments.gp_probit.settings import Settings
 
 OUTPUT_SCALE = "log_output_scale"

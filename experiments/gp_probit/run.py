@@ -17,8 +17,8 @@ from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.metropolis.adaptation import AdaptationInfo, AdaptationState, batch_adaptation
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
-from auxmc.models.regression.gp_probit import estimator
 from auxmc.numerics.array_types import FloatArray
+from experiments.gp_probit.model import estimator
 from experiments.gp_probit.problem import Problem, build_problem
 from experiments.gp_probit.settings import Settings
 from experiments.gp_probit.statistics import (

@@ -13,16 +13,23 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from auxmc.data.skeleton import DRAWN_BONES, JOINT_NAMES
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import missing_panel
 from auxmc.plots.published import published_entry, published_level
-from auxmc.plots.skeletons import SIDE_COLOURS, Drawing, clean_axis, common_box, draw_points, draw_skeleton
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, readable
 from auxmc_pipeline.empty_panels import empty_where_missing
 from auxmc_pipeline.footer import footer
 from auxmc_pipeline.published_values import published_value
 from auxmc_pipeline.tables import MissingData, Table, Tables, Wanted
+from experiments.human_pose.model.skeleton import DRAWN_BONES, JOINT_NAMES
+from experiments.human_pose.skeletons import (
+    SIDE_COLOURS,
+    Drawing,
+    clean_axis,
+    common_box,
+    draw_points,
+    draw_skeleton,
+)
 
 _METHODS: dict[str, tuple[str, str, Any]] = {
     "constrained_hmc": ("constrained HMC", "#009E73", "-"),

@@ -6,13 +6,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.data.joint_observations import read_joint_observations
-from auxmc.data.pose_priors import read_pose_prior
-from auxmc.data.skeleton import N_JOINTS
 from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import generator
-from auxmc.models.human_pose.model import PoseModel, simulated_scenes
 from auxmc.numerics.array_types import FloatArray
+from experiments.human_pose.model.generator import PoseModel, simulated_scenes
+from experiments.human_pose.model.joint_observations import read_joint_observations
+from experiments.human_pose.model.pose_priors import read_pose_prior
+from experiments.human_pose.model.skeleton import N_JOINTS
 from experiments.human_pose.settings import Settings, batch_values, noise_scale, start_of
 
 

@@ -11,14 +11,8 @@ from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.manifold.projection import ProjectionSettings
 from auxmc.models.conditioned import noisy_input
-from auxmc.models.human_pose.cameras import camera_place
-from auxmc.models.human_pose.hierarchy import (
-    hierarchical_log_density,
-    hierarchical_log_prior,
-    inputs_of_state,
-    state_of_inputs,
-)
-from auxmc.models.human_pose.model import (
+from experiments.human_pose.model.cameras import camera_place
+from experiments.human_pose.model.generator import (
     PoseModel,
     conditioned_model,
     generate,
@@ -27,6 +21,12 @@ from auxmc.models.human_pose.model import (
     n_observed,
     positions,
     split_inputs,
+)
+from experiments.human_pose.model.hierarchy import (
+    hierarchical_log_density,
+    hierarchical_log_prior,
+    inputs_of_state,
+    state_of_inputs,
 )
 from experiments.human_pose.problem import Problem
 from experiments.human_pose.settings import Settings, tuning

@@ -12,22 +12,22 @@ import numpy as np
 import xarray as xr
 from jax import Array
 
-from auxmc.data.skeleton import JOINT_NAMES, N_ANGLES, N_BONES, N_JOINTS
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import RunContext, run_chains
 from auxmc.driver.seeds import generator
 from auxmc.kernels.base import Kernel
 from auxmc.models.conditioned import noisy_input
-from auxmc.models.human_pose.cameras import project_joints
-from auxmc.models.human_pose.model import (
+from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.settings import SettingsError
+from experiments.human_pose.model.cameras import project_joints
+from experiments.human_pose.model.generator import (
     conditioned_model,
     generate,
     generator_jacobian,
     n_observed,
     positions,
 )
-from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.settings import SettingsError
+from experiments.human_pose.model.skeleton import JOINT_NAMES, N_ANGLES, N_BONES, N_JOINTS
 from experiments.human_pose.problem import Problem, build_problem
 from experiments.human_pose.programs import build_program
 from experiments.human_pose.settings import Settings, tuning

@@ -3,9 +3,9 @@
 import dataclasses
 from typing import NamedTuple
 
-from auxmc.data.joint_observations import read_joint_observations
-from auxmc.data.pose_priors import PRIORS, pose_prior_files
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
+from experiments.human_pose.model.joint_observations import read_joint_observations
+from experiments.human_pose.model.pose_priors import PRIORS, pose_prior_files
 
 TITLE = "Human pose and camera"
 DOCUMENT = "PhD thesis"

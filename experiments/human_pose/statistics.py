@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from auxmc.data.skeleton import JOINT_NAMES
 from auxmc.diagnostics.coda import potential_scale_reduction
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc_pipeline.chain_statistics import arviz_groups, over_chains, share_of_time, thinned, with_units
+from experiments.human_pose.model.skeleton import JOINT_NAMES
 
 AXES = ("x", "y", "z")
 N_CURVE_POINTS = 100

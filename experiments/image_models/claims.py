@@ -6,7 +6,6 @@ from functools import partial
 
 import numpy as np
 
-from auxmc.data.autoencoder_weights import MODELS
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc_pipeline.claims import Measurement, Measures, exact
 from auxmc_pipeline.error_rules import difference, jackknife, ratio, root_mean_square, share_of_trials
@@ -18,6 +17,7 @@ from experiments.image_models.image_samples import (
     total_over_images,
 )
 from experiments.image_models.joint_estimates import reference, running_estimate, value_of
+from experiments.image_models.model.autoencoder_weights import MODELS
 from experiments.image_models.passages import passage, ratio_of_passages
 
 _PUBLISHED = ("mnist", "omniglot")

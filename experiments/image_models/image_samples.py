@@ -8,10 +8,10 @@ import math
 
 import numpy as np
 
-from auxmc.data.autoencoder_weights import PUBLISHED_MODELS
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.tables import Tables, Wanted
+from experiments.image_models.model.autoencoder_weights import PUBLISHED_MODELS
 
 PUBLISHED_IMAGES = 1000
 

@@ -10,20 +10,25 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from auxmc.data.autoencoder_weights import (
+from auxmc.driver.seeds import generator
+from auxmc.models.bridge import Bridge
+from auxmc.numerics.array_types import FloatArray
+from experiments.image_models.model.autoencoder import Code, encode, latent_bridge, logits, to_precision
+from experiments.image_models.model.autoencoder_weights import (
     OWN_MODELS,
     Autoencoder,
     own_weight_file,
     read_autoencoder,
     read_training_curve,
 )
-from auxmc.data.digits import read_digits
-from auxmc.data.glyphs import BLOCKS, draw_glyphs, make_skeletons
-from auxmc.driver.seeds import generator
-from auxmc.models.bridge import Bridge
-from auxmc.models.images.autoencoder import Code, encode, latent_bridge, logits, to_precision
-from auxmc.models.images.generated_images import Bases, GeneratedImages, encoder_bases, generate_images
-from auxmc.numerics.array_types import FloatArray
+from experiments.image_models.model.digits import read_digits
+from experiments.image_models.model.generated_images import (
+    Bases,
+    GeneratedImages,
+    encoder_bases,
+    generate_images,
+)
+from experiments.image_models.model.glyphs import BLOCKS, draw_glyphs, make_skeletons
 from experiments.image_models.settings import Settings, published_at_hand
 
 _N_EXAMPLES = 30

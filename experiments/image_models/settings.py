@@ -5,7 +5,9 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
-from auxmc.data.autoencoder_weights import (
+from auxmc.data.tables import DataError
+from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
+from experiments.image_models.model.autoencoder_weights import (
     MODELS,
     OWN_MODELS,
     PUBLISHED_MODELS,
@@ -13,8 +15,6 @@ from auxmc.data.autoencoder_weights import (
     own_weight_file,
     read_autoencoder,
 )
-from auxmc.data.tables import DataError
-from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
 TITLE = "Evidence of generative image models by continuous tempering"
 DOCUMENT = "PhD thesis"

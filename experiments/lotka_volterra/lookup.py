@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from auxmc.models.lotka_volterra.data import GENERATING_RATES
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.tables import MissingData, Table, Tables, Wanted
+from experiments.lotka_volterra.model.data import GENERATING_RATES
 
 COORDINATES = ("log z1", "log z2", "log z3", "log z4")
 """Names of the log rates, as the tables have them."""

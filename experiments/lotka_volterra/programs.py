@@ -20,9 +20,11 @@ from auxmc.kernels.slices.blocked_elliptical_slice import blocked_elliptical_sli
 from auxmc.models.abc_estimator import abc_estimator
 from auxmc.models.abc_kernels import log_abc_kernel
 from auxmc.models.conditioned import ConditionedModel
-from auxmc.models.lotka_volterra.conditioning import ConstraintForm, conditioned_model
-from auxmc.models.lotka_volterra.data import published_data, read_populations
-from auxmc.models.lotka_volterra.model import (
+from auxmc.numerics.jacobians import Jacobian, dense_jacobian
+from experiments.lotka_volterra.model.conditioning import ConstraintForm, conditioned_model
+from experiments.lotka_volterra.model.data import published_data, read_populations
+from experiments.lotka_volterra.model.exact import exact_posterior
+from experiments.lotka_volterra.model.generator import (
     N_RATES,
     LotkaVolterraModel,
     initial_inputs,
@@ -33,9 +35,7 @@ from auxmc.models.lotka_volterra.model import (
     residuals,
     simulate,
 )
-from auxmc.models.lotka_volterra.oracles import exact_posterior
-from auxmc.models.lotka_volterra.summaries import SummaryScales, prior_summary_scales, summary_statistics
-from auxmc.numerics.jacobians import Jacobian, dense_jacobian
+from experiments.lotka_volterra.model.summaries import SummaryScales, prior_summary_scales, summary_statistics
 from experiments.lotka_volterra.settings import SUMMARY_METHODS, Settings, step_range
 
 COORDINATES = ("log z1", "log z2", "log z3", "log z4")

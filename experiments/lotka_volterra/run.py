@@ -17,13 +17,13 @@ from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import RunContext, run_chains
 from auxmc.driver.seeds import generator
 from auxmc.kernels.base import Kernel
-from auxmc.models.lotka_volterra.data import GENERATING_RATES, POPULATIONS, read_populations
-from auxmc.models.lotka_volterra.oracles import exact_posterior
-from auxmc.models.lotka_volterra.rejection import n_accepted, rejection_sample, simulate_prior
-from auxmc.models.lotka_volterra.summaries import SUMMARY_NAMES, summary_statistics
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.chain_statistics import MOST_KEPT, arviz_groups, labelled_draws
 from auxmc_pipeline.settings import SettingsError
+from experiments.lotka_volterra.model.data import GENERATING_RATES, POPULATIONS, read_populations
+from experiments.lotka_volterra.model.exact import exact_posterior
+from experiments.lotka_volterra.model.rejection import n_accepted, rejection_sample, simulate_prior
+from experiments.lotka_volterra.model.summaries import SUMMARY_NAMES, summary_statistics
 from experiments.lotka_volterra.programs import (
     COORDINATES,
     Problem,

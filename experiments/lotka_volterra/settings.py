@@ -3,8 +3,8 @@
 import dataclasses
 
 from auxmc.data.tables import DataError
-from auxmc.models.lotka_volterra.data import MIN_STEPS, read_populations
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
+from experiments.lotka_volterra.model.data import MIN_STEPS, read_populations
 
 TITLE = "Stochastic Lotka-Volterra model"
 DOCUMENT = "PhD thesis"

@@ -9,7 +9,6 @@ import xarray as xr
 
 from auxmc.diagnostics.distributions import bin_probabilities, sample_frequencies, total_variation
 from auxmc.diagnostics.errors_of_means import error_between_chains
-from auxmc.models.lotka_volterra.oracles import LogRatePosterior
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.chain_statistics import (
     MOST_KEPT,
@@ -23,6 +22,7 @@ from auxmc_pipeline.chain_statistics import (
     thinned_r_hat,
     with_units,
 )
+from experiments.lotka_volterra.model.exact import LogRatePosterior
 from experiments.lotka_volterra.settings import EXACT_METHODS, SUMMARY_METHODS
 
 _BINS, _SUMMARY_BINS = 20, 30

@@ -8,15 +8,15 @@ import numpy as np
 import xarray as xr
 from jax import Array
 
-from auxmc.data.pose_priors import read_pose_prior
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.manifold.constrained_hmc import ConstrainedInfo, ConstrainedState, constrained_hmc
 from auxmc.models.conditioned import ConditionedModel, noisy_input
-from auxmc.models.generalised_lambda import model as generalised_lambda
-from auxmc.models.generalised_lambda.fibre import initial_inputs
-from auxmc.models.human_pose import model as human_pose
+from experiments.generalised_lambda.model import generator as generalised_lambda
+from experiments.generalised_lambda.model.fibre import initial_inputs
+from experiments.human_pose.model import generator as human_pose
+from experiments.human_pose.model.pose_priors import read_pose_prior
 from experiments.manifold_illustrations.settings import Settings
 
 CHECKS = ("position_and_constraint", "none")

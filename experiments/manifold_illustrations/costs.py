@@ -19,10 +19,10 @@ from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import HMCInfo, HMCState, hamiltonian_monte_carlo
 from auxmc.kernels.manifold.constrained_hmc import ConstrainedInfo, ConstrainedState, constrained_hmc
 from auxmc.models.conditioned import condition_noisy_generator, noisy_input
-from auxmc.models.lotka_volterra.conditioning import conditioned_model
-from auxmc.models.lotka_volterra.model import initial_inputs, published_model
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.jacobians import Jacobian, dense_jacobian, diagonal_jacobian, markovian_jacobian
+from experiments.lotka_volterra.model.conditioning import conditioned_model
+from experiments.lotka_volterra.model.generator import initial_inputs, published_model
 from experiments.manifold_illustrations.check_costs import CHECKS, N_CHAINS, check_costs
 from experiments.manifold_illustrations.fibre import START, generate, log_prior
 from experiments.manifold_illustrations.operations import count_operations

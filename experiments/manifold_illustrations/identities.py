@@ -23,11 +23,11 @@ from auxmc.kernels.manifold.constrained_hmc import (
 from auxmc.kernels.manifold.projection import ProjectionSettings
 from auxmc.models.abc_kernels import log_cube_kernel
 from auxmc.models.conditioned import ConditionedModel, condition_noisy_generator, noisy_input
-from auxmc.models.generalised_lambda import model as generalised_lambda
-from auxmc.models.generalised_lambda.fibre import initial_inputs
-from auxmc.models.lotka_volterra import conditioning as lotka_volterra_conditioning
-from auxmc.models.lotka_volterra import model as lotka_volterra
 from auxmc.numerics.array_types import FloatArray
+from experiments.generalised_lambda.model import generator as generalised_lambda
+from experiments.generalised_lambda.model.fibre import initial_inputs
+from experiments.lotka_volterra.model import conditioning as lotka_volterra_conditioning
+from experiments.lotka_volterra.model import generator as lotka_volterra
 from experiments.manifold_illustrations.settings import Settings
 
 _N_POINTS = 50

@@ -8,7 +8,6 @@ import numpy as np
 import xarray as xr
 from jax import Array
 
-from auxmc.data.autoencoder_weights import read_autoencoder
 from auxmc.diagnostics.convergence import bulk_ess
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
@@ -16,8 +15,9 @@ from auxmc.driver.seeds import stream
 from auxmc.kernels.hamiltonian.hmc import HMCInfo, HMCState, hamiltonian_monte_carlo
 from auxmc.kernels.manifold.constrained_hmc import ConstrainedInfo, ConstrainedState, constrained_hmc
 from auxmc.models.conditioned import condition_noisy_generator, noisy_input
-from auxmc.models.images.autoencoder import logits, to_precision
 from auxmc.numerics.array_types import FloatArray
+from experiments.image_models.model.autoencoder import logits, to_precision
+from experiments.image_models.model.autoencoder_weights import read_autoencoder
 from experiments.manifold_illustrations.fibre import log_prior
 from experiments.manifold_illustrations.settings import Settings
 

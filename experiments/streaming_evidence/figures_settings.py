@@ -9,8 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
-from auxmc.data.simulated_streams import NON_STATIONARY_PHASES
-from auxmc.data.simulated_streams import rows as simulated_rows
 from auxmc.plots.panels import missing_figure
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN
 from auxmc_pipeline.tables import MissingData, Tables
@@ -22,6 +20,8 @@ from experiments.streaming_evidence.drawing import (
     log_rows,
     stream_footer,
 )
+from experiments.streaming_evidence.model import NON_STATIONARY_PHASES
+from experiments.streaming_evidence.model import rows as simulated_rows
 from experiments.streaming_evidence.stream_runs import (
     StreamRuns,
     between,

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 import numpy as np
 from jax import Array
 
-from auxmc.data.simulated_streams import rows as simulated_rows
 from auxmc.driver.chains import RunContext
 from auxmc.driver.row_chunks import growing_chunks
 from auxmc.driver.seeds import stream
@@ -14,6 +13,7 @@ from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evi
 from auxmc.models.regression.softmax_regression import softmax_regression
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.array_types import FloatArray, IntegerArray
+from experiments.streaming_evidence.model import rows as simulated_rows
 from experiments.streaming_evidence.settings import METHODS, MODELS, Settings
 
 CUTS = (500, 1000, 3000, 5000, 10_000, 20_000, 30_000, 100_000, 200_000, 300_000, 1_000_000)

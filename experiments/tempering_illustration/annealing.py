@@ -15,9 +15,9 @@ from auxmc.driver.chains import RunContext, run_chains
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
 from auxmc.models.bridge import Bridge, bridge, gaussian_base
-from auxmc.models.mixtures.scalar_mixture import TWO_MODES
 from auxmc.numerics.array_types import FloatArray, NamedArrays
 from auxmc.numerics.schedules import sigmoidal_schedule
+from experiments.tempering_illustration.model.scalar_mixture import TWO_MODES
 from experiments.tempering_illustration.settings import Settings
 from experiments.tempering_illustration.target import joined
 

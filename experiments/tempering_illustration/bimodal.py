@@ -18,9 +18,9 @@ from auxmc.kernels.tempering.continuous_tempering import (
     ControlledState,
     continuously_tempered_hmc,
 )
-from auxmc.models.mixtures.scalar_mixture import TWO_MODES
 from auxmc.numerics.array_types import FloatArray, NamedArrays
 from auxmc.numerics.random import standard_normal
+from experiments.tempering_illustration.model.scalar_mixture import TWO_MODES
 from experiments.tempering_illustration.settings import Settings
 from experiments.tempering_illustration.target import base, joined, oracle
 

@@ -7,9 +7,9 @@ import numpy as np
 import xarray as xr
 from scipy.special import logsumexp
 
-from auxmc.models.bridge_oracles import PathOracle, path_oracle
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.truncated_exponential import log_base_weight, log_target_weight
+from experiments.tempering_illustration.model.exact_bridge import PathOracle, path_oracle
 from experiments.tempering_illustration.target import POINTS, base, oracle
 
 _CONTROLS = (-5.0, 0.0, 5.0)

@@ -8,9 +8,9 @@ import numpy as np
 from jax import Array
 
 from auxmc.models.bridge import Bridge, GaussianBase, bridge, gaussian_base
-from auxmc.models.bridge_oracles import PathOracle, path_oracle
-from auxmc.models.mixtures.scalar_mixture import TWO_MODES
 from auxmc.numerics.array_types import FloatArray
+from experiments.tempering_illustration.model.exact_bridge import PathOracle, path_oracle
+from experiments.tempering_illustration.model.scalar_mixture import TWO_MODES
 
 POINTS: FloatArray = np.linspace(-100.0, 100.0, 4_001)
 """Grid of the quadratures: over twelve standard deviations of the base on either side."""

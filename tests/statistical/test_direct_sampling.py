@@ -13,11 +13,8 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from auxmc.models.mixtures.scalar_mixture import OVERLAPPING
 from auxmc.sampling.adaptive_rejection import adaptive_rejection_sample, log_hull_mass
-from auxmc.sampling.gaussian import multivariate_normal
 from auxmc.sampling.importance import importance_draws, self_normalised_mean
-from auxmc.sampling.inverse_cdf import draw_by_inversion, generalised_logistic, normal
 from auxmc.sampling.rejection import (
     Envelope,
     Proposal,
@@ -26,8 +23,11 @@ from auxmc.sampling.rejection import (
     rejection_sample,
 )
 from auxmc.sampling.resampling import SCHEMES, sampling_importance_resampling
-from auxmc.sampling.transforms import box_muller
-from auxmc.sampling.uniforms import avoiding_zero, uniform_from_bits
+from experiments.foundations.sampling.gaussian import multivariate_normal
+from experiments.foundations.sampling.inverse_cdf import draw_by_inversion, generalised_logistic, normal
+from experiments.foundations.sampling.transforms import box_muller
+from experiments.foundations.sampling.uniforms import avoiding_zero, uniform_from_bits
+from experiments.tempering_illustration.model.scalar_mixture import OVERLAPPING
 from tests.statistical.levels import (
     assert_standard_mean,
     assert_uniform,

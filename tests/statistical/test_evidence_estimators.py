@@ -22,18 +22,18 @@ from auxmc.kernels.streams.particle_filter import (
 )
 from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
 from auxmc.models.bridge import Bridge, bridge, gaussian_base
-from auxmc.models.gaussian.mean import FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import linear_schedule
-from auxmc.sampling.ideal_nested_sampling import IdealNestedRuns, ideal_nested_sampling
 from auxmc.sampling.importance import importance_draws
 from auxmc.sampling.resampling import SCHEMES
+from experiments.estimator_illustrations.model.gaussian_mean import FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS
 from experiments.foundations.evidence.linear_gaussian_states import (
     SINE_OBSERVATIONS,
     TWENTY_STEPS,
     kalman_filter,
 )
 from experiments.foundations.evidence.nested_oracles import expected_nested_ratio
+from experiments.foundations.sampling.ideal_nested_sampling import IdealNestedRuns, ideal_nested_sampling
 from tests.statistical.levels import (
     assert_at_least,
     assert_bounded_mean,

@@ -28,8 +28,8 @@ from auxmc.kernels.metropolis.gibbs import (
 from auxmc.kernels.metropolis.involution import involution_metropolis
 from auxmc.kernels.metropolis.simulated_annealing import simulated_annealing
 from auxmc.kernels.slices.directed_slice import along_axes, along_gaussian, along_unit_vectors, directed_slice
-from auxmc.models.boltzmann.data import BoltzmannParameters
-from auxmc.models.boltzmann.enumeration import exact_moments
+from experiments.boltzmann.model.data import BoltzmannParameters
+from experiments.boltzmann.model.enumeration import exact_moments
 from experiments.foundations.models.small_machines import five_units
 from tests.statistical.kernel_checks import (
     N_STEPS,

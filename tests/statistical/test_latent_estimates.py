@@ -17,11 +17,11 @@ from scipy import stats
 
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.models.estimator import Estimator
-from auxmc.models.regression.gp_probit import estimator as gp_estimator
-from auxmc.models.regression.gp_probit import gp_probit_model, load_biopsy, standardise
 from auxmc.numerics.array_types import FloatArray
 from experiments.gaussian_latent import exact as oracles
 from experiments.gaussian_latent import model as glv
+from experiments.gp_probit.model import estimator as gp_estimator
+from experiments.gp_probit.model import gp_probit_model, load_biopsy, standardise
 from tests.statistical.levels import (
     assert_bounded_mean,
     assert_standard_mean,

@@ -8,7 +8,10 @@ import numpy as np
 from jax import Array
 from scipy import stats
 
-from auxmc.models.reference_posterior import differential_evolution, independence_metropolis
+from experiments.generalised_lambda.model.reference_posterior import (
+    differential_evolution,
+    independence_metropolis,
+)
 from tests.statistical.levels import assert_at_least, assert_standard_mean, assert_uniform, key_for, legendre
 
 N_POPULATIONS, N_WALKERS = 3000, 8

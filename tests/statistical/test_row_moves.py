@@ -10,7 +10,6 @@ import pytest
 from jax import Array
 from scipy import stats
 
-from auxmc.data.simulated_streams import rows
 from auxmc.kernels.streams.contract import Chunk, PastRows, StreamSettings, Target
 from auxmc.kernels.streams.curvature_moves import curvature_moves
 from auxmc.kernels.streams.stochastic_gradient_moves import (
@@ -20,6 +19,7 @@ from auxmc.kernels.streams.stochastic_gradient_moves import (
 )
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.numerics.array_types import FloatArray
+from experiments.streaming_evidence.model import rows
 from tests.exact_posteriors import tempered_posterior
 from tests.statistical.levels import (
     assert_at_least,

@@ -12,17 +12,17 @@ from scipy import stats
 from auxmc.approximations.advi import MeanField, evidence_lower_bound
 from auxmc.diagnostics.log_evidence import log_evidence, log_evidence_error
 from auxmc.kernels.streams.contract import Chunk, PastRows, Target
-from auxmc.models.generalised_lambda.model import LOGISTIC_RATE, sample_parameter_inputs
-from auxmc.models.lotka_volterra.model import (
+from auxmc_pipeline.error_rules import mean_over_replicates
+from experiments.estimator_illustrations.exact_moves import conjugate_law, conjugate_mover
+from experiments.generalised_lambda.model.generator import LOGISTIC_RATE, sample_parameter_inputs
+from experiments.lotka_volterra.model.generator import (
     LotkaVolterraModel,
     initial_inputs,
     lotka_volterra_model,
     published_model,
     simulate,
 )
-from auxmc.models.lotka_volterra.rejection import simulate_prior
-from auxmc_pipeline.error_rules import mean_over_replicates
-from experiments.estimator_illustrations.exact_moves import conjugate_law, conjugate_mover
+from experiments.lotka_volterra.model.rejection import simulate_prior
 from experiments.manifold_illustrations.identities import _rejection
 from tests.exact_posteriors import tempered_posterior
 from tests.statistical.levels import (

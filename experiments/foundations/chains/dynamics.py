@@ -10,7 +10,6 @@ from scipy import integrate, optimize, special
 
 from auxmc.kernels.hamiltonian.hmc import HMCState, leapfrog
 from auxmc.kernels.hamiltonian.persistent_hmc import PersistentNoise, PersistentState, persistent_hmc
-from auxmc.models.mixtures.scalar_mixture import NARROW_LEFT
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.error_rules import largest, mean_over_replicates, spread_over_replicates
@@ -25,6 +24,7 @@ from experiments.foundations.chains.inputs import log_uniforms, mixture_draws, m
 from experiments.foundations.measurements import largest_size, normal_points, power
 from experiments.foundations.shapes import log_skewed
 from experiments.foundations.topic import Found, Lines, Topic, Work
+from experiments.tempering_illustration.model.scalar_mixture import NARROW_LEFT
 
 TOPIC = Topic()
 

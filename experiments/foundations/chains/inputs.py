@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from auxmc.models.mixtures.scalar_mixture import ScalarMixture
 from auxmc.numerics.array_types import FloatArray
+from experiments.tempering_illustration.model.scalar_mixture import ScalarMixture
 
 
 def correlated(rho: float) -> FloatArray:

@@ -10,9 +10,9 @@ from scipy import stats
 
 from auxmc.kernels.metropolis.gibbs import gaussian_blocks
 from auxmc.kernels.metropolis.metropolis import RandomWalkNoise, random_walk_metropolis
-from auxmc.models.mixtures.scalar_mixture import NARROW_LEFT
 from experiments.foundations.chains.inputs import correlated, log_uniforms, mixture_density
 from experiments.foundations.topic import Arrays, Topic, Work
+from experiments.tempering_illustration.model.scalar_mixture import NARROW_LEFT
 
 TOPIC = Topic()
 

@@ -15,7 +15,6 @@ from scipy import integrate, special, stats
 from auxmc.kernels.metropolis.gibbs import GibbsNoise, GibbsState, gaussian_blocks, gibbs, systematic_scan
 from auxmc.kernels.metropolis.involution import InvolutionNoise, involution_metropolis
 from auxmc.kernels.metropolis.metropolis import MetropolisState, RandomWalkNoise, random_walk_metropolis
-from auxmc.models.mixtures.scalar_mixture import NARROW_LEFT
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.error_rules import (
@@ -29,6 +28,7 @@ from experiments.foundations.chains.inputs import correlated, log_uniforms, mixt
 from experiments.foundations.chains.markov_curves import PROPOSAL_SDS, SHELL_DIMENSIONS, START
 from experiments.foundations.measurements import lowest_point, points_of_cube
 from experiments.foundations.topic import Found, Lines, Topic, Work
+from experiments.tempering_illustration.model.scalar_mixture import NARROW_LEFT
 
 TOPIC = Topic()
 

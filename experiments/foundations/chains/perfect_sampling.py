@@ -9,10 +9,10 @@ from jax import Array
 
 from auxmc.kernels.metropolis.coupling_from_the_past import PerfectDraw, coupling_from_the_past
 from auxmc.kernels.metropolis.gibbs import GibbsNoise, GibbsState, gibbs, spin_blocks, systematic_scan
-from auxmc.models.boltzmann.data import BoltzmannParameters
-from auxmc.models.boltzmann.enumeration import exact_moments
 from auxmc.numerics.array_types import BooleanArray
 from auxmc_pipeline.error_rules import distance_from_exact, largest, share_of_replicates
+from experiments.boltzmann.model.data import BoltzmannParameters
+from experiments.boltzmann.model.enumeration import exact_moments
 from experiments.foundations.chains.inputs import random_keys
 from experiments.foundations.models.small_machines import five_units
 from experiments.foundations.topic import Lines, Topic, Work

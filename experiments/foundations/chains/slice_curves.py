@@ -13,10 +13,10 @@ from scipy import interpolate, stats
 from auxmc.kernels.slices.directed_slice import along_axes, directed_slice
 from auxmc.kernels.slices.linear_slice import LineNoise
 from auxmc.kernels.slices.reflective_slice import reflect
-from auxmc.models.mixtures.scalar_mixture import OVERLAPPING
 from auxmc.numerics.array_types import FloatArray
 from experiments.foundations.chains.inputs import correlated, log_uniforms, mixture_density, random_keys
 from experiments.foundations.topic import Arrays, Topic, Work
+from experiments.tempering_illustration.model.scalar_mixture import OVERLAPPING
 
 TOPIC = Topic()
 

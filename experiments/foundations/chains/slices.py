@@ -12,7 +12,6 @@ from scipy import optimize, special
 
 from auxmc.kernels.slices.core import SliceState
 from auxmc.kernels.slices.elliptical_slice import EllipseNoise, elliptical_slice
-from auxmc.models.mixtures.scalar_mixture import OVERLAPPING
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc_pipeline.error_rules import (
     distance_from_exact,
@@ -32,6 +31,7 @@ from experiments.foundations.chains.slice_curves import (
 )
 from experiments.foundations.measurements import lowest_point
 from experiments.foundations.topic import Found, Lines, Topic, Work
+from experiments.tempering_illustration.model.scalar_mixture import OVERLAPPING
 
 TOPIC = Topic()
 

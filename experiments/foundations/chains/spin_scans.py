@@ -16,8 +16,8 @@ from auxmc.diagnostics.finite_chains import (
     uniform_cells,
 )
 from auxmc.kernels.metropolis.gibbs import spin_blocks
-from auxmc.models.boltzmann.enumeration import sign_table
 from auxmc.numerics.array_types import FloatArray
+from experiments.boltzmann.model.enumeration import sign_table
 from experiments.foundations.models.relations import log_weights
 from experiments.foundations.models.small_machines import three_units
 from experiments.foundations.topic import Lines, Topic, Work

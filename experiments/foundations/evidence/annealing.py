@@ -10,14 +10,14 @@ import xarray as xr
 from scipy.special import logsumexp, ndtri
 
 from auxmc.diagnostics.thermodynamic_integration import thermodynamic_integration
-from auxmc.models.boltzmann.enumeration import sign_table
-from auxmc.models.gaussian.mean import HUNDRED_OBSERVATIONS
 from auxmc.numerics.annealing import annealing_increment, log_effective_size
 from auxmc.numerics.array_types import FloatArray
-from auxmc.numerics.perfect_annealing import limit_ladder
 from auxmc.numerics.schedules import linear_schedule
 from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.error_rules import difference, distance_in_errors, mean_over_replicates, ratio
+from experiments.boltzmann.model.enumeration import sign_table
+from experiments.estimator_illustrations.model.gaussian_mean import HUNDRED_OBSERVATIONS
+from experiments.estimator_illustrations.model.perfect_annealing import limit_ladder
 from experiments.foundations.models.relations import log_weights
 from experiments.foundations.models.small_machines import three_units
 from experiments.foundations.topic import Arrays, Lines, Topic, Work

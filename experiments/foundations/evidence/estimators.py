@@ -7,13 +7,17 @@ import xarray as xr
 from scipy.special import logsumexp, ndtr
 
 from auxmc.diagnostics.simple_evidence import harmonic_mean, prior_average
-from auxmc.models.gaussian.mean import FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS, log_evidence_law
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.error_rules import (
     distance_in_errors,
     mean_over_replicates,
     quantile_over_replicates,
     share_of_replicates,
+)
+from experiments.estimator_illustrations.model.gaussian_mean import (
+    FOUR_OBSERVATIONS,
+    HUNDRED_OBSERVATIONS,
+    log_evidence_law,
 )
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 

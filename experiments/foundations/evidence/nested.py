@@ -8,9 +8,7 @@ import xarray as xr
 from scipy.special import logsumexp, ndtr, ndtri
 
 from auxmc.diagnostics.nested_evidence import SHRINKAGE, log_masses, log_terms
-from auxmc.models.gaussian.mean import HUNDRED_OBSERVATIONS
 from auxmc.numerics.array_types import FloatArray
-from auxmc.sampling.ideal_nested_sampling import IdealNestedRuns, ideal_nested_sampling
 from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.error_rules import (
     distance_in_errors,
@@ -19,8 +17,10 @@ from auxmc_pipeline.error_rules import (
     paired_ratio,
     ratio,
 )
+from experiments.estimator_illustrations.model.gaussian_mean import HUNDRED_OBSERVATIONS
 from experiments.foundations.evidence.nested_oracles import expected_nested_ratio, expected_upper_bound_ratio
 from experiments.foundations.measurements import power
+from experiments.foundations.sampling.ideal_nested_sampling import IdealNestedRuns, ideal_nested_sampling
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 TOPIC = Topic()

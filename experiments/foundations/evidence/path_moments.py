@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxmc.models.bridge_oracles import PathOracle
 from auxmc.numerics.array_types import FloatArray
+from experiments.tempering_illustration.model.exact_bridge import PathOracle
 
 __all__ = ["mass_below", "ratio_moments"]
 

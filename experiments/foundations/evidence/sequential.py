@@ -18,7 +18,6 @@ from auxmc.kernels.streams.particle_filter import (
     bootstrap_particle_filter,
     sequential_importance_resampling,
 )
-from auxmc.models.gaussian.mean import FOUR_OBSERVATIONS
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc.numerics.random import standard_normal
 from auxmc.sampling.resampling import SCHEMES, multinomial_indices
@@ -33,6 +32,7 @@ from auxmc_pipeline.error_rules import (
     quantile_over_replicates,
     ratio,
 )
+from experiments.estimator_illustrations.model.gaussian_mean import FOUR_OBSERVATIONS
 from experiments.foundations.evidence.linear_gaussian_states import (
     SINE_OBSERVATIONS,
     TWENTY_STEPS,

@@ -7,15 +7,15 @@ from scipy.special import logsumexp
 
 from auxmc.diagnostics.finite_chains import stationary_law, transition_matrix, uniform_cells
 from auxmc.kernels.tempering.simulated_tempering import propose_neighbour
-from auxmc.models.bridge_oracles import PathOracle, path_oracle
-from auxmc.models.mixtures.scalar_mixture import TWO_MODES
 from auxmc.numerics.array_types import FloatArray
-from auxmc.numerics.perfect_annealing import annealed_moments
 from auxmc.numerics.schedules import linear_schedule
 from auxmc.numerics.truncated_exponential import draw_inverse_temperature, log_base_weight, log_target_weight
+from experiments.estimator_illustrations.model.perfect_annealing import annealed_moments
 from experiments.foundations.evidence.path_moments import mass_below, ratio_moments
 from experiments.foundations.measurements import power
 from experiments.foundations.topic import Lines, Topic, Work
+from experiments.tempering_illustration.model.exact_bridge import PathOracle, path_oracle
+from experiments.tempering_illustration.model.scalar_mixture import TWO_MODES
 
 TOPIC = Topic()
 

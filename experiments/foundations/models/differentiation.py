@@ -3,8 +3,9 @@
 import numpy as np
 import xarray as xr
 
-from auxmc.numerics.counted_operations import OPERATIONS, Arithmetic
-from auxmc.numerics.reverse_mode import (
+from auxmc_pipeline.error_rules import bootstrap, median_over_replicates
+from experiments.foundations.numbers.counted_operations import OPERATIONS, Arithmetic
+from experiments.foundations.numbers.reverse_mode import (
     Graph,
     Variable,
     evaluate,
@@ -13,7 +14,6 @@ from auxmc.numerics.reverse_mode import (
     record,
     reverse_sweep,
 )
-from auxmc_pipeline.error_rules import bootstrap, median_over_replicates
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 TOPIC = Topic()

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxmc.models.boltzmann.data import BoltzmannParameters
 from auxmc.numerics.array_types import BooleanArray, FloatArray
+from experiments.boltzmann.model.data import BoltzmannParameters
 
 __all__ = [
     "ZeroOneParameters",

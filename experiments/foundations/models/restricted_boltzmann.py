@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, logsumexp
 
-from auxmc.models.boltzmann.enumeration import sign_table
 from auxmc.numerics.array_types import FloatArray
+from experiments.boltzmann.model.enumeration import sign_table
 
 __all__ = [
     "MAX_LAYER",

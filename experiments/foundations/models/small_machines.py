@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from auxmc.models.boltzmann.data import BoltzmannParameters
+from experiments.boltzmann.model.data import BoltzmannParameters
 from experiments.foundations.models.restricted_boltzmann import RestrictedBoltzmann, restricted_boltzmann
 
 __all__ = ["LAYER_DATA", "five_units", "three_by_two", "three_units"]

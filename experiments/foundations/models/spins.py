@@ -8,9 +8,9 @@ import xarray as xr
 from scipy.special import logsumexp
 
 from auxmc.diagnostics.finite_chains import second_eigenvalue
-from auxmc.models.boltzmann.enumeration import exact_moments, sign_table
-from auxmc.models.boltzmann.model import Relaxation, relax, relaxed_moments
 from auxmc.numerics.array_types import FloatArray
+from experiments.boltzmann.model.enumeration import exact_moments, sign_table
+from experiments.boltzmann.model.machine import Relaxation, relax, relaxed_moments
 from experiments.foundations.measurements import largest_size
 from experiments.foundations.models.relations import (
     condition_on_units,

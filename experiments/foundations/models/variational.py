@@ -15,13 +15,13 @@ from auxmc.approximations.expectation_propagation import expectation_propagation
 from auxmc.approximations.gaussian_mean_field import MeanFieldGaussian, gaussian_mean_field
 from auxmc.approximations.laplace_density import laplace_density
 from auxmc.approximations.renyi import fit_gaussian, gaussian_log_density, renyi_divergence
-from auxmc.models.mixtures.scalar_mixture import NARROW_AND_BROAD
 from auxmc.numerics.array_types import FloatArray
-from auxmc.sampling.inverse_cdf import generalised_logistic
 from auxmc_pipeline import error_rules
 from experiments.foundations.measurements import largest_size
+from experiments.foundations.sampling.inverse_cdf import generalised_logistic
 from experiments.foundations.shapes import SHAPE, log_skewed
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
+from experiments.tempering_illustration.model.scalar_mixture import NARROW_AND_BROAD
 
 TOPIC = Topic()
 

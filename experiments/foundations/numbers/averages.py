@@ -8,10 +8,10 @@ from scipy import signal, stats
 
 from auxmc.diagnostics.errors_of_means import autocorrelation_time, variance_of_mean
 from auxmc.numerics.array_types import FloatArray
-from auxmc.sampling.product_quadrature import product_simpson, simpson_rule
 from auxmc_pipeline.error_rules import distance_from_exact, mean_over_replicates, median_over_replicates
 from experiments.foundations.measurements import power
 from experiments.foundations.numbers.shared_examples import mixture_density
+from experiments.foundations.sampling.product_quadrature import product_simpson, simpson_rule
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 TOPIC = Topic()

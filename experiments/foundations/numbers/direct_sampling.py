@@ -12,10 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import integrate, stats
 
 from auxmc.numerics.array_types import BooleanArray, FloatArray
-from auxmc.sampling.gaussian import covariance_root
-from auxmc.sampling.inverse_cdf import draw_by_inversion, generalised_logistic
 from auxmc.sampling.rejection import condition_by_rejection, rejection_sample
-from auxmc.sampling.transforms import box_muller, inverse_box_muller
 from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.error_rules import (
     distance_from_exact,
@@ -34,6 +31,9 @@ from experiments.foundations.numbers.shared_examples import (
     mixture_mass,
     tail_envelope,
 )
+from experiments.foundations.sampling.gaussian import covariance_root
+from experiments.foundations.sampling.inverse_cdf import draw_by_inversion, generalised_logistic
+from experiments.foundations.sampling.transforms import box_muller, inverse_box_muller
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 TOPIC = Topic()

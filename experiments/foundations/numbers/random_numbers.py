@@ -11,14 +11,14 @@ from jax.typing import DTypeLike
 from numpy.typing import ArrayLike
 
 from auxmc.numerics.array_types import IntegerArray
-from auxmc.sampling.transforms import box_muller
-from auxmc.sampling.uniforms import avoiding_zero, uniform_from_bits
 from experiments.foundations.numbers.congruential import (
     bit_rows,
     congruential_states,
     has_full_period,
     smallest_period,
 )
+from experiments.foundations.sampling.transforms import box_muller
+from experiments.foundations.sampling.uniforms import avoiding_zero, uniform_from_bits
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 TOPIC = Topic()

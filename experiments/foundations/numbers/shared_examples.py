@@ -11,11 +11,11 @@ import xarray as xr
 from jax import Array
 from scipy import integrate, stats
 
-from auxmc.models.mixtures.scalar_mixture import OVERLAPPING
 from auxmc.numerics.array_types import FloatArray
-from auxmc.sampling.inverse_cdf import draw_by_inversion, exponential, normal
 from auxmc.sampling.rejection import Envelope, Proposal, rejection_proposal
+from experiments.foundations.sampling.inverse_cdf import draw_by_inversion, exponential, normal
 from experiments.foundations.topic import Arrays, Topic, Work
+from experiments.tempering_illustration.model.scalar_mixture import OVERLAPPING
 
 TOPIC = Topic()
 

@@ -11,11 +11,11 @@ from jax import Array
 from scipy import integrate
 
 from auxmc.approximations.laplace_evidence import laplace_evidence, prior_starts
-from auxmc.data.simulated_streams import rows
 from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
 from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
 from auxmc.models.regression.softmax_regression import softmax_regression
 from auxmc.models.row_model import RowModel, row_model
+from experiments.streaming_evidence.model import rows
 
 LINEAR = linear_regression(5)
 DATA = rows("linear", 300)

@@ -5,7 +5,7 @@ from scipy.optimize import minimize
 from scipy.special import log_ndtr
 
 from auxmc.approximations.laplace_latent_gaussian import SiteTerms, laplace_mode, reverse_precision_factor
-from auxmc.numerics.specfun import probit_terms
+from experiments.gp_probit.special_functions import probit_terms
 
 
 def _covariance(n_sites, variance=4.0, seed=0):

@@ -9,8 +9,8 @@ from auxmc.approximations.mean_field import (
     distinct_fits,
     negative_free_energy,
 )
-from auxmc.models.boltzmann.data import generate_parameters
-from auxmc.models.boltzmann.enumeration import exact_moments
+from experiments.boltzmann.model.data import generate_parameters
+from experiments.boltzmann.model.enumeration import exact_moments
 
 SMALL = generate_parameters(8, 1)[0]
 

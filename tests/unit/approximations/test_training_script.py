@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from auxmc.data.autoencoder_weights import read_autoencoder, read_training_curve
+from experiments.image_models.model.autoencoder_weights import read_autoencoder, read_training_curve
 
 SCRIPT = Path(__file__).parents[3] / "scripts" / "train_image_models.py"
 

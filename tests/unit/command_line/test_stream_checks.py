@@ -13,11 +13,11 @@ from auxmc.command_line.stream_checks import (
     row_curvature,
     stability_limit,
 )
-from auxmc.data.simulated_streams import rows
 from auxmc.kernels.streams.contract import StreamSettings
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings
 from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
 from auxmc.models.regression.linear_regression import linear_regression
+from experiments.streaming_evidence.model import rows
 
 
 def test_the_curvature_of_a_linear_model_is_the_second_moment_of_its_inputs() -> None:

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from auxmc.command_line.errors import CommandError
 from auxmc.command_line.own_models.model_file import read_model
 from auxmc.command_line.stream_reading import open_source
-from auxmc.data.autoencoder_weights import read_autoencoder
 from auxmc.data.reading import read_labelled, read_matrix
 from auxmc.data.tables import DataError, read_blocks
-from auxmc.models.boltzmann.data import read_parameters
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.settings import SettingsError
+from experiments.boltzmann.model.data import read_parameters
+from experiments.image_models.model.autoencoder_weights import read_autoencoder
 from experiments.radon.grouped import GroupedColumns, read_grouped
 from tests.audit import nothing_runs
 

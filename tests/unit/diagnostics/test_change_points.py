@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp, softmax
 
-from auxmc.data.simulated_streams import rows
 from auxmc.diagnostics.change_points import ChangeSettings, DropDetector, change_points, chunk_scores
+from experiments.streaming_evidence.model import rows
 
 
 def mixture_scores(data: np.ndarray, size: int, n_components: int = 5) -> tuple[np.ndarray, np.ndarray]:

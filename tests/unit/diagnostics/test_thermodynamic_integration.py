@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 
 from auxmc.diagnostics.thermodynamic_integration import thermodynamic_integration
-from auxmc.models.gaussian.mean import FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS, GaussianMean
 from auxmc.numerics.schedules import linear_schedule, sigmoidal_schedule
+from experiments.estimator_illustrations.model.gaussian_mean import (
+    FOUR_OBSERVATIONS,
+    HUNDRED_OBSERVATIONS,
+    GaussianMean,
+)
 
 
 def test_it_is_exact_for_linear_means_and_with_variances_for_cubic_ones() -> None:

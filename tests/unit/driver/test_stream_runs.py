@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from auxmc.data.row_store import RowStore
-from auxmc.data.simulated_streams import rows
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.row_chunks import ChunkSizes
 from auxmc.driver.stream_program import KeyedStream, fetch_from
@@ -26,6 +25,7 @@ from auxmc.kernels.streams.contract import (
 from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.numerics.array_types import NamedArrays
+from experiments.streaming_evidence.model import rows
 
 DATA = rows("linear", 2230)
 SETTINGS = StreamSettings(n_moves=2, batch_size=10, n_particles=4, target_size=2.0)

@@ -15,7 +15,6 @@ import xarray as xr
 from matplotlib.figure import Figure
 from scipy import linalg
 
-from auxmc.data.simulated_streams import rows
 from auxmc.driver.chains import RunContext
 from auxmc.driver.results import write_result
 from auxmc.kernels.streams.stochastic_gradient_chain import ChainNoise, ChainState, stochastic_gradient_chain
@@ -46,6 +45,7 @@ from experiments.estimator_illustrations.nested import (
 from experiments.estimator_illustrations.run import run, together
 from experiments.estimator_illustrations.simple import excess_probabilities, run_simple
 from experiments.estimator_illustrations.trajectories import Bent, correlated, trajectories
+from experiments.streaming_evidence.model import rows
 from tests.exact_posteriors import tempered_posterior
 
 STUDY = load_study("estimator_illustrations")

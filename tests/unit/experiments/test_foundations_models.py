@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from auxmc.models.boltzmann.model import relax
-from auxmc.numerics.counted_operations import Arithmetic
-from auxmc.numerics.reverse_mode import evaluate, jacobian_by_rows
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
+from experiments.boltzmann.model.machine import relax
 from experiments.foundations.models.differentiation import random_graph
 from experiments.foundations.models.small_machines import five_units
 from experiments.foundations.models.spins import relaxation_by_quadrature
+from experiments.foundations.numbers.counted_operations import Arithmetic
+from experiments.foundations.numbers.reverse_mode import evaluate, jacobian_by_rows
 from tests.unit.experiments.foundations_topics import EMPTY, Computed, listed, says_not_run, seeds_differ
 
 MODELS = Computed("models", 5, 0.02)

@@ -8,7 +8,6 @@ import pytest
 import xarray as xr
 from matplotlib.figure import Figure
 
-from auxmc.data.skeleton import JOINT_NAMES
 from auxmc.driver.chains import RunContext
 from auxmc.driver.results import write_result
 from auxmc.plots.style import use_style
@@ -18,6 +17,7 @@ from auxmc_pipeline.settings import PRESETS, SettingsError
 from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
 from experiments.human_pose import figures
+from experiments.human_pose.model.skeleton import JOINT_NAMES
 from experiments.human_pose.run import check_moves, run
 from experiments.human_pose.settings import FIGURES, SWEEP_QUANTITIES, noise_scale, start_of, tuning
 from experiments.human_pose.statistics import (

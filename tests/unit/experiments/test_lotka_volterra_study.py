@@ -11,8 +11,6 @@ import xarray as xr
 
 from auxmc.driver.chains import RunContext
 from auxmc.driver.results import write_result
-from auxmc.models.lotka_volterra.model import published_model
-from auxmc.models.lotka_volterra.oracles import LogRatePosterior, exact_posterior
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.judging.study_tables import claims_of, judge_study, setting_names
@@ -30,6 +28,8 @@ from experiments.lotka_volterra.lookup import (
     by_chain,
     by_rate,
 )
+from experiments.lotka_volterra.model.exact import LogRatePosterior, exact_posterior
+from experiments.lotka_volterra.model.generator import published_model
 from experiments.lotka_volterra.run import run
 from experiments.lotka_volterra.statistics import (
     chain_curves,

@@ -13,7 +13,6 @@ import xarray as xr
 from matplotlib.figure import Figure
 from scipy import stats
 
-from auxmc.data.simulated_streams import rows as simulated_rows
 from auxmc.driver.chains import RunContext
 from auxmc.driver.results import write_result
 from auxmc.driver.row_chunks import ChunkSizes
@@ -31,6 +30,7 @@ from auxmc_pipeline.tidy import tidy_table
 from experiments.streaming_evidence import nested_pair, starts, stopping
 from experiments.streaming_evidence.drive import run_repeats
 from experiments.streaming_evidence.estimators import particle_extras
+from experiments.streaming_evidence.model import rows as simulated_rows
 from experiments.streaming_evidence.nested_pair import run_nested_pair, with_input
 from experiments.streaming_evidence.problem import CUTS, chunk_ends, ends_of, exact_linear, shown_ends
 from experiments.streaming_evidence.run import run

@@ -291,7 +291,7 @@ def test_where_leads_from_a_figure_to_the_kernel(capsys: pytest.CaptureFixture[s
     assert {
         "experiments/gp_probit/figures.py::efficiency_bars",
         "src/auxmc/kernels/pseudo_marginal/updates.py::pseudo_marginal_method",
-        "src/auxmc/models/regression/gp_probit.py::gp_probit_model",
+        "experiments/gp_probit/model.py::gp_probit_model",
     } <= places
     for place in places:
         file, _, function = place.partition("::")

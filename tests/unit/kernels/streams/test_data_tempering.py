@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from auxmc.data.simulated_streams import rows
 from auxmc.kernels.streams.growing_data import (
     GrowingDataRun,
     GrowingDataSettings,
@@ -15,6 +14,7 @@ from auxmc.kernels.streams.growing_data import (
     growing_data_evidence,
 )
 from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
+from experiments.streaming_evidence.model import rows
 
 MODEL = linear_regression(5)
 DATA = rows("linear", 600)

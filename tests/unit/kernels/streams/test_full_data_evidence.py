@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from jax import Array
 
-from auxmc.data.simulated_streams import rows
 from auxmc.kernels.streams.full_data_evidence import AnnealedRun, AnnealedSettings, full_data_evidence
 from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
 from auxmc.models.row_model import row_model
+from experiments.streaming_evidence.model import rows
 from tests.unit.kernels.linear_moves import exact_linear_moves
 
 MODEL = linear_regression(5)

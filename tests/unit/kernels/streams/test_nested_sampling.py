@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from jax import Array
 
-from auxmc.data.simulated_streams import rows
 from auxmc.diagnostics.nested_evidence import NestedEvidence, nested_evidence
 from auxmc.kernels.streams.nested_sampling import NestedRun, NestedSettings, nested_sampling
 from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
+from experiments.streaming_evidence.model import rows
 
 MODEL = linear_regression(5)
 DATA = rows("linear", 100)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from jax import Array
 
-from auxmc.data.simulated_streams import rows
 from auxmc.driver.row_chunks import ChunkSizes
 from auxmc.driver.streams import run_stream
 from auxmc.kernels.streams.contract import Chunk, ChunkRecord, PastRows
@@ -24,6 +23,7 @@ from auxmc.models.regression.linear_regression import (
     linear_regression,
 )
 from auxmc.models.row_model import RowModel, row_model
+from experiments.streaming_evidence.model import rows
 from tests.exact_posteriors import tempered_posterior
 
 LINEAR = linear_regression(5)

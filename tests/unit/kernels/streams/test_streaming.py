@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from jax import Array
 
-from auxmc.data.simulated_streams import rows
 from auxmc.kernels.streams.contract import Chunk, PastRows, StreamSettings, StreamState
 from auxmc.kernels.streams.published_estimators import remember, stream_evidence
 from auxmc.kernels.streams.stochastic_gradient import injected_noise, sghmc_step, sgld_step
@@ -18,6 +17,7 @@ from auxmc.kernels.streams.stochastic_gradient_moves import (
     renewed_anchors,
 )
 from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
+from experiments.streaming_evidence.model import rows
 
 MODEL = linear_regression(5)
 DATA = rows("linear", 5000)

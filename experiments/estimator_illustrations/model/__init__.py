@@ -1,0 +1,1 @@
+"""A Gaussian mean with known evidence, and annealing with perfect moves."""

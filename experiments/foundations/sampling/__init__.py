@@ -1,0 +1,1 @@
+"""Independent draws by transforms, inversion and nested sampling, and product quadrature."""

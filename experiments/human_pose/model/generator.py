@@ -1,0 +1,208 @@
+"""Generative model of joint positions in images: bone lengths, joint angles and camera from normal inputs.
+
+The inputs u, all standard normal a priori, are in the order of `SLICES`; the noise of the images follows them where the
+model is conditioned exactly.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from auxmc.models.conditioned import ConditionedModel, condition_noisy_generator
+from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.jacobians import Jacobian, noisy_jacobian
+from experiments.human_pose.model.cameras import (
+    CAMERA_OFFSETS,
+    N_CAMERA,
+    camera_place,
+    project,
+    project_joints,
+)
+from experiments.human_pose.model.kinematics import joint_positions, pose_derivatives
+from experiments.human_pose.model.pose_priors import PosePrior
+from experiments.human_pose.model.prior import angle_derivatives, bone_lengths, joint_angles
+from experiments.human_pose.model.skeleton import N_ANGLES, N_BONES, N_JOINTS
+
+__all__ = [
+    "N_SCENES",
+    "SCENE_SEED",
+    "Inputs",
+    "PoseModel",
+    "Scene",
+    "conditioned_model",
+    "generate",
+    "generator_jacobian",
+    "log_density",
+    "log_prior",
+    "n_observed",
+    "positions",
+    "simulated_scenes",
+    "split_inputs",
+]
+
+
+N_SCENES = 3
+SCENE_SEED = 1234
+_N_NOISE_BINOCULAR = 76
+
+
+class PoseModel(NamedTuple):
+    """The generator.
+
+    Attributes:
+        prior: of bone lengths and joint angles.
+        views: `binocular` or `monocular`.
+    """
+
+    prior: PosePrior
+    views: str
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of inputs, noise of the images not counted."""
+        return N_BONES + self.prior.n_code + 2 * N_ANGLES + N_CAMERA
+
+
+class Inputs(NamedTuple):
+    """Inputs by what they are for: bones [13], code [30], noise of cosine and of sine parts [47], camera [3]."""
+
+    bones: Array
+    code: Array
+    cos_noise: Array
+    sin_noise: Array
+    camera: Array
+
+
+class Scene(NamedTuple):
+    """A pose that images were made of.
+
+    Attributes:
+        inputs: [input].
+        positions: true joint positions in metres [joint, 3].
+        observed: image coordinates, noise included [constraint].
+    """
+
+    inputs: FloatArray
+    positions: FloatArray
+    observed: FloatArray
+
+
+def n_observed(views: str) -> int:
+    """Number of observed coordinates."""
+    return 2 * N_JOINTS * len(CAMERA_OFFSETS[views])
+
+
+def split_inputs(model: PoseModel, inputs: Array) -> Inputs:
+    """Inputs [input] by what they are for."""
+    ends = np.cumsum([N_BONES, model.prior.n_code, N_ANGLES, N_ANGLES, N_CAMERA])
+    parts = [inputs[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+    return Inputs(*parts)
+
+
+def positions(model: PoseModel, inputs: Array) -> Array:
+    """Joint positions in metres [joint, 3] of inputs [input]."""
+    parts = split_inputs(model, inputs)
+    angles = joint_angles(model.prior, parts.code, parts.cos_noise, parts.sin_noise)
+    return joint_positions(angles, bone_lengths(model.prior, parts.bones))
+
+
+def generate(model: PoseModel, inputs: Array) -> Array:
+    """Image coordinates without noise [constraint]: for each view all x, then all y.
+
+    Source: PhD thesis, Algorithm 12; Graham and Storkey 2017, Algorithm 2 and section 10.3.
+    """
+    place = camera_place(split_inputs(model, inputs).camera)
+    return project_joints(positions(model, inputs), place, model.views)
+
+
+def generator_jacobian(model: PoseModel, inputs: Array) -> Array:
+    """Jacobian of `generate` [constraint, input] by the chain rule in closed form.
+
+    Images depend on joints, joints on 47 angles and 13 lengths, and an angle on its own two noises and on the code: one
+    forward pass replaces one pass for each output or input.
+    """
+    parts = split_inputs(model, inputs)
+    angle = angle_derivatives(model.prior, parts.code, parts.cos_noise, parts.sin_noise)
+    lengths = bone_lengths(model.prior, parts.bones)
+    pose = pose_derivatives(angle.angles, lengths)
+    image = project(pose.positions, camera_place(parts.camera), model.views)
+    by_joints = jnp.concatenate([pose.by_length, pose.by_angle], axis=2)
+    # Each image coordinate depends on its own joint alone.
+    by_skeleton = jnp.einsum("vcji,jik->vcjk", image.by_position, by_joints)
+    by_skeleton = by_skeleton.reshape(-1, N_BONES + N_ANGLES)
+    by_length, by_angle = by_skeleton[:, :N_BONES], by_skeleton[:, N_BONES:]
+    factor = jnp.asarray(model.prior.log_length_factor)
+    return jnp.concatenate(
+        [
+            (by_length * lengths[None, :]) @ factor.T,
+            by_angle @ angle.by_code,
+            by_angle * angle.by_cos_noise[None, :],
+            by_angle * angle.by_sin_noise[None, :],
+            image.by_camera,
+        ],
+        axis=1,
+    )
+
+
+def log_prior(inputs: Array) -> Array:
+    """Log density of standard normal inputs, up to a constant, in nats."""
+    return -0.5 * jnp.sum(jnp.square(inputs))
+
+
+def log_density(model: PoseModel, inputs: Array, observed: Array, noise_scale: Array | float) -> Array:
+    """Log density of the inputs [input] given images [constraint] with normal noise, up to a constant, in nats.
+
+    Minus infinity where the generator overflows.
+
+    Source: PhD thesis, section 4.6 and section 4.10.3.
+    """
+    misfit = (observed - generate(model, inputs)) / noise_scale
+    value = log_prior(inputs) - 0.5 * jnp.sum(jnp.square(misfit))
+    return jnp.where(jnp.isfinite(value), value, -jnp.inf)
+
+
+def conditioned_model(model: PoseModel, observed: Array, noise_scale: Array | float) -> ConditionedModel:
+    """The model conditioned on noisy images: inputs (u, n) with g(u) + eps n equal to the images.
+
+    The generator without noise has a singular Jacobian: two views of 19 joints are 76 numbers of 57 coordinates.
+
+    Args:
+        model: the generator.
+        observed: images [constraint].
+        noise_scale: eps, standard deviation of the noise in the units of the image plane.
+
+    Source: PhD thesis, section 4.10.3.
+    """
+
+    def generator(inputs: Array) -> Array:
+        return generate(model, inputs)
+
+    noisy = condition_noisy_generator(generator, log_prior, observed, noise_scale)
+
+    def jacobian(inputs: Array) -> Jacobian:
+        return noisy_jacobian(generator_jacobian(model, inputs[: model.n_inputs]), noise_scale)
+
+    return noisy._replace(jacobian=jacobian)
+
+
+def simulated_scenes(model: PoseModel, noise_scale: float, seed: int = SCENE_SEED) -> list[Scene]:
+    """The scenes of the study, drawn from the model as the published code draws them.
+
+    A row of the normal numbers of `numpy.random.RandomState(seed)` is a scene: its inputs, then the noise of two
+    views; the monocular model uses the first half of it. The seed and so the scenes of the publications are
+    unknown.
+
+    Args:
+        model: the generator.
+        noise_scale: of the images.
+        seed: of the normal numbers.
+    """
+    normal = np.random.RandomState(seed).normal(size=(N_SCENES, model.n_inputs + _N_NOISE_BINOCULAR))
+    inputs, noise = normal[:, : model.n_inputs], normal[:, model.n_inputs :][:, : n_observed(model.views)]
+    make = jax.jit(jax.vmap(lambda one: (positions(model, one), generate(model, one))))
+    places, images = map(np.asarray, make(jnp.asarray(inputs)))
+    observed = images + noise_scale * noise
+    return [Scene(*row) for row in zip(inputs, places, observed, strict=True)]

@@ -1,0 +1,160 @@
+"""A generative model of binary images with a Gaussian latent vector, and the Gaussian that approximates its posterior.
+
+Functions are of one image and one latent vector; `vmap` over images turns each layer into one matrix product.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from auxmc.models.bridge import Bridge, bridge, gaussian_base
+from experiments.image_models.model.autoencoder_weights import Autoencoder, Dense
+
+__all__ = [
+    "Code",
+    "encode",
+    "initial_autoencoder",
+    "latent_bridge",
+    "log_code_weights",
+    "log_importance_weights",
+    "log_likelihood",
+    "logits",
+    "to_precision",
+]
+
+
+class Code(NamedTuple):
+    """Gaussian approximation of the posterior of an image's latent vector.
+
+    Attributes:
+        mean: [latent].
+        scale: standard deviations [latent].
+    """
+
+    mean: Array
+    scale: Array
+
+
+def logits(model: Autoencoder, latent: Array) -> Array:
+    """Logits [pixel] of the probabilities that pixels are on, given a latent vector [latent].
+
+    Source: PhD thesis, section 5.6.2: two hidden layers of hyperbolic tangents.
+    """
+    first, second, last = model.decoder
+    return _dense(last, jnp.tanh(_dense(second, jnp.tanh(_dense(first, latent)))))
+
+
+def log_likelihood(model: Autoencoder, image: Array, latent: Array) -> Array:
+    """Log probability of a binary image [pixel] (of the floating type of the weights), in nats."""
+    level = logits(model, latent)
+    # log(1 + exp(level)) in a form that neither overflows nor needs the probability.
+    softplus = jnp.maximum(level, 0.0) + jnp.log1p(jnp.exp(-jnp.abs(level)))
+    return jnp.sum(image * level - softplus)
+
+
+def encode(model: Autoencoder, image: Array) -> Code:
+    """Approximate posterior of the latent vector of an image [pixel]."""
+    first, second = model.encoder
+    hidden = jnp.tanh(_dense(second, jnp.tanh(_dense(first, image))))
+    return Code(_dense(model.code_mean, hidden), jnp.exp(_dense(model.code_log_scale, hidden)))
+
+
+def log_importance_weights(model: Autoencoder, image: Array, noise: Array) -> Array:
+    """Log of joint density over approximate posterior, at draws of the latter.
+
+    Args:
+        model: the model.
+        image: [pixel].
+        noise: standard normal numbers [draw, latent].
+
+    Returns:
+        [draw], in nats; the log of the mean of their exponentials is a lower bound on the log evidence in expectation.
+
+    Source: Burda, Grosse and Salakhutdinov 2016; PhD thesis, section 5.6.2.
+    """
+    return log_code_weights(model, image, encode(model, image), noise)
+
+
+def log_code_weights(model: Autoencoder, image: Array, code: Code, noise: Array) -> Array:
+    """As `log_importance_weights`, for an image whose code is known."""
+
+    def one(standard: Array) -> Array:
+        latent = code.mean + code.scale * standard
+        # Constants of the two Gaussians cancel.
+        log_ratio = 0.5 * jnp.sum(jnp.square(standard) - jnp.square(latent)) + jnp.sum(jnp.log(code.scale))
+        return log_likelihood(model, image, latent) + log_ratio
+
+    return jax.vmap(one)(noise)
+
+
+def latent_bridge(
+    model: Autoencoder, image: Array, code: Code, log_zeta: Array, *, whitened: bool = True
+) -> Bridge:
+    """Joins the posterior of an image's latent vector z to its approximation.
+
+    Args:
+        model: the model; its floating type is that of all log densities.
+        image: [pixel].
+        code: base.
+        log_zeta: guess of the log evidence of the image, scalar, in nats.
+        whitened: x is (z - mean) / scale, so that the base is standard normal; otherwise x is z.
+
+    Source: PhD thesis, section 5.6.2.
+    """
+    constant = jnp.asarray(0.5 * model.n_latent * np.log(2.0 * np.pi), dtype=image.dtype)
+
+    def energy(latent: Array) -> Array:
+        return 0.5 * jnp.sum(jnp.square(latent)) + constant - log_likelihood(model, image, latent)
+
+    if not whitened:
+        return bridge(lambda x: -energy(x), gaussian_base(code.mean, code.scale), log_zeta)
+    log_volume = jnp.sum(jnp.log(code.scale))
+    standard = gaussian_base(jnp.zeros_like(code.mean), jnp.ones_like(code.scale))
+    return bridge(lambda x: -(energy(code.mean + code.scale * x) - log_volume), standard, log_zeta)
+
+
+def initial_autoencoder(
+    rng: np.random.Generator, mean_image: NDArray[np.floating[Any]], n_hidden: int = 200, n_latent: int = 50
+) -> Autoencoder:
+    """Parameters to start training from.
+
+    Args:
+        rng: source of randomness.
+        mean_image: probability that each pixel is on, averaged over images [pixel]; the biases of the last layer
+            reproduce it where it is not too close to 0 or 1.
+        n_hidden: units of each hidden layer.
+        n_latent: length of the latent vector.
+
+    Returns:
+        float32; weights uniform with the variance 2 / (inputs + outputs) of Glorot and Bengio 2010.
+    """
+
+    def layer(n_in: int, n_out: int) -> Dense:
+        limit = np.sqrt(6.0 / (n_in + n_out))
+        weights = rng.uniform(-limit, limit, size=(n_in, n_out))
+        return Dense(jnp.asarray(weights, jnp.float32), jnp.zeros(n_out, jnp.float32))
+
+    n_pixels = mean_image.size
+    on = np.clip(mean_image, 1e-3, 1.0 - 1e-3)
+    last = layer(n_hidden, n_pixels)._replace(biases=jnp.asarray(np.log(on / (1.0 - on)), jnp.float32))
+    return Autoencoder(
+        (layer(n_latent, n_hidden), layer(n_hidden, n_hidden), last),
+        (layer(n_pixels, n_hidden), layer(n_hidden, n_hidden)),
+        layer(n_hidden, n_latent),
+        layer(n_hidden, n_latent),
+    )
+
+
+def to_precision(model: Autoencoder, dtype: Any) -> Autoencoder:
+    """The same parameters as arrays of a floating type."""
+    converted: Autoencoder = jax.tree.map(lambda array: jnp.asarray(array, dtype=dtype), model)
+    return converted
+
+
+def _dense(layer: Dense, inputs: Array) -> Array:
+    # Without this, GPUs round factors to ten bits, which changes a log likelihood by tenths of a nat.
+    return jnp.matmul(inputs, layer.weights, precision=jax.lax.Precision.HIGHEST) + layer.biases

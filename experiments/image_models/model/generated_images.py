@@ -1,0 +1,105 @@
+"""Test images drawn from a generative image model, with known latent vectors, and bases of their posteriors."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+from scipy.special import expit, logsumexp
+
+from auxmc.numerics.array_types import FloatArray
+from experiments.image_models.model.autoencoder import (
+    Autoencoder,
+    Code,
+    encode,
+    log_code_weights,
+    logits,
+    to_precision,
+)
+
+__all__ = ["Bases", "GeneratedImages", "encoder_bases", "generate_images"]
+
+
+class GeneratedImages(NamedTuple):
+    """Images and the latent vectors that they were drawn from: an exact draw from each posterior.
+
+    Attributes:
+        latents: [image, latent].
+        images: 0 or 1 (uint8) [image, pixel].
+    """
+
+    latents: FloatArray
+    images: NDArray[np.uint8]
+
+
+class Bases(NamedTuple):
+    """Gaussian approximations of the posteriors of images, and what importance samples from them say.
+
+    Attributes:
+        means: [image, latent].
+        scales: standard deviations [image, latent].
+        log_zeta: importance-weighted lower bound on the log evidence of each image, in nats [image].
+        log_zeta_error: its standard error [image]; NaN for a single sample.
+        single_bound: mean of the bounds by a single sample each, in nats [image].
+    """
+
+    means: FloatArray
+    scales: FloatArray
+    log_zeta: FloatArray
+    log_zeta_error: FloatArray
+    single_bound: FloatArray
+
+
+def generate_images(model: Autoencoder, state: np.random.RandomState, n_images: int) -> GeneratedImages:
+    """Draws images from a model in float64.
+
+    Args:
+        model: the model.
+        state: source of randomness; a given seed and number of images give the same images on every machine, and the
+            published ones for the published models, seed and number 1000.
+        n_images: how many.
+
+    Source: PhD thesis, figure 5.3.
+    """
+    latents = state.normal(size=(n_images, model.n_latent))
+    decode = jax.jit(jax.vmap(logits, in_axes=(None, 0)))
+    on = expit(np.asarray(decode(to_precision(model, jnp.float64), jnp.asarray(latents))))
+    images = state.uniform(size=on.shape) < on
+    return GeneratedImages(latents, images.astype(np.uint8))
+
+
+def encoder_bases(
+    model: Autoencoder,
+    images: NDArray[np.uint8],
+    state: np.random.RandomState,
+    n_drawn: int,
+    n_draws: int = 100,
+) -> Bases:
+    """Encodes images and bounds their log evidence by importance samples from their codes, in float64.
+
+    Args:
+        model: the model.
+        images: the first of those that `generate_images` made [image, pixel].
+        state: source of randomness, as that function left it.
+        n_drawn: number of images that it made: random numbers are drawn for all of them, so that those of an
+            image do not depend on how many are kept.
+        n_draws: importance samples.
+
+    Source: PhD thesis, section 5.6.2.
+    """
+    precise, binary = to_precision(model, jnp.float64), jnp.asarray(images, jnp.float64)
+    codes = jax.jit(jax.vmap(encode, in_axes=(None, 0)))(precise, binary)
+
+    # All arrays are arguments: XLA would spend minutes on products of constants.
+    @jax.jit
+    def weigh(model: Autoencoder, binary: Array, codes: Code, noise: Array) -> Array:
+        return jax.vmap(log_code_weights, in_axes=(None, 0, 0, 0))(model, binary, codes, noise[:, None])[:, 0]
+
+    draws = (state.normal(size=(n_drawn, model.n_latent))[: len(images)] for _ in range(n_draws))
+    logs = np.stack([np.asarray(weigh(precise, binary, codes, jnp.asarray(noise))) for noise in draws])
+    log_zeta = np.asarray(logsumexp(logs, axis=0) - np.log(n_draws), dtype=np.float64)
+    weights = np.exp(logs - log_zeta)
+    error = weights.std(axis=0, ddof=1) / np.sqrt(n_draws) if n_draws > 1 else np.full_like(log_zeta, np.nan)
+    return Bases(np.asarray(codes.mean), np.asarray(codes.scale), log_zeta, error, logs.mean(axis=0))

@@ -1,0 +1,149 @@
+"""Lotka-Volterra model conditioned exactly: on all data by two constraint functions, or on nine summaries."""
+
+from typing import Literal, get_args
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from auxmc.models.conditioned import ConditionedModel
+from auxmc.numerics.jacobians import Jacobian, dense_jacobian, diagonal_jacobian, markovian_jacobian
+from experiments.lotka_volterra.model.generator import (
+    N_RATES,
+    LotkaVolterraModel,
+    log_prior,
+    log_rates,
+    noise_inputs,
+    residuals,
+    simulate,
+    step_design,
+)
+from experiments.lotka_volterra.model.summaries import Convention, summary_statistics
+
+__all__ = ["ConstraintForm", "conditioned_model", "inverse_noise_blocks"]
+
+ConstraintForm = Literal["teacher_forced", "generator", "summaries"]
+
+
+def conditioned_model(
+    model: LotkaVolterraModel,
+    constraint: ConstraintForm = "teacher_forced",
+    convention: Convention = "population",
+) -> ConditionedModel:
+    """The model conditioned on its observations.
+
+    Args:
+        model: data and constants.
+        constraint: which function is zero on the manifold:
+
+            * `generator`: simulated minus observed populations, u -> x. Markovian Jacobian, taken at the observed
+              states, where it is exact if the constraint holds.
+            * `teacher_forced`: observed populations minus the step from the observed state before, so that errors do
+              not grow along the recursion. Same manifold and same target, because the two differ by a matrix of
+              constant determinant; diagonal Jacobian, linear in u2.
+            * `summaries`: simulated minus observed summaries, not normalised; a larger manifold. Dense Jacobian.
+        convention: of the summaries.
+
+    Returns:
+        Conditioned model on inputs (u1, u2) [4 + 2 step]; constraints are ordered as u2, prey before predators.
+
+    Raises:
+        ValueError: the constraint or the convention is unknown.
+
+    Source: PhD thesis, sections 4.7 and 4.10.2; the teacher-forced form is our own.
+    """
+    if constraint not in get_args(ConstraintForm):
+        raise ValueError(
+            f"constraint must be one of {', '.join(get_args(ConstraintForm))}, got {constraint!r}"
+        )
+    if constraint == "teacher_forced":
+        return _teacher_forced(model)
+    if constraint == "generator":
+        return _generator(model)
+    return _summaries(model, convention)
+
+
+def inverse_noise_blocks(model: LotkaVolterraModel, rates: Array) -> tuple[Array, Array]:
+    """Blocks of du2/dx at the observed states, the inverse of the derivative of the populations by the noise.
+
+    The noise of a step depends on the states at its two ends alone: for prey on its new value and both old ones, for
+    predators also on the new prey under scheme `code`.
+
+    Args:
+        model: data and constants.
+        rates: z [4].
+
+    Returns:
+        Diagonal blocks [step, 2, 2] and blocks left of them [step - 1, 2, 2].
+    """
+    prey, predators = jnp.asarray(model.previous_states.T)
+    new_prey = jnp.asarray(model.observations[:, 0])
+    step, is_code = model.time_step, model.scheme == "code"
+    zero, one = jnp.zeros_like(prey), jnp.ones_like(prey)
+    eaten_food = step * rates[3] * predators
+    own = jnp.stack(
+        [
+            jnp.stack([one, zero], axis=-1),
+            jnp.stack([-eaten_food if is_code else zero, one], axis=-1),
+        ],
+        axis=-2,
+    )
+    food = new_prey if is_code else prey
+    before = jnp.stack(
+        [
+            jnp.stack([-(1.0 + step * (rates[0] - rates[1] * predators)), step * rates[1] * prey], axis=-1),
+            jnp.stack(
+                [zero if is_code else -eaten_food, -(1.0 + step * (rates[3] * food - rates[2]))], axis=-1
+            ),
+        ],
+        axis=-2,
+    )
+    scale = jnp.asarray(model.step_sd)[None, :, None]
+    return own / scale, before[1:] / scale
+
+
+def _teacher_forced(model: LotkaVolterraModel) -> ConditionedModel:
+    sd = jnp.asarray(np.tile(model.step_sd, model.n_steps))
+    by_log_rate = _design_by_log_rate(model)
+
+    def constraint(inputs: Array) -> Array:
+        return sd * (noise_inputs(model, inputs[:N_RATES]) - inputs[N_RATES:])
+
+    def jacobian(inputs: Array) -> Jacobian:
+        rates = jnp.exp(log_rates(model, inputs))
+        return diagonal_jacobian(-by_log_rate * rates[None, :], -sd)
+
+    return ConditionedModel(log_prior, constraint, jacobian)
+
+
+def _generator(model: LotkaVolterraModel) -> ConditionedModel:
+    sd = jnp.asarray(np.tile(model.step_sd, model.n_steps))
+    whitened_by_log_rate = _design_by_log_rate(model) / sd[:, None]
+
+    def constraint(inputs: Array) -> Array:
+        return residuals(model, inputs).reshape(-1)
+
+    def jacobian(inputs: Array) -> Jacobian:
+        rates = jnp.exp(log_rates(model, inputs))
+        return markovian_jacobian(whitened_by_log_rate * rates[None, :], *inverse_noise_blocks(model, rates))
+
+    return ConditionedModel(log_prior, constraint, jacobian)
+
+
+def _summaries(model: LotkaVolterraModel, convention: Convention) -> ConditionedModel:
+    observed = summary_statistics(model.observations, convention)
+
+    def constraint(inputs: Array) -> Array:
+        return summary_statistics(simulate(model, inputs), convention) - observed
+
+    def jacobian(inputs: Array) -> Jacobian:
+        matrix: Array = jax.jacrev(constraint)(inputs)
+        return dense_jacobian(matrix)
+
+    return ConditionedModel(log_prior, constraint, jacobian)
+
+
+def _design_by_log_rate(model: LotkaVolterraModel) -> Array:
+    """Derivative of the step means by u1, over the rates [constraint, 4]; rates enter the means linearly."""
+    return jnp.asarray(model.prior_sd * step_design(model).reshape(-1, N_RATES))

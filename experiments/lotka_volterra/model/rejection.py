@@ -1,0 +1,169 @@
+"""Fast draws from the prior predictive distribution, and approximate Bayesian computation by rejection.
+
+Nearly all prior draws of the rates make the populations explode within a few steps. A path is dropped at the step at
+which it leaves a limit that no accepted path can reach, so that a draw costs few of its steps. NumPy, because the
+number of paths left changes from step to step.
+"""
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+
+from auxmc.numerics.array_types import FloatArray
+from experiments.lotka_volterra.model.generator import N_RATES, LotkaVolterraModel
+
+__all__ = [
+    "POPULATION_LIMIT",
+    "DistanceReading",
+    "PriorPaths",
+    "Rejection",
+    "n_accepted",
+    "rejection_sample",
+    "simulate_prior",
+]
+
+DistanceReading = Literal["l2", "l2_squared"]
+
+POPULATION_LIMIT = 1e5
+"""Size of a population above which a path is dropped: far from data of order 100 at every tolerance in use."""
+
+# Paths side by side: few enough for their arrays to stay in the cache.
+_CHUNK = 2**14
+
+
+class PriorPaths(NamedTuple):
+    """Prior draws whose populations stayed within the limit.
+
+    Attributes:
+        rate_inputs: u1 [path, 4].
+        paths: prey and predators [path, step, 2].
+        n_draws: prior draws made, those dropped included.
+    """
+
+    rate_inputs: FloatArray
+    paths: FloatArray
+    n_draws: int
+
+
+class Rejection(NamedTuple):
+    """Prior draws with the distance of their simulated data from the observed.
+
+    Attributes:
+        rate_inputs: u1 of the draws that stayed within the limit [path, 4].
+        distances: Euclidean distances [path]; those of dropped draws are infinite and not listed.
+        n_draws: prior draws made.
+    """
+
+    rate_inputs: FloatArray
+    distances: FloatArray
+    n_draws: int
+
+
+def simulate_prior(
+    model: LotkaVolterraModel, rng: np.random.Generator, n_draws: int, limit: float = POPULATION_LIMIT
+) -> PriorPaths:
+    """Draws rates and noise from the prior and keeps the paths on which both populations stay within the limit.
+
+    Args:
+        model: constants and number of steps.
+        rng: generator of the draws.
+        n_draws: number of draws, at least 1.
+        limit: largest size of a population on a kept path.
+
+    Raises:
+        ValueError: n_draws is not positive.
+    """
+    if n_draws < 1:
+        raise ValueError(f"n_draws must be a positive whole number, got {n_draws}")
+    parts = [
+        _simulate_chunk(model, rng, min(_CHUNK, n_draws - start), limit)
+        for start in range(0, n_draws, _CHUNK)
+    ]
+    rate_inputs, paths = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return PriorPaths(rate_inputs, paths, n_draws)
+
+
+def rejection_sample(
+    model: LotkaVolterraModel,
+    rng: np.random.Generator,
+    n_draws: int,
+    distance: Callable[[FloatArray], FloatArray],
+    limit: float = POPULATION_LIMIT,
+) -> Rejection:
+    """Prior draws and the distances of their data; `n_accepted` then counts those within a tolerance.
+
+    Args:
+        model: constants and number of steps.
+        rng: generator of the draws.
+        n_draws: number of draws, at least 1.
+        distance: maps paths [path, step, 2] to distances [path] from the observed data; NaN counts as infinite.
+        limit: paths that leave it are taken to be too far away.
+
+    Source: PhD thesis, section 4.4.
+    """
+    parts: list[Rejection] = []
+    # As many draws at a time as leave a few megabytes of paths.
+    for start in range(0, n_draws, 64 * _CHUNK):
+        drawn = simulate_prior(model, rng, min(64 * _CHUNK, n_draws - start), limit)
+        with np.errstate(all="ignore"):
+            lengths = distance(drawn.paths)
+        lengths = np.where(np.isnan(lengths), np.inf, lengths)
+        parts.append(Rejection(drawn.rate_inputs, lengths, drawn.n_draws))
+    return Rejection(
+        np.concatenate([part.rate_inputs for part in parts]),
+        np.concatenate([part.distances for part in parts]),
+        n_draws,
+    )
+
+
+def n_accepted(rejection: Rejection, tolerance: float, reading: DistanceReading = "l2") -> int:
+    """Number of draws within the tolerance.
+
+    Args:
+        rejection: draws and distances.
+        tolerance: eps.
+        reading: `l2` compares the distance with eps, as the equations say; `l2_squared` the squared distance, as
+            the author's function does.
+
+    Raises:
+        ValueError: the reading is unknown.
+    """
+    if reading not in get_args(DistanceReading):
+        raise ValueError(f"distance must be one of {', '.join(get_args(DistanceReading))}, got {reading!r}")
+    compared = rejection.distances if reading == "l2" else np.square(rejection.distances)
+    return int(np.count_nonzero(compared <= tolerance))
+
+
+def _simulate_chunk(
+    model: LotkaVolterraModel, rng: np.random.Generator, n_draws: int, limit: float
+) -> tuple[FloatArray, FloatArray]:
+    """One chunk of draws: u1 [path, 4] and paths [path, step, 2] of those that stay within the limit."""
+    prey_sd, predator_sd = model.step_sd
+    inputs = rng.standard_normal((N_RATES, n_draws))
+    rates = model.time_step * np.exp(model.prior_mean + model.prior_sd * inputs)
+    rates[0] += 1.0
+    np.subtract(1.0, rates[2], out=rates[2])
+    prey, predators = np.full((2, n_draws), np.array(model.initial_state)[:, None])
+    history: list[FloatArray] = []
+    kept = np.arange(n_draws)
+    for _ in range(model.n_steps):
+        noise = rng.standard_normal((2, len(kept)))
+        # Only a limit near the largest double lets values overflow; infinity and NaN are then outside it.
+        with np.errstate(over="ignore", invalid="ignore"):
+            new_prey = prey * (rates[0] - rates[1] * predators) + prey_sd * noise[0]
+            food = new_prey if model.scheme == "code" else prey
+            new_predators = predators * (rates[2] + rates[3] * food) + predator_sd * noise[1]
+        inside = np.flatnonzero((np.abs(new_prey) <= limit) & (np.abs(new_predators) <= limit))
+        states = np.stack([new_prey, new_predators])
+        if len(inside) < len(kept):
+            states, rates, kept = states[:, inside], rates[:, inside], kept[inside]
+            history = [earlier[:, inside] for earlier in history]
+        history.append(states)
+        prey, predators = states
+        if not len(kept):
+            break
+    paths = np.empty((len(kept), model.n_steps, 2))
+    for step, states in enumerate(history if len(kept) else []):
+        paths[:, step] = states.T
+    return inputs[:, kept].T, paths

@@ -1,0 +1,1 @@
+"""Densities with two modes, and the exact answers of bridges to them."""

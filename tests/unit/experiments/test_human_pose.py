@@ -1,0 +1,337 @@
+"""The human pose model against plain forward kinematics, finite differences and the published numbers."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from auxmc.models.conditioned import noisy_input
+from experiments.human_pose.model.cameras import FOCAL_LENGTH, camera_inputs, camera_place, project_joints
+from experiments.human_pose.model.generator import (
+    PoseModel,
+    conditioned_model,
+    generate,
+    generator_jacobian,
+    log_density,
+    log_prior,
+    positions,
+    simulated_scenes,
+    split_inputs,
+)
+from experiments.human_pose.model.hierarchy import (
+    hierarchical_log_density,
+    hierarchical_log_prior,
+    inputs_of_state,
+    state_of_inputs,
+    state_positions,
+)
+from experiments.human_pose.model.kinematics import joint_positions, pose_derivatives
+from experiments.human_pose.model.pose_priors import PosePrior, read_pose_prior
+from experiments.human_pose.model.prior import bone_lengths, joint_angles
+from experiments.human_pose.model.skeleton import (
+    BONE_NAMES,
+    DRAWN_BONES,
+    JOINT_NAMES,
+    N_ANGLES,
+    N_BONES,
+    NODES,
+)
+
+BINOCULAR, MONOCULAR = "binocular", "monocular"
+JOINT_POSITIONS = jax.jit(joint_positions)
+
+
+@cache
+def model(views: str = BINOCULAR) -> PoseModel:
+    return PoseModel(read_pose_prior("own"), views)
+
+
+GENERATE = jax.jit(lambda u: generate(model(), u))
+
+
+@cache
+def draws(n: int = 4) -> np.ndarray:
+    return np.random.default_rng(11).normal(size=(n, 140))
+
+
+# --- forward kinematics --------------------------------------------------------------------------------
+
+
+def elementary(axis: str, angle: float) -> np.ndarray:
+    c, s = np.cos(angle), np.sin(angle)
+    return {
+        "x": np.array([[1, 0, 0], [0, c, -s], [0, s, c]]),
+        "y": np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]]),
+        "z": np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]),
+    }[axis]
+
+
+# The published skeleton, written down once more: node, parent, offset direction, bone, channels, free channels, joint.
+SLOPE = np.array([0.0, -1.33694, 4.98954]) / np.hypot(1.33694, 4.98954)
+SKELETON = [("hips", None, [0, 0, 0], None, "xyz", "xyz", None)]
+SKELETON += [
+    ("spine", "hips", [0, 1, 0], 0, "xyz", "xyz", 0),
+    ("head", "spine", [0, 1, 0], 2, "xyz", "xyz", 1),
+    ("head end", "head", [0, 1, 0], 3, "", "", 2),
+]
+for side, sign, joint in (("l", 1, 3), ("r", -1, 7)):
+    SKELETON += [
+        (f"{side} shoulder", "spine", [0, 1, 0], 1, "xyz", "xyz", None),
+        (f"{side} arm", f"{side} shoulder", [sign, 0, 0], 4, "xyz", "xyz", joint),
+        (f"{side} forearm", f"{side} arm", [sign, 0, 0], 5, "yzx", "yx", joint + 1),
+        (f"{side} hand", f"{side} forearm", [sign, 0, 0], 6, "xyz", "xyz", joint + 2),
+        (f"{side} hand end", f"{side} hand", [sign, 0, 0], 7, "", "", joint + 3),
+    ]
+for side, sign, joint in (("l", 1, 11), ("r", -1, 15)):
+    SKELETON += [
+        (f"{side} up-leg", "hips", [sign, 0, 0], 8, "xyz", "xyz", joint),
+        (f"{side} leg", f"{side} up-leg", [0, -1, 0], 9, "xyz", "x", joint + 1),
+        (f"{side} foot", f"{side} leg", [0, -1, 0], 10, "xyz", "xyz", joint + 2),
+        (f"{side} toe base", f"{side} foot", SLOPE, 11, "xyz", "x", joint + 3),
+    ]
+
+
+def plain_kinematics(angles: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Homogeneous 4 x 4 matrices node by node, angles consumed one by one in depth-first order."""
+    values, transforms, joints = iter(angles), {None: np.eye(4)}, np.zeros((19, 3))
+    for name, parent, direction, bone, order, free, joint in SKELETON:
+        rotation = np.eye(3)
+        channels = {axis: next(values) for axis in free}
+        for axis in order:
+            rotation = rotation @ elementary(axis, channels.get(axis, 0.0))
+        local = np.eye(4)
+        local[:3, :3] = rotation
+        local[:3, 3] = np.asarray(direction, dtype=float) * (0.0 if bone is None else lengths[bone])
+        transforms[name] = transforms[parent] @ local
+        if joint is not None:
+            joints[joint] = transforms[name][:3, 3]
+    return joints
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_joints_are_those_of_plain_matrices(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    angles, lengths = rng.uniform(-np.pi, np.pi, 47), rng.uniform(0.05, 0.5, 13)
+    found = JOINT_POSITIONS(angles, lengths)
+    assert np.allclose(found, plain_kinematics(angles, lengths), rtol=0, atol=1e-13)
+
+
+def test_derivatives_of_joints_are_those_of_differences() -> None:
+    rng = np.random.default_rng(4)
+    angles, lengths = rng.uniform(-np.pi, np.pi, 47), rng.uniform(0.05, 0.5, 13)
+    found = jax.jit(pose_derivatives)(angles, lengths)
+    assert np.allclose(found.positions, plain_kinematics(angles, lengths), atol=1e-13)
+    step = 1e-6
+    for index, turn in enumerate(np.eye(47) * step):
+        difference = plain_kinematics(angles + turn, lengths) - plain_kinematics(angles - turn, lengths)
+        assert np.allclose(found.by_angle[:, :, index], difference / (2 * step), atol=1e-8)
+    for index, stretch in enumerate(np.eye(13) * step):
+        difference = plain_kinematics(angles, lengths + stretch) - plain_kinematics(angles, lengths - stretch)
+        assert np.allclose(found.by_length[:, :, index], difference / (2 * step), atol=1e-8)
+
+
+def test_lengths_of_drawn_bones_are_those_generated() -> None:
+    inputs = jnp.asarray(draws()[0])
+    joints = np.asarray(jax.jit(lambda u: positions(model(), u))(inputs))
+    lengths = np.asarray(bone_lengths(model().prior, inputs[:N_BONES]))
+    bone_of_joint = {node.joint: node.bone for node in NODES}
+    for a, b in DRAWN_BONES:
+        # The first bones of limbs begin at nodes that are no joints.
+        if a in (0, 1) and b not in (1, 2):
+            continue
+        expected = lengths[BONE_NAMES.index(bone_of_joint[JOINT_NAMES[b]])]
+        assert np.linalg.norm(joints[b] - joints[a]) == pytest.approx(expected, abs=1e-12)
+    sides = [np.linalg.norm(joints[j + 1] - joints[j]) for j in (3, 7)]
+    assert sides[0] == pytest.approx(sides[1], abs=1e-12)
+
+
+# --- prior and cameras ---------------------------------------------------------------------------------
+
+
+def test_bone_lengths_have_the_law_of_the_factor() -> None:
+    prior = model().prior
+    inputs = draws()[0, :N_BONES]
+    covariance = prior.log_length_factor.T @ prior.log_length_factor
+    # The map is linear in the inputs, with the transposed upper factor.
+    linear = np.log(np.asarray(bone_lengths(prior, jnp.asarray(inputs)))) - prior.log_length_mean
+    assert np.allclose(linear, prior.log_length_factor.T @ inputs)
+    assert np.allclose(np.linalg.cholesky(covariance).T, prior.log_length_factor)
+
+
+def test_angles_are_those_of_a_plain_network() -> None:
+    prior = model().prior
+    code, cos_noise, sin_noise = (draws()[1][part] for part in (slice(13, 43), slice(43, 90), slice(90, 137)))
+    hidden = np.tanh(code @ prior.weights[0] + prior.biases[0])
+    for layer in range(1, 6):
+        hidden = np.tanh(hidden @ prior.weights[layer] + prior.biases[layer]) + hidden
+    out = hidden @ prior.weights[6] + prior.biases[6]
+    cos_part = out[:47] + np.exp(out[94:141] / 2) * cos_noise
+    sin_part = out[47:94] + np.exp(out[141:] / 2) * sin_noise
+    found = joint_angles(prior, *map(jnp.asarray, (code, cos_noise, sin_noise)))
+    assert np.allclose(found, np.arctan2(sin_part, cos_part), atol=1e-12)
+
+
+def test_cameras_are_the_published_matrices() -> None:
+    rng = np.random.default_rng(5)
+    joints, inputs = rng.normal(size=(19, 3)), np.array([0.3, -1.2, 0.4])
+    place = np.asarray(camera_place(jnp.asarray(inputs)))
+    assert np.allclose(place, [0.03, -0.12, np.exp(1.5 + 0.2)])
+    assert np.allclose(camera_inputs(jnp.asarray(place)), inputs)
+    expected = []
+    for offset in (0.5, -0.5):
+        turn = np.diag([-1.0, 1.0, -1.0])
+        matrix = (
+            np.diag([FOCAL_LENGTH, FOCAL_LENGTH, 1.0]) @ np.c_[turn, place + np.array([offset, 0.0, 0.0])]
+        )
+        image = matrix @ np.c_[joints, np.ones(19)].T
+        expected += [image[0] / image[2], image[1] / image[2]]
+    found = project_joints(jnp.asarray(joints), jnp.asarray(place), BINOCULAR)
+    assert np.allclose(found, np.concatenate(expected))
+
+
+def test_one_view_has_no_offset() -> None:
+    joints, place = jnp.zeros((19, 3)), jnp.asarray([0.0, 0.0, 4.0])
+    assert np.allclose(project_joints(joints, place, MONOCULAR), 0.0)
+    both = np.asarray(project_joints(joints, place, BINOCULAR))
+    assert np.allclose(both[:19], FOCAL_LENGTH * 0.5 / 4.0)
+
+
+# --- the whole model -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("views", [BINOCULAR, MONOCULAR])
+def test_jacobian_is_that_of_differences_and_agrees_with_automatic_differentiation(views: str) -> None:
+    one = model(views)
+    inputs = draws()[2]
+    step, direction = 1e-6, draws()[3]
+
+    @jax.jit
+    def every(u: jax.Array, v: jax.Array) -> tuple[jax.Array, ...]:
+        moves = step * jnp.concatenate([jnp.eye(140), -jnp.eye(140)])
+        moved = jax.vmap(lambda move: generate(one, u + move))(moves)
+        _, along = jax.jvp(lambda w: generate(one, w), (u,), (v,))
+        return generator_jacobian(one, u), along, (moved[:140] - moved[140:]).T / (2 * step)
+
+    found, along, differences = every(jnp.asarray(inputs), jnp.asarray(direction))
+    assert np.allclose(np.asarray(found) @ direction, along, rtol=0, atol=1e-12)
+    assert np.allclose(found, differences, atol=1e-7)
+
+
+def test_dimensions_rank_and_inputs_without_effect_are_the_published_ones() -> None:
+    run = jax.jit(lambda many: jax.lax.map(lambda u: generator_jacobian(model(), u), many))
+    matrices = np.asarray(run(jnp.asarray(draws())))
+    assert matrices.shape[1:] == (76, 140)
+    assert np.linalg.matrix_rank(matrices).tolist() == [50, 50, 50, 50]
+    dead = np.flatnonzero(np.abs(matrices).max(axis=(0, 1)) == 0.0)
+    assert dead.tolist() == [12, 81, 89, 128, 136]
+    # One view is the first half of two, but for the offset of the cameras: no rank is lost.
+    single = jax.jit(lambda u: generator_jacobian(model(MONOCULAR), u))(draws()[0])
+    assert np.linalg.matrix_rank(single) == 38
+
+
+def test_bodies_are_in_front_of_the_cameras() -> None:
+    inputs = np.random.default_rng(6).normal(size=(500, 140))
+    inside = jax.vmap(
+        lambda u: camera_place(split_inputs(model(), u).camera)[2] > positions(model(), u)[:, 2].max()
+    )
+    assert np.mean(np.asarray(jax.jit(inside)(jnp.asarray(inputs)))) > 0.98
+
+
+def test_scenes_are_those_of_the_stated_generator() -> None:
+    scenes = simulated_scenes(model(), 0.01)
+    row = np.random.RandomState(1234).normal(size=(3, 216))[1]
+    assert np.allclose(scenes[1].inputs, row[:140])
+    expected = np.asarray(GENERATE(row[:140])) + 0.01 * row[140:]
+    assert np.allclose(scenes[1].observed, expected)
+    single = simulated_scenes(model(MONOCULAR), 0.01)[1]
+    assert np.allclose(single.positions, scenes[1].positions)
+    assert single.observed.shape == (38,)
+
+
+def test_log_density_is_prior_and_misfit() -> None:
+    inputs = jnp.asarray(draws()[0])
+    observed = GENERATE(inputs) + 0.02
+    run = jax.jit(lambda u: log_density(model(), u, observed, 0.01))
+    found = run(inputs)
+    assert found == pytest.approx(-0.5 * float(jnp.sum(inputs**2)) - 0.5 * 76 * 4.0)
+    # Beyond the range of the exponential there is no body.
+    assert run(inputs.at[0].set(1e6)) == -jnp.inf
+
+
+def test_conditioned_model_starts_on_its_manifold_with_full_rank() -> None:
+    inputs, observed = jnp.asarray(draws()[0]), jnp.asarray(simulated_scenes(model(), 0.01)[0].observed)
+    conditioned = conditioned_model(model(), observed, 0.01)
+    point = noisy_input(GENERATE, inputs, observed, 0.01)
+
+    @jax.jit
+    def at(point: jax.Array) -> tuple[jax.Array, ...]:
+        half = conditioned.jacobian(point).half_log_determinant
+        return conditioned.constraint(point), half, generator_jacobian(model(), point[:140])
+
+    constraint, half_log_determinant, matrix = at(point)
+    assert float(jnp.max(jnp.abs(constraint))) < 1e-12
+    dense = np.concatenate([matrix, 0.01 * np.eye(76)], axis=1)
+    sign, log_determinant = np.linalg.slogdet(dense @ dense.T)
+    assert sign == 1.0
+    assert float(half_log_determinant) == pytest.approx(0.5 * log_determinant)
+    assert np.linalg.svd(dense, compute_uv=False).min() >= 0.01 * (1 - 1e-9)
+
+
+# --- hierarchical state --------------------------------------------------------------------------------
+
+
+def test_states_and_inputs_are_two_names_of_one_thing() -> None:
+    inputs = jnp.asarray(draws()[3])
+
+    @jax.jit
+    def there_and_back(inputs: jax.Array) -> tuple[jax.Array, ...]:
+        state = state_of_inputs(model(), inputs)
+        return inputs_of_state(model(), state), state_positions(model(), state), positions(model(), inputs)
+
+    back, by_state, by_inputs = there_and_back(inputs)
+    assert np.allclose(back, inputs, atol=1e-10)
+    assert np.allclose(by_state, by_inputs)
+
+
+def test_hierarchical_density_is_that_of_the_inputs_after_the_change_of_variables() -> None:
+    # The two differ by the log-determinant of the map from inputs to states, up to one constant.
+    prior = model().prior
+    small = PoseModel(prior, MONOCULAR)
+    observed = jnp.zeros(38)
+
+    def both(inputs: jax.Array) -> tuple[jax.Array, ...]:
+        state = state_of_inputs(small, inputs)
+        _, log_determinant = jnp.linalg.slogdet(jax.jacfwd(lambda u: state_of_inputs(small, u))(inputs))
+        in_inputs, in_state = (
+            log_density(small, inputs, observed, 1.0),
+            hierarchical_log_density(small, state, observed, 1.0),
+        )
+        misfits = in_inputs - log_prior(inputs), in_state - hierarchical_log_prior(small, state)
+        return in_inputs - log_determinant, in_state, *misfits
+
+    found = jax.jit(lambda many: jax.lax.map(both, many))(jnp.asarray(draws()))
+    first, second, one_misfit, other_misfit = map(np.asarray, found)
+    assert np.ptp(first - second) < 1e-9
+    assert np.allclose(one_misfit, other_misfit)
+
+
+def test_prior_parameters_are_plain_arrays() -> None:
+    assert isinstance(model().prior, PosePrior)
+    assert model().n_inputs == 140
+    assert N_ANGLES == 47
+
+
+def test_notes_of_the_prior_state_what_the_script_uses() -> None:
+    root = Path(__file__).parents[4]
+    script = (root / "scripts" / "make_pose_prior.py").read_text()
+    note = (root / "src" / "auxmc" / "data" / "pose_prior.md").read_text()
+    spread = re.search(r"^LOG_RADIUS_SPREAD = (\S+)", script, re.M)
+    assert spread is not None
+    assert f"standard deviation {spread[1]} for each angle" in note
+    rate = re.search(r"^LEARNING_RATE = (\S+)", script, re.M)
+    assert rate is not None
+    assert f"cosine schedule from {float(rate[1])}" in note

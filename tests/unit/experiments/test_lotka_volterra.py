@@ -1,0 +1,497 @@
+"""Lotka-Volterra model: data, schemes, conditioning, exact posterior, summaries, rejection and wrong inputs."""
+
+import math
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import integrate, optimize
+
+from auxmc.data.tables import DataError
+from auxmc.models.conditioned import ConditionedModel
+from auxmc.numerics.array_types import FloatArray
+from experiments.lotka_volterra.model.conditioning import ConstraintForm, conditioned_model
+from experiments.lotka_volterra.model.data import GENERATING_RATES, published_data, read_populations
+from experiments.lotka_volterra.model.exact import exact_posterior
+from experiments.lotka_volterra.model.generator import (
+    LotkaVolterraModel,
+    Scheme,
+    initial_inputs,
+    log_prior,
+    lotka_volterra_model,
+    noise_inputs,
+    published_model,
+    residuals,
+    simulate,
+    step_design,
+)
+from experiments.lotka_volterra.model.rejection import (
+    n_accepted,
+    rejection_sample,
+    simulate_prior,
+)
+from experiments.lotka_volterra.model.summaries import (
+    SUMMARY_NAMES,
+    prior_summary_scales,
+    summary_statistics,
+)
+
+SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
+FORMS: tuple[ConstraintForm, ...] = get_args(ConstraintForm)
+# Read off the published series of prey and predators at steps 1, 2 and 50.
+PUBLISHED_ROWS = {
+    0: (90.4714351637325, 102.856167821667),
+    1: (81.564990606312, 105.790169896667),
+    49: (50.3637230919427, 104.320389099381),
+}
+LOG_GENERATING = np.log(GENERATING_RATES)
+
+
+def _own_model(scheme: Scheme = "code") -> LotkaVolterraModel:
+    """A short series with every constant away from its default."""
+    rng = np.random.default_rng(8)
+    series = np.array([30.0, 20.0]) + np.cumsum(rng.normal(size=(7, 2)), axis=0)
+    return lotka_volterra_model(
+        series,
+        scheme,
+        initial_state=(29.0, 21.0),
+        time_step=0.5,
+        noise_scales=(0.8, 1.3),
+        prior_mean=-3.0,
+        prior_sd=0.7,
+    )
+
+
+def _reference_path(model: LotkaVolterraModel, inputs: FloatArray) -> FloatArray:
+    """The recursion as the specification writes it, one step at a time."""
+    z1, z2, z3, z4 = np.exp(model.prior_mean + model.prior_sd * inputs[:4])
+    prey, predators = model.initial_state
+    path = []
+    for prey_noise, predator_noise in inputs[4:].reshape(-1, 2):
+        new_prey = prey + model.time_step * (z1 * prey - z2 * prey * predators)
+        new_prey += math.sqrt(model.time_step) * model.noise_scales[0] * prey_noise
+        food = new_prey if model.scheme == "code" else prey
+        predators = (
+            predators
+            + model.time_step * (z4 * food * predators - z3 * predators)
+            + math.sqrt(model.time_step) * model.noise_scales[1] * predator_noise
+        )
+        prey = new_prey
+        path.append((prey, predators))
+    return np.array(path)
+
+
+def _posterior_like_inputs(model: LotkaVolterraModel, seed: int = 0) -> jax.Array:
+    """A point on the manifold: rates near those that generated the data, or near the prior mean for own data."""
+    rng = np.random.default_rng(seed)
+    is_published = model.n_steps == 50
+    centre = LOG_GENERATING if is_published else np.full(4, -4.5)
+    rate_inputs = jnp.asarray((centre - model.prior_mean) / model.prior_sd + 0.02 * rng.normal(size=4))
+    return jnp.concatenate([rate_inputs, noise_inputs(model, rate_inputs)])
+
+
+def _matrix(jacobian: Any, n_inputs: int) -> FloatArray:
+    return np.asarray(jax.vmap(jacobian.times, out_axes=1)(jnp.eye(n_inputs)))
+
+
+# --- data and recursion ----------------------------------------------------------------------------------
+
+
+def test_published_data_have_the_published_digits() -> None:
+    data = published_data()
+    assert data.shape == (50, 2)
+    for row, values in PUBLISHED_ROWS.items():
+        np.testing.assert_allclose(data[row], values, rtol=0, atol=1e-11)
+    assert data[:, 0].min() > 0.0
+
+
+def test_published_data_come_from_the_code_scheme_and_not_from_the_text_scheme() -> None:
+    noise = np.random.RandomState(1234).normal(size=100)
+    inputs = jnp.asarray(np.concatenate([LOG_GENERATING + 2.0, noise]))
+    differences = {
+        scheme: float(jnp.max(jnp.abs(residuals(published_model(scheme), inputs)))) for scheme in SCHEMES
+    }
+    assert differences["code"] < 1e-10
+    assert 40.0 < differences["text"] < 42.0
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_simulation_follows_the_recursion_of_its_scheme(scheme: Scheme) -> None:
+    model = _own_model(scheme)
+    inputs = np.random.default_rng(1).normal(size=model.n_inputs)
+    np.testing.assert_allclose(
+        simulate(model, jnp.asarray(inputs)), _reference_path(model, inputs), rtol=1e-12
+    )
+
+
+def test_overflow_is_quiet_and_not_finite_from_its_step_on() -> None:
+    model = published_model()
+    path = np.asarray(simulate(model, jnp.zeros(model.n_inputs).at[3].set(3.0)))
+    finite = np.isfinite(path).all(axis=1)
+    assert finite[0]
+    assert not finite[-1]
+    assert np.all(np.diff(finite.astype(int)) <= 0)
+
+
+# --- points on the manifold --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_closed_form_noise_yields_the_observations(scheme: Scheme) -> None:
+    for model in (published_model(scheme), _own_model(scheme)):
+        inputs = _posterior_like_inputs(model)
+        assert float(jnp.max(jnp.abs(residuals(model, inputs)))) < 1e-9
+
+
+def test_initial_inputs_are_on_the_manifold_with_small_rates() -> None:
+    model = published_model()
+    inputs = jax.vmap(lambda key: initial_inputs(model, key))(jax.random.split(jax.random.key(0), 200))
+    assert float(jnp.max(jnp.abs(jax.vmap(lambda u: residuals(model, u))(inputs)))) < 1e-9
+    # Ten standard deviations about the centre.
+    assert np.all(np.abs(np.asarray(inputs[:, :4]) + 4.0) < 1.0)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_step_means_are_linear_in_the_rates_with_the_design_as_slope(scheme: Scheme) -> None:
+    model = _own_model(scheme)
+    rates = np.array([0.3, 0.02, 0.4, 0.01])
+    path = np.concatenate([[model.initial_state], model.observations])
+    z1, z2, z3, z4 = rates
+    food = path[1:, 0] if scheme == "code" else path[:-1, 0]
+    prey, predators = path[:-1].T
+    slopes = np.stack([z1 * prey - z2 * prey * predators, z4 * food * predators - z3 * predators], axis=1)
+    np.testing.assert_allclose(step_design(model) @ rates, model.time_step * slopes, rtol=1e-13)
+
+
+# --- conditioning ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("own", [pytest.param(False, marks=pytest.mark.slow), True], ids=["published", "own"])
+def test_structured_jacobian_is_the_derivative_of_the_constraint(
+    form: ConstraintForm, scheme: Scheme, own: bool
+) -> None:
+    model = _own_model(scheme) if own else published_model(scheme)
+    conditioned = conditioned_model(model, form)
+    inputs = _posterior_like_inputs(model)
+    assert float(jnp.max(jnp.abs(conditioned.constraint(inputs)))) < 1e-9
+    exact = np.asarray(jax.jacfwd(conditioned.constraint)(inputs))
+    structured = conditioned.jacobian(inputs)
+    scale = np.abs(exact).max()
+    if form == "summaries" and own:
+        # Eight steps leave some summaries nearly dependent; the matrix is dense all the same.
+        assert np.linalg.matrix_rank(exact) == 9
+    np.testing.assert_allclose(_matrix(structured, model.n_inputs), exact, atol=1e-9 * scale)
+    _, log_determinant = np.linalg.slogdet(exact @ exact.T)
+    assert float(structured.half_log_determinant) == pytest.approx(0.5 * log_determinant, rel=1e-8)
+
+
+def test_teacher_forced_jacobian_is_exact_off_the_manifold_too() -> None:
+    model = published_model()
+    conditioned = conditioned_model(model, "teacher_forced")
+    inputs = jnp.asarray(np.random.default_rng(3).normal(size=model.n_inputs))
+    exact = np.asarray(jax.jacrev(conditioned.constraint)(inputs))
+    np.testing.assert_allclose(
+        _matrix(conditioned.jacobian(inputs), model.n_inputs), exact, rtol=1e-9, atol=1e-9
+    )
+    assert np.isfinite(np.asarray(conditioned.constraint(inputs))).all()
+    assert not np.isfinite(np.asarray(conditioned_model(model, "generator").constraint(inputs))).all()
+
+
+def test_both_constraints_on_all_data_have_the_same_zeros_and_the_same_target() -> None:
+    model = published_model()
+    forms = [conditioned_model(model, form) for form in ("teacher_forced", "generator")]
+    values = []
+    for seed in range(4):
+        inputs = _posterior_like_inputs(model, seed)
+        assert all(float(jnp.max(jnp.abs(form.constraint(inputs)))) < 1e-9 for form in forms)
+        values.append([float(form.jacobian(inputs).half_log_determinant) for form in forms])
+    first, second = np.transpose(values)
+    np.testing.assert_allclose(second - first, second[0] - first[0], atol=1e-9)
+    assert np.ptp(first) > 1e-3
+
+
+@pytest.mark.parametrize("form", ["teacher_forced", "generator"])
+def test_potential_and_surface_element_give_the_ordinary_posterior(form: ConstraintForm) -> None:
+    """Chart identity: exp(-phi) times the area of the manifold over u1 is the posterior density of u1."""
+    model = published_model()
+    conditioned = conditioned_model(model, form)
+    posterior = exact_posterior(model)
+    rng = np.random.default_rng(4)
+    charts, ordinary = [], []
+    for _ in range(5):
+        log_rates = posterior.mean + posterior.sd * rng.normal(size=4)
+        u1 = jnp.asarray(log_rates + 2.0)
+        inputs = jnp.concatenate([u1, noise_inputs(model, u1)])
+        slope = np.asarray(jax.jacfwd(lambda u: noise_inputs(model, u))(u1))
+        area = 0.5 * np.linalg.slogdet(np.eye(4) + slope.T @ slope)[1]
+        potential = conditioned.jacobian(inputs).half_log_determinant - conditioned.log_prior(inputs)
+        charts.append(area - float(potential))
+        ordinary.append(-0.5 * np.sum(np.square(np.asarray(inputs))))
+    np.testing.assert_allclose(np.diff(charts), np.diff(ordinary), atol=1e-8)
+
+
+def test_prior_is_standard_normal_in_all_inputs() -> None:
+    inputs = jnp.asarray([1.0, -2.0, 0.5])
+    assert float(log_prior(inputs)) == pytest.approx(-0.5 * (1.0 + 4.0 + 0.25))
+
+
+def test_unknown_constraint_is_refused() -> None:
+    with pytest.raises(ValueError, match="teacher_forced, generator, summaries, got 'forced'"):
+        conditioned_model(published_model(), "forced")  # type: ignore[arg-type]
+
+
+# --- exact posterior -----------------------------------------------------------------------------------------
+
+
+@cache
+def _log_density(scheme: Scheme) -> Any:
+    """Unnormalised log posterior of (log z3, log z4), written from the recursion of the model, not from its design."""
+    model = published_model(scheme)
+    path = np.concatenate([[model.initial_state], model.observations])
+
+    def log_density(first: float, second: float) -> float:
+        z3, z4 = math.exp(first), math.exp(second)
+        food = path[1:, 0] if scheme == "code" else path[:-1, 0]
+        mean = path[:-1, 1] + z4 * food * path[:-1, 1] - z3 * path[:-1, 1]
+        return float(
+            -0.5 * np.sum((path[1:, 1] - mean) ** 2) - 0.5 * ((first + 2.0) ** 2 + (second + 2.0) ** 2)
+        )
+
+    return log_density
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_exact_posterior_agrees_with_adaptive_quadrature(scheme: Scheme) -> None:
+    posterior = exact_posterior(published_model(scheme))
+    log_density = _log_density(scheme)
+    low, high = posterior.mean[2:] - 7 * posterior.sd[2:], posterior.mean[2:] + 7 * posterior.sd[2:]
+    peak = -optimize.minimize(lambda x: -log_density(*x), posterior.mean[2:], method="Nelder-Mead").fun
+    nodes, weights = np.polynomial.legendre.leggauss(160)
+    axes = [0.5 * (b + a) + 0.5 * (b - a) * nodes for a, b in zip(low, high, strict=True)]
+    table = np.array([[math.exp(log_density(a, b) - peak) for b in axes[1]] for a in axes[0]])
+    table *= weights[:, None] * weights[None, :]
+    table /= table.sum()
+    for rate, (axis, marginal) in enumerate(zip(axes, (table.sum(axis=1), table.sum(axis=0)), strict=True)):
+        mean = marginal @ axis
+        sd = math.sqrt(marginal @ (axis - mean) ** 2)
+        assert posterior.mean[2 + rate] == pytest.approx(mean, abs=1e-6)
+        assert posterior.sd[2 + rate] == pytest.approx(sd, rel=1e-5)
+
+
+def test_exact_posterior_has_the_published_moments_only_under_the_code_scheme() -> None:
+    code, text = (exact_posterior(published_model(scheme)) for scheme in ("code", "text"))
+    np.testing.assert_allclose(code.mean, [-0.905, -5.298, -2.926, -6.892], atol=1e-3)
+    np.testing.assert_allclose(code.sd, [0.0312, 0.0290, 0.0698, 0.0615], atol=1e-4)
+    assert abs(text.mean[3] - code.mean[3]) / code.sd[3] > 1.0
+    np.testing.assert_allclose(text.mean[:2], code.mean[:2], atol=1e-12)
+
+
+def test_densities_integrate_to_one_and_quantiles_invert_the_distribution() -> None:
+    posterior = exact_posterior(_own_model())
+    for rate in range(4):
+        assert integrate.trapezoid(posterior.density[rate], posterior.points[rate]) == pytest.approx(
+            1.0, abs=1e-9
+        )
+        levels = np.array([0.025, 0.25, 0.5, 0.975])
+        quantiles = posterior.quantile(levels, rate)
+        np.testing.assert_allclose(posterior.cumulative(quantiles, rate), levels, atol=1e-4)
+    assert np.all(np.abs(posterior.correlation) < 1.0)
+
+
+def test_uninformative_data_leave_the_prior() -> None:
+    # No predators and no prey: the means of the increments do not depend on the rates.
+    model = lotka_volterra_model(np.zeros((5, 2)), initial_state=(0.0, 0.0), prior_mean=-1.0, prior_sd=0.5)
+    posterior = exact_posterior(model)
+    np.testing.assert_allclose(posterior.mean, -1.0, atol=1e-6)
+    np.testing.assert_allclose(posterior.sd, 0.5, rtol=1e-5)
+
+
+def test_too_coarse_a_grid_is_refused() -> None:
+    with pytest.raises(ValueError, match="n_points must be at least 50, got 10"):
+        exact_posterior(published_model(), 10)
+
+
+# --- summaries -----------------------------------------------------------------------------------------------
+
+
+def test_summaries_are_those_of_numpy() -> None:
+    data = published_data()
+    values = summary_statistics(data)
+    assert values.shape == (len(SUMMARY_NAMES),)
+    a, b = ((data - data.mean(axis=0)) / data.std(axis=0)).T
+    expected = [
+        *data.mean(axis=0),
+        *np.log(data.var(axis=0)),
+        np.mean(a[:-1] * a[1:]),
+        np.mean(a[:-2] * a[2:]),
+        np.mean(b[:-1] * b[1:]),
+        np.mean(b[:-2] * b[2:]),
+        np.corrcoef(data, rowvar=False)[0, 1],
+    ]
+    np.testing.assert_allclose(values, expected, rtol=1e-12)
+
+
+def test_sample_convention_divides_by_one_less() -> None:
+    data = published_data()
+    values = summary_statistics(data, "sample")
+    np.testing.assert_allclose(values[2:4], np.log1p(data.var(axis=0, ddof=1)), rtol=1e-12)
+    scaled = (data[:, 0] - data[:, 0].mean()) / data[:, 0].std(ddof=1)
+    assert values[4] == pytest.approx(np.sum(scaled[:-1] * scaled[1:]) / 49)
+    assert values[8] == pytest.approx(np.corrcoef(data, rowvar=False)[0, 1])
+
+
+def test_summaries_of_jax_and_numpy_agree_and_batch() -> None:
+    paths = np.random.default_rng(5).normal(size=(3, 4, 10, 2))
+    batched = summary_statistics(paths)
+    assert batched.shape == (3, 4, 9)
+    single = jax.vmap(jax.vmap(summary_statistics))(jnp.asarray(paths))
+    np.testing.assert_allclose(single, batched, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("shape", "convention", "message"),
+    [((5, 3), "population", r"\[..., step, 2\], got shape \(5, 3\)"), ((5, 2), "other", "got 'other'")],
+)
+def test_summaries_refuse_wrong_input(shape: tuple[int, ...], convention: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        summary_statistics(np.zeros(shape), convention)
+
+
+def test_summary_scales_are_standard_deviations_of_kept_draws() -> None:
+    model = published_model()
+    scales = prior_summary_scales(model, np.random.default_rng(7), 100_000)
+    drawn = simulate_prior(model, np.random.default_rng(7), 100_000)
+    np.testing.assert_allclose(scales.scales, summary_statistics(drawn.paths).std(axis=0), rtol=1e-12)
+    assert scales.n_kept == len(drawn.paths) > 0
+
+
+def test_too_few_prior_draws_for_scales_are_refused() -> None:
+    with pytest.raises(ValueError, match="draw more"):
+        prior_summary_scales(published_model(), np.random.default_rng(0), 3)
+
+
+# --- rejection -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_batched_simulator_makes_the_paths_of_the_plain_one(scheme: Scheme) -> None:
+    """Without noise a path is a function of its rates, so that kept paths and rates can be compared."""
+    noisy = _own_model(scheme)
+    model = noisy._replace(noise_scales=(1e-12, 1e-12))
+    drawn = simulate_prior(model, np.random.default_rng(9), 5000)
+    assert 0 < len(drawn.paths) < 5000
+    for rate_inputs, path in zip(drawn.rate_inputs[:20], drawn.paths[:20], strict=True):
+        expected = _reference_path(model, np.concatenate([rate_inputs, np.zeros(2 * model.n_steps)]))
+        np.testing.assert_allclose(path, expected, rtol=1e-6, atol=1e-6)
+    assert np.abs(drawn.paths).max() <= 1e5
+
+
+def test_rejection_reads_the_tolerance_as_distance_or_squared_distance() -> None:
+    model = _own_model()
+    rejection = rejection_sample(
+        model, np.random.default_rng(12), 3000, lambda paths: np.abs(paths[:, 0, 0] - 30.0)
+    )
+    assert rejection.n_draws == 3000
+    distances = rejection.distances
+    assert n_accepted(rejection, 2.0) == np.sum(distances <= 2.0) > 0
+    assert (
+        n_accepted(rejection, 2.0, "l2_squared")
+        == np.sum(distances <= math.sqrt(2.0))
+        < n_accepted(rejection, 2.0)
+    )
+    with pytest.raises(ValueError, match="l2, l2_squared, got 'l1'"):
+        n_accepted(rejection, 2.0, "l1")  # type: ignore[arg-type]
+
+
+def test_distance_that_is_not_a_number_is_never_accepted() -> None:
+    rejection = rejection_sample(
+        _own_model(), np.random.default_rng(13), 100, lambda paths: np.full(len(paths), np.nan)
+    )
+    assert n_accepted(rejection, 1e300) == 0
+
+
+def test_rejection_needs_draws() -> None:
+    with pytest.raises(ValueError, match="n_draws must be a positive whole number, got 0"):
+        simulate_prior(_own_model(), np.random.default_rng(0), 0)
+
+
+# --- wrong inputs ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("observations", "options", "message"),
+    [
+        (np.ones((6, 3)), {}, r"matrix \[step, 2\] of prey and predators, got shape \(6, 3\)"),
+        (np.ones((3, 2)), {}, "at least 4 rows after the initial state, got 3"),
+        (np.ones((4, 2)), {"initial_state": None}, "at least 4 rows after the initial state, got 3"),
+        (np.ones((6, 2)), {"initial_state": (1.0,)}, "two finite numbers, prey and predators"),
+        (np.ones((6, 2)), {"initial_state": (1.0, math.nan)}, "two finite numbers, prey and predators"),
+        (np.ones((6, 2)), {"time_step": 0.0}, "time_step must be positive and finite, got 0.0"),
+        (
+            np.ones((6, 2)),
+            {"noise_scales": (1.0, -1.0)},
+            "noise_scales must be positive and finite, got -1.0",
+        ),
+        (np.ones((6, 2)), {"noise_scales": (1.0,)}, "noise_scales must be two numbers"),
+        (np.ones((6, 2)), {"prior_sd": math.inf}, "prior_sd must be positive and finite, got inf"),
+        (np.ones((6, 2)), {"prior_mean": math.nan}, "prior_mean must be finite, got nan"),
+        (np.ones((6, 2)), {"scheme": "euler"}, "scheme must be one of code, text, got 'euler'"),
+    ],
+)
+def test_wrong_model_is_refused_with_what_is_wrong(
+    observations: FloatArray, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        lotka_volterra_model(observations, **options)
+
+
+def test_value_that_is_not_finite_is_named_by_row_and_column() -> None:
+    data = np.ones((6, 2))
+    data[3, 1] = math.inf
+    with pytest.raises(ValueError, match=r"inf at row 3, column 1 \(predators"):
+        lotka_volterra_model(data)
+
+
+def test_first_row_can_be_the_initial_state() -> None:
+    data = np.arange(12.0).reshape(6, 2)
+    model = lotka_volterra_model(data, initial_state=None)
+    assert model.initial_state == (0.0, 1.0)
+    np.testing.assert_array_equal(model.observations, data[1:])
+
+
+def test_own_series_is_read_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "series.csv"
+    path.write_text("hares,lynx\n30,4\n47.2,6.1\n70.2,9.8\n77.4,35.2\n36.3,59.4\n20.6,41.7\n")
+    series = read_populations(path)
+    assert series.shape == (6, 2)
+    assert lotka_volterra_model(series, initial_state=None).n_steps == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("t,r,f\n0,1,2\n1,1,2\n2,1,2\n3,1,2\n4,1,2\n", "expected 2 columns, prey and predators, got 3"),
+        ("r,f\n1,2\n1,x\n1,2\n1,2\n1,2\n", r"row 2 \(line 3\), column 'f': 'x' is not a number"),
+        ("r,f\n1,2\n1,2\n", "has 2 rows of data, needs at least 5"),
+    ],
+)
+def test_wrong_file_is_refused_with_row_and_column(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "series.csv"
+    path.write_text(text)
+    with pytest.raises(DataError, match=message):
+        read_populations(path)
+
+
+def test_conditioned_models_keep_their_contract() -> None:
+    model = published_model()
+    for form in FORMS:
+        conditioned = conditioned_model(model, form)
+        assert isinstance(conditioned, ConditionedModel)
+        shape = jax.eval_shape(conditioned.constraint, jnp.zeros(model.n_inputs)).shape
+        assert shape == ((9,) if form == "summaries" else (100,))
