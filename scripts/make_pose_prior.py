@@ -27,8 +27,8 @@ import optax
 from jax import Array
 from motion_clips import HEADING_SPREAD, SPREADS, Clips, mirrored, read_clips, with_heading
 
-from auxmc.data.tables import DataError
 from auxmc.driver.runtime import configure
+from auxmc.errors import DataError
 from experiments.human_pose.model.body_proportions import log_length_law
 from experiments.human_pose.model.kinematics import joint_positions
 from experiments.human_pose.model.prior import decode

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from auxmc.data.tables import DataError
+from auxmc.errors import DataError
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from experiments.human_pose.model.skeleton import N_ANGLES, NODES, channel_index
 

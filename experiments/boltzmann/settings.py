@@ -3,7 +3,7 @@
 import dataclasses
 import os
 
-from auxmc.data.tables import DataError
+from auxmc.errors import DataError
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 from experiments.boltzmann.model.data import DATA_VARIABLE, N_SYSTEMS, published_shift_file, read_parameters
 

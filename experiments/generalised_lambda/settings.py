@@ -3,7 +3,7 @@
 import dataclasses
 
 from auxmc.data.reading import read_matrix
-from auxmc.data.tables import DataError
+from auxmc.errors import DataError
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
 TITLE = "Generalised lambda distribution"

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from auxmc.data.tables import DataError
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.units import Units, each
+from auxmc.errors import DataError
 from auxmc.numerics.array_types import NamedArrays
 from auxmc_pipeline.settings import SettingsError
 from experiments.image_models.chain_sums import chain_sums

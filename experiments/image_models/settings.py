@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
-from auxmc.data.tables import DataError
+from auxmc.errors import DataError
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 from experiments.image_models.model.autoencoder_weights import (
     MODELS,

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from auxmc.data.tables import DataError
+from auxmc.errors import DataError
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 from experiments.lotka_volterra.model.data import MIN_STEPS, read_populations
 

@@ -7,6 +7,9 @@ and changes no setting of JAX.
 import importlib
 from typing import Any
 
+from auxmc import errors
+from auxmc.errors import SamplingWarning
+
 _NAMES = {
     "constrained_hmc": "simulators",
     "constrained_nuts": "simulators",
@@ -31,11 +34,10 @@ _NAMES = {
     "row_model": "streams.rows",
     "stream_evidence": "streams.estimate",
     "use_float64": "precision",
-    "SamplingWarning": "advice",
 }
 _MODULES = ("prior",)
 
-__all__ = ["__version__", *_MODULES, *_NAMES]  # noqa: F822
+__all__ = ["SamplingWarning", "__version__", "errors", *_MODULES, *_NAMES]  # noqa: F822
 
 
 def __getattr__(name: str) -> Any:

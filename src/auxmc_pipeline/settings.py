@@ -23,6 +23,8 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigKeyError, OmegaConfBaseException
 from yaml import MarkedYAMLError, YAMLError
 
+from auxmc.errors import AuxmcError
+
 PRESETS = ("smoke", "quick", "paper")
 
 # Settings that say where, when or how often something runs, and so never change a result.
@@ -32,7 +34,7 @@ _RESOURCES = ("mem_mb", "runtime", "gpu", "pieces")
 _QUOTED = re.compile(r"""(?:^|(?<=[=,\[({:\s]))(['"])(?:\\.|(?!\1).)*\1""", re.S)
 
 
-class SettingsError(ValueError):
+class SettingsError(AuxmcError, ValueError):
     """A setting is misspelt, of the wrong type, out of range, or contradicts another."""
 
 

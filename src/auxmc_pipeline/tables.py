@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from auxmc.errors import AuxmcError
+
 Wanted = str | float | Collection[str | float]
 """The value that rows must have in a column, or the values among which it must be."""
 
 
-class MissingData(LookupError):
+class MissingData(AuxmcError, LookupError):
     """The tables do not hold what is asked for: the preset does not run it."""
 
 

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from auxmc.data.cells import listed
 from auxmc.data.published import VARIABLE as DATA_VARIABLE
 from auxmc.data.reading import read_matrix
-from auxmc.data.tables import DataError, fail, read_arrays
+from auxmc.data.tables import fail, read_arrays
+from auxmc.errors import DataError
 from auxmc.numerics.array_types import FloatArray
 
 __all__ = [

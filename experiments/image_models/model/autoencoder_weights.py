@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auxmc.data.published import PublishedFile, local_file, published_file
-from auxmc.data.tables import DataError, load_arrays
+from auxmc.data.tables import load_arrays
+from auxmc.errors import DataError
 from auxmc.numerics.array_types import FloatArray, NamedArrays
 
 __all__ = [

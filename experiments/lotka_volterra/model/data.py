@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 from auxmc.data.reading import read_matrix
-from auxmc.data.tables import DataError
+from auxmc.errors import DataError
 from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["GENERATING_RATES", "MIN_STEPS", "POPULATIONS", "published_data", "read_populations"]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
-from auxmc.command_line.errors import CommandError
+from auxmc.errors import CommandError
 
 __all__ = ["main", "second_interrupt_ends_it"]
 

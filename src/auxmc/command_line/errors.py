@@ -4,20 +4,7 @@ import argparse
 import traceback
 from pathlib import Path
 
-__all__ = ["CommandError", "error_line", "output_folder"]
-
-
-class CommandError(Exception):
-    """A message for the user, who can mend what it names.
-
-    Args:
-        message: what is wrong, where, and what to do.
-        code: exit status; 2 where nothing has been begun, 1 where what was done before is kept.
-    """
-
-    def __init__(self, message: str, code: int = 2) -> None:
-        super().__init__(message)
-        self.code = code
+__all__ = ["error_line", "output_folder"]
 
 
 def output_folder(text: str) -> Path:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import auxmc
-from auxmc.command_line.errors import CommandError
-from auxmc.driver.files.locks import FolderInUse, held
+from auxmc.driver.files.locks import held
 from auxmc.driver.files.writing import write_atomically
 from auxmc.driver.provenance import describe_environment
+from auxmc.errors import CommandError, FolderInUse
 
 __all__ = ["RunFolder", "alone_in"]
 

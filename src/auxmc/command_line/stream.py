@@ -134,9 +134,9 @@ def _help(setting: Setting) -> str:
 def _run(options: argparse.Namespace) -> int:
     # Here, not at the top: the help and other commands need none of these libraries, and JAX must be configured before
     # it is imported.
-    from auxmc.command_line.errors import CommandError
     from auxmc.command_line.kept_programs import keep_programs
-    from auxmc.driver.runtime import HardwareError, configure
+    from auxmc.driver.runtime import configure
+    from auxmc.errors import CommandError, HardwareError
 
     try:
         configure(options.hardware)

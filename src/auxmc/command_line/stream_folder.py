@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from auxmc.command_line.errors import CommandError
 from auxmc.command_line.run_folder import RunFolder
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.files.writing import write_atomically
 from auxmc.driver.provenance import fingerprint
 from auxmc.driver.results import write_table
+from auxmc.errors import CommandError
 
 __all__ = ["StreamFolder"]
 

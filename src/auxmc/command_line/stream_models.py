@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auxmc.command_line.errors import CommandError
+from auxmc.errors import CommandError, ModelError
 from auxmc.models.mixtures.gaussian_mixture import MEAN_COORDINATES, WEIGHT_COORDINATES, gaussian_mixture
 from auxmc.models.mixtures.single_gaussian import single_gaussian
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.models.regression.softmax_regression import softmax_regression
 from auxmc.models.row_model import RowModel
-from auxmc.models.user_model import ModelError, ValidRows, load_model
+from auxmc.models.user_model import ValidRows, load_model
 from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["MODELS", "BadRow", "NamedModel", "named_model"]

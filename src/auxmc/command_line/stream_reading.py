@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from auxmc.command_line.errors import CommandError
 from auxmc.command_line.stream_models import BadRow, NamedModel
-from auxmc.data.tables import DataError, Table, nearest_name, open_rows, read_blocks
+from auxmc.data.tables import Table, nearest_name, open_rows, read_blocks
+from auxmc.errors import CommandError, DataError
 from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["first_rows", "open_source", "read_checked"]

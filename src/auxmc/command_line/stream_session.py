@@ -13,7 +13,6 @@ import jax
 import numpy as np
 import pandas as pd
 
-from auxmc.command_line.errors import CommandError
 from auxmc.command_line.run_folder import alone_in
 from auxmc.command_line.stream_display import ModelStatus, Status, describe_change, make_display
 from auxmc.command_line.stream_folder import StreamFolder
@@ -21,10 +20,10 @@ from auxmc.command_line.stream_reading import read_checked
 from auxmc.command_line.stream_record import Standing, record_table, standings
 from auxmc.command_line.stream_setup import StreamSetup, make_estimators, prepare
 from auxmc.data.row_store import RowStore
-from auxmc.data.tables import DataError
 from auxmc.diagnostics.change_points import DropDetector, chunk_scores
 from auxmc.driver.stream_program import fetch_from
 from auxmc.driver.streams import StreamRun, run_streams
+from auxmc.errors import CommandError, DataError
 from auxmc.models.user_model import importing_from
 from auxmc.numerics.array_types import NamedArrays
 

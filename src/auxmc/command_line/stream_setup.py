@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
-from auxmc.command_line.errors import CommandError
 from auxmc.command_line.stream_checks import (
     available_bytes,
     bias_per_row,
@@ -23,11 +22,12 @@ from auxmc.data.tables import Table
 from auxmc.driver.row_chunks import ChunkSizes, growing_chunks
 from auxmc.driver.seeds import stream as stream_key
 from auxmc.driver.stream_program import KeyedStream
+from auxmc.errors import CommandError, ModelError
 from auxmc.kernels.streams.contract import Fetch, Stream, StreamSettings
 from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.kernels.streams.replicates import replicated
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
-from auxmc.models.user_model import ModelError, check_model, program_digest
+from auxmc.models.user_model import check_model, program_digest
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.programs import coarse_in_float32
 

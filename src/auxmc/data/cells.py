@@ -16,11 +16,11 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from auxmc.errors import DataError
 from auxmc.numerics.array_types import FloatArray
 
 __all__ = [
     "Cells",
-    "DataError",
     "as_array",
     "as_number",
     "as_numbers",
@@ -45,10 +45,6 @@ _UNITS = "convert it to a number in a unit that you choose, such as seconds sinc
 _TIMES = datetime.date | datetime.time | datetime.timedelta | np.datetime64 | np.timedelta64
 
 _Found = TypeVar("_Found")
-
-
-class DataError(ValueError):
-    """Data cannot be used; the message names source, row and column, and says what to do."""
 
 
 class Cells(NamedTuple):

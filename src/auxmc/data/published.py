@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from auxmc.data.tables import DataError
+from auxmc.errors import DataError
 
 __all__ = ["VARIABLE", "PublishedFile", "local_file", "published_file"]
 

@@ -20,18 +20,8 @@ from typing import IO, Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from auxmc.data.cells import (
-    Cells,
-    DataError,
-    as_array,
-    as_numbers,
-    good,
-    is_missing,
-    is_number,
-    listed,
-    matrix,
-    shown,
-)
+from auxmc.data.cells import Cells, as_array, as_numbers, good, is_missing, is_number, listed, matrix, shown
+from auxmc.errors import DataError
 from auxmc.numerics.array_types import FloatArray
 
 __all__ = [

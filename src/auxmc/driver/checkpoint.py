@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auxmc.driver.files.arrays import DamagedFile, checked_arrays, write_arrays
+from auxmc.driver.files.arrays import checked_arrays, write_arrays
+from auxmc.errors import DamagedFile
 
 __all__ = ["Checkpoint", "Resumed"]
 

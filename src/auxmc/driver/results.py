@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pa_parquet
 import xarray as xr
 
-from auxmc.driver.files.arrays import DamagedFile
 from auxmc.driver.files.writing import write_atomically
+from auxmc.errors import DamagedFile
 
 __all__ = [
     "attributes_of",

@@ -10,14 +10,12 @@ import platform
 import sys
 from pathlib import Path
 
-__all__ = ["HardwareError", "configure", "has_xla_flag", "leave_debugging", "limit_threads"]
+from auxmc.errors import HardwareError
+
+__all__ = ["configure", "has_xla_flag", "leave_debugging", "limit_threads"]
 
 # Chains are compiled programs, and points outside a support are evaluated on purpose.
 _DEBUGGING = ("jax_disable_jit", "jax_debug_nans", "jax_debug_infs")
-
-
-class HardwareError(RuntimeError):
-    """The requested kind of device is not there."""
 
 
 def limit_threads() -> None:

@@ -7,22 +7,15 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from auxmc.driver.files.arrays import DamagedFile, checked_arrays, write_arrays
+from auxmc.driver.files.arrays import checked_arrays, write_arrays
+from auxmc.errors import DamagedFile, PieceError, UnitsMissing
 from auxmc.numerics.array_types import NamedArrays
 
-__all__ = ["PieceError", "Share", "Units", "UnitsMissing", "each", "read_pieces", "write_piece"]
+__all__ = ["Share", "Units", "each", "read_pieces", "write_piece"]
 
 _ABOUT = "about"
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
-
-
-class PieceError(ValueError):
-    """The pieces of a case do not make it up; the message names the file."""
-
-
-class UnitsMissing(Exception):
-    """What follows needs units that are the work of other jobs; the own ones have been made."""
 
 
 class Share(NamedTuple):

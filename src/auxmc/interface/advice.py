@@ -11,9 +11,10 @@ import xarray as xr
 
 from auxmc.diagnostics.convergence import bulk_ess, r_hat_limit, rank_r_hat
 from auxmc.diagnostics.runs import longest_rejection_run
+from auxmc.errors import SamplingWarning
 from auxmc.interface.methods import Method
 
-__all__ = ["DIVERGED_NATS", "Advice", "SamplingWarning", "advise", "frozen", "too_few"]
+__all__ = ["DIVERGED_NATS", "Advice", "advise", "frozen", "too_few"]
 
 _MAX_R_HAT = 1.01
 # Of the quantities with the largest R-hat, how many are compared with what stationary chains can have.
@@ -41,10 +42,6 @@ _MEND_SLOW = {
 _TEMPERED = "; where modes stay apart, use auxmc.evidence, which tempers between them"
 DIVERGED_NATS = 1000.0
 """Energy that a trajectory gains at most before it counts as diverged."""
-
-
-class SamplingWarning(UserWarning):
-    """Draws, or an estimate made of them, must not be trusted as they are."""
 
 
 class Advice(NamedTuple):

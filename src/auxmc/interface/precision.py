@@ -10,8 +10,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from auxmc.data.cells import DataError, plain_array
+from auxmc.data.cells import plain_array
 from auxmc.driver.runtime import leave_debugging
+from auxmc.errors import DataError
 
 __all__ = [
     "FORKS",

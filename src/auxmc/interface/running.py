@@ -19,9 +19,10 @@ from threadpoolctl import threadpool_limits
 
 from auxmc.driver.blocks import At, Program, Sampler, Samples, run_blocks, run_program, trace_sampler
 from auxmc.driver.checkpoint import Checkpoint
-from auxmc.driver.files.arrays import DamagedFile, checked_arrays
+from auxmc.driver.files.arrays import checked_arrays
 from auxmc.driver.progress import Progress
 from auxmc.driver.provenance import available_memory
+from auxmc.errors import DamagedFile, Interrupted
 from auxmc.interface.advice import Advice
 from auxmc.interface.methods import Method, flat_info, innermost
 from auxmc.numerics.digests import host_calls
@@ -29,7 +30,6 @@ from auxmc.numerics.digests import host_calls
 __all__ = [
     "IMAGE",
     "ChainJob",
-    "Interrupted",
     "Reporter",
     "folder_of",
     "on_threads",
@@ -162,10 +162,6 @@ class ChainJob:
         for _, record in run_blocks(program, point, key[None], at, n):
             last = {name: np.array(values[0, -1]) for name, values in record.items()}
         return last
-
-
-class Interrupted(Exception):
-    """A chain was asked to stop after its present block."""
 
 
 class Reporter:

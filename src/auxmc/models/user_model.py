@@ -16,12 +16,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from auxmc.errors import ModelError
 from auxmc.models.row_model import RowModel, row_model
 from auxmc.numerics import digests
 from auxmc.numerics.array_types import BooleanArray, FloatArray
 
 __all__ = [
-    "ModelError",
     "ValidRows",
     "check_model",
     "importing_from",
@@ -42,10 +42,6 @@ _N_CHECKED_DRAWS = 32
 _MAX_DISAGREEMENT = 6.0
 # Distance between the quartiles of a normal law, in standard deviations.
 _QUARTILES = 1.349
-
-
-class ModelError(ValueError):
-    """A model file cannot be used; the message names the file and the function."""
 
 
 def load_model(

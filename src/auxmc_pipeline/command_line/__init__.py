@@ -159,7 +159,7 @@ def _of_studies(module: str) -> Iterator[ModuleType]:
     Raises:
         CommandError: there is none, or a name or a setting is wrong.
     """
-    from auxmc.command_line.errors import CommandError
+    from auxmc.errors import CommandError
     from auxmc_pipeline.settings import SettingsError
 
     try:

@@ -10,9 +10,9 @@ import numpy as np
 import xarray as xr
 
 from auxmc.command_line.columns import columns, value_with_error
-from auxmc.command_line.errors import CommandError
 from auxmc.diagnostics.convergence import mcse_mean
 from auxmc.driver.results import attributes_of
+from auxmc.errors import CommandError
 from auxmc_pipeline.command_line.show import not_readable, open_result, settings_of
 from auxmc_pipeline.error_rules import standard_error
 

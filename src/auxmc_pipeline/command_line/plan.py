@@ -3,7 +3,7 @@
 import math
 
 from auxmc.command_line.columns import columns, duration
-from auxmc.command_line.errors import CommandError
+from auxmc.errors import CommandError
 from auxmc_pipeline import catalogue
 from auxmc_pipeline.publishing.costs import CaseCost, case_costs, schedule
 

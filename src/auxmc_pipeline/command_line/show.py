@@ -10,9 +10,8 @@ import pandas as pd
 import xarray as xr
 
 from auxmc.command_line.columns import columns
-from auxmc.command_line.errors import CommandError
-from auxmc.driver.files.arrays import DamagedFile
 from auxmc.driver.results import attributes_of, made_again_by, read_result, read_table
+from auxmc.errors import CommandError, DamagedFile
 
 _NEEDED = ("study", "case", "settings", "numbers", "code", "seed")
 # Of a run of one's own.

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from auxmc.command_line.columns import columns
-from auxmc.command_line.errors import CommandError
+from auxmc.errors import CommandError
 from auxmc_pipeline import catalogue
 from auxmc_pipeline.judging.published import PUBLISHED
 from auxmc_pipeline.publishing.jobs import read_jobs

@@ -1,6 +1,6 @@
 """Which functions make a figure."""
 
-from auxmc.command_line.errors import CommandError
+from auxmc.errors import CommandError
 from auxmc_pipeline import catalogue
 from auxmc_pipeline.report.code_places import algorithms, drawn_by
 from auxmc_pipeline.settings import nearest

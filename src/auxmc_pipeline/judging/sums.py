@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from auxmc.driver.files.arrays import DamagedFile
+from auxmc.errors import DamagedFile
 
 __all__ = ["SUMS", "check_kept", "sums_of"]
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import xarray as xr
 
-from auxmc.driver.files.arrays import DamagedFile
 from auxmc.driver.files.writing import write_atomically
 from auxmc.driver.results import read_result, seal
+from auxmc.errors import DamagedFile
 from auxmc_pipeline.judging.sums import check_kept
 from auxmc_pipeline.publishing.digests import DIGEST
 

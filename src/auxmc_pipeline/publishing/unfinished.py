@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from auxmc.driver.files.arrays import DamagedFile, checked_arrays
+from auxmc.driver.files.arrays import checked_arrays
+from auxmc.errors import DamagedFile
 from auxmc_pipeline.publishing.state import Identities, changed
 
 __all__ = ["PIECES", "about_piece", "pieces_in"]

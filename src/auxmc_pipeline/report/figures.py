@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from auxmc.driver.files.arrays import DamagedFile
 from auxmc.driver.results import made_again_by
+from auxmc.errors import DamagedFile
 from auxmc_pipeline.catalogue import Study
 from auxmc_pipeline.report.code_places import claims_drawn, drawn_by
 from auxmc_pipeline.report.figure_names import parse_figure_name

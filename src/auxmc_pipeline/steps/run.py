@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from auxmc.command_line import second_interrupt_ends_it
-from auxmc.driver.files.locks import FolderInUse, held
+from auxmc.driver.files.locks import held
 from auxmc.driver.provenance import fingerprint
-from auxmc.driver.runtime import HardwareError, configure, limit_threads
+from auxmc.driver.runtime import configure, limit_threads
+from auxmc.errors import FolderInUse, HardwareError
 from auxmc_pipeline.catalogue import ROOT, Study, identity_of, load_study, studies
 from auxmc_pipeline.settings import CaseSettings, SettingsError
 
@@ -114,7 +115,8 @@ def run_case(study: Study, settings: CaseSettings, out: Path, pieces: Sequence[P
     _configure(settings)
     # Imported late: JAX must be configured before the first array.
     from auxmc.driver.results import write_result
-    from auxmc.driver.units import PieceError, Units, read_pieces
+    from auxmc.driver.units import Units, read_pieces
+    from auxmc.errors import PieceError
 
     try:
         given, about_pieces = read_pieces(pieces, fingerprint(identity_of(study, settings)))
@@ -187,7 +189,7 @@ def _run(
     """Groups of the case, none where units are the work of other jobs, and where and how they were made."""
     from auxmc.driver.provenance import describe_environment, peak_memory_mib
     from auxmc.driver.stopwatch import stopwatch
-    from auxmc.driver.units import UnitsMissing
+    from auxmc.errors import UnitsMissing
 
     identity = identity_of(study, settings)
     groups: dict[str, xr.Dataset] = {}

@@ -16,11 +16,11 @@ import xarray as xr
 
 import auxmc
 from auxmc.command_line import main
-from auxmc.command_line.errors import CommandError
 from auxmc.command_line.own_models import session
 from auxmc.command_line.own_models.commands import register
 from auxmc.command_line.own_models.method_names import EVIDENCE_METHODS, METHODS
 from auxmc.command_line.own_models.model_file import read_model
+from auxmc.errors import CommandError
 from auxmc.interface.tempered import evidence
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"

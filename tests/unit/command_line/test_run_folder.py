@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from auxmc.command_line import main
-from auxmc.command_line.errors import CommandError
 from auxmc.command_line.own_models.output import OutputFolder
 from auxmc.command_line.run_folder import RunFolder
 from auxmc.command_line.stream_folder import StreamFolder
+from auxmc.errors import CommandError
 
 FOLDERS = pytest.mark.parametrize("kind", [OutputFolder, StreamFolder])
 MODEL = "def log_density(v):\n    return -0.5 * v['x'] ** 2\n\nstart = {'x': 0.0}\n"

@@ -15,13 +15,12 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from auxmc.command_line import main, stream_session
-from auxmc.command_line.errors import CommandError
 from auxmc.command_line.stream_folder import StreamFolder
 from auxmc.command_line.stream_models import named_model
 from auxmc.command_line.stream_reading import open_source, read_checked
 from auxmc.command_line.stream_settings import SETTINGS
-from auxmc.data.tables import DataError
 from auxmc.driver.files.locks import held
+from auxmc.errors import CommandError, DataError
 from auxmc.kernels.streams.contract import StreamSettings
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from auxmc.command_line.errors import CommandError
 from auxmc.command_line.stream_models import BadRow, named_model
+from auxmc.errors import CommandError
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "student_regression.py"
 

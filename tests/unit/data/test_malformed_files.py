@@ -14,11 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from auxmc.command_line.errors import CommandError
 from auxmc.command_line.own_models.model_file import read_model
 from auxmc.command_line.stream_reading import open_source
 from auxmc.data.reading import read_labelled, read_matrix
-from auxmc.data.tables import DataError, read_blocks
+from auxmc.data.tables import read_blocks
+from auxmc.errors import CommandError, DataError
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.settings import SettingsError
 from experiments.boltzmann.model.data import read_parameters

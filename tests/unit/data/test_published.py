@@ -7,7 +7,7 @@ import pooch
 import pytest
 
 from auxmc.data.published import PublishedFile, local_file, published_file
-from auxmc.data.tables import DataError
+from auxmc.errors import DataError
 
 FILE = PublishedFile("a/b.npz", "https://example.invalid/b.npz", hashlib.sha256(b"content").hexdigest())
 

@@ -14,9 +14,10 @@ import pyarrow.parquet as pa_parquet
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auxmc.data.cells import DataError, is_missing, is_number
+from auxmc.data.cells import is_missing, is_number
 from auxmc.data.reading import read_matrix
 from auxmc.data.tables import open_rows, read_arrays, read_blocks
+from auxmc.errors import DataError
 from auxmc.interface.streams.rows import read_rows
 
 WORDS = ("", "NA", "nan", "NaN", "?", "null", "None", "n/a")

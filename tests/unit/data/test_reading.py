@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from auxmc.data.reading import read_labelled, read_matrix
-from auxmc.data.tables import DataError
+from auxmc.errors import DataError
 
 GOOD = "a,b,class\n1,2,yes\n2,3.5,no\n3,-1e3,yes\n4,0,no\n"
 

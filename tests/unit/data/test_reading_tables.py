@@ -16,12 +16,11 @@ import pyarrow as pa
 import pytest
 
 import auxmc
-from auxmc.command_line.errors import CommandError
 from auxmc.command_line.own_models.model_file import read_model
 from auxmc.command_line.stream_reading import open_source
-from auxmc.data.cells import DataError
 from auxmc.data.reading import read_matrix
 from auxmc.data.tables import read_arrays, read_blocks
+from auxmc.errors import CommandError, DataError
 from auxmc.interface.precision import float64_tree
 from auxmc.interface.streams.rows import read_rows
 

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pa_parquet
 import pytest
 
-from auxmc.data.tables import DataError, open_rows, read_blocks
+from auxmc.data.tables import open_rows, read_blocks
+from auxmc.errors import DataError
 
 DATA = np.random.default_rng(3).normal(size=(1000, 3))
 NAMES = ("a", "b", "c")

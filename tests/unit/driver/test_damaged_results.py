@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from auxmc.driver.files.arrays import DamagedFile, checked_arrays, write_arrays
-from auxmc.driver.files.locks import FolderInUse, held
+from auxmc.driver.files.arrays import checked_arrays, write_arrays
+from auxmc.driver.files.locks import held
 from auxmc.driver.results import (
     check_beside,
     made_again_by,
@@ -19,6 +19,7 @@ from auxmc.driver.results import (
     write_result,
     write_table,
 )
+from auxmc.errors import DamagedFile, FolderInUse
 from auxmc_pipeline.judging.sums import SUMS, check_kept, sums_of
 from auxmc_pipeline.publishing.cases import packed, unpack
 

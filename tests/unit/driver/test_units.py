@@ -9,7 +9,8 @@ import pytest
 
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import RunContext, run_chains
-from auxmc.driver.units import PieceError, Share, Units, UnitsMissing, each, read_pieces, write_piece
+from auxmc.driver.units import Share, Units, each, read_pieces, write_piece
+from auxmc.errors import PieceError, UnitsMissing
 from auxmc.kernels.base import Kernel
 
 IDENTITY = "0123456789abcdef"

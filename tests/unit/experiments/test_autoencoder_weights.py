@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from auxmc.data.tables import DataError
+from auxmc.errors import DataError
 from experiments.image_models.model.autoencoder_weights import (
     OWN_MODELS,
     Autoencoder,

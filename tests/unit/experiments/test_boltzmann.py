@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from auxmc.approximations.mean_field import MeanFieldFits
-from auxmc.data.tables import DataError
+from auxmc.errors import DataError
 from experiments.boltzmann.model.data import (
     BoltzmannParameters,
     check_parameters,

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from auxmc.data.tables import DataError
 from auxmc.diagnostics.log_evidence import log_evidence, weighted_moments
 from auxmc.driver.chains import RunContext
 from auxmc.driver.results import write_result
+from auxmc.errors import DataError
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.judging.study_tables import claims_of, judge_study

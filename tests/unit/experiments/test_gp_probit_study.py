@@ -11,7 +11,8 @@ from scipy import stats
 
 from auxmc.driver.chains import Chains, RunContext
 from auxmc.driver.results import write_result
-from auxmc.driver.units import Share, Units, UnitsMissing, read_pieces, write_piece
+from auxmc.driver.units import Share, Units, read_pieces, write_piece
+from auxmc.errors import UnitsMissing
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.judging.study_tables import claims_of, judge_study

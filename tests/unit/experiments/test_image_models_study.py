@@ -10,9 +10,9 @@ import pytest
 import xarray as xr
 from scipy.special import logsumexp
 
-from auxmc.data.tables import DataError
 from auxmc.driver.chains import RunContext
-from auxmc.driver.units import Share, Units, UnitsMissing, read_pieces, write_piece
+from auxmc.driver.units import Share, Units, read_pieces, write_piece
+from auxmc.errors import DataError, UnitsMissing
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.judging.study_tables import claims_of, judge_study

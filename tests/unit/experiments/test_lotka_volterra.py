@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize
 
-from auxmc.data.tables import DataError
+from auxmc.errors import DataError
 from auxmc.models.conditioned import ConditionedModel
 from auxmc.numerics.array_types import FloatArray
 from experiments.lotka_volterra.model.conditioning import ConstraintForm, conditioned_model

@@ -20,7 +20,7 @@ from motion_clips import (
 from scipy.spatial.transform import Rotation
 
 import experiments.human_pose.model.pose_priors as pose_priors
-from auxmc.data.tables import DataError
+from auxmc.errors import DataError
 from experiments.human_pose.model.body_proportions import FRACTIONS, log_length_law
 from experiments.human_pose.model.joint_observations import read_joint_observations
 from experiments.human_pose.model.pose_priors import read_pose_prior

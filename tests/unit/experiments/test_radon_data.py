@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from auxmc.data.tables import DataError
+from auxmc.errors import DataError
 from experiments.radon.grouped import RADON_COLUMNS, RADON_FILE, GroupedColumns, read_grouped
 
 COLUMNS = GroupedColumns("score", "school", ("hours",), ("funding",))

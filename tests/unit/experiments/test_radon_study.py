@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from auxmc.data.tables import DataError
 from auxmc.driver.chains import RunContext
 from auxmc.driver.results import write_result
+from auxmc.errors import DataError
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.judging.study_tables import judge_study

@@ -17,7 +17,8 @@ from auxmc.driver.chains import RunContext
 from auxmc.driver.results import write_result
 from auxmc.driver.row_chunks import ChunkSizes
 from auxmc.driver.streams import run_stream
-from auxmc.driver.units import Share, Units, UnitsMissing
+from auxmc.driver.units import Share, Units
+from auxmc.errors import UnitsMissing
 from auxmc.kernels.streams.contract import StreamSettings
 from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.models.regression.linear_regression import linear_regression

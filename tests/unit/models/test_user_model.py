@@ -8,17 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from auxmc.errors import ModelError
 from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.models.row_model import RowModel, row_model
-from auxmc.models.user_model import (
-    ModelError,
-    check_model,
-    importing_from,
-    load_model,
-    prior_disagreement,
-    run_file,
-)
+from auxmc.models.user_model import check_model, importing_from, load_model, prior_disagreement, run_file
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "student_regression.py"
 ROWS = jnp.asarray(np.random.default_rng(1).normal(size=(40, 3)))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from auxmc.command_line.errors import CommandError
+from auxmc.errors import CommandError
 from auxmc_pipeline import command_line
 from auxmc_pipeline.catalogue import load_study, studies
 from auxmc_pipeline.command_line.plan import describe_plan, plan_in_words

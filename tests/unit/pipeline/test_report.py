@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from auxmc.driver.files.arrays import DamagedFile
 from auxmc.driver.results import write_result
+from auxmc.errors import DamagedFile
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
 from auxmc_pipeline.judging.documents import FRONT
 from auxmc_pipeline.judging.published import read_published

@@ -12,8 +12,8 @@ import pytest
 import xarray as xr
 
 from auxmc.command_line.columns import duration
-from auxmc.command_line.errors import CommandError
 from auxmc.driver.results import write_result, write_table
+from auxmc.errors import CommandError
 from auxmc_pipeline import catalogue, command_line
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
 from auxmc_pipeline.command_line.compare import posterior_differences, statistic_differences

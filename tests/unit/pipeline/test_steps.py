@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from auxmc.driver.files.arrays import DamagedFile
 from auxmc.driver.results import read_result, read_table, write_result
+from auxmc.errors import DamagedFile
 from auxmc_pipeline import tidy
 from auxmc_pipeline.report import __main__ as report
 from auxmc_pipeline.steps import (

@@ -10,9 +10,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from auxmc.command_line.errors import CommandError, error_line
-from auxmc.data.tables import DataError, read_arrays
-from auxmc.models.user_model import ModelError, run_file
+from auxmc.command_line.errors import error_line
+from auxmc.data.tables import read_arrays
+from auxmc.errors import CommandError, DataError, ModelError
+from auxmc.models.user_model import run_file
 
 __all__ = ["OwnModel", "read_model", "read_settings"]
 

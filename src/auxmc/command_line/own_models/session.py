@@ -13,13 +13,13 @@ from typing import Any
 import xarray as xr
 
 import auxmc
-from auxmc.command_line.errors import CommandError, error_line
+from auxmc.command_line.errors import error_line
 from auxmc.command_line.own_models.method_names import METHODS
 from auxmc.command_line.own_models.model_file import OwnModel, read_model, read_settings
 from auxmc.command_line.own_models.output import OutputFolder, summary_table
 from auxmc.command_line.own_models.plots import draw_evidence, draw_posterior
 from auxmc.command_line.run_folder import alone_in
-from auxmc.interface.advice import SamplingWarning
+from auxmc.errors import CommandError, SamplingWarning
 from auxmc.interface.methods import Method
 from auxmc.interface.tempered.evidence import TemperedEvidence
 from auxmc.models.user_model import importing_from

@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["DamagedFile", "checked_arrays", "write_arrays"]
+from auxmc.errors import DamagedFile
 
-
-class DamagedFile(OSError):
-    """A file does not hold what was written to it; the text says what is wrong with it."""
+__all__ = ["checked_arrays", "write_arrays"]
 
 
 @contextmanager

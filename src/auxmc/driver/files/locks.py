@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["FolderInUse", "held"]
+from auxmc.errors import FolderInUse
 
-
-class FolderInUse(Exception):
-    """Another process works in the folder; the text names the lock and, where it is known, the process."""
+__all__ = ["held"]
 
 
 @contextmanager

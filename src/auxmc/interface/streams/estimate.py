@@ -15,12 +15,13 @@ from jax import Array
 
 from auxmc.diagnostics.errors_of_means import replicated_evidence_error
 from auxmc.driver.checkpoint import Checkpoint
-from auxmc.driver.files.arrays import DamagedFile, checked_arrays, write_arrays
+from auxmc.driver.files.arrays import checked_arrays, write_arrays
 from auxmc.driver.progress import Progress
 from auxmc.driver.row_chunks import ChunkSizes
 from auxmc.driver.seeds import stream
 from auxmc.driver.stream_program import KeyedStream
 from auxmc.driver.streams import StreamRun, run_streams
+from auxmc.errors import DamagedFile
 from auxmc.interface.advice import Advice
 from auxmc.interface.precision import folder_path, made_by, seed_number, use_float64, whole_number
 from auxmc.interface.running import same_run

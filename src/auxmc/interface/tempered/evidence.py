@@ -16,9 +16,10 @@ from jax import Array
 
 from auxmc.diagnostics.errors_of_means import few_replicates
 from auxmc.diagnostics.log_evidence import Evidence, annealed_evidence, log_evidence, log_evidence_error
-from auxmc.driver.files.arrays import DamagedFile, checked_arrays, write_arrays
+from auxmc.driver.files.arrays import checked_arrays, write_arrays
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import stream
+from auxmc.errors import DamagedFile
 from auxmc.interface.checks.densities import NOT_FALLING
 from auxmc.interface.densities import Density, density
 from auxmc.interface.methods import Method
