@@ -3,10 +3,10 @@
 import math
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 
+from auxmc_pipeline.measuring import Measurement, exact
 from auxmc_pipeline.needs import number, parse_needs
 from auxmc_pipeline.tables import Tables, Wanted
 
@@ -52,27 +52,6 @@ COLUMNS = (
     "needs",
 )
 """Columns of a study's `claims.csv`."""
-
-
-class Measurement(NamedTuple):
-    """What we measured for one line of a claim.
-
-    Attributes:
-        value: measured value in the unit of the claim; NaN when the preset does not run what it needs.
-        error: Monte Carlo standard error of the value; NaN when it is unknown; 0 for an exact value alone.
-        note: one sentence where the reader needs it: how it was computed, or why it is missing.
-        exact: whether no random number enters the value: arithmetic on settings or data, deterministic numerics.
-    """
-
-    value: float
-    error: float
-    note: str = ""
-    exact: bool = False
-
-
-def exact(value: float, note: str = "") -> Measurement:
-    """A value that no random number enters: arithmetic on settings or data, deterministic numerics."""
-    return Measurement(value, 0.0, note, exact=True)
 
 
 Measures = Mapping[str, Mapping[str, Callable[[Tables], Measurement]]]

@@ -1,7 +1,4 @@
-"""Monte Carlo errors of what studies measure: means, medians, ratios, differences, shares, extremes, ranks, slopes.
-
-An error that cannot be known is NaN, and a measurement made of such a one has none either: nothing here takes it for 0.
-"""
+"""Errors of what studies measure beyond `auxmc_pipeline.measuring`: quantiles, spreads, extremes, ranks, slopes."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -10,9 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from auxmc.diagnostics.errors_of_means import error_between_chains, few_replicates, score_between_chains
+from auxmc.diagnostics.errors_of_means import few_replicates, score_between_chains
 from auxmc.numerics.array_types import FloatArray, IntegerArray
-from auxmc_pipeline.claims import Measurement
+from auxmc_pipeline import measuring
+from auxmc_pipeline.measuring import Measurement, estimate, largest, left_out_error, standard_error
 
 __all__ = [
     "bootstrap",
@@ -46,23 +44,88 @@ __all__ = [
 ]
 
 _RESAMPLES = 400
-# Standard deviation of the law that the root of n times Kolmogorov's distance has for large n.
+# Standard deviation of the root of n times Kolmogorov's distance for large n.
 _SD_OF_KOLMOGOROV = math.sqrt(math.pi**2 / 12.0 - math.pi / 2.0 * math.log(2.0) ** 2)
 
+mean_over_replicates = measuring.mean
+share_of_trials = measuring.proportion
+rate_of_events = measuring.rate
 
-def standard_error(values: ArrayLike) -> float:
-    """Standard error of a mean over independent replicates [replicate], widened for few; NaN for one replicate."""
-    return float(error_between_chains(np.ravel(np.asarray(values))))
+
+def bootstrap_groups(
+    statistic: Callable[..., float | np.floating], *groups: FloatArray, note: str = ""
+) -> Measurement:
+    """`estimate` of several samples, each resampled by itself."""
+    return estimate(statistic, *groups, note=note)
 
 
-def mean_over_replicates(values: ArrayLike, note: str = "") -> Measurement:
-    """Mean over chains or repetitions [replicate] with its `standard_error`."""
-    return Measurement(float(np.mean(np.asarray(values))), standard_error(values), note)
+def bootstrap(
+    statistic: Callable[[FloatArray], float | np.floating], replicates: ArrayLike, note: str = ""
+) -> Measurement:
+    """`estimate` of one sample."""
+    return estimate(statistic, replicates, note=note)
+
+
+def jackknife(statistic: Callable[[IntegerArray], float], n_replicates: int, note: str = "") -> Measurement:
+    """A smooth statistic of the numbers of the replicates to use, with its error from leaving them out one by one.
+
+    >>> values = np.array([1.0, 2.0, 6.0, 7.0])
+    >>> found = jackknife(lambda kept: float(values[kept].mean()), 4)  # of a mean: its standard error
+    >>> found.value, round(found.error, 4) == round(standard_error(values), 4)
+    (4.0, True)
+    """
+    return estimate(
+        lambda kept: statistic(kept.astype(np.int64)), np.arange(n_replicates), method="jackknife", note=note
+    )
+
+
+def paired_ratio(above: FloatArray, below: FloatArray, note: str = "") -> Measurement:
+    """Ratio of two means over the same replicates [replicate]."""
+    return estimate(lambda a, b: float(a.mean() / b.mean()), above, below, method="paired", note=note)
+
+
+def ratio_of_means(above: FloatArray, below: FloatArray, note: str = "") -> Measurement:
+    """Ratio of the means of two independent samples [replicate], by the delta method."""
+    return ratio(measuring.mean(above), measuring.mean(below), note)
+
+
+def ratio(above: Measurement, below: Measurement, note: str = "") -> Measurement:
+    """`above / below`; the note is kept unless the denominator is 0."""
+    found = above / below
+    return found.noted(found.note or note)
+
+
+def difference(first: Measurement, second: Measurement, note: str = "") -> Measurement:
+    """`first - second`."""
+    return (first - second).noted(note)
+
+
+def score(value: Measurement, expected: float) -> Measurement:
+    """`value.score(expected)`."""
+    return value.score(expected)
 
 
 def median_over_replicates(values: FloatArray, note: str = "") -> Measurement:
-    """Median of independent runs or chains [replicate] by `bootstrap`; of a single one its note is "one run"."""
-    return bootstrap(np.median, values, note or "one run" * (values.size < 2))
+    """Median of independent runs or chains [replicate]; of a single one its note is "one run"."""
+    return estimate(np.median, values, note=note or "one run" * (values.size < 2))
+
+
+def left_out(value: float, without: ArrayLike, note: str = "") -> Measurement:
+    """A recorded statistic of all replicates, with the jackknife error from its values without each [replicate]."""
+    n_replicates = np.size(without)
+    error = left_out_error(without) * few_replicates(n_replicates) if n_replicates > 2 else math.nan
+    return Measurement(value, error, note)
+
+
+def share_of_replicates(holds: ArrayLike, note: str = "") -> Measurement:
+    """Fraction of independent replicates of which something holds; the note begins with their number.
+
+    >>> share_of_replicates(np.array([True, True, False, True]), "at the end").note
+    '3 of 4 runs; at the end'
+    """
+    flags = np.ravel(np.asarray(holds, dtype=bool))
+    said = f"{int(flags.sum())} of {flags.size} runs"
+    return share_of_trials(float(np.mean(flags)), flags.size, f"{said}; {note}" if note else said)
 
 
 def quantile_over_replicates(values: ArrayLike, level: float, note: str = "") -> Measurement:
@@ -73,7 +136,7 @@ def quantile_over_replicates(values: ArrayLike, level: float, note: str = "") ->
 
     Args:
         values: of independent replicates [replicate].
-        level: share of the law below the quantile, from 0 to 1.
+        level: probability below the quantile, from 0 to 1.
         note: as in Measurement.
 
     >>> found = quantile_over_replicates(np.arange(1.0, 101.0), 0.5)
@@ -88,11 +151,7 @@ def quantile_over_replicates(values: ArrayLike, level: float, note: str = "") ->
 
 
 def spread_over_replicates(values: ArrayLike, note: str = "") -> Measurement:
-    """Standard deviation of independent replicates, with the error that their fourth moment gives it.
-
-    Args:
-        values: of independent replicates [replicate], many of them.
-        note: as in Measurement.
+    """Standard deviation of many independent replicates [replicate], with the error from their fourth moment.
 
     >>> found = spread_over_replicates([-1.0, 0.0, 1.0])
     >>> found.value, 0.0 < found.error < 0.5
@@ -106,241 +165,16 @@ def spread_over_replicates(values: ArrayLike, note: str = "") -> Measurement:
     return Measurement(sd, standard_error((array - array.mean()) ** 2) / (2.0 * sd) if sd else math.nan, note)
 
 
-def ratio_of_means(above: FloatArray, below: FloatArray, note: str = "") -> Measurement:
-    """Ratio of two means with its standard error by the delta method, widened for few replicates.
-
-    Args:
-        above: independent replicates of the numerator [replicate].
-        below: of the denominator, independent of the others and maybe of another number [replicate].
-        note: as in Measurement.
-
-    Returns:
-        As `ratio`; the error is NaN where one of them has one replicate.
-
-    >>> [round(number, 2) for number in ratio_of_means(np.array([3.9, 4.1]), np.array([2.0, 2.0]))[:2]]
-    [2.0, 0.35]
-    """
-    return ratio(mean_over_replicates(above), mean_over_replicates(below), note)
-
-
-def paired_ratio(above: FloatArray, below: FloatArray, note: str = "") -> Measurement:
-    """Ratio of two means over the same replicates, which share chains or data, by `jackknife`.
-
-    Args:
-        above: numerator [replicate].
-        below: denominator, in the same order [replicate].
-        note: as in Measurement.
-
-    >>> paired_ratio(np.array([2.0, 4.0, 6.0]), np.array([1.0, 2.0, 3.0]))[:2]  # always twice as large
-    (2.0, 0.0)
-    """
-    return jackknife(lambda kept: float(above[kept].mean() / below[kept].mean()), above.size, note)
-
-
-def ratio(above: Measurement, below: Measurement, note: str = "") -> Measurement:
-    """Ratio of two independent measurements with its error by the delta method; exact where both are.
-
-    Args:
-        above: the numerator.
-        below: the denominator; where it is 0 the ratio and its error are NaN, and the note says so.
-        note: as in Measurement.
-
-    >>> ratio(Measurement(3.0, 0.3), Measurement(2.0, 0.0))[:2]
-    (1.5, 0.15)
-    """
-    if below.value == 0.0:
-        return Measurement(math.nan, math.nan, "the denominator is zero")
-    value = above.value / below.value
-    error = math.hypot(above.error, value * below.error) / abs(below.value)
-    return Measurement(value, error, note, above.exact and below.exact)
-
-
-def difference(first: Measurement, second: Measurement, note: str = "") -> Measurement:
-    """The first of two independent measurements minus the second; exact where both are.
-
-    >>> difference(Measurement(3.0, 0.3), Measurement(2.0, 0.4))[:2]
-    (1.0, 0.5)
-    """
-    error = math.hypot(first.error, second.error)
-    return Measurement(first.value - second.value, error, note, first.exact and second.exact)
-
-
-def share_of_replicates(holds: ArrayLike, note: str = "") -> Measurement:
-    """Share of independent replicates of which something holds, with the error of `share_of_trials`.
-
-    Args:
-        holds: whether it does [replicate].
-        note: is written behind their number.
-
-    >>> share_of_replicates(np.array([True, True, False, True]), "at the end").note
-    '3 of 4 runs; at the end'
-    """
-    flags = np.ravel(np.asarray(holds, dtype=bool))
-    said = f"{int(flags.sum())} of {flags.size} runs"
-    return share_of_trials(float(np.mean(flags)), flags.size, f"{said}; {note}" if note else said)
-
-
-def share_of_trials(value: float, n: float, note: str = "") -> Measurement:
-    """Share of independent trials, with an error by the rule of Jeffreys.
-
-    Half a trial of either outcome is added, as his prior does, so that a share of all or none has an error too: two of
-    it reach from the share to the end of an interval that holds 95 % of the posterior law, on the wider side.
-
-    Args:
-        value: share of the trials of which something holds.
-        n: number of trials, or an effective number.
-        note: as in Measurement.
-
-    >>> [round(number, 3) for number in share_of_trials(0.5, 100)[:2]]
-    [0.5, 0.049]
-    """
-    # A value that is no share comes from wrong tables, and shall not pass for an unknown error.
-    share = min(max(value, 0.0), 1.0)
-    law = stats.beta(share * n + 0.5, (1.0 - share) * n + 0.5)
-    low, high = law.ppf(stats.norm.cdf([-2.0, 2.0]))
-    return Measurement(value, float(max(share - low, high - share)) / 2.0, note)
-
-
-def rate_of_events(n_events: int, exposure: float, note: str = "") -> Measurement:
-    """Rate of independent events, with an error by the rule of Jeffreys: that none were seen has an error too.
-
-    Args:
-        n_events: how many were seen.
-        exposure: time or length in which they were looked for, in units of the rate's.
-        note: as in Measurement.
-
-    >>> [round(number, 2) for number in rate_of_events(0, 10.0)[:2]]
-    [0.0, 0.13]
-    """
-    value = n_events / exposure
-    low, high = stats.gamma(n_events + 0.5, scale=1.0 / exposure).ppf(stats.norm.cdf([-2.0, 2.0]))
-    return Measurement(value, float(max(value - low, high - value)) / 2.0, note)
-
-
-def bootstrap(
-    statistic: Callable[[FloatArray], float | np.floating], replicates: ArrayLike, note: str = ""
-) -> Measurement:
-    """A statistic of independent replicates, as a median or an extreme, with its error by resampling them.
-
-    Args:
-        statistic: maps replicates [replicate, ...] to a number.
-        replicates: values of independent runs or chains [replicate, ...].
-        note: as in Measurement.
-
-    Returns:
-        As `bootstrap_groups`.
-
-    >>> found = bootstrap(np.max, [1.0, 2.0, 4.0])
-    >>> found.value, found.error > 1.0
-    (4.0, True)
-    """
-    return bootstrap_groups(statistic, np.asarray(replicates, dtype=np.float64), note=note)
-
-
-def bootstrap_groups(
-    statistic: Callable[..., float | np.floating], *groups: FloatArray, note: str = ""
-) -> Measurement:
-    """A statistic of several groups of replicates, as methods with chains of their own, each resampled by itself.
-
-    Args:
-        statistic: maps one array [replicate, ...] for each group to a number.
-        groups: values of independent runs or chains [replicate, ...]; their numbers may differ.
-        note: as in Measurement.
-
-    Returns:
-        The statistic; its error is the spread over resamples, widened for few replicates. It is NaN for a group of one
-        replicate, where a resample has no finite value, and where all resamples agree, which says nothing about other
-        replicates.
-
-    >>> found = bootstrap_groups(lambda a, b: a.mean() - b.mean(), np.array([3.0, 5.0, 4.0]), np.array([1.0, 2.0]))
-    >>> found.value, found.error > 0.5
-    (2.5, True)
-    """
-    value = float(statistic(*groups))
-    fewest = min(len(group) for group in groups)
-    if fewest < 2:
-        return Measurement(value, math.nan, note)
-    rng = np.random.default_rng(0)
-    resampled = [
-        float(statistic(*(group[rng.integers(len(group), size=len(group))] for group in groups)))
-        for _ in range(_RESAMPLES)
-    ]
-    spread = float(np.std(resampled)) * few_replicates(fewest) if np.isfinite(resampled).all() else math.nan
-    return Measurement(value, spread if spread > 0.0 else math.nan, note)
-
-
-def jackknife(statistic: Callable[[IntegerArray], float], n_replicates: int, note: str = "") -> Measurement:
-    """A smooth statistic of independent replicates, with its standard error from leaving them out one by one.
-
-    It serves for what chains give together, as the potential scale reduction factor, a standard deviation of pooled
-    draws or a ratio, and for blocks of replicates that share chains: a block is left out whole.
-
-    Args:
-        statistic: maps the numbers of the replicates to use to a value.
-        n_replicates: how many there are.
-        note: as in Measurement.
-
-    Returns:
-        The statistic and its error, widened for few replicates; NaN for fewer than three, or where the statistic has no
-        finite value without one of them.
-
-    >>> values = np.array([1.0, 2.0, 6.0, 7.0])
-    >>> found = jackknife(lambda kept: float(values[kept].mean()), 4)  # of a mean: its standard error
-    >>> found.value, round(found.error, 4) == round(standard_error(values), 4)
-    (4.0, True)
-    """
-    replicates = np.arange(n_replicates)
-    value = statistic(replicates)
-    if n_replicates < 3:
-        return Measurement(value, math.nan, note)
-    return left_out(value, [statistic(np.delete(replicates, one)) for one in replicates], note)
-
-
-def left_out(value: float, without: ArrayLike, note: str = "") -> Measurement:
-    """The error of `jackknife` for a statistic that a run recorded with all replicates and without each.
-
-    Args:
-        value: of all replicates.
-        without: of all but one [replicate].
-        note: as in Measurement.
-    """
-    values = np.asarray(without, dtype=np.float64)
-    if values.size < 3:
-        return Measurement(value, math.nan, note)
-    error = math.sqrt((values.size - 1) * float(np.mean((values - values.mean()) ** 2)))
-    return Measurement(value, error * few_replicates(values.size), note)
-
-
-def largest(values: ArrayLike, errors: ArrayLike, names: Sequence[str]) -> Measurement:
-    """The largest of several values; its error takes into account that another might have been the largest.
-
-    Args:
-        values: what is compared [part].
-        errors: their standard errors [part], taken as normal and independent.
-        names: of the parts; the note is that of the largest.
-
-    >>> found = largest([1.0, 3.0, 2.9], [0.1, 0.2, 0.3], ["left", "middle", "right"])
-    >>> found.value, found.note, 0.15 < found.error < 0.3
-    (3.0, 'middle', True)
-    """
-    all_values, all_errors = np.asarray(values, dtype=np.float64), np.asarray(errors, dtype=np.float64)
-    place = int(np.argmax(all_values))
-    noise = np.random.default_rng(0).standard_normal((_RESAMPLES, all_values.size))
-    # Around the largest value the others count with their distances: what would have been seen in other runs.
-    error = float(np.std(np.max(all_values + all_errors * noise, axis=1)))
-    return Measurement(float(all_values[place]), error, names[place])
-
-
 def smallest(values: ArrayLike, errors: ArrayLike, names: Sequence[str]) -> Measurement:
-    """As `largest`, of the smallest of several values."""
+    """The smallest of several values [part] with standard errors [part]; see `largest`."""
     found = largest(-np.asarray(values, dtype=np.float64), errors, names)
     return found._replace(value=-found.value)
 
 
 def smallest_share(shares: ArrayLike, n_trials: float, note: str = "") -> Measurement:
-    """Smallest over chains of a share of each chain's trials, as of an accept rate.
+    """Smallest over chains of a fraction of each chain's trials, such as an acceptance rate.
 
-    The error is the larger of two: what other chains would have given, by `bootstrap`, and what more trials of these
+    The error is the larger of two: what other chains would have given, by resampling, and what more trials of these
     would, by `share_of_trials`; it is the second alone where all chains agree.
 
     Args:
@@ -358,7 +192,7 @@ def smallest_share(shares: ArrayLike, n_trials: float, note: str = "") -> Measur
 
 
 def mean_share(shares: ArrayLike, n_trials: float, note: str = "") -> Measurement:
-    """Mean over chains of a share of each chain's trials, as of failures, which may be none in all of them.
+    """Mean over chains of a fraction of each chain's trials, such as failures, which may be none in all of them.
 
     Args:
         shares: of independent chains [chain].
@@ -447,21 +281,6 @@ def root_mean_square(bias: Measurement, sd: float, degrees: float, note: str = "
     size = math.hypot(bias.value, sd)
     error = math.hypot(bias.value * bias.error, sd * sd / math.sqrt(2.0 * degrees)) / size
     return Measurement(size, error, note)
-
-
-def score(value: Measurement, expected: float) -> Measurement:
-    """Distance of a measurement from its exact value in standard errors, with its sign; its own error is one of them.
-
-    Args:
-        value: with its error.
-        expected: the exact value.
-
-    >>> score(Measurement(1.5, 0.25), 1.0)[:3]
-    (2.0, 1.0, '1.5 +- 0.25, exact 1')
-    """
-    distance = (value.value - expected) / value.error if value.error > 0.0 else math.nan
-    each = f"{value.value:.6g} +- {value.error:.2g}, exact {expected:.6g}"
-    return Measurement(distance, 1.0, f"{each}; {value.note}" if value.note else each)
 
 
 def score_of_p_values(p_values: ArrayLike, note: str = "") -> Measurement:

@@ -4,7 +4,8 @@ import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -76,22 +77,26 @@ def run_chains(
     *,
     n_draws: int,
     n_chains: int,
-    sweep: Mapping[str, Sequence[float]],
     block_size: int,
+    sweep: Mapping[str, Sequence[float]] = MappingProxyType({}),
+    starts: Any = None,
+    chain_label: str = "",
     vectorise: bool = True,
     lanes_per_unit: int | None = None,
 ) -> Chains:
-    """Runs `n_chains` chains at every combination of the swept numbers.
+    """Runs `n_chains` chains, at every combination of swept numbers where there are any.
 
     Args:
         context: streams, checkpoints and progress of the case.
         names: what these chains are, for their random streams (data set, method, purpose, ...): two sets of
             chains of one study that must be independent need different names.
-        sampler: what a chain does; its swept numbers arrive as a dict of float64 scalars.
+        sampler: what a chain does; its parameters are a dict of its swept numbers, float64 scalars, and its `start`.
         n_draws: iterations of each chain.
         n_chains: chains at each combination, at least 1.
-        sweep: values of each swept number; at least one name with one value.
         block_size: iterations between checkpoints.
+        sweep: values of each swept number.
+        starts: pytree of arrays [chain, ...], of which every chain finds its own under the name `start`; None for none.
+        chain_label: names chain c in random streams by `LABEL=c` in place of c, as if its number were swept.
         vectorise: side by side (`vmap`) or one after the other (`lax.map`); see `blocks.sample`.
         lanes_per_unit: chains, over all sweep points, that one program runs; several jobs may share a case's units.
             None for all in one. A number that changes may change the last bits of the draws.
@@ -106,9 +111,12 @@ def run_chains(
     axes = {name: np.asarray(values, dtype=float) for name, values in sweep.items()}
     points = list(itertools.product(*axes.values()))
     lanes = [(point, chain) for point in points for chain in range(n_chains)]
-    parameters = {
+    parameters: dict[str, Any] = {
         name: jnp.asarray([point[i] for point, _ in lanes], dtype=jnp.float64) for i, name in enumerate(axes)
     }
+    if starts is not None:
+        numbers = np.array([chain for _, chain in lanes])
+        parameters["start"] = jax.tree.map(lambda array: jnp.asarray(array)[numbers], starts)
     keys = jnp.stack(
         [
             stream(
@@ -116,7 +124,7 @@ def run_chains(
                 context.study,
                 *names,
                 *(f"{name}={value:.12g}" for name, value in zip(axes, point, strict=True)),
-                chain,
+                *((f"{chain_label}={chain}", 0) if chain_label else (chain,)),
             )
             for point, chain in lanes
         ]
@@ -129,7 +137,7 @@ def run_chains(
 
     def make(number: int) -> NamedArrays:
         own, own_keys = over_devices(
-            ({name: values[units[number]] for name, values in parameters.items()}, keys[units[number]])
+            (jax.tree.map(lambda values: values[units[number]], parameters), keys[units[number]])
         )
         n_lanes, compile_s = len(own_keys), 0.0
         if n_lanes not in programs:

@@ -101,3 +101,39 @@ def test_pieces_that_do_not_make_up_a_case_are_refused(tmp_path: Path) -> None:
 
 def test_a_case_without_pieces_reads_none() -> None:
     assert read_pieces([], IDENTITY) == ({}, [])
+
+
+def test_chains_without_a_sweep_begin_at_their_own_starts(tmp_path: Path) -> None:
+    walk = Kernel(
+        lambda _, position: position,
+        lambda key: jax.random.normal(key, (), jnp.float64),
+        lambda noise, state: (state + 1e-3 * noise, noise),
+    )
+    sampler = Sampler(
+        lambda parameters: walk,
+        lambda key, parameters: parameters["start"]["x"],
+        lambda state, noise: {"x": state},
+    )
+    starts = {"x": np.array([1.0, 2.0, 3.0])}
+    sizes = {"n_draws": 5, "n_chains": 3, "block_size": 5}
+    by_number = run_chains(_context(tmp_path / "a"), ("walk",), sampler, starts=starts, **sizes)
+    assert by_number.draws["x"].shape == (3, 5)
+    assert by_number.axes == {}
+    np.testing.assert_allclose(by_number.draws["x"][:, 0], starts["x"], atol=0.01)
+    # Chains that were swept by number keep their random streams under a label.
+    swept = Sampler(
+        lambda parameters: walk,
+        lambda key, parameters: 1.0 + parameters["chain"],
+        lambda state, noise: {"x": state},
+    )
+    as_sweep = run_chains(
+        _context(tmp_path / "b"),
+        ("walk",),
+        swept,
+        **sizes | {"n_chains": 1},
+        sweep={"chain": [0.0, 1.0, 2.0]},
+    )
+    labelled = run_chains(
+        _context(tmp_path / "c"), ("walk",), sampler, starts=starts, chain_label="chain", **sizes
+    )
+    np.testing.assert_array_equal(labelled.draws["x"], as_sweep.draws["x"][:, 0])

@@ -1,0 +1,230 @@
+"""Measurements with Monte Carlo errors: `estimate` makes them from replicates, arithmetic carries their errors on.
+
+An error that cannot be known is NaN, and so is that of whatever is computed from it: nothing here takes it for 0.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from auxmc.diagnostics.errors_of_means import error_between_chains, few_replicates
+from auxmc.numerics.array_types import FloatArray
+
+__all__ = ["Measurement", "estimate", "exact", "largest", "mean", "proportion", "rate", "standard_error"]
+
+_RESAMPLES = 400
+
+Statistic = Callable[..., float | np.floating]
+Sample = ArrayLike | xr.DataArray
+Method = Literal["bootstrap", "jackknife", "paired"]
+
+
+class Measurement(NamedTuple):
+    """A measured value and its error.
+
+    Differences, ratios and multiples carry the errors of independent measurements on, by the delta method; they are
+    exact where all their parts are, and have no note.
+
+    Attributes:
+        value: measured value; NaN when the preset does not run what it needs.
+        error: Monte Carlo standard error of the value; NaN when it is unknown; 0 for an exact value alone.
+        note: one sentence where the reader needs it: how it was computed, or why it is missing.
+        exact: whether no random number enters the value: arithmetic on settings or data, deterministic numerics.
+
+    >>> (Measurement(3.0, 0.3) - Measurement(2.0, 0.4))[:2], (Measurement(3.0, 0.3) / 2.0)[:2]
+    ((1.0, 0.5), (1.5, 0.15))
+    """
+
+    value: float
+    error: float
+    note: str = ""
+    exact: bool = False
+
+    def __sub__(self, other: "Measurement | float") -> "Measurement":
+        """Difference of independent measurements."""
+        second = _measurement(other)
+        error = math.hypot(self.error, second.error)
+        return Measurement(self.value - second.value, error, exact=self.exact and second.exact)
+
+    def __truediv__(self, other: "Measurement | float") -> "Measurement":
+        """Ratio of independent measurements; NaN with a note where the denominator is 0."""
+        below = _measurement(other)
+        if below.value == 0.0:
+            return Measurement(math.nan, math.nan, "the denominator is zero")
+        value = self.value / below.value
+        error = math.hypot(self.error, value * below.error) / abs(below.value)
+        return Measurement(value, error, exact=self.exact and below.exact)
+
+    def __mul__(self, factor: float) -> "Measurement":  # type: ignore[override]
+        """Multiple; keeps the note."""
+        return self._replace(value=factor * self.value, error=abs(factor) * self.error)
+
+    def noted(self, note: str) -> "Measurement":
+        """The same measurement with another note."""
+        return self._replace(note=note)
+
+    def score(self, expected: float = 0.0) -> "Measurement":
+        """Signed distance from an exact value in standard errors; its own error is one of them.
+
+        >>> Measurement(1.5, 0.25).score(1.0)[:3]
+        (2.0, 1.0, '1.5 +- 0.25, exact 1')
+        """
+        distance = (self.value - expected) / self.error if self.error > 0.0 else math.nan
+        each = f"{self.value:.6g} +- {self.error:.2g}, exact {expected:.6g}"
+        return Measurement(distance, 1.0, f"{each}; {self.note}" if self.note else each)
+
+
+def exact(value: float, note: str = "") -> Measurement:
+    """A value that no random number enters: arithmetic on settings or data, deterministic numerics."""
+    return Measurement(float(value), 0.0, note, exact=True)
+
+
+def estimate(
+    statistic: Statistic, *samples: Sample, over: str = "chain", method: Method = "bootstrap", note: str = ""
+) -> Measurement:
+    """A statistic of samples of independent replicates, with its error from the replicates alone.
+
+    Args:
+        statistic: maps one array [replicate, ...] for each sample to a number.
+        samples: arrays [replicate, ...], or labelled arrays that have the dimension `over`.
+        over: dimension of the replicates in labelled arrays.
+        method: "bootstrap" resamples the replicates of each sample by itself: for any statistic. "jackknife" leaves
+            out one replicate after the other, of one sample at a time: for smooth statistics. "paired" leaves the
+            same replicate out of all samples, which share chains or data.
+        note: as in Measurement.
+
+    Returns:
+        The statistic; its error is widened for few replicates. It is NaN for too few of them (two for the bootstrap,
+        three for the others), where a replicated statistic is not finite, and where all bootstrap resamples agree.
+
+    >>> found = estimate(lambda a, b: a.mean() - b.mean(), np.array([3.0, 5.0, 4.0]), np.array([1.0, 2.0]))
+    >>> found.value, found.error > 0.5
+    (2.5, True)
+    >>> double = estimate(lambda a, b: a.mean() / b.mean(), [2.0, 4.0, 6.0], [1.0, 2.0, 3.0], method="paired")
+    >>> double[:2]
+    (2.0, 0.0)
+    """
+    groups = [_replicates(sample, over) for sample in samples]
+    value = float(statistic(*groups))
+    fewest = min(len(group) for group in groups)
+    if fewest < (2 if method == "bootstrap" else 3):
+        return Measurement(value, math.nan, note)
+    error = (_bootstrap_error if method == "bootstrap" else _left_out_error)(statistic, groups, method)
+    return Measurement(value, error * few_replicates(fewest), note)
+
+
+def mean(sample: Sample, note: str = "", *, over: str = "chain") -> Measurement:
+    """Mean over all values of independent replicates [replicate, ...] with its `standard_error`."""
+    values = _replicates(sample, over)
+    return Measurement(float(np.mean(values)), standard_error(values), note)
+
+
+def standard_error(values: ArrayLike) -> float:
+    """Standard error of a mean over independent replicates [replicate], widened for few; NaN for one replicate."""
+    return float(error_between_chains(np.ravel(np.asarray(values))))
+
+
+def proportion(value: float, n_trials: float, note: str = "") -> Measurement:
+    """Proportion of independent trials, with an error by the rule of Jeffreys.
+
+    Half a trial of either outcome is added, as his prior does, so that a proportion of all or none has an error too:
+    two of it reach from the proportion to the end of the interval that holds 95 % of the posterior, on the wider side.
+
+    Args:
+        value: proportion of the trials of which something holds.
+        n_trials: number of trials, or an effective number.
+        note: as in Measurement.
+
+    >>> [round(number, 3) for number in proportion(0.5, 100)[:2]]
+    [0.5, 0.049]
+    """
+    # A value outside of [0, 1] comes from wrong tables, and must not pass for an unknown error.
+    inside = min(max(value, 0.0), 1.0)
+    posterior = stats.beta(inside * n_trials + 0.5, (1.0 - inside) * n_trials + 0.5)
+    low, high = posterior.ppf(stats.norm.cdf([-2.0, 2.0]))
+    return Measurement(value, float(max(inside - low, high - inside)) / 2.0, note)
+
+
+def rate(n_events: float, exposure: float, note: str = "") -> Measurement:
+    """Rate of independent events, with an error by the rule of Jeffreys: a rate of 0 has an error too.
+
+    Args:
+        n_events: how many were seen.
+        exposure: time or length in which they were looked for, in units of the rate's.
+        note: as in Measurement.
+
+    >>> [round(number, 2) for number in rate(0, 10.0)[:2]]
+    [0.0, 0.13]
+    """
+    value = n_events / exposure
+    low, high = stats.gamma(n_events + 0.5, scale=1.0 / exposure).ppf(stats.norm.cdf([-2.0, 2.0]))
+    return Measurement(value, float(max(value - low, high - value)) / 2.0, note)
+
+
+def largest(values: ArrayLike, errors: ArrayLike, names: Sequence[str]) -> Measurement:
+    """The largest of several values; its error takes into account that another might have been the largest.
+
+    Args:
+        values: what is compared [part].
+        errors: their standard errors [part], taken as normal and independent.
+        names: of the parts; the note is that of the largest.
+
+    >>> found = largest([1.0, 3.0, 2.9], [0.1, 0.2, 0.3], ["left", "middle", "right"])
+    >>> found.value, found.note, 0.15 < found.error < 0.3
+    (3.0, 'middle', True)
+    """
+    all_values, all_errors = np.asarray(values, dtype=np.float64), np.asarray(errors, dtype=np.float64)
+    place = int(np.argmax(all_values))
+    noise = np.random.default_rng(0).standard_normal((_RESAMPLES, all_values.size))
+    # Around the largest value the others count with their distances: what other runs would have given.
+    error = float(np.std(np.max(all_values + all_errors * noise, axis=1)))
+    return Measurement(float(all_values[place]), error, names[place])
+
+
+def left_out_error(without: ArrayLike) -> float:
+    """Jackknife error, not widened for few, of a statistic from its values without each replicate [replicate]."""
+    values = np.asarray(without, dtype=np.float64)
+    return math.sqrt((values.size - 1) * float(np.mean((values - values.mean()) ** 2)))
+
+
+def _bootstrap_error(statistic: Statistic, groups: Sequence[FloatArray], method: str) -> float:
+    del method
+    rng = np.random.default_rng(0)
+    resampled = [
+        float(statistic(*(group[rng.integers(len(group), size=len(group))] for group in groups)))
+        for _ in range(_RESAMPLES)
+    ]
+    spread = float(np.std(resampled)) if np.isfinite(resampled).all() else math.nan
+    # Where all resamples agree, they say nothing about other replicates.
+    return spread if spread > 0.0 else math.nan
+
+
+def _left_out_error(statistic: Statistic, groups: Sequence[FloatArray], method: str) -> float:
+    together = [range(len(groups))] if method == "paired" else [[place] for place in range(len(groups))]
+    parts = []
+    for chosen in together:
+        n_replicates = len(groups[chosen[0]])
+        without = [
+            float(statistic(*(_without(g, one) if i in chosen else g for i, g in enumerate(groups))))
+            for one in range(n_replicates)
+        ]
+        parts.append(left_out_error(without))
+    return math.hypot(*parts)
+
+
+def _without(group: FloatArray, replicate: int) -> FloatArray:
+    return group[np.delete(np.arange(len(group)), replicate)]
+
+
+def _replicates(sample: Sample, over: str) -> FloatArray:
+    values: Any = sample.transpose(over, ...).values if isinstance(sample, xr.DataArray) else sample
+    return np.asarray(values, dtype=np.float64)
+
+
+def _measurement(value: Measurement | float) -> Measurement:
+    return value if isinstance(value, Measurement) else exact(value)
