@@ -1,1 +1,1 @@
-"""Comparisons beside plain programs and other packages: `python -m benchmarks --help`, `docs/benchmarks.md`."""
+"""Comparisons next to plain programs and other packages: `python -m benchmarks --help`, `docs/benchmarks.md`."""

@@ -1,7 +1,7 @@
 """All comparisons, or those named: measures, keeps one tidy table, and writes the tables and the figure of the pages.
 
 Each benchmark runs in a process of its own, bound to one core; its programs take turns. Values go to
-benchmarks/measurements.csv seed by seed; what is there is not measured again, so that an interrupted run goes on
+benchmarks/measurements.csv seed by seed; what is there is not measured again, so that an interrupted run continues
 where it stopped. Programs of packages that are not installed (`make benchmarks` installs them) are left out and named.
 """
 
@@ -52,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="benchmarks; all, if none is named")
     parser.add_argument("--quick", action="store_true", help="small sizes, some of the problems")
     parser.add_argument("--seeds", type=int, help="repetitions with other random numbers")
-    parser.add_argument("--again", action="store_true", help="measure anew what was measured in this form")
+    parser.add_argument("--again", action="store_true", help="measure again what was measured in this form")
     parser.add_argument(
         "--page", action="store_true", help="write the pages from what is there, and measure nothing"
     )
@@ -74,7 +74,8 @@ def main(arguments: list[str] | None = None) -> int:
         write_pages()
     except KeyboardInterrupt:
         print(
-            "\nstopped; what is finished is kept, and the same command goes on with the rest", file=sys.stderr
+            "\nstopped; what is finished is kept, and the same command continues with the rest",
+            file=sys.stderr,
         )
         return 130
     except (ValueError, OSError) as error:

@@ -1,4 +1,4 @@
-"""Accuracy of tempering on Boltzmann machine relaxations at equal CPU time, beside BlackJAX, and cost of a step.
+"""Accuracy of tempering on Boltzmann machine relaxations at equal CPU time, next to BlackJAX, and cost of a step.
 
 The ten published systems of 30 units; the number of the seed is that of the system. Every program runs until it has
 used the given CPU time, and makes one estimate from all that it has. Errors are those of the log normaliser in nats,

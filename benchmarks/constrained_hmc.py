@@ -1,4 +1,4 @@
-"""Constrained HMC beside Mici, and beside NumPyro's NUTS on the posterior of the parameters alone.
+"""Constrained HMC next to Mici, and next to NumPyro's NUTS on the posterior of the parameters alone.
 
 Lotka-Volterra and generalised lambda, published data, chains from a point in the bulk of the posterior. The smallest
 bulk effective sample size over the four parameters, summed over chains, the same of squared distances from the mean,
@@ -271,7 +271,7 @@ def _nuts(target: Target, n: int) -> Program:
 
             return jax.lax.scan(one, state._replace(rng_key=key), None, length=n)[1]
 
-        # In a loop of its own: `MCMC.run` would be traced anew at every call.
+        # In a loop of its own: `MCMC.run` would be traced again at every call.
         program = compiled(chain, jax.random.key(0), warm_up.last_state)
 
         def run(i: int) -> dict[str, float]:

@@ -53,7 +53,7 @@ class Benchmark(NamedTuple):
 
     Attributes:
         problems: programs of each problem, by its name; the argument says whether the quick form is wanted. The first
-            program is the one of this package beside which ratios are taken.
+            program is the one of this package next to which ratios are taken.
         units: of every quantity, in the order of the tables. Ratios are of a problem's first one: more of it is better
             if its unit is 1/s, less of it otherwise.
         quick: problems of the quick form.

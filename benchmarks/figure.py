@@ -18,7 +18,7 @@ _ROW_IN = 0.17
 
 
 def draw(rows: pd.DataFrame) -> Figure | None:
-    """One point a seed, on a log scale, a row for each program that stands beside one of ours; 1 is as good.
+    """One point a seed, on a log scale, a row for each program that stands next to one of ours; 1 is as good.
 
     Args:
         rows: of the tidy table.
@@ -44,7 +44,7 @@ def draw(rows: pd.DataFrame) -> Figure | None:
         axes.axvline(1.0, color="0.4", linewidth=0.8)
         axes.grid(axis="y", color="0.92")
         axes.set(ylabel="", xlabel="ours is so many times better (a point a seed)")
-        # Over the whole figure: beside such long labels the axes alone are too narrow for it.
+        # Over the whole figure: next to such long labels the axes alone are too narrow for it.
         handles, labels = axes.get_legend_handles_labels()
         if (narrow := axes.get_legend()) is not None:
             narrow.remove()

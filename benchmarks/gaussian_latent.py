@@ -1,4 +1,4 @@
-"""Iterations a second of pseudo-marginal chains on the Gaussian latent variable model, beside a plain JAX program.
+"""Iterations a second of pseudo-marginal chains on the Gaussian latent variable model, next to a plain JAX program.
 
 Ten chains side by side, PM MH and APM MI+MH with 1, 8 and 32 importance samples:
 

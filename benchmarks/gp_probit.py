@@ -1,4 +1,4 @@
-"""Time of one density estimate of the Gaussian process probit model, beside a textbook program.
+"""Time of one density estimate of the Gaussian process probit model, next to a textbook program.
 
 All complete rows of the breast cancer data, 50 importance samples. A full estimate at a new x (Newton iteration,
 factorisations, importance samples), and an estimate with new auxiliary variables at the same x:

@@ -1,9 +1,9 @@
-"""What the comfort of `auxmc.sample` costs beside the bare kernel in a loop.
+"""What the comfort of `auxmc.sample` costs next to the bare kernel in a loop.
 
-Two problems of different cost: Hamiltonian Monte Carlo on a normal law, and constrained HMC of a simulator whose
-Jacobian is found by derivatives. The bare loop is `lax.scan` over `kernel.step`, keeping positions and whether they
-were accepted; `auxmc.sample` keeps named variables and what each step did, and looks at the draws. Both begin at the
-same point with the same step size.
+Two problems of different cost: Hamiltonian Monte Carlo on a normal distribution, and constrained HMC of a simulator
+whose Jacobian is found by derivatives. The bare loop is `lax.scan` over `kernel.step`, keeping positions and whether
+they were accepted; `auxmc.sample` keeps named variables and what each step did, and looks at the draws. Both begin at
+the same point with the same step size.
 """
 
 from collections.abc import Callable, Sequence
@@ -76,7 +76,7 @@ def simulator() -> Problem:
     )
 
 
-PROBLEMS = {"normal law": normal, "simulator": simulator}
+PROBLEMS = {"normal distribution": normal, "simulator": simulator}
 
 
 @cache
@@ -139,6 +139,6 @@ def _programs(name: str, quick: bool) -> Sequence[Program]:
 BENCHMARK = Benchmark(
     problems={name: partial(_programs, name) for name in PROBLEMS},
     units={COST: "microseconds"},
-    quick=["normal law"],
+    quick=["normal distribution"],
     repeats=3,
 )

@@ -1,8 +1,8 @@
-"""Draws of problems with known posteriors, beside exact draws: is each right, or warned of?
+"""Draws of problems with known posteriors, next to exact draws: is each right, or warned of?
 
-8 chains of 2000 draws beside 2000 exact ones (`posterior_problems.py`). The largest z of the means and of the variances
-is with the draws' own Monte Carlo errors; a classifier by nearest neighbours that cannot tell draws from exact ones is
-right in half of the cases; a log evidence is off by so many of its errors.
+8 chains of 2000 draws next to 2000 exact ones (`posterior_problems.py`). The largest z of the means and of the
+variances is with the draws' own Monte Carlo errors; a classifier by nearest neighbours that cannot tell draws from
+exact ones is right in half of the cases; a log evidence is off by so many of its errors.
 """
 
 import warnings
@@ -39,7 +39,7 @@ def largest_z(found: Found) -> tuple[float, float]:
 
 
 def told_apart(found: Found) -> tuple[float, int]:
-    """Share of points that their nearest neighbours, itself left out, class rightly; and how many points of a kind.
+    """Fraction of points that their nearest neighbours, itself left out, class rightly; and how many points of a kind.
 
     As many draws are compared as are independent in effect, squares included: neighbours of a chain lie near each
     other, which a classifier sees however right the chain is.

@@ -113,7 +113,7 @@ def slcp_likelihood(random: np.random.Generator) -> Found:
 
 
 def slcp_model() -> Any:
-    """sbibm's SLCP: four points from a normal law whose mean and covariance are nonlinear in five parameters."""
+    """sbibm's SLCP: four normal points whose mean and covariance are nonlinear in five parameters."""
 
     def generate(inputs: dict[str, Array]) -> Array:
         theta, noise = inputs["theta"], inputs["noise"]
@@ -209,7 +209,7 @@ def regression(random: np.random.Generator) -> Found:
         sd = jnp.exp(0.5 * v["log_variance"])
         of_rows = jax.scipy.stats.norm.logpdf(y, x @ v["slope"], sd)
         of_slope = jax.scipy.stats.norm.logpdf(v["slope"], 0.0, sd / math.sqrt(precision))
-        # Of the inverse gamma law, with the derivative of the variance by its log.
+        # Of the inverse gamma distribution, with the derivative of the variance by its log.
         of_variance = shape * (math.log(rate) - v["log_variance"]) - math.lgamma(shape) - rate / sd**2
         return jnp.sum(of_rows) + jnp.sum(of_slope) + of_variance
 
@@ -235,7 +235,7 @@ def regression(random: np.random.Generator) -> Found:
 
 
 def gaussian_mixture(random: np.random.Generator) -> Found:
-    """One point from two normal laws around the same mean, standard deviations 1 and 0.1."""
+    """One point from two normal distributions around the same mean, standard deviations 1 and 0.1."""
     point = np.array([1.0, -2.0])
 
     def log_density(v: dict[str, Array]) -> Array:
@@ -250,15 +250,15 @@ def gaussian_mixture(random: np.random.Generator) -> Found:
 
 def two_modes(random: np.random.Generator) -> Found:
     """Modes of 30 and 70 % of the mass, 10 apart, in three dimensions."""
-    centres, shares = np.array([[0.0, 0.0, 0.0], [10.0, 0.0, 0.0]]), np.array([0.3, 0.7])
+    centres, fractions = np.array([[0.0, 0.0, 0.0], [10.0, 0.0, 0.0]]), np.array([0.3, 0.7])
 
     def log_density(v: dict[str, Array]) -> Array:
         squares = jnp.sum((v["x"][None] - centres) ** 2, axis=1)
-        return jax.nn.logsumexp(-2.0 * squares + jnp.log(shares))
+        return jax.nn.logsumexp(-2.0 * squares + jnp.log(fractions))
 
     seed = int(random.integers(2**31))
     found = auxmc.evidence(log_density, {"x": np.zeros(3)}, seed=seed, progress=False)
-    exact = centres[random.choice(2, N_EXACT, p=shares)] + 0.5 * random.normal(size=(N_EXACT, 3))
+    exact = centres[random.choice(2, N_EXACT, p=fractions)] + 0.5 * random.normal(size=(N_EXACT, 3))
     return _tempered(found, _array(found.posterior, "x"), exact, 1.5 * math.log(0.5 * math.pi))
 
 

@@ -1,4 +1,4 @@
-"""Evidence of data sets that grow: time and error in nats, beside dynesty, UltraNest and BlackJAX.
+"""Evidence of data sets that grow: time and error in nats, next to dynesty, UltraNest and BlackJAX.
 
 Three models of rows with simulated data: linear regression (6 parameters), softmax regression (44) and a mixture of
 five separated normals (25). Float64, the same rows and priors for all. Errors are against the exact evidence of the
@@ -65,7 +65,7 @@ def _programs(kind: str, model: str, n_rows: int, quick: bool) -> Sequence[Progr
         "sequential Monte Carlo": f"{sizes.n_particles} particles",
     }
     return [
-        # The published stream estimator is far off, whose time says nothing beside the others'.
+        # The published stream estimator is far off, whose time says nothing next to the others'.
         Program(name, partial(prepared, prepare), settings.get(kind, ""), package, "annealed" not in name)
         for name, (prepare, package) in KINDS[kind].items()
     ]

@@ -58,7 +58,7 @@ def nested_by_ultranest(problem: Problem, sizes: Sizes) -> Any:
     from_cube = jax.jit(jax.vmap(problem.from_cube))
 
     def in_powers_of_two(function: Callable[[Array], Array], points: FloatArray) -> FloatArray:
-        # Every number of points would be compiled anew.
+        # Every number of points would be compiled again.
         n = len(points)
         filled = np.concatenate([points, np.repeat(points[:1], 2 ** math.ceil(math.log2(n)) - n, axis=0)])
         return np.array(function(jnp.asarray(filled)))[:n]
@@ -117,8 +117,8 @@ def tempered_by_blackjax(problem: Problem, sizes: Sizes) -> Any:
     def parameters_of(particles: Array) -> dict[str, Array]:
         covariance = jnp.cov(particles, rowvar=False)
         diagonal = jnp.diag(jnp.diagonal(covariance))
-        share = dim / (dim + n_particles)
-        metric = (1.0 - share) * covariance + share * diagonal
+        fraction = dim / (dim + n_particles)
+        metric = (1.0 - fraction) * covariance + fraction * diagonal
         return extend_params({"step_size": jnp.asarray(step_size), "inverse_mass_matrix": metric})
 
     def algorithm(data: Array) -> Any:
@@ -160,7 +160,7 @@ def tempered_by_blackjax(problem: Problem, sizes: Sizes) -> Any:
 
 
 def _finite(value: Array) -> Array:
-    # Peers refuse minus infinity or take it for an error.
+    # Peers reject minus infinity or take it for an error.
     return jnp.where(jnp.isfinite(value), value, -1e300)
 
 

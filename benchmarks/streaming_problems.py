@@ -34,7 +34,7 @@ class Problem(NamedTuple):
         name: of the model.
         model: of a row.
         rows: float64 [row, column].
-        from_cube: maps a point of the unit cube [dim] to parameters with the law of the prior [dim].
+        from_cube: maps a point of the unit cube [dim] to parameters with the distribution of the prior [dim].
         n_copies: equal modes of the posterior.
         truth: log evidence, in nats.
         truth_error: its standard error.

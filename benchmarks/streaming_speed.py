@@ -1,4 +1,4 @@
-"""Time of a stochastic-gradient step, and of a whole stream, beside what the machine allows.
+"""Time of a stochastic-gradient step, and of a whole stream, next to what the machine allows.
 
 Published settings (10 particles, 500 past rows drawn for each and 500 rows of the chunk), float32. The limit of a
 step is the sum of three times measured in turns with it: its multiplications and additions at the rate of a
@@ -92,7 +92,7 @@ def _limit(name: str) -> Run:
     }
 
     def run(i: int) -> dict[str, float]:
-        parts = [1e6 * share * _seconds(program, i) for program, share in programs.items()]
+        parts = [1e6 * fraction * _seconds(program, i) for program, fraction in programs.items()]
         return {STEP: sum(parts)} | dict(zip(PARTS, parts, strict=True))
 
     return run

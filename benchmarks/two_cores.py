@@ -1,6 +1,6 @@
 """What a second core brings: probit estimates by two processes, and four chains of `auxmc.sample` on two cores.
 
-Four processes that count say what the machine gives at all: where they gain little, something else runs beside.
+Four processes that count say what the machine gives at all: where they gain little, something else runs as well.
 """
 
 import multiprocessing

@@ -87,7 +87,7 @@ def measure(
 def _attempt(
     function: Callable[..., Any], program: Program, say: Callable[[str], None], *arguments: Any
 ) -> Any:
-    """What the function returns, or None after saying what was raised: others go on."""
+    """What the function returns, or None after saying what was raised: others continue."""
     try:
         return function(*arguments)
     except Exception as error:

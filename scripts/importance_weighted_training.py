@@ -79,7 +79,7 @@ def train(
 ) -> tuple[Any, TrainingCurve]:
     """Maximises the mean importance-weighted bound with Adam on minibatches.
 
-    Images are made binary anew in every epoch: a pixel is on with a probability equal to its grey level.
+    Images are made binary again in every epoch: a pixel is on with a probability equal to its grey level.
 
     Args:
         parameters: pytree of float32 arrays to start from.

@@ -29,7 +29,7 @@ from motion_clips import HEADING_SPREAD, SPREADS, Clips, mirrored, read_clips, w
 
 from auxmc.driver.runtime import configure
 from auxmc.errors import DataError
-from experiments.human_pose.model.body_proportions import log_length_law
+from experiments.human_pose.model.body_proportions import log_length_distribution
 from experiments.human_pose.model.kinematics import joint_positions
 from experiments.human_pose.model.prior import decode
 from experiments.human_pose.model.skeleton import N_ANGLES
@@ -40,7 +40,8 @@ N_CODE, N_HIDDEN, N_HIDDEN_LAYERS = 30, 50, 6
 BATCH, CHUNK = 256, 500
 LEARNING_RATE = 3e-3
 # Standard deviation of the log radius of a pair (cosine part, sine part). With 1 noise would turn angles round: a
-# radius of mean 1.6 and standard deviation 2.2 is fitted by a normal law that is negative in every fourth draw.
+# radius of mean 1.6 and standard deviation 2.2 is fitted by a normal distribution that is negative in every fourth
+# draw.
 LOG_RADIUS_SPREAD = 0.1
 # Every angle varies at least so much, in radians: channels that a clip holds still would have no density.
 JITTER = 0.03
@@ -203,7 +204,7 @@ def negative_bound(
 def report(clips: Clips, decoder: Network, encoder: Network) -> None:
     """Prints how far joints of held-out poses are from those of their reconstructions."""
     others = prepared(clips, held_out=True, seed=SEED + 1)
-    lengths = jnp.asarray(np.exp(log_length_law()[0]))
+    lengths = jnp.asarray(np.exp(log_length_distribution()[0]))
     pairs = jnp.concatenate([jnp.cos(others.angles), jnp.sin(others.angles)], axis=-1)
     code, log_variance = jnp.split(decode(*encoder, pairs), 2, axis=-1)
     outputs = decode(*decoder, code).reshape(-1, 4, N_ANGLES)

@@ -3,7 +3,7 @@
 Each solution is a file `<problem>/by_<package>.py` with a function `solve(seed)`; it is run in a process of its own,
 whose CPU time, imports and compilation included, is what counts: wall times on a shared machine say little. Lines are
 those of the file that are neither empty nor comments. The error of moments is the largest error of a mean or a standard
-deviation, in standard deviations of the posterior; that of the log evidence is in nats, beside the one that is stated.
+deviation, in standard deviations of the posterior; that of the log evidence is in nats, next to the one that is stated.
 """
 
 import json

@@ -59,14 +59,14 @@ places = jnp.stack(jnp.meshgrid(line, line, indexing="ij"), axis=-1)  # [east, n
 density = np.exp(jax.vmap(jax.vmap(lambda place: log_density({"place": place})))(places))
 cell = (line[1] - line[0]) ** 2
 exact_evidence = np.log(density.sum() * cell)
-exact_share = density[:, line > 0].sum() / density.sum()
+exact_fraction = density[:, line > 0].sum() / density.sum()
 place = result.posterior["posterior"]["place"].to_numpy()[0]
 print(
     f"log evidence {result.log_evidence:.3f} +- {result.standard_error:.3f}, exact {exact_evidence:.3f} nats"
 )
-print(f"share of draws in the north {(place[:, 1] > 0).mean():.3f}, exact {exact_share:.3f}")
+print(f"share of draws in the north {(place[:, 1] > 0).mean():.3f}, exact {exact_fraction:.3f}")
 assert abs(result.log_evidence - exact_evidence) < 4 * result.standard_error
-assert abs((place[:, 1] > 0).mean() - exact_share) < 0.1
+assert abs((place[:, 1] > 0).mean() - exact_fraction) < 0.1
 
 figure, panels = plt.subplots(1, 2, figsize=(9.5, 4.2), layout="constrained")
 panels[0].plot(*place.T, ".", markersize=2, label="draws")

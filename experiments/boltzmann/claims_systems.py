@@ -7,7 +7,7 @@ import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, Measures, exact
-from auxmc_pipeline.error_rules import bootstrap, largest, share_of_trials
+from auxmc_pipeline.error_rules import bootstrap, fraction_of_trials, largest
 from auxmc_pipeline.tables import MissingData, Tables
 from experiments.boltzmann.model.data import N_SYSTEMS
 
@@ -31,15 +31,15 @@ def of_study(tables: Tables, quantity: str, note: str) -> Measurement:
     return exact(tables.summary.value(quantity), note)
 
 
-def share_of_large_eigenvalues(tables: Tables) -> Measurement:
+def fraction_of_large_eigenvalues(tables: Tables) -> Measurement:
     """CT-B02."""
     n = float(tables.summary.setting("n_spectra", design="systems")) * float(
         tables.summary.setting("n_units", design="systems")
     )
-    exact_share = tables.summary.value("large_eigenvalue_probability")
-    share = tables.summary.value("large_eigenvalue_share")
-    return share_of_trials(
-        share, round(n), f"modulus above 5 of at most 6; exact probability {exact_share:.4f}"
+    exact_fraction = tables.summary.value("large_eigenvalue_probability")
+    fraction = tables.summary.value("large_eigenvalue_share")
+    return fraction_of_trials(
+        fraction, round(n), f"modulus above 5 of at most 6; exact probability {exact_fraction:.4f}"
     )
 
 
@@ -122,7 +122,7 @@ MEASURE: Measures = {
         "whole files": _largest("generation_difference_all", "all weights and biases of each file"),
     },
     "CT-B02": {
-        "share of large eigenvalues": share_of_large_eigenvalues,
+        "share of large eigenvalues": fraction_of_large_eigenvalues,
         "distance from exact share": spectrum_score,
     },
     "CT-B03": {"log Z": _largest("published_log_z_difference", "author's diagonal, all states enumerated")},

@@ -251,9 +251,9 @@ def _base_deviation(draws: dict[str, FloatArray], method: str, problem: Problem)
     n_chains = draws["n_accepted"].shape[0]
     by_chain = _total(draws, method, "base", np.eye(n_chains))
     assert by_chain is not None
-    share = np.exp(by_chain.log_total - by_chain.log_total.max())
-    share = n_chains * share / share.sum()
-    deviations = share[:, None] * (by_chain.mean - problem.base.mean)
+    fraction = np.exp(by_chain.log_total - by_chain.log_total.max())
+    fraction = n_chains * fraction / fraction.sum()
+    deviations = fraction[:, None] * (by_chain.mean - problem.base.mean)
     error = deviations.std(axis=0, ddof=1) / np.sqrt(n_chains)
     return float(np.max(np.abs(deviations.mean(axis=0)) / error))
 

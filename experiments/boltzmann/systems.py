@@ -131,12 +131,12 @@ def _spectrum(settings: Settings, context: RunContext) -> xr.Dataset:
         n_large += int(np.sum(np.abs(np.linalg.eigvalsh(matrix)) > _LARGE_EIGENVALUE))
     total = settings.n_spectra * n
     exact = math.erfc(0.5 * math.atanh(_LARGE_EIGENVALUE / 6.0) / math.sqrt(2.0))
-    share = n_large / total
+    fraction = n_large / total
     return xr.Dataset(
         {
-            "large_eigenvalue_share": share,
+            "large_eigenvalue_share": fraction,
             "large_eigenvalue_probability": exact,
-            "large_eigenvalue_z": (share - exact) / math.sqrt(exact * (1.0 - exact) / total),
+            "large_eigenvalue_z": (fraction - exact) / math.sqrt(exact * (1.0 - exact) / total),
         }
     )
 

@@ -9,11 +9,11 @@ import xarray as xr
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, Measures, exact, recorded
 from auxmc_pipeline.error_rules import (
+    fraction_of_trials,
     jackknife,
     largest,
     mean_over_replicates,
     ratio,
-    share_of_trials,
     smallest,
 )
 from auxmc_pipeline.tables import MissingData, Tables
@@ -25,14 +25,14 @@ def _two_decades_above(tables: Tables) -> Measurement:
     bound = tables.summary.value("harmonic_bound_decades")
     note = f"the largest is {most:.3f} decades too large, the largest likelihood {bound:.3f}"
     n_replicates = tables.summary.setting("n_replicates", quantity="harmonic_over_hundred")
-    return share_of_trials(tables.summary.value("harmonic_over_hundred"), n_replicates, note)
+    return fraction_of_trials(tables.summary.value("harmonic_over_hundred"), n_replicates, note)
 
 
-def _top_share(tables: Tables) -> Measurement:
-    shares = tables.summary.rows("reciprocal_top_share")["value"]
-    n = tables.summary.value("n_reciprocals") / shares.size
+def _top_fraction(tables: Tables) -> Measurement:
+    fractions = tables.summary.rows("reciprocal_top_share")["value"]
+    n = tables.summary.value("n_reciprocals") / fractions.size
     return mean_over_replicates(
-        shares, f"largest thousandth of {n:.0f} draws; mean over {shares.size} batches"
+        fractions, f"largest thousandth of {n:.0f} draws; mean over {fractions.size} batches"
     )
 
 
@@ -49,9 +49,9 @@ def _drift(tables: Tables) -> Measurement:
 def _over_bound(quantity: str, n_trials: str, excess: float, tables: Tables) -> Measurement:
     """Share of estimates above the evidence by so many nats, less its bound."""
     n = tables.summary.setting(n_trials, quantity=quantity)
-    share = share_of_trials(tables.summary.value(quantity, excess=excess), n)
+    fraction = fraction_of_trials(tables.summary.value(quantity, excess=excess), n)
     bound = math.exp(-excess)
-    return share._replace(value=share.value - bound, note=f"{share.value:.4g}, bound {bound:.4g}")
+    return fraction._replace(value=fraction.value - bound, note=f"{fraction.value:.4g}, bound {bound:.4g}")
 
 
 def _shrinkage_term(tables: Tables) -> Measurement:
@@ -63,7 +63,7 @@ def _shrinkage_term(tables: Tables) -> Measurement:
     )
 
 
-def _distance_from_law(tables: Tables) -> Measurement:
+def _distance_from_distribution(tables: Tables) -> Measurement:
     """Largest distance of the distribution functions of the ratios, over numbers of live points."""
     found, errors = (
         tables.summary.array(name, "n_exact_live")
@@ -188,7 +188,7 @@ MEASURE: Measures = {
         "largest possible": recorded("harmonic_bound_decades", exact=True),
         "share two decades above": _two_decades_above,
     },
-    "SE-13": {"share of the top": _top_share, "drift": _drift},
+    "SE-13": {"share of the top": _top_fraction, "drift": _drift},
     "SE-14": {
         f"{setting} {excess}": partial(_over_bound, *names, float(excess))
         for setting, names in {
@@ -198,7 +198,7 @@ MEASURE: Measures = {
         for excess in (1, 2, 3)
     },
     "SE-15": {"largest": _shrinkage_term},
-    "SE-16": {"law of the ratios": _distance_from_law, "mean": _mean_mass},
+    "SE-16": {"law of the ratios": _distance_from_distribution, "mean": _mean_mass},
     "SE-17": {
         name: recorded("sum_error", exact=True, sum=name)
         for name in ("level", "lower", "upper", "listing", "difference")

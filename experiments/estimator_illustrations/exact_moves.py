@@ -39,7 +39,7 @@ _POWER_EXPONENT = 3.0
 _TARGET_SIZE, _LARGE_TARGET_SIZE = 5.0, 8.0
 
 
-class ConjugateLaw(NamedTuple):
+class ConjugateDistribution(NamedTuple):
     """Gaussian targets of all powers of a chunk, in the basis V in which their precisions are diagonal.
 
     Attributes:
@@ -67,7 +67,7 @@ class Stage(NamedTuple):
 
     chunk: FloatArray
     n_valid: int
-    law: ConjugateLaw
+    distribution: ConjugateDistribution
     prefix: int
 
 
@@ -100,8 +100,8 @@ def run_exact_moves(settings: Settings, context: RunContext) -> dict[str, xr.Dat
             ("prefix", error),
         )
     if "ais" in found:
-        shares, errors = excess_probabilities(found["ais"][_N_ROWS] - _log_evidence(data[:_N_ROWS]))
-        variables["ais_excess"], variables["ais_excess_error"] = ("excess", shares), ("excess", errors)
+        fractions, errors = excess_probabilities(found["ais"][_N_ROWS] - _log_evidence(data[:_N_ROWS]))
+        variables["ais_excess"], variables["ais_excess_error"] = ("excess", fractions), ("excess", errors)
     coords = {"prefix": list(_PREFIXES), "excess": [1.0, 2.0, 3.0], "part": ["exact moves"]}
     return {"statistics": xr.Dataset(variables, coords=coords)}
 
@@ -146,23 +146,23 @@ def powered_regression() -> RowModel:
     )
 
 
-def conjugate_law(past: FloatArray, chunk: FloatArray) -> ConjugateLaw:
+def conjugate_distribution(past: FloatArray, chunk: FloatArray) -> ConjugateDistribution:
     """Posterior given rows of the past and those of a chunk at any power, powers of rows in the last column."""
     (past_precision, past_linear), (precision, linear) = _moments(past), _moments(chunk)
     prior = np.eye(past_precision.shape[0])
     # One basis in which the precisions of past and chunk are both diagonal serves all powers.
     curvatures, basis = linalg.eigh(precision, prior + past_precision)
-    return ConjugateLaw(basis, curvatures, basis.T @ past_linear, basis.T @ linear)
+    return ConjugateDistribution(basis, curvatures, basis.T @ past_linear, basis.T @ linear)
 
 
-def conjugate_mover(law: ConjugateLaw) -> Mover:
+def conjugate_mover(distribution: ConjugateDistribution) -> Mover:
     """Draws each particle anew from the Gaussian that is the target."""
 
     def move(key: Array, particles: Array, target: Target) -> Array:
-        variances = 1.0 / (1.0 + target.power * law.curvatures)
-        mean = variances * (law.past_linear + target.power * law.linear)
+        variances = 1.0 / (1.0 + target.power * distribution.curvatures)
+        mean = variances * (distribution.past_linear + target.power * distribution.linear)
         normals = standard_normal(key, particles.shape)
-        return jnp.matmul(mean[None, :] + jnp.sqrt(variances)[None, :] * normals, law.basis.T)
+        return jnp.matmul(mean[None, :] + jnp.sqrt(variances)[None, :] * normals, distribution.basis.T)
 
     return move
 
@@ -195,7 +195,7 @@ def _stage(data: FloatArray, begin: int, end: int, low: float, high: float, pref
     chunk = np.zeros((_N_ROWS, _N_COLUMNS))
     chunk[: end - begin, :-1], chunk[: end - begin, -1] = data[begin:end], high - low
     past = np.column_stack([data[:end], np.where(np.arange(end) < begin, 1.0, low)])
-    return Stage(chunk, end - begin, conjugate_law(past, chunk), prefix)
+    return Stage(chunk, end - begin, conjugate_distribution(past, chunk), prefix)
 
 
 def _starts(keys: Array) -> StreamState:
@@ -205,8 +205,8 @@ def _starts(keys: Array) -> StreamState:
 
 
 def _program(settings: StreamSettings) -> Any:
-    def absorb(keys: Array, states: StreamState, chunk: Chunk, law: ConjugateLaw) -> Any:
-        kernel = stream_evidence(powered_regression(), settings, conjugate_mover(law))
+    def absorb(keys: Array, states: StreamState, chunk: Chunk, distribution: ConjugateDistribution) -> Any:
+        kernel = stream_evidence(powered_regression(), settings, conjugate_mover(distribution))
         # The targets know the past: no row of it is drawn.
         past = PastRows(jnp.zeros((1, _N_COLUMNS)), jnp.zeros((), jnp.int32))
         return jax.vmap(kernel.absorb, (0, 0, None, None))(keys, states, chunk, past)
@@ -228,7 +228,7 @@ def _run(
     for number, stage in enumerate(stages):
         keys = jax.random.split(jax.random.fold_in(key, number + 1), settings.n_runs)
         chunk = Chunk(jnp.asarray(stage.chunk), jnp.asarray(stage.n_valid, jnp.int32))
-        states, record = absorb(keys, states, chunk, stage.law)
+        states, record = absorb(keys, states, chunk, stage.distribution)
         # Lost particles are counted from the beginning, chunks that were given up one by one.
         lost = int(np.asarray(record.n_not_finite).sum())
         unfinished += int(np.asarray(record.n_unfinished).sum())

@@ -23,7 +23,7 @@ _TRUE_MEAN = 2.0
 _N_DATA_SETS = 2000
 # Replicates are made in this many batches, over which errors are taken.
 _N_BATCHES = 20
-_TOP_SHARE = 1e-3
+_TOP_FRACTION = 1e-3
 _BLOCK = 1000
 _AXIS = np.linspace(-3.0, 4.0, 701)
 _EXCESSES = (1.0, 2.0, 3.0)
@@ -71,8 +71,8 @@ def run_simple(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]
 
 def excess_probabilities(log_ratios: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Shares of estimates that exceed the evidence by 1, 2 and 3 nats or more, and their standard errors [excess]."""
-    shares = np.array([np.mean(log_ratios >= excess) for excess in _EXCESSES])
-    return shares, np.sqrt(shares * (1.0 - shares) / log_ratios.size)
+    fractions = np.array([np.mean(log_ratios >= excess) for excess in _EXCESSES])
+    return fractions, np.sqrt(fractions * (1.0 - fractions) / log_ratios.size)
 
 
 def _prior_batches(settings: Settings, context: RunContext, model: GaussianMean) -> Iterator[_Batch]:
@@ -107,8 +107,8 @@ def _prior_measures(
         "prior_median_decades": lambda b: np.median(b) / np.log(10.0),
     }
     found = _over_batches(batches, functions)
-    shares, errors = excess_probabilities(everything)
-    found["prior_excess"], found["prior_excess_error"] = ("excess", shares), ("excess", errors)
+    fractions, errors = excess_probabilities(everything)
+    found["prior_excess"], found["prior_excess_error"] = ("excess", fractions), ("excess", errors)
     return everything, found
 
 
@@ -146,7 +146,7 @@ def _reciprocal_measures(log_ratios: FloatArray) -> tuple[float, float, float]:
     The mean would be 1 if there were draws enough.
     """
     reciprocals = np.exp(-log_ratios)
-    n_top = max(1, int(_TOP_SHARE * reciprocals.size))
+    n_top = max(1, int(_TOP_FRACTION * reciprocals.size))
     top = np.partition(reciprocals, reciprocals.size - n_top)[-n_top:]
     n_blocks = reciprocals.size // _BLOCK
     blocks = np.exp(log_reciprocal(log_ratios[: n_blocks * _BLOCK].reshape(n_blocks, _BLOCK)))

@@ -15,7 +15,7 @@ from auxmc_pipeline.claims import Measurement
 from experiments.foundations.chains import (
     dynamics,
     dynamics_curves,
-    langevin_laws,
+    langevin_distributions,
     markov_curves,
     markov_kernels,
     perfect_sampling,
@@ -47,7 +47,7 @@ TOPICS: Mapping[str, tuple[ModuleType, ...]] = {
         slice_curves,
         dynamics,
         dynamics_curves,
-        langevin_laws,
+        langevin_distributions,
         stochastic_gradients,
         perfect_sampling,
     ),

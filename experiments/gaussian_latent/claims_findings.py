@@ -12,7 +12,7 @@ from auxmc_pipeline.tables import Tables
 from experiments.gaussian_latent.exact import (
     conditional_precision,
     exact_posterior,
-    holding_share,
+    holding_fraction,
     mean_independence_acceptance,
     mean_marginal_weight,
 )
@@ -44,11 +44,11 @@ def _sd_between(model: GaussianLatentModel) -> float:
     return math.sqrt(exact_posterior(model).sd ** 2 - 1.0 / conditional_precision(model))
 
 
-def _share_above(weight: float) -> Callable[[GaussianLatentModel], float]:
-    return lambda model: holding_share(model, weight)
+def _fraction_above(weight: float) -> Callable[[GaussianLatentModel], float]:
+    return lambda model: holding_fraction(model, weight)
 
 
-def _stuck_share(tables: Tables) -> Measurement:
+def _stuck_fraction(tables: Tables) -> Measurement:
     """Share of a chain of PM MH that its longest run lasts, median over chains and step sizes."""
     runs = grid_of(tables, "longest_run_position", "pm_mh", 1, dataset="as_stated").values.T
     n_iterations = shared_value(
@@ -63,11 +63,11 @@ NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
         _of_model, lambda model: 1.0 / mean_independence_acceptance(model)
     ),
     "mean weight of u": partial(_of_model, mean_marginal_weight),
-    "share of weights above 10^4": partial(_of_model, _share_above(1e4)),
-    "share of weights above 10^5": partial(_of_model, _share_above(1e5)),
+    "share of weights above 10^4": partial(_of_model, _fraction_above(1e4)),
+    "share of weights above 10^5": partial(_of_model, _fraction_above(1e5)),
     "share of weights above a long chain, data as stated": partial(
-        _of_model, _share_above(1.6e6), dataset="as_stated"
+        _of_model, _fraction_above(1.6e6), dataset="as_stated"
     ),
     "sd of the mean of x given u": partial(_of_model, _sd_between),
-    "longest run of PM MH over its chain, data as stated": _stuck_share,
+    "longest run of PM MH over its chain, data as stated": _stuck_fraction,
 }

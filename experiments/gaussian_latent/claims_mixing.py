@@ -7,7 +7,7 @@ import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, Measures
-from auxmc_pipeline.error_rules import bootstrap, bootstrap_groups, ratio_of_means, share_of_trials
+from auxmc_pipeline.error_rules import bootstrap, bootstrap_groups, fraction_of_trials, ratio_of_means
 from auxmc_pipeline.tables import Tables
 from experiments.gaussian_latent.comparisons import by_size
 from experiments.gaussian_latent.sweeps import grid_of, long_chains, shared_value
@@ -69,18 +69,18 @@ def _kept_in_chains(tables: Tables) -> Measurement:
     """Share of elliptical updates that leave u as it is, in the chains of figure 3.8."""
     (rates,) = _of_auxiliary(tables, "acceptance_auxiliary", "apm_ss_mh")
     n_iterations = shared_value(tables, "n_iterations", case="auxiliary", method="apm_ss_mh")
-    return _share_kept(rates, n_iterations)
+    return _fraction_kept(rates, n_iterations)
 
 
 def _kept_in_sweeps(quantity: str, methods: tuple[str, str], tables: Tables) -> Measurement:
     rates = np.concatenate([grid_of(tables, quantity, method, 1).values.ravel() for method in methods])
     n_iterations = shared_value(tables, "n_iterations", design="sweep", method=methods[1])
-    return _share_kept(rates, n_iterations)
+    return _fraction_kept(rates, n_iterations)
 
 
-def _share_kept(rates: FloatArray, n_iterations: float) -> Measurement:
+def _fraction_kept(rates: FloatArray, n_iterations: float) -> Measurement:
     n_updates = rates.size * n_iterations
-    return share_of_trials(1.0 - float(rates.mean()), n_updates, f"of {n_updates:.0f} updates")
+    return fraction_of_trials(1.0 - float(rates.mean()), n_updates, f"of {n_updates:.0f} updates")
 
 
 MEASURE: Measures = {

@@ -67,8 +67,8 @@ def _step_at_target(points: FloatArray, rates: FloatArray) -> float:
     if below.size == 0 or below[0] == 0:
         return math.nan
     right = int(below[0])
-    share = (rates[right - 1] - TARGET_ACCEPT) / (rates[right - 1] - rates[right])
-    return float(points[right - 1] + share * (points[right] - points[right - 1]))
+    fraction = (rates[right - 1] - TARGET_ACCEPT) / (rates[right - 1] - rates[right])
+    return float(points[right - 1] + fraction * (points[right] - points[right - 1]))
 
 
 def _target_step(size: int, tables: Tables) -> Measurement:
@@ -82,11 +82,11 @@ def _efficiency_at_target(size: int, tables: Tables) -> Measurement:
     efficiency = grid_of(tables, "ess_per_evaluation", "apm_mi_mh", size)
     step = _step_at_target(rates.points, rates.mean)
 
-    def share(mean: FloatArray) -> float:
+    def fraction(mean: FloatArray) -> float:
         curve = smoothed(mean)
         return float(np.interp(step, efficiency.points, curve) / curve.max())
 
-    return statistic_of_means(share, efficiency, note=f"at step size {step:.3f}")
+    return statistic_of_means(fraction, efficiency, note=f"at step size {step:.3f}")
 
 
 def _flatness(low: float, high: float, tables: Tables) -> Measurement:
@@ -95,11 +95,11 @@ def _flatness(low: float, high: float, tables: Tables) -> Measurement:
     if not inside.any():
         raise MissingData(f"no bracket from {low:g} to {high:g}: not run at this preset")
 
-    def share(mean: FloatArray) -> float:
+    def fraction(mean: FloatArray) -> float:
         curve = smoothed(mean)
         return float(curve[inside].min() / curve.max())
 
-    return statistic_of_means(share, grid, note="moving averages")
+    return statistic_of_means(fraction, grid, note="moving averages")
 
 
 def _good_range(points: FloatArray, mean: FloatArray) -> tuple[float, float]:

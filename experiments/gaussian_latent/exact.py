@@ -20,7 +20,7 @@ __all__ = [
     "auxiliary_marginal",
     "conditional_precision",
     "exact_posterior",
-    "holding_share",
+    "holding_fraction",
     "independence_acceptance",
     "log_estimate_variance",
     "mean_independence_acceptance",
@@ -120,7 +120,7 @@ def metropolis_acceptance(scale: ArrayLike, precision: float, dim: int) -> Float
     if not precision > 0.0:
         raise ValueError(f"precision must be positive, got {precision!r}")
     if not dim >= 1:
-        raise ValueError(f"dim must be a positive whole number, got {dim!r}")
+        raise ValueError(f"dim must be a positive integer, got {dim!r}")
     statistic = -0.5 * math.sqrt(dim * precision) * np.abs(np.asarray(scale, dtype=np.float64))
     return np.asarray(2.0 * stats.t.cdf(statistic, df=dim))
 
@@ -149,7 +149,7 @@ def auxiliary_marginal(
     Source: PhD thesis, Eq. 3.13 and section 3.6.1.3.
     """
     if n_importance < 1:
-        raise ValueError(f"n_importance must be a positive whole number, got {n_importance!r}")
+        raise ValueError(f"n_importance must be a positive integer, got {n_importance!r}")
     total = _total_variance(model)
     posterior = exact_posterior(model)
     distance = float(model.observations[observation, component] - posterior.mean[component])
@@ -232,7 +232,7 @@ def mean_marginal_weight(model: GaussianLatentModel) -> float:
     return math.exp(log_mean)
 
 
-def holding_share(model: GaussianLatentModel, weight: float) -> float:
+def holding_fraction(model: GaussianLatentModel, weight: float) -> float:
     """Share of the stationary law of u, for one importance sample, with weights above the given one.
 
     Under it the squares of y - sigma u are scaled noncentral chi-squared, independent along the mean of the

@@ -177,7 +177,7 @@ def estimator(model: GaussianLatentModel, n_importance: int) -> Estimator:
         Estimator whose cache is (residuals y - x [observation, dim], log factor that depends on x alone).
 
     Raises:
-        ValueError: n_importance is not a positive whole number.
+        ValueError: n_importance is not a positive integer.
 
     Source: PhD thesis, section 3.6.1.
     """
@@ -217,7 +217,7 @@ def lumped_estimator(model: GaussianLatentModel, n_importance: int) -> Estimator
         Estimator whose auxiliary variables [importance, dim + 1] hold A and, last, Q.
 
     Raises:
-        ValueError: n_importance is not a positive whole number.
+        ValueError: n_importance is not a positive integer.
     """
     _check_count("n_importance", n_importance)
     mean = jnp.asarray(model.observation_mean)
@@ -267,7 +267,7 @@ def _log_sum_of_kernels(model: GaussianLatentModel, distance: Array) -> Array:
 
 def _check_count(name: str, value: int) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"{name} must be a positive whole number, got {value!r}")
+        raise ValueError(f"{name} must be a positive integer, got {value!r}")
 
 
 def _check_scale(name: str, value: float) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from auxmc.diagnostics.coda import scale_reduction_of_moments
 from auxmc.numerics.array_types import IntegerArray
 from auxmc_pipeline.claims import Measurement, Measures, exact
-from auxmc_pipeline.error_rules import bootstrap_groups, jackknife, largest, share_of_replicates, smallest
+from auxmc_pipeline.error_rules import bootstrap_groups, fraction_of_replicates, jackknife, largest, smallest
 from auxmc_pipeline.tables import Tables
 from experiments.generalised_lambda.lookup import (
     CASE_NAMES,
@@ -100,20 +100,20 @@ def _prior_shift(tables: Tables) -> Measurement:
     return found._replace(note=f"reference posteriors, weak less strong: {note}")
 
 
-def _share_far_off(tables: Tables) -> Measurement:
+def _fraction_far_off(tables: Tables) -> Measurement:
     """Chains of constrained HMC under the weak prior whose mean of z3 is ten posterior sd from the reference."""
     means = values_of(tables, "constrained_hmc", "chain_mean", "parameter", "chain", prior="weak")
     place = PARAMETERS.index("z3")
     exact_mean, sd = (
         reference_moment(tables, moment, "exact", "weak")[0][place] for moment in ("mean", "sd")
     )
-    return share_of_replicates(np.abs(means[place] - exact_mean) > 10.0 * sd)
+    return fraction_of_replicates(np.abs(means[place] - exact_mean) > 10.0 * sd)
 
 
-def _share_still(tables: Tables) -> Measurement:
+def _fraction_still(tables: Tables) -> Measurement:
     """Chains of constrained HMC under the weak prior that stay at one state for half of their iterations."""
     longest = values_of(tables, "constrained_hmc", "longest_run", "chain", prior="weak")
-    return share_of_replicates(longest >= 0.5 * tables.summary.setting("n_draws", case="constrained_hmc"))
+    return fraction_of_replicates(longest >= 0.5 * tables.summary.setting("n_draws", case="constrained_hmc"))
 
 
 MEASURE: Measures = {
@@ -142,6 +142,6 @@ NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
     "exact sd at 0.05 over constrained HMC": partial(_mean_sd_ratio, "abc_hmc_005", "constrained_hmc"),
     "smallest observation": partial(_fact, "data_min"),
     "largest observation": partial(_fact, "data_max"),
-    "share of weak prior chains that stand still": _share_still,
-    "share of weak prior chains far from the posterior": _share_far_off,
+    "share of weak prior chains that stand still": _fraction_still,
+    "share of weak prior chains far from the posterior": _fraction_far_off,
 }

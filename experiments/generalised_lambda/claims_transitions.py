@@ -14,17 +14,17 @@ from auxmc_pipeline.claims import Measurement, Measures
 from auxmc_pipeline.error_rules import (
     bootstrap,
     difference,
+    fraction_of_replicates,
+    fraction_of_trials,
     jackknife,
+    mean_fraction,
     mean_over_replicates,
-    mean_share,
     median_over_replicates,
     ratio,
-    share_of_replicates,
-    share_of_trials,
-    smallest_share,
+    smallest_fraction,
 )
 from auxmc_pipeline.tables import MissingData, Tables
-from auxmc_pipeline.usable_steps import step_at_accept_rate, usable_step
+from auxmc_pipeline.usable_steps import step_at_acceptance_rate, usable_step
 from experiments.generalised_lambda.lookup import array_of, values_of
 
 _TOLERANCES = {"abc_hmc_025": 0.25, "abc_hmc_005": 0.05}
@@ -72,7 +72,7 @@ def _smallest_beside_reasonable(tables: Tables) -> Measurement:
         raise MissingData("no chain accepts in the range aimed at, at the steps tried at this preset")
     place = int(np.argmin([rates.min() for rates in found]))
     n_draws = tables.summary.setting("n_draws", case="step_sizes")
-    return smallest_share(
+    return smallest_fraction(
         found[place], n_draws, f"at {where[place]} the published step: {_by_chain(found[place])}"
     )
 
@@ -87,7 +87,7 @@ def _smallest_at_multiple(factor: float, tables: Tables) -> Measurement:
     # Not as keywords: `sel` has an argument of the name tolerance.
     at_step = rates.isel(step_size=int(place[0])).sel({"tolerance": list(_TOLERANCES.values())})
     # Chains of one number have one start, whatever the tolerance.
-    return smallest_share(
+    return smallest_fraction(
         at_step.min("tolerance").values, tables.summary.setting("n_draws", case="step_sizes")
     )
 
@@ -108,7 +108,7 @@ def _step_exponent(tables: Tables) -> Measurement:
 
     def steps(kept: IntegerArray) -> FloatArray:
         means = rates.isel(chain=kept).mean("chain").values
-        return tolerances * [step_at_accept_rate(relative, curve) for curve in means]
+        return tolerances * [step_at_acceptance_rate(relative, curve) for curve in means]
 
     listed = steps(np.arange(rates.sizes["chain"]))
     note = ", ".join(f"{step:.2g} at {eps:g}" for eps, step in zip(tolerances, listed, strict=True))
@@ -125,15 +125,15 @@ def _step_rates(tables: Tables) -> xr.DataArray:
     return array_of(tables, "acceptance_probability", *dims, case="step_sizes").sortby(list(dims[:2]))
 
 
-def _stuck_share(tables: Tables) -> Measurement:
+def _stuck_fraction(tables: Tables) -> Measurement:
     moved = values_of(tables, "weak_starts", "moved", "chain", prior=None)
     draws = tables.summary.setting("n_draws", case="weak_starts")
-    return share_of_replicates(moved == 0.0, f"of {draws:.0f} iterations without one accepted proposal")
+    return fraction_of_replicates(moved == 0.0, f"of {draws:.0f} iterations without one accepted proposal")
 
 
-def _prior_data_share(quantity: str, tables: Tables) -> Measurement:
-    share = float(values_of(tables, "reference", quantity, prior="weak"))
-    return share_of_trials(share, tables.summary.setting("n_prior_draws", case="reference"))
+def _prior_data_fraction(quantity: str, tables: Tables) -> Measurement:
+    fraction = float(values_of(tables, "reference", quantity, prior="weak"))
+    return fraction_of_trials(fraction, tables.summary.setting("n_prior_draws", case="reference"))
 
 
 def _early_failures(tables: Tables) -> Measurement:
@@ -145,10 +145,10 @@ def _early_failures(tables: Tables) -> Measurement:
 
 
 def _failed_share(tables: Tables) -> Measurement:
-    shares = values_of(tables, "constrained_hmc", "failed_share", "chain")
+    fractions = values_of(tables, "constrained_hmc", "failed_share", "chain")
     per_solve = values_of(tables, "constrained_hmc", "iterations_per_projection", "chain").mean()
     n_draws = tables.summary.setting("n_draws", case="constrained_hmc")
-    return mean_share(shares, n_draws, f"{per_solve:.2f} iterations in a projection")
+    return mean_fraction(fractions, n_draws, f"{per_solve:.2f} iterations in a projection")
 
 
 def _residual(tables: Tables) -> Measurement:
@@ -168,8 +168,8 @@ MEASURE: Measures = {
         "smallest where another has 0.6 to 0.9": _smallest_beside_reasonable,
     },
     "IM-GL-18": {
-        "share of chains that stick": _stuck_share,
-        "share of prior data not finite": partial(_prior_data_share, "prior_not_finite_share"),
+        "share of chains that stick": _stuck_fraction,
+        "share of prior data not finite": partial(_prior_data_fraction, "prior_not_finite_share"),
     },
     "IM-GL-20": {"main settings - warm-up settings": _early_failures},
     "IM-ALG-02": {"GL": _failed_share},
@@ -180,5 +180,5 @@ MEASURE: Measures = {
 
 NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
     "smallest accept rate at twice the step": partial(_smallest_at_multiple, 2.0),
-    "share of weak prior data above 1e10": partial(_prior_data_share, "prior_over_1e10_share"),
+    "share of weak prior data above 1e10": partial(_prior_data_fraction, "prior_over_1e10_share"),
 }

@@ -5,10 +5,10 @@ import xarray as xr
 from auxmc_pipeline.chain_statistics import (
     arviz_groups,
     chain_moments,
+    fraction_of_time,
     longest_run,
     pooled,
     scale_reduction,
-    share_of_time,
     thinned,
     with_units,
 )
@@ -63,7 +63,7 @@ def chain_statistics(
     moved = kept["accepted"].any("draw")
     some_moved = moved.any("chain")
     work = draws["n_evaluations"].sum("draw").astype(float)
-    seconds = share_of_time(run_s, work)
+    seconds = fraction_of_time(run_s, work)
     moments = chain_moments(z)
     usable = z.transpose(..., "parameter", "chain", "draw").where(some_moved, 0.0)
     posterior = {

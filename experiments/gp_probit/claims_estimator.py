@@ -24,7 +24,7 @@ def _newton_steps(tables: Tables) -> Measurement:
     return mean_over_replicates(steps.mean("reference"))
 
 
-def _accept_rate_of_steps(step_size: float, tables: Tables) -> Measurement:
+def _acceptance_rate_of_steps(step_size: float, tables: Tables) -> Measurement:
     rates = tables.summary.array("acceptance_fixed_step", "chain", case="estimator", step_size=step_size)
     return mean_over_replicates(rates)
 
@@ -65,7 +65,7 @@ MEASURE: Measures = {
     },
     "PM-P02": {"posterior draws": _newton_steps},
     "PM-P03": {
-        f"step size {step_size}": partial(_accept_rate_of_steps, step_size)
+        f"step size {step_size}": partial(_acceptance_rate_of_steps, step_size)
         for step_size in (0.001, 0.01, 0.1)
     },
     "PM-P04": {

@@ -15,11 +15,11 @@ from auxmc_pipeline.error_rules import (
     bootstrap,
     bootstrap_groups,
     difference,
+    fraction_of_trials,
     jackknife,
     largest,
     mean_over_replicates,
     ratio_of_means,
-    share_of_trials,
 )
 from auxmc_pipeline.tables import MissingData, Tables
 from experiments.gp_probit.main_runs import MAIN_METHODS, chain_values, main_case, time_ratio
@@ -34,12 +34,12 @@ def _longest_runs(statistic: Callable[[FloatArray], np.floating], method: str, t
     return bootstrap(statistic, runs, f"longest runs of the chains: {said}")
 
 
-def _share_kept(tables: Tables) -> Measurement:
+def _fraction_kept(tables: Tables) -> Measurement:
     """Share of updates of x in SS+SS that leave it as it is."""
     case = main_case("apm_ss_ss")
     rates = chain_values(tables, case, "acceptance_position")
     n_updates = rates.size * tables.summary.value("main_draws", case=case)
-    return share_of_trials(1.0 - float(rates.mean()), n_updates, f"of {n_updates:.0f} updates")
+    return fraction_of_trials(1.0 - float(rates.mean()), n_updates, f"of {n_updates:.0f} updates")
 
 
 def _moments_of_chains(tables: Tables, quantity: str) -> list[FloatArray]:
@@ -159,6 +159,6 @@ MEASURE: Measures = {
     "PM-P19": {
         "APM MI+MH": partial(_longest_runs, np.max, "apm_mi_mh"),
         "APM SS+MH": partial(_longest_runs, np.max, "apm_ss_mh"),
-        "APM SS+SS": _share_kept,
+        "APM SS+SS": _fraction_kept,
     },
 }

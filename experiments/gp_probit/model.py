@@ -277,7 +277,7 @@ def estimator(model: GPProbitModel, n_importance: int) -> Estimator:
     (4, 2)
     """
     if n_importance < 1:
-        raise ValueError(f"n_importance must be a positive whole number, got {n_importance}")
+        raise ValueError(f"n_importance must be a positive integer, got {n_importance}")
     n_inputs = model.inputs.shape[0]
 
     def prepare(x: Array) -> GPProbitCache:

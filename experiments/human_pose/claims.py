@@ -12,12 +12,12 @@ from auxmc_pipeline.error_rules import (
     bootstrap,
     bootstrap_groups,
     left_out,
+    mean_fraction,
     mean_over_replicates,
-    mean_share,
     paired_ratio,
     ratio,
     ratio_of_means,
-    smallest_share,
+    smallest_fraction,
 )
 from auxmc_pipeline.tables import MissingData, Tables
 from auxmc_pipeline.usable_steps import usable_step
@@ -35,8 +35,8 @@ def _fact(quantity: str, tables: Tables) -> Measurement:
 
 
 def _noise_over_span(tables: Tables) -> Measurement:
-    shares = tables.summary.array("noise_over_span", "scene", case="constrained_hmc").values
-    return exact(float(shares.max()), f"by scene {_listed(shares)}")
+    fractions = tables.summary.array("noise_over_span", "scene", case="constrained_hmc").values
+    return exact(float(fractions.max()), f"by scene {_listed(fractions)}")
 
 
 def _residual(tables: Tables) -> Measurement:
@@ -66,7 +66,7 @@ def _accept_at(case: str, step_size: float, tables: Tables) -> Measurement:
     """Smallest accept rate of a chain of HMC on scene 1 at a step."""
     rates = tables.summary.array("acceptance", "chain", case=case, step_size=step_size).values
     n_draws = tables.summary.setting("n_draws", case=case)
-    return smallest_share(rates, n_draws, f"accept rates of the chains on scene 1 {_listed(rates)}")
+    return smallest_fraction(rates, n_draws, f"accept rates of the chains on scene 1 {_listed(rates)}")
 
 
 def _smallest_at_larger_steps(case: str, tables: Tables) -> Measurement:
@@ -81,7 +81,7 @@ def _smallest_at_larger_steps(case: str, tables: Tables) -> Measurement:
     rows, tried = rates.values[kept], steps[kept]
     place = int(rows.min(axis=1).argmin())
     n_draws = tables.summary.setting("n_draws", case=case)
-    return smallest_share(rows[place], n_draws, f"at {tried[place]:g} accept rates {_listed(rows[place])}")
+    return smallest_fraction(rows[place], n_draws, f"at {tried[place]:g} accept rates {_listed(rows[place])}")
 
 
 def _usable_step(case: str, tables: Tables) -> Measurement:
@@ -114,7 +114,7 @@ def _failed_share(tables: Tables) -> Measurement:
     note = f"{failures.sum():.0f} of {n_draws * failures.size} proposals, {where}"
     # Chains of one number have one start in all scenes.
     n_scenes = failures.shape[1]
-    return mean_share(failures.sum(axis=1) / (n_scenes * n_draws), n_scenes * n_draws, note)
+    return mean_fraction(failures.sum(axis=1) / (n_scenes * n_draws), n_scenes * n_draws, note)
 
 
 # --- modes and depth -----------------------------------------------------------------------------------

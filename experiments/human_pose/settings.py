@@ -167,7 +167,7 @@ def check(settings: Settings) -> None:
     if any(not step > 0.0 for step in settings.batch.get("step_size", [])):
         raise SettingsError("batch.step_size: every step must be positive")
     if settings.n_steps and (len(settings.n_steps) != 2 or settings.n_steps[0] > settings.n_steps[1]):
-        raise SettingsError(f"n_steps must be two whole numbers, fewest and most, got {settings.n_steps}")
+        raise SettingsError(f"n_steps must be two integers, fewest and most, got {settings.n_steps}")
     if settings.n_inner_steps and settings.method != "constrained_hmc":
         raise SettingsError(f"n_inner_steps: method={settings.method} has no geodesic sub-steps, leave it 0")
     if settings.data:

@@ -7,7 +7,7 @@ import xarray as xr
 
 from auxmc.diagnostics.coda import potential_scale_reduction
 from auxmc.numerics.array_types import FloatArray, IntegerArray
-from auxmc_pipeline.chain_statistics import arviz_groups, over_chains, share_of_time, thinned, with_units
+from auxmc_pipeline.chain_statistics import arviz_groups, fraction_of_time, over_chains, thinned, with_units
 from experiments.human_pose.model.skeleton import JOINT_NAMES
 
 AXES = ("x", "y", "z")
@@ -87,7 +87,7 @@ def chain_statistics(draws: xr.Dataset, first: xr.DataArray, truth: xr.DataArray
         "moved": moved,
         "n_chains_still": (~moved).sum("chain"),
         "misfit": xr.ufuncs.sqrt((half["misfit"] ** 2).mean("draw")),
-        "seconds_per_chain": share_of_time(run_s, work),
+        "seconds_per_chain": fraction_of_time(run_s, work),
         "work_per_iteration": work / draws.sizes["draw"],
         "spread_within": half["positions"].std("draw").mean(["joint", "axis"]),
     }
@@ -138,7 +138,7 @@ def chain_curves(draws: xr.Dataset, first: xr.DataArray, truth: xr.DataArray, ru
         ]
         curves["rmse"] = (dims, np.stack(plain))
         curves["rmse_homogeneous"] = (dims, np.stack(published))
-        seconds = share_of_time(run_s, draws["n_work"].sum("draw").astype(float))
+        seconds = fraction_of_time(run_s, draws["n_work"].sum("draw").astype(float))
         curves["time_s"] = seconds * xr.DataArray((counts - 1) / n_draws, dims="point")
         curves["n_samples"] = ("point", counts.astype(float))
     coords = {name: draws[name] for name in ("scene", "step_size", "chain")}

@@ -18,8 +18,8 @@ def running_draws(n_draws: int) -> NDArray[np.int64]:
 
 def segment_ends(n_draws: int) -> NDArray[np.int64]:
     """Draws up to the end of each segment [segment]: every running estimate and share of a chain ends with one."""
-    shares = [n_draws // count for count in LAYOUTS if n_draws >= count]
-    return np.union1d(running_draws(n_draws), np.array(shares, np.int64))
+    fractions = [n_draws // count for count in LAYOUTS if n_draws >= count]
+    return np.union1d(running_draws(n_draws), np.array(fractions, np.int64))
 
 
 def chain_sums(draws: NamedArrays) -> dict[str, NDArray[np.generic]]:

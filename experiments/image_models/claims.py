@@ -8,7 +8,7 @@ import numpy as np
 
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc_pipeline.claims import Measurement, Measures, exact
-from auxmc_pipeline.error_rules import difference, jackknife, ratio, root_mean_square, share_of_trials
+from auxmc_pipeline.error_rules import difference, fraction_of_trials, jackknife, ratio, root_mean_square
 from auxmc_pipeline.tables import MissingData, Tables, Wanted
 from experiments.image_models.image_samples import (
     PUBLISHED_IMAGES,
@@ -138,7 +138,7 @@ def slower(tables: Tables, model: str, along: str) -> Measurement:
 def missed(tables: Tables, model: str) -> Measurement:
     """Share of images whose estimate by Gibbs continuous tempering is more than a nat below their lower bound."""
     low = _from_lower(tables, model)[0] < -_MISSED
-    return share_of_trials(float(low.mean()), low.size, f"{int(low.sum())} of {low.size} images")
+    return fraction_of_trials(float(low.mean()), low.size, f"{int(low.sum())} of {low.size} images")
 
 
 def from_lower(tables: Tables, model: str, missed_too: bool) -> Measurement:
@@ -151,7 +151,7 @@ def from_lower(tables: Tables, model: str, missed_too: bool) -> Measurement:
     )
 
 
-def index_share(tables: Tables, model: str) -> Measurement:
+def index_fraction(tables: Tables, model: str) -> Measurement:
     """CT-C13: part of the time of simulated tempering that Gibbs continuous tempering does not need."""
     found = time_ratio(tables, model, "seconds_per_iteration", "st")
     return Measurement(1.0 - 1.0 / found.value, math.nan, "both make the same moves between temperatures")
@@ -389,7 +389,7 @@ MEASURE: Measures = {
     ),
     "CT-C13": _by_model(
         {
-            "share of the index": index_share,
+            "share of the index": index_fraction,
             "ST over Gibbs CT": partial(time_ratio, quantity="seconds_per_iteration", method="st"),
             "CT-HMC over Gibbs CT": partial(time_ratio, quantity="seconds_per_iteration", method="ct_hmc"),
         }

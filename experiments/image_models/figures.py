@@ -183,7 +183,7 @@ def own_models(tables: Tables) -> Figure:
 
 
 def unpacked(rows: FloatArray) -> FloatArray:
-    """Images [image, pixel] of 0 and 1 from rows of pixels as whole numbers [image, row]."""
+    """Images [image, pixel] of 0 and 1 from rows of pixels as integers [image, row]."""
     side = rows.shape[1]
     digits = np.floor(rows[..., None] / 2.0 ** np.arange(side)[::-1]) % 2.0
     return digits.reshape(len(rows), side * side)

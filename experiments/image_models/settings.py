@@ -58,7 +58,7 @@ _PUBLISHED = {"mnist": _MNIST, "omniglot": _OMNIGLOT, "own_digits": _MNIST, "own
 SWEEP_QUANTITIES = ("joint_log_evidence", "ais_joint_log_evidence", "acceptance", "seconds_per_gradient")
 
 BATCHED = ("method", "n_temperatures")
-# A row of pixels is kept as one whole number, which float64 holds exactly up to this width.
+# A row of pixels is kept as one integer, which float64 holds exactly up to this width.
 _MAX_SIDE = 52
 _ESTIMATES = (
     "Joint log evidence of the test images: mean over repetitions, bands and bars +- 3 standard errors of that "

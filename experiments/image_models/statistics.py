@@ -136,14 +136,14 @@ def chain_curves(
             along = running_log_evidence(target[image, members], base[image, members])
             running[image, repetition] = along[at_points]
     joints = [joint_of(running[:, :, point]) for point in range(len(ends))]
-    share = ends / n_draws
+    fraction = ends / n_draws
     return xr.Dataset(
         {
             "running_mean": ("point", [joint.mean for joint in joints], _NATS),
             "running_error": ("point", [joint.error for joint in joints], _NATS),
             "running_image_mean": (("estimated_image", "point"), running.mean(axis=1), _NATS),
             "running_draws": ("point", ends, {"units": "iterations"}),
-            "running_seconds": ("point", share * run_s / n_repetitions, _SECONDS),
+            "running_seconds": ("point", fraction * run_s / n_repetitions, _SECONDS),
             "running_gradients": (
                 "point",
                 ends * float(n_images * per_repetition * n_steps),
@@ -258,7 +258,7 @@ def model_curves(problem: Problem, examples: Examples | None, training: dict[str
 
 
 def packed_rows(images: NDArray[np.uint8]) -> FloatArray:
-    """Binary images [image, pixel] as one whole number a row of pixels [image, row], the first pixel counting most."""
+    """Binary images [image, pixel] as one integer a row of pixels [image, row], the first pixel counting most."""
     side = math.isqrt(images.shape[1])
     return images.reshape(len(images), side, side).astype(float) @ 2.0 ** np.arange(side)[::-1]
 

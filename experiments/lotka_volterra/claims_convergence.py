@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from auxmc_pipeline.claims import Measurement, Measures
-from auxmc_pipeline.error_rules import bootstrap, left_out, mean_over_replicates, ratio, share_of_trials
+from auxmc_pipeline.error_rules import bootstrap, fraction_of_trials, left_out, mean_over_replicates, ratio
 from auxmc_pipeline.tables import MissingData, Tables
 from auxmc_pipeline.usable_steps import USABLE_ACCEPT_RATE, usable_step
 from experiments.lotka_volterra.lookup import (
@@ -57,7 +57,7 @@ def _failed_share(row: str, tables: Tables) -> Measurement:
     failed = by_chain(tables, "n_failed", row)
     n_draws = known_value(tables.summary, "n_iterations", design="chains", method=ROWS[row].method)
     n_proposals = n_draws * failed.size
-    return share_of_trials(
+    return fraction_of_trials(
         failed.sum() / n_proposals, n_proposals, f"{failed.sum():.0f} of {n_proposals:.0f}"
     )
 

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from auxmc_pipeline.claims import Measurement, Measures, exact
-from auxmc_pipeline.error_rules import bootstrap, ratio, share_of_trials
+from auxmc_pipeline.error_rules import bootstrap, fraction_of_trials, ratio
 from auxmc_pipeline.tables import Tables
 from experiments.lotka_volterra.lookup import known, known_value
 
@@ -44,9 +44,9 @@ def _rejected_summaries(tolerance: float, reading: str, tables: Tables) -> Measu
 
 def _of_published_draws(count: float, n_draws: float, published_draws: float) -> Measurement:
     """A count of accepted draws, scaled to the published number of draws."""
-    share = share_of_trials(count / n_draws, n_draws)
+    fraction = fraction_of_trials(count / n_draws, n_draws)
     note = f"{count:.0f} of {n_draws:.3g} draws"
-    return Measurement(share.value * published_draws, share.error * published_draws, note)
+    return Measurement(fraction.value * published_draws, fraction.error * published_draws, note)
 
 
 def _accepted(method: str, tolerance: float, tables: Tables) -> Measurement:
@@ -55,9 +55,11 @@ def _accepted(method: str, tolerance: float, tables: Tables) -> Measurement:
     n_draws = known_value(tables.summary, "n_iterations", design="failures", method=method)
     by_scale = found.groupby("step_size")["value"]
     counts, n_updates = by_scale.sum(), n_draws * by_scale.size().max()
-    share = share_of_trials(float(counts.max()) / n_updates, n_updates)
+    fraction = fraction_of_trials(float(counts.max()) / n_updates, n_updates)
     each = ", ".join(f"{count:.0f} at scale {scale:g}" for scale, count in counts.items())
-    return Measurement(1e5 * share.value, 1e5 * share.error, f"{n_updates:.0f} updates at each scale: {each}")
+    return Measurement(
+        1e5 * fraction.value, 1e5 * fraction.error, f"{n_updates:.0f} updates at each scale: {each}"
+    )
 
 
 def _longest_run(method: str, tolerance: float, tables: Tables) -> Measurement:
@@ -76,7 +78,7 @@ def _longest_run(method: str, tolerance: float, tables: Tables) -> Measurement:
 def _finite(tables: Tables) -> Measurement:
     n_draws = known_value(tables.summary, "rejection_draws_all")
     value = known_value(tables.summary, "finite_prior_fraction")
-    return share_of_trials(value, n_draws, "prior paths finite after all steps, scheme code")
+    return fraction_of_trials(value, n_draws, "prior paths finite after all steps, scheme code")
 
 
 def _finite_under(prior_mean: float, tables: Tables) -> Measurement:
@@ -84,7 +86,7 @@ def _finite_under(prior_mean: float, tables: Tables) -> Measurement:
     n_draws = known_value(tables.summary, "rejection_draws_all")
     count = known_value(tables.summary, "finite_prior_paths_by_mean", larger_prior_mean=prior_mean)
     return ratio(
-        share_of_trials(count / n_draws, n_draws), _finite(tables), f"{count:.0f} of {n_draws:.3g} draws"
+        fraction_of_trials(count / n_draws, n_draws), _finite(tables), f"{count:.0f} of {n_draws:.3g} draws"
     )
 
 

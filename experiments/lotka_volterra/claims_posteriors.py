@@ -15,12 +15,12 @@ from auxmc_pipeline.error_rules import (
     bootstrap,
     bootstrap_groups,
     difference,
+    fraction_of_trials,
     jackknife,
     largest,
     left_out,
     mean_over_replicates,
     ratio,
-    share_of_trials,
     smallest,
 )
 from auxmc_pipeline.tables import Tables
@@ -97,23 +97,23 @@ def _largest_z_score(row: str, tables: Tables) -> Measurement:
     return found._replace(note=f"largest at {found.note}")
 
 
-def _distances_from_oracle(row: str, scheme: str, tables: Tables) -> dict[str, Measurement]:
+def _distances_from_exact(row: str, scheme: str, tables: Tables) -> dict[str, Measurement]:
     """Distances of means of chains under scheme code from those of an oracle, in exact standard deviations."""
     mean, error = (by_rate(tables, name, row) for name in ("posterior_mean", "mcse_mean"))
     exact_mean, sd = (_exact(quantity, scheme, tables) for quantity in ("exact_mean", "exact_sd"))
     return _by_name(np.abs(mean - exact_mean) / sd, error / sd)
 
 
-def _distance_from_oracle(row: str, scheme: str, tables: Tables) -> Measurement:
-    found = _largest_of(_distances_from_oracle(row, scheme, tables))
+def _distance_from_exact(row: str, scheme: str, tables: Tables) -> Measurement:
+    found = _largest_of(_distances_from_exact(row, scheme, tables))
     return found._replace(note=f"largest at {found.note}, in posterior sds")
 
 
-def _log_z4_from_oracle(scheme: str, tables: Tables) -> Measurement:
-    return _distances_from_oracle("all", scheme, tables)["log z4"]._replace(note="in posterior sds")
+def _log_z4_from_exact(scheme: str, tables: Tables) -> Measurement:
+    return _distances_from_exact("all", scheme, tables)["log z4"]._replace(note="in posterior sds")
 
 
-def _sd_from_oracle(tables: Tables) -> Measurement:
+def _sd_from_exact(tables: Tables) -> Measurement:
     """Largest relative error of a standard deviation."""
     exact_sds = _exact("exact_sd", "code", tables)
     sds = [_sd("all", rate, tables) for rate in range(len(COORDINATES))]
@@ -135,12 +135,12 @@ def _smallest_sampled(tables: Tables) -> Measurement:
     return bootstrap(np.min, by_rate_and_chain[3], "smallest log z4 of the kept iterations of all chains")
 
 
-def _share_below(tables: Tables) -> Measurement:
+def _fraction_below(tables: Tables) -> Measurement:
     """Share of draws of log z4 below the generating value; surer neither than chains agree nor than draws are many."""
-    shares = by_chain(tables, "share_below_generating", "pm_normalised")[3]
+    fractions = by_chain(tables, "share_below_generating", "pm_normalised")[3]
     n_draws = by_chain(tables, "ess", "pm_normalised")[3].sum()
-    between = mean_over_replicates(shares)
-    within = share_of_trials(between.value, n_draws)
+    between = mean_over_replicates(fractions)
+    within = fraction_of_trials(between.value, n_draws)
     return between._replace(error=max(between.error, within.error), note=f"{n_draws:.0f} effective draws")
 
 
@@ -245,7 +245,7 @@ def _least_mixed(tables: Tables) -> Measurement:
 MEASURE: Measures = {
     "IM-LV-09": {
         "smallest log z4": _smallest_sampled,
-        "share below, log z4": _share_below,
+        "share below, log z4": _fraction_below,
         **{f"place of {name}": partial(_place_in_interval, i) for i, name in enumerate(COORDINATES[:3])},
     },
     "IM-LV-10": {
@@ -263,11 +263,11 @@ MEASURE: Measures = {
     },
     "IM-LV-14": {"nearest to exact": _nearest, "log z3 and z4": _least_mixed},
     "IM-LV-21": {
-        "code oracle": partial(_log_z4_from_oracle, "code"),
-        "text oracle": partial(_log_z4_from_oracle, "text"),
-        "code oracle, largest over rates": partial(_distance_from_oracle, "all", "code"),
-        "code oracle, standard deviations": _sd_from_oracle,
-        "code oracle, teacher-forced": partial(_distance_from_oracle, "teacher_forced", "code"),
+        "code oracle": partial(_log_z4_from_exact, "code"),
+        "text oracle": partial(_log_z4_from_exact, "text"),
+        "code oracle, largest over rates": partial(_distance_from_exact, "all", "code"),
+        "code oracle, standard deviations": _sd_from_exact,
+        "code oracle, teacher-forced": partial(_distance_from_exact, "teacher_forced", "code"),
     },
 }
 

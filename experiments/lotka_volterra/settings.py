@@ -199,7 +199,7 @@ def check(settings: Settings) -> None:
         if settings.n_steps and method not in _STEP_RANGES:
             raise SettingsError(f"n_steps: method={method} makes no integrator steps, leave it empty")
     if settings.n_steps and (len(settings.n_steps) != 2 or settings.n_steps[0] > settings.n_steps[1]):
-        raise SettingsError(f"n_steps must be two whole numbers, fewest and most, got {settings.n_steps}")
+        raise SettingsError(f"n_steps must be two integers, fewest and most, got {settings.n_steps}")
     if settings.n_discard > settings.n_draws - 10:
         raise SettingsError(
             f"n_discard must leave at least 10 of the n_draws={settings.n_draws} iterations, got {settings.n_discard}"

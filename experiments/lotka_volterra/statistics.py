@@ -14,11 +14,11 @@ from auxmc_pipeline.chain_statistics import (
     MOST_KEPT,
     chain_moments,
     error_of_mean,
+    fraction_of_time,
     longest_run,
     over_chains,
     pooled,
     scale_reduction,
-    share_of_time,
     thinned_r_hat,
     with_units,
 )
@@ -75,7 +75,7 @@ def chain_statistics(
     moments = chain_moments(rates)
     ess = moments["ess"]
     evaluations = draws["n_evaluations"].sum("draw").astype(float)
-    seconds = share_of_time(run_s, evaluations)
+    seconds = fraction_of_time(run_s, evaluations)
     found: dict[str, Any] = {
         **moments,
         "ess_per_second": ess / seconds,

@@ -8,11 +8,11 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, Measures, exact, recorded
 from auxmc_pipeline.error_rules import (
     difference,
+    fraction_of_trials,
     largest,
     mean_over_replicates,
     ratio,
     ratio_of_means,
-    share_of_trials,
     smallest,
 )
 from auxmc_pipeline.tables import Table, Tables
@@ -41,7 +41,7 @@ def _exact_changes(tables: Tables) -> Measurement:
     """Changes per iteration, each of which might have been one."""
     rows = tables.summary.rows("branch_changes_per_iteration", noise=0.0)
     n = len(rows) * Table(rows).setting("n_draws")
-    return share_of_trials(float(rows["value"].mean()), n, f"in {n} iterations of {len(rows)} chains")
+    return fraction_of_trials(float(rows["value"].mean()), n, f"in {n} iterations of {len(rows)} chains")
 
 
 def _noisy_changes(tables: Tables) -> Measurement:
@@ -125,7 +125,7 @@ def _ess_by_inner_steps(tables: Tables) -> Measurement:
 def _failures_by_inner_steps(tables: Tables) -> Measurement:
     (few, low), (many, high) = _few_and_many_inner_steps("failed_share", tables)
     n_draws = tables.summary.setting("n_cost_draws", quantity="failed_share")
-    found, before = (share_of_trials(float(part.mean()), part.size * n_draws) for part in (high, low))
+    found, before = (fraction_of_trials(float(part.mean()), part.size * n_draws) for part in (high, low))
     note = f"{found.value:.2g} at {many:g} sub-steps, {before.value:.2g} at {few:g}"
     return difference(found, before, note)
 

@@ -13,7 +13,7 @@ def count_operations(function: Callable[..., Any], *shapes: Sequence[int]) -> fl
     """Operations of a function of float64 arrays, to leading order.
 
     Args:
-        function: what is counted; loops are refused, since their length is not known.
+        function: what is counted; loops are rejected, since their length is not known.
         shapes: of its arguments.
 
     Raises:

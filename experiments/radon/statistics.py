@@ -75,12 +75,12 @@ def annealed_statistics(draws: NamedArrays, problem: Problem, seconds: float) ->
     moments = weighted_estimates(weights[:, None], draws["effects"].reshape(weights.size, 1, -1))
     unknown = np.full_like(moments.mean, np.nan)
     moments = moments._replace(mean_error=unknown, sd_error=unknown)
-    shares = np.exp(weights - logsumexp(weights))
+    fractions = np.exp(weights - logsumexp(weights))
     variables: dict[str, Any] = {
         "log_evidence": ((), estimate.value, {"units": "nats"}),
         "log_evidence_error": ((), estimate.standard_error, {"units": "nats"}),
         "n_runs": ((), weights.size, {"units": "runs"}),
-        "ess_is": ((), 1.0 / np.sum(shares**2), {"units": "runs"}),
+        "ess_is": ((), 1.0 / np.sum(fractions**2), {"units": "runs"}),
         "sd_log_weight": ((), weights.std(ddof=1), {"units": "nats"}),
         "mean_acceptance": ((), draws["acceptance"].mean(), {"units": ""}),
         "n_not_finite": ((), draws["n_not_finite"].sum(dtype=int), {"units": "iterations"}),

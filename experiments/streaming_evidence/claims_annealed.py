@@ -9,11 +9,11 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, Measures
 from auxmc_pipeline.error_rules import (
     difference,
+    fraction_of_replicates,
     jackknife,
     largest,
     mean_over_replicates,
     ratio_of_means,
-    share_of_replicates,
     smallest,
 )
 from auxmc_pipeline.tables import MissingData, Tables
@@ -176,7 +176,7 @@ def right_signs(tables: Tables, method: str) -> Measurement:
         found, exact = _factors(tables, method, name)
         signs += list(np.sign(found) == np.sign(exact))
         words.append(f"{name} input: {found.mean():.1f} nats, exactly {exact:.1f}")
-    return share_of_replicates(signs, "; ".join(words))
+    return fraction_of_replicates(signs, "; ".join(words))
 
 
 def error_over_factor(tables: Tables, method: str) -> Measurement:

@@ -8,12 +8,12 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, Measures, exact
 from auxmc_pipeline.error_rules import (
     difference,
+    fraction_of_replicates,
     largest,
     mean_over_replicates,
     median_over_replicates,
     paired_ratio,
     ratio_of_means,
-    share_of_replicates,
 )
 from auxmc_pipeline.tables import Tables
 from experiments.streaming_evidence.stream_runs import (
@@ -68,7 +68,7 @@ def runs_below(tables: Tables, rival: str) -> Measurement:
         for model in MODEL_CASES
         for size in _SIZES_WITH_REFERENCE
     ]
-    return share_of_replicates(np.concatenate(errors) < 0.0, "three models, 1000 and 10000 rows")
+    return fraction_of_replicates(np.concatenate(errors) < 0.0, "three models, 1000 and 10000 rows")
 
 
 def annealed_error(tables: Tables, model: str, size: int) -> Measurement:
@@ -160,9 +160,9 @@ def better_starts(tables: Tables, stream: str) -> Measurement:
         name: StreamRuns(tables, f"starts__stream-{stream}", {"start": name}).totals("near_best")
         for name in ("growing", "chunks", "at_once")
     }
-    shares = ", ".join(f"{name} {values.mean():.2f}" for name, values in near.items())
+    fractions = ", ".join(f"{name} {values.mean():.2f}" for name, values in near.items())
     growing, at_once = (mean_over_replicates(near[name]) for name in ("growing", "at_once"))
-    return difference(growing, at_once, f"shares near the best mode: {shares}")
+    return difference(growing, at_once, f"shares near the best mode: {fractions}")
 
 
 def updated_cost(tables: Tables, cost: str, total: str) -> Measurement:

@@ -11,13 +11,13 @@ from auxmc_pipeline.claims import Measurement, Measures
 from auxmc_pipeline.error_rules import (
     bootstrap,
     difference,
+    fraction_of_replicates,
     jackknife,
     largest,
     mean_over_replicates,
     rate_of_events,
     ratio,
     ratio_of_means,
-    share_of_replicates,
 )
 from auxmc_pipeline.tables import MissingData, Tables
 from experiments.streaming_evidence.stream_runs import (
@@ -84,7 +84,7 @@ def changes_found(tables: Tables) -> Measurement:
             f"K={n_components} at {change}: {sum(of_change)}"
             for change, of_change in zip(CHANGES, zip(*seen, strict=True), strict=True)
         ]
-    return share_of_replicates(np.array(found), ", ".join(words))
+    return fraction_of_replicates(np.array(found), ", ".join(words))
 
 
 def false_alarms(tables: Tables, stream: str) -> Measurement:

@@ -52,7 +52,7 @@ def build_stream(model: RowModel, settings: Settings) -> Stream:
         return nested_updating(model, numbers)
     try:
         return stream_evidence(
-            model, stream_settings(settings), fetch=_fetch_shared if method.share_rows else None
+            model, stream_settings(settings), fetch=_fetch_shared if method.fraction_rows else None
         )
     except ValueError as error:
         raise SettingsError(str(error)) from error

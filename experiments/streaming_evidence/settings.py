@@ -38,7 +38,7 @@ class MethodSettings(NamedTuple):
     resampling: str = "none"
     cooling_rows: int = 0
     control_variates: bool = False
-    share_rows: bool = False
+    fraction_rows: bool = False
     schedule: str = "constant"
 
 
@@ -49,8 +49,8 @@ METHODS = {
     "cooled": MethodSettings(cooling_rows=2000),
     "control_variates": MethodSettings(control_variates=True),
     "corrected": MethodSettings(control_variates=True, resampling="always"),
-    "annealed_shared": MethodSettings(share_rows=True),
-    "sequential_shared": MethodSettings(estimator="sequential", share_rows=True, schedule="split"),
+    "annealed_shared": MethodSettings(fraction_rows=True),
+    "sequential_shared": MethodSettings(estimator="sequential", fraction_rows=True, schedule="split"),
     "running_laplace": MethodSettings(estimator="running_laplace"),
     "nested_updating": MethodSettings(estimator="nested_updating"),
 }

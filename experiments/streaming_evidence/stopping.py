@@ -23,7 +23,7 @@ from experiments.streaming_evidence.settings import Settings
 LIVE_POINTS = (2, 200)
 """The published number, and one with which runs are accurate."""
 
-_SHARE = 0.01
+_FRACTION = 0.01
 
 
 def run_stopping(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
@@ -73,5 +73,5 @@ def additive_stop(log_likelihoods: FloatArray, n_live: int) -> int:
     numbers = np.arange(1, log_likelihoods.size + 1)
     terms = log_likelihoods - numbers / n_live
     sums = np.logaddexp.accumulate(terms)
-    below = np.flatnonzero((terms < sums + np.log(_SHARE)) & (numbers > 1))
+    below = np.flatnonzero((terms < sums + np.log(_FRACTION)) & (numbers > 1))
     return int(below[0]) + 1 if below.size else int(log_likelihoods.size)

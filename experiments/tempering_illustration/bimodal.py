@@ -22,7 +22,7 @@ from auxmc.numerics.array_types import FloatArray, NamedArrays
 from auxmc.numerics.random import standard_normal
 from experiments.tempering_illustration.model.scalar_mixture import TWO_MODES
 from experiments.tempering_illustration.settings import Settings
-from experiments.tempering_illustration.target import base, joined, oracle
+from experiments.tempering_illustration.target import base, joined, known_path
 
 _N_BINS = 50
 _SHOWN = 20.0
@@ -169,12 +169,12 @@ def _statistics(settings: Settings, draws: NamedArrays, tempered: Chains, plain:
         [weighted_estimates(w[None], q[None]).mean[0] for w, q in zip(target, quantities, strict=True)]
     )
     inverse_temperature = 1.0 / (1.0 + np.exp(-draws["control"]))
-    shares = weighted_estimates(target, (inverse_temperature < 0.5)[..., None].astype(float))
+    fractions = weighted_estimates(target, (inverse_temperature < 0.5)[..., None].astype(float))
     second = TWO_MODES.sd**2 + TWO_MODES.mean**2
     # Their first halves are left out: chains that hardly leave one end of the path forget their start slowly.
     later = tempered.draws["control"][..., settings.n_draws // 2 :]
     hot = (later < 0.0).mean(axis=-1)
-    hot_exact = [oracle(log_zeta).probability_hot(0.5) for log_zeta in settings.log_zetas]
+    hot_exact = [known_path(log_zeta).probability_hot(0.5) for log_zeta in settings.log_zetas]
     sides = plain.draws["x"][0] < 0.0
     chain, zeta = "chain", "log_zeta"
     variables: dict[str, Any] = {
@@ -184,8 +184,8 @@ def _statistics(settings: Settings, draws: NamedArrays, tempered: Chains, plain:
         "mass_left_exact": ((), TWO_MODES.mass_below(0.0)),
         "target_moment_score": ("moment", on_target.scores([0.0, TWO_MODES.mean, second])[1:]),
         "base_moment_score": ("moment", on_base.scores([TWO_MODES.mean, second])),
-        "weight_share_hot": ((), shares.mean[0]),
-        "weight_share_hot_error": ((), shares.mean_error[0]),
+        "weight_share_hot": ((), fractions.mean[0]),
+        "weight_share_hot_error": ((), fractions.mean_error[0]),
         "hot_fraction": (zeta, hot.mean(axis=1)),
         "hot_fraction_error": (zeta, hot.std(axis=1, ddof=1) / np.sqrt(hot.shape[1])),
         "hot_fraction_exact": (zeta, hot_exact),
@@ -216,7 +216,7 @@ def _curves(draws: NamedArrays, tempered: Chains, plain: Chains, trajectory: Flo
     counts = [np.histogram(at_zeta, edges, density=True)[0] for at_zeta in values]
     log_zetas = tempered.axes["log_zeta"]
     centres = 0.5 * (edges[1:] + edges[:-1])
-    exact = [np.exp(oracle(float(log_zeta)).log_marginal(centres)) for log_zeta in log_zetas]
+    exact = [np.exp(known_path(float(log_zeta)).log_marginal(centres)) for log_zeta in log_zetas]
     variables: dict[str, Any] = {
         "tempered_x": ("draw", draws["x"][0]),
         "tempered_inverse_temperature": ("draw", 1.0 / (1.0 + np.exp(-draws["control"][0]))),
@@ -227,7 +227,7 @@ def _curves(draws: NamedArrays, tempered: Chains, plain: Chains, trajectory: Flo
         "temperature_density": (("log_zeta", "bin"), counts),
         "temperature_density_exact": (("log_zeta", "bin"), exact),
     }
-    path = oracle()
+    path = known_path()
     shown = np.abs(path.points) <= _SHOWN
     variables["target_energy"] = ("x", -path.log_target[shown], {"units": "nats"})
     variables["base_energy"] = ("x", -path.log_base[shown], {"units": "nats"})

@@ -9,6 +9,7 @@ from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc_pipeline.claims import Measurement, Measures, exact, recorded
 from auxmc_pipeline.error_rules import (
     difference,
+    fraction_of_trials,
     jackknife,
     largest,
     mean_over_replicates,
@@ -16,7 +17,6 @@ from auxmc_pipeline.error_rules import (
     ratio,
     score,
     score_of_p_values,
-    share_of_trials,
 )
 from auxmc_pipeline.tables import Tables, Wanted
 
@@ -127,14 +127,14 @@ def faithful_chains(tables: Tables) -> Measurement:
     """CT-A02."""
     switches, left = _values(tables, "hmc_switches"), _values(tables, "hmc_mass_left")
     note = f"{int(switches.sum())} switches in {switches.size} chains; mass left in the first {left[0]:g}"
-    return share_of_trials(float(np.mean(switches == 0)), switches.size, note)
+    return fraction_of_trials(float(np.mean(switches == 0)), switches.size, note)
 
 
 def single_chains(tables: Tables) -> Measurement:
     """CT-A03: share of the chains that would have looked right."""
     masses = _values(tables, "mass_left_by_chain")
     note = f"standard deviation over {masses.size} chains {masses.std(ddof=1):.3f}, the first has {masses[0]:.3f}"
-    return share_of_trials(float(np.mean(np.abs(masses - _MASS) <= _NEAR)), masses.size, note)
+    return fraction_of_trials(float(np.mean(np.abs(masses - _MASS) <= _NEAR)), masses.size, note)
 
 
 def fit_between(tables: Tables) -> Measurement:
@@ -196,7 +196,7 @@ _BARRIER = partial(_exact, "barrier_height")
 
 MEASURE: Measures = {
     "CT-T01": {
-        "law": partial(p_values, quantity="temperature_p_value"),
+        "distribution": partial(p_values, quantity="temperature_p_value"),
         "mean": partial(largest_score, quantity="temperature_mean_score"),
     },
     "CT-T02": {"out of range": _exact("n_out_of_range")},

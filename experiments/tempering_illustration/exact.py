@@ -9,8 +9,8 @@ from scipy.special import logsumexp
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.truncated_exponential import log_base_weight, log_target_weight
-from experiments.tempering_illustration.model.exact_bridge import PathOracle, path_oracle
-from experiments.tempering_illustration.target import POINTS, base, oracle
+from experiments.tempering_illustration.model.exact_bridge import ExactPath, exact_path
+from experiments.tempering_illustration.target import POINTS, base, known_path
 
 _CONTROLS = (-5.0, 0.0, 5.0)
 _SMALL_STEPS = (1e-3, 5e-4)
@@ -23,7 +23,7 @@ _BASE_VARIANCE_OF_FIGURE = 64.0
 
 def path_statistics() -> xr.Dataset:
     """Errors of the identities, each largest over the cases that are tried."""
-    path = oracle()
+    path = known_path()
     identities = weight_identities()
     temperatures = np.linspace(0.0, 1.0, 1001)
     convexity = np.diff(path.log_normaliser(temperatures), 2).min()
@@ -71,9 +71,9 @@ def weight_identities() -> dict[str, float]:
     weights = jax.jit(lambda d: (log_target_weight(d), log_base_weight(d)))
     target, reference = (np.asarray(values) for values in weights(delta))
     # The target's weight is one over the integral of exp((1 - b) delta) over b.
-    nodes, shares = np.polynomial.legendre.leggauss(_N_NODES)
+    nodes, fractions = np.polynomial.legendre.leggauss(_N_NODES)
     places = (np.arange(_N_PANELS)[:, None] + 0.5 * (nodes + 1.0)).ravel() / _N_PANELS
-    each = np.tile(0.5 * shares / _N_PANELS, _N_PANELS)
+    each = np.tile(0.5 * fractions / _N_PANELS, _N_PANELS)
     integral = logsumexp(places * delta[:, None], b=each, axis=1)
     difference = np.exp(reference) - np.exp(target) - delta
     return {
@@ -84,7 +84,7 @@ def weight_identities() -> dict[str, float]:
     }
 
 
-def barrier_heights(path: PathOracle) -> list[float]:
+def barrier_heights(path: ExactPath) -> list[float]:
     """Height of the potential energy between the two modes above its higher side, at fixed controls, in nats."""
     heights = []
     for control in _CONTROLS:
@@ -112,10 +112,10 @@ def _gaussian_evidence_error() -> float:
     target = -0.5 * ((points - 1.0) / sd) ** 2 - log_zeta
     reference = -0.5 * points**2 - 0.5 * np.log(2.0 * np.pi)
     known = np.log(sd * np.sqrt(2.0 * np.pi)) - log_zeta
-    return abs(path_oracle(points, target, reference).weight_ratio() - known)
+    return abs(exact_path(points, target, reference).weight_ratio() - known)
 
 
-def _slope_errors(path: PathOracle) -> FloatArray:
+def _slope_errors(path: ExactPath) -> FloatArray:
     """Relative errors of slopes of the log marginal at both ends [end, step], against the divergences.
 
     Slopes are one-sided differences of second order, of the marginal at 0, 1 and 2 steps from the end.
@@ -137,7 +137,7 @@ def _end_ratios() -> tuple[float, float]:
     temperatures = np.linspace(0.0, 1.0, 201)
     errors, slacks = [], []
     for log_zeta in _LOG_ZETAS:
-        path = oracle(log_zeta)
+        path = known_path(log_zeta)
         relative = path.log_marginal(temperatures) - path.log_marginal([0.0])
         errors.append(abs(relative[-1] + log_zeta))
         ratio = path.log_ratio
@@ -160,7 +160,7 @@ def _elbo_toy() -> tuple[float, float]:
     joint = -0.5 * points**2 - 0.5 * (1.5 - points) ** 2 - np.log(2.0 * np.pi)
     reference = -0.5 * ((points - mean) / sd) ** 2 - np.log(sd) - 0.5 * np.log(2.0 * np.pi)
     bound = float(np.sum(np.exp(reference) * (joint - reference)) * (points[1] - points[0]))
-    path = path_oracle(points, joint - bound, reference)
+    path = exact_path(points, joint - bound, reference)
     ends = path.log_marginal([0.0, 1.0])
     step = 1e-4
     # The formula of the marginal goes on smoothly past both ends of the path.
@@ -169,12 +169,12 @@ def _elbo_toy() -> tuple[float, float]:
     return abs(float(ends[1] - ends[0]) - path.divergence_base_target()), abs(slope)
 
 
-def _figure_path() -> PathOracle:
+def _figure_path() -> ExactPath:
     """Path of figure 2.13, whose base has variance 64."""
-    path = oracle()
+    path = known_path()
     standard = (POINTS - float(base().mean[0])) ** 2 / _BASE_VARIANCE_OF_FIGURE
     reference = -0.5 * standard - 0.5 * np.log(2.0 * np.pi * _BASE_VARIANCE_OF_FIGURE)
-    return path_oracle(POINTS, path.log_target, reference)
+    return exact_path(POINTS, path.log_target, reference)
 
 
 def _bridge_curves() -> list[FloatArray]:

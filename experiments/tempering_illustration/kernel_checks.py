@@ -25,7 +25,7 @@ from auxmc.numerics.truncated_exponential import (
     log_target_weight,
 )
 from experiments.tempering_illustration.settings import Settings
-from experiments.tempering_illustration.target import POINTS, joined, oracle
+from experiments.tempering_illustration.target import POINTS, joined, known_path
 
 _DELTAS = (-500.0, -5.0, -1e-9, 0.0, 1e-9, 5.0, 500.0)
 _SIZES = (1e-320, 1e-200, 1e-45, 1e-30, 1e-8, 1e-4, 1e-2, 1.0, 50.0, 90.0, 700.0, 720.0, 1e4, 1e6)
@@ -36,9 +36,9 @@ _STEPS_OF_TRAJECTORY = (20, 40, 80)
 
 def kernel_statistics(settings: Settings, context: RunContext) -> xr.Dataset:
     """Scores, p-values and errors of the checks."""
-    p_values, scores = _temperature_law(settings, context)
-    laws = [
-        _joint_law(settings, context, name, kernel)
+    p_values, scores = _temperature_distribution(settings, context)
+    distributions = [
+        _joint_distribution(settings, context, name, kernel)
         for name, kernel in (
             ("gibbs_ct", gibbs_continuous_tempering(joined(), settings.step_size, settings.n_steps)),
             ("ct_hmc", continuously_tempered_hmc(joined(), settings.step_size, settings.n_steps)),
@@ -50,8 +50,11 @@ def kernel_statistics(settings: Settings, context: RunContext) -> xr.Dataset:
             "temperature_p_value": ("delta", p_values),
             "temperature_mean_score": ("delta", scores, {"units": "standard errors"}),
             "n_out_of_range": ((), n_out_of_range(), {"units": "values"}),
-            "joint_law_p_value": (("kernel", "law"), [law[0] for law in laws]),
-            "share_moved": ("kernel", [law[1] for law in laws]),
+            "joint_law_p_value": (
+                ("kernel", "distribution"),
+                [distribution[0] for distribution in distributions],
+            ),
+            "share_moved": ("kernel", [distribution[1] for distribution in distributions]),
             "return_error": ((), returned),
             "volume_error": ((), volume),
             "energy_error_order": ((), order),
@@ -59,7 +62,7 @@ def kernel_statistics(settings: Settings, context: RunContext) -> xr.Dataset:
         coords={
             "delta": list(_DELTAS),
             "kernel": ["gibbs_ct", "ct_hmc"],
-            "law": ["position", "inverse temperature", "dependence"],
+            "distribution": ["position", "inverse temperature", "dependence"],
         },
     )
 
@@ -127,7 +130,7 @@ def _trajectory(kernel: Kernel, start: Array) -> tuple[Array, Array]:
     return here, info.energy_change
 
 
-def _temperature_law(settings: Settings, context: RunContext) -> tuple[FloatArray, FloatArray]:
+def _temperature_distribution(settings: Settings, context: RunContext) -> tuple[FloatArray, FloatArray]:
     """P-values of Kolmogorov-Smirnov tests and scores of the mean, for each energy difference."""
     key, n = stream(context.seed, context.study, "inverse temperatures"), settings.n_index_draws
     p_values, scores = [], []
@@ -141,7 +144,7 @@ def _temperature_law(settings: Settings, context: RunContext) -> tuple[FloatArra
     return np.array(p_values), np.array(scores)
 
 
-def _joint_law(
+def _joint_distribution(
     settings: Settings, context: RunContext, name: str, kernel: Kernel
 ) -> tuple[list[float], float]:
     """Updates from exact draws of position and inverse temperature: are both, and their dependence, what they were?
@@ -150,7 +153,7 @@ def _joint_law(
         P-values of the uniformity of the distribution functions of position, and of inverse temperature given it, and
         of their product's mean; share of the chains that moved.
     """
-    path, n = oracle(), settings.n_index_draws // 5
+    path, n = known_path(), settings.n_index_draws // 5
     delta = path.log_base - path.log_target
     log_density = path.log_base - np.asarray(log_base_weight(delta))
     density = np.exp(log_density - logsumexp(log_density))

@@ -6,7 +6,7 @@ from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
 TITLE = "Tempering on the line, and variational approximations"
 DOCUMENT = "PhD thesis"
-SWEEP_QUANTITIES = ("mass_left", "mass_left_error", "acceptance", "base_to_target_share")
+SWEEP_QUANTITIES = ("mass_left", "mass_left_error", "acceptance", "base_to_target_fraction")
 FIGURES: dict[str, str] = {
     "fig_2_13": "Densities along the path from a broad Gaussian (bottom) to a target with two modes (top), at inverse "
     "temperatures 0 to 1 in fifths, scaled by 3/4 and shifted by their inverse temperature; the energy of the base is "

@@ -9,7 +9,7 @@ from jax import Array
 
 from auxmc.models.bridge import Bridge, GaussianBase, bridge, gaussian_base
 from auxmc.numerics.array_types import FloatArray
-from experiments.tempering_illustration.model.exact_bridge import PathOracle, path_oracle
+from experiments.tempering_illustration.model.exact_bridge import ExactPath, exact_path
 from experiments.tempering_illustration.model.scalar_mixture import TWO_MODES
 
 POINTS: FloatArray = np.linspace(-100.0, 100.0, 4_001)
@@ -27,9 +27,9 @@ def joined(log_zeta: Array | float = 0.0) -> Bridge:
 
 
 @functools.cache
-def oracle(log_zeta: float = 0.0) -> PathOracle:
+def known_path(log_zeta: float = 0.0) -> ExactPath:
     """Exact quantities of the path."""
     target = np.asarray(jax.jit(TWO_MODES.log_density)(POINTS)) - log_zeta
     standard = (POINTS - TWO_MODES.mean) / TWO_MODES.sd
     reference = -(0.5 * standard**2 + np.log(TWO_MODES.sd) + 0.5 * np.log(2.0 * np.pi))
-    return path_oracle(POINTS, target, reference)
+    return exact_path(POINTS, target, reference)

@@ -188,7 +188,7 @@ def longest_run(series: xr.DataArray, *coordinate: str) -> xr.DataArray:
     return result
 
 
-def share_of_time(run_s: float, work: xr.DataArray) -> xr.DataArray:
+def fraction_of_time(run_s: float, work: xr.DataArray) -> xr.DataArray:
     """Seconds of each chain out of those of all: its share of their work."""
     return run_s * work / work.sum()
 

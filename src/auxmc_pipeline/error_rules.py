@@ -16,14 +16,16 @@ __all__ = [
     "bootstrap",
     "bootstrap_groups",
     "difference",
+    "distance_from_distribution",
     "distance_from_exact",
-    "distance_from_law",
     "distance_in_errors",
+    "fraction_of_replicates",
+    "fraction_of_trials",
     "jackknife",
     "largest",
     "left_out",
+    "mean_fraction",
     "mean_over_replicates",
-    "mean_share",
     "median_over_replicates",
     "paired_ratio",
     "quantile_over_replicates",
@@ -34,11 +36,9 @@ __all__ = [
     "root_mean_square",
     "score",
     "score_of_p_values",
-    "share_of_replicates",
-    "share_of_trials",
     "slope",
     "smallest",
-    "smallest_share",
+    "smallest_fraction",
     "spread_over_replicates",
     "standard_error",
 ]
@@ -48,7 +48,7 @@ _RESAMPLES = 400
 _SD_OF_KOLMOGOROV = math.sqrt(math.pi**2 / 12.0 - math.pi / 2.0 * math.log(2.0) ** 2)
 
 mean_over_replicates = measuring.mean
-share_of_trials = measuring.proportion
+fraction_of_trials = measuring.proportion
 rate_of_events = measuring.rate
 
 
@@ -117,7 +117,7 @@ def left_out(value: float, without: ArrayLike, note: str = "") -> Measurement:
     return Measurement(value, error, note)
 
 
-def share_of_replicates(holds: ArrayLike, note: str = "") -> Measurement:
+def fraction_of_replicates(holds: ArrayLike, note: str = "") -> Measurement:
     """Fraction of independent replicates of which something holds; the note begins with their number.
 
     >>> share_of_replicates(np.array([True, True, False, True]), "at the end").note
@@ -125,7 +125,7 @@ def share_of_replicates(holds: ArrayLike, note: str = "") -> Measurement:
     """
     flags = np.ravel(np.asarray(holds, dtype=bool))
     said = f"{int(flags.sum())} of {flags.size} runs"
-    return share_of_trials(float(np.mean(flags)), flags.size, f"{said}; {note}" if note else said)
+    return fraction_of_trials(float(np.mean(flags)), flags.size, f"{said}; {note}" if note else said)
 
 
 def quantile_over_replicates(values: ArrayLike, level: float, note: str = "") -> Measurement:
@@ -171,7 +171,7 @@ def smallest(values: ArrayLike, errors: ArrayLike, names: Sequence[str]) -> Meas
     return found._replace(value=-found.value)
 
 
-def smallest_share(shares: ArrayLike, n_trials: float, note: str = "") -> Measurement:
+def smallest_fraction(fractions: ArrayLike, n_trials: float, note: str = "") -> Measurement:
     """Smallest over chains of a fraction of each chain's trials, such as an acceptance rate.
 
     The error is the larger of two: what other chains would have given, by resampling, and what more trials of these
@@ -186,12 +186,14 @@ def smallest_share(shares: ArrayLike, n_trials: float, note: str = "") -> Measur
     >>> found.value, 0.0 < found.error < 0.02
     (1.0, True)
     """
-    between = bootstrap(np.min, shares, note)
-    within = share_of_trials(between.value, n_trials).error
-    return between._replace(error=float(np.fmax(between.error, within)) if np.size(shares) > 1 else math.nan)
+    between = bootstrap(np.min, fractions, note)
+    within = fraction_of_trials(between.value, n_trials).error
+    return between._replace(
+        error=float(np.fmax(between.error, within)) if np.size(fractions) > 1 else math.nan
+    )
 
 
-def mean_share(shares: ArrayLike, n_trials: float, note: str = "") -> Measurement:
+def mean_fraction(fractions: ArrayLike, n_trials: float, note: str = "") -> Measurement:
     """Mean over chains of a fraction of each chain's trials, such as failures, which may be none in all of them.
 
     Args:
@@ -206,8 +208,8 @@ def mean_share(shares: ArrayLike, n_trials: float, note: str = "") -> Measuremen
     >>> found.value, 0.0 < found.error < 0.01
     (0.0, True)
     """
-    found = mean_over_replicates(shares, note)
-    within = share_of_trials(found.value, n_trials * np.size(shares)).error
+    found = mean_over_replicates(fractions, note)
+    within = fraction_of_trials(found.value, n_trials * np.size(fractions)).error
     return found._replace(error=max(found.error, within))
 
 
@@ -327,7 +329,7 @@ def distance_in_errors(found: Measurement, expected: float, note: str = "") -> M
     return Measurement(score, 1.0 if known else math.nan, note)
 
 
-def distance_from_law(levels: ArrayLike, note: str = "") -> Measurement:
+def distance_from_distribution(levels: ArrayLike, note: str = "") -> Measurement:
     """Kolmogorov's distance of a sample from a law times the root of its size; its error is the spread that this has.
 
     Args:

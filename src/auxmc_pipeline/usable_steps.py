@@ -8,13 +8,15 @@ from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.error_rules import jackknife
 from auxmc_pipeline.tables import MissingData
 
-__all__ = ["USABLE_ACCEPT_RATE", "step_at_accept_rate", "usable_step"]
+__all__ = ["USABLE_ACCEPT_RATE", "step_at_acceptance_rate", "usable_step"]
 
 USABLE_ACCEPT_RATE = 0.9
 """Accept rate at which the steps of two samplers are compared: the upper end of the range that documents tune to."""
 
 
-def step_at_accept_rate(steps: FloatArray, rates: FloatArray, target: float = USABLE_ACCEPT_RATE) -> float:
+def step_at_acceptance_rate(
+    steps: FloatArray, rates: FloatArray, target: float = USABLE_ACCEPT_RATE
+) -> float:
     """The first step at which the accept rate falls to a target, between two of those tried on a straight line.
 
     Args:
@@ -32,8 +34,8 @@ def step_at_accept_rate(steps: FloatArray, rates: FloatArray, target: float = US
     if below.size == 0 or below[0] == 0:
         raise MissingData(f"the accept rate does not cross {target:g} within the steps tried at this preset")
     right = int(below[0])
-    share = (rates[right - 1] - target) / (rates[right - 1] - rates[right])
-    return float(steps[right - 1] + share * (steps[right] - steps[right - 1]))
+    fraction = (rates[right - 1] - target) / (rates[right - 1] - rates[right])
+    return float(steps[right - 1] + fraction * (steps[right] - steps[right - 1]))
 
 
 def usable_step(rates: xr.DataArray, target: float = USABLE_ACCEPT_RATE) -> Measurement:
@@ -49,5 +51,5 @@ def usable_step(rates: xr.DataArray, target: float = USABLE_ACCEPT_RATE) -> Meas
     ordered = rates.transpose("step_size", "chain").sortby("step_size")
     steps, values = ordered["step_size"].values.astype(float), ordered.values
     return jackknife(
-        lambda kept: step_at_accept_rate(steps, values[:, kept].mean(axis=1), target), values.shape[1]
+        lambda kept: step_at_acceptance_rate(steps, values[:, kept].mean(axis=1), target), values.shape[1]
     )

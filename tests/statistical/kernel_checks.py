@@ -1,7 +1,7 @@
 """Targets with exact draws, compiled drivers, and the layers of checks applied to kernels and to mutants.
 
-Layers: L1 structural facts, L4 laws of the random numbers inside an update, L5 invariance from exact draws
-after one and after five steps, L6 reversibility, L7 joint law of parameter and data.
+Layers: L1 structural facts, L4 distributions of the random numbers inside an update, L5 invariance from exact draws
+after one and after five steps, L6 reversibility, L7 joint distribution of parameter and data.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ TARGETS = ("bimodal", "logistic")
 ALL_TARGETS = (*TARGETS, "three modes")
 
 
-_SHARES = jnp.array([0.2, 0.5, 0.3])
+_FRACTIONS = jnp.array([0.2, 0.5, 0.3])
 _MEANS = jnp.array([-1.5, 0.0, 2.0])
 _SDS = jnp.array([0.1, 0.3, 0.15])
 
@@ -60,7 +60,7 @@ class Runs(NamedTuple):
 def log_target(index: Array, position: Array) -> Array:
     """Log density [1] of a target by its index.
 
-    0: 0.3 N(-1, 0.1^2) + 0.7 N(1.2, 0.4^2); 1: the logistic law;
+    0: 0.3 N(-1, 0.1^2) + 0.7 N(1.2, 0.4^2); 1: the logistic distribution;
     2: 0.2 N(-1.5, 0.1^2) + 0.5 N(0, 0.3^2) + 0.3 N(2, 0.15^2).
     """
     x = position[0]
@@ -74,7 +74,7 @@ def log_target(index: Array, position: Array) -> Array:
         return -x - 2.0 * jnp.logaddexp(0.0, -x)
 
     def three_modes() -> Array:
-        return jax.nn.logsumexp(jnp.log(_SHARES / _SDS) - 0.5 * jnp.square((x - _MEANS) / _SDS))
+        return jax.nn.logsumexp(jnp.log(_FRACTIONS / _SDS) - 0.5 * jnp.square((x - _MEANS) / _SDS))
 
     return lax.switch(index, [bimodal, logistic, three_modes])
 
@@ -82,7 +82,7 @@ def log_target(index: Array, position: Array) -> Array:
 def target_cdf(index: Array, x: Array) -> Array:
     """Distribution function of a target at a scalar."""
     bimodal = 0.3 * ndtr((x + 1.0) / 0.1) + 0.7 * ndtr((x - 1.2) / 0.4)
-    three = jnp.sum(_SHARES * ndtr((x - _MEANS) / _SDS))
+    three = jnp.sum(_FRACTIONS * ndtr((x - _MEANS) / _SDS))
     return jnp.stack([bimodal, jax.nn.sigmoid(x), three])[index]
 
 
@@ -239,7 +239,7 @@ def many_replicas(replica: Callable[[Array, Array], Any]) -> Callable[[int, str]
 
 
 def check_invariance(runs: Runs, floor: float) -> None:
-    """L5: the law is unchanged after one and five steps, every coordinate and jointly, and replicas move."""
+    """L5: the distribution is unchanged after one and five steps, every coordinate and jointly, and replicas move."""
     n_coordinates = runs.start.shape[1]
     assert runs.n_collapsed == 0
     assert runs.cache_error <= 1e-9
@@ -324,7 +324,7 @@ def flat_infos(kernel: Kernel, name: str) -> Any:
 
 
 def check_line_bracket(infos: Any, width: float, max_step_outs: int) -> None:
-    """L4: on a flat density bracket position, split of the step-outs and first offset have their laws."""
+    """L4: on a flat density bracket position, split of the step-outs and first offset have their distributions."""
     total = infos.upper - infos.lower
     np.testing.assert_allclose(total, (1 + max_step_outs) * width, rtol=1e-9)
     place = -infos.lower / width

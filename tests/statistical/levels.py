@@ -140,7 +140,7 @@ def assert_bounded_mean(
 class Sequence(NamedTuple):
     """Stages of a sequential test whose false-alarm probability is at most `alpha` in total.
 
-    A stage draws anew. With p-value q it fails if q <= beta, passes if q > gamma + beta, and otherwise the
+    A stage draws again. With p-value q it fails if q <= beta, passes if q > gamma + beta, and otherwise the
     next stage has `factor` times as many draws and beta / gamma in the place of beta; the last one passes. A
     correct program reaches stage i with probability gamma^(i - 1) and fails there with beta / gamma^(i - 1),
     beta = alpha / n_stages in all of them together: alpha.
@@ -159,7 +159,7 @@ class Sequence(NamedTuple):
 
     @property
     def gamma(self) -> float:
-        """Probability with which a correct program goes on to the next stage."""
+        """Probability with which a correct program continues to the next stage."""
         return float((self.alpha / self.n_stages) ** (1.0 / self.n_stages))
 
     def betas(self) -> list[float]:
@@ -231,7 +231,7 @@ def mean_p_value(values: ArrayLike) -> float:
 
 
 def legendre(uniforms: ArrayLike, n_degrees: int = 4) -> np.ndarray:
-    """Legendre polynomials of degree 1, ..., n_degrees, orthonormal under the uniform law [draw, degree]."""
+    """Legendre polynomials of degree 1, ..., n_degrees, orthonormal under the uniform distribution [draw, degree]."""
     argument = 2.0 * np.asarray(uniforms, float) - 1.0
     columns = [
         np.sqrt(2.0 * k + 1.0) * np.polynomial.Legendre.basis(k)(argument) for k in range(1, n_degrees + 1)

@@ -1,4 +1,4 @@
-"""Constrained HMC leaves laws on manifolds unchanged that are known exactly, and broken versions of it do not."""
+"""Constrained HMC leaves known distributions on manifolds invariant; broken versions do not."""
 
 from collections.abc import Callable
 from typing import Any
@@ -119,7 +119,7 @@ def kernel_on(
 
 
 @pytest.mark.parametrize("solver", ["quasi_newton", pytest.param("newton", marks=pytest.mark.slow)])
-def test_the_law_on_a_branch_of_the_hyperbola_is_unchanged(solver: str) -> None:
+def test_the_distribution_on_a_branch_of_the_hyperbola_is_unchanged(solver: str) -> None:
     kernel = kernel_on(HYPERBOLA, 2, projection=ProjectionSettings(solver, max_iterations=20))
     runs = run(kernel, draw_branch, branch_transform, f"hyperbola/{solver}")
     check_invariance(runs, floor=0.5)
@@ -133,12 +133,12 @@ def test_the_area_of_the_torus_is_unchanged_by_steps_so_large_that_many_fail() -
     check_reversibility(runs)
 
 
-def test_trajectories_that_end_by_themselves_leave_the_law_unchanged() -> None:
+def test_trajectories_that_end_by_themselves_leave_the_distribution_unchanged() -> None:
     kernel = constrained_nuts(HYPERBOLA, 0.3, 2, max_depth=4, projection=NEWTON)
     check_invariance(run(kernel, draw_branch, branch_transform, "no-U-turn"), floor=0.7)
 
 
-def test_linear_constraints_give_the_exact_conditional_law() -> None:
+def test_linear_constraints_give_the_exact_conditional_distribution() -> None:
     """Normal inputs on a plane: standard normal along it, and nothing across."""
     normal, value = np.array([[1.0, 2.0, -1.0]]), 0.7
     plane = condition_generator(

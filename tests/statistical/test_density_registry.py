@@ -1,4 +1,4 @@
-"""Draws of the registry, of mapped inputs and of the restricted Boltzmann machine against their laws."""
+"""Draws of the registry, of mapped inputs and of the restricted Boltzmann machine against their distributions."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -42,7 +42,7 @@ def place_in_jump(below: np.ndarray, upto: np.ndarray, rng: np.random.Generator)
     return below + (upto - below) * rng.random(below.shape)
 
 
-def visible_law() -> np.ndarray:
+def visible_distribution() -> np.ndarray:
     return np.exp(log_weights_visible(MACHINE, layer_states(3)) - log_normaliser(MACHINE))
 
 
@@ -56,9 +56,9 @@ def sweep(visible: np.ndarray, rng: np.random.Generator, n_sweeps: int) -> np.nd
     return visible
 
 
-def law_of_states(visible: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    upto = np.cumsum(visible_law())[state_numbers(visible)]
-    return place_in_jump(upto - visible_law()[state_numbers(visible)], upto, rng)
+def distribution_of_states(visible: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    upto = np.cumsum(visible_distribution())[state_numbers(visible)]
+    return place_in_jump(upto - visible_distribution()[state_numbers(visible)], upto, rng)
 
 
 @pytest.mark.parametrize("name", SCALAR)
@@ -82,7 +82,7 @@ def test_vector_draws_are_normal_along_a_direction(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(INPUT_MAPS))
-def test_mapped_inputs_have_the_law_of_the_registry(name: str) -> None:
+def test_mapped_inputs_have_the_distribution_of_the_registry(name: str) -> None:
     mapped, family = INPUT_MAPS[name], DENSITIES[name]
     scale = np.sqrt(3.0) / np.pi if mapped.source == "logistic" else 1.0
     inputs = DENSITIES[mapped.source].at(mu=0.0, sigma=scale).draw(generator(f"input/{name}"), N_DRAWS)
@@ -91,11 +91,11 @@ def test_mapped_inputs_have_the_law_of_the_registry(name: str) -> None:
 
 
 @pytest.mark.parametrize("n_sweeps", [1, 5])
-def test_block_sweeps_leave_the_law_of_the_machine_unchanged(n_sweeps: int) -> None:
+def test_block_sweeps_leave_the_distribution_of_the_machine_unchanged(n_sweeps: int) -> None:
     rng = generator(f"block sweeps/{n_sweeps}")
-    start = layer_states(3)[rng.choice(8, size=N_DRAWS, p=visible_law())]
+    start = layer_states(3)[rng.choice(8, size=N_DRAWS, p=visible_distribution())]
     end = sweep(start, rng, n_sweeps)
-    assert_uniform(law_of_states(end, rng), label=f"{n_sweeps} sweeps")
+    assert_uniform(distribution_of_states(end, rng), label=f"{n_sweeps} sweeps")
     # A sweep that never moves would pass, too.
     moved = state_numbers(end) != state_numbers(start)
     assert_at_least(moved, 0.5, detects=0.05, label=f"{n_sweeps} sweeps move")
@@ -103,11 +103,11 @@ def test_block_sweeps_leave_the_law_of_the_machine_unchanged(n_sweeps: int) -> N
 
 def test_sweeps_without_biases_do_not() -> None:
     rng = generator("no biases")
-    start = layer_states(3)[rng.choice(8, size=N_DRAWS, p=visible_law())]
+    start = layer_states(3)[rng.choice(8, size=N_DRAWS, p=visible_distribution())]
     wrong = MACHINE._replace(visible_biases=np.zeros(3))
     end = sample_visible(wrong, sample_hidden(wrong, start, rng), rng)
     with expecting_failure(), pytest.raises(AssertionError, match="uniform statistic"):
-        assert_uniform(law_of_states(end, rng))
+        assert_uniform(distribution_of_states(end, rng))
 
 
 @pytest.mark.parametrize("n_sweeps", [1, 2])
@@ -119,8 +119,8 @@ def test_contrastive_divergence_has_its_expectation(n_sweeps: int) -> None:
         [contrastive_divergence(MACHINE, data, n_sweeps, rng).weights.ravel() for _ in range(10_000)]
     )
     states = layer_states(3)
-    law = np.linalg.matrix_power(visible_transition(MACHINE), n_sweeps)[state_numbers(data)[0]]
+    distribution = np.linalg.matrix_power(visible_transition(MACHINE), n_sweeps)[state_numbers(data)[0]]
     ends = (states[:, :, None] * hidden_probabilities(MACHINE, states)[:, None, :]).reshape(8, -1)
-    spreads = np.sqrt(law @ np.square(ends) - np.square(law @ ends))
+    spreads = np.sqrt(distribution @ np.square(ends) - np.square(distribution @ ends))
     expected = expected_contrastive_divergence(MACHINE, data, n_sweeps).weights.ravel()
     assert_standard_mean((found - expected) / spreads, detects=0.09, label=f"{n_sweeps} sweeps")

@@ -1,8 +1,8 @@
-"""Draws without a chain against their laws: transforms, inversion, rejection, hulls, weights, resampling.
+"""Draws without a chain against their distributions: transforms, inversion, rejection, hulls, weights, resampling.
 
-Layers: L4 laws of what happens inside, L5 the law of the draws (there is no chain: they are exact or they are not),
-L9 and L10 averages and normalisers against closed forms, L11 the known bias of self-normalised weights. Mutants at
-the end must fail.
+Layers: L4 distributions of what happens inside, L5 the distribution of the draws (there is no chain: they are exact or
+they are not), L9 and L10 averages and normalisers against closed forms, L11 the known bias of self-normalised weights.
+Mutants at the end must fail.
 """
 
 from functools import cache
@@ -81,9 +81,9 @@ def test_box_muller_draws_are_independent_normal_numbers() -> None:
     assert_standard_mean(products.reshape(N, -1), label="independence")
 
 
-def test_inverted_draws_have_their_law() -> None:
+def test_inverted_draws_have_their_distribution() -> None:
     draws = np.asarray(draw_by_inversion(key_for("inversion"), generalised_logistic(0.4), (N,)))
-    assert_uniform(1.0 - (1.0 + np.exp(draws)) ** -0.4, label="skewed law")
+    assert_uniform(1.0 - (1.0 + np.exp(draws)) ** -0.4, label="skewed distribution")
 
 
 def test_correlated_normal_vectors_have_their_covariance() -> None:
@@ -93,10 +93,12 @@ def test_correlated_normal_vectors_have_their_covariance() -> None:
     second = (x[:, 1] + 2.0 - 0.6 * first) / 0.8
     a, b = stats.norm.cdf(first), stats.norm.cdf(second)
     products = legendre(a, 2)[:, :, None] * legendre(b, 2)[:, None, :]
-    assert_standard_mean(np.hstack([legendre(a), legendre(b), products.reshape(N, -1)]), label="joint law")
+    assert_standard_mean(
+        np.hstack([legendre(a), legendre(b), products.reshape(N, -1)]), label="joint distribution"
+    )
 
 
-def test_proposals_decisions_and_heights_have_their_joint_law() -> None:
+def test_proposals_decisions_and_heights_have_their_joint_distribution() -> None:
     made = proposals()
     assert_uniform(stats.norm.cdf(made.position, 0.1, 0.6), label="proposals")
     # Given x a decision is Bernoulli with the ratio as its probability: standardised, and times functions of x.
@@ -107,8 +109,8 @@ def test_proposals_decisions_and_heights_have_their_joint_law() -> None:
         decisions[:, None] * np.hstack([np.ones((N, 1)), functions]), label="decisions given x"
     )
     x = made.position[made.accepted]
-    share = np.exp(made.log_height[made.accepted]) / mixture_density(x)
-    assert_uniform(share, detects=0.03, label="height over target")
+    fraction = np.exp(made.log_height[made.accepted]) / mixture_density(x)
+    assert_uniform(fraction, detects=0.03, label="height over target")
 
 
 def test_rejection_draws_are_exact_and_do_not_depend_on_the_number_of_proposals() -> None:
@@ -124,7 +126,7 @@ def test_rejection_draws_are_exact_and_do_not_depend_on_the_number_of_proposals(
     )
 
 
-def test_conditioning_by_rejection_gives_the_enumerated_law() -> None:
+def test_conditioning_by_rejection_gives_the_enumerated_distribution() -> None:
     # a -> b <- c with binary nodes; b = 1 is known.
     p_a, p_c = 0.3, 0.6
     p_b = np.array([[0.1, 0.5], [0.7, 0.9]])
@@ -141,13 +143,13 @@ def test_conditioning_by_rejection_gives_the_enumerated_law() -> None:
     assert_standard_mean(
         (hits - known) / np.sqrt(known * (1.0 - known)), label="probability of what is known"
     )
-    law = weights / known
+    distribution = weights / known
     cells = found.draws[:, 0] * 2 + found.draws[:, 2]
     indicators = cells[:, None] == np.arange(4)
     assert_standard_mean(
-        (indicators - law.ravel()) / np.sqrt(law.ravel() * (1.0 - law.ravel())),
+        (indicators - distribution.ravel()) / np.sqrt(distribution.ravel() * (1.0 - distribution.ravel())),
         detects=0.04,
-        label="conditional law",
+        label="conditional distribution",
     )
 
 
@@ -222,28 +224,28 @@ def test_a_resampled_point_has_the_self_normalised_mean() -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_expected_counts_are_proportional_to_the_weights(scheme: str) -> None:
-    shares = np.array([0.07, 0.28, 0.41, 0.24])
+    fractions = np.array([0.07, 0.28, 0.41, 0.24])
     n, n_runs = 5, 20_000
-    counts = resampled_counts(scheme, shares, n, n_runs)
-    assert_counts(counts, shares, n)
+    counts = resampled_counts(scheme, fractions, n, n_runs)
+    assert_counts(counts, fractions, n)
 
 
-def resampled_counts(scheme: str, shares: np.ndarray, n: int, n_runs: int) -> np.ndarray:
-    draw = jax.jit(jax.vmap(lambda key: SCHEMES[scheme](key, jnp.log(jnp.asarray(shares)), n)))
+def resampled_counts(scheme: str, fractions: np.ndarray, n: int, n_runs: int) -> np.ndarray:
+    draw = jax.jit(jax.vmap(lambda key: SCHEMES[scheme](key, jnp.log(jnp.asarray(fractions)), n)))
     indices = np.asarray(draw(jax.random.split(key_for(f"resampling/{scheme}"), n_runs)))
-    return np.stack([(indices == i).sum(axis=1) for i in range(len(shares))], axis=1)
+    return np.stack([(indices == i).sum(axis=1) for i in range(len(fractions))], axis=1)
 
 
-def assert_counts(counts: np.ndarray, shares: np.ndarray, n: int) -> None:
+def assert_counts(counts: np.ndarray, fractions: np.ndarray, n: int) -> None:
     # No scheme's counts vary more than independent ones: their standard deviation is at least the true one.
-    sds = np.sqrt(n * shares * (1.0 - shares))
-    assert_standard_mean((counts - n * shares) / sds, detects=0.07, label="counts")
+    sds = np.sqrt(n * fractions * (1.0 - fractions))
+    assert_standard_mean((counts - n * fractions) / sds, detects=0.07, label="counts")
 
 
 # --- mutants -----------------------------------------------------------------------------------------------
 
 
-def test_an_envelope_that_is_too_low_changes_the_law() -> None:
+def test_an_envelope_that_is_too_low_changes_the_distribution() -> None:
     made = jax.jit(jax.vmap(lambda key: rejection_proposal(key, envelope(float(np.log(1.6))))))(
         jax.random.split(key_for("mutant/bound"), 2 * N)
     )
@@ -261,8 +263,8 @@ def test_the_angle_printed_in_the_draft_makes_no_normal_numbers() -> None:
 
 
 def test_resampling_in_proportion_to_flattened_weights_is_found() -> None:
-    shares = np.array([0.07, 0.28, 0.41, 0.24])
-    wrong = shares**0.9 / np.sum(shares**0.9)
+    fractions = np.array([0.07, 0.28, 0.41, 0.24])
+    wrong = fractions**0.9 / np.sum(fractions**0.9)
     counts = resampled_counts("systematic", wrong, 5, 20_000)
     with expecting_failure(), pytest.raises(AssertionError, match="counts"):
-        assert_counts(counts, shares, 5)
+        assert_counts(counts, fractions, 5)

@@ -1,5 +1,5 @@
 """Estimators of the evidence on models of which it is known: unbiased where that is claimed, with proved bounds; known
-biases elsewhere; laws of what happens inside."""
+biases elsewhere; distributions of what happens inside."""
 
 import math
 from collections.abc import Callable
@@ -32,7 +32,7 @@ from experiments.foundations.evidence.linear_gaussian_states import (
     TWENTY_STEPS,
     kalman_filter,
 )
-from experiments.foundations.evidence.nested_oracles import expected_nested_ratio
+from experiments.foundations.evidence.nested_exact import expected_nested_ratio
 from experiments.foundations.sampling.ideal_nested_sampling import IdealNestedRuns, ideal_nested_sampling
 from tests.statistical.levels import (
     assert_at_least,
@@ -49,7 +49,7 @@ Resampling = Callable[[Array, Array, int], Array]
 MODEL = FOUR_OBSERVATIONS
 # No average of likelihoods of all rows exceeds the largest one.
 BOUND = math.exp(MODEL.log_largest_likelihood - MODEL.log_evidence)
-# Particles that are drawn anew between rows may meet each row at the row itself.
+# Particles that are drawn again between rows may meet each row at the row itself.
 ROW_BOUND = math.exp(-0.5 * MODEL.n_rows * math.log(2.0 * math.pi) - MODEL.log_evidence)
 N_STATES = 3
 STATES_LIKELIHOOD = kalman_filter(TWENTY_STEPS, SINE_OBSERVATIONS[:N_STATES]).log_likelihood
@@ -174,7 +174,7 @@ def test_weights_of_perfect_annealing_are_unbiased() -> None:
 
 
 @pytest.mark.parametrize("b", [0.0, 0.3, 1.0])
-def test_draws_at_an_inverse_temperature_have_their_law(b: float) -> None:
+def test_draws_at_an_inverse_temperature_have_their_distribution(b: float) -> None:
     mean, variance = MODEL.posterior(b)
     draws = MODEL.draw(rng_for(f"evidence/tempered/{b}"), (60_000,), b)
     assert_uniform(stats.norm.cdf(draws, float(mean), math.sqrt(float(variance))), label="tempered draws")
@@ -192,7 +192,7 @@ def tempered_by_rows(resampling: Resampling) -> np.ndarray:
     """Ratios of estimates to the evidence [threshold, run]: four rows one by one, eight particles.
 
     Moves leave the posterior of the rows so far invariant, and keep most of where a particle was: with exact draws
-    it would not matter which particles go on.
+    it would not matter which particles continue.
     """
     rows = jnp.asarray(MODEL.rows())
     totals = jnp.cumsum(rows)
@@ -270,18 +270,18 @@ def test_particle_filters_are_unbiased_for_the_likelihood() -> None:
     assert_bounded_mean(ratios, 0.0, STATES_BOUND, 1.0, detects=0.03, label="filter")
 
 
-def test_weighted_shares_of_states_are_those_of_the_kalman_filter() -> None:
-    """Times the estimated likelihood, the weighted share of particles above a value is unbiased too."""
+def test_weighted_fractions_of_states_are_those_of_the_kalman_filter() -> None:
+    """Times the estimated likelihood, the weighted fraction of particles above a value is unbiased too."""
     run = filtered()
     weights = np.exp(run.log_weights[:, -1] - logsumexp(run.log_weights[:, -1], axis=1, keepdims=True))
     above = np.sum(weights * (run.particles[:, -1] > 0.3), axis=1)
     exact = kalman_filter(TWENTY_STEPS, SINE_OBSERVATIONS[:N_STATES])
-    share = stats.norm.sf(0.3, exact.mean[-1], math.sqrt(exact.variance[-1]))
+    fraction = stats.norm.sf(0.3, exact.mean[-1], math.sqrt(exact.variance[-1]))
     products = above * np.exp(run.log_evidence[:, -1] - STATES_LIKELIHOOD)
-    assert_bounded_mean(products, 0.0, STATES_BOUND, share, detects=0.03, label="states")
+    assert_bounded_mean(products, 0.0, STATES_BOUND, fraction, detects=0.03, label="states")
 
 
-def test_draws_of_states_have_their_laws() -> None:
+def test_draws_of_states_have_their_distributions() -> None:
     key = key_for("evidence/states")
 
     def draws(key: Array) -> tuple[Array, Array]:
@@ -350,7 +350,7 @@ def test_masses_shrink_by_independent_beta_factors() -> None:
     assert_standard_mean(products, detects=0.07, label="successive shrinkages")
 
 
-def test_live_points_have_the_law_of_the_prior_inside_the_last_mass() -> None:
+def test_live_points_have_the_distribution_of_the_prior_inside_the_last_mass() -> None:
     found = nested_runs(8)
     distance = np.abs(found.dead[:, -1] - MODEL.sample_mean)
     below = ndtr(MODEL.sample_mean - distance)

@@ -84,7 +84,7 @@ def test_adjusted_langevin_is_invariant_and_reversible() -> None:
 
 
 def test_slices_along_chosen_directions_are_invariant_and_reversible() -> None:
-    """Directions of a correlated Gaussian, of which any law that does not know the point would do as well."""
+    """Directions of a correlated Gaussian, of which any distribution that does not know the point would do as well."""
     factor = jnp.array([[0.5, 0.0], [0.3, 0.2]])
     kernel = directed_slice(log_square, along_gaussian(factor), 0.6, 2, 2)
     runs = square_driver(kernel)(0, "invariance/directed")
@@ -92,12 +92,12 @@ def test_slices_along_chosen_directions_are_invariant_and_reversible() -> None:
     check_reversibility(runs)
 
 
-def test_directions_have_their_laws() -> None:
+def test_directions_have_their_distributions() -> None:
     """A coordinate of a uniform direction in three dimensions is uniform (Archimedes); the others are by definition."""
     factor = np.array([[2.0, 0.0, 0.0], [0.5, 1.0, 0.0], [-1.0, 0.3, 0.2]])
     keys = jax.random.split(key_for("directions of slices"), 20_000)
-    laws = along_axes(3), along_unit_vectors(3), along_gaussian(jnp.asarray(factor))
-    draws = jax.jit(jax.vmap(lambda key: [law(key) for law in laws]))(keys)
+    distributions = along_axes(3), along_unit_vectors(3), along_gaussian(jnp.asarray(factor))
+    draws = jax.jit(jax.vmap(lambda key: [distribution(key) for distribution in distributions]))(keys)
     axes, sphere, gaussian = (np.asarray(values) for values in draws)
     assert_standard_mean((axes[:, :2] - 1.0 / 3.0) / np.sqrt(2.0 / 9.0), detects=0.07, label="axes")
     oblique = np.array([2.0, -1.0, 2.0]) / 3.0
@@ -153,7 +153,7 @@ def test_gaussian_gibbs_is_invariant_and_reversible_where_its_scan_is(name: str)
         check_reversibility(runs)
 
 
-def test_joint_law_of_parameters_and_data_is_unchanged_by_gibbs() -> None:
+def test_joint_distribution_of_parameters_and_data_is_unchanged_by_gibbs() -> None:
     """theta ~ N(0, I_2), y | theta ~ N(theta_1 + theta_2, 1): ten cycles of a sweep and new data."""
     kernel = gibbs(
         gaussian_blocks(np.zeros(2), np.linalg.inv(np.eye(2) + np.ones((2, 2)))), systematic_scan((0, 1))
@@ -186,7 +186,7 @@ def test_joint_law_of_parameters_and_data_is_unchanged_by_gibbs() -> None:
     assert_standard_mean(products.reshape(N, -1), label="theta and residual")
 
 
-def test_spins_reach_the_law_found_by_enumeration() -> None:
+def test_spins_reach_the_distribution_found_by_enumeration() -> None:
     """Twenty sweeps from one state: what is left of the start, 0.4^20 at most, is far below what is tested."""
     machine = five_units()
     machine = BoltzmannParameters(0.4 * machine.weights, machine.biases)
@@ -201,9 +201,9 @@ def test_spins_reach_the_law_found_by_enumeration() -> None:
     assert_standard_mean(_standardised(spins, machine), detects=0.08, label="moments of spins")
 
 
-def test_persistent_momentum_keeps_the_joint_law_and_trajectories_are_reversible() -> None:
-    share = 0.7
-    kernel = persistent_hmc(lambda x: log_target(BIMODAL, x), 0.17, 4, share, 1)
+def test_persistent_momentum_keeps_the_joint_distribution_and_trajectories_are_reversible() -> None:
+    fraction = 0.7
+    kernel = persistent_hmc(lambda x: log_target(BIMODAL, x), 0.17, 4, fraction, 1)
 
     def start(key: Array) -> Any:
         key_position, key_momentum = jax.random.split(key)
@@ -217,14 +217,14 @@ def test_persistent_momentum_keeps_the_joint_law_and_trajectories_are_reversible
 
     def trajectory(key: Array, state: Any) -> Any:
         """A step whose refreshment gives the momentum back as it is, and then turns it round."""
-        kept = state.momentum * (1.0 - share) / jnp.sqrt(1.0 - share**2)
+        kept = state.momentum * (1.0 - fraction) / jnp.sqrt(1.0 - fraction**2)
         new = kernel.apply(kernel.draw(key)._replace(normal=kept), state)[0]
         return new._replace(momentum=-new.momentum)
 
     check_reversibility(_follow(start, trajectory, transform, "reversibility/persistent"))
 
 
-def test_unadjusted_langevin_keeps_its_biased_law() -> None:
+def test_unadjusted_langevin_keeps_its_biased_distribution() -> None:
     size = 0.9
     sd = 1.0 / np.sqrt(1.0 - size**2 / 4.0)
     kernel = unadjusted_langevin(lambda x: -0.5 * jnp.sum(x**2), size, 1)
@@ -237,7 +237,7 @@ def test_unadjusted_langevin_keeps_its_biased_law() -> None:
     check_invariance(runs, floor=0.5)
 
 
-def test_draws_from_the_past_have_the_law_found_by_enumeration() -> None:
+def test_draws_from_the_past_have_the_distribution_found_by_enumeration() -> None:
     machine = five_units()
     machine = BoltzmannParameters(0.6 * np.abs(machine.weights), machine.biases)
     weights, biases = (jnp.asarray(values) for values in machine)
@@ -255,7 +255,7 @@ def test_draws_from_the_past_have_the_law_found_by_enumeration() -> None:
     assert_standard_mean(_standardised(np.asarray(drawn.position), machine), detects=0.08, label="moments")
 
 
-def test_chains_that_meet_late_are_drawn_from_their_stationary_law() -> None:
+def test_chains_that_meet_late_are_drawn_from_their_stationary_distribution() -> None:
     """A walk on seven states that holds at both ends, up with probability 0.4.
 
     With new numbers at every extension the ends would be drawn too often, the lowest by 0.24 standard deviations.
@@ -269,13 +269,15 @@ def test_chains_that_meet_late_are_drawn_from_their_stationary_law() -> None:
     drawn = jax.jit(jax.vmap(sampler))(jax.random.split(key_for("from a long past"), 20_000))
     assert np.all(np.asarray(drawn.coalesced))
     powers = (up / (1.0 - up)) ** np.arange(n_states)
-    law = powers / powers.sum()
+    distribution = powers / powers.sum()
     found = np.asarray(drawn.position)[:, None] == np.arange(n_states)
-    assert_standard_mean((found - law) / np.sqrt(law * (1.0 - law)), detects=0.08, label="states")
+    assert_standard_mean(
+        (found - distribution) / np.sqrt(distribution * (1.0 - distribution)), detects=0.08, label="states"
+    )
 
 
 def _standardised(spins: np.ndarray, machine: BoltzmannParameters) -> np.ndarray:
-    """Spins and products of two [draw, function], with mean 0 and variance 1 under the exact law."""
+    """Spins and products of two [draw, function], with mean 0 and variance 1 under the exact distribution."""
     exact = exact_moments(machine)
     first, second = np.triu_indices(5, 1)
     values = np.concatenate([spins, spins[:, first] * spins[:, second]], axis=1)

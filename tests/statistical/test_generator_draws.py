@@ -1,4 +1,4 @@
-"""Random numbers of our own making against their laws: normal numbers, chi-squared numbers, row numbers."""
+"""Random numbers of our own making against their distributions: normal numbers, chi-squared numbers, row numbers."""
 
 import jax
 import jax.numpy as jnp
@@ -22,9 +22,9 @@ N = 100_000
 N_PLACES = 10
 
 
-def test_normal_numbers_follow_the_normal_law() -> None:
+def test_normal_numbers_follow_the_normal_distribution() -> None:
     uniforms = stats.norm.cdf(np.asarray(random.standard_normal(key_for("normal"), (N,))))
-    assert_uniform(uniforms, label="law")
+    assert_uniform(uniforms, label="distribution")
     assert_standard_mean(legendre(uniforms, 6), label="Legendre")
 
 
@@ -56,7 +56,7 @@ def test_the_tail_beyond_four_standard_deviations_has_the_right_probability() ->
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 3, 10, 89])
-def test_chi_square_numbers_follow_their_law(degrees: int) -> None:
+def test_chi_square_numbers_follow_their_distribution(degrees: int) -> None:
     values = np.asarray(random.chi_square(key_for(f"chi square/{degrees}"), degrees, (N,)))
     uniforms = stats.chi2.cdf(values, degrees)
     assert_uniform(uniforms, label=f"{degrees} degrees")
@@ -86,11 +86,11 @@ def unrelated(first: np.ndarray, second: np.ndarray, n_cells: int) -> np.ndarray
     """
     products = legendre(first, 6)[:, :, None] * legendre(second, 6)[:, None, :]
     cells = [np.floor(u * n_cells).astype(int) for u in (first, second)]
-    share = 1.0 / n_cells
+    fraction = 1.0 / n_cells
     columns = [
-        ((cells[0] + shift) % n_cells == cells[1]) - share for shift in (0, 1, n_cells // 7, n_cells - 1)
+        ((cells[0] + shift) % n_cells == cells[1]) - fraction for shift in (0, 1, n_cells // 7, n_cells - 1)
     ]
-    meetings = np.stack(columns, axis=1) / np.sqrt(share * (1.0 - share))
+    meetings = np.stack(columns, axis=1) / np.sqrt(fraction * (1.0 - fraction))
     return np.concatenate([products.reshape(len(first), -1), meetings], axis=1)
 
 
@@ -100,7 +100,7 @@ def test_row_numbers_are_uniform_and_neighbours_unrelated(n_rows: int) -> None:
     drawn = np.asarray(random.row_numbers(key_for(name), (400, 500), jnp.int32(n_rows)))
     assert 0 <= drawn.min() <= drawn.max() < n_rows
     uniforms = spread(drawn, n_rows, name)
-    assert_uniform(uniforms.ravel(), label="law")
+    assert_uniform(uniforms.ravel(), label="distribution")
     assert_standard_mean(legendre(uniforms.ravel(), 6), label="Legendre")
     # Pairs that do not overlap: next to each other, two apart, and of one batch and the next.
     halves = uniforms.reshape(400, 125, 2, 2)

@@ -51,7 +51,7 @@ def _hmc(index: Array, step_size: float = 0.12) -> Kernel:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_hmc_keeps_the_law_and_is_reversible(target: str) -> None:
+def test_hmc_keeps_the_distribution_and_is_reversible(target: str) -> None:
     """A step of 0.12 is coarse for the narrow mode (sd 0.1), where one proposal in five is rejected."""
     runs = line_driver(_hmc)(TARGETS.index(target), f"hmc/{target}")
     check_invariance(runs, floor=0.5)
@@ -163,7 +163,7 @@ def _check_quantile_runs(runs: Runs) -> None:
         assert_standard_mean(products.reshape(N, -1), label=f"{label}, joint")
 
 
-def test_modified_abc_keeps_the_law_of_parameters_and_uniforms() -> None:
+def test_modified_abc_keeps_the_distribution_of_parameters_and_uniforms() -> None:
     runs = _quantile_runs(_modified_abc(), "modified abc")
     assert runs.cache_error < 1e-12
     moved = np.abs(runs.last[:, 0] - runs.start[:, 0]) > 1e-9

@@ -1,4 +1,4 @@
-"""Every kernel leaves its target invariant: white-box laws, invariance, reversibility, joint law of data."""
+"""Every kernel leaves its target invariant: invariance, reversibility, joint distribution with data."""
 
 from collections.abc import Callable
 from functools import cache
@@ -110,7 +110,7 @@ def test_reflective_slice_is_invariant_and_reversible() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("n_importance", [1, 4])
 @pytest.mark.parametrize("name", METHODS)
-def test_method_leaves_the_joint_law_invariant(name: str, n_importance: int) -> None:
+def test_method_leaves_the_joint_distribution_invariant(name: str, n_importance: int) -> None:
     driver = latent_driver(lambda estimator: pseudo_marginal_method(name, estimator, 1.5, 1), n_importance)
     runs = driver(0, f"invariance/{name}/{n_importance}")
     check_invariance(runs, floor=0.5)
@@ -136,16 +136,16 @@ def test_slice_structure_and_height(name: str) -> None:
 
 
 @pytest.mark.parametrize("max_step_outs", [0, 3])
-def test_line_bracket_has_its_law(max_step_outs: int) -> None:
+def test_line_bracket_has_its_distribution(max_step_outs: int) -> None:
     kernel = linear_slice(lambda _: jnp.zeros(()), 0.7, 1, max_step_outs)
     check_line_bracket(flat_infos(kernel, f"bracket/{max_step_outs}"), 0.7, max_step_outs)
 
 
-def test_reflective_bracket_has_its_law() -> None:
+def test_reflective_bracket_has_its_distribution() -> None:
     check_line_bracket(flat_infos(reflective_slice(lambda _: jnp.zeros(()), 1), "bracket/reflective"), 1.0, 0)
 
 
-def test_ellipse_bracket_has_its_law() -> None:
+def test_ellipse_bracket_has_its_distribution() -> None:
     check_ellipse_bracket(flat_infos(elliptical_slice(lambda _: jnp.zeros(()), dim=1), "bracket/ellipse"))
 
 
@@ -158,7 +158,7 @@ def test_directions_are_uniform_on_the_sphere() -> None:
         assert_uniform(0.5 * (projection + 1.0), detects=0.04)
 
 
-def test_metropolis_random_numbers_have_their_laws_and_are_independent() -> None:
+def test_metropolis_random_numbers_have_their_distributions_and_are_independent() -> None:
     keys = jax.random.split(key_for("metropolis noise"), 20_000)
     kernel = pseudo_marginal_metropolis(latent_estimator(1), 1.0, 1)
     noise = jax.vmap(kernel.draw)(keys)
@@ -182,7 +182,7 @@ GEWEKE_KERNELS: dict[str, Callable[[Array], Kernel]] = {
 
 
 @pytest.mark.parametrize("name", GEWEKE_KERNELS)
-def test_joint_law_of_parameter_and_data_is_unchanged(name: str) -> None:
+def test_joint_distribution_of_parameter_and_data_is_unchanged(name: str) -> None:
     """Parallel Geweke test: theta ~ N(0, 1), y | theta ~ N(theta, 1), ten cycles of kernel and new data."""
 
     def replica(key: Array) -> tuple[Array, Array]:
@@ -205,8 +205,8 @@ def test_joint_law_of_parameter_and_data_is_unchanged(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["apm_mi_mh", "apm_ss_ss"])
-def test_joint_law_is_unchanged_with_an_estimated_likelihood(name: str) -> None:
-    """As above with a latent variable between theta and y; u is drawn from its exact law given both."""
+def test_joint_distribution_is_unchanged_with_an_estimated_likelihood(name: str) -> None:
+    """As above with a latent variable between theta and y; u is drawn from its exact distribution given both."""
 
     def replica(key: Array) -> tuple[Array, Array]:
         key_start, key_cycles = jax.random.split(key)

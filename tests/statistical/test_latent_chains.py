@@ -1,6 +1,7 @@
 """Chains of APM MI+MH with one importance sample, from exact draws of the position and of its auxiliary variables.
 
-The joint law is Gaussian. So chains can start in it, on data of the size that the study uses, and whatever they have
+The joint distribution is Gaussian. So chains can start in it, on data of the size that the study uses, and whatever
+they have
 after hundreds of iterations must still have it: a bias of the kernel or of the lumped auxiliary variables would show,
 while chains that hold their auxiliary variables for long cost precision alone, as the error is that between chains.
 """
@@ -17,7 +18,7 @@ from scipy import stats
 
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.numerics.array_types import FloatArray
-from experiments.gaussian_latent import exact as oracles
+from experiments.gaussian_latent import exact as exact
 from experiments.gaussian_latent import model as glv
 from tests.statistical.levels import (
     assert_at_least,
@@ -33,7 +34,7 @@ N_STEPS = {"full": 60, "lumped": 200}
 
 # Data on which long chains were found far from the exact mean, in errors from within the chains.
 MODEL = glv.gaussian_latent_model(glv.simulate_data(2).observations)
-POSTERIOR = oracles.exact_posterior(MODEL)
+POSTERIOR = exact.exact_posterior(MODEL)
 LATENT, NOISE = MODEL.sd_latent**2, MODEL.sd_observation**2
 BUILDS = {"full": glv.estimator, "lumped": glv.lumped_estimator}
 
@@ -46,8 +47,8 @@ class Ends(NamedTuple):
         position: x after the last iteration [chain, dim].
         along: mean over iterations of the first Legendre polynomial of x along the posterior mean [chain].
         scatter: sum of squares of y - sigma u about its mean over observations, at the end [chain].
-        accepted_position: share of iterations that moved x [chain].
-        accepted_auxiliary: share of iterations that moved u [chain].
+        accepted_position: fraction of iterations that moved x [chain].
+        accepted_auxiliary: fraction of iterations that moved u [chain].
     """
 
     build: str
@@ -103,7 +104,7 @@ def ends(request: pytest.FixtureRequest) -> Ends:
     return run_chains(request.param)
 
 
-def test_positions_and_auxiliary_variables_keep_their_exact_law(ends: Ends) -> None:
+def test_positions_and_auxiliary_variables_keep_their_exact_distribution(ends: Ends) -> None:
     """Mean and width of every coordinate, and four moments of the scatter on which the weight of u rests."""
     uniforms = stats.norm.cdf(ends.position, POSTERIOR.mean, POSTERIOR.sd)
     shrinkage = LATENT * NOISE / (LATENT + NOISE)
@@ -116,23 +117,23 @@ def test_positions_and_auxiliary_variables_keep_their_exact_law(ends: Ends) -> N
     assert_bounded_mean(ends.along, -root, root, 0.0, detects=0.06, label="mean over iterations")
 
 
-def test_accept_rates_of_chains_are_the_exact_ones(ends: Ends) -> None:
-    precision = oracles.conditional_precision(MODEL)
-    position = float(oracles.metropolis_acceptance(STEP_SIZE, precision, MODEL.dim))
+def test_acceptance_rates_of_chains_are_the_exact_ones(ends: Ends) -> None:
+    precision = exact.conditional_precision(MODEL)
+    position = float(exact.metropolis_acceptance(STEP_SIZE, precision, MODEL.dim))
     assert_bounded_mean(ends.accepted_position, 0.0, 1.0, position, detects=0.01, label="position")
-    auxiliary = oracles.mean_independence_acceptance(MODEL)
+    auxiliary = exact.mean_independence_acceptance(MODEL)
     assert_bounded_mean(ends.accepted_auxiliary, 0.0, 1.0, auxiliary, detects=0.006, label="auxiliary")
 
 
-def test_auxiliary_variables_are_held_far_longer_than_their_accept_rate_suggests(ends: Ends) -> None:
+def test_auxiliary_variables_are_held_far_longer_than_their_acceptance_rate_suggests(ends: Ends) -> None:
     """Those of weight w stay for n iterations with a probability of at least (1 - 1 / w)^n, and most are heavy.
 
     Were u redrawn at its mean rate whatever its weight, as few as (1 - rate)^n of the chains would still hold it.
     """
     n_steps = N_STEPS[ends.build]
     weights = np.geomspace(1.0, 1e8, 400)
-    shares = -np.diff([oracles.holding_share(MODEL, weight) for weight in weights])
-    floor = float(np.dot(shares, (1.0 - 1.0 / weights[:-1]) ** n_steps))
-    assert floor > (1.0 - oracles.mean_independence_acceptance(MODEL)) ** n_steps
+    fractions = -np.diff([exact.holding_fraction(MODEL, weight) for weight in weights])
+    floor = float(np.dot(fractions, (1.0 - 1.0 / weights[:-1]) ** n_steps))
+    assert floor > (1.0 - exact.mean_independence_acceptance(MODEL)) ** n_steps
     held = ends.accepted_auxiliary == 0.0
     assert_at_least(held, floor, detects=0.05, label="still held")

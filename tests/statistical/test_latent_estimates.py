@@ -1,4 +1,4 @@
-"""Density estimates of the Gaussian latent variable model and of Gaussian processes: their laws, and accept rates.
+"""Density estimates of the Gaussian latent variable model and of Gaussian processes: distributions, acceptance rates.
 
 The log estimate of one importance sample is a noncentral chi-squared variable, so that its distribution function is
 known for the full and for the lumped auxiliary variables, and by quadrature that of two importance samples.
@@ -18,7 +18,7 @@ from scipy import stats
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.models.estimator import Estimator
 from auxmc.numerics.array_types import FloatArray
-from experiments.gaussian_latent import exact as oracles
+from experiments.gaussian_latent import exact as exact
 from experiments.gaussian_latent import model as glv
 from experiments.gp_probit.model import estimator as gp_estimator
 from experiments.gp_probit.model import gp_probit_model, load_biopsy, standardise
@@ -48,13 +48,13 @@ def log_estimates(estimator: Estimator, position: FloatArray, name: str) -> Floa
     return np.asarray(draw(jax.random.split(key_for(f"latent/{name}"), N)))
 
 
-# --- laws of estimates ---------------------------------------------------------------------------------
+# --- distributions of estimates ---------------------------------------------------------------------------------
 
 
-def estimate_law(
+def estimate_distribution(
     model: glv.GaussianLatentModel, position: FloatArray
 ) -> tuple[float, float, stats.rv_continuous]:
-    """Constant, slope and law q of the log estimate, constant - slope q, of one importance sample."""
+    """Constant, slope and distribution q of the log estimate, constant - slope q, of one importance sample."""
     residuals = model.observations - position
     constant = float(stats.norm.logpdf(position).sum())
     constant -= 0.5 * residuals.size * math.log(2.0 * math.pi * model.sd_observation**2)
@@ -66,10 +66,10 @@ def uniforms_of(
     model: glv.GaussianLatentModel, position: FloatArray, n_importance: int, values: FloatArray
 ) -> FloatArray:
     """Distribution function at log estimates of one or two importance samples."""
-    constant, slope, law = estimate_law(model, position)
+    constant, slope, distribution = estimate_distribution(model, position)
     levels = np.concatenate([np.geomspace(1e-12, 1e-3, 400), np.linspace(2e-3, 0.998, 2000)])
     levels = np.concatenate([levels, 1.0 - np.geomspace(1e-3, 1e-12, 400)])
-    grid = law.ppf(levels)
+    grid = distribution.ppf(levels)
 
     def single(logs: FloatArray) -> FloatArray:
         return 1.0 - np.interp((constant - logs) / slope, grid, levels, 0.0, 1.0)
@@ -77,7 +77,7 @@ def uniforms_of(
     if n_importance == 1:
         return single(values)
     # The mean of two is below a value if the second is below what the first leaves of twice the value.
-    firsts = constant - slope * law.ppf((np.arange(2000) + 0.5) / 2000)
+    firsts = constant - slope * distribution.ppf((np.arange(2000) + 0.5) / 2000)
     points = np.linspace(values.min(), values.max(), 1000)
     excess = firsts - (points[:, None] + math.log(2.0))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -89,12 +89,12 @@ def uniforms_of(
 @pytest.mark.parametrize("build", BUILDS)
 @pytest.mark.parametrize("n_importance", [1, 2])
 @pytest.mark.parametrize("dataset", ["calibrated", "as_stated"])
-def test_log_estimates_have_their_exact_law(dataset: Any, n_importance: int, build: str) -> None:
-    """The loss of one of the 90 degrees of freedom of the scatter moves this law by nearly 0.03."""
+def test_log_estimates_have_their_exact_distribution(dataset: Any, n_importance: int, build: str) -> None:
+    """The loss of one of the 90 degrees of freedom of the scatter moves this distribution by nearly 0.03."""
     data = glv.simulate_data(2, dataset)
     model = glv.gaussian_latent_model(data.observations)
     values = log_estimates(
-        BUILDS[build](model, n_importance), data.position, f"law/{dataset}/{n_importance}/{build}"
+        BUILDS[build](model, n_importance), data.position, f"distribution/{dataset}/{n_importance}/{build}"
     )
     assert_uniform(uniforms_of(model, data.position, n_importance, values), label=build)
 
@@ -140,7 +140,7 @@ def test_plain_data_have_the_stated_variance() -> None:
     assert_uniform(stats.chi2.cdf(np.array(sums) / 5.0, 100), detects=0.04, label="sum of squares")
 
 
-# --- accept rates --------------------------------------------------------------------------------------
+# --- acceptance rates --------------------------------------------------------------------------------------
 
 
 def test_metropolis_acceptance_is_what_simulation_finds() -> None:
@@ -149,7 +149,7 @@ def test_metropolis_acceptance_is_what_simulation_finds() -> None:
     start = rng.standard_normal((N, dim)) / math.sqrt(precision)
     end = start + scale * rng.standard_normal((N, dim))
     rates = np.minimum(1.0, np.exp(0.5 * precision * ((start**2).sum(axis=1) - (end**2).sum(axis=1))))
-    expected = float(oracles.metropolis_acceptance(scale, precision, dim))
+    expected = float(exact.metropolis_acceptance(scale, precision, dim))
     assert_bounded_mean(rates, 0.0, 1.0, expected, detects=0.02, label="rate")
 
 
@@ -171,21 +171,21 @@ def test_independence_acceptance_is_what_simulation_finds(shape: tuple[int, int]
     model = glv.gaussian_latent_model(glv.simulate_data(4, "calibrated", *shape).observations)
     position = np.full(shape[1], 0.2)
     rates = independence_rates(model, np.tile(position, (N, 1)), rng)
-    expected = oracles.independence_acceptance(model, position)
+    expected = exact.independence_acceptance(model, position)
     assert_bounded_mean(rates, 0.0, 1.0, expected, detects=0.02, label="at one position")
 
-    posterior = oracles.exact_posterior(model)
+    posterior = exact.exact_posterior(model)
     positions = posterior.mean + posterior.sd * rng.standard_normal((N, shape[1]))
     rates = independence_rates(model, positions, rng)
-    expected = oracles.mean_independence_acceptance(model)
+    expected = exact.mean_independence_acceptance(model)
     assert_bounded_mean(rates, 0.0, 1.0, expected, detects=0.02, label="over the posterior")
 
 
 @pytest.mark.parametrize("step_size", [0.3, 0.9])
-def test_accept_rates_of_an_auxiliary_method_are_the_exact_ones(step_size: float) -> None:
+def test_acceptance_rates_of_an_auxiliary_method_are_the_exact_ones(step_size: float) -> None:
     """One step from exact draws of the position and of its auxiliary variables."""
     model = glv.gaussian_latent_model(glv.simulate_data(3, n_observations=3, dim=2).observations)
-    posterior = oracles.exact_posterior(model)
+    posterior = exact.exact_posterior(model)
     total = model.sd_latent**2 + model.sd_observation**2
     estimator = glv.estimator(model, 1)
     kernel = pseudo_marginal_method("apm_mi_mh", estimator, step_size, model.dim)
@@ -206,10 +206,10 @@ def test_accept_rates_of_an_auxiliary_method_are_the_exact_ones(step_size: float
 
     keys = jax.random.split(key_for(f"latent/accepted/{step_size}"), N)
     auxiliary, position = map(np.asarray, jax.jit(jax.vmap(replica))(keys))
-    precision = oracles.conditional_precision(model)
+    precision = exact.conditional_precision(model)
     rates = (
-        (auxiliary, oracles.mean_independence_acceptance(model), "auxiliary"),
-        (position, float(oracles.metropolis_acceptance(step_size, precision, model.dim)), "position"),
+        (auxiliary, exact.mean_independence_acceptance(model), "auxiliary"),
+        (position, float(exact.metropolis_acceptance(step_size, precision, model.dim)), "position"),
     )
     for accepted, expected, label in rates:
         assert_bounded_mean(accepted, 0.0, 1.0, expected, detects=0.03, label=label)
@@ -228,11 +228,13 @@ def test_prior_draws_have_the_quantiles_of_the_prior() -> None:
     assert_uniform(lengths.ravel(), label="length scales")
     functions = [legendre(scale), *(legendre(lengths[:, i]) for i in range(3))]
     pairs = [functions[i][:, :2] * functions[j][:, :2] for i in range(4) for j in range(i)]
-    assert_standard_mean(np.concatenate([*functions, *pairs], axis=1), detects=0.07, label="joint law")
+    assert_standard_mean(
+        np.concatenate([*functions, *pairs], axis=1), detects=0.07, label="joint distribution"
+    )
 
 
-def test_collapsing_duplicates_leaves_the_law_of_the_estimate_unchanged() -> None:
-    """Means of two functions of the log estimate, which see a shift and another width of its law."""
+def test_collapsing_duplicates_leaves_the_distribution_of_the_estimate_unchanged() -> None:
+    """Means of two functions of the log estimate, which see a shift and another width of its distribution."""
     biopsy = load_biopsy()
     position = np.array([2.1, 1.0, 1.2, 1.1, 1.4, 1.3, 0.9, 1.2, 1.1, 1.3])
     samples = []

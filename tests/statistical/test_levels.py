@@ -62,7 +62,7 @@ def test_not_a_number_fails_the_mean() -> None:
         assert_standard_mean(values)
 
 
-def test_a_sample_too_small_for_its_promise_is_refused() -> None:
+def test_a_sample_too_small_for_its_promise_is_rejected() -> None:
     with pytest.raises(ValueError, match="draw more"):
         assert_uniform(np.linspace(0.0, 1.0, 10_000), detects=0.02)
     with pytest.raises(ValueError, match="draw more"):
@@ -120,7 +120,7 @@ def test_stages_of_the_specification() -> None:
     assert asked == [(1000, 0), (4000, 1), (16_000, 2), (64_000, 3)]
 
 
-def test_sequential_tests_find_what_they_promise_and_refuse_to_promise_more() -> None:
+def test_sequential_tests_find_what_they_promise_and_reject_to_promise_more() -> None:
     rng = _rng("levels/sequential")
     assert_sequential(lambda n, stage: uniform_p_value(rng.uniform(size=n)), 50_000, detects=0.02)
     with expecting_failure(), pytest.raises(AssertionError, match="exceeds"):

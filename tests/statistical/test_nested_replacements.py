@@ -1,4 +1,4 @@
-"""What nested sampling puts in the place of a deleted point has the law of the prior above the contour."""
+"""What nested sampling puts in the place of a deleted point has the distribution of the prior above the contour."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def test_survivors_are_drawn_uniformly() -> None:
 
 
 @pytest.mark.parametrize("shape", ["half plane", "band"])
-def test_replacements_have_the_law_of_the_prior_above_the_contour(shape: str) -> None:
+def test_replacements_have_the_distribution_of_the_prior_above_the_contour(shape: str) -> None:
     """Two live points: the threshold is high, so that moves meet the contour often.
 
     The half plane is x_1 + x_2 / 2 above a value; the band holds that sum between two values of the same size.

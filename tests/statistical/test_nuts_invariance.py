@@ -1,4 +1,4 @@
-"""One step of the no-U-turn sampler from exact draws of position and control leaves their law as it was."""
+"""One step of the no-U-turn sampler from exact draws of position and control leaves their distribution as it was."""
 
 import jax
 import jax.numpy as jnp
@@ -69,7 +69,7 @@ def uniforms_after_a_step(kernel: Kernel, name: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("step_size", [0.4, 1.2])
-def test_a_step_leaves_the_joint_law_invariant(step_size: float) -> None:
+def test_a_step_leaves_the_joint_distribution_invariant(step_size: float) -> None:
     kernel = tempered_nuts(gaussian_bridge(), step_size, jnp.array([1.0, 2.0]), max_doublings=4)
     found = uniforms_after_a_step(kernel, f"nuts/{step_size}")
     assert_uniform(found[:, 0], label="inverse temperature")

@@ -1,4 +1,4 @@
-"""Single precision: kernels that can work in it keep its type and their law, others refuse it; nothing is demoted."""
+"""Single precision: kernels keep type and distribution, or reject it; nothing is demoted."""
 
 from collections.abc import Callable
 
@@ -46,7 +46,7 @@ SINGLE: dict[str, Callable[[], Kernel]] = {
         "elliptical",
     ],
 )
-def test_kernels_in_single_precision_keep_type_and_law(name: str) -> None:
+def test_kernels_in_single_precision_keep_type_and_distribution(name: str) -> None:
     with jax.enable_x64(False):
         kernel = SINGLE[name]()
 
@@ -84,7 +84,7 @@ def test_estimates_in_single_precision_lead_to_the_same_decisions() -> None:
     assert_at_least(np.abs(double - single) < 1e-5, 0.99, detects=0.11, label="same decisions")
 
 
-def test_trajectories_refuse_single_precision() -> None:
+def test_trajectories_reject_single_precision() -> None:
     with jax.enable_x64(False):
         plain = hamiltonian_monte_carlo(log_normal, 0.1, (2, 6), 2)
         model = condition_generator(lambda u: jnp.sum(jnp.square(u))[None], log_normal, jnp.ones(1))

@@ -1,4 +1,4 @@
-"""The samplers that make reference draws leave known laws unchanged: whole populations from exact draws."""
+"""The samplers that make reference draws leave known distributions unchanged: whole populations from exact draws."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def populations(evolve: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_population(starts: np.ndarray, ends: np.ndarray, floor: float) -> None:
-    """Walkers are independent draws of the law after the moves as before; most have moved."""
+    """Walkers are independent draws of the distribution after the moves as before; most have moved."""
     uniforms = stats.norm.cdf(ends @ np.asarray(FACTOR)).reshape(-1, 2)
     first, second = legendre(uniforms[:, 0]), legendre(uniforms[:, 1])
     products = (first[:, :3, None] * second[:, None, :3]).reshape(len(first), -1)
@@ -51,13 +51,15 @@ def check_population(starts: np.ndarray, ends: np.ndarray, floor: float) -> None
     halves = [legendre(uniforms[:, i], 2).reshape(N_POPULATIONS, 2, -1, 2) for i in (0, 1)]
     across = np.concatenate([(part[:, 0] * part[:, 1]).reshape(-1, 2) for part in halves], axis=1)
     assert_uniform(uniforms.ravel(), detects=0.03, label="coordinates")
-    assert_standard_mean(np.concatenate([first, second, products], axis=1), detects=0.07, label="joint law")
+    assert_standard_mean(
+        np.concatenate([first, second, products], axis=1), detects=0.07, label="joint distribution"
+    )
     assert_standard_mean(across, detects=0.08, label="two halves")
     moved = np.any(starts != ends, axis=2).ravel()
     assert_at_least(moved, floor, detects=0.04, label="movement")
 
 
-def test_differential_evolution_keeps_a_correlated_normal_law() -> None:
+def test_differential_evolution_keeps_a_correlated_normal_distribution() -> None:
     """Twelve iterations, of which the tenth takes the whole difference of two walkers."""
     evolve = lambda key, starts: differential_evolution(key, log_density, starts, 12)[0]
     check_population(*populations(evolve, "evolution"), floor=0.9)
@@ -66,7 +68,7 @@ def test_differential_evolution_keeps_a_correlated_normal_law() -> None:
 def test_independence_metropolis_corrects_a_pilot_that_is_off() -> None:
     """The pilot has no correlation, another scale and another centre; chains start at its last draws.
 
-    These are one in sixty, and near each other beside the rest: what they add to the fit is too little to see.
+    These are one in sixty, and near each other next to the rest: what they add to the fit is too little to see.
     """
 
     def evolve(key: Array, starts: Array) -> Array:
@@ -77,7 +79,7 @@ def test_independence_metropolis_corrects_a_pilot_that_is_off() -> None:
     check_population(*populations(evolve, "independence"), floor=0.7)
 
 
-def test_independence_metropolis_keeps_a_law_on_the_half_line() -> None:
+def test_independence_metropolis_keeps_a_distribution_on_the_half_line() -> None:
     def replica(key: Array) -> Array:
         keys = jax.random.split(key, 3)
         starts = jax.random.exponential(keys[0], (1, N_WALKERS, 1))

@@ -74,7 +74,7 @@ def by_spread(name: str, model: RowModel, parameters: Array, sign: float) -> tup
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_prior_draws_and_prior_density_belong_together(name: str) -> None:
-    """For draws of p the mean of q / p is 1, q being the uniform law of a box.
+    """For draws of p the mean of q / p is 1, q being the uniform distribution of a box.
 
     All log densities here are concave along each coordinate: 1 / p is largest at a corner of the box.
     """
@@ -250,9 +250,9 @@ def test_slots_of_reservoirs_are_independent_draws_in_proportion_to_the_weights(
     slots = np.asarray(draw(jax.random.split(key_for("reservoirs"), 100_000)))
     assert not np.any(slots == 2)
     items = np.flatnonzero(weights)
-    shares = weights[items] / weights.sum()
+    fractions = weights[items] / weights.sum()
     single = slots[:, :, None] == items
-    standard = (single - shares) / np.sqrt(shares * (1.0 - shares))
+    standard = (single - fractions) / np.sqrt(fractions * (1.0 - fractions))
     # The rarest item has a skewness of 8.5, its products with itself one of 73: those are left out.
     often = standard[:, :, 1:]
     products = often[:, 0, :, None] * often[:, 2, None, :]

@@ -1,4 +1,4 @@
-"""Moves of particles whose target is a posterior of rows: laws that linear models give exactly."""
+"""Moves of particles whose target is a posterior of rows: distributions that linear models give exactly."""
 
 import math
 from typing import Any

@@ -28,16 +28,16 @@ def test_the_first_rows_are_kept_as_often_as_any_others() -> None:
         return past.rows[:, 0]
 
     rows = np.asarray(jax.jit(jax.vmap(kept))(jax.random.split(key_for("reservoir"), 40_000)))
-    share = CAPACITY / N_ROWS
-    variance = CAPACITY * share * (1.0 - share) * (N_ROWS - CAPACITY) / (N_ROWS - 1)
+    fraction = CAPACITY / N_ROWS
+    variance = CAPACITY * fraction * (1.0 - fraction) * (N_ROWS - CAPACITY) / (N_ROWS - 1)
     for first, last in ((0, CAPACITY), (N_ROWS - CAPACITY, N_ROWS)):
         counts = np.sum((rows >= first) & (rows < last), axis=1)
         assert_standard_mean(
-            (counts - CAPACITY * share) / np.sqrt(variance), detects=0.05, label=f"rows from {first}"
+            (counts - CAPACITY * fraction) / np.sqrt(variance), detects=0.05, label=f"rows from {first}"
         )
 
 
-def test_a_last_chunk_that_is_not_full_changes_no_share() -> None:
+def test_a_last_chunk_that_is_not_full_changes_no_fraction() -> None:
     """Nine chunks of seven places for sixty rows: the row in each slot is uniform, though the last chunk has four."""
     size = 7
 
@@ -58,8 +58,8 @@ def test_a_last_chunk_that_is_not_full_changes_no_share() -> None:
     chosen = np.random.default_rng(seed_for("reservoir/chosen"))
     uniforms = rows[np.arange(len(rows)), chosen.integers(0, CAPACITY, len(rows))] + chosen.random(len(rows))
     counts = np.stack([np.sum(rows == row, axis=1) for row in range(N_ROWS)], axis=1)
-    share = CAPACITY / N_ROWS
+    fraction = CAPACITY / N_ROWS
     assert_standard_mean(legendre(uniforms / N_ROWS, 8), detects=0.05, label="rows of a stream")
     assert_standard_mean(
-        (counts - share) / np.sqrt(share * (1.0 - share)), detects=0.05, label="each row of a stream"
+        (counts - fraction) / np.sqrt(fraction * (1.0 - fraction)), detects=0.05, label="each row of a stream"
     )

@@ -1,4 +1,4 @@
-"""Starts, simulators of priors, errors of estimates and parts of illustrations: random numbers of known law."""
+"""Starts, simulators of priors and errors of estimates: random numbers of known distribution."""
 
 import math
 
@@ -13,7 +13,7 @@ from auxmc.approximations.advi import MeanField, evidence_lower_bound
 from auxmc.diagnostics.log_evidence import log_evidence, log_evidence_error
 from auxmc.kernels.streams.contract import Chunk, PastRows, Target
 from auxmc_pipeline.error_rules import mean_over_replicates
-from experiments.estimator_illustrations.exact_moves import conjugate_law, conjugate_mover
+from experiments.estimator_illustrations.exact_moves import conjugate_distribution, conjugate_mover
 from experiments.generalised_lambda.model.generator import LOGISTIC_RATE, sample_parameter_inputs
 from experiments.lotka_volterra.model.generator import (
     LotkaVolterraModel,
@@ -58,7 +58,7 @@ def short_series() -> LotkaVolterraModel:
     )
 
 
-def test_first_rates_have_the_stated_normal_law() -> None:
+def test_first_rates_have_the_stated_normal_distribution() -> None:
     model = published_model()
     draw = jax.jit(jax.vmap(lambda key: initial_inputs(model, key)[:4]))
     rates = np.asarray(draw(jax.random.split(key_for("populations/start"), 20_000)))
@@ -66,11 +66,13 @@ def test_first_rates_have_the_stated_normal_law() -> None:
     assert_uniform(uniforms.ravel(), label="rates")
     functions = [legendre(uniforms[:, i]) for i in range(4)]
     pairs = [functions[i][:, :1] * functions[j][:, :1] for i in range(4) for j in range(i)]
-    assert_standard_mean(np.concatenate([*functions, *pairs], axis=1), detects=0.07, label="joint law")
+    assert_standard_mean(
+        np.concatenate([*functions, *pairs], axis=1), detects=0.07, label="joint distribution"
+    )
 
 
 def test_dropped_draws_are_those_whose_plain_path_leaves_the_limit() -> None:
-    """Both simulators draw from the prior: the shares of their paths within a limit are the same."""
+    """Both simulators draw from the prior: the fractions of their paths within a limit are the same."""
     model, limit, n = short_series(), 500.0, 20_000
     rng = rng_for("populations/dropped")
     n_kept = len(simulate_prior(model, rng, n, limit).paths)
@@ -91,13 +93,13 @@ def test_noise_of_the_batched_simulator_has_the_standard_deviation_of_a_step() -
     assert_uniform(np.concatenate([prey, predators]), detects=0.03, label="noise")
     products = legendre(prey, 2)[:, :, None] * legendre(predators, 2)[:, None, :]
     functions = [legendre(prey), legendre(predators), products.reshape(len(prey), -1)]
-    assert_standard_mean(np.concatenate(functions, axis=1), detects=0.07, label="joint law")
+    assert_standard_mean(np.concatenate(functions, axis=1), detects=0.07, label="joint distribution")
 
 
 # --- quantile distributions ----------------------------------------------------------------------------
 
 
-def test_inputs_of_the_parameters_have_the_law_of_their_prior() -> None:
+def test_inputs_of_the_parameters_have_the_distribution_of_their_prior() -> None:
     """Three standard normal numbers and one logistic: with 1 / (1 + exp(-rate d)) uniform."""
     draw = jax.jit(jax.vmap(sample_parameter_inputs))
     inputs = np.asarray(draw(jax.random.split(key_for("quantiles/inputs"), 20_000)))
@@ -105,26 +107,28 @@ def test_inputs_of_the_parameters_have_the_law_of_their_prior() -> None:
     assert_uniform(np.concatenate(uniforms), detects=0.03, label="inputs")
     functions = [legendre(values) for values in uniforms]
     pairs = [functions[i][:, :1] * functions[j][:, :1] for i in range(4) for j in range(i)]
-    assert_standard_mean(np.concatenate([*functions, *pairs], axis=1), detects=0.07, label="joint law")
+    assert_standard_mean(
+        np.concatenate([*functions, *pairs], axis=1), detects=0.07, label="joint distribution"
+    )
 
 
 # --- estimates and their errors ------------------------------------------------------------------------
 
 
-def test_errors_from_few_replicates_cover_what_a_normal_law_would() -> None:
+def test_errors_from_few_replicates_cover_what_a_normal_distribution_would() -> None:
     samples = rng_for("errors/replicates").standard_normal((20_000, 3))
     covered = [abs(m.value) < 2.0 * m.error for m in map(mean_over_replicates, samples)]
     expected = float(stats.norm.cdf(2.0) - stats.norm.cdf(-2.0))
     assert_bounded_mean(covered, 0.0, 1.0, expected, detects=0.03, label="widened")
     plain = samples.std(axis=1, ddof=1) / np.sqrt(3.0)
     missed = np.abs(samples.mean(axis=1)) >= 2.0 * plain
-    # Student's law with two degrees of freedom: 0.18.
+    # Student's distribution with two degrees of freedom: 0.18.
     assert_at_least(missed, 0.15, detects=0.04, label="not widened")
 
 
 @pytest.mark.slow
 def test_standard_errors_of_log_evidence_are_those_of_repeated_experiments() -> None:
-    """Thirty chains: estimates over their errors have nearly Student's law with 29 degrees of freedom.
+    """Thirty chains: estimates over their errors have nearly Student's distribution with 29 degrees of freedom.
 
     It leaves 0.018 beyond 2.5 and 0.38 within a half.
     """
@@ -138,7 +142,7 @@ def test_standard_errors_of_log_evidence_are_those_of_repeated_experiments() -> 
 
 
 def test_the_bound_of_a_wrong_approximation_is_low_by_its_divergence() -> None:
-    """A standard normal law in the place of three others: a term is a quadratic form of normal numbers."""
+    """A standard normal distribution in the place of three others: a term is a quadratic form of normal numbers."""
     mean, sd, log_z = np.array([1.0, -2.0, 0.5]), np.array([0.5, 2.0, 1.0]), 3.0
 
     def log_density(x: Array) -> Array:
@@ -167,7 +171,7 @@ def test_moves_of_the_illustrations_are_draws_of_the_tempered_posterior() -> Non
     mean, covariance = tempered_posterior(DATA[:12], np.append(np.ones(10), np.full(2, 0.25 + power * 0.5)))
     nothing = PastRows(jnp.zeros((1, 7)), jnp.zeros((), jnp.int32))
     target = Target(Chunk(jnp.asarray(chunk), jnp.int32(2)), jnp.asarray(power), nothing, jnp.int64(10))
-    move = jax.jit(conjugate_mover(conjugate_law(past, chunk)))
+    move = jax.jit(conjugate_mover(conjugate_distribution(past, chunk)))
     draws = np.asarray(move(key_for("rows/conjugate"), jnp.zeros((20_000, 6)), target))
     check_standard_normal(standardised(draws, mean, covariance), "draws")
 

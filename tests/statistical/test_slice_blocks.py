@@ -38,11 +38,11 @@ def test_every_block_moves_and_each_turns_by_an_angle_of_its_own() -> None:
     ]
     assert_standard_mean(np.concatenate(across, axis=1), detects=0.05, label="two blocks")
     # Inputs of a block share their angle: the moments of products follow from those of its cosine and sine.
-    share = 0.5 * START**2
-    variance = 3.0 / 8.0 * START**4 + 2.0 * START**2 / 8.0 + 3.0 / 8.0 - share**2
+    fraction = 0.5 * START**2
+    variance = 3.0 / 8.0 * START**4 + 2.0 * START**2 / 8.0 + 3.0 / 8.0 - fraction**2
     within = np.stack([x[:, 0] * x[:, 1], x[:, 2] * x[:, 3], x[:, 3] * x[:, 4]], axis=1)
     # Nothing is as large as forty: the bound is for the assertion.
-    products = np.clip((within - share) / np.sqrt(variance), -40.0, 40.0)
+    products = np.clip((within - fraction) / np.sqrt(variance), -40.0, 40.0)
     assert_standard_mean(products, detects=0.04, label="one block")
 
 
@@ -76,4 +76,6 @@ def test_a_gaussian_posterior_is_left_unchanged_in_one_block_or_several(
     pairs = [functions[i][:, :2] * functions[j][:, :2] for i in range(DIM) for j in range(i)]
     assert_at_least(moved, 0.9, label="movement")
     assert_uniform(uniforms.ravel(), label="all coordinates")
-    assert_standard_mean(np.concatenate([*functions, *pairs], axis=1), detects=0.05, label="joint law")
+    assert_standard_mean(
+        np.concatenate([*functions, *pairs], axis=1), detects=0.05, label="joint distribution"
+    )

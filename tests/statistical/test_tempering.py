@@ -1,4 +1,4 @@
-"""Tempering kernels leave their joint laws invariant; conditional draws have their laws; weights are unbiased."""
+"""Tempering kernels leave their joint distributions invariant; conditional draws and weights are right."""
 
 from collections.abc import Callable
 from functools import cache
@@ -47,10 +47,11 @@ def _two_modes(log_zeta: float = 0.4) -> Bridge:
 BRIDGE = _two_modes()
 
 
-class Law(NamedTuple):
+class Distribution(NamedTuple):
     """Distribution of the position on a grid [point], and of the temperature given it.
 
-    `temperature` maps (log base minus log target, temperature, fresh uniform) to a number uniform under the law.
+    `temperature` maps (log base minus log target, temperature, fresh uniform) to a number uniform under the
+    distribution.
     """
 
     distribution: FloatArray
@@ -90,33 +91,33 @@ def _index_probabilities(delta: FloatArray) -> FloatArray:
 
 
 def _index_cdf(delta: FloatArray, index: FloatArray, fresh: FloatArray) -> FloatArray:
-    law = _index_probabilities(delta)
+    distribution = _index_probabilities(delta)
     rows, k = np.arange(len(delta)), index.astype(int)
-    below = np.cumsum(law, axis=1)[rows, k] - law[rows, k]
-    result: FloatArray = below + fresh * law[rows, k]
+    below = np.cumsum(distribution, axis=1)[rows, k] - distribution[rows, k]
+    result: FloatArray = below + fresh * distribution[rows, k]
     return result
 
 
 @cache
-def _laws() -> dict[str, Law]:
+def _distributions() -> dict[str, Distribution]:
     target, base = _log_densities(GRID)
     delta = base - target
     continuous = base - np.asarray(log_base_weight(jnp.asarray(delta)))
     logits = -np.outer(delta, LADDER)
     discrete = base + np.logaddexp.reduce(logits, axis=1)
     return {
-        "continuous": Law(_distribution(continuous), _continuous_cdf),
-        "ladder": Law(_distribution(discrete), _index_cdf),
+        "continuous": Distribution(_distribution(continuous), _continuous_cdf),
+        "ladder": Distribution(_distribution(discrete), _index_cdf),
     }
 
 
 class Case(NamedTuple):
-    """A kernel, how its state is made from (key, position, uniform), its temperature, and its law."""
+    """A kernel, how its state is made from (key, position, uniform), its temperature, and its distribution."""
 
     kernel: Kernel
     start: Callable[[Array, Array, Array], Any]
     temperature: Callable[[Any], Array]
-    law: str
+    distribution: str
 
 
 def _draw_index(x: Array, uniform: Array) -> Array:
@@ -173,10 +174,10 @@ CASES = {
 
 def _run(case: Case, name: str) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Uniform numbers of position and temperature after a few steps from exact draws, and how many moved."""
-    law = _laws()[case.law]
+    distribution = _distributions()[case.distribution]
     key = key_for(f"tempering/{name}")
     uniforms = np.asarray(jax.random.uniform(jax.random.fold_in(key, 0), (3, N)))
-    x = np.interp(uniforms[0], law.distribution, GRID)
+    x = np.interp(uniforms[0], distribution.distribution, GRID)
 
     def chain(key: Array, x: Array, uniform: Array) -> tuple[Array, Array, Array]:
         state = case.start(jax.random.fold_in(key, 0), x[None], uniform)
@@ -189,13 +190,13 @@ def _run(case: Case, name: str) -> tuple[FloatArray, FloatArray, FloatArray]:
         np.asarray, jax.jit(jax.vmap(chain))(keys, jnp.asarray(x), jnp.asarray(uniforms[1]))
     )
     target, base = _log_densities(end)
-    position = np.interp(end, GRID, law.distribution)
-    given = law.temperature(base - target, temperature.astype(float), uniforms[2])
+    position = np.interp(end, GRID, distribution.distribution)
+    given = distribution.temperature(base - target, temperature.astype(float), uniforms[2])
     return position, given, moved.astype(float)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_joint_law_of_position_and_temperature_is_invariant(name: str) -> None:
+def test_joint_distribution_of_position_and_temperature_is_invariant(name: str) -> None:
     """Claim CT-T12: uniform by the exact distributions, and independent."""
     position, given, moved = _run(CASES[name], name)
     assert_uniform(position, label=f"{name} position")
@@ -206,7 +207,7 @@ def test_joint_law_of_position_and_temperature_is_invariant(name: str) -> None:
 
 
 @pytest.mark.parametrize("delta", [-500.0, -5.0, -1e-9, 0.0, 1e-9, 5.0, 500.0])
-def test_inverse_temperature_has_its_truncated_exponential_law(delta: float) -> None:
+def test_inverse_temperature_has_its_truncated_exponential_distribution(delta: float) -> None:
     """Claim CT-T01."""
     uniform = jax.random.uniform(key_for(f"temperature/{delta}"), (N,))
     b = np.asarray(draw_inverse_temperature(uniform, jnp.full((N,), delta)))
@@ -271,7 +272,7 @@ def test_reverse_annealed_weights_are_unbiased_for_the_inverse() -> None:
 
 
 def _without_jacobian() -> Case:
-    """Extended dynamics whose density lacks the derivative of the logistic map: u would have no proper law."""
+    """Extended dynamics whose density lacks the derivative of the logistic map: u would have no proper distribution."""
     case = _extended(1.0)
 
     def apply(noise: Any, state: Any) -> Any:

@@ -73,9 +73,9 @@ def exact_moments(parameters: BoltzmannParameters) -> SpinMoments:
         block = halves.block(slice(start, start + _BLOCK))
         row_logs[start : start + _BLOCK], row_means[start : start + _BLOCK] = block.row_logs, block.row_means
     top = float(row_logs.max())
-    shares = np.exp(row_logs - top)
-    total = float(shares.sum())
-    shares /= total
+    fractions = np.exp(row_logs - top)
+    total = float(fractions.sum())
+    fractions /= total
     log_normaliser = top + math.log(total)
     last_second = np.zeros((halves.n_last, halves.n_last))
     table = np.zeros(halves.last_weights.shape)
@@ -84,9 +84,9 @@ def exact_moments(parameters: BoltzmannParameters) -> SpinMoments:
         table += (np.exp(block.row_scale - log_normaliser)[:, None] * block.first).T @ block.second
     columns = (table * halves.last_weights).ravel()
     last_second = (halves.last_signs * columns[:, None]).T @ halves.last_signs
-    first_second = (halves.signs * shares[:, None]).T @ halves.signs
-    cross = halves.signs.T @ (shares[:, None] * row_means)
-    mean = np.concatenate([shares @ halves.signs, shares @ row_means])
+    first_second = (halves.signs * fractions[:, None]).T @ halves.signs
+    cross = halves.signs.T @ (fractions[:, None] * row_means)
+    mean = np.concatenate([fractions @ halves.signs, fractions @ row_means])
     second = np.block([[first_second, cross], [cross.T, last_second]])
     # Exact for spins; what differs is rounding.
     np.fill_diagonal(second, 1.0)
@@ -111,8 +111,8 @@ def sample_exactly(parameters: BoltzmannParameters, n_samples: int, rng: np.rand
     n_first = halves.signs.shape[0]
     starts = range(0, n_first, _BLOCK)
     row_logs = np.concatenate([halves.block(slice(s, s + _BLOCK), with_means=False).row_logs for s in starts])
-    shares = np.exp(row_logs - row_logs.max())
-    counts = rng.multinomial(n_samples, shares / shares.sum())
+    fractions = np.exp(row_logs - row_logs.max())
+    counts = rng.multinomial(n_samples, fractions / fractions.sum())
     drawn = np.flatnonzero(counts)
     samples = np.empty((n_samples, parameters.n_units))
     position = 0

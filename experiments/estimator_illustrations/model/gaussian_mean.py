@@ -15,9 +15,9 @@ __all__ = [
     "FOUR_OBSERVATIONS",
     "HUNDRED_OBSERVATIONS",
     "GaussianMean",
-    "LogEvidenceLaw",
+    "LogEvidenceDistribution",
     "from_observations",
-    "log_evidence_law",
+    "log_evidence_distribution",
 ]
 
 
@@ -170,7 +170,7 @@ def from_observations(observations: ArrayLike, prior_variance: float = 1.0) -> G
     return GaussianMean(values.size, mean, float(np.sum(np.square(values - mean))), prior_variance)
 
 
-class LogEvidenceLaw(NamedTuple):
+class LogEvidenceDistribution(NamedTuple):
     """Law of the log evidence over data sets; `log_evidence_law` makes it.
 
     Attributes:
@@ -228,7 +228,7 @@ class LogEvidenceLaw(NamedTuple):
         return self.n_rows * _LOG_TWO_PI + math.log(self.n_rows + 1.0)
 
 
-def log_evidence_law(n_rows: int, true_mean: float) -> LogEvidenceLaw:
+def log_evidence_distribution(n_rows: int, true_mean: float) -> LogEvidenceDistribution:
     """Law of the log evidence with prior N(0, 1) over data sets y_i ~ N(true_mean, 1).
 
     Args:
@@ -249,4 +249,4 @@ def log_evidence_law(n_rows: int, true_mean: float) -> LogEvidenceLaw:
     """
     if n_rows < 2:
         raise ValueError(f"n_rows must be at least 2, got {n_rows}")
-    return LogEvidenceLaw(n_rows, true_mean)
+    return LogEvidenceDistribution(n_rows, true_mean)

@@ -131,12 +131,12 @@ def persistent_momenta(work: Work) -> Lines:
     evaluate = jax.value_and_grad(lambda x: NARROW_LEFT.log_density(x)[0])
 
     @jax.jit
-    def steps(share: Array, sign: Array) -> tuple[Array, Array]:
+    def steps(fraction: Array, sign: Array) -> tuple[Array, Array]:
         """Steps whose fresh momentum is multiplied by a share, and the kept one, after a rejection, by a sign."""
 
         def step(start: Array, momentum: Array, normal: Array, uniform: Array) -> tuple[Array, Array]:
             state = PersistentState(start, momentum, *evaluate(start))
-            new, info = kernel.apply(PersistentNoise(share * normal, uniform), state)
+            new, info = kernel.apply(PersistentNoise(fraction * normal, uniform), state)
             return new.position[0], jnp.where(info.accepted, 1.0, sign) * new.momentum[0]
 
         return jax.vmap(step)(starts, momenta, normals, uniforms)

@@ -54,10 +54,10 @@ def proposals(work: Work) -> Arrays:
 @TOPIC.figure("fig_2_8")
 def shells(work: Work) -> Arrays:
     """Figure 2.8: densities of the distance from the origin."""
-    share = np.linspace(0.0, 1.0, 201)
-    radii = np.array([low + (high - low) * share for low, high in SHELL_RANGES])
+    fraction = np.linspace(0.0, 1.0, 201)
+    radii = np.array([low + (high - low) * fraction for low, high in SHELL_RANGES])
     densities = np.array([stats.chi(dim).pdf(r) for dim, r in zip(SHELL_DIMENSIONS, radii, strict=True)])
-    coordinates = {"fig_2_8_dimension": list(SHELL_DIMENSIONS), "fig_2_8_point": np.arange(len(share))}
+    coordinates = {"fig_2_8_dimension": list(SHELL_DIMENSIONS), "fig_2_8_point": np.arange(len(fraction))}
     return {
         "fig_2_8_radius": xr.DataArray(radii, coordinates),
         "fig_2_8_density": xr.DataArray(densities, coordinates),

@@ -19,9 +19,9 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.error_rules import (
     distance_from_exact,
+    fraction_of_replicates,
+    fraction_of_trials,
     mean_over_replicates,
-    share_of_replicates,
-    share_of_trials,
     spread_over_replicates,
 )
 from experiments.foundations.chains.inputs import correlated, log_uniforms, mixture_density
@@ -58,7 +58,7 @@ def involution_orbits(work: Work) -> Lines:
     distinct = 1 + np.sum(np.diff(np.sort(paths, axis=1), axis=1) > 1e-9, axis=1)
     away = distance_from_exact(paths[:, 0], float(special.digamma(_GAMMA_SHAPE)))
     return {
-        "share of chains that visit more than two states": share_of_replicates(distinct > 2),
+        "share of chains that visit more than two states": fraction_of_replicates(distinct > 2),
         "one step from exact draws, mean of the log, distance in standard errors": away,
     }
 
@@ -142,7 +142,7 @@ def shells_of_mass(work: Work) -> Lines:
         found |= {
             f"mean, D = {dim}": mean_over_replicates(lengths),
             f"standard deviation, D = {dim}": spread_over_replicates(lengths),
-            f"mass within 1 of the root of D, D = {dim}": share_of_replicates(
+            f"mass within 1 of the root of D, D = {dim}": fraction_of_replicates(
                 np.abs(lengths - math.sqrt(dim)) < 1.0
             ),
             f"density at the mode, D = {dim}": _density(lengths, math.sqrt(dim - 1.0), 0.1),
@@ -152,7 +152,7 @@ def shells_of_mass(work: Work) -> Lines:
 
 def _density(draws: FloatArray, place: float, width: float) -> Measurement:
     """Density of positive numbers at a place: share of the draws [draw] within a width, over the room there."""
-    near = share_of_trials(float(np.mean(np.abs(draws - place) < width)), draws.size)
+    near = fraction_of_trials(float(np.mean(np.abs(draws - place) < width)), draws.size)
     room = width + min(width, place)
     return Measurement(near.value / room, near.error / room)
 

@@ -10,7 +10,7 @@ from jax import Array
 from auxmc.kernels.metropolis.coupling_from_the_past import PerfectDraw, coupling_from_the_past
 from auxmc.kernels.metropolis.gibbs import GibbsNoise, GibbsState, gibbs, spin_blocks, systematic_scan
 from auxmc.numerics.array_types import BooleanArray
-from auxmc_pipeline.error_rules import distance_from_exact, largest, share_of_replicates
+from auxmc_pipeline.error_rules import distance_from_exact, fraction_of_replicates, largest
 from experiments.boltzmann.model.data import BoltzmannParameters
 from experiments.boltzmann.model.enumeration import exact_moments
 from experiments.foundations.chains.inputs import random_keys
@@ -39,8 +39,8 @@ def exact_draws(work: Work) -> Lines:
     found = _monotone(work, work.replicates(5000, 1000))
     return {
         "state 0 from the past, distance in standard errors": from_past,
-        "state 0 at the first meeting forward in time": share_of_replicates(~forward),
-        "draws that did not coalesce": share_of_replicates(~np.asarray(drawn.coalesced)),
+        "state 0 at the first meeting forward in time": fraction_of_replicates(~forward),
+        "draws that did not coalesce": fraction_of_replicates(~np.asarray(drawn.coalesced)),
         **found,
     }
 
@@ -85,7 +85,7 @@ def _monotone(work: Work, n: int) -> Lines:
         "five attracting spins, largest distance of means and products in standard errors": largest(
             [found.value for found in distances], [found.error for found in distances], _MOMENTS
         ),
-        "five attracting spins, draws that did not coalesce": share_of_replicates(
+        "five attracting spins, draws that did not coalesce": fraction_of_replicates(
             ~np.asarray(drawn.coalesced)
         ),
     }

@@ -29,7 +29,7 @@ DIRECTIONS = ("axis-aligned", "random direction")
 SLICE_START = -0.25
 """Current point of figure 2.10 on its slice line."""
 
-HEIGHT_SHARE = 0.6
+HEIGHT_FRACTION = 0.6
 """Height of its slice as a share of the density there."""
 
 _DRAWN_BRACKET = (-1.3, 1.8)
@@ -118,7 +118,7 @@ def slice_and_line(work: Work) -> Arrays:
     """Figure 2.10: a slice in the plane with its line, and the density along that line."""
     along = np.linspace(-2.2, 2.4, 231)
     density = mixture_density(OVERLAPPING, along)
-    height = HEIGHT_SHARE * float(mixture_density(OVERLAPPING, SLICE_START))
+    height = HEIGHT_FRACTION * float(mixture_density(OVERLAPPING, SLICE_START))
     across = np.linspace(-1.5, 2.0, 176)
     # Across the line the density is normal, highest beside the line, which is at 1.
     profile = stats.norm.pdf(across, 0.55, 0.55) / stats.norm.pdf(1.0, 0.55, 0.55)

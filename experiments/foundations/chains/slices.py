@@ -15,15 +15,15 @@ from auxmc.kernels.slices.elliptical_slice import EllipseNoise, elliptical_slice
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc_pipeline.error_rules import (
     distance_from_exact,
+    fraction_of_replicates,
     jackknife,
     mean_over_replicates,
     ratio,
-    share_of_replicates,
 )
 from experiments.foundations.chains.inputs import correlated, log_uniforms, mixture_density, random_keys
 from experiments.foundations.chains.slice_curves import (
     DIRECTIONS,
-    HEIGHT_SHARE,
+    HEIGHT_FRACTION,
     NEARLY_ONE,
     SLICE_START,
     fresh_transitions,
@@ -67,7 +67,7 @@ def narrow_ellipse(work: Work) -> Lines:
     )
     inside = np.sum(np.square(points @ _TURN / _DRAWN_SEMI_AXES), axis=1) < 1.0
     return {
-        "mass inside the dotted ellipse": share_of_replicates(inside),
+        "mass inside the dotted ellipse": fraction_of_replicates(inside),
         "larger eigenvalue": long_variance,
         "smaller eigenvalue": short_variance,
         "correlation": (long_variance - short_variance) / (long_variance + short_variance),
@@ -116,7 +116,7 @@ def published_samples(work: Work) -> Lines:
             "mean squared jump along the long axis": np.mean(np.diff(drawn[..., 0], axis=0) ** 2, axis=0),
         }
         for moment, values in moments.items():
-            larger = share_of_replicates(values > _PUBLISHED_MOMENTS[name][moment])
+            larger = fraction_of_replicates(values > _PUBLISHED_MOMENTS[name][moment])
             found[f"{name}, share of chains with a larger {moment}"] = larger
     return found
 
@@ -128,7 +128,7 @@ def drawn_slice(work: Work) -> Lines:
     def density(x: float) -> float:
         return float(mixture_density(OVERLAPPING, x))
 
-    height = HEIGHT_SHARE * density(SLICE_START)
+    height = HEIGHT_FRACTION * density(SLICE_START)
     lower = optimize.brentq(lambda x: density(x) - height, -1.5, SLICE_START, xtol=1e-13)
     upper = optimize.brentq(lambda x: density(x) - height, 0.5, 2.0, xtol=1e-13)
     return {
@@ -147,7 +147,7 @@ def repeats(work: Work) -> Lines:
     runs = work.once(fresh_transitions).values()
     linear = [np.all(run.after == run.before, axis=2) for run in runs]
     elliptical = [run["repeated"] for run in work.once(_ellipse_chains).values()]
-    return {"linear": share_of_replicates(linear), "elliptical": share_of_replicates(elliptical)}
+    return {"linear": fraction_of_replicates(linear), "elliptical": fraction_of_replicates(elliptical)}
 
 
 @TOPIC.claim("FN-SL-08")
@@ -159,7 +159,7 @@ def exact_reference(work: Work) -> Lines:
     return {
         "autocorrelation of x, distance in standard errors": distance_from_exact(first * second, 0.0),
         "autocorrelation of squared x, distance in standard errors": distance_from_exact(squares, 0.5),
-        "share of updates with more than one proposal": share_of_replicates(run["n_evaluations"] > 1),
+        "share of updates with more than one proposal": fraction_of_replicates(run["n_evaluations"] > 1),
     }
 
 
@@ -168,8 +168,8 @@ def membership(work: Work) -> Lines:
     """Current points inside the slice as it should be and as equation 2.50 prints it."""
     run = work.once(_ellipse_chains)["bent"]
     return {
-        "corrected": share_of_replicates(run["log_likelihood"] > run["log_height"]),
-        "as printed": share_of_replicates(run["log_likelihood"] < run["log_height"]),
+        "corrected": fraction_of_replicates(run["log_likelihood"] > run["log_height"]),
+        "as printed": fraction_of_replicates(run["log_likelihood"] < run["log_height"]),
     }
 
 

@@ -26,7 +26,7 @@ TOPIC = Topic()
 
 _MODEL = HUNDRED_OBSERVATIONS
 _STEPS = (1, 3, 10, 30, 100, 300, 1000)
-_SHARES = (0.5, 0.9, 0.99)
+_FRACTIONS = (0.5, 0.9, 0.99)
 _LADDER_PARTICLES = 2000
 
 
@@ -68,10 +68,10 @@ def annealing(work: Work) -> Lines:
 def adaptive_ladders(work: Work) -> Lines:
     """Ladders that keep a share of the effective size, with infinitely many particles."""
     found = {}
-    for share in _SHARES:
-        ladder = _limit_ladder(share)
-        found[f"number of temperatures, share {share:g}"] = ladder.size - 1
-        found[f"first inverse temperature, share {share:g}"] = ladder[1]
+    for fraction in _FRACTIONS:
+        ladder = _limit_ladder(fraction)
+        found[f"number of temperatures, share {fraction:g}"] = ladder.size - 1
+        found[f"first inverse temperature, share {fraction:g}"] = ladder[1]
     return found
 
 
@@ -123,11 +123,11 @@ def bounds_curves(work: Work) -> Arrays:
     fine = np.unique(np.round(np.geomspace(1.0, 1000.0, 60)).astype(int))
     moments = [_MODEL.annealed_moments(linear_schedule(int(steps))) for steps in fine]
     exact = np.array([[m.forward_mean for m in moments], [-m.reverse_mean for m in moments]])
-    limits, particles = [_limit_ladder(share) for share in _SHARES], _particle_ladders(work)
+    limits, particles = [_limit_ladder(fraction) for fraction in _FRACTIONS], _particle_ladders(work)
     longest = max(ladder.size for ladder in limits + particles)
     side, nats = {"bounds_side": ["lower", "upper"]}, {"units": "nats"}
     parts = {"bounds_part": ["mean", "error"], "bounds_steps": list(_STEPS)}
-    ladders = {"bounds_share": list(_SHARES), "bounds_temperature": np.arange(longest)}
+    ladders = {"bounds_share": list(_FRACTIONS), "bounds_temperature": np.arange(longest)}
 
     def padded(ladder: FloatArray) -> FloatArray:
         return np.pad(ladder, (0, longest - ladder.size), constant_values=np.nan)
@@ -142,17 +142,17 @@ def bounds_curves(work: Work) -> Arrays:
     }
 
 
-def _limit_ladder(share: float) -> FloatArray:
-    return limit_ladder(lambda b: float(_MODEL.log_normaliser(b)), share)
+def _limit_ladder(fraction: float) -> FloatArray:
+    return limit_ladder(lambda b: float(_MODEL.log_normaliser(b)), fraction)
 
 
 def _particle_ladders(work: Work) -> list[FloatArray]:
     """Ladders that particles with exact moves choose (MSc thesis, Algorithm 6), one for each share."""
     increment = jax.jit(annealing_increment)
     found = []
-    for share in _SHARES:
-        rng, ladder = work.rng("evidence", "ladder", str(share)), [0.0]
-        log_size = jnp.asarray(math.log(share * _LADDER_PARTICLES))
+    for fraction in _FRACTIONS:
+        rng, ladder = work.rng("evidence", "ladder", str(fraction)), [0.0]
+        log_size = jnp.asarray(math.log(fraction * _LADDER_PARTICLES))
         while ladder[-1] < 1.0:
             values = _MODEL.log_likelihood(_MODEL.draw(rng, (_LADDER_PARTICLES,), ladder[-1]))
             left = 1.0 - ladder[-1]

@@ -10,14 +10,14 @@ from auxmc.diagnostics.simple_evidence import harmonic_mean, prior_average
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.error_rules import (
     distance_in_errors,
+    fraction_of_replicates,
     mean_over_replicates,
     quantile_over_replicates,
-    share_of_replicates,
 )
 from experiments.estimator_illustrations.model.gaussian_mean import (
     FOUR_OBSERVATIONS,
     HUNDRED_OBSERVATIONS,
-    log_evidence_law,
+    log_evidence_distribution,
 )
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
@@ -41,7 +41,7 @@ def canonical_evidence(work: Work) -> Lines:
     log_joint = _MODEL.log_likelihood(grid) - 0.5 * np.square(grid) - 0.5 * math.log(2.0 * math.pi)
     quadrature = float(logsumexp(log_joint) + math.log(grid[1] - grid[0]))
     return {
-        "decimal log, mean over data sets": log_evidence_law(100, 2.0).mean / _DECADE,
+        "decimal log, mean over data sets": log_evidence_distribution(100, 2.0).mean / _DECADE,
         "log": log_evidence,
         "decimal log": log_evidence / _DECADE,
         "value": math.exp(log_evidence),
@@ -52,7 +52,7 @@ def canonical_evidence(work: Work) -> Lines:
 @TOPIC.claim("FN-EV-02")
 def data_sets(work: Work) -> Lines:
     """Law of the evidence over data sets of the same size."""
-    law = log_evidence_law(100, 2.0)
+    law = log_evidence_distribution(100, 2.0)
     return {
         "mean of the log": law.mean,
         "standard deviation of the log": law.sd,
@@ -65,7 +65,7 @@ def data_sets(work: Work) -> Lines:
 @TOPIC.claim("FN-EV-03")
 def entropy_bound(work: Work) -> Lines:
     """The bound by the entropy of the data holds on average only."""
-    law = log_evidence_law(100, 2.0)
+    law = log_evidence_distribution(100, 2.0)
     bound = -100.0 * 0.5 * math.log(2.0 * math.pi * math.e)
     above = 1.0 - law.cdf(bound)
     return {
@@ -101,8 +101,8 @@ def prior_averaging(work: Work) -> Lines:
         f"{p} % quantile of the decimal log ratio": quantile_over_replicates(decades, p / 100.0)
         for p in _PERCENTILES
     } | {
-        "share below a tenth of the evidence": share_of_replicates(logs < -_DECADE),
-        "share below the evidence": share_of_replicates(logs < 0.0),
+        "share below a tenth of the evidence": fraction_of_replicates(logs < -_DECADE),
+        "share below the evidence": fraction_of_replicates(logs < 0.0),
         "mean of the log ratio": mean_over_replicates(logs),
         "relative variance of one draw": _MODEL.relative_variance,
         "draws for a relative error of a tenth": math.ceil(_MODEL.relative_variance / 0.1**2),
@@ -133,16 +133,16 @@ def underflow(work: Work) -> Lines:
 def harmonic(work: Work) -> Lines:
     """Harmonic means of ten likelihoods overestimate, with a hard bound."""
     logs = work.once(harmonic_means)
-    law = log_evidence_law(100, 2.0)
+    law = log_evidence_distribution(100, 2.0)
     median = quantile_over_replicates(logs / _DECADE, 0.5)
     return {
         "as printed": median,
         "5 % quantile of the decimal log ratio": quantile_over_replicates(logs / _DECADE, 0.05),
         "50 % quantile of the decimal log ratio": median,
         "95 % quantile of the decimal log ratio": quantile_over_replicates(logs / _DECADE, 0.95),
-        "share above ten times the evidence": share_of_replicates(logs > _DECADE),
+        "share above ten times the evidence": fraction_of_replicates(logs > _DECADE),
         "largest likelihood over evidence": math.exp(_MODEL.log_largest_likelihood - _MODEL.log_evidence),
-        "share above a hundred times the evidence": share_of_replicates(logs > 2.0 * _DECADE),
+        "share above a hundred times the evidence": fraction_of_replicates(logs > 2.0 * _DECADE),
         "data sets whose bound is a hundred or more": law.probability_of_range_above(2.0 * _DECADE),
     }
 
@@ -177,9 +177,9 @@ def reciprocal_identity(work: Work) -> Lines:
 def markov_bound(work: Work) -> Lines:
     """Unbiased estimates seldom exceed the evidence by much."""
     logs = work.once(prior_averages)
-    names = ("bound", "share")
+    names = ("bound", "fraction")
     return {
-        f"{name} at {nats} nats": share_of_replicates(logs > nats) for nats in (1, 2, 3) for name in names
+        f"{name} at {nats} nats": fraction_of_replicates(logs > nats) for nats in (1, 2, 3) for name in names
     }
 
 

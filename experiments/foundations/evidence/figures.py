@@ -46,11 +46,11 @@ def bounds(figure: Figure, curves: Table) -> None:
     left.yaxis.set_minor_locator(NullLocator())
     left.set(xlabel="number of steps", ylabel="bound less log evidence (nats)")
     left.legend(loc="lower right")
-    for share, colour in zip(limit["bounds_share"].values, (RED, GREEN, BLUE), strict=True):
-        ideal, chosen = (found.sel(bounds_share=share).values for found in (limit, particles))
+    for fraction, colour in zip(limit["bounds_share"].values, (RED, GREEN, BLUE), strict=True):
+        ideal, chosen = (found.sel(bounds_share=fraction).values for found in (limit, particles))
         # The base, at 0, is not on a logarithmic axis.
         numbers = np.arange(1, ideal.size)
-        right.plot(numbers, ideal[1:], color=colour, label=f"{100 * share:g} % kept")
+        right.plot(numbers, ideal[1:], color=colour, label=f"{100 * fraction:g} % kept")
         marks(right, (numbers, chosen[1:]), "o", colour, markersize=2.5)
     marks(right, ([], []), "o", REFERENCE, markersize=2.5, label="2000 particles")
     right.set(xlabel="step of the ladder", ylabel="inverse temperature", yscale="log")
@@ -162,13 +162,17 @@ def particle_filter(figure: Figure, curves: Table) -> None:
 
 
 def _paths(
-    axis: Axes, steps: FloatArray, states: FloatArray, ancestors: NDArray[np.int_], shares: FloatArray | None
+    axis: Axes,
+    steps: FloatArray,
+    states: FloatArray,
+    ancestors: NDArray[np.int_],
+    fractions: FloatArray | None,
 ) -> None:
     """Lines from each particle to its ancestor; those of particles without descendants at the end are grey."""
     n_steps, n_particles = states.shape
     # Which particles of a step have a descendant at the last one, and with what share of the largest final weight.
     strength = np.zeros((n_steps, n_particles))
-    strength[-1] = 1.0 if shares is None else shares
+    strength[-1] = 1.0 if fractions is None else fractions
     for t in range(n_steps - 2, -1, -1):
         np.maximum.at(strength[t], ancestors[t], strength[t + 1])
     for alive in (False, True):

@@ -18,7 +18,7 @@ from auxmc_pipeline.error_rules import (
     ratio,
 )
 from experiments.estimator_illustrations.model.gaussian_mean import HUNDRED_OBSERVATIONS
-from experiments.foundations.evidence.nested_oracles import expected_nested_ratio, expected_upper_bound_ratio
+from experiments.foundations.evidence.nested_exact import expected_nested_ratio, expected_upper_bound_ratio
 from experiments.foundations.measurements import power
 from experiments.foundations.sampling.ideal_nested_sampling import IdealNestedRuns, ideal_nested_sampling
 from experiments.foundations.topic import Arrays, Lines, Topic, Work

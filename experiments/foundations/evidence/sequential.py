@@ -112,7 +112,7 @@ def degeneracy(work: Work) -> Lines:
     """Effective share of the particles at the last step, with resampling and without."""
     without, resampled = (
         quantile_over_replicates(
-            np.asarray(_filtered(work, name, _N_MANY, threshold, 300).effective_share[:, -1]), 0.5
+            np.asarray(_filtered(work, name, _N_MANY, threshold, 300).effective_fraction[:, -1]), 0.5
         )
         for name, threshold in (("without resampling", 0.0), ("resampled at each step", 1.0))
     )
@@ -149,15 +149,15 @@ def figure_curves(work: Work) -> Arrays:
     """Filtered moments beside exact ones, and two genealogies."""
     exact = kalman_filter(_MODEL, _OBSERVATIONS)
     runs = [_filtered(work, "shown", _N_FILTER, threshold, 1) for threshold in (0.0, 1.0)]
-    weights, states = _shares(runs[1].log_weights[0]), runs[1].particles[0]
+    weights, states = _fractions(runs[1].log_weights[0]), runs[1].particles[0]
     mean = np.sum(weights * states, axis=1)
     spread = np.sqrt(np.sum(weights * np.square(states - mean[:, None]), axis=1))
     steps = np.arange(1, _OBSERVATIONS.size + 1)
     moments = np.array([[exact.mean, np.sqrt(exact.variance)], [mean, spread]])
     particles = np.stack([run.particles[0] for run in runs])
     ancestors = np.stack([run.ancestors[0] for run in runs])
-    last = np.stack([_shares(run.log_weights[0, -1]) for run in runs])
-    laws = {
+    last = np.stack([_fractions(run.log_weights[0, -1]) for run in runs])
+    distributions = {
         "slides_particle_filter_filter": ["exact", "particles"],
         "slides_particle_filter_moment": ["mean", "sd"],
     }
@@ -165,7 +165,7 @@ def figure_curves(work: Work) -> Arrays:
     step = {"slides_particle_filter_step": steps}
     particle = {"slides_particle_filter_particle": np.arange(_N_FILTER)}
     return {
-        "slides_particle_filter_moments": xr.DataArray(moments, {**laws, **step}),
+        "slides_particle_filter_moments": xr.DataArray(moments, {**distributions, **step}),
         "slides_particle_filter_observation": xr.DataArray(_OBSERVATIONS, step),
         "slides_particle_filter_state": xr.DataArray(particles, {**tree, **step, **particle}),
         "slides_particle_filter_ancestor": xr.DataArray(
@@ -202,7 +202,7 @@ def _filtered(work: Work, name: str, n_particles: int, threshold: float, full: i
     return together
 
 
-def _shares(log_weights: ArrayLike) -> FloatArray:
+def _fractions(log_weights: ArrayLike) -> FloatArray:
     logs = np.asarray(log_weights)
     return np.asarray(np.exp(logs - logsumexp(logs, axis=-1, keepdims=True)))
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.special import logsumexp
 
-from auxmc.diagnostics.finite_chains import stationary_law, transition_matrix, uniform_cells
+from auxmc.diagnostics.finite_chains import stationary_distribution, transition_matrix, uniform_cells
 from auxmc.kernels.tempering.simulated_tempering import propose_neighbour
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.schedules import linear_schedule
@@ -14,7 +14,7 @@ from experiments.estimator_illustrations.model.perfect_annealing import annealed
 from experiments.foundations.evidence.path_moments import mass_below, ratio_moments
 from experiments.foundations.measurements import power
 from experiments.foundations.topic import Lines, Topic, Work
-from experiments.tempering_illustration.model.exact_bridge import PathOracle, path_oracle
+from experiments.tempering_illustration.model.exact_bridge import ExactPath, exact_path
 from experiments.tempering_illustration.model.scalar_mixture import TWO_MODES
 
 TOPIC = Topic()
@@ -26,11 +26,11 @@ _LEFT = -2.5
 _DELTA = 3.0
 
 
-def _path(work: Work) -> PathOracle:
+def _path(work: Work) -> ExactPath:
     """Bridge from N(-1.6, 64) to the mixture with two modes, both normalised."""
     target = np.asarray(jax.jit(TWO_MODES.log_density)(_POINTS))
     standard = np.square(_POINTS - _BASE_MEAN) / _BASE_VARIANCE
-    return path_oracle(_POINTS, target, -0.5 * (standard + np.log(2.0 * np.pi * _BASE_VARIANCE)))
+    return exact_path(_POINTS, target, -0.5 * (standard + np.log(2.0 * np.pi * _BASE_VARIANCE)))
 
 
 @TOPIC.claim("FN-TP-01")
@@ -41,7 +41,7 @@ def normalisers(work: Work) -> Lines:
 
 
 @TOPIC.claim("FN-TP-02")
-def index_laws(work: Work) -> Lines:
+def index_distributions(work: Work) -> Lines:
     """Index of simulated tempering with zero weights, and mass of the left mode at each index."""
     path = work.once(_path)
     masses = mass_below(path, _LADDER, _LEFT)
@@ -64,8 +64,8 @@ def geometric_sum(work: Work) -> Lines:
 def end_correction(work: Work) -> Lines:
     """Stationary law of the random walk of the index, with the proposal ratio at both ends and without."""
     probabilities = _index_probabilities(work.once(_path))
-    right = stationary_law(_kernel_matrix(np.log(probabilities)))
-    wrong = stationary_law(_uncorrected_matrix(probabilities))
+    right = stationary_distribution(_kernel_matrix(np.log(probabilities)))
+    wrong = stationary_distribution(_uncorrected_matrix(probabilities))
     found = {f"index {k} without the ratio": p for k, p in enumerate(wrong)}
     return found | {"largest error with the ratio": np.max(np.abs(right - probabilities))}
 
@@ -119,21 +119,26 @@ def divergences(work: Work) -> Lines:
     delta = path.log_base - path.log_target
     log_target, log_base = (np.asarray(jax.jit(f)(delta)) for f in (log_target_weight, log_base_weight))
     # The law of x is the base over its weight: the integral of exp(-b delta) over b is exp(-log w_0).
-    log_law = path.log_base - log_base
-    log_law -= logsumexp(log_law)
+    log_distribution = path.log_base - log_base
+    log_distribution -= logsumexp(log_distribution)
 
-    def share(log_weights: FloatArray) -> float:
-        return float(np.exp(2.0 * logsumexp(log_law + log_weights) - logsumexp(log_law + 2.0 * log_weights)))
+    def fraction(log_weights: FloatArray) -> float:
+        return float(
+            np.exp(
+                2.0 * logsumexp(log_distribution + log_weights)
+                - logsumexp(log_distribution + 2.0 * log_weights)
+            )
+        )
 
     return {
         "divergence of the target from the base": path.divergence_target_base(),
         "divergence of the base from the target": path.divergence_base_target(),
-        "effective share of the weights of the target": share(log_target),
-        "effective share of the weights of the base": share(log_base),
+        "effective share of the weights of the target": fraction(log_target),
+        "effective share of the weights of the base": fraction(log_base),
     }
 
 
-def _index_probabilities(path: PathOracle) -> FloatArray:
+def _index_probabilities(path: ExactPath) -> FloatArray:
     log_z = path.log_normaliser(_LADDER)
     return np.asarray(np.exp(log_z - logsumexp(log_z)))
 

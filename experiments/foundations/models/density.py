@@ -59,7 +59,7 @@ class Density(NamedTuple):
         support: where it is positive, in plain text.
         parameters: by name, in the order of the shorthand.
         freeze: maps the parameters to a distribution of SciPy, or to one with the same methods.
-        real_map: map to the whole line; none for whole numbers.
+        real_map: map to the whole line; none for integers.
         ends: maps the parameters to the ends of the support, which the map to the line takes.
     """
 
@@ -112,7 +112,7 @@ class Fixed(NamedTuple):
     ends: tuple[FloatArray, ...]
 
     def log_density(self, x: ArrayLike) -> FloatArray:
-        """Log density, or log probability of whole numbers, at x [...] or [..., dim], in nats; -inf off the support."""
+        """Log density, or log probability of integers, at x [...] or [..., dim], in nats; -inf off the support."""
         method = next(name for name in ("logpdf", "logpmf") if hasattr(self.distribution, name))
         return np.asarray(getattr(self.distribution, method)(np.asarray(x, float)), float)
 
@@ -142,6 +142,6 @@ class Fixed(NamedTuple):
     def _real_map(self) -> RealMap:
         if self.family.real_map is None:
             raise ValueError(
-                f"{self.family.shorthand} is a law of whole numbers: none maps to the whole line"
+                f"{self.family.shorthand} is a law of integers: none maps to the whole line"
             )
         return self.family.real_map

@@ -60,8 +60,8 @@ def _batch_errors(work: Work) -> FloatArray:
     noise = work.rng("paths").normal(size=(n_paths, max(_LEVELS)))
     errors = np.empty((len(_SCHEMES), len(_LEVELS), _N_BATCHES))
     for level, n_steps in enumerate(_LEVELS):
-        share = max(_LEVELS) // n_steps
-        coarse = noise.reshape(n_paths, n_steps, share).sum(axis=2) / math.sqrt(share)
+        fraction = max(_LEVELS) // n_steps
+        coarse = noise.reshape(n_paths, n_steps, fraction).sum(axis=2) / math.sqrt(fraction)
         ends = np.asarray(_ends(jnp.asarray(coarse)))
         for index in range(len(_SCHEMES)):
             size = np.abs(ends[index + 1] - ends[0])

@@ -236,20 +236,22 @@ def expected_contrastive_divergence(
 
 def _check_sweeps(n_sweeps: int) -> None:
     if n_sweeps < 1:
-        raise ValueError(f"n_sweeps must be a positive whole number, got {n_sweeps}")
+        raise ValueError(f"n_sweeps must be a positive integer, got {n_sweeps}")
 
 
 def _correlations(
-    machine: RestrictedBoltzmann, visible: FloatArray, shares: FloatArray
+    machine: RestrictedBoltzmann, visible: FloatArray, fractions: FloatArray
 ) -> RestrictedBoltzmann:
     """E[v h^T], -E[v] and -E[h] for visible states [state, visible] with probabilities [state]."""
     hidden = hidden_probabilities(machine, visible)
-    return RestrictedBoltzmann((visible * shares[:, None]).T @ hidden, -shares @ visible, -shares @ hidden)
+    return RestrictedBoltzmann(
+        (visible * fractions[:, None]).T @ hidden, -fractions @ visible, -fractions @ hidden
+    )
 
 
 def _clamped_minus_unclamped(
-    machine: RestrictedBoltzmann, data: FloatArray, visible: FloatArray, shares: FloatArray
+    machine: RestrictedBoltzmann, data: FloatArray, visible: FloatArray, fractions: FloatArray
 ) -> RestrictedBoltzmann:
     clamped = _correlations(machine, data, np.full(len(data), 1.0 / len(data)))
-    unclamped = _correlations(machine, visible, shares)
+    unclamped = _correlations(machine, visible, fractions)
     return RestrictedBoltzmann(*(c - u for c, u in zip(clamped, unclamped, strict=True)))

@@ -131,8 +131,8 @@ def relaxation_by_quadrature(
         second[1:, 1:] = (rest * law[:, None]).T @ rest
         seconds.append(second)
     log_z = float(logsumexp(logs))
-    shares = np.exp(np.array(logs) - log_z)
-    return log_z, shares @ np.array(means), np.einsum("n,nij->ij", shares, np.array(seconds))
+    fractions = np.exp(np.array(logs) - log_z)
+    return log_z, fractions @ np.array(means), np.einsum("n,nij->ij", fractions, np.array(seconds))
 
 
 @TOPIC.claim("FN-EB-05")

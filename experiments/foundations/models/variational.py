@@ -220,12 +220,12 @@ def mean_field_curves(work: Work) -> Arrays:
     """Path of coordinate ascent, and variances over correlations."""
     runs = [_ascent(rho, _N_SHOWN_SWEEPS) for rho in _CORRELATIONS]
     path = np.stack([_steps(run.means) for run in runs])
-    laws = {"mean_field_correlation": list(_CORRELATIONS)}
-    along = {**laws, "mean_field_update": np.arange(path.shape[1])}
+    distributions = {"mean_field_correlation": list(_CORRELATIONS)}
+    along = {**distributions, "mean_field_update": np.arange(path.shape[1])}
     return {
         "mean_field_path": xr.DataArray(path, {**along, "mean_field_axis": [1, 2]}),
         "mean_field_divergence": xr.DataArray([-run.bounds for run in runs], along, attrs={"units": "nats"}),
-        "mean_field_variance": xr.DataArray([run.covariance[0, 0] for run in runs], laws),
+        "mean_field_variance": xr.DataArray([run.covariance[0, 0] for run in runs], distributions),
     }
 
 

@@ -45,7 +45,7 @@ def congruential_states(
     if not 1 <= modulus < _LARGEST_MODULUS:
         raise ValueError(f"modulus must be in [1, 2^31), got {modulus}")
     if n < 1:
-        raise ValueError(f"n must be a positive whole number, got {n}")
+        raise ValueError(f"n must be a positive integer, got {n}")
     a, c, state = (np.asarray(values, np.int64) for values in (multiplier, increment, seed))
     for name, values, least in (("multiplier", a, 1), ("increment", c, 0), ("seed", state, 0)):
         if np.any((values < least) | (values >= modulus)):
@@ -79,7 +79,7 @@ def has_full_period(multiplier: int, increment: int, modulus: int) -> bool:
     (True, False)
     """
     if modulus < 1:
-        raise ValueError(f"modulus must be a positive whole number, got {modulus}")
+        raise ValueError(f"modulus must be a positive integer, got {modulus}")
     if math.gcd(increment, modulus) != 1:
         return False
     if modulus % 4 == 0 and (multiplier - 1) % 4 != 0:

@@ -69,8 +69,8 @@ class Operation(NamedTuple):
 
 
 def _divide_pull(m: Arithmetic, bar: float, a: float, b: float, y: float) -> tuple[float, float]:
-    share = m.divide(bar, b)
-    return share, -m.multiply(share, y)
+    fraction = m.divide(bar, b)
+    return fraction, -m.multiply(fraction, y)
 
 
 OPERATIONS: Mapping[str, Operation] = {

@@ -15,8 +15,8 @@ from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc.sampling.rejection import condition_by_rejection, rejection_sample
 from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.error_rules import (
+    distance_from_distribution,
     distance_from_exact,
-    distance_from_law,
     distance_in_errors,
     mean_over_replicates,
 )
@@ -104,7 +104,7 @@ def skewed_draws(work: Work) -> Lines:
     levels = 1.0 - (1.0 + np.exp(np.asarray(drawn))) ** -_EXPONENT
     return {
         "median": median,
-        "distance of the sample's law times the root of its size": distance_from_law(levels),
+        "distance of the sample's law times the root of its size": distance_from_distribution(levels),
     }
 
 

@@ -21,7 +21,7 @@ def importance_weights(figure: Figure, curves: Table) -> None:
     target = curves.array("fig_2_5_target", "fig_2_5_x")
     proposals = curves.array("fig_2_5_proposal", "fig_2_5_sd", "fig_2_5_x")
     weights = curves.array("fig_2_5_weight", "fig_2_5_sd", "fig_2_5_x")
-    shares = curves.array("fig_2_5_effective_share", "fig_2_5_sd")
+    fractions = curves.array("fig_2_5_effective_share", "fig_2_5_sd")
     x = target["fig_2_5_x"].values
     for i, (axis, sd) in enumerate(zip(axes, proposals["fig_2_5_sd"].values, strict=True)):
         axis.fill_between(x, target.values, color=_TARGET, alpha=0.3, linewidth=0.0)
@@ -30,7 +30,7 @@ def importance_weights(figure: Figure, curves: Table) -> None:
         axis.plot(x, weights.values[i], color=_DERIVED, linestyle=":", linewidth=1.6, label="weight $w(x)$")
         axis.set(xlim=(x[0], x[-1]), ylim=(0.0, 2.0), xlabel="$x$")
         axis.set_xticks([-2, -1, 0, 1, 2])
-        axis.set_title(f"sd of $q$ {sd:g}: effective share {shares.values[i]:.1%}")
+        axis.set_title(f"sd of $q$ {sd:g}: effective share {fractions.values[i]:.1%}")
     axes[0].set_ylabel("density, weight")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
 

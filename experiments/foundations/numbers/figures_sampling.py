@@ -26,7 +26,7 @@ def bits(figure: Figure, curves: Table) -> None:
     axis = figure.subplots()
     found = curves.array("fig_2_1_bits", "fig_2_1_bit", "fig_2_1_state")
     n_bits, n_states = found.shape
-    # Edges of cells at whole numbers and a half; bit 0 is at the bottom.
+    # Edges of cells at integers and a half; bit 0 is at the bottom.
     edges = (np.arange(n_states + 1) - 0.5, np.arange(n_bits + 1) - 0.5)
     colours: dict[str, Any] = {"cmap": ListedColormap([_ZERO, _ONE]), "vmin": 0.0, "vmax": 1.0}
     axis.pcolormesh(*edges, found.values, edgecolors="white", linewidth=0.4, **colours)

@@ -49,7 +49,7 @@ class _Exact:
         target = _MULTIPLE * mixture_density(x)
         weights = np.exp(_log_weight(x, sd))
         self.normaliser = float(np.sum(target) * step)
-        self.effective_share = self.normaliser**2 / float(np.sum(target * weights) * step)
+        self.effective_fraction = self.normaliser**2 / float(np.sum(target * weights) * step)
         deviation = (x - _TRUTH) / self.normaliser
         self.bias_times_n = -float(np.sum(target * weights * deviation) * step) / self.normaliser
         self.variance_times_n = float(np.sum(target * weights * deviation**2) * step)
@@ -63,7 +63,7 @@ def figure_weights(work: Work) -> Lines:
     for sd in _PROPOSAL_SDS:
         place, top = highest_point(partial(_log_weight, sd=sd), np.linspace(-10.0, 10.0, 2001), 0.02)
         found |= {
-            f"effective share of the draws, sd {sd:g}": _Exact(sd).effective_share,
+            f"effective share of the draws, sd {sd:g}": _Exact(sd).effective_fraction,
             f"largest weight, sd {sd:g}": math.exp(top),
             f"where it is, sd {sd:g}": place,
         }
@@ -192,10 +192,10 @@ def weight_curves(work: Work) -> Arrays:
     along = {**sds, "fig_2_5_x": x}
     proposals = [stats.norm.pdf(x, _PROPOSAL_MEAN, sd) for sd in _PROPOSAL_SDS]
     weights = [np.exp(_log_weight(x, sd)) for sd in _PROPOSAL_SDS]
-    shares = [_Exact(sd).effective_share for sd in _PROPOSAL_SDS]
+    fractions = [_Exact(sd).effective_fraction for sd in _PROPOSAL_SDS]
     return {
         "fig_2_5_target": xr.DataArray(_MULTIPLE * mixture_density(x), {"fig_2_5_x": x}),
         "fig_2_5_proposal": xr.DataArray(proposals, along),
         "fig_2_5_weight": xr.DataArray(weights, along),
-        "fig_2_5_effective_share": xr.DataArray(shares, sds),
+        "fig_2_5_effective_share": xr.DataArray(fractions, sds),
     }

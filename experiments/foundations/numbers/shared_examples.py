@@ -90,8 +90,10 @@ def marked_points() -> dict[str, Marked]:
     """The two proposals that figure 2.3 marks."""
     proposal = stats.norm(PROPOSAL_MEAN, PROPOSAL_SD)
     return {
-        name: Marked(x, share * BOUND * proposal.pdf(x), float(mixture_density(x)), BOUND * proposal.pdf(x))
-        for name, (x, share) in _MARKED.items()
+        name: Marked(
+            x, fraction * BOUND * proposal.pdf(x), float(mixture_density(x)), BOUND * proposal.pdf(x)
+        )
+        for name, (x, fraction) in _MARKED.items()
     }
 
 

@@ -10,7 +10,7 @@ from jax import Array
 from jax.scipy.special import ndtr, ndtri
 
 __all__ = [
-    "Law",
+    "Distribution",
     "draw_by_inversion",
     "exponential",
     "generalised_logistic",
@@ -22,7 +22,7 @@ _LOG_ROOT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 _SMALLEST_TAIL = 2.0**-53
 
 
-class Law(NamedTuple):
+class Distribution(NamedTuple):
     """A law on the line in closed form; every function works elementwise on arrays.
 
     Attributes:
@@ -39,7 +39,7 @@ class Law(NamedTuple):
     quantile: Callable[[Array], Array]
 
 
-def draw_by_inversion(key: Array, law: Law, shape: tuple[int, ...]) -> Array:
+def draw_by_inversion(key: Array, law: Distribution, shape: tuple[int, ...]) -> Array:
     """Draws F^-1(U), U being uniform on the multiples of 2^-52 plus 2^-53, so that neither 0 nor 1 occurs.
 
     The largest of the draws is limited: no normal number beyond 8.2 occurs.
@@ -63,27 +63,27 @@ def draw_by_inversion(key: Array, law: Law, shape: tuple[int, ...]) -> Array:
     return law.quantile(multiples * 2.0**-52 + _SMALLEST_TAIL)
 
 
-def normal(mean: float, sd: float) -> Law:
+def normal(mean: float, sd: float) -> Distribution:
     """Normal law; the sd is a standard deviation, positive."""
     _require_positive("sd", sd)
 
     def log_density(x: Array) -> Array:
         return -0.5 * jnp.square((x - mean) / sd) - math.log(sd) - _LOG_ROOT_TWO_PI
 
-    return Law(log_density, lambda x: ndtr((x - mean) / sd), lambda u: mean + sd * ndtri(u))
+    return Distribution(log_density, lambda x: ndtr((x - mean) / sd), lambda u: mean + sd * ndtri(u))
 
 
-def exponential(rate: float) -> Law:
+def exponential(rate: float) -> Distribution:
     """Exponential law on the positive numbers, with mean 1 / rate."""
     _require_positive("rate", rate)
-    return Law(
+    return Distribution(
         lambda x: jnp.where(x >= 0.0, math.log(rate) - rate * x, -jnp.inf),
         lambda x: -jnp.expm1(-rate * jnp.maximum(x, 0.0)),
         lambda u: -jnp.log1p(-u) / rate,
     )
 
 
-def logistic(mean: float, scale: float) -> Law:
+def logistic(mean: float, scale: float) -> Distribution:
     """Logistic law, with standard deviation pi scale / sqrt 3."""
     _require_positive("scale", scale)
 
@@ -91,14 +91,14 @@ def logistic(mean: float, scale: float) -> Law:
         z = (x - mean) / scale
         return jax.nn.log_sigmoid(z) + jax.nn.log_sigmoid(-z) - math.log(scale)
 
-    return Law(
+    return Distribution(
         log_density,
         lambda x: jax.nn.sigmoid((x - mean) / scale),
         lambda u: mean + scale * (jnp.log(u) - jnp.log1p(-u)),
     )
 
 
-def generalised_logistic(exponent: float) -> Law:
+def generalised_logistic(exponent: float) -> Distribution:
     """Skewed law with density a e^(-a x) (1 + e^-x)^(-1 - a), where a is the exponent, and F = 1 - (1 + e^x)^-a.
 
     The logistic law for a = 1; smaller a make the right tail heavier.
@@ -118,7 +118,7 @@ def generalised_logistic(exponent: float) -> Law:
         t = -jnp.log1p(-u) / exponent
         return jnp.where(t > 1.0, t + jnp.log1p(-jnp.exp(-t)), jnp.log(jnp.expm1(jnp.minimum(t, 1.0))))
 
-    return Law(log_density, lambda x: -jnp.expm1(-exponent * jax.nn.softplus(x)), quantile)
+    return Distribution(log_density, lambda x: -jnp.expm1(-exponent * jax.nn.softplus(x)), quantile)
 
 
 def _require_positive(name: str, value: float) -> None:

@@ -32,7 +32,7 @@ def simpson_rule(n_panels: int) -> tuple[FloatArray, FloatArray]:
     [0.166667, 0.666667, 0.166667]
     """
     if n_panels < 1:
-        raise ValueError(f"n_panels must be a positive whole number, got {n_panels}")
+        raise ValueError(f"n_panels must be a positive integer, got {n_panels}")
     weights = np.full(2 * n_panels + 1, 2.0)
     weights[1::2] = 4.0
     weights[[0, -1]] = 1.0
@@ -58,7 +58,7 @@ def product_simpson(function: Callable[[FloatArray], ArrayLike], n_panels: int, 
     0.125
     """
     if dim < 1:
-        raise ValueError(f"dim must be a positive whole number, got {dim}")
+        raise ValueError(f"dim must be a positive integer, got {dim}")
     points, weights = simpson_rule(n_panels)
     shape = (points.size,) * dim
     total, n_points = 0.0, points.size**dim

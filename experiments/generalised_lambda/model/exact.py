@@ -148,11 +148,11 @@ def _logits_or_infinity(values: Array, z: Array) -> Array:
     cell = jnp.clip(jnp.searchsorted(quantiles, values) - 1, 0, _N_GRID - 2)
     low, below, above = grid[cell], quantiles[cell], quantiles[cell + 1]
     width = jnp.where(above > below, above - below, 1.0)
-    share = jnp.clip((values - below) / width, 0.0, 1.0)
+    fraction = jnp.clip((values - below) / width, 0.0, 1.0)
     # Slopes of the inverse in units of the cell, limited so that the cubic increases.
     first, last = (jnp.minimum(width / (slopes[i] * spacing), 3.0) for i in (cell, cell + 1))
-    rest = 1.0 - share
-    cubic = share * share * (3.0 - 2.0 * share) + share * rest * (first * rest - last * share)
+    rest = 1.0 - fraction
+    cubic = fraction * fraction * (3.0 - 2.0 * fraction) + fraction * rest * (first * rest - last * fraction)
     logits = low + spacing * cubic
     found, slope = _quantile_and_slope(logits, z)
     logits = jnp.clip(logits - (found - values) / slope, low, low + spacing)

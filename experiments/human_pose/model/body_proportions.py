@@ -16,7 +16,7 @@ import numpy as np
 from auxmc.numerics.array_types import FloatArray
 from experiments.human_pose.model.skeleton import BONE_NAMES
 
-__all__ = ["FRACTIONS", "MEDIAN_STATURE_M", "RESIDUAL_SPREAD", "STATURE_SPREAD", "log_length_law"]
+__all__ = ["FRACTIONS", "MEDIAN_STATURE_M", "RESIDUAL_SPREAD", "STATURE_SPREAD", "log_length_distribution"]
 
 FRACTIONS = {
     "waist": 0.100,
@@ -45,7 +45,7 @@ RESIDUAL_SPREAD = 0.04
 """Standard deviation of the log of a bone's share of stature, independent between bones."""
 
 
-def log_length_law() -> tuple[FloatArray, FloatArray]:
+def log_length_distribution() -> tuple[FloatArray, FloatArray]:
     """Mean [13] and upper Cholesky factor R [13, 13] of log lengths in log metres; the covariance is R^T R.
 
     All bones grow with stature, which correlates them by 0.65.

@@ -11,7 +11,7 @@ from jax.scipy.linalg import solve_triangular
 from experiments.human_pose.model.cameras import camera_inputs, camera_place, project_joints
 from experiments.human_pose.model.generator import PoseModel, log_prior, split_inputs
 from experiments.human_pose.model.kinematics import joint_positions
-from experiments.human_pose.model.prior import angle_pairs, pair_law
+from experiments.human_pose.model.prior import angle_pairs, pair_distribution
 
 __all__ = [
     "hierarchical_log_density",
@@ -36,14 +36,17 @@ def state_of_inputs(model: PoseModel, inputs: Array) -> Array:
 def inputs_of_state(model: PoseModel, state: Array) -> Array:
     """Inputs [input] from which the generator makes a given state [input]."""
     log_lengths, code, cos_part, sin_part, camera = split_inputs(model, state)
-    law = pair_law(model.prior, code)
+    distribution = pair_distribution(model.prior, code)
     # R^T u = log lengths - mean.
     bones = solve_triangular(
         jnp.asarray(model.prior.log_length_factor),
         log_lengths - jnp.asarray(model.prior.log_length_mean),
         trans=1,
     )
-    cos_noise, sin_noise = (cos_part - law.cos_mean) / law.cos_sd, (sin_part - law.sin_mean) / law.sin_sd
+    cos_noise, sin_noise = (
+        (cos_part - distribution.cos_mean) / distribution.cos_sd,
+        (sin_part - distribution.sin_mean) / distribution.sin_sd,
+    )
     place = jnp.concatenate([camera[:2], jnp.exp(camera[2:])])
     return jnp.concatenate([bones, code, cos_noise, sin_noise, camera_inputs(place)])
 
@@ -56,9 +59,9 @@ def state_positions(model: PoseModel, state: Array) -> Array:
 
 def hierarchical_log_prior(model: PoseModel, state: Array) -> Array:
     """Log prior density of the state [input], up to a constant, in nats."""
-    law = pair_law(model.prior, split_inputs(model, state).code)
+    distribution = pair_distribution(model.prior, split_inputs(model, state).code)
     # The densities of the pairs have scales that depend on the code.
-    log_scales = jnp.sum(jnp.log(law.cos_sd)) + jnp.sum(jnp.log(law.sin_sd))
+    log_scales = jnp.sum(jnp.log(distribution.cos_sd)) + jnp.sum(jnp.log(distribution.sin_sd))
     return log_prior(inputs_of_state(model, state)) - log_scales
 
 

@@ -14,7 +14,7 @@ from auxmc.data.published import PublishedFile, published_file
 from auxmc.data.tables import load_arrays
 from auxmc.errors import DataError
 from auxmc.numerics.array_types import FloatArray
-from experiments.human_pose.model.body_proportions import log_length_law
+from experiments.human_pose.model.body_proportions import log_length_distribution
 from experiments.human_pose.model.skeleton import N_ANGLES, N_BONES
 
 __all__ = ["N_LAYERS", "PRIORS", "PosePrior", "pose_prior_files", "read_pose_prior"]
@@ -80,7 +80,7 @@ def read_pose_prior(name: str) -> PosePrior:
     if weights[-1].shape[1] != 4 * N_ANGLES:
         raise DataError(f"{files[0]}: the decoder has {weights[-1].shape[1]} outputs, needs {4 * N_ANGLES}")
     if name == "own":
-        return PosePrior(weights, biases, *log_length_law())
+        return PosePrior(weights, biases, *log_length_distribution())
     bones = _arrays(files[1])
     if bones["mean"].shape != (N_BONES,):
         raise DataError(f"{files[1]}: has {bones['mean'].shape} mean log lengths, needs ({N_BONES},)")

@@ -14,17 +14,17 @@ from experiments.human_pose.model.skeleton import N_ANGLES
 
 __all__ = [
     "AngleDerivatives",
-    "PairLaw",
+    "PairDistribution",
     "angle_derivatives",
     "angle_pairs",
     "bone_lengths",
     "decode",
     "joint_angles",
-    "pair_law",
+    "pair_distribution",
 ]
 
 
-class PairLaw(NamedTuple):
+class PairDistribution(NamedTuple):
     """Law of the cosine and sine parts given the code: independent normals.
 
     Attributes:
@@ -76,18 +76,23 @@ def decode(weights: Sequence[Array], biases: Sequence[Array], code: Array) -> Ar
     return hidden @ weights[-1] + biases[-1]
 
 
-def pair_law(prior: PosePrior, code: Array) -> PairLaw:
+def pair_distribution(prior: PosePrior, code: Array) -> PairDistribution:
     """Law of the cosine and sine parts given a code [30]."""
     weights = [jnp.asarray(weight) for weight in prior.weights]
     outputs = decode(weights, [jnp.asarray(bias) for bias in prior.biases], code)
     cos_mean, sin_mean, cos_log_variance, sin_log_variance = jnp.split(outputs, 4)
-    return PairLaw(cos_mean, sin_mean, jnp.exp(0.5 * cos_log_variance), jnp.exp(0.5 * sin_log_variance))
+    return PairDistribution(
+        cos_mean, sin_mean, jnp.exp(0.5 * cos_log_variance), jnp.exp(0.5 * sin_log_variance)
+    )
 
 
 def angle_pairs(prior: PosePrior, code: Array, cos_noise: Array, sin_noise: Array) -> tuple[Array, Array]:
     """Cosine and sine parts [47] of standard normal inputs: a code [30] and noises [47]."""
-    law = pair_law(prior, code)
-    return law.cos_mean + law.cos_sd * cos_noise, law.sin_mean + law.sin_sd * sin_noise
+    distribution = pair_distribution(prior, code)
+    return (
+        distribution.cos_mean + distribution.cos_sd * cos_noise,
+        distribution.sin_mean + distribution.sin_sd * sin_noise,
+    )
 
 
 def joint_angles(prior: PosePrior, code: Array, cos_noise: Array, sin_noise: Array) -> Array:

@@ -75,7 +75,7 @@ def simulate_prior(
         ValueError: n_draws is not positive.
     """
     if n_draws < 1:
-        raise ValueError(f"n_draws must be a positive whole number, got {n_draws}")
+        raise ValueError(f"n_draws must be a positive integer, got {n_draws}")
     parts = [
         _simulate_chunk(model, rng, min(_CHUNK, n_draws - start), limit)
         for start in range(0, n_draws, _CHUNK)

@@ -13,14 +13,14 @@ from scipy.special import logsumexp
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.truncated_exponential import log_base_weight, log_target_weight
 
-__all__ = ["PathOracle", "path_oracle"]
+__all__ = ["ExactPath", "exact_path"]
 
 
 # Compiled as one: on arrays as they come, every operation would be a program of its own.
 _log_target_weight, _log_base_weight = jax.jit(log_target_weight), jax.jit(log_base_weight)
 
 
-class PathOracle(NamedTuple):
+class ExactPath(NamedTuple):
     """Target and base as log densities on an equally spaced grid.
 
     Attributes:
@@ -71,8 +71,11 @@ class PathOracle(NamedTuple):
         delta = self.log_base - self.log_target
         log_target, log_base = np.asarray(_log_target_weight(delta)), np.asarray(_log_base_weight(delta))
         # The law of x is the base over its weight: the integral of exp(-b delta) over b is exp(-log w_0).
-        log_law = self.log_base - log_base
-        return float(self._log_integral(log_law + log_target) - self._log_integral(log_law + log_base))
+        log_distribution = self.log_base - log_base
+        return float(
+            self._log_integral(log_distribution + log_target)
+            - self._log_integral(log_distribution + log_base)
+        )
 
     def _log_joint_normaliser(self) -> float:
         delta = self.log_base - self.log_target
@@ -89,7 +92,7 @@ class PathOracle(NamedTuple):
         return np.asarray(logsumexp(log_values, axis=-1) + np.log(step), dtype=float)
 
 
-def path_oracle(points: ArrayLike, log_target: ArrayLike, log_base: ArrayLike) -> PathOracle:
+def exact_path(points: ArrayLike, log_target: ArrayLike, log_base: ArrayLike) -> ExactPath:
     """Makes the oracle of a path.
 
     Args:
@@ -109,4 +112,4 @@ def path_oracle(points: ArrayLike, log_target: ArrayLike, log_base: ArrayLike) -
     steps = np.diff(grid)
     if not (steps[0] > 0.0 and np.allclose(steps, steps[0], rtol=1e-6)):
         raise ValueError("points must be equally spaced and increasing")
-    return PathOracle(*arrays)
+    return ExactPath(*arrays)

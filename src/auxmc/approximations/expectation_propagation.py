@@ -75,7 +75,7 @@ def expectation_propagation(
         projections: a_i as rows [factor, dim].
         factors: f_i, each as the tilted moments of `gaussian_factor`, `probit_factor` or of the caller.
         n_sweeps: passes over all factors, at least 1.
-        damping: share of the way that a site goes to its new natural parameters, in (0, 1].
+        damping: fraction of the way that a site goes to its new natural parameters, in (0, 1].
 
     Raises:
         ValueError: shapes that do not belong together, or a number out of its range.

@@ -67,7 +67,7 @@ class LaplaceEvidence(NamedTuple):
     Attributes:
         log_evidence: by importance sampling, in nats.
         standard_error: by the delta method, in nats. With a small relative size it is too small itself.
-        relative_size: effective size of the importance weights, as a share of the draws. Above 0.3 the posterior is
+        relative_size: effective size of the importance weights, as a fraction of the draws. Above 0.3 the posterior is
             covered well.
         laplace: Laplace's approximation of the log evidence, in nats.
         mode: best optimum of the posterior density [dim].
@@ -103,7 +103,7 @@ def laplace_evidence(
     n_copies: int = 1,
     block_rows: int = BLOCK_ROWS,
 ) -> LaplaceEvidence:
-    """Importance sampling from a multivariate t law, with 60 degrees of freedom, at the mode of the posterior.
+    """Importance sampling from a multivariate t distribution, with 60 degrees of freedom, at the mode of the posterior.
 
     The mode is the best optimum of searches from all starts. Everything is float64; rows are gone through in blocks.
 
@@ -273,7 +273,7 @@ class _Posterior:
         value, gradient = self.value_and_gradient(point)
         precision = self._precision(point)
         for _ in range(_MAX_NEWTON):
-            # A Hessian that cannot be solved with is refused later, by name.
+            # A Hessian that cannot be solved with is rejected later, by name.
             step = np.linalg.lstsq(precision, gradient, rcond=None)[0]
             new_value, new_gradient = self.value_and_gradient(point + step)
             if not new_value > value:
@@ -285,7 +285,7 @@ class _Posterior:
     def importance_log_weights(
         self, key: Array, mode: FloatArray, factor: FloatArray, n_draws: int
     ) -> FloatArray:
-        """Log of density over proposal density at draws of the t law [draw]."""
+        """Log of density over proposal density at draws of the t distribution [draw]."""
         n_calls = -(-n_draws // _DRAWS_PER_CALL)
         keys = jax.random.split(key, n_calls * _DRAWS_PER_CALL)
         given = (jnp.asarray(mode), jnp.asarray(factor), self._rows)

@@ -40,7 +40,7 @@ def boltzmann_mean_field(
     """Minimises the free energy from each start.
 
     The units are independent with means tanh(theta). Gradient descent in theta makes 999 steps of size 0.2. The variant
-    `converged` goes on with exact updates of one unit at a time, which cannot increase the free energy.
+    `converged` continues with exact updates of one unit at a time, which cannot increase the free energy.
 
     Args:
         weights: W [unit, unit], symmetric with zero diagonal.

@@ -18,7 +18,7 @@ __all__ = ["GaussianFit", "fit_gaussian", "gaussian_log_density", "renyi_bound",
 _ORDER_NEAR_ONE = 1e-9
 # Densities below exp(-700) are zero in double precision: their log times zero is left out.
 _LOG_TINY = -700.0
-# An integrand that is smaller than this at the ends of the grid, beside its maximum, counts as vanishing there.
+# An integrand that is smaller than this at the ends of the grid, next to its maximum, counts as vanishing there.
 _LOG_NEGLIGIBLE = math.log(1e-12)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 __all__ = ["ChangePoint", "ChangeSettings", "ChunkScores", "DropDetector", "change_points", "chunk_scores"]
 
-# Median absolute deviation of a normal law in units of its standard deviation.
+# Median absolute deviation of a normal distribution in units of its standard deviation.
 _DEVIATION = 0.6745
 
 
@@ -25,9 +25,9 @@ class ChangeSettings(NamedTuple):
         jump: drop of one chunk's score that is flagged, in standard deviations of its prediction.
         drift: lasting drop that is tolerated, in standard deviations of a chunk, besides the error of the median.
         total: sum of drops beyond `drift` that is flagged.
-        row_spread: standard deviation of a row's score before anything is known of it, in nats. That of a normal law
-            of d columns is sqrt(d / 2).
-        weight: chunks that `row_spread` counts for beside those of the window.
+        row_spread: standard deviation of a row's score before anything is known of it, in nats. That of a normal
+            distribution of d columns is sqrt(d / 2).
+        weight: chunks that `row_spread` counts for next to those of the window.
     """
 
     window: int = 20
@@ -101,7 +101,7 @@ def change_points(
     A score is compared with the median of the scores before it. Their standard deviation is taken from the median of
     the differences of neighbours, which a trend does not widen, with lengths of chunks allowed for. One large drop is a
     jump; small ones that last add up (a one-sided CUSUM, whose reference stays while the sum is positive). After a
-    change the window begins anew. Rises are no change: a model that learns predicts better and better.
+    change the window begins again. Rises are no change: a model that learns predicts better and better.
 
     For scores of independent rows there are 0.01 to 0.2 false alarms in 200 chunks, the more the heavier their tails.
 

@@ -94,7 +94,7 @@ def potential_scale_reduction_path(chains: ArrayLike, ends: ArrayLike) -> Potent
     values = _chains(chains)
     checked_ends = np.asarray(ends)
     if checked_ends.ndim != 1 or checked_ends.size == 0 or not np.issubdtype(checked_ends.dtype, np.integer):
-        raise ValueError(f"ends must be a non-empty list of whole numbers [end], got {ends!r}")
+        raise ValueError(f"ends must be a non-empty list of integers [end], got {ends!r}")
     if checked_ends[0] < 2 or checked_ends[-1] > values.shape[-1] or np.any(np.diff(checked_ends) <= 0):
         raise ValueError(
             f"ends must increase strictly from at least 2 to at most {values.shape[-1]}, "
@@ -134,7 +134,7 @@ def gelman_plot_ends(n_draws: int, bin_width: int = 10, max_bins: int = 50) -> I
 
     Returns:
         Increasing numbers of draws [end], the first 51 and the last `n_draws`; `n_draws` alone for chains
-        with fewer than 50 + bin_width draws, where coda refuses to draw.
+        with fewer than 50 + bin_width draws, where coda rejects to draw.
 
     Raises:
         ValueError: fewer than 2 draws, or bin_width or max_bins below 1.

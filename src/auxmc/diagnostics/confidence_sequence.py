@@ -12,7 +12,7 @@ from auxmc.numerics.array_types import BooleanArray, FloatArray
 __all__ = ["ConfidenceInterval", "confidence_sequence"]
 
 
-# Largest stake, as a share of the capital that the largest value could win or lose: no bet can ruin the gambler.
+# Largest stake, as a fraction of the capital that the largest value could win or lose: no bet can ruin the gambler.
 _LARGEST_STAKE = 0.5
 _HALVINGS = 50
 
@@ -60,7 +60,7 @@ def confidence_sequence(
         ValueError: there is no value, a value is outside [low, high] or not a number, or low, high, alpha or a time is
             outside its range.
 
-    Must hold: under the mean, P(the interval misses it at any time) <= alpha, whatever the law on [low, high];
+    Must hold: under the mean, P(the interval misses it at any time) <= alpha, whatever the distribution on [low, high];
     intervals are inside [low, high]; shifting and scaling values and ends shifts and scales them.
 
     Source: Waudby-Smith and Ramdas 2024, Estimating means of bounded random variables by betting, with stakes that do

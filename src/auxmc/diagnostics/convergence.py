@@ -62,7 +62,7 @@ def summarise_chains(chains: ArrayLike) -> ChainSummary:
 
     Args:
         chains: [..., chain, draw], or an xarray of a variable with these two dimensions in any place. Draws of a vector
-            that lie as [chain, draw, dim] are refused: `np.moveaxis(draws, -1, 0)` brings them into order.
+            that lie as [chain, draw, dim] are rejected: `np.moveaxis(draws, -1, 0)` brings them into order.
 
     Raises:
         ValueError: If a value is not finite, draws are too few, or an array has more chains than draws.

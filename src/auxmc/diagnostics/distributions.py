@@ -64,7 +64,7 @@ def total_variation(first: ArrayLike, second: ArrayLike) -> float:
         second: counts or probabilities [bin] of the same bins.
 
     Returns:
-        A distance in [0, 1]. Between a histogram of n independent draws and their exact law it is not
+        A distance in [0, 1]. Between a histogram of n independent draws and their exact distribution it is not
         zero but about half the sum of sqrt(2 p (1 - p) / (pi n)) over the bins.
 
     Raises:

@@ -47,7 +47,7 @@ def variance_of_mean(variance: float, correlations: ArrayLike, n: int) -> float:
     """
     rho = np.asarray(correlations, np.float64)
     if n < 1:
-        raise ValueError(f"n must be a positive whole number, got {n}")
+        raise ValueError(f"n must be a positive integer, got {n}")
     if rho.ndim != 1 or rho.size < n - 1:
         raise ValueError(f"correlations must be at least n - 1 = {n - 1} on one axis, got shape {rho.shape}")
     lags = np.arange(1, n)
@@ -118,7 +118,7 @@ def autocorrelation_time(series: ArrayLike) -> FloatArray:
 
 
 def few_replicates(n_replicates: int) -> float:
-    """Factor that widens an error from few replicates, so that two of it hold what two of a normal law hold.
+    """Factor that widens an error from few replicates, so that two of it hold what two of a normal distribution hold.
 
     Args:
         n_replicates: chains or repetitions from which a spread is taken, at least 2.
@@ -182,7 +182,7 @@ def error_between_chains(values: ArrayLike) -> FloatArray:
 
 
 def score_between_chains(values: ArrayLike, exact: ArrayLike) -> FloatArray:
-    """How far a mean over independent chains is from its exact value, as the score of a standard normal law.
+    """How far a mean over independent chains is from its exact value, as the score of a standard normal distribution.
 
     The score has the tail probability of Student's statistic of the chains. So it can be compared with any number of
     standard errors, also with four, where an error widened for two would give far too many false alarms.

@@ -12,7 +12,7 @@ __all__ = [
     "detailed_balance_residual",
     "invariance_residual",
     "second_eigenvalue",
-    "stationary_law",
+    "stationary_distribution",
     "transition_matrix",
     "uniform_cells",
 ]
@@ -83,35 +83,35 @@ def transition_matrix(ends: ArrayLike, probabilities: ArrayLike) -> FloatArray:
     return matrix
 
 
-def invariance_residual(matrix: ArrayLike, law: ArrayLike) -> float:
-    """Largest element of |law @ matrix - law|, 0 where the law is stationary.
+def invariance_residual(matrix: ArrayLike, distribution: ArrayLike) -> float:
+    """Largest element of |distribution @ matrix - distribution|, 0 where the distribution is stationary.
 
     Args:
         matrix: transition probabilities [state, state], rows summing to 1.
-        law: probabilities of the states [state].
+        distribution: probabilities of the states [state].
 
     Raises:
         ValueError: shapes do not fit, or the matrix is not one of transition probabilities.
 
     Source: PhD thesis, Eq. 2.21.
     """
-    kernel, probabilities = _checked(matrix, law)
+    kernel, probabilities = _checked(matrix, distribution)
     return float(np.max(np.abs(probabilities @ kernel - probabilities)))
 
 
-def detailed_balance_residual(matrix: ArrayLike, law: ArrayLike) -> float:
+def detailed_balance_residual(matrix: ArrayLike, distribution: ArrayLike) -> float:
     """Largest difference of the flows between two states, 0 where the chain is reversible.
 
     Args:
         matrix: transition probabilities [state, state], rows summing to 1.
-        law: probabilities of the states [state].
+        distribution: probabilities of the states [state].
 
     Raises:
         ValueError: shapes do not fit, or the matrix is not one of transition probabilities.
 
     Source: PhD thesis, section 2.2 (detailed balance).
     """
-    kernel, probabilities = _checked(matrix, law)
+    kernel, probabilities = _checked(matrix, distribution)
     flow = probabilities[:, None] * kernel
     return float(np.max(np.abs(flow - flow.T)))
 
@@ -134,33 +134,35 @@ def second_eigenvalue(matrix: ArrayLike) -> float:
     return float(np.sort(np.abs(np.linalg.eigvals(kernel)))[-2])
 
 
-def stationary_law(matrix: ArrayLike) -> FloatArray:
-    """The stationary law of an irreducible chain [state], by a linear solve.
+def stationary_distribution(matrix: ArrayLike) -> FloatArray:
+    """The stationary distribution of an irreducible chain [state], by a linear solve.
 
     Raises:
-        ValueError: the matrix is not one of transition probabilities, or has several stationary laws.
+        ValueError: the matrix is not one of transition probabilities, or has several stationary distributions.
 
-    >>> [round(p, 12) for p in stationary_law([[0.5, 0.5], [1.0, 0.0]]).tolist()]
+    >>> [round(p, 12) for p in stationary_distribution([[0.5, 0.5], [1.0, 0.0]]).tolist()]
     [0.666666666667, 0.333333333333]
     """
     kernel, _ = _checked(matrix)
     n_states = len(kernel)
     system = np.vstack([kernel.T - np.eye(n_states), np.ones(n_states)])
-    law, _, rank, _ = np.linalg.lstsq(system, np.append(np.zeros(n_states), 1.0), rcond=1e-10)
+    distribution, _, rank, _ = np.linalg.lstsq(system, np.append(np.zeros(n_states), 1.0), rcond=1e-10)
     if rank < n_states:
-        raise ValueError("the chain has several stationary laws: some states do not lead to others")
-    return np.asarray(law, float)
+        raise ValueError("the chain has several stationary distributions: some states do not lead to others")
+    return np.asarray(distribution, float)
 
 
-def _checked(matrix: ArrayLike, law: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
+def _checked(matrix: ArrayLike, distribution: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
     kernel = np.asarray(matrix, float)
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or len(kernel) < 2:
         raise ValueError(f"matrix must be square, of at least two states, got shape {kernel.shape}")
     if np.any(kernel < 0.0) or np.max(np.abs(kernel.sum(axis=1) - 1.0)) > _ROW_SUM_TOLERANCE:
         raise ValueError("matrix must hold probabilities with rows that sum to 1")
-    if law is None:
+    if distribution is None:
         return kernel, np.empty(0)
-    probabilities = np.asarray(law, float)
+    probabilities = np.asarray(distribution, float)
     if probabilities.shape != kernel.shape[:1]:
-        raise ValueError(f"law must be one probability a state [{len(kernel)}], got {probabilities.shape}")
+        raise ValueError(
+            f"distribution must be one probability a state [{len(kernel)}], got {probabilities.shape}"
+        )
     return kernel, probabilities

@@ -117,7 +117,7 @@ def log_evidence_error(
     Args:
         log_target_weights: [chain, draw].
         log_base_weights: [chain, draw].
-        n_batches: batches of a single chain; by default the square root of its length. They must be long beside the
+        n_batches: batches of a single chain; by default the square root of its length. They must be long next to the
             autocorrelation time.
 
     Returns:

@@ -66,7 +66,7 @@ def simulated_log_evidences(
     n_alive = np.concatenate([np.full(len(dead), n_live), np.arange(n_live, 0, -1)])
     levels = np.concatenate([dead, live])
     random = np.random.default_rng(seed)
-    # Of k uniform numbers the largest has the law of a uniform number to the power 1 / k.
+    # Of k uniform numbers the largest has the distribution of a uniform number to the power 1 / k.
     log_masses = np.cumsum(-random.exponential(size=(n_draws, len(levels))) / n_alive, axis=1)
     before = np.concatenate([np.zeros((n_draws, 1)), log_masses[:, :-1]], axis=1)
     log_widths = before + np.log(-np.expm1(log_masses - before))

@@ -15,7 +15,7 @@ __all__ = ["harmonic_mean", "log_reciprocal", "prior_average"]
 def prior_average(log_likelihoods: ArrayLike) -> FloatArray:
     """Log of the mean likelihood over prior draws.
 
-    The mean is unbiased; its law is so skewed that nearly all estimates are far below the evidence.
+    The mean is unbiased; its distribution is so skewed that nearly all estimates are far below the evidence.
 
     Returns:
         Log evidence of each replicate [...], in nats; minus infinity where no draw has a likelihood.

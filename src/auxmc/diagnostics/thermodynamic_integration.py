@@ -40,7 +40,7 @@ def thermodynamic_integration(
 
     Args:
         inverse_temperatures: strictly increasing from 0 to 1 [temperature].
-        means: of log target minus log base density under the path's law at each [temperature], in nats; with a
+        means: of log target minus log base density under the path's distribution at each [temperature], in nats; with a
             prior and a posterior this is the log likelihood.
         variances: of the same [temperature]; given, the trapezoidal rule is corrected to fourth order in the steps.
         standard_errors: of the means, independent of each other [temperature].

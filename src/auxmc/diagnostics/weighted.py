@@ -62,18 +62,18 @@ def weighted_estimates(log_weights: ArrayLike, values: ArrayLike) -> WeightedMom
         raise ValueError(
             f"log_weights must be [unit, draw] and values [unit, draw, quantity], got {logs.shape} and {states.shape}"
         )
-    shares = np.exp(logs - logsumexp(logs))
-    mean = np.einsum("ud,ude->e", shares, states)
+    fractions = np.exp(logs - logsumexp(logs))
+    mean = np.einsum("ud,ude->e", fractions, states)
     deviation = states - mean
-    variance = np.einsum("ud,ude->e", shares, deviation**2)
+    variance = np.einsum("ud,ude->e", fractions, deviation**2)
     sd = np.sqrt(variance)
-    n_units = len(shares)
+    n_units = len(fractions)
     if n_units < 2:
         unknown = np.full(mean.shape, np.nan)
         return WeightedMoments(mean, unknown, sd, unknown)
     # Influence of each unit on the ratio of sums; its mean over units is zero.
-    on_mean = n_units * np.einsum("ud,ude->ue", shares, deviation)
-    on_variance = n_units * np.einsum("ud,ude->ue", shares, deviation**2 - variance)
+    on_mean = n_units * np.einsum("ud,ude->ue", fractions, deviation)
+    on_variance = n_units * np.einsum("ud,ude->ue", fractions, deviation**2 - variance)
     mean_error = on_mean.std(axis=0, ddof=1) / np.sqrt(n_units)
     variance_error = on_variance.std(axis=0, ddof=1) / np.sqrt(n_units)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -83,7 +83,7 @@ def weighted_estimates(log_weights: ArrayLike, values: ArrayLike) -> WeightedMom
 def in_batches(values: ArrayLike, n_batches: int) -> FloatArray:
     """Cuts chains [chain, draw, ...] into batches of equal length [chain * n_batches, draw, ...].
 
-    Batches that are long beside the autocorrelation time count as units of their own. Draws left over are the first.
+    Batches that are long next to the autocorrelation time count as units of their own. Draws left over are the first.
 
     Raises:
         ValueError: there are fewer draws than batches.

@@ -19,7 +19,7 @@ from auxmc.driver.seeds import stream
 from auxmc.driver.units import Units
 from auxmc.numerics.array_types import NamedArrays
 
-# Seconds beside the recorded quantities of a unit, whose names have no dots.
+# Seconds next to the recorded quantities of a unit, whose names have no dots.
 _COMPILE_S, _RUN_S = "seconds.compile", "seconds.run"
 
 __all__ = ["Chains", "RunContext", "run_chains"]

@@ -1,4 +1,4 @@
-"""Finished blocks of a run on disk, so that a killed run goes on where it stopped, bit for bit."""
+"""Finished blocks of a run on disk, so that a killed run continues where it stopped, bit for bit."""
 
 import json
 import shutil
@@ -55,7 +55,7 @@ class Checkpoint:
             block: iterations of each block; None for any.
 
         Returns:
-            The state to go on from, or None (and the folder is emptied) if there is none that fits.
+            The state to continue from, or None (and the folder is emptied) if there is none that fits.
         """
         found = sorted(self.folder.glob("block*.npz"))
         resumed = None

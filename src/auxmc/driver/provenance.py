@@ -133,7 +133,7 @@ def _memory_gib() -> float:
 
 
 def _device(device: Any) -> str:
-    # A processor has no kind of its own beside "cpu"; `processor` names it.
+    # A processor has no kind of its own next to "cpu"; `processor` names it.
     kind = str(device.device_kind)
     return kind if kind == device.platform else f"{device.platform}: {kind}"
 

@@ -13,7 +13,7 @@ def stream(seed: int, *names: str | int) -> Array:
     """JAX key of the stream with the given names under one root seed.
 
     Args:
-        seed: root seed, a non-negative whole number.
+        seed: root seed, a non-negative integer.
         names: what the stream is for, from general to particular (study, case, purpose, chain).
 
     Returns:

@@ -41,7 +41,7 @@ class StreamFiles:
     """A file for the record of each stream, which grows, and one for the state, which is replaced.
 
     The state counts: chunks of a record beyond those that it knows of are cut off when it is read. It has a checksum of
-    each record, and is an archive that has its own: what is damaged is named, and the run begins anew.
+    each record, and is an archive that has its own: what is damaged is named, and the run begins again.
 
     Args:
         checkpoint: the folder, and what the run depends on.

@@ -44,7 +44,7 @@ class StreamRun(NamedTuple):
         record: an array [chunk] for each field of ChunkRecord, and `seconds`: time up to the end of the chunk's block,
             reading of rows included, compilation and reports not.
         provisional: whether the last chunk was shorter than its size because the rows ended there. It is part of
-            the record and of `state`, but not of what a continued stream goes on from.
+            the record and of `state`, but not of what a continued stream continues from.
         state: after all rows of the record.
         compile_s: seconds of tracing and compiling, of all streams of the run.
         n_resumed: chunks taken over from a checkpoint.
@@ -121,9 +121,9 @@ def run_streams(
 
     Memory does not grow with the number of rows, but for the record: about a hundred bytes a chunk and estimator.
     Rows are read while the estimators are at work on those before. State and record are saved every few seconds and
-    at the end; the same call goes on from there, also when rows have been appended meanwhile, and gives the record
+    at the end; the same call continues from there, also when rows have been appended meanwhile, and gives the record
     of an uninterrupted run. If reading fails, what has been absorbed before is kept. The numbers of an estimator do
-    not depend on which others run beside it.
+    not depend on which others run next to it.
 
     Args:
         streams: estimators by name.

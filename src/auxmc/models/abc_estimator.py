@@ -37,7 +37,7 @@ def abc_estimator(
     Source: PhD thesis, section 4.4; Graham and Storkey 2017, section 3.
     """
     if n_auxiliary < 1:
-        raise ValueError(f"n_auxiliary must be a positive whole number, got {n_auxiliary}")
+        raise ValueError(f"n_auxiliary must be a positive integer, got {n_auxiliary}")
 
     def prepare(position: Array) -> tuple[Array, Array]:
         return position, log_prior(position)

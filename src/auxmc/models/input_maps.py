@@ -1,4 +1,4 @@
-"""Random inputs of unit variance on the whole line, and maps that give them other laws.
+"""Random inputs of unit variance on the whole line, and maps that give them other distributions.
 
 A generator whose inputs all have unit variance and no bounds is easy to step in: no move can leave the support, and one
 step size fits all. Source: PhD thesis, Table D.1 of appendix D.
@@ -20,7 +20,7 @@ _SECANT_RATE = 0.5 * math.pi
 
 
 class InputDensity(NamedTuple):
-    """Law of one input, with mean 0 and variance 1.
+    """Distribution of one input, with mean 0 and variance 1.
 
     Attributes:
         shorthand: as the thesis writes it.
@@ -34,12 +34,12 @@ class InputDensity(NamedTuple):
 
 
 class InputMap(NamedTuple):
-    """Map of an input to a value of another law.
+    """Map of an input to a value of another distribution.
 
     Attributes:
-        source: name of the input's law in `INPUTS`.
+        source: name of the input's distribution in `INPUTS`.
         formula: the map, in plain text.
-        forward: maps inputs and the parameters of the law, in the order of `parameters`, to values, elementwise.
+        forward: maps inputs and the parameters, in the order of `parameters`, to values, elementwise.
         parameters: their names.
         increasing: whether values rise with the input.
     """
@@ -70,7 +70,7 @@ INPUTS: Mapping[str, InputDensity] = {
         lambda u: jnp.arctan(jnp.exp(_SECANT_RATE * u)) / _SECANT_RATE,
     ),
 }
-"""Laws of inputs by name.
+"""Distributions of inputs by name.
 
 Must hold: each integrates to 1 and has variance 1.
 """
@@ -102,7 +102,7 @@ INPUT_MAPS: Mapping[str, InputMap] = {
         True,
     ),
 }
-"""Maps by the name of the law that they give, which is a name in `density_registry.DENSITIES`.
+"""Maps by the name of the distribution that they give, which is a name in `density_registry.DENSITIES`.
 
 Must hold: the distribution function of a value is that of its input, or 1 minus it where the map falls.
 """

@@ -40,7 +40,7 @@ _OPTIONAL = ("weighted_gradient", "natural")
 _N_CHECKED_DRAWS = 32
 # Standard errors; a missing Jacobian or scale makes dozens.
 _MAX_DISAGREEMENT = 6.0
-# Distance between the quartiles of a normal law, in standard deviations.
+# Distance between the quartiles of a normal distribution, in standard deviations.
 _QUARTILES = 1.349
 
 

@@ -8,7 +8,7 @@ __all__ = ["annealing_increment", "log_effective_size"]
 
 # Halvings of an interval: more than the digits of float64, since first increments of a million rows are near 1e-7.
 _HALVINGS = 60
-_LEAST_SHARE = 1e-12
+_LEAST_FRACTION = 1e-12
 
 
 def log_effective_size(log_weights: Array) -> Array:
@@ -37,7 +37,7 @@ def annealing_increment(
             particles that have failed.
         remaining: what is left of the path, in (0, 1].
         log_target_size: log of the size to keep; 0 or less takes all that remains at once.
-        log_weights: of the particles before the step [particle]; only where particles are drawn anew in proportion to
+        log_weights: of the particles before the step [particle]; only where particles are drawn again in proportion to
             their weights, since one of large weight makes every step look safe.
 
     Returns:
@@ -58,7 +58,7 @@ def annealing_increment(
 
     def bisected() -> Array:
         low, _ = lax.fori_loop(0, _HALVINGS, halve, (jnp.zeros_like(remaining), remaining))
-        return jnp.maximum(low, _LEAST_SHARE * remaining)
+        return jnp.maximum(low, _LEAST_FRACTION * remaining)
 
     # Most chunks of a long stream come in whole: they shall not pay for the search.
     return lax.cond(keeps(remaining), lambda: remaining, bisected)

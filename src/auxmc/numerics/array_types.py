@@ -11,7 +11,7 @@ FloatArray = NDArray[np.float64]
 """NumPy array of numbers in double precision; its shape stands in the docstring that uses it."""
 
 IntegerArray = NDArray[np.int64]
-"""NumPy array of whole numbers: counts, indices, labels."""
+"""NumPy array of integers: counts, indices, labels."""
 
 BooleanArray = NDArray[np.bool_]
 """NumPy array of truth values: masks, flags."""

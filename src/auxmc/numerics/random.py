@@ -65,16 +65,16 @@ def chi_square(key: Array, degrees: int, shape: tuple[int, ...]) -> Array:
         Array of the given shape, float64.
 
     Raises:
-        ValueError: degrees is not a positive whole number.
+        ValueError: degrees is not a positive integer.
         RuntimeError: JAX is not set to double precision.
 
-    Source: Marsaglia and Tsang 2000, for the gamma law with shape degrees/2.
+    Source: Marsaglia and Tsang 2000, for the gamma distribution with shape degrees/2.
 
     >>> bool((chi_square(jax.random.key(0), 5, (4,)) > 0).all())
     True
     """
     if isinstance(degrees, bool) or not isinstance(degrees, int) or degrees < 1:
-        raise ValueError(f"degrees must be a positive whole number, got {degrees!r}")
+        raise ValueError(f"degrees must be a positive integer, got {degrees!r}")
     _require_double_precision("the numbers")
     if degrees == 1:
         return jnp.square(standard_normal(key, shape))

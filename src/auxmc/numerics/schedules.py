@@ -53,4 +53,4 @@ def linear_schedule(n_intervals: int) -> FloatArray:
 
 def _check(n_intervals: int) -> None:
     if isinstance(n_intervals, bool) or not isinstance(n_intervals, (int, np.integer)) or n_intervals < 1:
-        raise ValueError(f"n_intervals must be a positive whole number, got {n_intervals!r}")
+        raise ValueError(f"n_intervals must be a positive integer, got {n_intervals!r}")

@@ -1,4 +1,4 @@
-"""The law of an inverse temperature given a state: an exponential truncated to the unit interval.
+"""The distribution of an inverse temperature given a state: an exponential truncated to the unit interval.
 
 All functions are elementwise, keep the precision of their arguments (float32 or float64) and are finite for every
 finite difference of log densities.
@@ -12,7 +12,7 @@ __all__ = ["draw_inverse_temperature", "log_base_weight", "log_target_weight"]
 
 
 def log_target_weight(delta: ArrayLike) -> Array:
-    """Log density at b = 1 of the law with density proportional to exp(-b delta) on [0, 1].
+    """Log density at b = 1 of the distribution with density proportional to exp(-b delta) on [0, 1].
 
     It is log(delta / (exp(delta) - 1)): 0 at delta = 0, about log(delta) - delta for large delta and log(-delta) for
     very negative delta.
@@ -38,7 +38,7 @@ def log_target_weight(delta: ArrayLike) -> Array:
 
 
 def log_base_weight(delta: ArrayLike) -> Array:
-    """Log density at b = 0 of the law with density proportional to exp(-b delta) on [0, 1].
+    """Log density at b = 0 of the distribution with density proportional to exp(-b delta) on [0, 1].
 
     It is log(delta / (1 - exp(-delta))), which is `log_target_weight(-delta)`, and exceeds `log_target_weight(delta)`
     by delta. Taking the mirror image rather than adding delta loses no digits where delta is large.

@@ -104,7 +104,7 @@ def chord_bound(hull: Hull, x: ArrayLike) -> FloatArray:
 
 
 def log_hull_mass(hull: Hull) -> float:
-    """Log of the area below exp of the upper hull; the share of proposals accepted is that of the density over it."""
+    """Log of the area below exp of the upper hull; it decides how many proposals are accepted."""
     return float(np.logaddexp.reduce(_log_masses(hull)))
 
 
@@ -118,7 +118,7 @@ def draw_from_hull(hull: Hull, uniforms: FloatArray) -> FloatArray:
     Returns:
         Draws [draw].
 
-    Must hold: the law is that of the piecewise exponential density.
+    Must hold: the distribution is that of the piecewise exponential density.
     """
     logs = _log_masses(hull)
     cumulated = np.cumsum(np.exp(logs - logs.max()))
@@ -161,12 +161,13 @@ def adaptive_rejection_sample(
         ValueError: n is not positive; as in `make_hull`; or the log density leaves its hulls at a proposal, so that it
             is not log-concave.
 
-    Must hold: draws have the law of the density; as the hull gets sharper the share of accepted proposals tends to 1.
+    Must hold: draws have the distribution of the density; as the hull gets sharper the fraction of accepted proposals
+        tends to 1.
 
     Source: Gilks and Wild 1992.
     """
     if n < 1:
-        raise ValueError(f"n must be a positive whole number, got {n}")
+        raise ValueError(f"n must be a positive integer, got {n}")
     hull = make_hull(log_density, start, lower, upper)
     n_proposals, n_evaluations, n_found = 0, hull.points.size, 0
     kept: list[FloatArray] = []

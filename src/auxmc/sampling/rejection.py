@@ -81,7 +81,7 @@ class Conditioned(NamedTuple):
 
     Attributes:
         draws: those that match [kept, ...].
-        n_drawn: all draws made; the share that matches estimates the probability of what is known.
+        n_drawn: all draws made; the fraction that matches estimates the probability of what is known.
     """
 
     draws: FloatArray
@@ -118,7 +118,8 @@ def rejection_draw(key: Array, envelope: Envelope, max_proposals: int | Array = 
         envelope: target, proposal and bound.
         max_proposals: bound on the loop; a draw that reaches it is marked and holds NaN, never its last proposal.
 
-    Must hold: the law is that of the target and does not depend on the number of proposals, which is geometric with
+    Must hold: the distribution is that of the target and does not depend on the number of proposals, which is geometric
+        with
     success probability Z / M. Tested in the files of `rejection_proposal`.
 
     Source: PhD thesis, Algorithm 1.
@@ -166,7 +167,7 @@ def rejection_sample(key: Array, envelope: Envelope, n: int, max_proposals: int 
     """
     for name, number in (("n", n), ("max_proposals", max_proposals)):
         if number < 1:
-            raise ValueError(f"{name} must be a positive whole number, got {number}")
+            raise ValueError(f"{name} must be a positive integer, got {number}")
     log_target, draw, log_proposal, log_bound = envelope
     draws = _many(key, log_target, draw, log_proposal, log_bound, n, jnp.int32(max_proposals))
     largest = float(jnp.max(draws.largest_log_ratio))
@@ -208,13 +209,14 @@ def condition_by_rejection(
     Raises:
         ValueError: n is not positive.
 
-    Must hold: the kept draws have the conditional law, and the share kept has the probability of what is known for its
+    Must hold: the kept draws have the conditional distribution, and the fraction kept has the probability of what is
+        known for its
     mean.
 
     Source: lecture slides on Monte Carlo methods.
     """
     if n < 1:
-        raise ValueError(f"n must be a positive whole number, got {n}")
+        raise ValueError(f"n must be a positive integer, got {n}")
     draws, kept = _all_and_matching(key, draw, matches, n)
     return Conditioned(np.asarray(draws)[np.asarray(kept)], n)
 

@@ -1,7 +1,7 @@
 """Resampling: particle numbers drawn in proportion to weights, by four schemes that differ in their spread.
 
-In every scheme the expected number of times that a particle is drawn is n times its share of the weights, which is all
-that unbiased estimates of an evidence need. Weights are given by their logs. Those that are not finite count as
+In every scheme the expected number of times that a particle is drawn is n times its fraction of the weights, which is
+all that unbiased estimates of an evidence need. Weights are given by their logs. Those that are not finite count as
 absent; where all are, nothing can be drawn in proportion and all particles count alike (the evidence of such particles
 is zero whatever is drawn).
 """
@@ -63,7 +63,7 @@ def multinomial_indices(key: Array, log_weights: Array, n: int) -> Array:
     [1, 1, 1]
     """
     _check(log_weights, n)
-    return _invert(_shares(log_weights), jax.random.uniform(key, (n,), dtype=jnp.float64))
+    return _invert(_fractions(log_weights), jax.random.uniform(key, (n,), dtype=jnp.float64))
 
 
 def stratified_indices(key: Array, log_weights: Array, n: int) -> Array:
@@ -79,7 +79,7 @@ def stratified_indices(key: Array, log_weights: Array, n: int) -> Array:
     Source: Kitagawa 1996.
     """
     _check(log_weights, n)
-    return _invert(_shares(log_weights), _strata(jax.random.uniform(key, (n,), dtype=jnp.float64)))
+    return _invert(_fractions(log_weights), _strata(jax.random.uniform(key, (n,), dtype=jnp.float64)))
 
 
 def systematic_indices(key: Array, log_weights: Array, n: int) -> Array:
@@ -96,7 +96,7 @@ def systematic_indices(key: Array, log_weights: Array, n: int) -> Array:
     """
     _check(log_weights, n)
     uniform = jax.random.uniform(key, (1,), dtype=jnp.float64)
-    return _invert(_shares(log_weights), _strata(jnp.broadcast_to(uniform, (n,))))
+    return _invert(_fractions(log_weights), _strata(jnp.broadcast_to(uniform, (n,))))
 
 
 def residual_indices(key: Array, log_weights: Array, n: int) -> Array:
@@ -113,7 +113,7 @@ def residual_indices(key: Array, log_weights: Array, n: int) -> Array:
     Source: Liu and Chen 1998.
     """
     _check(log_weights, n)
-    expected = n * _shares(log_weights)
+    expected = n * _fractions(log_weights)
     certain = jnp.floor(expected * (1.0 + _ROUNDING))
     ends = jnp.cumsum(certain)
     slots = jnp.arange(n, dtype=jnp.float64)
@@ -150,7 +150,8 @@ def sampling_importance_resampling(
     Raises:
         ValueError: positions and log_weights differ in length; or as in `multinomial_indices`.
 
-    Must hold: given the weighted points, the mean of a resampled point is their self-normalised mean; its law tends to
+    Must hold: given the weighted points, the mean of a resampled point is their self-normalised mean; its distribution
+        tends to
     the target as their number grows, and is biased for any finite number.
 
     Source: Rubin 1988; lecture slides on Monte Carlo methods.
@@ -169,10 +170,10 @@ def _check(log_weights: Array, n: int) -> None:
             f"log_weights must have one axis of at least one particle, got shape {log_weights.shape}"
         )
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ValueError(f"n must be a positive whole number, got {n!r}")
+        raise ValueError(f"n must be a positive integer, got {n!r}")
 
 
-def _shares(log_weights: Array) -> Array:
+def _fractions(log_weights: Array) -> Array:
     logs = log_weights.astype(jnp.float64)
     present = jnp.isfinite(logs)
     logs = jnp.where(jnp.any(present), jnp.where(present, logs, -jnp.inf), 0.0)
@@ -187,7 +188,7 @@ def _strata(uniforms: Array) -> Array:
 
 
 def _invert(masses: Array, heights: Array) -> Array:
-    """For each height in [0, 1) the first particle up to which the share of the masses exceeds it."""
+    """For each height in [0, 1) the first particle up to which the fraction of the masses exceeds it."""
     cumulated = jnp.cumsum(masses)
     total = cumulated[-1]
     # Divided by its last entry, the sum ends at 1 exactly: no height is beyond the last particle that has a mass.

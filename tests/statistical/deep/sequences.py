@@ -10,7 +10,7 @@ from scipy import stats
 from tests.statistical.kernel_checks import N, Runs
 from tests.statistical.levels import Sequence, assert_sequential, legendre, uniform_p_value
 
-__all__ = ["N_FIRST", "STAGES", "assert_law_unchanged", "smallest_p_value"]
+__all__ = ["N_FIRST", "STAGES", "assert_distribution_unchanged", "smallest_p_value"]
 
 N_FIRST = 1_000_000
 STAGES = Sequence(n_stages=3)
@@ -27,8 +27,8 @@ class _Sums(NamedTuple):
     squares: np.ndarray
 
 
-def assert_law_unchanged(driver: Driver, index: int, name: str, *, reversible: bool) -> None:
-    """Asserts that the law after one and five steps is that of the exact start, and that pairs are exchangeable.
+def assert_distribution_unchanged(driver: Driver, index: int, name: str, *, reversible: bool) -> None:
+    """Asserts that one and five steps keep the distribution of exact starts, and that pairs are exchangeable.
 
     Args:
         driver: maps (target index, name of the random numbers) to replicas.

@@ -1,4 +1,4 @@
-"""Kernels leave laws unchanged and are reversible: a million exact draws, targets made to be difficult."""
+"""Kernels leave distributions unchanged and are reversible: a million exact draws, targets made to be difficult."""
 
 from collections.abc import Callable
 from functools import cache
@@ -19,7 +19,7 @@ from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
 from auxmc.kernels.pseudo_marginal.updates import METHODS, pseudo_marginal_method
 from auxmc.kernels.slices.directed_slice import along_axes, directed_slice
 from auxmc.kernels.slices.reflective_slice import reflective_slice
-from tests.statistical.deep.sequences import Driver, assert_law_unchanged
+from tests.statistical.deep.sequences import Driver, assert_distribution_unchanged
 from tests.statistical.kernel_checks import (
     ALL_TARGETS,
     N_STEPS,
@@ -46,7 +46,7 @@ from tests.statistical.test_constrained_invariance import (
     torus_transform,
 )
 from tests.statistical.test_kernel_invariance import LINE_KERNELS
-from tests.statistical.test_tempering import CASES, GRID, Case, Law, _laws, _log_densities
+from tests.statistical.test_tempering import CASES, GRID, Case, Distribution, _distributions, _log_densities
 
 pytestmark = pytest.mark.slow
 
@@ -68,7 +68,9 @@ def _line(name: str) -> Driver:
 @pytest.mark.parametrize("target", ALL_TARGETS)
 @pytest.mark.parametrize("name", LINE)
 def test_kernels_on_the_line(name: str, target: str) -> None:
-    assert_law_unchanged(_line(name), ALL_TARGETS.index(target), f"deep/{name}/{target}", reversible=True)
+    assert_distribution_unchanged(
+        _line(name), ALL_TARGETS.index(target), f"deep/{name}/{target}", reversible=True
+    )
 
 
 @cache
@@ -105,14 +107,14 @@ def _persistent() -> Driver:
 
 @pytest.mark.parametrize("target", ALL_TARGETS)
 def test_persistent_momentum(target: str) -> None:
-    """Reversible up to the sign of the momentum, whose law is symmetric."""
-    assert_law_unchanged(
+    """Reversible up to the sign of the momentum, whose distribution is symmetric."""
+    assert_distribution_unchanged(
         _persistent(), ALL_TARGETS.index(target), f"deep/persistent/{target}", reversible=True
     )
 
 
 def test_reflective_slice_on_the_unit_square() -> None:
-    assert_law_unchanged(
+    assert_distribution_unchanged(
         square_driver(reflective_slice(log_square, 2)), 0, "deep/reflective", reversible=True
     )
 
@@ -121,10 +123,10 @@ def test_reflective_slice_on_the_unit_square() -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_pseudo_marginal_methods(name: str, n_importance: int) -> None:
     driver = latent_driver(lambda estimator: pseudo_marginal_method(name, estimator, 1.5, 1), n_importance)
-    assert_law_unchanged(driver, 0, f"deep/{name}/{n_importance}", reversible=name == "pm_mh")
+    assert_distribution_unchanged(driver, 0, f"deep/{name}/{n_importance}", reversible=name == "pm_mh")
 
 
-# --- laws on manifolds and of temperatures --------------------------------------------------------------
+# --- distributions on manifolds and of temperatures --------------------------------------------------------------
 
 
 MANIFOLDS: dict[str, Any] = {
@@ -137,13 +139,13 @@ MANIFOLDS: dict[str, Any] = {
 def test_constrained_trajectories(name: str) -> None:
     model, dim, step_size, draw, transform = MANIFOLDS[name]
     driver = manifold_driver(kernel_on(model, dim, step_size), draw, transform)
-    assert_law_unchanged(driver, 0, f"deep/{name}", reversible=True)
+    assert_distribution_unchanged(driver, 0, f"deep/{name}", reversible=True)
 
 
 def _tempering_driver(case: Case) -> Driver:
     """Uniform numbers of position and of temperature given it, after one and five steps."""
-    law = _laws()[case.law]
-    distribution, grid = jnp.asarray(law.distribution), jnp.asarray(GRID)
+    distribution = _distributions()[case.distribution]
+    distribution, grid = jnp.asarray(distribution.distribution), jnp.asarray(GRID)
 
     @jax.jit
     def many(keys: Array, uniforms: Array) -> tuple[tuple[Array, Array], ...]:
@@ -166,23 +168,26 @@ def _tempering_driver(case: Case) -> Driver:
         fresh = np.asarray(jax.random.uniform(jax.random.fold_in(key, 1), (3, N)))
         points = many(jax.random.split(jax.random.fold_in(key, 2), N), uniforms)
         start, once, last = (
-            _uniforms(law, np.asarray(x), np.asarray(b), u) for (x, b), u in zip(points, fresh, strict=True)
+            _uniforms(distribution, np.asarray(x), np.asarray(b), u)
+            for (x, b), u in zip(points, fresh, strict=True)
         )
         return Runs(start, once, last, 0.0, 0)
 
     return run
 
 
-def _uniforms(law: Law, x: np.ndarray, temperature: np.ndarray, fresh: np.ndarray) -> np.ndarray:
+def _uniforms(
+    distribution: Distribution, x: np.ndarray, temperature: np.ndarray, fresh: np.ndarray
+) -> np.ndarray:
     target, base = _log_densities(x)
-    given = law.temperature(base - target, temperature.astype(float), fresh)
-    return np.stack([np.interp(x, GRID, law.distribution), np.clip(given, 0.0, 1.0)], axis=1)
+    given = distribution.temperature(base - target, temperature.astype(float), fresh)
+    return np.stack([np.interp(x, GRID, distribution.distribution), np.clip(given, 0.0, 1.0)], axis=1)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_tempering_kernels(name: str) -> None:
     """With all momenta renewed, the extended dynamics are reversible in position and temperature together."""
-    assert_law_unchanged(
+    assert_distribution_unchanged(
         _tempering_driver(CASES[name]), 0, f"deep/tempering/{name}", reversible=name == "extended"
     )
 
@@ -196,4 +201,4 @@ def test_a_density_raised_to_nearly_one_is_found() -> None:
         lambda index: random_walk_metropolis(lambda x: log_target(index, x) / 1.05, 1.0, 1),
     )
     with expecting_failure(), pytest.raises(AssertionError, match="exceeds"):
-        assert_law_unchanged(driver, 0, "deep/raised", reversible=True)
+        assert_distribution_unchanged(driver, 0, "deep/raised", reversible=True)

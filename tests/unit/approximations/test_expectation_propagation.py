@@ -18,10 +18,10 @@ ROWS = np.array([[1.0, 0.0], [0.5, -1.0], [1.0, 1.0], [-2.0, 0.3]])
 
 
 def gaussian_truth(observations: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Posterior and evidence of a linear model with Gaussian noise, through the law of the observations."""
-    law = ROWS @ PRIOR @ ROWS.T + np.diag(variances)
-    gain = np.linalg.solve(law, ROWS @ PRIOR).T
-    log_evidence = stats.multivariate_normal(ROWS @ MEAN, law).logpdf(observations)
+    """Posterior and evidence of a linear model with Gaussian noise, through the distribution of the observations."""
+    distribution = ROWS @ PRIOR @ ROWS.T + np.diag(variances)
+    gain = np.linalg.solve(distribution, ROWS @ PRIOR).T
+    log_evidence = stats.multivariate_normal(ROWS @ MEAN, distribution).logpdf(observations)
     return MEAN + gain @ (observations - ROWS @ MEAN), PRIOR - gain @ ROWS @ PRIOR, float(log_evidence)
 
 
@@ -76,8 +76,8 @@ def test_several_probit_factors_settle_near_the_exact_evidence() -> None:
     assert fit.n_skipped == 0
     # The evidence is the orthant probability of y_i (a_i x + noise).
     signed = np.array(labels)[:, None] * ROWS
-    law = stats.multivariate_normal(-signed @ MEAN, signed @ PRIOR @ signed.T + np.eye(4))
-    exact = np.log(law.cdf(np.zeros(4)))
+    distribution = stats.multivariate_normal(-signed @ MEAN, signed @ PRIOR @ signed.T + np.eye(4))
+    exact = np.log(distribution.cdf(np.zeros(4)))
     assert fit.log_normaliser == pytest.approx(exact, abs=0.01)
 
 

@@ -44,12 +44,12 @@ def test_divergence_is_a_mean_of_log_ratios() -> None:
     # Gauss and Hermite's rule is exact for the quadratic log ratio.
     nodes, weights = np.polynomial.hermite_e.hermegauss(5)
     grid = np.stack(np.meshgrid(nodes, nodes, indexing="ij"), axis=-1).reshape(-1, 2)
-    law = np.outer(weights, weights).ravel() / (2.0 * np.pi)
+    distribution = np.outer(weights, weights).ravel() / (2.0 * np.pi)
     v, w = np.array([[1.0, 0.3], [0.3, 0.5]]), np.array([[2.0, -0.4], [-0.4, 0.7]])
     x = np.array([0.2, -0.1]) + grid @ np.linalg.cholesky(v).T
     log_q = stats.multivariate_normal([0.2, -0.1], v).logpdf(x)
     log_p = stats.multivariate_normal([-0.5, 0.3], w).logpdf(x)
-    expected = float(law @ (log_q - log_p))
+    expected = float(distribution @ (log_q - log_p))
     assert gaussian_divergence([0.2, -0.1], v, [-0.5, 0.3], w) == pytest.approx(expected, rel=1e-12)
 
 

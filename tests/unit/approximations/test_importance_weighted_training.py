@@ -107,6 +107,6 @@ def test_steps_without_finite_numbers_change_nothing_and_are_counted() -> None:
         ({"stages": ()}, "number of stages must be at least 1"),
     ],
 )
-def test_impossible_sizes_are_refused(changes: dict[str, object], message: str) -> None:
+def test_impossible_sizes_are_rejected(changes: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         run(**changes)

@@ -36,6 +36,6 @@ def test_newton_goes_up_where_the_density_is_not_concave() -> None:
     assert float(fit.mode[0]) == pytest.approx(0.0, abs=1e-9)
 
 
-def test_a_density_without_a_mode_is_refused() -> None:
+def test_a_density_without_a_mode_is_rejected() -> None:
     with pytest.raises(ValueError, match="has not settled after 20 steps"):
         laplace_density(lambda x: x[0], [0.0], max_newton=20)

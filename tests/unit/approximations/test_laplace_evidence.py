@@ -128,13 +128,13 @@ def no_peak(parameters: Array) -> Array:
         ({"starts": np.full((1, 6), 1e200)}, "no search ended at a finite density: give starts"),
     ],
 )
-def test_arguments_outside_their_range_are_refused(changes: dict[str, Any], message: str) -> None:
+def test_arguments_outside_their_range_are_rejected(changes: dict[str, Any], message: str) -> None:
     given: dict[str, Any] = {"rows": DATA, "starts": np.zeros((1, 6)), "n_draws": 10, "key": KEY}
     with pytest.raises(ValueError, match=message):
         laplace_evidence(LINEAR, **{**given, **changes})
 
 
-def test_a_density_without_a_peak_is_refused() -> None:
+def test_a_density_without_a_peak_is_rejected() -> None:
     model = row_model(1, 1, lambda p, r: jnp.zeros(r.shape[0]) * p[0], no_peak, lambda key: jnp.zeros(1))
     with pytest.raises(ValueError, match="not positive definite: the density has no peak there"):
         laplace_evidence(model, np.zeros((1, 1)), np.zeros((1, 1)), 10, KEY)

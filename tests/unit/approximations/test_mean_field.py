@@ -60,6 +60,6 @@ def test_duplicates_are_dropped_and_the_first_of_each_is_kept() -> None:
     assert kept.objectives.tolist() == [0.0, 2.0, 3.0]
 
 
-def test_unknown_variants_are_refused() -> None:
+def test_unknown_variants_are_rejected() -> None:
     with pytest.raises(ValueError, match="variant must be one of published, converged, got 'best'"):
         boltzmann_mean_field(SMALL.weights, SMALL.biases, _starts(), "best")

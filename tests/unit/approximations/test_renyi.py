@@ -50,7 +50,7 @@ def test_integrals_that_diverge_are_infinite() -> None:
     assert renyi_bound(POINTS, LOG_P, LOG_Q, 2.5) == -math.inf
 
 
-def test_a_grid_that_is_too_narrow_is_refused() -> None:
+def test_a_grid_that_is_too_narrow_is_rejected() -> None:
     narrow = np.linspace(-2.0, 2.0, 101)
     log_p = gaussian_log_density(narrow, 0.0, 1.0)
     with pytest.raises(ValueError, match="take a wider grid"):

@@ -41,7 +41,7 @@ def test_images_of_ones_own_become_weights(tmp_path: Path, monkeypatch: pytest.M
         (np.zeros((12, 9), np.uint8), "needs batch_size=20 images or more and a held-out one, got 11 and 1"),
     ],
 )
-def test_other_images_are_refused(
+def test_other_images_are_rejected(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture,

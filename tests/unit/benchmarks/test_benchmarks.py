@@ -230,7 +230,7 @@ def test_a_text_goes_between_its_marks_alone(tmp_path: Path) -> None:
         write_between(page, "other", "new\n")
 
 
-def test_a_table_of_other_columns_is_refused(tmp_path: Path) -> None:
+def test_a_table_of_other_columns_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "table.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ValueError, match=r"has columns a, b; wanted are benchmark, problem"):
         read(tmp_path / "table.csv")
@@ -243,7 +243,7 @@ def test_a_table_of_other_columns_is_refused(tmp_path: Path) -> None:
         (["--seeds", "0"], "--seeds must be at least 1, got 0"),
     ],
 )
-def test_the_command_refuses_what_it_cannot_do(
+def test_the_command_rejects_what_it_cannot_do(
     words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as stopped:
@@ -287,7 +287,7 @@ def test_a_process_of_its_own_returns_its_output_and_its_cpu_seconds() -> None:
         own_process("-c", "raise ValueError('reason')")
 
 
-def test_measures_that_all_benchmarks_share() -> None:
+def test_measures_that_all_benchmarks_fraction() -> None:
     values, used = until_spent(1e-6, lambda i: sum(range(100_000)) + i)
     assert used >= 1e-6
     assert int(values[0]) == 4999950000

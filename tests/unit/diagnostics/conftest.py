@@ -1,4 +1,4 @@
-"""Made-up series with known properties, for the tests of the diagnostics."""
+"""Synthetic series with known properties, for the tests of the diagnostics."""
 
 from collections.abc import Callable
 

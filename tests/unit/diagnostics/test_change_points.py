@@ -24,12 +24,12 @@ def mixture_scores(data: np.ndarray, size: int, n_components: int = 5) -> tuple[
         past = data[: begin + size]
         sample = past[rng.integers(0, len(past), 1000)]
         for _ in range(5):
-            shares = softmax(log_terms(sample), axis=1)
-            totals = shares.sum(axis=0)
+            fractions = softmax(log_terms(sample), axis=1)
+            totals = fractions.sum(axis=0)
             weights = totals / totals.sum()
-            means = shares.T @ sample / totals[:, None]
+            means = fractions.T @ sample / totals[:, None]
             squares = np.sum((sample[:, None, :] - means[None]) ** 2, axis=2)
-            variances = np.sum(shares * squares, axis=0) / (2 * totals)
+            variances = np.sum(fractions * squares, axis=0) / (2 * totals)
     return np.array(scores), np.full(len(scores), size)
 
 
@@ -47,7 +47,7 @@ def test_a_shuffled_stream_has_at_most_one_false_alarm() -> None:
 
 
 def test_false_alarms_are_rare_for_scores_of_independent_rows() -> None:
-    # Scores of a normal law of two columns: -|x|^2 / 2, whose standard deviation is 1. Twenty million rows.
+    # Scores of a normal distribution of two columns: -|x|^2 / 2, whose standard deviation is 1. Twenty million rows.
     rng = np.random.default_rng(5)
     scores = -rng.chisquare(1000, size=40_000) / 1000
     found = change_points(scores, np.full(len(scores), 500))
@@ -90,7 +90,7 @@ def test_scores_come_from_the_running_record() -> None:
     assert later.per_row.tolist() == [-3.0, -1.0]
 
 
-def test_settings_out_of_range_are_refused() -> None:
+def test_settings_out_of_range_are_rejected() -> None:
     with pytest.raises(ValueError, match="fewest must be from 2 to window=20, got 1"):
         DropDetector(ChangeSettings(fewest=1))
     with pytest.raises(ValueError, match=r"jump must be positive, got 0\.0"):

@@ -1,4 +1,4 @@
-"""Refusal of input that no diagnostic can use."""
+"""Rejection of input that no diagnostic can use."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def test_integers_become_floating_point() -> None:
     assert finite_series([1, 2, 3]).dtype == np.float64
 
 
-def test_missing_axes_and_draws_are_refused() -> None:
+def test_missing_axes_and_draws_are_rejected() -> None:
     with pytest.raises(ValueError, match=r"axes \[..., chain, draw\], got shape \(10,\)"):
         finite_series(np.zeros(10), chain_axis=True)
     with pytest.raises(ValueError, match="at least 4 draws"):

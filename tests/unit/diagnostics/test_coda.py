@@ -105,7 +105,7 @@ def test_shortest_series_are_handled() -> None:
         effective_sample_size([1.0])
 
 
-def test_nan_is_refused() -> None:
+def test_nan_is_rejected() -> None:
     series = np.ones((2, 50))
     series[1, 33] = np.nan
     with pytest.raises(ValueError, match="chain 1, draw 33"):
@@ -158,12 +158,12 @@ def test_path_of_chains_that_start_stuck_recovers(autoregression) -> None:
 
 
 @pytest.mark.parametrize("ends", [[], [1, 5], [5, 5], [5, 501], [2.5]])
-def test_unusable_ends_are_refused(ends: list) -> None:
+def test_unusable_ends_are_rejected(ends: list) -> None:
     with pytest.raises(ValueError, match="ends must"):
         potential_scale_reduction_path(four_chains(), ends)
 
 
-def test_one_chain_is_refused() -> None:
+def test_one_chain_is_rejected() -> None:
     with pytest.raises(ValueError, match="at least 2 chains"):
         potential_scale_reduction(np.zeros((1, 100)))
 

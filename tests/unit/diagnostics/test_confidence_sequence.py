@@ -1,4 +1,4 @@
-"""Confidence sequences: exact coverage by enumeration, width beside closed forms, power, refusals."""
+"""Confidence sequences: exact coverage by enumeration, width next to closed forms, power, rejections."""
 
 import math
 
@@ -78,7 +78,7 @@ def test_it_is_inside_the_range_and_constant_values_keep_it_open() -> None:
     assert (few.lower[0], few.upper[0]) == (0.0, 1.0)
 
 
-def test_what_is_no_bounded_sample_is_refused() -> None:
+def test_what_is_no_bounded_sample_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"values must be in \[0, 2\], got 2 that are not, such as 3.0"):
         confidence_sequence([1.0, 3.0, math.nan], 0.0, 2.0, 0.1)
     with pytest.raises(ValueError, match=r"with a draw at least, got \[0\]"):

@@ -110,7 +110,7 @@ def test_many_quantities_equal_each_alone(autoregression) -> None:
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_nan_is_refused_with_its_place(function) -> None:
+def test_nan_is_rejected_with_its_place(function) -> None:
     chains = np.zeros((4, 100))
     chains[3, 17] = np.nan
     with pytest.raises(ValueError, match="chain 3, draw 17"):
@@ -118,12 +118,12 @@ def test_nan_is_refused_with_its_place(function) -> None:
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_few_draws_are_refused(function) -> None:
+def test_few_draws_are_rejected(function) -> None:
     with pytest.raises(ValueError, match="at least 4 draws"):
         function(np.zeros((4, 3)))
 
 
-def test_draws_with_their_axes_in_another_order_are_refused() -> None:
+def test_draws_with_their_axes_in_another_order_are_rejected() -> None:
     """Eight chains of five numbers must not pass for five draws of 1000 chains: R-hat would be 1 whatever they do."""
     draws = np.random.default_rng(0).normal(size=(8, 1000, 5))
     with pytest.raises(ValueError, match=r"got shape \(8, 1000, 5\).*np\.moveaxis\(chains, -1, 0\)"):

@@ -58,7 +58,7 @@ def test_roughness_does_not_depend_on_the_number_of_draws() -> None:
     assert histogram_roughness([10, 30, 20]) == pytest.approx(histogram_roughness([1, 3, 2]))
 
 
-def test_unusable_input_is_refused() -> None:
+def test_unusable_input_is_rejected() -> None:
     with pytest.raises(ValueError, match="share bins"):
         total_variation([1, 2], [1, 2, 3])
     with pytest.raises(ValueError, match="not all zero"):

@@ -65,12 +65,12 @@ def test_a_constant_chain_has_no_time_and_an_alternating_one_a_short_one() -> No
     assert found[1] < 0.01
 
 
-def test_inputs_that_mean_nothing_are_refused() -> None:
+def test_inputs_that_mean_nothing_are_rejected() -> None:
     with pytest.raises(
         ValueError, match=r"correlations must be at least n - 1 = 4 on one axis, got shape \(3,\)"
     ):
         variance_of_mean(1.0, [0.1, 0.1, 0.1], 5)
-    with pytest.raises(ValueError, match="n must be a positive whole number, got 0"):
+    with pytest.raises(ValueError, match="n must be a positive integer, got 0"):
         variance_of_mean(1.0, [], 0)
     with pytest.raises(ValueError, match=r"finite with at least 2 draws on its last axis, got shape \(3,\)"):
         autocorrelations([0.0, np.nan, 1.0])
@@ -84,8 +84,8 @@ def test_errors_and_scores_of_few_normal_chains_cover_as_those_of_many(n_chains:
     covered = np.abs(means.mean(axis=-1) - 3.0) < 2.0 * error_between_chains(means)
     assert covered.mean() == pytest.approx(0.9545, abs=0.0025)
     scores = score_between_chains(means, 3.0)
-    for quantile, share in ((-2.0, 0.0228), (0.0, 0.5), (1.0, 0.8413), (3.0, 0.99865)):
-        assert np.mean(scores < quantile) == pytest.approx(share, abs=0.006)
+    for quantile, fraction in ((-2.0, 0.0228), (0.0, 0.5), (1.0, 0.8413), (3.0, 0.99865)):
+        assert np.mean(scores < quantile) == pytest.approx(fraction, abs=0.006)
 
 
 def test_error_of_many_chains_is_the_usual_one() -> None:

@@ -1,4 +1,4 @@
-"""Exact transition matrices: residuals, eigenvalues and stationary laws of chains known in closed form."""
+"""Exact transition matrices: residuals, eigenvalues and stationary distributions of chains known in closed form."""
 
 import numpy as np
 import pytest
@@ -7,35 +7,35 @@ from auxmc.diagnostics.finite_chains import (
     detailed_balance_residual,
     invariance_residual,
     second_eigenvalue,
-    stationary_law,
+    stationary_distribution,
     transition_matrix,
     uniform_cells,
 )
 
-LAW = np.array([0.1, 0.2, 0.3, 0.4])
+DISTRIBUTION = np.array([0.1, 0.2, 0.3, 0.4])
 
 
-def metropolis_matrix(law: np.ndarray) -> np.ndarray:
+def metropolis_matrix(distribution: np.ndarray) -> np.ndarray:
     """Metropolis with a uniform proposal over all states."""
-    n = len(law)
-    matrix = np.minimum(1.0, law[None, :] / law[:, None]) / n
+    n = len(distribution)
+    matrix = np.minimum(1.0, distribution[None, :] / distribution[:, None]) / n
     np.fill_diagonal(matrix, 0.0)
     return matrix + np.diag(1.0 - matrix.sum(axis=1))
 
 
 def test_a_metropolis_matrix_is_invariant_and_reversible() -> None:
-    matrix = metropolis_matrix(LAW)
-    assert invariance_residual(matrix, LAW) < 1e-15
-    assert detailed_balance_residual(matrix, LAW) < 1e-15
-    assert invariance_residual(matrix, LAW[::-1]) > 0.01
-    np.testing.assert_allclose(stationary_law(matrix), LAW, atol=1e-14)
+    matrix = metropolis_matrix(DISTRIBUTION)
+    assert invariance_residual(matrix, DISTRIBUTION) < 1e-15
+    assert detailed_balance_residual(matrix, DISTRIBUTION) < 1e-15
+    assert invariance_residual(matrix, DISTRIBUTION[::-1]) > 0.01
+    np.testing.assert_allclose(stationary_distribution(matrix), DISTRIBUTION, atol=1e-14)
 
 
 def test_a_rotation_is_invariant_but_not_reversible() -> None:
     matrix = np.roll(np.eye(3), 1, axis=1)
-    law = np.full(3, 1.0 / 3.0)
-    assert invariance_residual(matrix, law) == 0.0
-    assert detailed_balance_residual(matrix, law) == pytest.approx(1.0 / 3.0)
+    distribution = np.full(3, 1.0 / 3.0)
+    assert invariance_residual(matrix, distribution) == 0.0
+    assert detailed_balance_residual(matrix, distribution) == pytest.approx(1.0 / 3.0)
     assert second_eigenvalue(matrix) == pytest.approx(1.0)
 
 
@@ -60,7 +60,7 @@ def test_maps_of_states_give_their_matrix() -> None:
         (lambda: invariance_residual(np.ones((2, 2)), [0.5, 0.5]), "rows that sum to 1"),
         (lambda: second_eigenvalue([[1.5, -0.5], [0.0, 1.0]]), "must hold probabilities"),
         (lambda: detailed_balance_residual(np.eye(2), [1.0]), r"one probability a state \[2\], got \(1,\)"),
-        (lambda: stationary_law(np.eye(2)), "several stationary laws"),
+        (lambda: stationary_distribution(np.eye(2)), "several stationary distributions"),
         (lambda: uniform_cells([[1.5]]), r"thresholds must be in \[0, 1\], got \[1.5\]"),
         (lambda: transition_matrix([[0, 2]], [1.0]), "numbers of states from 0 to 1"),
         (lambda: transition_matrix([0, 1], [1.0]), r"ends must be \[map, state\]"),

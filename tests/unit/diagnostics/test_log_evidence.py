@@ -90,6 +90,6 @@ def test_bounds_of_constant_weights_meet_and_others_are_in_order() -> None:
         (lambda: weighted_moments([-np.inf], np.zeros((1, 3))), "all weights are zero"),
     ],
 )
-def test_weights_that_make_no_estimate_are_refused(call, message) -> None:
+def test_weights_that_make_no_estimate_are_rejected(call, message) -> None:
     with pytest.raises(ValueError, match=message):
         call()

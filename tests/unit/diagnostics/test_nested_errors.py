@@ -35,7 +35,7 @@ def test_simulated_shrinkage_covers_where_the_information_is_small() -> None:
         ([0.0, 1.0], [1.0], 2, r"live_log_likelihoods must be \[2\], as many as live points, got \(1,\)"),
     ],
 )
-def test_points_that_are_no_run_are_refused(
+def test_points_that_are_no_run_are_rejected(
     dead: list[float], live: list[float], n_draws: int, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):

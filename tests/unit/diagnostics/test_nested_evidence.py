@@ -34,7 +34,7 @@ def test_the_three_sums_are_those_of_their_definitions(shrinkage: str) -> None:
     assert expected["lebesgue"] - expected["lower"] == pytest.approx(likelihoods[-1] * mass[13], rel=1e-10)
 
 
-def test_live_points_share_the_mass_that_is_left() -> None:
+def test_live_points_fraction_the_mass_that_is_left() -> None:
     live = LEVELS[-1] + np.array([0.1, 0.5, 1.0, 2.0])
     found = nested_evidence(LEVELS, N_LIVE, live, estimator="upper")
     dead = nested_evidence(LEVELS, N_LIVE, estimator="upper").value
@@ -90,7 +90,7 @@ def test_huge_likelihoods_do_not_overflow() -> None:
         (([1.0], 0), "n_live must be at least 1, got 0"),
     ],
 )
-def test_what_cannot_be_summed_is_refused(arguments: tuple[list[float], int], message: str) -> None:
+def test_what_cannot_be_summed_is_rejected(arguments: tuple[list[float], int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         nested_evidence(*arguments)
     with pytest.raises(

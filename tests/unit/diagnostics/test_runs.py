@@ -34,7 +34,7 @@ def test_integer_chain_agrees_with_a_set() -> None:
 
 
 @pytest.mark.parametrize("function", [longest_constant_run, n_distinct_states])
-def test_unusable_chains_are_refused(function) -> None:
+def test_unusable_chains_are_rejected(function) -> None:
     with pytest.raises(ValueError, match="at least 1 draw"):
         function(np.zeros((0, 2)))
     with pytest.raises(ValueError, match=r"got shape \(2, 3, 4\)"):

@@ -52,7 +52,7 @@ def test_draws_without_a_likelihood_count_as_zero() -> None:
 
 
 @pytest.mark.parametrize("function", [prior_average, harmonic_mean, log_reciprocal])
-def test_what_is_no_log_likelihood_is_refused(function: object) -> None:
+def test_what_is_no_log_likelihood_is_rejected(function: object) -> None:
     assert callable(function)
     with pytest.raises(ValueError, match="got 2 that are NaN or plus infinity"):
         function([0.0, np.nan, np.inf])

@@ -51,7 +51,7 @@ def test_errors_of_the_means_add_up_with_the_weights_of_the_rule() -> None:
     assert thermodynamic_integration(b, np.zeros(3)).standard_error == 0.0
 
 
-def test_what_is_no_path_is_refused() -> None:
+def test_what_is_no_path_is_rejected() -> None:
     for ladder in ([0.0, 0.5], [0.1, 1.0], [0.0, 0.7, 0.3, 1.0], [1.0]):
         with pytest.raises(ValueError, match="at least 2 and rise strictly from 0 to 1"):
             thermodynamic_integration(ladder, np.zeros(len(ladder)))

@@ -172,7 +172,7 @@ def test_no_room_for_a_block_leaves_those_before_it(tmp_path: Path, monkeypatch:
     assert {path.name: path.read_bytes() for path in checkpoint.folder.iterdir()} == before
 
 
-def test_sizes_below_one_are_refused() -> None:
+def test_sizes_below_one_are_rejected() -> None:
     with pytest.raises(ValueError, match="n_draws and block_size must be at least 1, got 0 and 1000"):
         _run(n_draws=0)
 

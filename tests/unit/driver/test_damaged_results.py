@@ -1,4 +1,4 @@
-"""Result files, tables and kept results that are not what was written are refused; what makes them again is named."""
+"""Result files, tables and kept results that are not what was written are rejected; what makes them again is named."""
 
 import gzip
 from pathlib import Path
@@ -115,7 +115,7 @@ def test_what_was_kept_is_compared_with_its_sums(tmp_path: Path, result: Path) -
         unpack(small, tmp_path / "again.nc")
 
 
-def test_an_archive_is_right_or_refused(tmp_path: Path) -> None:
+def test_an_archive_is_right_or_rejected(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
     write_arrays(path, {"x": np.arange(50.0)})
     for place in range(0, path.stat().st_size, 7):

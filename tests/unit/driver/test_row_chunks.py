@@ -48,7 +48,7 @@ def test_whole_chunks_before_a_fault_come_first() -> None:
         next(packed)
 
 
-def test_blocks_of_another_width_are_refused() -> None:
+def test_blocks_of_another_width_are_rejected() -> None:
     with pytest.raises(ValueError, match=r"rows must be \[row, 2\], got \[107\]"):
         list(packed_chunks(iter([DATA[:, 0]]), SIZES, 0, 2, np.float64, 4, lambda: 4))
 

@@ -48,7 +48,7 @@ def test_chunks_that_the_state_does_not_know_of_are_cut_off(tmp_path: Path) -> N
     assert saved.records[0]["n_rows"].tolist() == list(range(8))
 
 
-def test_a_changed_bit_is_named_and_the_stream_begins_anew(
+def test_a_changed_bit_is_named_and_the_stream_begins_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "state"

@@ -226,7 +226,7 @@ def test_streams_side_by_side_give_the_numbers_that_each_gives_alone(
     np.testing.assert_array_equal(np.concatenate(told), uninterrupted.record["log_evidence"])
 
 
-def test_what_cannot_be_run_is_refused() -> None:
+def test_what_cannot_be_run_is_rejected() -> None:
     stream = toy()
     with pytest.raises(ValueError, match="there is no estimator to run"):
         run_streams({}, lambda first: iter(()), 6)
@@ -242,6 +242,6 @@ def test_what_cannot_be_run_is_refused() -> None:
         start(lambda first: iter(()), ChunkSizes((9,), 5))
 
 
-def test_single_precision_is_refused() -> None:
+def test_single_precision_is_rejected() -> None:
     with jax.enable_x64(False), pytest.raises(RuntimeError, match="before the first array is made"):
         run_stream(toy(), lambda first: iter(()), jax.random.key(0), n_columns=1)

@@ -1,4 +1,4 @@
-"""A case's work in one job and in pieces gives identical arrays, and pieces that do not fit are refused."""
+"""A case's work in one job and in pieces gives identical arrays, and pieces that do not fit are rejected."""
 
 from pathlib import Path
 
@@ -88,7 +88,7 @@ def test_a_case_is_the_same_in_one_job_and_in_pieces(tmp_path: Path, n_pieces: i
     assert np.ptp(whole["x"]) > 0.1
 
 
-def test_pieces_that_do_not_make_up_a_case_are_refused(tmp_path: Path) -> None:
+def test_pieces_that_do_not_make_up_a_case_are_rejected(tmp_path: Path) -> None:
     paths = [_piece(tmp_path, i, 3) for i in range(3)]
     with pytest.raises(PieceError, match=r"do not make up the case, there are 1 of 3, 3 of 3"):
         read_pieces([paths[0], paths[2]], IDENTITY)

@@ -109,7 +109,7 @@ def test_numbers_that_are_not_finite_are_located(tmp_path: Path) -> None:
         read_autoencoder("own_digits", saved(tmp_path, encoder_h_W0=broken))
 
 
-def test_files_that_are_no_weights_are_refused(tmp_path: Path) -> None:
+def test_files_that_are_no_weights_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"none.npz: no such file"):
         read_autoencoder("own_digits", str(tmp_path / "none.npz"))
     (tmp_path / "text.npz").write_text("weights")
@@ -120,7 +120,7 @@ def test_files_that_are_no_weights_are_refused(tmp_path: Path) -> None:
         read_autoencoder("own_digits", str(tmp_path / "single.npy"))
 
 
-def test_unknown_models_are_refused() -> None:
+def test_unknown_models_are_rejected() -> None:
     with pytest.raises(
         ValueError, match="model must be one of own_digits, own_glyphs, mnist, omniglot, got 'cifar'"
     ):

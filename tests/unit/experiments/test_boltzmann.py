@@ -68,7 +68,7 @@ def test_orthogonal_matrices_are_orthogonal_and_of_both_orientations() -> None:
     assert {round(float(np.linalg.det(matrix))) for matrix in matrices} == {-1, 1}
 
 
-def test_too_small_systems_are_refused() -> None:
+def test_too_small_systems_are_rejected() -> None:
     with pytest.raises(ValueError, match="n_units must be at least 2 and n_systems 1, got 1 and 3"):
         generate_parameters(1, 3)
 
@@ -90,7 +90,7 @@ def test_exact_moments_are_those_of_all_states(n_units: int) -> None:
     np.testing.assert_allclose(found.second, second, atol=1e-12)
 
 
-def test_exact_samples_hit_only_states_of_the_law_and_the_rare_ones_rarely() -> None:
+def test_exact_samples_hit_only_states_of_the_distribution_and_the_rare_ones_rarely() -> None:
     """With strong weights two states hold all mass: every draw is one of them."""
     weights = 20.0 * (np.ones((6, 6)) - np.eye(6))
     samples = sample_exactly(BoltzmannParameters(weights, np.zeros(6)), 200, np.random.default_rng(0))
@@ -218,7 +218,7 @@ def test_many_units_do_not_overflow_the_product_of_factors() -> None:
     assert log_density == pytest.approx(0.0, abs=1e-9)
 
 
-def test_bases_that_are_not_diagonal_and_weights_that_are_zero_are_refused() -> None:
+def test_bases_that_are_not_diagonal_and_weights_that_are_zero_are_rejected() -> None:
     _, relaxation = _relaxation(5)
     base = mixture_moments(relaxation, MeanFieldFits(np.eye(5)[:3], np.zeros(3), np.zeros(3)))
     with pytest.raises(ValueError, match="use in_diagonal_basis"):
@@ -264,7 +264,7 @@ def _changed(i: int, j: int, value: float) -> np.ndarray:
         (np.zeros((1, 1)), np.zeros(1), "square matrix of 2 units or more"),
     ],
 )
-def test_parameters_that_are_no_machine_are_refused(weights, biases, message) -> None:
+def test_parameters_that_are_no_machine_are_rejected(weights, biases, message) -> None:
     with pytest.raises(DataError, match=f"here: .*{message}"):
         check_parameters(weights, biases, "here")
 

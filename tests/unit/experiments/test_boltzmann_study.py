@@ -291,7 +291,7 @@ def test_own_weights_are_estimated_with_and_without_a_truth(tmp_path, monkeypatc
     )
 
 
-def test_own_weights_that_are_no_machine_are_refused_by_name(tmp_path) -> None:
+def test_own_weights_that_are_no_machine_are_rejected_by_name(tmp_path) -> None:
     path = tmp_path / "bad.csv"
     path.write_text("one,two\n0,1\n2,0\n")
     with pytest.raises(SettingsError, match=r"bad.csv: weights are not symmetric: element \(1, 2\) is 1"):

@@ -33,6 +33,6 @@ def test_shifted_matrix_is_positive_semi_definite_and_no_other_diagonal_is_bette
 
 
 @pytest.mark.parametrize("matrix", [np.zeros((2, 3)), np.array([[0.0, 1.0], [2.0, 0.0]]), np.zeros(3)])
-def test_other_matrices_are_refused(matrix: np.ndarray) -> None:
+def test_other_matrices_are_rejected(matrix: np.ndarray) -> None:
     with pytest.raises(ValueError, match="square and symmetric"):
         smallest_diagonal_shift(matrix)

@@ -49,7 +49,7 @@ def test_three_decimals_give_back_every_level(tmp_path: Path) -> None:
         ("no json", "list of numbers under 'data'"),
     ],
 )
-def test_other_files_are_refused(tmp_path: Path, content: str, message: str) -> None:
+def test_other_files_are_rejected(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "3.json").write_text(content)
     with pytest.raises(ValueError, match=message):
         load_script().read_digit(tmp_path / "3.json")

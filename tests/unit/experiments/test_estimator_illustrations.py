@@ -29,7 +29,7 @@ from experiments.estimator_illustrations import settings as declared
 from experiments.estimator_illustrations.dynamics import stationary_variance
 from experiments.estimator_illustrations.exact_moves import (
     annealed_stages,
-    conjugate_law,
+    conjugate_distribution,
     powered_regression,
     whole_stages,
 )
@@ -181,27 +181,29 @@ def test_the_stationary_variance_is_that_of_the_step() -> None:
         return np.concatenate([state.position, state.velocity])
 
     columns = np.stack([after(unit) for unit in np.eye(4)], axis=1)
-    law = linalg.solve_discrete_lyapunov(columns[:, :2], columns[:, 2:] @ columns[:, 2:].T)
+    distribution = linalg.solve_discrete_lyapunov(columns[:, :2], columns[:, 2:] @ columns[:, 2:].T)
     found = stationary_variance(step, friction, curvature, variance, correction)
-    assert float(found) == pytest.approx(law[0, 0], rel=1e-12)
+    assert float(found) == pytest.approx(distribution[0, 0], rel=1e-12)
     with pytest.raises(
         ValueError, match=r"step times curvature must be below 2 \(2 - friction\) = 3.6, got 4"
     ):
         stationary_variance(4.0, 0.2, 1.0)
 
 
-def test_the_law_of_a_stage_is_the_tempered_posterior() -> None:
+def test_the_distribution_of_a_stage_is_the_tempered_posterior() -> None:
     past = np.column_stack([DATA[:12], np.ones(12)])
     past[10:, -1] = 0.25
     chunk = np.zeros((20, 7))
     chunk[:2] = np.column_stack([DATA[10:12], np.full(2, 0.5)])
-    law = conjugate_law(past, chunk)
+    distribution = conjugate_distribution(past, chunk)
     power = 0.6
     mean, covariance = tempered_posterior(DATA[:12], np.append(np.ones(10), np.full(2, 0.25 + power * 0.5)))
-    variances = 1.0 / (1.0 + power * law.curvatures)
-    found = law.basis @ (variances * (law.past_linear + power * law.linear))
+    variances = 1.0 / (1.0 + power * distribution.curvatures)
+    found = distribution.basis @ (variances * (distribution.past_linear + power * distribution.linear))
     np.testing.assert_allclose(found, mean, rtol=1e-10)
-    np.testing.assert_allclose((law.basis * variances) @ law.basis.T, covariance, rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(
+        (distribution.basis * variances) @ distribution.basis.T, covariance, rtol=1e-10, atol=1e-13
+    )
 
 
 def test_powers_of_rows_add_up_to_one() -> None:
@@ -263,9 +265,9 @@ def test_slopes_of_the_bent_target_are_those_of_its_energy() -> None:
 def test_measures_of_a_series() -> None:
     alternating = np.tile([1.0, -1.0], (2, 50))
     np.testing.assert_allclose(lag_one_autocorrelation(alternating), -1.0)
-    shares, errors = excess_probabilities(np.array([0.0, 1.0, 2.5, 3.5]))
-    np.testing.assert_array_equal(shares, [0.75, 0.5, 0.25])
-    np.testing.assert_allclose(errors, np.sqrt(shares * (1.0 - shares) / 4.0))
+    fractions, errors = excess_probabilities(np.array([0.0, 1.0, 2.5, 3.5]))
+    np.testing.assert_array_equal(fractions, [0.75, 0.5, 0.25])
+    np.testing.assert_allclose(errors, np.sqrt(fractions * (1.0 - fractions) / 4.0))
 
 
 @pytest.mark.parametrize("preset", PRESETS)

@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from experiments.tempering_illustration.model.exact_bridge import PathOracle, path_oracle
+from experiments.tempering_illustration.model.exact_bridge import ExactPath, exact_path
 
 POINTS = np.linspace(-40.0, 40.0, 8001)
 MEAN, SD, LOG_ZETA = 1.0, 0.7, 0.4
 LOG_Z = np.log(SD * np.sqrt(2.0 * np.pi))
 
 
-def gaussian_path() -> PathOracle:
+def gaussian_path() -> ExactPath:
     """Unnormalised N(1, 0.7^2) and the standard normal base."""
     target = -0.5 * ((POINTS - MEAN) / SD) ** 2 - LOG_ZETA
-    return path_oracle(POINTS, target, -0.5 * POINTS**2 - 0.5 * np.log(2.0 * np.pi))
+    return exact_path(POINTS, target, -0.5 * POINTS**2 - 0.5 * np.log(2.0 * np.pi))
 
 
 def exact_log_normaliser(b: np.ndarray) -> np.ndarray:
@@ -40,8 +40,8 @@ def test_the_marginal_is_normalised_and_weights_give_the_ratio() -> None:
     assert path.weight_ratio() == pytest.approx(path.log_ratio, abs=1e-12)
 
 
-def test_grids_that_are_no_grids_are_refused() -> None:
+def test_grids_that_are_no_grids_are_rejected() -> None:
     with pytest.raises(ValueError, match="equally spaced"):
-        path_oracle([0.0, 1.0, 3.0], np.zeros(3), np.zeros(3))
+        exact_path([0.0, 1.0, 3.0], np.zeros(3), np.zeros(3))
     with pytest.raises(ValueError, match="vectors of one length"):
-        path_oracle([0.0, 1.0, 2.0], np.zeros(2), np.zeros(3))
+        exact_path([0.0, 1.0, 2.0], np.zeros(2), np.zeros(3))

@@ -51,10 +51,12 @@ def test_what_the_sources_print_wrongly_is_measured_as_wrong() -> None:
 
 
 def test_published_moments_of_the_slice_samples_lie_among_ours() -> None:
-    shares = CHAINS.measured("FN-SL-05")
+    fractions = CHAINS.measured("FN-SL-05")
     for name in slices.DIRECTIONS:
         assert (
-            0.0 < shares[f"{name}, share of chains with a larger variance along the short axis"].value < 1.0
+            0.0
+            < fractions[f"{name}, share of chains with a larger variance along the short axis"].value
+            < 1.0
         )
 
 

@@ -42,7 +42,7 @@ def test_exact_values(claim: str, setting: str, value: float, tolerance: float) 
     assert found.error == 0.0
 
 
-def test_the_kernels_index_move_keeps_its_law() -> None:
+def test_the_kernels_index_move_keeps_its_distribution() -> None:
     assert EVIDENCE.value("FN-TP-04", "largest error with the ratio") < 1e-12
 
 

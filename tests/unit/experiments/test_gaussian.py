@@ -43,12 +43,12 @@ def test_draws_with_the_same_key_differ_by_mean_and_root_alone() -> None:
         ([[np.nan, 0.0], [0.0, 1.0]], "covariance must be finite"),
     ],
 )
-def test_matrices_that_are_no_covariance_are_refused(bad, message: str) -> None:
+def test_matrices_that_are_no_covariance_are_rejected(bad, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         covariance_root(bad)
 
 
-def test_a_mean_of_another_length_and_an_unknown_kind_are_refused() -> None:
+def test_a_mean_of_another_length_and_an_unknown_kind_are_rejected() -> None:
     with pytest.raises(ValueError, match=r"mean must be \[4\] to go with the covariance, got shape \(3,\)"):
         multivariate_normal(jax.random.key(0), np.zeros(3), COVARIANCE, 2)
     with pytest.raises(ValueError, match="kind must be cholesky or symmetric, got 'qr'"):

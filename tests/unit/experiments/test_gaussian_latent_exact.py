@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from experiments.gaussian_latent import exact as oracles
+from experiments.gaussian_latent import exact as exact
 from experiments.gaussian_latent.model import gaussian_latent_model, simulate_data
 
 
@@ -31,22 +31,22 @@ def _condition_on_observations(model, component):
 
 def test_posterior_is_the_conditional_of_the_joint_gaussian(model, small_model):
     for case in (model, small_model):
-        posterior = oracles.exact_posterior(case)
+        posterior = exact.exact_posterior(case)
         for component in range(case.dim):
             mean, covariance = _condition_on_observations(case, component)
             assert posterior.mean[component] == pytest.approx(mean[0], rel=1e-10)
             assert posterior.sd == pytest.approx(math.sqrt(covariance[0, 0]), rel=1e-10)
-    assert oracles.exact_posterior(model).sd == pytest.approx(math.sqrt(1.0 / 3.0), rel=1e-12)
+    assert exact.exact_posterior(model).sd == pytest.approx(math.sqrt(1.0 / 3.0), rel=1e-12)
 
 
 def test_auxiliary_marginal_of_one_sample_is_the_conditional_of_the_joint_gaussian(model, small_model):
     for case in (model, small_model):
         for observation in range(case.n_observations):
             mean, covariance = _condition_on_observations(case, 1)
-            marginal = oracles.auxiliary_marginal(case, 1, observation, 1)
+            marginal = exact.auxiliary_marginal(case, 1, observation, 1)
             assert marginal.mean == pytest.approx(mean[1 + observation], rel=1e-9, abs=1e-12)
             assert marginal.sd**2 == pytest.approx(covariance[1 + observation, 1 + observation], rel=1e-10)
-    marginal = oracles.auxiliary_marginal(model, 1)
+    marginal = exact.auxiliary_marginal(model, 1)
     assert marginal.sd**2 == pytest.approx(0.81333, abs=5e-6)
     assert marginal.sd == pytest.approx(0.90185, abs=5e-6)
 
@@ -58,7 +58,7 @@ def test_auxiliary_marginal_of_two_samples_is_what_quadrature_finds():
     estimate = stats.norm.pdf(1.7, 0.9 * grid, math.hypot(1.0, 0.6))
     joint = stats.norm.pdf(grid)[:, None] * stats.norm.pdf(grid) * (estimate[:, None] + estimate)
     density = joint.sum(axis=1) / joint.sum() / (grid[1] - grid[0])
-    marginal = oracles.auxiliary_marginal(model, 2)
+    marginal = exact.auxiliary_marginal(model, 2)
     np.testing.assert_allclose(marginal.density(grid), density, atol=1e-10)
     weights = density * (grid[1] - grid[0])
     assert marginal.mean == pytest.approx(weights @ grid, rel=1e-9)
@@ -68,18 +68,18 @@ def test_auxiliary_marginal_of_two_samples_is_what_quadrature_finds():
 
 @pytest.mark.parametrize("n_importance", [1, 8, 32])
 def test_moments_of_the_auxiliary_marginal_have_the_general_form(model, n_importance):
-    single = oracles.auxiliary_marginal(model, 1, 2, 3)
-    marginal = oracles.auxiliary_marginal(model, n_importance, 2, 3)
+    single = exact.auxiliary_marginal(model, 1, 2, 3)
+    marginal = exact.auxiliary_marginal(model, n_importance, 2, 3)
     second = (0.8 + 1.0 / 75.0 + single.mean**2) / n_importance + 1.0 - 1.0 / n_importance
     assert marginal.mean == pytest.approx(single.mean / n_importance, rel=1e-12)
     assert marginal.sd**2 + marginal.mean**2 == pytest.approx(second, rel=1e-12)
 
 
-def test_auxiliary_marginal_refuses_what_the_model_does_not_have(model):
+def test_auxiliary_marginal_rejects_what_the_model_does_not_have(model):
     with pytest.raises(ValueError, match="n_importance must be a positive whole number, got 0"):
-        oracles.auxiliary_marginal(model, 0)
+        exact.auxiliary_marginal(model, 0)
     with pytest.raises(IndexError):
-        oracles.auxiliary_marginal(model, 1, observation=10)
+        exact.auxiliary_marginal(model, 1, observation=10)
 
 
 @pytest.mark.parametrize(
@@ -96,41 +96,41 @@ def test_auxiliary_marginal_refuses_what_the_model_does_not_have(model):
     ],
 )
 def test_metropolis_acceptance_has_the_tabulated_values(model, scale, rate):
-    assert oracles.conditional_precision(model) == 3.5
-    assert oracles.metropolis_acceptance(scale, 3.5, 10) == pytest.approx(rate, abs=5e-5)
+    assert exact.conditional_precision(model) == 3.5
+    assert exact.metropolis_acceptance(scale, 3.5, 10) == pytest.approx(rate, abs=5e-5)
 
 
 def test_metropolis_acceptance_has_the_tabulated_optima_and_limits():
-    assert oracles.metropolis_acceptance(0.42819, 3.5, 10) == pytest.approx(0.234, abs=5e-6)
-    assert oracles.metropolis_acceptance(0.425, 3.0, 10) == pytest.approx(0.2715, abs=5e-5)
-    assert oracles.metropolis_acceptance(0.4625, 3.0, 10) == pytest.approx(0.234, abs=5e-5)
-    assert oracles.metropolis_acceptance(0.0, 3.5, 10) == 1.0
-    rates = oracles.metropolis_acceptance(np.linspace(0.025, 1.0, 40), 3.5, 10)
+    assert exact.metropolis_acceptance(0.42819, 3.5, 10) == pytest.approx(0.234, abs=5e-6)
+    assert exact.metropolis_acceptance(0.425, 3.0, 10) == pytest.approx(0.2715, abs=5e-5)
+    assert exact.metropolis_acceptance(0.4625, 3.0, 10) == pytest.approx(0.234, abs=5e-5)
+    assert exact.metropolis_acceptance(0.0, 3.5, 10) == 1.0
+    rates = exact.metropolis_acceptance(np.linspace(0.025, 1.0, 40), 3.5, 10)
     assert rates.shape == (40,)
     assert np.all(np.diff(rates) < 0.0)
 
 
 @pytest.mark.parametrize(("precision", "dim", "message"), [(0.0, 10, "precision"), (3.5, 0, "dim")])
-def test_metropolis_acceptance_refuses_impossible_arguments(precision, dim, message):
+def test_metropolis_acceptance_rejects_impossible_arguments(precision, dim, message):
     with pytest.raises(ValueError, match=message):
-        oracles.metropolis_acceptance(0.1, precision, dim)
+        exact.metropolis_acceptance(0.1, precision, dim)
 
 
 def test_independence_acceptance_explains_the_published_rate_by_calibrated_data_only(model):
-    assert 0.013 < oracles.mean_independence_acceptance(model) < 0.040
+    assert 0.013 < exact.mean_independence_acceptance(model) < 0.040
     plain = gaussian_latent_model(simulate_data(1, "as_stated").observations)
-    assert oracles.mean_independence_acceptance(plain) < 0.005
+    assert exact.mean_independence_acceptance(plain) < 0.005
 
 
 def test_independence_acceptance_is_defined_where_all_residuals_are_zero():
     model = gaussian_latent_model(np.ones((2, 2)))
     # Chi-squared laws with 4 degrees of freedom, one shrunk by 0.8: an integral of elementary functions.
     expected, _ = integrate.quad(lambda q: stats.chi2.pdf(q, 4) * stats.chi2.cdf(0.8 * q, 4), 0.0, 100.0)
-    assert oracles.independence_acceptance(model, [1.0, 1.0]) == pytest.approx(2.0 * expected, rel=1e-9)
+    assert exact.independence_acceptance(model, [1.0, 1.0]) == pytest.approx(2.0 * expected, rel=1e-9)
 
 
-def test_a_position_of_the_wrong_length_is_refused(model):
-    for function in (oracles.independence_acceptance, oracles.log_estimate_variance):
+def test_a_position_of_the_wrong_length_is_rejected(model):
+    for function in (exact.independence_acceptance, exact.log_estimate_variance):
         with pytest.raises(ValueError, match=r"position must have shape \(10,\), got \(3,\)"):
             function(model, np.zeros(3))
 
@@ -151,22 +151,22 @@ def test_weights_of_auxiliary_variables_are_what_exact_draws_have(shape):
         log_weights -= stats.multivariate_normal(cov=within + case.sd_latent**2 * np.eye(n)).logpdf(y)
     weights = np.exp(log_weights)
     error = weights.std() / math.sqrt(weights.size)
-    assert oracles.mean_marginal_weight(case) == pytest.approx(weights.mean(), abs=5.0 * error)
+    assert exact.mean_marginal_weight(case) == pytest.approx(weights.mean(), abs=5.0 * error)
     for weight in np.quantile(weights, [0.1, 0.5, 0.9, 0.99]):
-        share = float(np.mean(weights > weight))
-        assert oracles.holding_share(case, weight) == pytest.approx(share, abs=0.006)
-    assert oracles.holding_share(case, 1e-12) == pytest.approx(1.0, abs=1e-9)
+        fraction = float(np.mean(weights > weight))
+        assert exact.holding_fraction(case, weight) == pytest.approx(fraction, abs=0.006)
+    assert exact.holding_fraction(case, 1e-12) == pytest.approx(1.0, abs=1e-9)
 
 
 def test_time_of_long_chains_is_spent_in_heavy_weights(model):
     """Weights above w hold at most a share 1 / w of fresh auxiliary variables, but far more of the stationary ones."""
-    rate = oracles.mean_independence_acceptance(model)
-    assert oracles.mean_marginal_weight(model) > 10.0 / rate
-    assert oracles.holding_share(model, 1e4) > 0.01
+    rate = exact.mean_independence_acceptance(model)
+    assert exact.mean_marginal_weight(model) > 10.0 / rate
+    assert exact.holding_fraction(model, 1e4) > 0.01
     # Beyond the largest weight, that of latent variables equal to the observations.
-    assert oracles.holding_share(model, 1e15) == 0.0
+    assert exact.holding_fraction(model, 1e15) == 0.0
 
 
 def test_a_weight_must_be_positive(model):
     with pytest.raises(ValueError, match="weight must be positive, got 0"):
-        oracles.holding_share(model, 0.0)
+        exact.holding_fraction(model, 0.0)

@@ -88,9 +88,11 @@ def test_lumped_statistics_of_given_auxiliaries_give_the_same_estimate_at_every_
 def test_variance_of_the_log_estimate_is_that_of_a_noncentral_chi_squared_variable(data):
     model = glv.gaussian_latent_model(data.observations)
     residuals = model.observations - data.position
-    law = stats.ncx2(residuals.size, np.sum(residuals**2) / model.sd_latent**2)
+    distribution = stats.ncx2(residuals.size, np.sum(residuals**2) / model.sd_latent**2)
     slope = 0.5 * (model.sd_latent / model.sd_observation) ** 2
-    assert log_estimate_variance(model, data.position) == pytest.approx(slope**2 * law.var(), rel=1e-12)
+    assert log_estimate_variance(model, data.position) == pytest.approx(
+        slope**2 * distribution.var(), rel=1e-12
+    )
 
 
 def test_noise_falls_with_importance_samples_as_published(data):
@@ -129,14 +131,14 @@ def test_estimates_side_by_side_equal_single_ones_and_count_nothing(small_model,
         ([[1.0], [-math.inf]], r"must be finite, got -inf at row 1, column 0"),
     ],
 )
-def test_bad_observations_are_refused(observations, message):
+def test_bad_observations_are_rejected(observations, message):
     with pytest.raises(ValueError, match=message):
         glv.gaussian_latent_model(observations)
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf])
 @pytest.mark.parametrize("name", ["sd_latent", "sd_observation"])
-def test_scales_that_are_not_positive_are_refused(name, value):
+def test_scales_that_are_not_positive_are_rejected(name, value):
     with pytest.raises(ValueError, match=f"{name} must be positive and finite"):
         glv.gaussian_latent_model([[1.0]], **{name: value})
     with pytest.raises(ValueError, match=f"{name} must be positive and finite"):
@@ -144,7 +146,7 @@ def test_scales_that_are_not_positive_are_refused(name, value):
 
 
 @pytest.mark.parametrize("value", [0, -2, 1.5, True])
-def test_counts_that_are_not_positive_whole_numbers_are_refused(small_model, value):
+def test_counts_that_are_not_positive_integers_are_rejected(small_model, value):
     for build in (glv.estimator, glv.lumped_estimator):
         with pytest.raises(ValueError, match="n_importance must be a positive whole number"):
             build(small_model, value)
@@ -153,6 +155,6 @@ def test_counts_that_are_not_positive_whole_numbers_are_refused(small_model, val
             glv.simulate_data(0, **{name: value})
 
 
-def test_an_unknown_data_set_is_refused():
+def test_an_unknown_data_set_is_rejected():
     with pytest.raises(ValueError, match="dataset must be one of calibrated, as_stated, got 'published'"):
         glv.simulate_data(0, "published")

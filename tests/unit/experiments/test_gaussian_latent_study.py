@@ -24,7 +24,7 @@ from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tidy import tidy_table
 from experiments.gaussian_latent import checks, statistics, sweeps
-from experiments.gaussian_latent import exact as oracles
+from experiments.gaussian_latent import exact as exact
 from experiments.gaussian_latent import settings as declared
 from experiments.gaussian_latent.comparisons import extreme_ratio, rounding_error, with_rounding
 from experiments.gaussian_latent.exact import ExactPosterior, exact_posterior
@@ -73,12 +73,12 @@ def test_sweep_has_named_dimensions_and_units(sweep: dict[str, xr.Dataset]) -> N
     assert np.isfinite(data["ess_per_evaluation"]).all()
 
 
-def test_sweep_has_accept_rates_beside_their_exact_values(sweep: dict[str, xr.Dataset]) -> None:
+def test_sweep_has_acceptance_rates_beside_their_exact_values(sweep: dict[str, xr.Dataset]) -> None:
     """That the rates are these is tested in tests/statistical/test_latent_estimates.py."""
     data = sweep["statistics"]
     model = gaussian_latent_model(sweep["observed_data"]["y"].values)
-    auxiliary = oracles.mean_independence_acceptance(model)
-    position = oracles.metropolis_acceptance(np.array([0.3, 0.9]), oracles.conditional_precision(model), 2)
+    auxiliary = exact.mean_independence_acceptance(model)
+    position = exact.metropolis_acceptance(np.array([0.3, 0.9]), exact.conditional_precision(model), 2)
     np.testing.assert_allclose(data["exact_acceptance_auxiliary"].values.ravel(), auxiliary, rtol=1e-12)
     np.testing.assert_allclose(data["exact_acceptance_position"].values.ravel(), position, rtol=1e-12)
     for part in ("position", "auxiliary"):
@@ -229,7 +229,7 @@ def test_errors_cover_where_chains_hold_their_auxiliary_variables(tmp_path: Path
     assert (miss < 3.0 * data["mcse_mean"]).all()
 
 
-def test_histogram_error_is_small_for_the_exact_law_and_large_for_another() -> None:
+def test_histogram_error_is_small_for_the_exact_distribution_and_large_for_another() -> None:
     draws = statistics.recorded(independent_chains(20000))
     right = statistics.position_statistics(draws, ExactPosterior(np.array([0.3, 0.3]), 0.5))
     wrong = statistics.position_statistics(draws, ExactPosterior(np.array([0.8, 0.8]), 0.5))
@@ -582,6 +582,6 @@ def test_the_paper_preset_is_that_of_the_thesis() -> None:
         (["record_auxiliary=true"], "design=long"),
     ],
 )
-def test_contradictory_settings_are_refused(overrides: list[str], words: str) -> None:
+def test_contradictory_settings_are_rejected(overrides: list[str], words: str) -> None:
     with pytest.raises(SettingsError, match=words):
         STUDY.settings(overrides)

@@ -12,7 +12,7 @@ from experiments.estimator_illustrations.model.gaussian_mean import (
     HUNDRED_OBSERVATIONS,
     GaussianMean,
     from_observations,
-    log_evidence_law,
+    log_evidence_distribution,
 )
 
 MODELS = (FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS, HUNDRED_OBSERVATIONS._replace(prior_variance=100.0))
@@ -97,40 +97,44 @@ def test_draws_and_weights_use_the_inverse_temperatures_of_their_steps() -> None
     assert moments.forward_mean < model.log_evidence < -moments.reverse_mean
 
 
-def test_the_law_of_the_log_evidence_is_that_of_its_two_statistics() -> None:
-    law, n, mean = log_evidence_law(7, 0.8), 7, 0.8
+def test_the_distribution_of_the_log_evidence_is_that_of_its_two_statistics() -> None:
+    distribution, n, mean = log_evidence_distribution(7, 0.8), 7, 0.8
     squares = np.linspace(1e-9, 80.0, 80_001)
     density = stats.chi2.pdf(squares, n - 1)
-    for value in (law.mean - law.sd, law.mean + 0.5 * law.sd):
+    for value in (distribution.mean - distribution.sd, distribution.mean + 0.5 * distribution.sd):
         # The other way round: the sum of squares is integrated over, the sample mean has its tail.
         room = -2.0 * value - n * math.log(2.0 * math.pi) - math.log(n + 1.0) - squares
         tail = np.where(room > 0.0, stats.ncx2.sf((n + 1.0) * np.maximum(room, 1e-300), 1, n * mean**2), 1.0)
-        assert law.cdf(value) == pytest.approx(np.trapezoid(density * tail, squares), abs=1e-6)
+        assert distribution.cdf(value) == pytest.approx(np.trapezoid(density * tail, squares), abs=1e-6)
     for probability in (0.025, 0.5, 0.9):
-        assert law.cdf(law.quantile(probability)) == pytest.approx(probability, abs=1e-8)
+        assert distribution.cdf(distribution.quantile(probability)) == pytest.approx(probability, abs=1e-8)
 
 
-def test_moments_of_the_log_evidence_are_those_of_its_law() -> None:
-    law = log_evidence_law(7, 0.8)
-    grid = np.linspace(law.mean - 14.0 * law.sd, law.mean + 8.0 * law.sd, 201)
-    cdf = np.array([law.cdf(value) for value in grid])
+def test_moments_of_the_log_evidence_are_those_of_its_distribution() -> None:
+    distribution = log_evidence_distribution(7, 0.8)
+    grid = np.linspace(
+        distribution.mean - 14.0 * distribution.sd, distribution.mean + 8.0 * distribution.sd, 201
+    )
+    cdf = np.array([distribution.cdf(value) for value in grid])
     middle, chances = 0.5 * (grid[1:] + grid[:-1]), np.diff(cdf)
     assert chances.sum() == pytest.approx(1.0, abs=1e-6)
-    assert middle @ chances == pytest.approx(law.mean, abs=3e-3)
-    assert math.sqrt(np.square(middle - law.mean) @ chances) == pytest.approx(law.sd, rel=3e-3)
+    assert middle @ chances == pytest.approx(distribution.mean, abs=3e-3)
+    assert math.sqrt(np.square(middle - distribution.mean) @ chances) == pytest.approx(
+        distribution.sd, rel=3e-3
+    )
 
 
 def test_range_of_likelihood_over_evidence_is_that_of_the_sample_mean() -> None:
-    law = log_evidence_law(100, 2.0)
-    assert law.probability_of_range_above(0.0) == pytest.approx(1.0)
+    distribution = log_evidence_distribution(100, 2.0)
+    assert distribution.probability_of_range_above(0.0) == pytest.approx(1.0)
     # At the sample mean where a data set has exactly this range.
     sample_mean = 2.05
     model = GaussianMean(100, sample_mean, 90.0)
     log_range = model.log_largest_likelihood - model.log_evidence
-    assert law.probability_of_range_above(log_range) == pytest.approx(stats.norm.sf(0.5), abs=1e-12)
+    assert distribution.probability_of_range_above(log_range) == pytest.approx(stats.norm.sf(0.5), abs=1e-12)
 
 
-def test_what_is_no_data_set_is_refused() -> None:
+def test_what_is_no_data_set_is_rejected() -> None:
     with pytest.raises(ValueError, match="vector of one finite number at least, got shape"):
         from_observations([])
     with pytest.raises(ValueError, match="vector of one finite number at least"):
@@ -138,4 +142,4 @@ def test_what_is_no_data_set_is_refused() -> None:
     with pytest.raises(ValueError, match=r"prior_variance must be positive, got 0\.0"):
         from_observations([1.0], 0.0)
     with pytest.raises(ValueError, match="n_rows must be at least 2, got 1"):
-        log_evidence_law(1, 0.0)
+        log_evidence_distribution(1, 0.0)

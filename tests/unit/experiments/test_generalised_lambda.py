@@ -370,7 +370,7 @@ def test_parameters_that_exclude_a_datum_have_likelihood_zero(published) -> None
         ("gaussian", -1.0, "positive"),
     ],
 )
-def test_wrong_targets_are_refused(published, target, tolerance, message) -> None:
+def test_wrong_targets_are_rejected(published, target, tolerance, message) -> None:
     with pytest.raises(ValueError, match=message):
         log_likelihood(published, target, tolerance)
 

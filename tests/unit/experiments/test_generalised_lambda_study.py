@@ -331,8 +331,8 @@ def test_reference_posteriors_and_facts_of_the_prior_are_found_for_own_data(tmp_
     assert bool(np.isfinite(statistics["reference_mean"]).all())
     assert bool((statistics["reference_sd"] > 0.0).all())
     # A weak prior puts more of its draws where nine logistic values cannot come from, and more in far tails.
-    shares = statistics["prior_over_1e10_share"]
-    assert float(shares.sel(prior="weak")) > float(shares.sel(prior="strong"))
+    fractions = statistics["prior_over_1e10_share"]
+    assert float(fractions.sel(prior="weak")) > float(fractions.sel(prior="strong"))
     assert bool(
         ((statistics["prior_feasible_share"] > 0.0) & (statistics["prior_feasible_share"] < 1.0)).all()
     )
@@ -356,7 +356,9 @@ def test_chains_that_never_move_stop_the_case_and_say_what_to_change(tmp_path, o
         )
 
 
-def test_data_that_the_prior_cannot_generate_are_refused_with_advice(tmp_path, own_data, monkeypatch) -> None:
+def test_data_that_the_prior_cannot_generate_are_rejected_with_advice(
+    tmp_path, own_data, monkeypatch
+) -> None:
     monkeypatch.setattr(run, "_MOST_REDRAWS", 20)
     far = tmp_path / "far.csv"
     far.write_text("x\n" + "\n".join(str(1e12 + 1e9 * i) for i in range(9)))
@@ -485,12 +487,12 @@ def test_every_case_composes(preset) -> None:
         (["method=hmc"], "method must be one of modified_abc, constrained_hmc, abc_hmc"),
     ],
 )
-def test_wrong_settings_are_refused(overrides, message) -> None:
+def test_wrong_settings_are_rejected(overrides, message) -> None:
     with pytest.raises(SettingsError, match=message):
         STUDY.settings(overrides)
 
 
-def test_a_data_file_with_two_columns_is_refused(tmp_path) -> None:
+def test_a_data_file_with_two_columns_is_rejected(tmp_path) -> None:
     path = tmp_path / "two.csv"
     path.write_text("a,b\n1,2\n3,4\n")
     with pytest.raises(SettingsError, match=r"two.csv: has 2 columns, needs one column of observations"):

@@ -57,9 +57,9 @@ def test_drawings_differ_but_repeat_with_the_seed() -> None:
     assert first.images.shape == (3 * len(skeletons.characters), 784)
     np.testing.assert_array_equal(np.bincount(first.characters), 3)
     # Every drawing has ink, in thin strokes.
-    share = (first.images > 127).mean(axis=1)
-    assert share.min() > 0.01
-    assert share.max() < 0.35
+    fraction = (first.images > 127).mean(axis=1)
+    assert fraction.min() > 0.01
+    assert fraction.max() < 0.35
 
 
 def test_drawings_of_a_character_look_more_alike_than_others() -> None:
@@ -73,11 +73,11 @@ def test_drawings_of_a_character_look_more_alike_than_others() -> None:
     assert np.mean(np.argmax(likeness, axis=1) == np.arange(len(likeness))) > 0.25
 
 
-def test_scripts_without_characters_are_refused() -> None:
+def test_scripts_without_characters_are_rejected() -> None:
     with pytest.raises(ValueError, match="no character of these scripts: Private"):
         make_skeletons({"Private": (0xF8F0, 0xF8FF)})
 
 
-def test_no_drawings_are_refused() -> None:
+def test_no_drawings_are_rejected() -> None:
     with pytest.raises(ValueError, match="n_drawings must be at least 1, got 0"):
         draw_glyphs(np.random.default_rng(0), make_skeletons({"Ogham": BLOCKS["Ogham"]}), 0)

@@ -133,7 +133,7 @@ def test_standardise_uses_the_population_standard_deviation():
         (lambda: estimator(gp_probit_model([[1.0]], [1]), 0), "positive whole number, got 0"),
     ],
 )
-def test_bad_input_is_refused_with_a_reason(call, message):
+def test_bad_input_is_rejected_with_a_reason(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 

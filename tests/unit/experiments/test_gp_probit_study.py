@@ -366,6 +366,6 @@ def test_every_case_composes(preset):
         (["n_importance=0"], "n_importance must be between 1"),
     ],
 )
-def test_wrong_settings_are_refused(overrides, message):
+def test_wrong_settings_are_rejected(overrides, message):
     with pytest.raises(SettingsError, match=message):
         STUDY.settings(overrides)

@@ -152,7 +152,7 @@ def test_lengths_of_drawn_bones_are_those_generated() -> None:
 # --- prior and cameras ---------------------------------------------------------------------------------
 
 
-def test_bone_lengths_have_the_law_of_the_factor() -> None:
+def test_bone_lengths_have_the_distribution_of_the_factor() -> None:
     prior = model().prior
     inputs = draws()[0, :N_BONES]
     covariance = prior.log_length_factor.T @ prior.log_length_factor

@@ -396,7 +396,7 @@ def test_variants_bring_their_numbers_unless_they_are_given() -> None:
         (["method=chmc"], "method must be one of constrained_hmc, hmc, hierarchical_hmc"),
     ],
 )
-def test_wrong_settings_are_refused(overrides: list[str], message: str) -> None:
+def test_wrong_settings_are_rejected(overrides: list[str], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         STUDY.settings(overrides)
 

@@ -126,7 +126,7 @@ def test_the_last_running_estimate_is_the_final_one() -> None:
 
 
 @pytest.mark.parametrize("n_draws", [6, 7500, 1003])
-def test_sums_over_segments_keep_every_share_of_a_chain_and_every_running_estimate(n_draws: int) -> None:
+def test_sums_over_segments_keep_every_fraction_of_a_chain_and_every_running_estimate(n_draws: int) -> None:
     rng = np.random.default_rng(n_draws)
     weights = rng.normal(scale=3.0, size=(2, 3, n_draws))
     draws = {
@@ -187,7 +187,7 @@ def test_rows_of_pixels_survive_packing() -> None:
         (["n_repetitions=1"], "n_repetitions must be between 2 and 1000, got 1"),
     ],
 )
-def test_wrong_settings_are_refused(overrides: list[str], message: str) -> None:
+def test_wrong_settings_are_rejected(overrides: list[str], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         load_study("image_models").settings(overrides)
 

@@ -70,7 +70,7 @@ def test_states_are_maps_of_standard_normal_numbers() -> None:
     )
 
 
-def test_what_is_no_chain_is_refused() -> None:
+def test_what_is_no_chain_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"noise_variance must be positive, got 0\.0"):
         kalman_filter(OTHER._replace(noise_variance=0.0), [1.0])
     with pytest.raises(ValueError, match="observations must be a vector of finite numbers, got shape"):

@@ -241,7 +241,7 @@ def test_prior_is_standard_normal_in_all_inputs() -> None:
     assert float(log_prior(inputs)) == pytest.approx(-0.5 * (1.0 + 4.0 + 0.25))
 
 
-def test_unknown_constraint_is_refused() -> None:
+def test_unknown_constraint_is_rejected() -> None:
     with pytest.raises(ValueError, match="teacher_forced, generator, summaries, got 'forced'"):
         conditioned_model(published_model(), "forced")  # type: ignore[arg-type]
 
@@ -312,7 +312,7 @@ def test_uninformative_data_leave_the_prior() -> None:
     np.testing.assert_allclose(posterior.sd, 0.5, rtol=1e-5)
 
 
-def test_too_coarse_a_grid_is_refused() -> None:
+def test_too_coarse_a_grid_is_rejected() -> None:
     with pytest.raises(ValueError, match="n_points must be at least 50, got 10"):
         exact_posterior(published_model(), 10)
 
@@ -358,7 +358,7 @@ def test_summaries_of_jax_and_numpy_agree_and_batch() -> None:
     ("shape", "convention", "message"),
     [((5, 3), "population", r"\[..., step, 2\], got shape \(5, 3\)"), ((5, 2), "other", "got 'other'")],
 )
-def test_summaries_refuse_wrong_input(shape: tuple[int, ...], convention: Any, message: str) -> None:
+def test_summaries_reject_wrong_input(shape: tuple[int, ...], convention: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         summary_statistics(np.zeros(shape), convention)
 
@@ -371,7 +371,7 @@ def test_summary_scales_are_standard_deviations_of_kept_draws() -> None:
     assert scales.n_kept == len(drawn.paths) > 0
 
 
-def test_too_few_prior_draws_for_scales_are_refused() -> None:
+def test_too_few_prior_draws_for_scales_are_rejected() -> None:
     with pytest.raises(ValueError, match="draw more"):
         prior_summary_scales(published_model(), np.random.default_rng(0), 3)
 
@@ -444,7 +444,7 @@ def test_rejection_needs_draws() -> None:
         (np.ones((6, 2)), {"scheme": "euler"}, "scheme must be one of code, text, got 'euler'"),
     ],
 )
-def test_wrong_model_is_refused_with_what_is_wrong(
+def test_wrong_model_is_rejected_with_what_is_wrong(
     observations: FloatArray, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
@@ -481,7 +481,7 @@ def test_own_series_is_read_from_a_file(tmp_path: Path) -> None:
         ("r,f\n1,2\n1,2\n", "has 2 rows of data, needs at least 5"),
     ],
 )
-def test_wrong_file_is_refused_with_row_and_column(tmp_path: Path, text: str, message: str) -> None:
+def test_wrong_file_is_rejected_with_row_and_column(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "series.csv"
     path.write_text(text)
     with pytest.raises(DataError, match=message):

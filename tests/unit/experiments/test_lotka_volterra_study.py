@@ -274,7 +274,7 @@ def test_figures_without_data_say_so_on_their_face(name: str) -> None:
     assert "not run" in texts_of(figure)
 
 
-def test_marginal_columns_share_their_axes(tables: Tables) -> None:
+def test_marginal_columns_fraction_their_axes(tables: Tables) -> None:
     with use_style():
         figure = DRAW["fig_4_11"](tables)
     panels = np.array(figure.axes).reshape(6, 4)
@@ -487,7 +487,7 @@ def test_the_paper_preset_is_that_of_the_thesis() -> None:
         (["data=/nowhere/series.csv"], "no such file"),
     ],
 )
-def test_contradictory_settings_are_refused(overrides: list[str], words: str) -> None:
+def test_contradictory_settings_are_rejected(overrides: list[str], words: str) -> None:
     with pytest.raises(SettingsError, match=words):
         STUDY.settings(overrides)
 

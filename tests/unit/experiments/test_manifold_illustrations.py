@@ -157,7 +157,7 @@ def test_painting_compares_what_effective_draws_cost() -> None:
         (["dense_sizes=[100,100]"], "dense_sizes must hold at least two different values"),
     ],
 )
-def test_settings_that_cannot_be_measured_are_refused(overrides: list[str], message: str) -> None:
+def test_settings_that_cannot_be_measured_are_rejected(overrides: list[str], message: str) -> None:
     with pytest.raises(SettingsError, match=re.escape(message)):
         load_study("manifold_illustrations").settings(overrides)
 
@@ -169,6 +169,6 @@ def test_noise_gives_full_rank_and_the_metric_is_the_hessian() -> None:
     assert float(_metric_error(jax.random.key(2), 0.05)["metric_error"]) < 1e-10
 
 
-def test_accept_rates_of_a_square_are_squares_of_those_of_a_line() -> None:
+def test_acceptance_rates_of_a_square_are_squares_of_those_of_a_line() -> None:
     exact = _rejection(jax.random.key(3), 10)["rejection_exact_rate"]
     np.testing.assert_allclose(exact.sel(dimension=2), exact.sel(dimension=1) ** 2)

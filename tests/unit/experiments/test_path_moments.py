@@ -5,10 +5,10 @@ import pytest
 from scipy import stats
 
 from experiments.foundations.evidence.path_moments import mass_below, ratio_moments
-from experiments.tempering_illustration.model.exact_bridge import path_oracle
+from experiments.tempering_illustration.model.exact_bridge import exact_path
 
 POINTS = np.linspace(-30.0, 30.0, 6001)
-PATH = path_oracle(POINTS, stats.norm.logpdf(POINTS, 2.0, 0.5) - 0.7, stats.norm.logpdf(POINTS, 0.0, 1.5))
+PATH = exact_path(POINTS, stats.norm.logpdf(POINTS, 2.0, 0.5) - 0.7, stats.norm.logpdf(POINTS, 0.0, 1.5))
 TEMPERATURES = np.array([0.0, 0.3, 1.0])
 
 

@@ -8,7 +8,7 @@ from experiments.estimator_illustrations.model.gaussian_mean import HUNDRED_OBSE
 from experiments.estimator_illustrations.model.perfect_annealing import annealed_moments, limit_ladder
 
 
-def log_share(step: float, at: float) -> float:
+def log_fraction(step: float, at: float) -> float:
     middle, end = MODEL.log_normaliser(at + step), MODEL.log_normaliser(at + 2.0 * step)
     return float(2.0 * middle - MODEL.log_normaliser(at) - end)
 
@@ -36,26 +36,28 @@ def test_one_interval_is_a_draw_of_the_base() -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "n_temperatures", "first"),
+    ("fraction", "n_temperatures", "first"),
     [(0.5, 4, 0.0084496), (0.9, 14, 0.0019535), (0.99, 48, 0.00050700)],
 )
-def test_ladders_keep_the_share(share: float, n_temperatures: int, first: float) -> None:
-    ladder = limit_ladder(lambda b: float(MODEL.log_normaliser(b)), share)
+def test_ladders_keep_the_fraction(fraction: float, n_temperatures: int, first: float) -> None:
+    ladder = limit_ladder(lambda b: float(MODEL.log_normaliser(b)), fraction)
     assert ladder[0] == 0.0
     assert ladder[-1] == 1.0
     assert np.all(np.diff(ladder) > 0.0)
     assert ladder.size - 1 == n_temperatures
     assert ladder[1] == pytest.approx(first, abs=1e-7)
-    shares = np.exp([log_share(step, at) for step, at in zip(np.diff(ladder), ladder[:-1], strict=True)])
-    np.testing.assert_allclose(shares[:-1], share, rtol=1e-9)
-    assert shares[-1] >= share
+    fractions = np.exp(
+        [log_fraction(step, at) for step, at in zip(np.diff(ladder), ladder[:-1], strict=True)]
+    )
+    np.testing.assert_allclose(fractions[:-1], fraction, rtol=1e-9)
+    assert fractions[-1] >= fraction
 
 
 def test_an_easy_path_is_taken_at_once() -> None:
     assert limit_ladder(lambda b: 0.1 * b, 0.9).tolist() == [0.0, 1.0]
 
 
-def test_what_is_no_ladder_is_refused() -> None:
+def test_what_is_no_ladder_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"ladder must rise strictly from 0 to 1, got 0 to 0\.5"):
         annealed_moments([0.0, 0.5], [0.0, 0.0], [0.0, 0.0])
     with pytest.raises(

@@ -21,7 +21,7 @@ from scipy.spatial.transform import Rotation
 
 import experiments.human_pose.model.pose_priors as pose_priors
 from auxmc.errors import DataError
-from experiments.human_pose.model.body_proportions import FRACTIONS, log_length_law
+from experiments.human_pose.model.body_proportions import FRACTIONS, log_length_distribution
 from experiments.human_pose.model.joint_observations import read_joint_observations
 from experiments.human_pose.model.pose_priors import read_pose_prior
 from experiments.human_pose.model.skeleton import (
@@ -60,8 +60,8 @@ def test_left_and_right_mirror_each_other() -> None:
         assert np.allclose(np.array(one.direction) * [-1, 1, 1], other.direction)
 
 
-def test_bone_law_grows_with_stature() -> None:
-    mean, factor = log_length_law()
+def test_bone_distribution_grows_with_stature() -> None:
+    mean, factor = log_length_distribution()
     covariance = factor.T @ factor
     assert np.allclose(np.tril(factor, -1), 0.0)
     correlation = covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])
@@ -185,15 +185,15 @@ def test_published_prior_is_looked_for_in_the_data_folder(
 def test_published_prior_without_a_network_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AUXMC_DATA_DIR", raising=False)
 
-    def refuse(*args: object, **options: object) -> None:
+    def reject(*args: object, **options: object) -> None:
         raise ConnectionError("no route to host")
 
-    monkeypatch.setattr("pooch.retrieve", refuse)
+    monkeypatch.setattr("pooch.retrieve", reject)
     with pytest.raises(DataError, match=r"https://raw.* could not be fetched .no route to host.*.*prior=own"):
         read_pose_prior("published")
 
 
-def test_an_unknown_prior_is_refused() -> None:
+def test_an_unknown_prior_is_rejected() -> None:
     with pytest.raises(ValueError, match="prior must be one of own, published, got 'mine'"):
         read_pose_prior("mine")
 

@@ -190,7 +190,7 @@ def test_the_radon_evidence_is_the_published_line() -> None:
     assert found.mean[5:] == pytest.approx([-0.663, 0.715], abs=0.002)
 
 
-def test_a_grid_that_cannot_settle_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_grid_that_cannot_settle_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("experiments.radon.exact._MOST_POINTS", 100_000)
     with pytest.raises(ValueError, match="take a larger tolerance"):
         exact_evidence(model(), 1e-300)

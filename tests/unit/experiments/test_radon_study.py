@@ -71,7 +71,7 @@ def test_every_method_estimates_the_evidence_of_the_users_own_data(method: str) 
     assert {int(found[name]) for name in ("n_rows", "n_groups", "n_parameters")} == {63, 8, 15}
 
 
-def test_all_methods_share_one_base() -> None:
+def test_all_methods_fraction_one_base() -> None:
     zetas = {float(statistics(method)["log_zeta"]) for method in ("nuts", "ais")}
     assert len(zetas) == 1
 
@@ -101,7 +101,7 @@ def test_another_optimiser_gives_another_base() -> None:
 
 
 @pytest.mark.slow
-def test_a_fit_that_is_lost_is_refused(tmp_path: Path) -> None:
+def test_a_fit_that_is_lost_is_rejected(tmp_path: Path) -> None:
     settings = STUDY.settings(["preset=smoke", *OWN, *TINY, "fit_rate=10.0"])
     assert isinstance(settings, declared.Settings)
     with pytest.raises(SettingsError, match="take a smaller fit_rate"):

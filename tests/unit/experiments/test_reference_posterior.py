@@ -8,7 +8,7 @@ from experiments.generalised_lambda.model.reference_posterior import (
 )
 
 
-def test_too_few_walkers_are_refused() -> None:
+def test_too_few_walkers_are_rejected() -> None:
     with pytest.raises(ValueError, match="even number of at least 8 walkers, got 7"):
         differential_evolution(jax.random.key(0), lambda x: x[0], jnp.zeros((7, 2)), 3)
 

@@ -47,12 +47,12 @@ def joint(machine: RestrictedBoltzmann) -> np.ndarray:
 @MACHINES
 def test_sums_are_those_over_joint_states(machine: RestrictedBoltzmann) -> None:
     states = layer_states(len(machine.visible_biases))
-    law = np.exp(log_weights_visible(machine, states) - log_normaliser(machine))
-    np.testing.assert_allclose(law, joint(machine).sum(axis=1), rtol=1e-12)
+    distribution = np.exp(log_weights_visible(machine, states) - log_normaliser(machine))
+    np.testing.assert_allclose(distribution, joint(machine).sum(axis=1), rtol=1e-12)
 
 
 @MACHINES
-def test_conditional_probabilities_are_those_of_the_joint_law(machine: RestrictedBoltzmann) -> None:
+def test_conditional_probabilities_are_those_of_the_joint_distribution(machine: RestrictedBoltzmann) -> None:
     p = joint(machine)
     v, h = layer_states(len(machine.visible_biases)), layer_states(len(machine.hidden_biases))
     given_visible = (p / p.sum(axis=1, keepdims=True)) @ h
@@ -82,7 +82,7 @@ def test_the_gradient_is_that_of_automatic_differentiation(machine: RestrictedBo
 
 
 @MACHINES
-def test_block_sweeps_leave_the_laws_of_both_layers_unchanged(machine: RestrictedBoltzmann) -> None:
+def test_block_sweeps_leave_the_distributions_of_both_layers_unchanged(machine: RestrictedBoltzmann) -> None:
     p = joint(machine)
     up, down = block_gibbs_matrices(machine)
     for matrix in (up, down):
@@ -94,7 +94,7 @@ def test_block_sweeps_leave_the_laws_of_both_layers_unchanged(machine: Restricte
     np.testing.assert_allclose(flow, flow.T, atol=1e-14)
 
 
-def test_the_rows_of_the_matrices_are_conditional_laws() -> None:
+def test_the_rows_of_the_matrices_are_conditional_distributions() -> None:
     p = joint(MACHINE)
     up, down = block_gibbs_matrices(MACHINE)
     np.testing.assert_allclose(up, p / p.sum(axis=1, keepdims=True), rtol=1e-12)
@@ -112,7 +112,7 @@ def test_divergence_tends_to_the_gradient_at_the_mixing_rate() -> None:
     np.testing.assert_allclose([errors[1] / errors[0], errors[2] / errors[1]], rate, rtol=1e-3)
 
 
-def test_divergence_at_the_law_of_the_machine_is_zero() -> None:
+def test_divergence_at_the_distribution_of_the_machine_is_zero() -> None:
     # Data with the machine's own proportions: every sweep leaves them as they are.
     machine = restricted_boltzmann(np.zeros((2, 1)), [0.0, 0.0], [0.4])
     found = expected_contrastive_divergence(machine, layer_states(2), 3)

@@ -22,22 +22,22 @@ def diffusion(y: jax.Array) -> jax.Array:
     return 0.3 * jnp.sqrt(1.0 + y**2)
 
 
-def loop(share_of_correction: float) -> np.ndarray:
+def loop(fraction_of_correction: float) -> np.ndarray:
     y, states = np.array([1.0, 2.0]), []
     for n in NOISE:
         root = np.sqrt(1.0 + y**2)
         s, slope = 0.3 * root, 0.3 * y / root
         m = np.array([0.5 * y[0] - y[1], np.sin(y[0])])
-        correction = share_of_correction * 0.5 * STEP * s * slope * (n**2 - 1.0)
+        correction = fraction_of_correction * 0.5 * STEP * s * slope * (n**2 - 1.0)
         y = y + STEP * m + np.sqrt(STEP) * s * n + correction
         states.append(y)
     return np.array(states)
 
 
-@pytest.mark.parametrize(("scheme", "share"), [("euler_maruyama", 0.0), ("milstein", 1.0)])
-def test_steps_are_those_of_a_loop(scheme: Scheme, share: float) -> None:
+@pytest.mark.parametrize(("scheme", "fraction"), [("euler_maruyama", 0.0), ("milstein", 1.0)])
+def test_steps_are_those_of_a_loop(scheme: Scheme, fraction: float) -> None:
     found = simulate_sde(drift, diffusion, START, jnp.asarray(NOISE), STEP, scheme)
-    np.testing.assert_allclose(found, loop(share), rtol=1e-12)
+    np.testing.assert_allclose(found, loop(fraction), rtol=1e-12)
 
 
 def test_constant_noise_makes_the_schemes_the_same() -> None:

@@ -40,7 +40,7 @@ def test_shuffled_rows_are_the_same_rows_in_another_order() -> None:
     np.testing.assert_array_equal(np.sort(plain[:, 0]), np.sort(shuffled[:, 0]))
 
 
-def test_rows_that_are_not_there_are_refused() -> None:
+def test_rows_that_are_not_there_are_rejected() -> None:
     with pytest.raises(ValueError, match="stream normal has 100 rows, 101 were asked for"):
         rows("normal", 101)
     with pytest.raises(ValueError, match="unknown stream 'linea': expected one of linear, softmax"):

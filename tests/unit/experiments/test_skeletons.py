@@ -62,7 +62,7 @@ def test_one_colour_serves_all_sides() -> None:
     assert {line.get_color() for line in axis.lines} == {"white", (0.0, 0.0, 0.0)}
 
 
-def test_coordinates_of_different_length_are_refused() -> None:
+def test_coordinates_of_different_length_are_rejected() -> None:
     with pytest.raises(ValueError, match=r"must be \[joint\], got shapes \(5,\), \(5,\) and \(4,\)"):
         drawn(np.zeros(4))
 

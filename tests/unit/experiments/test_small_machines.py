@@ -57,7 +57,7 @@ def test_units_of_zero_and_one_make_the_same_machine() -> None:
 
 
 @pytest.mark.parametrize("units", [[0, 1], [4], [3, 0, 2]])
-def test_conditioning_is_that_of_the_whole_law(units: list[int]) -> None:
+def test_conditioning_is_that_of_the_whole_distribution(units: list[int]) -> None:
     logs = log_weights(FIVE, STATES)
     rest = [i for i in range(5) if i not in units]
     for spins in sign_table(len(units)):

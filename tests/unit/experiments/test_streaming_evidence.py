@@ -130,7 +130,7 @@ def test_variations_and_batches_become_points() -> None:
         (["design=stopping", "variations=['n_moves=2']"], "design=stopping runs with one setting"),
     ],
 )
-def test_wrong_settings_are_refused_by_name(overrides, message) -> None:
+def test_wrong_settings_are_rejected_by_name(overrides, message) -> None:
     with pytest.raises(SettingsError) as caught:
         STUDY.settings([*TINY, *overrides])
     assert message in str(caught.value)
@@ -167,7 +167,7 @@ def test_shown_chunks_hold_the_cuts_and_both_ends() -> None:
     assert len(shown) < 200
 
 
-def test_exact_evidence_is_that_of_a_joint_normal_law() -> None:
+def test_exact_evidence_is_that_of_a_joint_normal_distribution() -> None:
     rows = simulated_rows("linear", 9)
     design = np.column_stack([rows[:, :-1], np.ones(9)])
     expected = [

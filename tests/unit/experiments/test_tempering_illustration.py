@@ -33,7 +33,7 @@ from experiments.tempering_illustration.kernel_checks import (
 )
 from experiments.tempering_illustration.ladder import crossing_times, geometric_sums
 from experiments.tempering_illustration.run import run
-from experiments.tempering_illustration.target import oracle
+from experiments.tempering_illustration.target import known_path
 
 STUDY = load_study("tempering_illustration")
 TINY = ["preset=smoke", "n_draws=60", "n_chains=8", "n_hmc_chains=4", "n_annealed_temperatures=4"]
@@ -152,7 +152,7 @@ def test_modes_and_barriers() -> None:
     x = np.linspace(-10.0, 10.0, 401)
     assert count_modes(np.exp(-0.5 * x**2)) == 1
     assert count_modes(np.exp(-0.5 * (x - 4.0) ** 2) + np.exp(-0.5 * (x + 4.0) ** 2)) == 2
-    heights = barrier_heights(oracle())
+    heights = barrier_heights(known_path())
     assert heights[0] < heights[1] < heights[2]
     assert heights[2] > 10.0
 
@@ -167,7 +167,7 @@ def test_identities_hold_to_rounding() -> None:
     assert float(found["end_ratio_error"]) < 1e-10
 
 
-def test_the_law_of_the_temperature_is_that_of_its_density() -> None:
+def test_the_distribution_of_the_temperature_is_that_of_its_density() -> None:
     b = np.linspace(0.0, 1.0, 2001)
     for delta in (-30.0, -0.5, 0.0, 1e-13, 0.5, 30.0):
         density = np.exp(-delta * b - max(0.0, -delta))

@@ -16,12 +16,12 @@ from experiments.foundations.sampling.transforms import (
 from experiments.foundations.sampling.uniforms import avoiding_zero
 
 
-def log_normal_law(u: jax.Array) -> jax.Array:
+def log_normal_distribution(u: jax.Array) -> jax.Array:
     return jnp.sum(-0.5 * u**2 - 0.5 * math.log(2.0 * math.pi))
 
 
 def test_a_transformed_normal_is_lognormal() -> None:
-    log_density = transformed_log_density(log_normal_law, jnp.log)
+    log_density = transformed_log_density(log_normal_distribution, jnp.log)
     x = jnp.geomspace(0.01, 30.0, 50)[:, None]
     np.testing.assert_allclose(
         jax.jit(jax.vmap(log_density))(x), stats.lognorm.logpdf(x[:, 0], 1.0), rtol=1e-12
@@ -30,7 +30,7 @@ def test_a_transformed_normal_is_lognormal() -> None:
 
 def test_a_transformed_density_integrates_to_one() -> None:
     # x = sinh(u), decreasing side included.
-    log_density = transformed_log_density(log_normal_law, lambda x: -jnp.arcsinh(x))
+    log_density = transformed_log_density(log_normal_distribution, lambda x: -jnp.arcsinh(x))
     x = np.sinh(np.linspace(-9.0, 9.0, 4001))
     density = np.exp(np.asarray(jax.jit(jax.vmap(log_density))(jnp.asarray(x)[:, None])))
     assert integrate.trapezoid(density, x) == pytest.approx(1.0, abs=1e-4)
@@ -38,11 +38,13 @@ def test_a_transformed_density_integrates_to_one() -> None:
 
 def test_the_inverse_transform_gives_the_density_back() -> None:
     there = transformed_log_density(
-        log_normal_law, lambda x: jnp.stack([jnp.arcsinh(x[0]), x[1] - x[0] ** 2])
+        log_normal_distribution, lambda x: jnp.stack([jnp.arcsinh(x[0]), x[1] - x[0] ** 2])
     )
     back = transformed_log_density(there, lambda u: jnp.stack([jnp.sinh(u[0]), u[1] + jnp.sinh(u[0]) ** 2]))
     points = jnp.asarray(np.random.default_rng(3).normal(size=(20, 2)))
-    np.testing.assert_allclose(jax.jit(jax.vmap(back))(points), jax.vmap(log_normal_law)(points), rtol=1e-12)
+    np.testing.assert_allclose(
+        jax.jit(jax.vmap(back))(points), jax.vmap(log_normal_distribution)(points), rtol=1e-12
+    )
 
 
 def test_box_muller_at_quarter_turns() -> None:
@@ -54,7 +56,7 @@ def test_box_muller_makes_the_normal_density_out_of_the_uniform_one() -> None:
     log_density = transformed_log_density(lambda u: jnp.zeros(()), inverse_box_muller)
     points = jnp.asarray(np.random.default_rng(4).normal(size=(50, 2)))
     np.testing.assert_allclose(
-        jax.jit(jax.vmap(log_density))(points), jax.vmap(log_normal_law)(points), rtol=1e-11
+        jax.jit(jax.vmap(log_density))(points), jax.vmap(log_normal_distribution)(points), rtol=1e-11
     )
 
 

@@ -36,7 +36,7 @@ def test_the_guard_moves_the_open_end_from_one_to_zero_without_rounding(
     np.testing.assert_array_equal(guarded + np.asarray(uniforms, np.float64), 1.0)
 
 
-def test_bits_of_another_width_and_other_types_are_refused() -> None:
+def test_bits_of_another_width_and_other_types_are_rejected() -> None:
     with pytest.raises(ValueError, match="bits must be uint64 to make float64, got uint32"):
         uniform_from_bits(jnp.uint32(1), jnp.float64)
     with pytest.raises(ValueError, match="dtype must be float32 or float64, got int32"):

@@ -27,7 +27,7 @@ from auxmc.models.estimator import Estimator
 WEIGHTS = np.array([0.5, 2.0, 0.1, 1.0, 3.0])
 PROPOSAL = np.array([0.3, 0.1, 0.2, 0.25, 0.15])
 # Two values of u with their probabilities, and the estimates of the weights: their mean is 1.
-LAW_OF_U = np.array([0.25, 0.75])
+DISTRIBUTION_OF_U = np.array([0.25, 0.75])
 NOISE = np.array([2.2, 0.6])
 N_BISECTIONS = 60
 
@@ -63,10 +63,10 @@ def accept_probabilities(transition: Callable[[Array, Array], Array], cases: lis
 
 
 def check_stationary_and_reversible(matrix: np.ndarray, weights: np.ndarray) -> None:
-    law = weights / weights.sum()
+    distribution = weights / weights.sum()
     np.testing.assert_allclose(matrix.sum(axis=1), 1.0, atol=1e-12)
-    np.testing.assert_allclose(law @ matrix, law, atol=1e-12)
-    flow = law[:, None] * matrix
+    np.testing.assert_allclose(distribution @ matrix, distribution, atol=1e-12)
+    flow = distribution[:, None] * matrix
     np.testing.assert_allclose(flow, flow.T, atol=1e-12)
 
 
@@ -120,7 +120,7 @@ def _estimator() -> Estimator:
 
 
 PAIRS = list(product(range(5), range(2)))
-JOINT = np.array([WEIGHTS[x] * LAW_OF_U[u] * NOISE[u] for x, u in PAIRS])
+JOINT = np.array([WEIGHTS[x] * DISTRIBUTION_OF_U[u] * NOISE[u] for x, u in PAIRS])
 
 
 def _state(template: PseudoMarginalState, x: Array, u: Array) -> PseudoMarginalState:
@@ -130,7 +130,7 @@ def _state(template: PseudoMarginalState, x: Array, u: Array) -> PseudoMarginalS
 
 
 def test_the_estimates_are_unbiased() -> None:
-    np.testing.assert_allclose(LAW_OF_U @ NOISE, 1.0, rtol=1e-15)
+    np.testing.assert_allclose(DISTRIBUTION_OF_U @ NOISE, 1.0, rtol=1e-15)
 
 
 def test_pseudo_marginal_metropolis_keeps_the_joint_probabilities() -> None:
@@ -147,7 +147,7 @@ def test_pseudo_marginal_metropolis_keeps_the_joint_probabilities() -> None:
     cases = [(*pair, step, new) for pair, step, new in product(PAIRS, (-1, 1), range(2))]
     for (x, u, step, new), found in zip(cases, accept_probabilities(transition, cases), strict=True):
         if 0 <= x + step < 5:
-            moves[PAIRS.index((x, u)), PAIRS.index((x + step, new))] += 0.5 * LAW_OF_U[new] * found
+            moves[PAIRS.index((x, u)), PAIRS.index((x + step, new))] += 0.5 * DISTRIBUTION_OF_U[new] * found
         else:
             assert found == 0.0
     matrix = with_rejections(moves)
@@ -157,12 +157,12 @@ def test_pseudo_marginal_metropolis_keeps_the_joint_probabilities() -> None:
 
 
 def test_a_fresh_estimate_at_the_current_point_would_not_keep_them() -> None:
-    """The well-known wrong variant: the current estimate is drawn anew in each step."""
+    """The well-known wrong variant: the current estimate is drawn again in each step."""
     moves = np.zeros((5, 5))
     for x, step, old, new in product(range(5), (-1, 1), range(2), range(2)):
         if 0 <= x + step < 5:
             ratio = WEIGHTS[x + step] * NOISE[new] / (WEIGHTS[x] * NOISE[old])
-            moves[x, x + step] += 0.5 * LAW_OF_U[old] * LAW_OF_U[new] * min(1.0, ratio)
+            moves[x, x + step] += 0.5 * DISTRIBUTION_OF_U[old] * DISTRIBUTION_OF_U[new] * min(1.0, ratio)
     with pytest.raises(AssertionError):
         check_stationary_and_reversible(with_rejections(moves), WEIGHTS)
 
@@ -180,6 +180,6 @@ def test_an_update_of_u_alone_keeps_its_conditional_probabilities() -> None:
     cases = list(product(range(5), range(2), range(2)))
     moves = np.zeros((5, 2, 2))
     for (x, u, new), found in zip(cases, accept_probabilities(transition, cases), strict=True):
-        moves[x, u, new] += LAW_OF_U[new] * found
+        moves[x, u, new] += DISTRIBUTION_OF_U[new] * found
     for matrix in moves:
-        check_stationary_and_reversible(with_rejections(matrix), LAW_OF_U * NOISE)
+        check_stationary_and_reversible(with_rejections(matrix), DISTRIBUTION_OF_U * NOISE)

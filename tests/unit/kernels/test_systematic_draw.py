@@ -27,7 +27,7 @@ def test_counts_are_the_expected_numbers_rounded_up_or_down(scale: float) -> Non
     assert (np.abs(counts - expected) < 1.0 + 1e-9).all()
     assert (np.diff(draws, axis=1) >= 0).all()
     if scale == 0.5:
-        assert len(np.unique(counts, axis=0)) > 5, "the one uniform number is drawn anew each time"
+        assert len(np.unique(counts, axis=0)) > 5, "the one uniform number is drawn again each time"
 
 
 def test_particles_without_weight_are_not_drawn() -> None:
@@ -38,7 +38,7 @@ def test_particles_without_weight_are_not_drawn() -> None:
     assert set(np.unique(np.asarray(draws))) == {1, 3}
 
 
-def test_resampled_particles_share_the_mean_of_the_weights() -> None:
+def test_resampled_particles_fraction_the_mean_of_the_weights() -> None:
     """Without moves, so that nothing forgets which particles were drawn."""
     settings = StreamSettings(n_particles=8, target_size=1.0, resampling="always")
     stream = stream_evidence(linear_regression(1), settings, lambda key, particles, target: particles)

@@ -77,7 +77,7 @@ def test_gradient_of_the_gaussian_kernel_is_finite_at_finite_residuals() -> None
     np.testing.assert_allclose(gradient, np.array([-0.5, 2.0]) / TOLERANCE**2, rtol=1e-14)
 
 
-def test_unknown_kernel_is_refused_with_the_known_names() -> None:
+def test_unknown_kernel_is_rejected_with_the_known_names() -> None:
     with pytest.raises(ValueError, match="unknown kernel 'box': expected one of ball, gaussian, cube"):
         log_abc_kernel("box")
 
@@ -97,6 +97,6 @@ def test_estimate_is_kernel_plus_prior_and_never_nan(
     assert int(estimator.n_cubic(cache)) == int(estimator.n_failures(cache)) == 0
 
 
-def test_estimator_without_noise_is_refused() -> None:
-    with pytest.raises(ValueError, match="n_auxiliary must be a positive whole number, got 0"):
+def test_estimator_without_noise_is_rejected() -> None:
+    with pytest.raises(ValueError, match="n_auxiliary must be a positive integer, got 0"):
         abc_estimator(lambda x, u: x[0], lambda x: x[0], 0)

@@ -65,6 +65,6 @@ def test_single_precision_stays_single() -> None:
 
 
 @pytest.mark.parametrize("scale", [jnp.ones(3), jnp.ones((2, 3)), jnp.ones(())])
-def test_shapes_that_do_not_agree_are_refused(scale: jax.Array) -> None:
+def test_shapes_that_do_not_agree_are_rejected(scale: jax.Array) -> None:
     with pytest.raises(ValueError, match=r"mean must be \[dim\] and scale"):
         gaussian_base(MEAN, scale)

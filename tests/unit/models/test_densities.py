@@ -84,11 +84,11 @@ def test_vector_log_normal_is_zero_off_its_support() -> None:
     ("name", "states", "probabilities"),
     [("Bernoulli", [0.0, 1.0], [0.7, 0.3]), ("categorical", [1.0, 2.0, 3.0], [0.2, 0.5, 0.3])],
 )
-def test_laws_of_whole_numbers(name: str, states: list[float], probabilities: list[float]) -> None:
+def test_distributions_of_integers(name: str, states: list[float], probabilities: list[float]) -> None:
     density = DENSITIES[name].example()
     np.testing.assert_allclose(np.exp(density.log_density(states)), probabilities, rtol=1e-12)
     np.testing.assert_allclose(density.cdf(states), np.cumsum(probabilities), rtol=1e-12)
-    with pytest.raises(ValueError, match="is a law of whole numbers"):
+    with pytest.raises(ValueError, match="is a distribution of integers"):
         density.to_real(1.0)
 
 

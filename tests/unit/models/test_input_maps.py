@@ -33,7 +33,7 @@ def test_log_densities_stay_finite_far_out(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(INPUT_MAPS))
-def test_values_have_the_law_of_the_registry(name: str) -> None:
+def test_values_have_the_distribution_of_the_registry(name: str) -> None:
     mapped, family = INPUT_MAPS[name], DENSITIES[name]
     values = [float(np.asarray(family.parameters[p].example)) for p in mapped.parameters]
     found = family.example().cdf(np.asarray(mapped.forward(POINTS, *values)))

@@ -61,12 +61,12 @@ def test_linear_likelihood_is_normal() -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
-def test_softmax_likelihood_is_the_share_of_the_class() -> None:
+def test_softmax_likelihood_is_the_fraction_of_the_class() -> None:
     model, rows = MODELS["softmax"]
     parameters = np.arange(9.0) / 10.0
     coefficients = parameters.reshape(3, 3)
-    shares = softmax(rows[:, :2] @ coefficients[:, :2].T + coefficients[:, 2], axis=1)
-    expected = np.log(shares[np.arange(12), rows[:, 2].astype(int)])
+    fractions = softmax(rows[:, :2] @ coefficients[:, :2].T + coefficients[:, 2], axis=1)
+    expected = np.log(fractions[np.arange(12), rows[:, 2].astype(int)])
     np.testing.assert_allclose(
         model.log_likelihood(jnp.asarray(parameters), jnp.asarray(rows)), expected, rtol=1e-12
     )
@@ -162,6 +162,6 @@ def test_tempered_posterior_solves_its_normal_equations() -> None:
         ),
     ],
 )
-def test_impossible_models_are_refused(make: Callable[[], RowModel], message: str) -> None:
+def test_impossible_models_are_rejected(make: Callable[[], RowModel], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()

@@ -98,12 +98,12 @@ def test_constants_of_a_file_do_not_change_the_precision(tmp_path: Path) -> None
         (FUNCTIONS.replace("(1,))", "(1, 1))"), r"draw_prior must return parameters \[dim\], got \(1, 1\)"),
     ],
 )
-def test_a_file_that_makes_no_model_is_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_a_file_that_makes_no_model_is_rejected(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(ModelError, match=message):
         load_model(write(tmp_path, text), 3)
 
 
-def test_names_and_settings_that_are_not_there_are_refused(tmp_path: Path) -> None:
+def test_names_and_settings_that_are_not_there_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="there is no such model file"):
         load_model(tmp_path / "absent.py", 3)
     with pytest.raises(ModelError, match="there is no function 'modell'; it has model"):

@@ -88,7 +88,7 @@ def test_a_singular_matrix_gives_no_finite_log_determinant() -> None:
     assert not np.isfinite(diagonal_jacobian(jnp.ones((2, 1)), jnp.array([1.0, 0.0])).half_log_determinant)
 
 
-def test_wrong_shapes_are_refused() -> None:
+def test_wrong_shapes_are_rejected() -> None:
     with pytest.raises(ValueError, match="at least as many inputs as constraints, got 2 inputs and 3"):
         dense_jacobian(jnp.ones((3, 2)))
     with pytest.raises(ValueError, match=r"diagonal must have shape \(3,\), got \(2,\)"):

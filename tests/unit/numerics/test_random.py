@@ -1,4 +1,4 @@
-"""Tests of the random numbers: shapes, extreme bits, batches, refusals. Their laws are tested in tests/statistical."""
+"""Random numbers: shapes, extreme bits, batches, rejections. Distributions are tested in tests/statistical."""
 
 import math
 
@@ -28,7 +28,7 @@ def test_the_extreme_bit_patterns_give_finite_numbers():
 
 def test_points_of_the_circle_are_cosine_and_sine_of_their_angle():
     bits = jax.random.bits(jax.random.key(5), (10_000,), jnp.uint64)
-    # Whole numbers above 2^53 are rounded on the way, so that the angle is only known to 1e-15.
+    # Integers above 2^53 are rounded on the way, so that the angle is only known to 1e-15.
     angle = np.asarray(bits).astype(np.float64) * (2.0 * np.pi / 2.0**64) - np.pi / 4.0
     cosine, sine = random._circle_point(bits)
     np.testing.assert_allclose(cosine, np.cos(angle), rtol=0.0, atol=3e-15)
@@ -48,12 +48,12 @@ def test_draws_side_by_side_equal_single_draws(draw):
 
 
 @pytest.mark.parametrize("degrees", [0, -1, 2.5, True])
-def test_chi_square_refuses_impossible_degrees(degrees):
-    with pytest.raises(ValueError, match="degrees must be a positive whole number"):
+def test_chi_square_rejects_impossible_degrees(degrees):
+    with pytest.raises(ValueError, match="degrees must be a positive integer"):
         random.chi_square(jax.random.key(0), degrees, (1,))
 
 
-def test_single_precision_is_refused():
+def test_single_precision_is_rejected():
     with jax.enable_x64(False):
         for draw in (random.standard_normal, lambda key, shape: random.chi_square(key, 3, shape)):
             with pytest.raises(RuntimeError, match="jax_enable_x64"):

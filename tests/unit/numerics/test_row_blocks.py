@@ -82,7 +82,7 @@ def test_sums_of_single_precision_rows_keep_the_digits_of_double_precision() -> 
 
 
 @pytest.mark.parametrize(("rows", "block_rows"), [(jnp.zeros((0, 2)), 4), (ROWS, 0)])
-def test_nothing_to_sum_is_refused(rows: Array, block_rows: int) -> None:
+def test_nothing_to_sum_is_rejected(rows: Array, block_rows: int) -> None:
     with pytest.raises(ValueError, match="rows and block_rows must be at least 1, got"):
         sum_over_rows(sums, rows, None, block_rows)
     with pytest.raises(ValueError, match="rows and block_rows must be at least 1, got"):

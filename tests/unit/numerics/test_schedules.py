@@ -26,7 +26,7 @@ def test_a_gentle_slope_is_nearly_linear() -> None:
 @pytest.mark.parametrize("n_intervals", [0, -1, 2.5, True])
 def test_numbers_of_intervals_are_checked(n_intervals: int) -> None:
     for schedule in (sigmoidal_schedule, linear_schedule):
-        with pytest.raises(ValueError, match="n_intervals must be a positive whole number"):
+        with pytest.raises(ValueError, match="n_intervals must be a positive integer"):
             schedule(n_intervals)
 
 

@@ -1,4 +1,4 @@
-"""The law of the inverse temperature: finite everywhere, symmetric, and what quadrature says (CT-T01 to CT-T03)."""
+"""The inverse temperature: a finite, symmetric distribution that agrees with quadrature (CT-T01 to CT-T03)."""
 
 import jax
 import jax.numpy as jnp

@@ -10,13 +10,13 @@ from auxmc_pipeline.chain_statistics import (
     arviz_groups,
     chain_moments,
     error_of_mean,
+    fraction_of_time,
     histogram,
     labelled_draws,
     longest_run,
     over_chains,
     pooled,
     scale_reduction,
-    share_of_time,
     thinned,
     thinned_r_hat,
     with_units,
@@ -60,7 +60,7 @@ def test_chains_that_are_sweep_points_become_the_dim_chain(name: str) -> None:
     np.testing.assert_array_equal(found["x"], made.draws["x"][:, :, 0])
 
 
-def test_moments_of_independent_draws_are_those_of_their_law(draws: xr.Dataset) -> None:
+def test_moments_of_independent_draws_are_those_of_their_distribution(draws: xr.Dataset) -> None:
     by_chain = chain_moments(draws["x"])
     assert by_chain["ess"].dims == ("step_size", "chain", "coordinate")
     np.testing.assert_allclose(by_chain["ess"], N_DRAWS, rtol=0.3)
@@ -99,7 +99,7 @@ def test_a_state_is_the_same_if_all_its_coordinates_are() -> None:
 
 
 def test_time_is_shared_by_work() -> None:
-    seconds = share_of_time(8.0, xr.DataArray([1, 3], dims="chain"))
+    seconds = fraction_of_time(8.0, xr.DataArray([1, 3], dims="chain"))
     assert seconds.values.tolist() == [2.0, 6.0]
 
 

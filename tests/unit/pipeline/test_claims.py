@@ -99,14 +99,14 @@ def test_our_own_check_needs_no_document(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_wrong_line_is_refused_with_what_is_allowed(
+def test_a_wrong_line_is_rejected_with_what_is_allowed(
     tmp_path: Path, line: dict[str, str], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
         _claims(tmp_path, line)
 
 
-def test_a_missing_column_and_a_line_twice_are_refused(tmp_path: Path) -> None:
+def test_a_missing_column_and_a_line_twice_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"line 3 \(X-1, N=1\): stands in line 2 already"):
         _claims(tmp_path, {}, {})
     pd.DataFrame([LINE]).drop(columns="needs").to_csv(tmp_path / "c.csv", index=False)
@@ -145,7 +145,7 @@ def test_needs_can_name_the_case_and_a_word() -> None:
     assert wrong.unmet(frames) == "needs design = long, this run had short"
 
 
-def test_needs_that_nothing_can_check_are_refused(tmp_path: Path) -> None:
+def test_needs_that_nothing_can_check_are_rejected(tmp_path: Path) -> None:
     claims = _claims(tmp_path, {"needs": "n_draws>=5"})
     with pytest.raises(
         ValueError, match=r"X-1, N=1: needs n_draws of cases '\*', but reads no rows that have it"
@@ -213,7 +213,7 @@ def test_a_claim_that_fails_only_as_printed_is_a_misprint() -> None:
     assert counts_of(judged.assign(nature=["printed", "conclusion"])).n_misprints == 1
 
 
-def test_verdicts_expected_to_be_wrong_are_tails_of_a_normal_law() -> None:
+def test_verdicts_expected_to_be_wrong_are_tails_of_a_normal_distribution() -> None:
     tail = 0.02275013194817921  # of a standard normal law beyond 2
     one = _judged(("A", "t", "published", "reproduced", 2.0))
     assert counts_of(one).expected_wrong == pytest.approx(tail)

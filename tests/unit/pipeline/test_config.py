@@ -97,12 +97,12 @@ def test_presets_give_sizes_and_an_override_wins(conf: Path) -> None:
         ("++batch.stp=[1.0]", r"unknown batched setting of study toy: 'stp'\. Did you mean 'step'\?"),
     ],
 )
-def test_a_wrong_setting_is_refused_with_its_name_value_and_what_is_allowed(
+def test_a_wrong_setting_is_rejected_with_its_name_value_and_what_is_allowed(
     conf: Path, override: str, message: str
 ) -> None:
-    with pytest.raises(SettingsError, match=message) as refused:
+    with pytest.raises(SettingsError, match=message) as rejected:
         compose_settings(conf, "toy", Toy, [override])
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(rejected.value)
 
 
 @pytest.mark.parametrize(
@@ -218,17 +218,17 @@ def test_a_sweep_of_one_value_is_a_sweep(conf: Path, over: str) -> None:
     assert case.settings.batch == {}
 
 
-def test_a_range_without_values_is_refused(conf: Path) -> None:
+def test_a_range_without_values_is_rejected(conf: Path) -> None:
     with pytest.raises(SettingsError, match=r"the sweep 'size=range\(2,2\)' has no values"):
         sweep_cases(conf, "toy", Toy, "smoke", ["size=range(2,2)"], ["step"])
 
 
-def test_an_empty_sweep_is_refused(conf: Path) -> None:
+def test_an_empty_sweep_is_rejected(conf: Path) -> None:
     with pytest.raises(SettingsError, match=r'a sweep needs over="KEY=VALUE,VALUE \.\.\."'):
         sweep_cases(conf, "toy", Toy, "smoke", [], ["step"])
 
 
-def test_a_sweep_over_files_is_refused() -> None:
+def test_a_sweep_over_files_is_rejected() -> None:
     (override,) = parse_overrides(["size=glob(*)"])
     with pytest.raises(SettingsError, match="cannot expand the sweep"):
         sweep_values(override)
@@ -249,7 +249,7 @@ def test_every_case_of_every_study_composes(study: str, preset: str) -> None:
     assert all(case.settings.preset == preset for case in cases)
 
 
-def test_an_unknown_study_is_refused_with_the_nearest_name() -> None:
+def test_an_unknown_study_is_rejected_with_the_nearest_name() -> None:
     with pytest.raises(SettingsError, match=r"unknown study: 'gp_probi'\. Did you mean 'gp_probit'\?"):
         load_study("gp_probi")
 

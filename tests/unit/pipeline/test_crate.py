@@ -31,7 +31,7 @@ def test_the_crate_that_is_kept_is_that_of_the_files_beside_it(preset: str) -> N
     assert sorted(made) == sorted(files), "every file is the result of one action"
 
 
-def test_a_file_of_an_unknown_kind_is_refused(tmp_path: Path) -> None:
+def test_a_file_of_an_unknown_kind_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "radon").mkdir()
     (tmp_path / "radon" / "pieces.csv").write_bytes(
         (PUBLISHED / "quick" / "radon" / "pieces.csv").read_bytes()

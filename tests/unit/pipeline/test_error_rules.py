@@ -12,14 +12,16 @@ from auxmc_pipeline.error_rules import (
     bootstrap,
     bootstrap_groups,
     difference,
+    distance_from_distribution,
     distance_from_exact,
-    distance_from_law,
     distance_in_errors,
+    fraction_of_replicates,
+    fraction_of_trials,
     jackknife,
     largest,
     left_out,
+    mean_fraction,
     mean_over_replicates,
-    mean_share,
     median_over_replicates,
     paired_ratio,
     quantile_over_replicates,
@@ -30,11 +32,9 @@ from auxmc_pipeline.error_rules import (
     root_mean_square,
     score,
     score_of_p_values,
-    share_of_replicates,
-    share_of_trials,
     slope,
     smallest,
-    smallest_share,
+    smallest_fraction,
     spread_over_replicates,
 )
 
@@ -53,7 +53,7 @@ def test_errors_are_the_spread_over_repeated_experiments() -> None:
         [median_over_replicates(a) for a in above],
         [ratio_of_means(a, b) for a, b in zip(above, below, strict=True)],
         [paired_ratio(a, b) for a, b in zip(shared, below, strict=True)],
-        [share_of_replicates(a > 2.8) for a in above],
+        [fraction_of_replicates(a > 2.8) for a in above],
         [bootstrap(lambda v: float(np.quantile(v, 0.7)), a) for a in above],
         [jackknife(lambda kept, a=a: float(np.std(a[kept], ddof=1)), N_REPLICATES) for a in above],
         [slope(x, a[:5], [0.5] * 5) for a in above],
@@ -66,12 +66,12 @@ def test_errors_are_the_spread_over_repeated_experiments() -> None:
         assert np.mean(errors) == pytest.approx(np.std(values), rel=0.2)
 
 
-def test_distances_from_a_law_have_the_spread_that_they_say() -> None:
+def test_distances_from_a_distribution_have_the_spread_that_they_say() -> None:
     levels = np.random.default_rng(2).random((2000, 200))
-    found = [distance_from_law(row) for row in levels]
+    found = [distance_from_distribution(row) for row in levels]
     assert found[0].error == pytest.approx(np.std([m.value for m in found]), rel=0.1)
     # Draws of another law are far away: their levels are squares of uniform numbers.
-    assert distance_from_law(levels[0] ** 2).value > np.max([m.value for m in found])
+    assert distance_from_distribution(levels[0] ** 2).value > np.max([m.value for m in found])
 
 
 def test_distances_in_errors_need_an_error() -> None:
@@ -80,7 +80,7 @@ def test_distances_in_errors_need_an_error() -> None:
         assert all(math.isnan(part) for part in distance_in_errors(Measurement(1.0, unknown), 2.5)[:2])
 
 
-def test_two_errors_hold_as_often_as_two_of_a_normal_law_also_with_few_replicates() -> None:
+def test_two_errors_hold_as_often_as_two_of_a_normal_distribution_also_with_few_replicates() -> None:
     rng = np.random.default_rng(2)
     for n_replicates in (2, 4, 8):
         values = rng.normal(1.0, 1.0, (4000, n_replicates))
@@ -113,15 +113,15 @@ def test_what_is_unknown_or_exact_stays_so_in_ratios_and_differences() -> None:
         assert combine(exact(3.0), exact(2.0)).exact
 
 
-def test_a_share_of_all_or_few_is_no_certainty() -> None:
-    every = share_of_replicates([True] * 3)
+def test_a_fraction_of_all_or_few_is_no_certainty() -> None:
+    every = fraction_of_replicates([True] * 3)
     assert (every.value, every.note) == (1.0, "3 of 3 runs")
     assert every.error > 0.25
     # Four of six are not shown to be better than chance, nor are six of six to be above nine tenths.
-    four = share_of_replicates([True] * 4 + [False] * 2)
+    four = fraction_of_replicates([True] * 4 + [False] * 2)
     assert four.value - 2.0 * four.error < 0.5
-    assert share_of_trials(1.0, 6).error * 2.0 > 0.1
-    assert share_of_trials(0.3, 1e6).error == pytest.approx(math.sqrt(0.3 * 0.7 / 1e6), rel=0.01)
+    assert fraction_of_trials(1.0, 6).error * 2.0 > 0.1
+    assert fraction_of_trials(0.3, 1e6).error == pytest.approx(math.sqrt(0.3 * 0.7 / 1e6), rel=0.01)
 
 
 def test_a_rate_has_the_spread_of_its_counts_and_none_seen_is_no_certainty() -> None:
@@ -199,13 +199,13 @@ def test_the_smallest_value_is_that_of_the_largest_of_its_negatives() -> None:
     assert found == expected._replace(value=1.0)
 
 
-def test_the_smallest_share_is_unsure_by_its_trials_and_by_the_spread_of_chains() -> None:
+def test_the_smallest_fraction_is_unsure_by_its_trials_and_by_the_spread_of_chains() -> None:
     # All chains agree: what more trials would show is left.
-    agreeing = smallest_share([1.0, 1.0, 1.0, 1.0], 50)
-    assert agreeing.error == share_of_trials(1.0, 50).error
+    agreeing = smallest_fraction([1.0, 1.0, 1.0, 1.0], 50)
+    assert agreeing.error == fraction_of_trials(1.0, 50).error
     # One chain of five that never moved might have been missed.
-    assert smallest_share([0.0, 0.9, 0.9, 0.9, 0.9], 10_000).error > 0.3
-    assert math.isnan(smallest_share([0.5], 100).error)
+    assert smallest_fraction([0.0, 0.9, 0.9, 0.9, 0.9], 10_000).error > 0.3
+    assert math.isnan(smallest_fraction([0.5], 100).error)
 
 
 def test_a_root_mean_square_error_is_as_unsure_as_in_repeated_experiments() -> None:
@@ -238,12 +238,12 @@ def test_the_smallest_p_value_is_a_standard_normal_score_where_all_hypotheses_ho
     assert score_of_p_values([1e-300, 0.5]).value > 30.0
 
 
-def test_a_mean_share_is_unsure_by_the_spread_of_chains_and_by_all_their_trials() -> None:
-    assert mean_share([0.0, 0.0, 0.0, 0.0], 50).error == share_of_trials(0.0, 200).error
+def test_a_mean_fraction_is_unsure_by_the_spread_of_chains_and_by_all_their_trials() -> None:
+    assert mean_fraction([0.0, 0.0, 0.0, 0.0], 50).error == fraction_of_trials(0.0, 200).error
     # Failures of one chain alone: the others say less than their trials.
     apart = [0.2, 0.0, 0.0, 0.0]
-    assert mean_share(apart, 1000) == mean_over_replicates(apart)
-    assert math.isnan(mean_share([0.1], 100).error)
+    assert mean_fraction(apart, 1000) == mean_over_replicates(apart)
+    assert math.isnan(mean_fraction([0.1], 100).error)
 
 
 def test_the_error_of_a_spread_of_normal_numbers_is_the_known_one() -> None:

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from auxmc_pipeline.tables import MissingData
-from auxmc_pipeline.usable_steps import step_at_accept_rate, usable_step
+from auxmc_pipeline.usable_steps import step_at_acceptance_rate, usable_step
 
 
 def _rates(values: np.ndarray) -> xr.DataArray:
@@ -32,4 +32,4 @@ def test_the_error_is_the_spread_of_the_step_over_repeated_experiments() -> None
 @pytest.mark.parametrize("rates", [[0.8, 0.7, 0.6], [0.99, 0.98, 0.97]])
 def test_where_no_step_tried_has_the_rate_nothing_is_said(rates: list[float]) -> None:
     with pytest.raises(MissingData, match=r"does not cross 0\.9"):
-        step_at_accept_rate(np.array([0.1, 0.2, 0.4]), np.array(rates))
+        step_at_acceptance_rate(np.array([0.1, 0.2, 0.4]), np.array(rates))

@@ -17,9 +17,9 @@ def test_observed_variables_alone_are_grey() -> None:
 
 
 @pytest.mark.parametrize(("above", "sign"), [(True, 1.0), (False, -1.0)])
-def test_the_law_of_a_factor_stands_clear_of_its_square(above: bool, sign: float) -> None:
+def test_the_distribution_of_a_factor_stands_clear_of_its_square(above: bool, sign: float) -> None:
     _, axis = graph_plane(2.0, (-1.0, 5.0), (-1.0, 2.0))
-    add_factor(axis, 1.0, 0.5, "law", above=above)
+    add_factor(axis, 1.0, 0.5, "distribution", above=above)
     square, text = axis.patches[0].get_bbox(), axis.texts[0]
     assert (square.x0 + square.x1) / 2 == pytest.approx(1.0)
     edge = square.y1 if above else square.y0

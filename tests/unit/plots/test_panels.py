@@ -65,12 +65,12 @@ def test_lone_point_of_a_curve_is_visible(axis: Axes) -> None:
     assert band_curve(axis, [1.0], [2.0], [0.1], colour="#000000").get_marker() == "o"
 
 
-def test_curve_of_another_length_is_refused(axis: Axes) -> None:
+def test_curve_of_another_length_is_rejected(axis: Axes) -> None:
     with pytest.raises(ValueError, match=r"equal length, got shapes \(2,\), \(3,\)"):
         band_curve(axis, [0.0, 1.0], [1.0, 2.0, 3.0], colour="#000000")
 
 
-def test_efficiency_has_an_axis_for_the_accept_rate(axis: Axes) -> None:
+def test_efficiency_has_an_axis_for_the_acceptance_rate(axis: Axes) -> None:
     scale = np.linspace(0.1, 1.0, 5)
     twin = efficiency_panel(axis, scale, (scale, 0.1 * scale), (0.3 - 0.2 * scale, 0.01 * scale))
     assert twin is not None
@@ -81,7 +81,7 @@ def test_efficiency_has_an_axis_for_the_accept_rate(axis: Axes) -> None:
     assert to_hex(twin.lines[0].get_color()) == "#d95f02"
 
 
-def test_efficiency_without_accept_rate_has_one_axis(axis: Axes) -> None:
+def test_efficiency_without_acceptance_rate_has_one_axis(axis: Axes) -> None:
     assert efficiency_panel(axis, [1.0, 2.0], ([3.0, 4.0], None)) is None
     assert len(axis.figure.axes) == 1
 
@@ -107,7 +107,7 @@ def test_histogram_is_a_density(axis: Axes) -> None:
     assert axis.collections[0].get_paths()[0].get_extents().y1 == 0.25
 
 
-def test_unusable_histogram_is_refused(axis: Axes) -> None:
+def test_unusable_histogram_is_rejected(axis: Axes) -> None:
     with pytest.raises(ValueError, match=r"edges must be \[4\]"):
         histogram_panel(axis, [0.0, 1.0, 2.0], [1, 2, 3])
     with pytest.raises(ValueError, match="positive sum"):
@@ -172,8 +172,8 @@ def test_note_stands_below_the_panels(axis: Axes) -> None:
 
 
 def test_sweep_draws_a_panel_per_quantity_and_a_line_per_combination() -> None:
-    table = sweep_table(("ess", "accept_rate"), step_size=[0.4, 0.1], method=["apm_mi_mh", "pm_mh"])
-    figure = sweep_figure(table, ["step_size", "method"], ["accept_rate", "ess"])
+    table = sweep_table(("ess", "acceptance_rate"), step_size=[0.4, 0.1], method=["apm_mi_mh", "pm_mh"])
+    figure = sweep_figure(table, ["step_size", "method"], ["acceptance_rate", "ess"])
     assert [panel.get_ylabel() for panel in figure.axes] == ["accept rate", "ESS"]
     assert [panel.get_xlabel() for panel in figure.axes] == ["step size"] * 2
     assert legend_labels(figure) == ["PM MH", "APM MI+MH"]
@@ -256,7 +256,7 @@ def test_sweep_without_errors_is_drawn() -> None:
     np.testing.assert_array_equal(curves(figure.axes[0])[0].get_ydata(), [1.0, 2.0])
 
 
-def test_sweep_tables_that_do_not_fit_are_refused() -> None:
+def test_sweep_tables_that_do_not_fit_are_rejected() -> None:
     table = sweep_table(step_size=[1, 2], seed=[0, 1])
     with pytest.raises(ValueError, match="two rows for quantity ess at step_size = 1"):
         sweep_figure(table, ["step_size"], ["ess"])

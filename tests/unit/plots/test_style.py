@@ -47,7 +47,7 @@ def test_every_method_has_its_own_colour_label_and_marker_among_those_it_is_draw
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("pm_mh", "PM MH"), ("accept_rate", "accept rate"), ("ess_per_s", "ESS per s")]
+    ("name", "words"), [("pm_mh", "PM MH"), ("acceptance_rate", "accept rate"), ("ess_per_s", "ESS per s")]
 )
 def test_names_become_words(name: str, words: str) -> None:
     assert readable(name) == words

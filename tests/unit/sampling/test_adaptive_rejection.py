@@ -1,4 +1,4 @@
-"""Adaptive rejection: hulls on both sides of the density, their mass, refusal of other densities."""
+"""Adaptive rejection: hulls on both sides of the density, their mass, rejection of other densities."""
 
 from itertools import pairwise
 
@@ -17,7 +17,7 @@ from auxmc.sampling.adaptive_rejection import (
 
 
 def skewed(x):
-    """Generalised logistic law of exponent 0.4."""
+    """Generalised logistic distribution of exponent 0.4."""
     return np.log(0.4) - 0.4 * x - 1.4 * np.logaddexp(0.0, -x), -0.4 + 1.4 * special.expit(-x)
 
 
@@ -67,7 +67,7 @@ def test_the_mass_of_the_hull_is_its_integral_and_falls_towards_that_of_the_dens
 
 
 def test_draws_of_a_hull_are_the_inverse_of_its_distribution_function() -> None:
-    # Laplace's law is its own hull: two tangents.
+    # Laplace's distribution is its own hull: two tangents.
     hull = make_hull(lambda x: (-np.abs(x), -np.sign(x)), [-1.0, 1.0])
     assert log_hull_mass(hull) == pytest.approx(np.log(2.0), rel=1e-12)
     inside = np.linspace(0.0, 1.0 - 1e-9, 201)
@@ -104,7 +104,7 @@ def test_log_densities_far_from_zero_neither_overflow_nor_change_the_draws(shift
     np.testing.assert_allclose(moved.positions, plain.positions, rtol=1e-6)
 
 
-def test_a_density_with_two_modes_is_refused() -> None:
+def test_a_density_with_two_modes_is_rejected() -> None:
     def two_modes(x):
         first, second = stats.norm.logpdf(x, -2.0), stats.norm.logpdf(x, 2.0)
         return np.logaddexp(first, second), -x + 2.0 * np.tanh(2.0 * x)
@@ -115,7 +115,7 @@ def test_a_density_with_two_modes_is_refused() -> None:
         adaptive_rejection_sample(two_modes, [-4.0, 4.0], 1000, np.random.default_rng(0))
 
 
-def test_starting_points_that_bound_no_mass_are_refused() -> None:
+def test_starting_points_that_bound_no_mass_are_rejected() -> None:
     with pytest.raises(ValueError, match="slope at the first point must be positive, got -1 at 1"):
         make_hull(normal, [1.0, 2.0])
     with pytest.raises(ValueError, match="slope at the last point must be negative, got 1 at -1"):
@@ -126,10 +126,10 @@ def test_starting_points_that_bound_no_mass_are_refused() -> None:
         make_hull(normal, [])
 
 
-def test_values_that_are_not_finite_or_of_another_shape_are_refused() -> None:
+def test_values_that_are_not_finite_or_of_another_shape_are_rejected() -> None:
     with pytest.raises(ValueError, match="must be finite inside the domain"):
         make_hull(lambda x: (np.full_like(x, np.nan), -x), [-1.0, 1.0])
     with pytest.raises(ValueError, match=r"values and slopes of shape \(2,\), got \(\) and \(2,\)"):
         make_hull(lambda x: (0.0, -x), [-1.0, 1.0])
-    with pytest.raises(ValueError, match="n must be a positive whole number, got 0"):
+    with pytest.raises(ValueError, match="n must be a positive integer, got 0"):
         adaptive_rejection_sample(normal, [-1.0, 1.0], 0, np.random.default_rng(0))

@@ -94,10 +94,10 @@ def test_indices_of_several_sets_are_those_of_each() -> None:
     assert found[0] < found[2]
 
 
-def test_weights_that_mean_nothing_are_refused() -> None:
+def test_weights_that_mean_nothing_are_rejected() -> None:
     with pytest.raises(ValueError, match=r"at least 25 draws on their last axis, got shape \(24,\)"):
         pareto_index(np.zeros(24))
     with pytest.raises(ValueError, match="log_weights must be finite"):
         pareto_index([*np.zeros(30), np.inf])
-    with pytest.raises(ValueError, match="n must be a positive whole number, got 0"):
+    with pytest.raises(ValueError, match="n must be a positive integer, got 0"):
         importance_draws(jax.random.key(0), lambda x: x, jax.random.normal, lambda x: x, 0)

@@ -87,7 +87,7 @@ def test_a_bound_that_does_not_hold_is_found_and_corrected_in_the_message() -> N
         rejection_sample(jax.random.key(0), triangle(0.5), 1000)
 
 
-def test_densities_that_are_not_numbers_are_refused() -> None:
+def test_densities_that_are_not_numbers_are_rejected() -> None:
     bad = Envelope(
         lambda x: jnp.where(x > 0.5, jnp.nan, 0.0), jax.random.uniform, lambda x: jnp.zeros_like(x), 1.0
     )
@@ -95,12 +95,12 @@ def test_densities_that_are_not_numbers_are_refused() -> None:
         rejection_sample(jax.random.key(0), bad, 100)
 
 
-def test_numbers_out_of_range_are_refused() -> None:
-    with pytest.raises(ValueError, match="n must be a positive whole number, got 0"):
+def test_numbers_out_of_range_are_rejected() -> None:
+    with pytest.raises(ValueError, match="n must be a positive integer, got 0"):
         rejection_sample(jax.random.key(0), triangle(), 0)
-    with pytest.raises(ValueError, match="max_proposals must be a positive whole number, got 0"):
+    with pytest.raises(ValueError, match="max_proposals must be a positive integer, got 0"):
         rejection_sample(jax.random.key(0), triangle(), 1, 0)
-    with pytest.raises(ValueError, match="n must be a positive whole number, got 0"):
+    with pytest.raises(ValueError, match="n must be a positive integer, got 0"):
         condition_by_rejection(jax.random.key(0), jax.random.uniform, lambda x: x > 0.5, 0)
 
 

@@ -11,8 +11,8 @@ import pytest
 from auxmc.sampling.resampling import SCHEMES, _invert, _strata, sampling_importance_resampling
 
 N = 40
-SHARES = np.array([0.1, 0.02, 0.5, 0.08, 0.3, 0.0])
-LOG_WEIGHTS = np.log(SHARES, where=SHARES > 0.0, out=np.full(6, -np.inf))
+FRACTIONS = np.array([0.1, 0.02, 0.5, 0.08, 0.3, 0.0])
+LOG_WEIGHTS = np.log(FRACTIONS, where=FRACTIONS > 0.0, out=np.full(6, -np.inf))
 KEYS = jax.random.split(jax.random.key(1), 20)
 
 
@@ -39,13 +39,13 @@ def test_counts_sum_to_the_number_of_draws_and_stay_near_their_expectation(
     found = counts(scheme, LOG_WEIGHTS)
     assert found.shape == (20, 6)
     assert np.all(found.sum(axis=1) == N)
-    excess = found - N * SHARES
+    excess = found - N * FRACTIONS
     assert np.all(excess > -below)
     assert np.all(excess < above)
 
 
 def test_independent_draws_do_not_stay_near_their_expectation() -> None:
-    assert np.abs(counts("multinomial", LOG_WEIGHTS) - N * SHARES).max() > 4
+    assert np.abs(counts("multinomial", LOG_WEIGHTS) - N * FRACTIONS).max() > 4
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -59,13 +59,13 @@ def test_the_number_of_draws_need_not_be_that_of_the_particles(scheme: str, n: i
 @pytest.mark.parametrize("n", [1, 7])
 def test_expected_counts_of_systematic_draws_by_exact_integration(n: int) -> None:
     # Between the places at which a count jumps it is constant: midpoints of those pieces give the integral.
-    jumps = np.unique(np.concatenate([[0.0, 1.0], (n * np.cumsum(SHARES)[:-1]) % 1.0]))
+    jumps = np.unique(np.concatenate([[0.0, 1.0], (n * np.cumsum(FRACTIONS)[:-1]) % 1.0]))
     expected = np.zeros(6)
     for low, high in pairwise(jumps):
         heights = _strata(jnp.full(n, 0.5 * (low + high)))
-        drawn = np.asarray(_invert(jnp.asarray(SHARES), heights))
+        drawn = np.asarray(_invert(jnp.asarray(FRACTIONS), heights))
         expected += (high - low) * np.bincount(drawn, minlength=6)
-    np.testing.assert_allclose(expected, n * SHARES, atol=1e-12)
+    np.testing.assert_allclose(expected, n * FRACTIONS, atol=1e-12)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -110,12 +110,12 @@ def test_single_precision_weights_are_accepted(scheme: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_shapes_and_numbers_out_of_range_are_refused(scheme: str) -> None:
+def test_shapes_and_numbers_out_of_range_are_rejected(scheme: str) -> None:
     with pytest.raises(ValueError, match=r"one axis of at least one particle, got shape \(2, 3\)"):
         SCHEMES[scheme](KEYS[0], jnp.zeros((2, 3)), 4)
     with pytest.raises(ValueError, match=r"at least one particle, got shape \(0,\)"):
         SCHEMES[scheme](KEYS[0], jnp.zeros(0), 4)
-    with pytest.raises(ValueError, match="n must be a positive whole number, got 0"):
+    with pytest.raises(ValueError, match="n must be a positive integer, got 0"):
         SCHEMES[scheme](KEYS[0], jnp.zeros(3), 0)
 
 
@@ -126,6 +126,6 @@ def test_resampled_points_are_those_of_their_indices() -> None:
     assert drawn.positions.shape == (7, 2)
 
 
-def test_points_and_weights_of_different_number_are_refused() -> None:
+def test_points_and_weights_of_different_number_are_rejected() -> None:
     with pytest.raises(ValueError, match=r"one row for each of the log_weights \(6,\), got \(4, 2\)"):
         sampling_importance_resampling(KEYS[0], jnp.zeros((4, 2)), jnp.asarray(LOG_WEIGHTS), 7)

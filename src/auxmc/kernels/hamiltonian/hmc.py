@@ -119,9 +119,9 @@ def trajectory_noise(n_steps: int | tuple[int, int], dim: int) -> Callable[[Arra
     """
     low, high = (n_steps, n_steps) if isinstance(n_steps, int) else n_steps
     if not 1 <= low <= high:
-        raise ValueError(f"n_steps must be one or two whole numbers with 1 <= low <= high, got {n_steps}")
+        raise ValueError(f"n_steps must be one or two integers with 1 <= low <= high, got {n_steps}")
     if dim < 1:
-        raise ValueError(f"dim must be a positive whole number, got {dim}")
+        raise ValueError(f"dim must be a positive integer, got {dim}")
 
     def draw(key: Array) -> HMCNoise:
         return HMCNoise(

@@ -69,7 +69,7 @@ def metropolis_langevin(log_density: Callable[[Array], Array], step_size: Array 
 
 
 def unadjusted_langevin(log_density: Callable[[Array], Array], step_size: Array | float, dim: int) -> Kernel:
-    """Langevin dynamics whose proposals are always accepted: its law differs from the target by O(step_size^2).
+    """Langevin dynamics whose proposals are always accepted: the target is met up to O(step_size^2).
 
     Args:
         log_density: maps position [dim] to an unnormalised log density, in nats.
@@ -83,7 +83,7 @@ def unadjusted_langevin(log_density: Callable[[Array], Array], step_size: Array 
         ValueError: dim is not positive.
 
     Source: lecture slides, Langevin sampling.
-    Must hold: on N(0, 1) the stationary law is N(0, 1 / (1 - step_size^2 / 4)).
+    Must hold: on N(0, 1) the stationary distribution is N(0, 1 / (1 - step_size^2 / 4)).
     """
     return _langevin(log_density, step_size, dim, adjusted=False)
 
@@ -92,7 +92,7 @@ def _langevin(
     log_density: Callable[[Array], Array], step_size: Array | float, dim: int, *, adjusted: bool
 ) -> Kernel:
     if dim < 1:
-        raise ValueError(f"dim must be a positive whole number, got {dim}")
+        raise ValueError(f"dim must be a positive integer, got {dim}")
     evaluate = jax.value_and_grad(log_density)
 
     def init(_: Array, position: Array) -> HMCState:

@@ -48,7 +48,8 @@ def persistent_hmc(
     """Hamiltonian Monte Carlo with partial refreshment of the momentum.
 
     A step makes the momentum a p + sqrt(1 - a^2) n, follows a trajectory, and accepts its end or keeps the point it
-    came from with the momentum reversed. Without that reversal the law of the momentum is not kept: the lecture slides
+    came from with the momentum reversed. Without that reversal the distribution of the momentum is not kept: the
+        lecture slides
     leave it out.
 
     Args:
@@ -67,7 +68,8 @@ def persistent_hmc(
         ValueError: dim or n_steps is not positive, or persistence is not in [0, 1).
 
     Source: lecture slides, Hamiltonian Monte Carlo; PhD thesis, section 2.3.2.
-    Must hold: the joint law of position and momentum is invariant; a trajectory with its accept step, the refreshment
+    Must hold: the joint distribution of position and momentum is invariant; a trajectory with its accept step, the
+        refreshment
     left out, is reversible up to the sign of the momentum.
 
     >>> kernel = persistent_hmc(lambda x: -0.5 * jnp.sum(x**2), 0.3, 4, 0.9, dim=2)
@@ -76,9 +78,9 @@ def persistent_hmc(
     ((2,), 4)
     """
     if dim < 1:
-        raise ValueError(f"dim must be a positive whole number, got {dim}")
+        raise ValueError(f"dim must be a positive integer, got {dim}")
     if n_steps < 1:
-        raise ValueError(f"n_steps must be a positive whole number, got {n_steps}")
+        raise ValueError(f"n_steps must be a positive integer, got {n_steps}")
     if not 0.0 <= persistence < 1.0:
         raise ValueError(f"persistence must be at least 0 and below 1, got {persistence}")
     evaluate = jax.value_and_grad(log_density)

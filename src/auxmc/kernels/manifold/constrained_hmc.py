@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 REVERSIBILITY_CHECKS = ("position_and_constraint", "position", "none")
-"""What must come back when a sub-step is reversed; without a check chains may sample another law than the target."""
+"""What a reversed sub-step must return to; without a check chains may miss the target."""
 
 
 class ConstrainedState(NamedTuple):

@@ -114,7 +114,7 @@ def modified_abc(
     True
     """
     if dim < 1:
-        raise ValueError(f"dim must be a positive whole number, got {dim}")
+        raise ValueError(f"dim must be a positive integer, got {dim}")
     if observations.ndim != 1 or observations.shape[0] < 1:
         raise ValueError(
             f"observations must be a vector of at least one number, got shape {observations.shape}"

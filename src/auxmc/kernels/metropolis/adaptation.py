@@ -18,10 +18,10 @@ __all__ = [
 ]
 
 ACCEPT_RATE_LOW = 0.15
-"""Accept rate of a batch below which the scale is divided."""
+"""Acceptance rate of a batch below which the scale is divided."""
 
 ACCEPT_RATE_HIGH = 0.30
-"""Accept rate of a batch above which the scale is multiplied."""
+"""Acceptance rate of a batch above which the scale is multiplied."""
 
 
 class AdaptationState(NamedTuple):
@@ -72,7 +72,7 @@ def batch_adaptation(
 ) -> Kernel:
     """Adapts the scale of a kernel after each batch of steps, then freezes it.
 
-    After batch b the scale is divided by f_b if the accept rate of the batch was below 0.15, multiplied by
+    After batch b the scale is divided by f_b if the acceptance rate of the batch was below 0.15, multiplied by
     f_b if it was above 0.30 and left alone otherwise. The chain runs on across batches, and after
     `n_batches * batch_size` steps the scale no longer changes: from then on the kernel is a valid one.
 
@@ -95,7 +95,7 @@ def batch_adaptation(
     Source: the published auxiliary pseudo-marginal experiments.
     """
     if batch_size < 1:
-        raise ValueError(f"batch_size must be a positive whole number, got {batch_size}")
+        raise ValueError(f"batch_size must be a positive integer, got {batch_size}")
     if n_batches < 0:
         raise ValueError(f"n_batches must not be negative, got {n_batches}")
     first_scale = jnp.asarray(initial_scale, float)

@@ -1,4 +1,4 @@
-"""Coupling from the past: exact draws from the stationary law of a chain whose runs can be coupled."""
+"""Coupling from the past: exact draws from the stationary distribution of a chain whose runs can be coupled."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -41,11 +41,11 @@ def coupling_from_the_past(
     max_horizon: int = 2**16,
     first_horizon: int = 1,
 ) -> Callable[[Array], PerfectDraw]:
-    """Builds a sampler of the stationary law of a chain.
+    """Builds a sampler of the stationary distribution of a chain.
 
     Chains are started from all of `starts` at time -1, then -2, -4, ..., with the same random numbers at the same
     time, until they have met by time 0. New numbers after an extension, or the state in which a run
-    forward in time first meets, would not have the stationary law.
+    forward in time first meets, would not have the stationary distribution.
 
     Args:
         draw: maps a key to the random numbers of one step.
@@ -62,7 +62,7 @@ def coupling_from_the_past(
         ValueError: there are fewer than two starts, or horizons are not positive or out of order.
 
     Source: lecture slides, other ideas in MCMC (exact sampling); Propp and Wilson 1996.
-    Must hold: draws have the stationary law; a longer first horizon changes no coalesced draw.
+    Must hold: draws have the stationary distribution; a longer first horizon changes no coalesced draw.
 
     >>> sampler = coupling_from_the_past(lambda key: jax.random.bernoulli(key), lambda up, state: jnp.where(up, 1, 0),
     ...                                  jnp.array([0, 1]))

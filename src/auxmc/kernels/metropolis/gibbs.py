@@ -1,4 +1,4 @@
-"""Gibbs sampling: blocks of coordinates redrawn in turn from their law given all others.
+"""Gibbs sampling: blocks of coordinates redrawn in turn from their distribution given all others.
 
 An update knows how to redraw a block; a scan says in which order blocks are redrawn. Any update goes with any scan.
 """
@@ -142,7 +142,8 @@ def spin_blocks(
             nats. Element i must not depend on s_i; in a Boltzmann machine it is 2 (W s + b)_i.
         n_units: number of spins.
         blocks: units that are redrawn together; None redraws one at a time. Units of a block must be independent
-            given those outside it, such as a layer of a restricted Boltzmann machine: for others the law is not kept.
+            given those outside it, such as a layer of a restricted Boltzmann machine: for others the distribution is
+                not kept.
 
     Returns:
         BlockUpdate with uniform numbers [unit]: unit i becomes +1 where its number is below P(s_i = +1 | others).
@@ -152,7 +153,7 @@ def spin_blocks(
         ValueError: n_units is not positive, or a block names a unit that there is not.
 
     Source: PhD thesis, Eq. 1.45 and section 2.2.2.
-    Must hold: exact transition matrices leave the law invariant.
+    Must hold: exact transition matrices leave the distribution invariant.
     """
     masks = jnp.asarray(_masks(n_units, blocks))
 

@@ -99,7 +99,7 @@ def random_walk_metropolis(log_density: Callable[[Array], Array], scale: Array |
     (2,)
     """
     if dim < 1:
-        raise ValueError(f"dim must be a positive whole number, got {dim}")
+        raise ValueError(f"dim must be a positive integer, got {dim}")
 
     def init(_: Array, position: Array) -> MetropolisState:
         return MetropolisState(position, log_density(position))

@@ -75,7 +75,8 @@ def simulated_annealing(
         ValueError: inverse temperatures are empty, not finite, not positive, or fall.
 
     Source: lecture slides, annealing; PhD thesis, section 2.3.3.
-    Must hold: the best density never falls; at a constant inverse temperature b the law proportional to density^b is
+    Must hold: the best density never falls; at a constant inverse temperature b the distribution proportional to
+        density^b is
     invariant.
 
     >>> kernel = simulated_annealing(lambda x: -jnp.sum(x**2), lambda key: jax.random.normal(key, (1,)),

@@ -1,6 +1,6 @@
 """Pseudo-marginal Metropolis-Hastings and the auxiliary pseudo-marginal methods, all on one state.
 
-Every kernel leaves the joint law of target and auxiliary variables, proportional to estimate(x, u) rho(u),
+Every kernel leaves the joint distribution of target and auxiliary variables, proportional to estimate(x, u) rho(u),
 invariant. The estimate at the current state is kept, never made again: that is what makes them exact.
 """
 
@@ -205,7 +205,7 @@ def independence_auxiliary(estimator: Estimator) -> Update:
 
 
 def elliptical_auxiliary(estimator: Estimator, *, max_passes: int = MAX_PASSES) -> Update:
-    """Elliptical slice update of u with x fixed; exact only where rho is a standard normal law.
+    """Elliptical slice update of u with x fixed; exact only where rho is a standard normal distribution.
 
     All of u turns by one angle. Every pass is one density estimate with the cache of x.
 
@@ -386,7 +386,7 @@ def _info(
 
 def _check_dim(dim: int) -> None:
     if dim < 1:
-        raise ValueError(f"dim must be a positive whole number, got {dim}")
+        raise ValueError(f"dim must be a positive integer, got {dim}")
 
 
 def _initialiser(estimator: Estimator) -> Callable[[Array, Array], PseudoMarginalState]:

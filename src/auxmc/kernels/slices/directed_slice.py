@@ -1,4 +1,4 @@
-"""Slice sampling along lines whose direction is drawn from a law of choice."""
+"""Slice sampling along lines whose direction is drawn from a distribution of choice."""
 
 from collections.abc import Callable
 
@@ -65,8 +65,8 @@ def directed_slice(
 
     Args:
         log_density: maps position [dim] to an unnormalised log density, in nats.
-        direction: law of the line's direction, which may not depend on the point: `along_axes`, `along_unit_vectors`,
-            `along_gaussian`.
+        direction: distribution of the line's direction, which may not depend on the point: `along_axes`,
+            `along_unit_vectors`, `along_gaussian`.
         width: initial bracket width in units of the direction (positive scalar, may be traced).
         dim: length of the position.
         max_step_outs: total number of steps of its own length by which the bracket may grow.

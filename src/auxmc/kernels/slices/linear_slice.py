@@ -144,7 +144,7 @@ def linear_slice(
     True
     """
     if dim < 1:
-        raise ValueError(f"dim must be a positive whole number, got {dim}")
+        raise ValueError(f"dim must be a positive integer, got {dim}")
     if max_step_outs < 0:
         raise ValueError(f"max_step_outs must not be negative, got {max_step_outs}")
 

@@ -26,7 +26,7 @@ ESTIMATORS = ("annealed", "sequential")
 """Importance weights along an annealing path for each chunk, or the mean likelihood of each chunk as it comes."""
 
 RESAMPLING = ("none", "always", "effective_size", "chunk")
-"""When particles are drawn anew in proportion to their weights; the published estimator never does."""
+"""When particles are drawn again in proportion to their weights; the published estimator never does."""
 
 
 class StreamSettings(NamedTuple):
@@ -149,7 +149,7 @@ class Stream(NamedTuple):
         init: maps (key, dtype) to the state before the first row, with prior draws as particles. A state has at least
             the fields `particles`, `log_weights` and `n_rows` of StreamState.
         absorb: maps (key, state, Chunk, PastRows) to (state, ChunkRecord). Numbers depend on the key alone, so
-            that a stream that is stopped and goes on gives the same record as one that was not.
+            that a stream that is stopped and continues gives the same record as one that was not.
     """
 
     init: Callable[[Array, Any], Any]

@@ -30,8 +30,8 @@ def curvature_moves(model: RowModel, n_moves: int, n_leapfrog: int) -> Mover:
     Each coordinate is scaled by the inverse root of its information: squared scores of the rows, those of the chunk by
     its power, and the prior's curvature. The spread of the particles would not do: where components of a mixture may
     change names it tells how far the modes are from each other, not how wide they are. The step size follows the
-    mean acceptance from move to move, and is found anew for every target. All particles make the same number of
-    leapfrog steps in a move, drawn anew for every move: side by side they would all wait for the longest trajectory.
+    mean acceptance from move to move, and is found again for every target. All particles make the same number of
+    leapfrog steps in a move, drawn again for every move: side by side they would all wait for the longest trajectory.
 
     Args:
         model: the model of a row.
@@ -84,8 +84,8 @@ def curvature_moves(model: RowModel, n_moves: int, n_leapfrog: int) -> Mover:
         first_step = jnp.full((), _FIRST_STEP * dim**-0.25, jnp.float64)
         begin = jax.vmap(lambda x: HMCState(x, *evaluate(x)))(particles / scale[None, :])
         n_rows = target.n_past + chunk.n_valid.astype(jnp.int64)
-        share = jnp.clip(_FEW_ROWS / n_rows, 1.0, _EARLY_MOVES)
-        end, _ = lax.fori_loop(0, jnp.ceil(n_moves * share).astype(jnp.int32), one, (begin, first_step))
+        fraction = jnp.clip(_FEW_ROWS / n_rows, 1.0, _EARLY_MOVES)
+        end, _ = lax.fori_loop(0, jnp.ceil(n_moves * fraction).astype(jnp.int32), one, (begin, first_step))
         return end.position * scale[None, :]
 
     return move

@@ -1,7 +1,7 @@
 """What the noise of mini-batch gradients costs stochastic-gradient Hamiltonian Monte Carlo, to first order.
 
-Both laws hold once the posterior is narrow, for a learning rate of each row (the step is the rate over the number of
-rows) and gradients whose noise is not taken away.
+Both distributions hold once the posterior is narrow, for a learning rate of each row (the step is the rate over the
+number of rows) and gradients whose noise is not taken away.
 """
 
 __all__ = ["evidence_loss_per_row", "particle_variance_ratio"]

@@ -43,7 +43,7 @@ class GrowingDataSettings(NamedTuple):
             expectation is then the evidence. Particles that tune their own moves make it too large on average: by half
             for 200 particles on nine rows of a mixture.
         first_chunk: rows of the first chunk.
-        growth: rows of a later chunk, as a share of the rows before it (at least one row).
+        growth: rows of a later chunk, as a fraction of the rows before it (at least one row).
         largest_chunk: rows that no chunk exceeds.
         resampling: as in `StreamSettings`.
         move_always: whether particles move after every chunk (published), or only where the effective size of the
@@ -75,7 +75,7 @@ class GrowingDataRecord(NamedTuple):
         n_annealing_steps: powers by which the chunk came in; 1 where it came in whole (int32).
         increment_size: smallest effective size of the weights that a step alone gives, in particles.
         weight_size: effective size of the accumulated weights after the chunk and resampling, in particles.
-        n_resampled: steps at which particles were drawn anew (int32).
+        n_resampled: steps at which particles were drawn again (int32).
         n_moves: moves of each particle (int32).
         acceptance: mean probability of accepting a move of the last step, particles counting by their weights; 1 where
             there was no move, or for a mover that was given.
@@ -335,8 +335,8 @@ def _hamiltonian_moves(model: RowModel, settings: GrowingDataSettings) -> _Moves
         mean, covariance = _moments(tuned_on)
         # With few effective particles the last covariance counts, narrowed as a posterior is by its rows.
         size = 1.0 / jnp.maximum(jnp.sum(jnp.square(_weights(tuned_on))), 1.0 / settings.n_particles)
-        share = jnp.maximum(target.n_past, 1).astype(jnp.float64) / n_rows.astype(jnp.float64)
-        narrowed = carry.covariance * share
+        fraction = jnp.maximum(target.n_past, 1).astype(jnp.float64) / n_rows.astype(jnp.float64)
+        narrowed = carry.covariance * fraction
         covariance = (size * covariance + _MEMORY * narrowed) / (size + _MEMORY)
         factor = jnp.linalg.cholesky(covariance)
 
@@ -408,8 +408,8 @@ def _moments(state: StreamState) -> tuple[Array, Array]:
     covariance = jnp.matmul(centred.T, centred)
     dim = mean.shape[0]
     # None where the particles are enough: what inputs on large scales leave is a ridge, which shrinking would widen.
-    share = jnp.clip(4.0 * dim * jnp.sum(jnp.square(weights)) - 1.0, 0.0, 1.0)
-    return mean, covariance * (1.0 - share) + share * jnp.diag(jnp.diagonal(covariance))
+    fraction = jnp.clip(4.0 * dim * jnp.sum(jnp.square(weights)) - 1.0, 0.0, 1.0)
+    return mean, covariance * (1.0 - fraction) + fraction * jnp.diag(jnp.diagonal(covariance))
 
 
 def _check(settings: GrowingDataSettings) -> None:

@@ -13,10 +13,10 @@ from auxmc.kernels.streams.stochastic_gradient import injected_noise
 __all__ = ["STOPPING_RULES", "NestedRun", "NestedSettings", "nested_sampling"]
 
 STOPPING_RULES = ("additive_term", "remaining_mass")
-"""Stop when a term of the sum is below a share of it (published; unsafe with many live points), or when the best
+"""Stop when a term of the sum is below a fraction of it (published; unsafe with many live points), or when the best
 likelihood of the live points times the mass that is left is."""
 
-_SHARE = 0.01
+_FRACTION = 0.01
 
 
 class NestedSettings(NamedTuple):
@@ -30,7 +30,7 @@ class NestedSettings(NamedTuple):
         metropolis: whether moves are accepted or rejected so that they leave the constrained prior invariant. Published
             ones are not so: with steps that are not small they favour the prior's tails, and the evidence comes out
             too large.
-        adapt: whether eta is multiplied by exp(share of moves made - 1/2) after each replacement, up to 1.
+        adapt: whether eta is multiplied by exp(fraction of moves made - 1/2) after each replacement, up to 1.
         stopping_rule: one of STOPPING_RULES.
         max_iterations: dead points after which the run is given up, and says so.
     """
@@ -144,8 +144,8 @@ def nested_sampling(
                 length = jnp.sum(jnp.square(normal_there))
                 usable = jnp.isfinite(length) & (length > 0.0)
                 normal_there = jnp.where(usable, normal_there, 0.0)
-                share = jnp.sum(normal_there * kicked) / jnp.where(usable, length, 1.0)
-                turned = kicked - 2.0 * normal_there * share
+                fraction = jnp.sum(normal_there * kicked) / jnp.where(usable, length, 1.0)
+                turned = kicked - 2.0 * normal_there * fraction
                 back = ahead + turned
                 back_value = value_of(back)
                 return back, back_value, turned, usable & (back_value > threshold), jnp.full((), 3, jnp.int64)
@@ -196,11 +196,11 @@ def nested_sampling(
             live_values = run.live_log_likelihoods.at[worst].set(value)
             if settings.stopping_rule == "additive_term":
                 # The sum begins with nothing in it: the first term is all of it.
-                finished = (index > 0) & (term < log_sum + math.log(_SHARE))
+                finished = (index > 0) & (term < log_sum + math.log(_FRACTION))
             else:
-                finished = jnp.max(live_values) + log_mass < log_sum + math.log(_SHARE)
-            share = n_made.astype(jnp.float64) / settings.n_moves
-            step = jnp.minimum(run.step * jnp.exp(share - 0.5), 1.0) if settings.adapt else run.step
+                finished = jnp.max(live_values) + log_mass < log_sum + math.log(_FRACTION)
+            fraction = n_made.astype(jnp.float64) / settings.n_moves
+            step = jnp.minimum(run.step * jnp.exp(fraction - 0.5), 1.0) if settings.adapt else run.step
             return _Loop(
                 NestedRun(
                     run.dead.at[index].set(run.live[worst]),

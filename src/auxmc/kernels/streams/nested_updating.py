@@ -138,13 +138,13 @@ def nested_updating(
             ),
         )
         run = nested(nested_key, state.particles)
-        log_shares = _log_weights(run, n_live)
-        log_predictive = jax.nn.logsumexp(log_shares)
+        log_fractions = _log_weights(run, n_live)
+        log_predictive = jax.nn.logsumexp(log_fractions)
         values = jnp.concatenate([run.log_likelihoods, run.live_log_likelihoods])
-        shares = jnp.exp(log_shares - log_predictive)
-        information = jnp.sum(jnp.where(shares > 0.0, shares * values, 0.0)) - log_predictive
+        fractions = jnp.exp(log_fractions - log_predictive)
+        information = jnp.sum(jnp.where(fractions > 0.0, fractions * values, 0.0)) - log_predictive
         points = jnp.concatenate([run.dead, run.live])
-        particles = points[weighted_reservoirs(slot_key, log_shares, n_live)]
+        particles = points[weighted_reservoirs(slot_key, log_fractions, n_live)]
         log_weights = state.log_weights + log_predictive
         # The chunk's likelihood is in the log weights already: of what `free` makes only the particles count.
         parted, _ = free.absorb(free_key, state._replace(particles=particles), chunk, past)
@@ -158,7 +158,7 @@ def nested_updating(
             log_predictive,
             jnp.maximum(information, 0.0) / n_live,
             run.n_iterations,
-            jnp.exp(log_effective_size(log_shares)),
+            jnp.exp(log_effective_size(log_fractions)),
             run.n_stuck,
             (run.n_evaluations + n_live) * n_valid,
             n_moves * per_move + n_free * (per_move + n_valid),

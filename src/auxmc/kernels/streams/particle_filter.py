@@ -31,8 +31,8 @@ class SequentialRun(NamedTuple):
         log_weights: accumulated since the last resampling [step, particle], in nats.
         ancestors: number of the particle from which each particle of the next step descends [step, particle]
             (int32); its own number where there was no resampling.
-        effective_share: effective size of the weights as a share of the particles [step].
-        resampled: whether particles were drawn anew after the step [step] (bool).
+        effective_fraction: effective size of the weights as a fraction of the particles [step].
+        resampled: whether particles were drawn again after the step [step] (bool).
         n_not_finite: log weights that were NaN or plus infinity, which count as no weight [step] (int32).
         last: particles after the last resampling and move [particle, ...], with the weights `last_log_weights`.
         last_log_weights: [particle], in nats; they average to 1.
@@ -42,7 +42,7 @@ class SequentialRun(NamedTuple):
     particles: Array
     log_weights: Array
     ancestors: Array
-    effective_share: Array
+    effective_fraction: Array
     resampled: Array
     n_not_finite: Array
     last: Array
@@ -74,7 +74,7 @@ def sequential_importance_resampling(
         n_particles: at least 1.
         resampling: maps (key, log weights [particle], number) to particle numbers (int32) whose expected counts are in
             proportion to the weights: a scheme of `sampling.resampling`.
-        threshold: particles are drawn anew where the effective size is below this share of their number; 1 does so
+        threshold: particles are drawn again where the effective size is below this fraction of their number; 1 does so
             at every step, 0 at none. May be traced; a number spares the draws of steps that need none.
 
     Returns:
@@ -93,17 +93,17 @@ def sequential_importance_resampling(
     """
     for name, number in (("n_steps", n_steps), ("n_particles", n_particles)):
         if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-            raise ValueError(f"{name} must be a positive whole number, got {number!r}")
+            raise ValueError(f"{name} must be a positive integer, got {number!r}")
     if isinstance(threshold, int | float) and not 0.0 <= threshold <= 1.0:
         raise ValueError(f"threshold must be from 0 to 1, got {threshold!r}")
     log_number = math.log(n_particles)
     own = jnp.arange(n_particles, dtype=jnp.int32)
 
-    def choose(key: Array, log_weights: Array, share: Array) -> tuple[Array, Array]:
+    def choose(key: Array, log_weights: Array, fraction: Array) -> tuple[Array, Array]:
         if n_particles == 1 or (isinstance(threshold, int | float) and threshold == 0.0):
             return own, jnp.zeros((), bool)
-        # A share of 1 up to rounding is still to be drawn anew where every step is.
-        wanted = (share < threshold) | (jnp.asarray(threshold) >= 1.0)
+        # A fraction of 1 up to rounding is still to be drawn again where every step is.
+        wanted = (fraction < threshold) | (jnp.asarray(threshold) >= 1.0)
         drawn = lax.cond(wanted, lambda: resampling(key, log_weights, n_particles), lambda: own)
         return drawn, wanted
 
@@ -116,14 +116,14 @@ def sequential_importance_resampling(
         # Weights average to 1 before a step, so that their new average is the density of the step.
         log_mean = jax.nn.logsumexp(log_weights) - log_number
         log_evidence = log_evidence + log_mean
-        share = jnp.exp(log_effective_size(log_weights) - log_number)
-        ancestors, drawn = choose(jax.random.fold_in(key, 0), log_weights, share)
+        fraction = jnp.exp(log_effective_size(log_weights) - log_number)
+        ancestors, drawn = choose(jax.random.fold_in(key, 0), log_weights, fraction)
         # Where no particle has a weight the estimate is zero whatever comes: any weights will do.
         level = jnp.where(jnp.isfinite(log_mean), log_weights - log_mean, 0.0)
         after = jnp.where(drawn, jnp.zeros_like(level), level)
         moved = move(jax.random.fold_in(key, 1), step, particles[ancestors])
         n_bad = jnp.sum(bad, dtype=jnp.int32)
-        record = (log_evidence, particles, log_weights, ancestors, share, drawn, n_bad)
+        record = (log_evidence, particles, log_weights, ancestors, fraction, drawn, n_bad)
         return (moved, after, log_evidence), record
 
     def run(key: Array) -> SequentialRun:
@@ -132,9 +132,9 @@ def sequential_importance_resampling(
         zero = jnp.zeros((), jnp.float64)
         begin = (draw_initial(jax.random.fold_in(key, 0), n_particles), jnp.zeros(n_particles), zero)
         end, record = lax.scan(step_once, begin, (keys, numbers))
-        log_evidence, particles, log_weights, ancestors, share, drawn, n_bad = record
+        log_evidence, particles, log_weights, ancestors, fraction, drawn, n_bad = record
         return SequentialRun(
-            log_evidence, particles, log_weights, ancestors, share, drawn, n_bad, end[0], end[1]
+            log_evidence, particles, log_weights, ancestors, fraction, drawn, n_bad, end[0], end[1]
         )
 
     return run

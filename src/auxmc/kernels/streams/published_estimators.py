@@ -199,7 +199,7 @@ class _Loop(NamedTuple):
 def _resample(
     settings: StreamSettings, key: Array, loop: _Loop, log_weights: Array, last: Array
 ) -> tuple[Array, Anchors | None, Array]:
-    """Particles, their anchors and weights, drawn anew where the settings want it."""
+    """Particles, their anchors and weights, drawn again where the settings want it."""
     particles, anchors = loop.particles, loop.anchors
     if settings.resampling == "none" or settings.estimator == "sequential":
         return particles, anchors, log_weights

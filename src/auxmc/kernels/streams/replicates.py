@@ -70,7 +70,7 @@ def replicated(stream: Stream, n_replicates: int, n_halved: int = 0) -> Stream:
         stream: the estimator.
         n_replicates: at least 1.
         n_halved: particles of an estimator whose annealing steps, but for the last of a chunk, leave half of them in
-            effect and draw them anew: each has the relative variance 1 / n_halved. 0 for other estimators.
+            effect and draw them again: each has the relative variance 1 / n_halved. 0 for other estimators.
 
     Returns:
         Estimator whose record is a ReplicatedRecord. Its state has the particles and log weights of all replicates on
@@ -80,7 +80,7 @@ def replicated(stream: Stream, n_replicates: int, n_halved: int = 0) -> Stream:
         ValueError: n_replicates is not positive.
     """
     if n_replicates < 1:
-        raise ValueError(f"n_replicates must be a positive whole number, got {n_replicates}")
+        raise ValueError(f"n_replicates must be a positive integer, got {n_replicates}")
     numbers = jnp.arange(n_replicates)
 
     def init(key: Array, dtype: Any) -> _States:

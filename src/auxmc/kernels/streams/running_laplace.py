@@ -27,7 +27,7 @@ __all__ = ["RunningLaplaceSettings", "RunningLaplaceState", "running_laplace"]
 _MAX_NEWTON = 60
 _DECREMENT = 1e-9
 _DRAWS_OF_A_FIT = 2000
-# Effective size, as a share of the draws, above which so few draws as there are particles do for a chunk: the error
+# Effective size, as a fraction of the draws, above which so few draws as there are particles do for a chunk: the error
 # that they leave is below 0.003 nats a chunk, and falls with the rows.
 _EVEN_WEIGHTS = 0.999
 # Rows worked on at once: what a hundred points make of them stays in a processor's cache.
@@ -41,11 +41,11 @@ class RunningLaplaceSettings(NamedTuple):
         n_particles: particles of the first rows; even, at least 4.
         n_draws: importance draws of a chunk once the Gaussian is there, even, not fewer than the particles. They are
             made where as many draws as there are particles have uneven weights.
-        n_moves: Hamiltonian moves whenever the particles are drawn anew, among the first rows.
+        n_moves: Hamiltonian moves whenever the particles are drawn again, among the first rows.
         n_leapfrog: mean number of leapfrog steps of a move.
         first_fit: rows at which a Gaussian is first tried in place of the particles. They must all be kept among the
             past rows.
-        least_fit: effective size of importance draws from the Gaussian, as a share of their number, from which on it
+        least_fit: effective size of importance draws from the Gaussian, as a fraction of their number, from which on it
             takes the place of the particles.
         exact_rows: rows at which it does in any case: moves of particles take time in proportion to rows.
         max_annealing_steps: of a chunk of the first rows, after which it is given up as it is, and counted.
@@ -90,7 +90,7 @@ def running_laplace(
     """Makes the estimator; it takes the place of `stream_evidence`.
 
     The first rows are absorbed by annealing and reweighting particles; whenever the effective size of their weights has
-    fallen to a half they are drawn anew and make Hamiltonian moves that see all rows. Their number of moves grows with
+    fallen to a half they are drawn again and make Hamiltonian moves that see all rows. Their number of moves grows with
     the logarithm of the rows. The start costs nothing in accuracy so, and needs no knowledge of how many equivalent
     modes a mixture has.
 
@@ -99,11 +99,11 @@ def running_laplace(
     particles. From then on a chunk moves the mean by two Newton steps and adds its curvature; the chunk's probability
     is the mean of likelihood times old Gaussian over new one under draws from the new one, and the weights of these
     draws correct mean and covariance. As long as importance draws do not fit well, the Gaussian is fitted
-    anew whenever the rows have grown by a tenth; the last time when no more rows can be kept.
+    again whenever the rows have grown by a tenth; the last time when no more rows can be kept.
 
     One mode, or several that differ by names of components only, must hold the mass once the Gaussian is there; a
-    stream whose law changes may leave the mode that is followed behind. `ChunkRecord.weight_size` falls where the
-    Gaussian does not fit.
+    stream whose distribution changes may leave the mode that is followed behind. `ChunkRecord.weight_size` falls where
+    the Gaussian does not fit.
 
     Args:
         model: the model of a row; its `weighted_gradient` must be differentiable.
@@ -236,7 +236,7 @@ def _absorb_by_particles(
 
 
 class _Scored(NamedTuple):
-    """What importance draws say of a chunk: its log probability, their effective size as a share of their number, mean
+    """Estimates of a chunk by importance draws: its log probability, their relative effective size, mean
     and covariance that they give standard normal numbers, some of the draws, and how many were lost."""
 
     gain: Array
@@ -382,13 +382,13 @@ def _corrected(
     return mean, 0.5 * (corrected + corrected.T), size * (n_particles / n_draws)
 
 
-def _moments(log_weights: Array, normals: Array, share: Array | float) -> tuple[Array, Array]:
+def _moments(log_weights: Array, normals: Array, fraction: Array | float) -> tuple[Array, Array]:
     """Mean [dim] and covariance [dim, dim] that weights give standard normal draws.
 
-    Only the excess of the weights over equal ones enters, a share of it: equal weights give exactly zero and one.
+    Only the excess of the weights over equal ones enters, a fraction of it: equal weights give exactly zero and one.
     """
     n_draws, dim = normals.shape
-    excess = share * (jnp.exp(log_weights - jax.nn.logsumexp(log_weights)) - 1.0 / n_draws)
+    excess = fraction * (jnp.exp(log_weights - jax.nn.logsumexp(log_weights)) - 1.0 / n_draws)
     shift = jnp.matmul(excess, normals)
     spread = jnp.eye(dim) + jnp.matmul(normals.T * excess[None, :], normals) - jnp.outer(shift, shift)
     return shift, _definite(0.5 * (spread + spread.T), jnp.eye(dim))[0]

@@ -76,7 +76,7 @@ def stochastic_gradient_chain(
     ((2,), 0)
     """
     if dim < 1:
-        raise ValueError(f"dim must be a positive whole number, got {dim}")
+        raise ValueError(f"dim must be a positive integer, got {dim}")
 
     def init(key: Array, position: Array) -> ChainState:
         return ChainState(position, jnp.sqrt(jnp.asarray(step)) * standard_normal(key, (dim,)))

@@ -28,7 +28,7 @@ _Anchor = tuple[Array, Array]
 def stochastic_gradient_moves(model: RowModel, settings: StreamSettings, fetch: Fetch | None = None) -> Mover:
     """Makes the moves of stochastic-gradient Hamiltonian Monte Carlo.
 
-    Past rows of all steps are gathered at once, each particle having its own: particles that share rows make the
+    Past rows of all steps are gathered at once, each particle having its own: particles that fraction rows make the
     same errors, which averaging over them would not remove.
 
     Args:
@@ -121,8 +121,8 @@ def renewed_anchors(
             counted = counts.astype(rows.dtype)
             return jax.vmap(lambda x: model.weighted_gradient(x, rows, counted))(particles)
 
-        share = n_past.astype(jnp.float64) / jnp.maximum(past.n_stored, 1).astype(jnp.float64)
-        of_past = share * sum_over_rows(of_block, past.rows, past.n_stored)
+        fraction = n_past.astype(jnp.float64) / jnp.maximum(past.n_stored, 1).astype(jnp.float64)
+        of_past = fraction * sum_over_rows(of_block, past.rows, past.n_stored)
         return Anchors(particles, of_past + of_chunk(particles), 2 * n_rows)
 
     def extended() -> Anchors:

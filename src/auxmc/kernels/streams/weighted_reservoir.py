@@ -10,7 +10,7 @@ __all__ = ["weighted_reservoirs"]
 def weighted_reservoirs(key: Array, log_weights: Array, n_slots: int) -> Array:
     """Items that independent reservoirs of one item hold after a stream.
 
-    Each reservoir replaces its item by the new one with the new one's share of all weight so far. Slots are then
+    Each reservoir replaces its item by the new one with the new one's fraction of all weight so far. Slots are then
     independent draws in proportion to the weights, with replacement, and no weight is needed before its item comes.
 
     Args:
@@ -26,11 +26,11 @@ def weighted_reservoirs(key: Array, log_weights: Array, n_slots: int) -> Array:
 
     numbers = jnp.arange(log_weights.shape[0], dtype=jnp.int32)
     log_sums = lax.cumlogsumexp(log_weights.astype(jnp.float64))
-    shares = jnp.where(log_weights > -jnp.inf, jnp.exp(log_weights - log_sums), 0.0)
+    fractions = jnp.where(log_weights > -jnp.inf, jnp.exp(log_weights - log_sums), 0.0)
 
-    def replaced(number: Array, share: Array) -> Array:
+    def replaced(number: Array, fraction: Array) -> Array:
         uniforms = jax.random.uniform(jax.random.fold_in(key, number), (n_slots,), dtype=jnp.float64)
-        return jnp.where(uniforms < share, number, 0)
+        return jnp.where(uniforms < fraction, number, 0)
 
     # What a slot holds at the end is the last item that was put there.
-    return jnp.max(jax.vmap(replaced)(numbers, shares), axis=0)
+    return jnp.max(jax.vmap(replaced)(numbers, fractions), axis=0)

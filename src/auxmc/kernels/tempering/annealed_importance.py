@@ -118,7 +118,7 @@ def annealed_importance_sampling(
         info = AnnealedInfo(
             info.start,
             jnp.where(stage.first_half, moved.position, info.halfway),
-            info.acceptance_probability + about.acceptance_probability * stage.share,
+            info.acceptance_probability + about.acceptance_probability * stage.fraction,
             info.n_gradients + counted * about.n_gradients,
             info.n_not_finite + counted * about.n_not_finite,
         )
@@ -161,7 +161,7 @@ class _Stage(NamedTuple):
     increment: Array
     active: Array
     first_half: Array
-    share: Array
+    fraction: Array
 
 
 def _plan(ladder: np.ndarray, dtype: Any) -> _Stage:

@@ -205,8 +205,8 @@ def draw_index_of(uniform: Array, probabilities: Array) -> Array:
 def draw_geometric_index(uniform: Array, delta: Array, n_intervals: int, slope: Array | float = 0.0) -> Array:
     """Draws the index where b_k = k / K and w_k = slope b_k, at a cost that does not grow with K.
 
-    The law is a geometric one truncated to 0 to K. Its distribution function at k is that of an exponential truncated
-    to [0, 1] at (k + 1) / (K + 1), which is inverted.
+    The distribution is a geometric one truncated to 0 to K. Its distribution function at k is that of an exponential
+    truncated to [0, 1] at (k + 1) / (K + 1), which is inverted.
 
     Args:
         uniform: in [0, 1).

@@ -94,7 +94,7 @@ class TemperedMove(NamedTuple):
     """A family of transition operators, one for each inverse temperature, as pure functions.
 
     Attributes:
-        init: maps (key, position) to a TemperedState with a momentum drawn from its law.
+        init: maps (key, position) to a TemperedState with a momentum drawn from its distribution.
         draw: maps a key to TemperedNoise.
         apply: maps (noise, state, inverse temperature) to (state, info).
     """
@@ -308,13 +308,13 @@ def normal_numbers(key: Array, shape: tuple[int, ...], dtype: Any) -> Array:
 
 
 def check_settings(n_steps: int, refreshment: float, integrator: str) -> None:
-    """Refuses settings that make no transition operator.
+    """Rejects settings that make no transition operator.
 
     Raises:
         ValueError: n_steps is not positive, refreshment is not in (0, 1], or there is no such integrator.
     """
     if isinstance(n_steps, bool) or not isinstance(n_steps, int) or n_steps < 1:
-        raise ValueError(f"n_steps must be a positive whole number, got {n_steps!r}")
+        raise ValueError(f"n_steps must be a positive integer, got {n_steps!r}")
     if not 0.0 < refreshment <= 1.0:
         raise ValueError(f"refreshment must be above 0 and at most 1, got {refreshment!r}")
     if integrator not in INTEGRATORS:

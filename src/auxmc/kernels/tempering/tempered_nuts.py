@@ -111,7 +111,7 @@ def tempered_nuts(
             f"got {list(jnp.shape(inverse_mass))}"
         )
     if max_doublings < 1:
-        raise ValueError(f"max_doublings must be a positive whole number, got {max_doublings}")
+        raise ValueError(f"max_doublings must be a positive integer, got {max_doublings}")
 
     def energies(extended: Array) -> tuple[Array, Array]:
         """Of the target over zeta and of the base: minus their log densities."""

@@ -1,1 +1,1 @@
-"""Models in which all laws are Gaussian, with exact answers to compare with."""
+"""Models in which all distributions are Gaussian, with exact answers to compare with."""

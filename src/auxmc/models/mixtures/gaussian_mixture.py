@@ -106,12 +106,12 @@ def gaussian_mixture(
         arrays, pull_back = jax.vjp(natural_arrays, parameters)
         _, means, log_variances = arrays
         deviation = deviations(means, rows)
-        shares = row_weights[None, :] * jax.nn.softmax(log_terms(arrays, deviation), axis=0)
+        fractions = row_weights[None, :] * jax.nn.softmax(log_terms(arrays, deviation), axis=0)
         # Products with ones, which are vectorised, as sums in the order of the rows are not.
         ones = jnp.ones(rows.shape[0], rows.dtype)
-        totals = jnp.matmul(shares, ones)
-        firsts = jnp.stack([jnp.matmul(shares * d, ones) for d in deviation], axis=1)
-        seconds = jnp.stack([jnp.matmul(shares * jnp.square(d), ones) for d in deviation], axis=1)
+        totals = jnp.matmul(fractions, ones)
+        firsts = jnp.stack([jnp.matmul(fractions * d, ones) for d in deviation], axis=1)
+        seconds = jnp.stack([jnp.matmul(fractions * jnp.square(d), ones) for d in deviation], axis=1)
         precisions = jnp.exp(-log_variances)
         in_variance = 0.5 * (seconds * precisions - totals[:, None])
         return pull_back((totals, firsts * precisions, in_variance))[0]
@@ -150,7 +150,7 @@ def gaussian_mixture(
 
 
 def _log_gamma(n: int) -> _Weights:
-    """Logs of independent Gamma(1) variables, whose shares have the Dirichlet law."""
+    """Logs of independent Gamma(1) variables, whose shares have the Dirichlet distribution."""
     return _Weights(
         n,
         jax.nn.log_softmax,
@@ -173,21 +173,21 @@ def _log_ratio(n: int) -> _Weights:
 
 
 def _stick_breaking(n: int) -> _Weights:
-    """Logits of the share that each weight takes of what is left, shifted so that zeros give equal weights."""
+    """Logits of the fraction that each weight takes of what is left, shifted so that zeros give equal weights."""
     rest = jnp.arange(n - 1, 0, -1, dtype=jnp.float64)
 
-    def log_shares(s: Array) -> tuple[Array, Array]:
+    def log_fractions(s: Array) -> tuple[Array, Array]:
         shifted = s - jnp.log(rest).astype(s.dtype)
         return jax.nn.log_sigmoid(shifted), jax.nn.log_sigmoid(-shifted)
 
     def log_weights(s: Array) -> Array:
-        taken, left = log_shares(s)
+        taken, left = log_fractions(s)
         remaining = jnp.concatenate([jnp.zeros(1, s.dtype), jnp.cumsum(left)])
         return remaining + jnp.append(taken, jnp.zeros((), s.dtype))
 
     def log_prior(s: Array) -> Array:
-        # Given what is left, a share is Beta(1, components left); the derivative of a share is share times rest.
-        taken, left = log_shares(s)
+        # Given what is left, a fraction is Beta(1, components left); the derivative of a fraction is share times rest.
+        taken, left = log_fractions(s)
         return gammaln(float(n)) + jnp.sum(taken + rest.astype(s.dtype) * left)
 
     def draw(key: Array) -> Array:

@@ -51,7 +51,7 @@ def test_without_warm_up_the_initial_scale_stays() -> None:
     np.testing.assert_allclose(run(0.3, 0, 0.8, 10), 0.3)
 
 
-def test_wrong_settings_are_refused() -> None:
+def test_wrong_settings_are_rejected() -> None:
     with pytest.raises(ValueError, match=r"target must be between 0 and 1, got 1.2"):
         dual_averaging(build, 0.1, 10, 1.2)
     with pytest.raises(ValueError, match="n_warm_up must not be negative, got -1"):

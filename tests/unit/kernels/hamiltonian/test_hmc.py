@@ -143,9 +143,9 @@ def test_a_number_of_steps_is_a_pair_of_equal_ones() -> None:
         (0, 2, "1 <= low <= high, got 0"),
         ((0, 5), 2, r"1 <= low <= high, got \(0, 5\)"),
         ((6, 5), 2, r"1 <= low <= high, got \(6, 5\)"),
-        ((1, 5), 0, "dim must be a positive whole number, got 0"),
+        ((1, 5), 0, "dim must be a positive integer, got 0"),
     ],
 )
-def test_wrong_arguments_are_refused(n_steps, dim, message) -> None:
+def test_wrong_arguments_are_rejected(n_steps, dim, message) -> None:
     with pytest.raises(ValueError, match=message):
         hamiltonian_monte_carlo(log_quartic, 0.1, n_steps, dim)

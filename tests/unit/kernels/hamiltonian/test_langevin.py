@@ -1,4 +1,4 @@
-"""Langevin kernels: one leapfrog step, the Hastings ratio, the law without an accept step, failures."""
+"""Langevin kernels: one leapfrog step, the Hastings ratio, the distribution without an accept step, failures."""
 
 import jax
 import jax.numpy as jnp
@@ -48,7 +48,7 @@ def test_the_ratio_is_that_of_densities_of_both_moves() -> None:
 
 
 @pytest.mark.parametrize("size", [0.2, 0.5, 1.0])
-def test_without_an_accept_step_a_normal_law_is_too_wide(size: float) -> None:
+def test_without_an_accept_step_a_normal_distribution_is_too_wide(size: float) -> None:
     """A step maps variance v to a^2 v + b^2; the fixed point is 1 / (1 - size^2 / 4)."""
     kernel = unadjusted_langevin(log_normal, size, 1)
 
@@ -87,5 +87,5 @@ def test_a_proposal_that_is_not_finite_is_rejected_or_counted() -> None:
 
 @pytest.mark.parametrize("build", [metropolis_langevin, unadjusted_langevin])
 def test_a_wrong_dimension_is_named(build) -> None:
-    with pytest.raises(ValueError, match="dim must be a positive whole number, got 0"):
+    with pytest.raises(ValueError, match="dim must be a positive integer, got 0"):
         build(log_normal, 0.5, 0)

@@ -50,11 +50,11 @@ def test_a_rejection_keeps_the_point_and_reverses_the_refreshed_momentum() -> No
 
 def test_the_way_back_from_the_reversed_end_is_the_way_forth() -> None:
     """Momentum kept as it is, by numbers that undo the refreshment: two moves and a reversal between lead back."""
-    share = 0.6
-    kernel = persistent_hmc(log_quartic, 0.3, 7, share, 2)
+    fraction = 0.6
+    kernel = persistent_hmc(log_quartic, 0.3, 7, fraction, 2)
 
     def move(state: PersistentState) -> PersistentState:
-        normal = state.momentum * (1.0 - share) / np.sqrt(1.0 - share**2)
+        normal = state.momentum * (1.0 - fraction) / np.sqrt(1.0 - fraction**2)
         return kernel.apply(PersistentNoise(normal, jnp.array(-jnp.inf)), state)[0]
 
     state = _state(kernel, jnp.array([0.9, 0.4]))
@@ -78,10 +78,10 @@ def test_an_end_without_a_finite_energy_is_a_counted_rejection() -> None:
 @pytest.mark.parametrize(
     ("n_steps", "persistence", "dim", "message"),
     [
-        (0, 0.5, 1, "n_steps must be a positive whole number, got 0"),
+        (0, 0.5, 1, "n_steps must be a positive integer, got 0"),
         (3, 1.0, 1, "at least 0 and below 1, got 1.0"),
         (3, -0.1, 1, "at least 0 and below 1, got -0.1"),
-        (3, 0.5, 0, "dim must be a positive whole number, got 0"),
+        (3, 0.5, 0, "dim must be a positive integer, got 0"),
     ],
 )
 def test_wrong_arguments_are_named(n_steps, persistence, dim, message) -> None:

@@ -1,4 +1,4 @@
-"""Geometry of the constrained integrator, laws on manifolds that are known exactly, and its failures."""
+"""Geometry of the constrained integrator, distributions on manifolds that are known exactly, and its failures."""
 
 from typing import Any
 
@@ -326,6 +326,6 @@ def test_one_branch_is_never_left_and_the_noisy_model_connects_both() -> None:
         ({"reversibility_check": "no"}, "unknown reversibility_check 'no': expected one of position_and"),
     ],
 )
-def test_wrong_settings_are_refused(options: dict[str, Any], message: str) -> None:
+def test_wrong_settings_are_rejected(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         constrained_hmc(SPHERE, 0.1, **({"n_steps": (1, 2), "dim": 3} | options))

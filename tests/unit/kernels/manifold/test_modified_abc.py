@@ -150,10 +150,10 @@ def test_finer_bisection_accepts_more_and_may_be_traced() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"dim": 0}, "dim must be a positive whole number, got 0"),
+        ({"dim": 0}, "dim must be a positive integer, got 0"),
         ({"observations": jnp.zeros((2, 2))}, r"must be a vector.*got shape \(2, 2\)"),
     ],
 )
-def test_wrong_arguments_are_refused(changes, message) -> None:
+def test_wrong_arguments_are_rejected(changes, message) -> None:
     with pytest.raises(ValueError, match=message):
         _kernel(**changes)

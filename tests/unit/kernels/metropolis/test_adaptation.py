@@ -41,7 +41,7 @@ def test_factors_are_those_of_the_specification() -> None:
 @pytest.mark.parametrize(
     ("n_accepted", "direction"), [(0, -1), (14, -1), (15, 0), (23, 0), (30, 0), (31, 1), (100, 1)]
 )
-def test_the_scale_changes_only_outside_the_band_of_accept_rates(n_accepted: int, direction: int) -> None:
+def test_the_scale_changes_only_outside_the_band_of_acceptance_rates(n_accepted: int, direction: int) -> None:
     flags = np.tile(np.arange(100) < n_accepted, 6)
     state, info = _run(flags, 100, 6)
     factors = np.concatenate([[1.0], np.cumprod(FACTORS)]) ** direction
@@ -78,7 +78,7 @@ def test_a_frozen_chain_is_the_plain_chain_at_that_scale() -> None:
     jax.tree.map(np.testing.assert_array_equal, state.inner, expected)
 
 
-def test_adaptation_brings_the_accept_rate_into_the_band() -> None:
+def test_adaptation_brings_the_acceptance_rate_into_the_band() -> None:
     kernel = batch_adaptation(lambda scale: random_walk_metropolis(log_normal, scale, 4), 0.1)
     keys = jax.random.split(jax.random.key(0), 6000)
     _, info = jax.jit(lambda state: jax.lax.scan(lambda state, key: kernel.step(key, state), state, keys))(
@@ -87,8 +87,8 @@ def test_adaptation_brings_the_accept_rate_into_the_band() -> None:
     assert 0.08 < float(np.mean(info.inner.accepted[2000:])) < 0.42
 
 
-def test_impossible_batches_are_refused() -> None:
-    with pytest.raises(ValueError, match="batch_size must be a positive whole number, got 0"):
+def test_impossible_batches_are_rejected() -> None:
+    with pytest.raises(ValueError, match="batch_size must be a positive integer, got 0"):
         batch_adaptation(_scripted, 0.5, 0)
     with pytest.raises(ValueError, match="n_batches must not be negative, got -1"):
         batch_adaptation(_scripted, 0.5, 10, -1)

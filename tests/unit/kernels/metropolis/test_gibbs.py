@@ -1,4 +1,4 @@
-"""Gibbs sampler: exact matrices of spins, conditionals of Gaussians, scans, what it refuses."""
+"""Gibbs sampler: exact matrices of spins, conditionals of Gaussians, scans, what it rejects."""
 
 from collections.abc import Sequence
 from itertools import permutations, product
@@ -29,8 +29,8 @@ from auxmc.kernels.metropolis.gibbs import (
 WEIGHTS = np.array([[0.0, 0.8, -0.5], [0.8, 0.0, 0.3], [-0.5, 0.3, 0.0]])
 BIASES = np.array([0.2, -0.1, 0.4])
 STATES = np.array(list(product([-1.0, 1.0], repeat=3)))
-LAW = np.exp(0.5 * np.einsum("si,ij,sj->s", STATES, WEIGHTS, STATES) + STATES @ BIASES)
-LAW = LAW / LAW.sum()
+DISTRIBUTION = np.exp(0.5 * np.einsum("si,ij,sj->s", STATES, WEIGHTS, STATES) + STATES @ BIASES)
+DISTRIBUTION = DISTRIBUTION / DISTRIBUTION.sum()
 COVARIANCE = np.array([[2.0, 0.5, -0.3], [0.5, 1.0, 0.2], [-0.3, 0.2, 0.7]])
 
 
@@ -63,16 +63,16 @@ def test_sweeps_of_spins_are_invariant_and_reversible_where_their_order_is() -> 
     palindrome = step_matrix(update, (0, 1, 2, 1, 0))
     np.testing.assert_allclose(systematic, singles[0] @ singles[1] @ singles[2], atol=1e-14)
     for matrix in (systematic, np.mean(singles, axis=0), permuted, palindrome):
-        assert invariance_residual(matrix, LAW) < 1e-14
+        assert invariance_residual(matrix, DISTRIBUTION) < 1e-14
     for matrix in (np.mean(singles, axis=0), permuted, palindrome):
-        assert detailed_balance_residual(matrix, LAW) < 1e-14
-    assert detailed_balance_residual(systematic, LAW) > 1e-3
+        assert detailed_balance_residual(matrix, DISTRIBUTION) < 1e-14
+    assert detailed_balance_residual(systematic, DISTRIBUTION) > 1e-3
 
 
 def test_spins_redrawn_together_must_be_independent_given_the_others() -> None:
     """Units 0 and 2 without a coupling may be a block; all three at once may not."""
     together = step_matrix(spin_blocks(log_odds, 3, blocks=[(0, 1, 2)]), (0,), shared=False)
-    assert invariance_residual(together, LAW) > 1e-3
+    assert invariance_residual(together, DISTRIBUTION) > 1e-3
 
 
 def test_the_numbers_of_other_units_do_not_matter() -> None:

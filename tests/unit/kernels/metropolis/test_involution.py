@@ -1,4 +1,4 @@
-"""Involution kernel: its ratio, its two states, what it refuses."""
+"""Involution kernel: its ratio, its two states, what it rejects."""
 
 import jax
 import jax.numpy as jnp

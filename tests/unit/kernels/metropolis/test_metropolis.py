@@ -68,6 +68,6 @@ def test_independence_proposals_from_the_target_are_always_accepted() -> None:
     np.testing.assert_array_equal(state.position, [3.0, 4.0])
 
 
-def test_an_impossible_dimension_is_refused() -> None:
-    with pytest.raises(ValueError, match="dim must be a positive whole number, got 0"):
+def test_an_impossible_dimension_is_rejected() -> None:
+    with pytest.raises(ValueError, match="dim must be a positive integer, got 0"):
         random_walk_metropolis(log_normal, 1.0, 0)

@@ -1,4 +1,4 @@
-"""Simulated annealing: its schedule, its best point, the law at a constant temperature, what it refuses."""
+"""Simulated annealing: its schedule, its best point, the distribution at a constant temperature, what it rejects."""
 
 from itertools import product
 
@@ -56,13 +56,13 @@ def test_the_best_point_is_the_highest_met_and_never_falls() -> None:
         assert float(log_density(state.best_position)) == pytest.approx(max(met), abs=1e-14)
 
 
-def test_at_a_constant_temperature_the_boltzmann_law_is_invariant() -> None:
+def test_at_a_constant_temperature_the_boltzmann_distribution_is_invariant() -> None:
     inverse_temperature = 0.7
     kernel = build([inverse_temperature])
     values = np.asarray(jax.vmap(log_density)(jnp.asarray(STATES)))
-    law = np.exp(inverse_temperature * values)
-    law /= law.sum()
-    thresholds = np.minimum(1.0, law[None, :] / law[:, None]).ravel()
+    distribution = np.exp(inverse_temperature * values)
+    distribution /= distribution.sum()
+    thresholds = np.minimum(1.0, distribution[None, :] / distribution[:, None]).ravel()
     points, volumes = uniform_cells([thresholds])
 
     def move(unit: jax.Array, uniform: jax.Array, spins: jax.Array) -> jax.Array:
@@ -74,8 +74,8 @@ def test_at_a_constant_temperature_the_boltzmann_law_is_invariant() -> None:
     moved = np.asarray(many(jnp.arange(3), jnp.asarray(points[:, 0]), jnp.asarray(STATES)))
     ends = ((moved > 0.0) @ [4, 2, 1]).astype(int).reshape(-1, 8)
     matrix = transition_matrix(ends, np.tile(volumes, 3) / 3.0)
-    assert invariance_residual(matrix, law) < 1e-14
-    assert detailed_balance_residual(matrix, law) < 1e-14
+    assert invariance_residual(matrix, distribution) < 1e-14
+    assert detailed_balance_residual(matrix, distribution) < 1e-14
 
 
 def test_a_proposal_without_a_finite_density_is_rejected() -> None:

@@ -196,11 +196,11 @@ def test_estimates_that_are_not_finite_are_never_accepted(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_an_estimator_that_refuses_everything_keeps_the_state_and_is_counted(name: str) -> None:
+def test_an_estimator_that_rejects_everything_keeps_the_state_and_is_counted(name: str) -> None:
     estimator = latent_estimator()
     start = pseudo_marginal_method("pm_mh", estimator, 1.0, DIM).init(jax.random.key(0), jnp.ones(DIM))
-    refusing = estimator._replace(log_estimate=lambda cache, auxiliary: jnp.full((), -jnp.inf))
-    state, info = pseudo_marginal_method(name, refusing, 1.0, DIM).step(jax.random.key(1), start)
+    rejecting = estimator._replace(log_estimate=lambda cache, auxiliary: jnp.full((), -jnp.inf))
+    state, info = pseudo_marginal_method(name, rejecting, 1.0, DIM).step(jax.random.key(1), start)
     jax.tree.map(np.testing.assert_array_equal, state, start)
     assert int(info.n_collapsed) == name.count("ss")
 
@@ -244,10 +244,10 @@ def test_the_scale_may_be_traced_and_batched() -> None:
     assert not np.array_equal(positions[0], positions[1])
 
 
-def test_an_unknown_method_is_refused_by_name() -> None:
+def test_an_unknown_method_is_rejected_by_name() -> None:
     with pytest.raises(ValueError, match=r"unknown method 'apm'.*pm_mh, apm_mi_mh"):
         pseudo_marginal_method("apm", latent_estimator(), 1.0, DIM)
-    with pytest.raises(ValueError, match="dim must be a positive whole number, got 0"):
+    with pytest.raises(ValueError, match="dim must be a positive integer, got 0"):
         pseudo_marginal_method("pm_mh", latent_estimator(), 1.0, 0)
     with pytest.raises(ValueError, match="max_step_outs must not be negative"):
         slice_position(latent_estimator(), 1.0, 1, -2)

@@ -62,11 +62,11 @@ def test_update_without_a_point_on_the_slice_keeps_its_block_and_is_counted() ->
 
 
 @pytest.mark.parametrize("blocks", [[(0, 2), (3, 5)], [(0, 3), (2, 5)], [(0, 0), (0, 5)], [(1, 5)]])
-def test_blocks_that_do_not_hold_every_input_once_are_refused(blocks: list[tuple[int, int]]) -> None:
+def test_blocks_that_do_not_hold_every_input_once_are_rejected(blocks: list[tuple[int, int]]) -> None:
     with pytest.raises(ValueError, match="blocks must hold every input exactly once"):
         blocked_elliptical_slice(log_likelihood, blocks)
 
 
-def test_no_block_at_all_is_refused() -> None:
+def test_no_block_at_all_is_rejected() -> None:
     with pytest.raises(ValueError, match="at least one block"):
         blocked_elliptical_slice(log_likelihood, [])

@@ -1,4 +1,4 @@
-"""Slice sampling along lines of a chosen law: directions, agreement with the plain kernel, bad inputs."""
+"""Slice sampling along lines of a chosen distribution: directions, agreement with the plain kernel, bad inputs."""
 
 import jax
 import jax.numpy as jnp
@@ -19,8 +19,15 @@ def log_normal(x: jax.Array) -> jax.Array:
 def test_directions_have_the_shape_they_say() -> None:
     axes = np.asarray(jax.vmap(along_axes(3))(KEYS))
     assert np.array_equal(np.unique(axes, axis=0), np.eye(3)[::-1])
-    laws = along_unit_vectors(3), along_gaussian(CHOLESKY), along_gaussian(CHOLESKY, unit_length=True)
-    sphere, long, unit = (np.asarray(v) for v in jax.jit(jax.vmap(lambda k: [law(k) for law in laws]))(KEYS))
+    distributions = (
+        along_unit_vectors(3),
+        along_gaussian(CHOLESKY),
+        along_gaussian(CHOLESKY, unit_length=True),
+    )
+    sphere, long, unit = (
+        np.asarray(v)
+        for v in jax.jit(jax.vmap(lambda k: [distribution(k) for distribution in distributions]))(KEYS)
+    )
     for vectors in (sphere, unit):
         np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-14)
     np.testing.assert_allclose(long / np.linalg.norm(long, axis=1, keepdims=True), unit, atol=1e-13)
@@ -58,7 +65,7 @@ def test_an_update_moves_along_its_direction_and_stays_on_the_slice() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: directed_slice(log_normal, along_axes(1), 1.0, 0), "positive whole number, got 0"),
+        (lambda: directed_slice(log_normal, along_axes(1), 1.0, 0), "positive integer, got 0"),
         (lambda: directed_slice(log_normal, along_axes(1), 1.0, 1, -1), "must not be negative, got -1"),
         (lambda: along_gaussian(jnp.zeros((2, 3))), r"square matrix, got shape \(2, 3\)"),
     ],

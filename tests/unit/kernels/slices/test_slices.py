@@ -114,7 +114,7 @@ def test_evaluations_reported_are_evaluations_made(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_target_that_refuses_everything_is_flagged_and_the_state_kept(kind: str) -> None:
+def test_a_target_that_rejects_everything_is_flagged_and_the_state_kept(kind: str) -> None:
     kernel = _kernel(kind, lambda position: jnp.full((), -jnp.inf), dim=2)
     start = SliceState(jnp.array([0.25, 0.75]), jnp.zeros(()))
     state, info = kernel.step(jax.random.key(3), start)
@@ -266,7 +266,7 @@ def test_width_may_be_traced_and_batched() -> None:
     np.testing.assert_allclose(jax.jit(jax.vmap(bracket))(widths), widths, rtol=1e-12)
 
 
-def test_impossible_arguments_are_refused() -> None:
+def test_impossible_arguments_are_rejected() -> None:
     with pytest.raises(ValueError, match="got neither"):
         elliptical_slice(log_normal)
     with pytest.raises(ValueError, match=r"square matrix, got shape \(2, 3\)"):

@@ -75,7 +75,7 @@ def test_work_and_acceptance_are_recorded(default_run: GrowingDataRun) -> None:
     # What the moves start from: half of the particles count, up to how the weights of the pilot differ.
     assert np.asarray(record.weight_size).min() > 0.4 * 400
     assert (np.asarray(record.acceptance) > 0.7).all()
-    # Weights are even again after the last step of a chunk where particles were drawn anew at it too.
+    # Weights are even again after the last step of a chunk where particles were drawn again at it too.
     np.testing.assert_allclose(
         np.asarray(record.weight_size)[np.asarray(record.n_resampled) == n_steps], 400.0
     )
@@ -139,6 +139,6 @@ def test_chunks_cover_all_rows_once() -> None:
         ({"resampling": "rarely"}, "resampling must be one of none, always"),
     ],
 )
-def test_settings_outside_their_range_are_refused(changes: dict[str, Any], message: str) -> None:
+def test_settings_outside_their_range_are_rejected(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         growing_data_evidence(MODEL, GrowingDataSettings(**changes))

@@ -155,6 +155,6 @@ def test_the_path_goes_on_while_a_particle_has_a_likelihood_left() -> None:
         ({"powers": ()}, "powers must be positive and increase to 1"),
     ],
 )
-def test_settings_outside_their_range_are_refused(changes: dict[str, Any], message: str) -> None:
+def test_settings_outside_their_range_are_rejected(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         full_data_evidence(MODEL, AnnealedSettings(**changes))

@@ -81,7 +81,7 @@ def test_posterior_moments_come_with_the_evidence(robust: NestedRun) -> None:
 
 
 def test_the_published_rule_stops_too_early_with_many_live_points() -> None:
-    # Near the peak a term is one part in 300 of the sum: below the share at which the rule stops.
+    # Near the peak a term is one part in 300 of the sum: below the fraction at which the rule stops.
     early = run(NestedSettings(n_live=300, n_moves=10, stopping_rule="additive_term"))
     n = int(early.n_iterations)
     value = nested_evidence(early.log_likelihoods[:n], 300).value
@@ -110,7 +110,7 @@ def test_a_run_that_does_not_finish_says_so_and_still_points_are_counted() -> No
         ),
     ],
 )
-def test_settings_outside_their_range_are_refused(changes: dict[str, Any], message: str) -> None:
+def test_settings_outside_their_range_are_rejected(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         nested_sampling(log_likelihood, MODEL.log_prior, NestedSettings(**changes))
 

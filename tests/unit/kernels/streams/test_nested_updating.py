@@ -127,6 +127,6 @@ def test_a_reservoir_does_not_depend_on_what_comes_later() -> None:
         ({"first_step": 0.0}, "learning_rate and first_step must be positive, got 0.1 and 0.0"),
     ],
 )
-def test_settings_outside_their_range_are_refused(changes: dict[str, Any], message: str) -> None:
+def test_settings_outside_their_range_are_rejected(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         nested_updating(MODEL, UpdatingSettings(**changes))

@@ -64,9 +64,9 @@ def test_record_is_consistent(scheme: str, threshold: float) -> None:
     weights = np.asarray(found.log_weights)
     assert found.ancestors.dtype == jnp.int32
     assert np.all((found.ancestors >= 0) & (found.ancestors < N_PARTICLES))
-    shares = np.exp(weights - weights.max(axis=1, keepdims=True))
-    sizes = shares.sum(axis=1) ** 2 / np.square(shares).sum(axis=1) / N_PARTICLES
-    np.testing.assert_allclose(found.effective_share, sizes, rtol=1e-12)
+    fractions = np.exp(weights - weights.max(axis=1, keepdims=True))
+    sizes = fractions.sum(axis=1) ** 2 / np.square(fractions).sum(axis=1) / N_PARTICLES
+    np.testing.assert_allclose(found.effective_fraction, sizes, rtol=1e-12)
     assert np.all((sizes >= 1.0 / N_PARTICLES - 1e-12) & (sizes <= 1.0 + 1e-12))
     wanted = {0.0: np.zeros(N_STEPS, bool), 0.7: sizes < 0.7, 1.0: np.ones(N_STEPS, bool)}[threshold]
     np.testing.assert_array_equal(found.resampled, wanted)
@@ -181,14 +181,14 @@ def test_runs_side_by_side_are_those_one_by_one() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_particles": 0}, "n_particles must be a positive whole number, got 0"),
-        ({"n_steps": 0}, "n_steps must be a positive whole number, got 0"),
-        ({"n_steps": True}, "n_steps must be a positive whole number, got True"),
+        ({"n_particles": 0}, "n_particles must be a positive integer, got 0"),
+        ({"n_steps": 0}, "n_steps must be a positive integer, got 0"),
+        ({"n_steps": True}, "n_steps must be a positive integer, got True"),
         ({"threshold": 1.5}, r"threshold must be from 0 to 1, got 1\.5"),
         ({"threshold": float("nan")}, "threshold must be from 0 to 1, got nan"),
     ],
 )
-def test_settings_outside_their_range_are_refused(options: dict[str, Any], message: str) -> None:
+def test_settings_outside_their_range_are_rejected(options: dict[str, Any], message: str) -> None:
     numbers = {"n_steps": 2, "n_particles": 2, **options}
     with pytest.raises(ValueError, match=message):
         sequential_importance_resampling(

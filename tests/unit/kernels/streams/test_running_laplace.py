@@ -162,7 +162,7 @@ def test_a_chunk_moves_the_gaussian_to_the_mean_of_a_skewed_posterior_of_depende
         10,
         gaussian=jnp.ones((), bool),
         precision=jnp.linalg.inv(covariance),
-        # Those rows are no longer kept: the Gaussian is not fitted anew.
+        # Those rows are no longer kept: the Gaussian is not fitted again.
         n_rows=jnp.asarray(1000, jnp.int64),
     )
     grid = np.linspace(-8.0, 4.0, 10_001)
@@ -201,6 +201,6 @@ def test_the_smallest_settings_are_allowed() -> None:
         ({"least_fit": 1.0}, r"least_fit must be in \[0, 1\), got 1.0"),
     ],
 )
-def test_settings_outside_their_range_are_refused(changes: dict[str, Any], message: str) -> None:
+def test_settings_outside_their_range_are_rejected(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         running_laplace(LINEAR, RunningLaplaceSettings(**changes))

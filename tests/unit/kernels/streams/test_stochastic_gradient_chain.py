@@ -79,6 +79,6 @@ def test_chains_that_leave_the_finite_numbers_are_counted() -> None:
     assert int(lost[-1]) == 1
 
 
-def test_a_length_of_zero_is_refused() -> None:
-    with pytest.raises(ValueError, match="dim must be a positive whole number, got 0"):
+def test_a_length_of_zero_is_rejected() -> None:
+    with pytest.raises(ValueError, match="dim must be a positive integer, got 0"):
         stochastic_gradient_chain(lambda x, noise: x, lambda key: 0.0, 0.1, 0.2, 0)

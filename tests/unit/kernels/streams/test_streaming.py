@@ -34,7 +34,7 @@ def test_full_friction_is_first_order_dynamics() -> None:
 
 
 def test_more_gradient_noise_than_friction_is_no_number() -> None:
-    """No noise that a step adds could make the law right: what meets it is lost and counted, not clipped in silence."""
+    """Where no added noise can make the distribution right, the particle is lost and counted, not clipped."""
     assert float(injected_noise(0.2, 0.1, 2.0)) == 0.0
     assert np.isnan(float(injected_noise(0.2, 0.1, 2.1)))
     step = sghmc_step(jnp.ones(2), jnp.zeros(2), jnp.zeros(2), jnp.ones(2), 0.1, 0.2, 2.1)
@@ -159,7 +159,7 @@ def test_lost_particles_are_counted_and_do_not_spoil_the_estimate() -> None:
         ({"friction": 0.0}, r"friction in \(0, 1\]"),
     ],
 )
-def test_settings_outside_their_range_are_refused(changes: dict[str, Any], message: str) -> None:
+def test_settings_outside_their_range_are_rejected(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         stream_evidence(MODEL, StreamSettings(**changes))
 

@@ -95,6 +95,6 @@ def test_runs_under_jit_and_alone_agree() -> None:
         ([1.0, 0.0], "schedule starts at 1: give draw_start"),
     ],
 )
-def test_wrong_schedules_are_refused(schedule, message) -> None:
+def test_wrong_schedules_are_rejected(schedule, message) -> None:
     with pytest.raises(ValueError, match=message):
         annealed_importance_sampling(BRIDGE, schedule, 0.1, 1)

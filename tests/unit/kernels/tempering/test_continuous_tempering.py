@@ -313,14 +313,14 @@ def test_single_precision_stays_single() -> None:
 @pytest.mark.parametrize(
     ("n_steps", "options", "message"),
     [
-        (0, {}, "n_steps must be a positive whole number, got 0"),
-        (2.5, {}, "n_steps must be a positive whole number, got 2.5"),
+        (0, {}, "n_steps must be a positive integer, got 0"),
+        (2.5, {}, "n_steps must be a positive integer, got 2.5"),
         (3, {"refreshment": 0.0}, "refreshment must be above 0 and at most 1, got 0.0"),
         (3, {"refreshment": 1.5}, "refreshment must be above 0 and at most 1, got 1.5"),
         (3, {"integrator": "euler"}, "must be one of drift_kick_drift, kick_drift_kick, got 'euler'"),
     ],
 )
-def test_wrong_arguments_are_refused(n_steps, options, message) -> None:
+def test_wrong_arguments_are_rejected(n_steps, options, message) -> None:
     for build in (tempered_hmc, gibbs_continuous_tempering, continuously_tempered_hmc):
         with pytest.raises(ValueError, match=message):
             build(BRIDGE, 0.1, n_steps, **options)

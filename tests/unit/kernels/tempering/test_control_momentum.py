@@ -25,7 +25,7 @@ def test_a_rejection_reverses_the_momentum_of_the_control(integrator: str) -> No
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_two_rejected_reversals_of_a_kept_momentum_lead_a_trajectory_back(integrator: str) -> None:
-    """After an acceptance the momentum goes on: reversed by hand it leads back to where the trajectory began."""
+    """After an acceptance the momentum continues: reversed by hand it leads back to where the trajectory began."""
     kernel = continuously_tempered_hmc(BRIDGE, 0.2, 3, MASS, refreshment=1e-9, integrator=integrator)
     state = kernel.init(jax.random.key(1), jnp.array([0.4, -0.3]), 0.5)
     noise = kernel.draw(jax.random.key(2))._replace(log_uniform=jnp.asarray(-jnp.inf))

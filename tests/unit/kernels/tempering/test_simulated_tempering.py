@@ -1,4 +1,4 @@
-"""Simulated tempering: laws of the index, first passage, probabilities of the ends, wrong arguments (CT-T19 to T21)."""
+"""Simulated tempering: index, first passage, probabilities of the ends, wrong arguments (CT-T19 to T21)."""
 
 import jax
 import jax.numpy as jnp
@@ -35,11 +35,11 @@ def _measured(draw, n_options: int, n: int = 20_000) -> np.ndarray:
 @pytest.mark.parametrize("spread", [0.0, 1.0, 300.0])
 def test_categorical_draws_have_the_probabilities_of_the_logits(n_options: int, spread: float) -> None:
     logits = spread * np.random.default_rng(n_options).normal(size=n_options) - 1e4
-    law = _probabilities(logits)
+    distribution = _probabilities(logits)
     from_logits = _measured(lambda u: draw_categorical_index(u, jnp.asarray(logits)), n_options)
-    from_law = _measured(lambda u: draw_index_of(u, jnp.asarray(1e-5 * law)), n_options)
-    for found in (from_logits, from_law):
-        np.testing.assert_allclose(found, law, atol=1.01 / 20_000)
+    from_distribution = _measured(lambda u: draw_index_of(u, jnp.asarray(1e-5 * distribution)), n_options)
+    for found in (from_logits, from_distribution):
+        np.testing.assert_allclose(found, distribution, atol=1.01 / 20_000)
 
 
 @pytest.mark.parametrize("delta", [-400.0, -3.0, -1e-9, 0.0, 1e-320, 1e-9, 3.0, 400.0])
@@ -81,10 +81,10 @@ def _walk_matrix(logits: np.ndarray, n: int = 400) -> np.ndarray:
 @pytest.mark.parametrize("n_options", [2, 3, 6])
 def test_the_random_walk_is_reversible(n_options: int) -> None:
     logits = np.random.default_rng(n_options).normal(size=n_options)
-    matrix, law = _walk_matrix(logits), _probabilities(logits)
-    flows = law[:, None] * matrix
+    matrix, distribution = _walk_matrix(logits), _probabilities(logits)
+    flows = distribution[:, None] * matrix
     np.testing.assert_allclose(flows, flows.T, atol=0.5 / 400)
-    np.testing.assert_allclose(law @ matrix, law, atol=1.0 / 400)
+    np.testing.assert_allclose(distribution @ matrix, distribution, atol=1.0 / 400)
     assert np.all(matrix[np.abs(np.subtract.outer(range(n_options), range(n_options))) > 1] == 0.0)
 
 
@@ -111,10 +111,12 @@ def test_states_carry_weights_of_both_ends(index_update: str) -> None:
     for i in range(30):
         state, info = step(jax.random.fold_in(jax.random.key(1), i), state)
         target, base = BRIDGE.log_densities(state.position)
-        law = _probabilities(weights - ladder * float(base - (target - LOG_ZETA)))
-        assert np.exp(float(state.log_base_weight)) == pytest.approx(law[0], rel=1e-10)
+        distribution = _probabilities(weights - ladder * float(base - (target - LOG_ZETA)))
+        assert np.exp(float(state.log_base_weight)) == pytest.approx(distribution[0], rel=1e-10)
         # With the scale of the path and of the index in it, sums of this weight over the other's estimate Z.
-        assert float(state.log_target_weight) == pytest.approx(np.log(law[-1]) + LOG_ZETA + 2.0, rel=1e-10)
+        assert float(state.log_target_weight) == pytest.approx(
+            np.log(distribution[-1]) + LOG_ZETA + 2.0, rel=1e-10
+        )
         assert int(info.n_gradients) == 3
         indices.add(int(state.index))
     assert len(indices) > 3
@@ -161,6 +163,6 @@ def test_many_chains_do_what_single_chains_do() -> None:
         ),
     ],
 )
-def test_wrong_arguments_are_refused(ladder: Array, options, message) -> None:
+def test_wrong_arguments_are_rejected(ladder: Array, options, message) -> None:
     with pytest.raises(ValueError, match=message):
         simulated_tempering(BRIDGE, ladder, 0.1, 1, **options)

@@ -92,5 +92,5 @@ def test_dual_averaging_reaches_its_target() -> None:
 def test_wrong_arguments_are_named() -> None:
     with pytest.raises(ValueError, match=r"inverse_mass must be \[3\]"):
         tempered_nuts(JOINED, 0.1, jnp.ones(2))
-    with pytest.raises(ValueError, match="max_doublings must be a positive whole number, got 0"):
+    with pytest.raises(ValueError, match="max_doublings must be a positive integer, got 0"):
         tempered_nuts(JOINED, 0.1, jnp.ones(3), 0)

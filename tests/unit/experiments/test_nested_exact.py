@@ -11,7 +11,7 @@ from experiments.estimator_illustrations.model.gaussian_mean import (
     HUNDRED_OBSERVATIONS,
     GaussianMean,
 )
-from experiments.foundations.evidence.nested_oracles import expected_nested_ratio, expected_upper_bound_ratio
+from experiments.foundations.evidence.nested_exact import expected_nested_ratio, expected_upper_bound_ratio
 from experiments.foundations.sampling.ideal_nested_sampling import ideal_nested_sampling
 
 
@@ -58,7 +58,7 @@ def test_a_narrow_likelihood_has_the_bound_of_small_masses() -> None:
     assert expected_upper_bound_ratio(narrow, 10) == pytest.approx(10.0 / 9.0, abs=1e-9)
 
 
-def test_what_is_no_run_is_refused() -> None:
+def test_what_is_no_run_is_rejected() -> None:
     with pytest.raises(ValueError, match="n_live must be at least 1, got 0"):
         expected_nested_ratio(FOUR_OBSERVATIONS, 0, 0.5)
     with pytest.raises(ValueError, match=r"factor must be above 0 and below 1, got 1\.0"):

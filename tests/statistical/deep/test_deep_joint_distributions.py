@@ -1,4 +1,4 @@
-"""Long chains that alternate a kernel with new data: their averages are those of the joint law (Geweke 2004)."""
+"""Long chains that alternate a kernel with new data keep the joint distribution (Geweke 2004)."""
 
 from functools import partial
 
@@ -13,7 +13,7 @@ from tests.statistical.levels import (
     key_for,
     legendre,
 )
-from tests.statistical.test_joint_laws import Cycle, abc_ball, abc_split, constrained, hmc
+from tests.statistical.test_joint_distributions import Cycle, abc_ball, abc_split, constrained, hmc
 
 pytestmark = pytest.mark.slow
 
@@ -53,7 +53,7 @@ def check_averages(values: np.ndarray, label: str) -> None:
         (constrained, 3),
     ],
 )
-def test_averages_of_long_chains_are_those_of_the_joint_law(cycle: Cycle, dim: int) -> None:
+def test_averages_of_long_chains_are_those_of_the_joint_distribution(cycle: Cycle, dim: int) -> None:
     check_averages(averages(cycle, dim, cycle.__name__), cycle.__name__)
 
 

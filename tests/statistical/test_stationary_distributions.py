@@ -1,4 +1,4 @@
-"""Dynamics that are biased by design keep the law that they are known to have; momenta and step counts have theirs."""
+"""Dynamics that are biased by design keep their known distribution, as do momenta and step counts."""
 
 from typing import Any
 
@@ -82,8 +82,8 @@ def check_standard_normal(points: np.ndarray, label: str) -> None:
 
 
 @pytest.mark.parametrize(("friction", "gradient_noise"), [(1.0, 0.0), (0.3, 0.0), (0.3, 0.32)])
-def test_noisy_gradients_keep_their_own_gaussian_law(friction: float, gradient_noise: float) -> None:
-    """On a quadratic potential the law is Gaussian, with step size and gradient noise in its covariance."""
+def test_noisy_gradients_keep_their_own_gaussian_distribution(friction: float, gradient_noise: float) -> None:
+    """On a quadratic potential the distribution is Gaussian, with step size and gradient noise in its covariance."""
     covariance = stationary_covariance(friction, gradient_noise)
     for points, label in zip(
         standardised(covariance, friction, gradient_noise, f"{friction}/{gradient_noise}"),
@@ -100,7 +100,7 @@ def test_noisy_gradients_keep_their_own_gaussian_law(friction: float, gradient_n
 def test_variance_on_a_quadratic_is_the_known_one(
     step: float, gradient_noise: float, gradient_variance: float
 ) -> None:
-    """Thirty steps from exact draws of the law in closed form; its noise is written out here."""
+    """Thirty steps from exact draws of the distribution in closed form; its noise is written out here."""
     friction = 0.2
     noise = 2.0 * (friction - gradient_noise * step) * step + step**2 * gradient_variance
     variance = noise * (2.0 - friction) / (friction * step * (2.0 * (2.0 - friction) - step))
@@ -152,14 +152,14 @@ def test_the_bias_is_of_first_order_in_the_step() -> None:
     assert np.log2(errors[0] / errors[1]) == pytest.approx(1.0, abs=0.1)
 
 
-def test_the_law_without_gradient_noise_is_another_one() -> None:
+def test_the_distribution_without_gradient_noise_is_another_one() -> None:
     covariance = stationary_covariance(0.3, 0.32)
     points, _ = standardised(covariance, 0.3, 0.0, "another")
     with expecting_failure(), pytest.raises(AssertionError, match="exceeds"):
         check_standard_normal(points, "another")
 
 
-def test_random_numbers_of_a_trajectory_have_their_laws_and_are_independent() -> None:
+def test_random_numbers_of_a_trajectory_have_their_distributions_and_are_independent() -> None:
     kernel = hamiltonian_monte_carlo(lambda x: -0.5 * jnp.sum(x**2), 0.1, (2, 6), 2)
     noise = jax.vmap(kernel.draw)(jax.random.split(key_for("trajectory"), N))
     fresh = np.random.default_rng(seed_for("trajectory/fresh")).uniform(size=N)

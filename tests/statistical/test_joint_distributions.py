@@ -1,7 +1,8 @@
-"""Parallel Geweke tests: cycles of new data and of a kernel leave the joint law of inputs and data unchanged.
+"""Parallel Geweke tests: cycles of new data and of a kernel leave the joint distribution of inputs and data unchanged.
 
-Every replica starts from the prior and its data, so that replicas are independent and the joint law after ten cycles
-is known exactly. A wrong likelihood, prior or Jacobian shows here; tests against a hand-written density do not see it.
+Every replica starts from the prior and its data, so that replicas are independent and the joint distribution after ten
+cycles is known exactly. A wrong likelihood, prior or Jacobian shows here; tests against a hand-written density do not
+see it.
 """
 
 from collections.abc import Callable
@@ -34,7 +35,7 @@ N_CYCLES = 10
 TOLERANCE = 0.7
 
 Cycle = Callable[[Array, Array], tuple[Array, Array]]
-"""Maps (key, inputs) to (inputs after new data and a step of the kernel, uniform numbers under the joint law)."""
+"""Maps (key, inputs) to (inputs after new data and a step, uniform numbers under the joint distribution)."""
 
 
 def log_normal(u: Array) -> Array:
@@ -103,7 +104,7 @@ def constrained(key: Array, inputs: Array, slope: float = 0.4) -> tuple[Array, A
 
 
 def uniforms_after_cycles(cycle: Cycle, dim: int, name: str) -> np.ndarray:
-    """Uniform numbers under the joint law after ten cycles from exact draws [draw, number]."""
+    """Uniform numbers under the joint distribution after ten cycles from exact draws [draw, number]."""
 
     def replica(key: Array) -> Array:
         key_start, key_cycles = jax.random.split(key)
@@ -113,12 +114,12 @@ def uniforms_after_cycles(cycle: Cycle, dim: int, name: str) -> np.ndarray:
         )
         return path[-1]
 
-    keys = jax.random.split(key_for(f"joint law/{name}"), N)
+    keys = jax.random.split(key_for(f"joint distribution/{name}"), N)
     found = jax.jit(lambda keys: jax.lax.map(replica, keys, batch_size=1000))(keys)
     return np.clip(np.asarray(found), 0.0, 1.0)
 
 
-def check_joint_law(uniforms: np.ndarray) -> None:
+def check_joint_distribution(uniforms: np.ndarray) -> None:
     """Each number is uniform, and they are independent."""
     n_numbers = uniforms.shape[1]
     for i in range(n_numbers):
@@ -130,17 +131,17 @@ def check_joint_law(uniforms: np.ndarray) -> None:
             assert_standard_mean(products.reshape(N, -1), label=f"numbers {j} and {i}")
 
 
-def test_hmc_keeps_the_joint_law() -> None:
-    check_joint_law(uniforms_after_cycles(hmc, 1, "hmc"))
+def test_hmc_keeps_the_joint_distribution() -> None:
+    check_joint_distribution(uniforms_after_cycles(hmc, 1, "hmc"))
 
 
 @pytest.mark.parametrize("cycle", [abc_ball, abc_split])
-def test_approximate_bayesian_computation_keeps_the_joint_law(cycle: Cycle) -> None:
-    check_joint_law(uniforms_after_cycles(cycle, 2, cycle.__name__))
+def test_approximate_bayesian_computation_keeps_the_joint_distribution(cycle: Cycle) -> None:
+    check_joint_distribution(uniforms_after_cycles(cycle, 2, cycle.__name__))
 
 
-def test_constrained_hmc_keeps_the_joint_law() -> None:
-    check_joint_law(uniforms_after_cycles(constrained, 3, "constrained"))
+def test_constrained_hmc_keeps_the_joint_distribution() -> None:
+    check_joint_distribution(uniforms_after_cycles(constrained, 3, "constrained"))
 
 
 WRONG: dict[str, tuple[Cycle, int]] = {
@@ -162,4 +163,4 @@ def test_wrong_models_are_found(name: str) -> None:
     cycle, dim = WRONG[name]
     uniforms = uniforms_after_cycles(cycle, dim, name)
     with expecting_failure(), pytest.raises(AssertionError, match="exceeds"):
-        check_joint_law(uniforms)
+        check_joint_distribution(uniforms)

@@ -49,7 +49,7 @@ def one_leapfrog_step(work: Work) -> Lines:
 
 
 @TOPIC.claim("FN-HM-08")
-def unadjusted_law(work: Work) -> Lines:
+def unadjusted_distribution(work: Work) -> Lines:
     """Variance of unadjusted Langevin dynamics on N(0, 1), from its linear step and from runs."""
     n, n_steps, rng = work.replicates(50_000, 1000), 10, work.rng("unadjusted")
     sizes = jnp.asarray(_LANGEVIN_STEPS)
