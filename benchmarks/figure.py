@@ -6,8 +6,7 @@ import seaborn as sns
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from auxmc.plots.style import PAGE_WIDTH_IN, use_style
-from auxmc.plots.vector import save_svg
+from auxmc.plots.style import PAGE_WIDTH_IN, save_figure, use_style
 from benchmarks.contract import ROOT
 from benchmarks.measurements import RATIO, shown
 
@@ -56,5 +55,5 @@ def save(rows: pd.DataFrame) -> None:
     """Draws the figure and writes it where the page looks for it."""
     figure = draw(rows)
     if figure is not None:
-        save_svg(figure, FIGURE)
+        save_figure(figure, FIGURE.with_suffix(""), ("svg",))
         plt.close(figure)

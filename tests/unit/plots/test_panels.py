@@ -174,7 +174,7 @@ def test_note_stands_below_the_panels(axis: Axes) -> None:
 def test_sweep_draws_a_panel_per_quantity_and_a_line_per_combination() -> None:
     table = sweep_table(("ess", "acceptance_rate"), step_size=[0.4, 0.1], method=["apm_mi_mh", "pm_mh"])
     figure = sweep_figure(table, ["step_size", "method"], ["acceptance_rate", "ess"])
-    assert [panel.get_ylabel() for panel in figure.axes] == ["accept rate", "ESS"]
+    assert [panel.get_ylabel() for panel in figure.axes] == ["acceptance rate", "ESS"]
     assert [panel.get_xlabel() for panel in figure.axes] == ["step size"] * 2
     assert legend_labels(figure) == ["PM MH", "APM MI+MH"]
     first = curves(figure.axes[0])[0]

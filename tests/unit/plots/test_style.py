@@ -1,5 +1,6 @@
 """The figure style and the files it writes."""
 
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import matplotlib
@@ -15,6 +16,8 @@ from auxmc.plots.style import (
     save_figure,
     use_style,
 )
+
+FORMATS = ("pdf", "png", "svg")
 
 
 def small_figure() -> Figure:
@@ -47,16 +50,21 @@ def test_every_method_has_its_own_colour_label_and_marker_among_those_it_is_draw
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("pm_mh", "PM MH"), ("acceptance_rate", "accept rate"), ("ess_per_s", "ESS per s")]
+    ("name", "words"),
+    [("pm_mh", "PM MH"), ("acceptance_rate", "acceptance rate"), ("ess_per_s", "ESS per s")],
 )
 def test_names_become_words(name: str, words: str) -> None:
     assert readable(name) == words
 
 
 def test_both_files_are_written_and_nothing_else(tmp_path: Path) -> None:
-    pdf, png = save_figure(small_figure(), tmp_path / "new" / "fig_0.5_a")
-    assert (pdf.name, png.name) == ("fig_0.5_a.pdf", "fig_0.5_a.png")
-    assert sorted(p.name for p in pdf.parent.iterdir()) == [pdf.name, png.name]
+    paths = save_figure(small_figure(), tmp_path / "new" / "fig_0.5_a", FORMATS)
+    pdf, png, svg = paths
+    assert (pdf.name, png.name, svg.name) == ("fig_0.5_a.pdf", "fig_0.5_a.png", "fig_0.5_a.svg")
+    assert sorted(pdf.parent.iterdir()) == sorted(paths)
+    drawing = ElementTree.fromstring(svg.read_text())
+    assert drawing.attrib["viewBox"] == "0 0 144 108"
+    assert not list(drawing.iter("{http://www.w3.org/2000/svg}text")), "letters must be outlines"
     assert pdf.read_bytes().startswith(b"%PDF")
     assert png.read_bytes().startswith(b"\x89PNG")
     # 2.0 x 1.5 inches at 200 dots per inch: width and height stand at bytes 16 to 24.
@@ -64,11 +72,12 @@ def test_both_files_are_written_and_nothing_else(tmp_path: Path) -> None:
 
 
 def test_files_hold_no_date_and_repeat_to_the_byte(tmp_path: Path) -> None:
-    first = [path.read_bytes() for path in save_figure(small_figure(), tmp_path / "first")]
-    second = [path.read_bytes() for path in save_figure(small_figure(), tmp_path / "second")]
+    first = [path.read_bytes() for path in save_figure(small_figure(), tmp_path / "first", FORMATS)]
+    second = [path.read_bytes() for path in save_figure(small_figure(), tmp_path / "second", FORMATS)]
     assert first == second
     assert b"CreationDate" not in first[0]
     assert b"Type3" not in first[0]
+    assert b"metadata" not in first[2]
 
 
 def test_failed_write_leaves_the_old_file_and_no_temporary_one(tmp_path: Path, monkeypatch) -> None:
