@@ -1,9 +1,12 @@
 """Settings of the documentation: `make docs` builds it, and a warning is an error."""
 
+import functools
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+from auxmc_pipeline.catalogue import ROOT, studies
 from auxmc_pipeline.judging.published import read_published
 from auxmc_pipeline.report.findings_text import LookUp, fill
 
@@ -64,17 +67,36 @@ def _escape(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[
             lines[place] = bullet + "`".join(parts)
 
 
+def _write_studies(app: Any) -> None:
+    """Writes a page for each study: its README."""
+    folder = Path(app.srcdir) / "studies"
+    folder.mkdir(exist_ok=True)
+    for name in studies():
+        text = (ROOT / "experiments" / name / "README.md").read_text(encoding="utf-8")
+        page = folder / f"{name}.md"
+        if not page.is_file() or page.read_text(encoding="utf-8") != text:
+            page.write_text(text, encoding="utf-8")
+
+
+@functools.cache
+def _published() -> tuple[LookUp, str]:
+    """The published results and the run that they come from."""
+    kept = read_published()
+    return LookUp(kept.judged, kept.numbers, kept.presets), kept.run_in_words
+
+
 def _fill(app: Any, docname: str, content: list[str]) -> None:
-    """Looks up the numbers of the findings in the results that are kept in the repository."""
+    """Fills numbers into the findings, and links studies."""
     del app
     if docname == "findings":
-        kept = read_published()
-        look_up = LookUp(kept.judged, kept.numbers, kept.presets)
-        content[0] = fill(content[0], look_up, "docs/findings.md", kept.run_in_words)
+        content[0] = re.sub(r"(?<=Study:)\s`(\w+)`", r" [`\1`](studies/\1.md)", content[0])
+    if docname == "findings" or docname.startswith("studies/"):
+        content[0] = fill(content[0], _published()[0], docname, _published()[1])
 
 
 def setup(app: Any) -> None:
     """Connects the hooks above."""
+    app.connect("builder-inited", _write_studies)
     app.connect("source-read", _fill)
     app.connect("autodoc-skip-member", _skip)
     app.connect("autodoc-process-docstring", _escape, priority=400)  # before napoleon adds markup of its own

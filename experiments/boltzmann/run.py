@@ -1,7 +1,7 @@
 # Question: how well do continuous tempering, simulated tempering and annealed importance sampling estimate normaliser
 # and moments of a density with thousands of modes? Source: PhD thesis, section 5.6.1, figures 5.1 and 5.2.
 # One case: python -m auxmc_pipeline.steps.run study=boltzmann method=gibbs_ct system=3 out=x.nc
-# Cost per preset: notes.md.
+# Cost per preset: README.md.
 """Runs the methods of a case on one system, or describes all systems."""
 
 from typing import Any

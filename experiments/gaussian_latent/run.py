@@ -1,7 +1,7 @@
 # Question: how do auxiliary pseudo-marginal updates compare with pseudo-marginal Metropolis-Hastings where the
 # posterior is known? Source: PhD thesis, section 3.6.1, figures 3.1 to 3.9.
 # One case: python -m auxmc_pipeline.steps.run study=gaussian_latent method=pm_mh n_importance=8 out=x.nc
-# Cost per preset: notes.md.
+# Cost per preset: README.md.
 """Maps the settings of a case to model, kernels and recorded quantities, and runs the chains."""
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 # Question: how does constrained HMC, which conditions on the data exactly, compare with approximate Bayesian
 # computation on a model known by its quantile function alone? Source: PhD thesis, section 4.10.1, figures 4.6
 # to 4.8. One case: python -m auxmc_pipeline.steps.run study=generalised_lambda out=x.nc          Cost per preset:
-# notes.md.
+# README.md.
 """Maps the settings of a case to model, kernel and recorded quantities, and runs the chains."""
 
 from collections.abc import Callable

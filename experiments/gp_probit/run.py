@@ -1,6 +1,6 @@
 # Question: which pseudo-marginal method samples the covariance parameters of a Gaussian process probit model best,
 # counted in operations of cubic cost? Source: PhD thesis, section 3.6.2, figures 3.10 to 3.12.
-# One case: python -m auxmc_pipeline.steps.run study=gp_probit out=x.nc          Cost per preset: notes.md.
+# One case: python -m auxmc_pipeline.steps.run study=gp_probit out=x.nc          Cost per preset: README.md.
 """Maps the settings of a case to model, kernel and recorded quantities, and runs the chains."""
 
 from collections.abc import Callable

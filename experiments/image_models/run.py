@@ -1,6 +1,6 @@
 # Question: how good an estimate of the evidence of images under a generative model does continuous tempering give,
 # beside annealed importance sampling and simulated tempering? Source: PhD thesis, section 5.6.2, figures 5.3 and 5.4.
-# One case: python -m auxmc_pipeline.steps.run study=image_models method=ct_hmc n_images=100 out=x.nc   Cost: notes.md.
+# One case: python -m auxmc_pipeline.steps.run study=image_models method=ct_hmc n_images=100 out=x.nc   Cost: README.md.
 """Runs the methods of a case on all its images."""
 
 import dataclasses

@@ -1,7 +1,7 @@
 # Question: how does exact conditioning on a manifold compare with approximate Bayesian computation where the posterior
 # is known? Source: PhD thesis, section 4.10.2, figures 4.9 to 4.12; Graham and Storkey 2017, section 10.2.
 # One case: python -m auxmc_pipeline.steps.run study=lotka_volterra method=chmc_teacher_forced out=x.nc
-# Cost per preset: notes.md.
+# Cost per preset: README.md.
 """Runs the chains of a case, or its rejection samplers, and puts the results together."""
 
 from collections.abc import Callable

@@ -13,16 +13,15 @@ from matplotlib.figure import Figure
 
 from auxmc.driver.results import write_result, write_table
 from auxmc.plots.style import save_figure
+from auxmc.plots.vector import save_svg
 from auxmc_pipeline.catalogue import ROOT, load_study
-from auxmc_pipeline.judging.documents import FRONT
 from auxmc_pipeline.judging.published import Published, read_published
 from auxmc_pipeline.judging.study_tables import claims_of
 from auxmc_pipeline.report import __main__ as command
-from auxmc_pipeline.report import page as page_module
 from auxmc_pipeline.report import sources
 from auxmc_pipeline.steps import export_tables
 
-STUDY, SECTION = "radon", "Hierarchical radon regression"
+STUDY = "radon"
 BITMAP = "fig_methods"
 # Verdicts that the made-up results have; the claim that fails is one that the findings speak of.
 VERDICTS = {
@@ -57,7 +56,6 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.chdir(root)
         for module in (export_tables, sources):
             patch.setattr(module, "studies", lambda: [STUDY])
-        _texts_of_the_study(patch, root)
         assert export_tables.main(["quick", "--out", "results/quick/tables"]) == 0
         assert command.main(["quick", "--out", "results/quick/report.html"]) == 0
     for case in load_study(STUDY).cases("quick"):
@@ -74,14 +72,8 @@ def published_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     of_study = [{STUDY: part[STUDY]} for part in (kept.judged, kept.numbers, kept.presets)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(command, "read_published", lambda: Published(*of_study, kept.run_in_words))
-        _texts_of_the_study(patch, root)
         assert command.main(["published", "--out", str(root / "report.html")]) == 0
     return root / "report.html"
-
-
-def _texts_of_the_study(patch: pytest.MonkeyPatch, root: Path) -> None:
-    patch.setattr(page_module, "_FINDINGS", _findings(root))
-    patch.setattr(page_module, "FRONT", _front(root))
 
 
 def _claims(folder: Path) -> None:
@@ -95,38 +87,21 @@ def _claims(folder: Path) -> None:
     table.to_csv(folder / "claims.csv", index=False)
 
 
-def _findings(root: Path) -> Path:
-    """The findings about the study alone: the others ask for numbers of studies that have no results here."""
-    sections = re.split(r"(?m)^(?=## )", (ROOT / "docs" / "findings.md").read_text())
-    path = root / "findings.md"
-    path.write_text("".join(text for text in sections if text.startswith(f"## {SECTION}")))
-    return path
-
-
 def _numbers() -> pd.DataFrame:
-    """Every number that the findings about the study ask for."""
-    asked = sorted(
-        set(re.findall(rf'number\("{STUDY}", "([^"]+)"\)', (ROOT / "docs" / "findings.md").read_text()))
-    )
+    """Every number that the findings of the study name."""
+    text = (ROOT / "experiments" / STUDY / "README.md").read_text()
+    text += (ROOT / "docs" / "findings.md").read_text()
+    asked = sorted(set(re.findall(rf'number\(\s*"{STUDY}", "([^"]+)"\)', text)))
     return pd.DataFrame({"name": asked, "value": -1.0, "error": 0.5, "note": "", "exact": False})
-
-
-def _front(root: Path) -> Path:
-    """The documents, and the highlights from those findings."""
-    tables = re.split(r"(?m)^(?=\[\[)", FRONT.read_text())
-    kept = [
-        text for text in tables if not text.startswith("[[highlights]]") or f'section = "{SECTION}"' in text
-    ]
-    path = root / "front.toml"
-    path.write_text("".join(kept))
-    return path
 
 
 def _figures(folder: Path) -> None:
     for name in load_study(STUDY).figures:
         figure = Figure(figsize=(4.0, 2.0), layout="constrained")
         figure.subplots().plot([0.0, 1.0], [1.0, 0.0])
-        save_figure(figure, folder / name, ("pdf", "png") if name == BITMAP else ("pdf", "png", "svg"))
+        save_figure(figure, folder / name)
+        if name != BITMAP:
+            save_svg(figure, folder / f"{name}.svg")
 
 
 def _result(path: Path) -> None:

@@ -1,12 +1,12 @@
 # One self-contained page with every figure, table and claim, and the tables that a paper can take.
 
-# What the page says beyond results: templates, findings, notes of the studies.
+# Texts of the report: templates, main findings, README of each study.
 REPORT_TEXTS = [
     *sorted(Path(f"{ROOT}/workflow/report").glob("report.*")),
     *sorted(Path(f"{ROOT}/workflow/report").glob("*.html.j2")),
     Path(f"{ROOT}/workflow/report/front.toml"),
     Path(f"{ROOT}/docs/findings.md"),
-    *(Path(f"{ROOT}/experiments/{study}/notes.md") for study in STUDIES),
+    *(Path(f"{ROOT}/experiments/{study}/README.md") for study in STUDIES),
 ]
 
 PAPER_TABLES = [

@@ -2,17 +2,14 @@
 
 import functools
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from auxmc_pipeline.catalogue import ROOT
 
-__all__ = ["FRONT", "Document", "entries", "read_documents"]
+__all__ = ["FRONT", "Document", "read_documents"]
 
 FRONT = ROOT / "workflow" / "report" / "front.toml"
-
-_Entry = TypeVar("_Entry")
 
 
 class Document(NamedTuple):
@@ -31,22 +28,16 @@ class Document(NamedTuple):
 
 @functools.cache
 def read_documents(path: Path = FRONT) -> tuple[Document, ...]:
-    """The documents in the order in which readers see them; raises as `entries`."""
-    return entries(path, "documents", Document)
-
-
-def entries(path: Path, name: str, kind: Callable[..., _Entry]) -> tuple[_Entry, ...]:
-    """The tables of one name in the file, in its order.
+    """Reads the documents, in the order in which readers see them.
 
     Args:
-        path: the file.
-        name: of the tables.
-        kind: what is made of each, from its keys.
+        path: TOML file with a table `documents` per document.
 
     Raises:
-        ValueError: the file is no TOML, or a table has an unknown or a missing key.
+        ValueError: If the file is not TOML, or a table has an unknown or a missing key.
     """
     try:
-        return tuple(kind(**table) for table in tomllib.loads(path.read_text(encoding="utf-8"))[name])
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))["documents"]
+        return tuple(Document(**table) for table in tables)
     except (tomllib.TOMLDecodeError, TypeError, KeyError) as error:
         raise ValueError(f"{path}: {error}") from error

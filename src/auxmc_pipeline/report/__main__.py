@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from auxmc.driver.files.writing import write_atomically
+from auxmc.plots.vector import compact
 from auxmc_pipeline.catalogue import check_preset
 from auxmc_pipeline.judging.published import read_published
 from auxmc_pipeline.report.page import FIGURES, Page, read_page
@@ -39,9 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     page, results = _read(options.preset)
     for claim in page.unexplained:
-        print(f"warning: no explanation on record for {claim} (docs/findings.md)", file=sys.stderr)
-    for highlight in page.missing_highlights:
-        print(f"warning: workflow/report/front.toml names what is not there: {highlight}", file=sys.stderr)
+        print(f"warning: {claim}: no finding in the README of the study explains it", file=sys.stderr)
     if page.is_published:
         root, figure_size = "", _copy_figures(results, options.out) / 1e6
         beside = f", {figure_size:.1f} MB of figures beside it"
@@ -73,7 +72,7 @@ def _copy_figures(results: Mapping[str, StudyResults], out: Path) -> int:
         for path in found.figures.values():
             place = out.parent / FIGURES / name / path.name
             place.parent.mkdir(parents=True, exist_ok=True)
-            size += place.write_bytes(path.read_bytes())
+            size += place.write_bytes(compact(path.read_text(encoding="utf-8")).encode())
     return size
 
 

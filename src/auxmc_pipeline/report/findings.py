@@ -1,4 +1,4 @@
-"""The findings of `docs/findings.md`, one by one: each begins with a bold lead."""
+"""The findings of a study, one by one: each begins with a bold lead."""
 
 import re
 from collections import Counter
@@ -16,10 +16,10 @@ class Finding(NamedTuple):
 
     Attributes:
         anchor: its address in the page.
-        section: heading of its section.
+        section: title of its study.
         lead: its bold beginning without the full stop; empty where it has none.
         html: the whole text.
-        study: the study that it speaks of most; empty for none.
+        study: name of its study.
         about: what it says about each claim that it names, by id: the sentences that name it.
         named: claims that it names one by one, not by a range: what it says is about them.
     """
@@ -34,7 +34,7 @@ class Finding(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A section of the findings: its heading, text before its first finding, the findings."""
+    """The findings of a study: its title, text before the first finding, the findings."""
 
     title: str
     anchor: str
@@ -43,39 +43,38 @@ class Section(NamedTuple):
 
 
 def read_findings(
-    text: str, claims: Mapping[str, Sequence[str]], figures: Mapping[str, Sequence[str]]
-) -> list[Section]:
-    """Reads findings and links what they name.
+    text: str,
+    study: str,
+    title: str,
+    claims: Mapping[str, Sequence[str]],
+    figures: Mapping[str, Sequence[str]],
+) -> Section:
+    """Reads the findings of a study and links the claims and figures that they name.
+
+    A paragraph or a list item that begins with bold words starts a finding, which continues to the next one.
 
     Args:
-        text: `docs/findings.md` with its numbers filled in; sections have headings of level 2.
+        text: findings in Markdown with their numbers filled in; headings are skipped.
+        study: name of the study.
+        title: title of the study.
         claims: studies that judge a claim, by its id.
         figures: names of the figures of each study.
-
-    Returns:
-        Sections in the order of the file. A paragraph or an item of a list that begins with bold words begins a
-        finding, which goes on to the next one.
     """
     names = ClaimNames(claims)
-    root = SyntaxTreeNode(parser().parse(text))
+    links = _Links(study, names, figures)
+    nodes = [node for node in SyntaxTreeNode(parser().parse(text)).children if node.type != "heading"]
     taken: Counter[str] = Counter()
-    sections = []
-    for title, nodes in _sections(root):
-        study = _study_of(nodes, names, list(figures))
-        links = _Links(study, names, figures)
-        intro, findings = [], []
-        for lead, part in _parts(nodes):
-            anchor = _slug(f"finding-{title.partition('(')[0]}-{lead or part[1].content}", taken)
-            about = _sentences(part, names)
-            html = links.render(part)
-            if lead is None:
-                intro.append(html)
-            else:
-                named = frozenset(names.pattern.findall(" ".join(about.values())))
-                findings.append(Finding(anchor, title, lead, html, study, about, named))
-        anchor = _slug(f"findings-{title}", taken)
-        sections.append(Section(title, anchor, "".join(intro), tuple(findings)))
-    return [section for section in sections if section.intro or section.findings]
+    intro, findings = [], []
+    for lead, part in _parts(nodes):
+        about = _sentences(part, names)
+        html = links.render(part)
+        if lead is None:
+            intro.append(html)
+        else:
+            named = frozenset(names.pattern.findall(" ".join(about.values())))
+            anchor = _slug(f"finding-{study}-{lead or part[1].content}", taken)
+            findings.append(Finding(anchor, title, lead, html, study, about, named))
+    return Section(title, f"findings-{study}", "".join(intro), tuple(findings))
 
 
 class _Links:
@@ -94,21 +93,12 @@ class _Links:
         return f"#{study}-{claim_id}"
 
     def _figure(self, word: str) -> str | None:
-        if word in self.figures:
-            return f"#{word}"
+        study, _, figure = word.partition("/")
+        if study in self.figures and figure in ("", *self.figures[study]):
+            return f"#{study}-{figure}" if figure else f"#{study}"
         if word in self.figures.get(self.study, ()):
             return f"#{self.study}-{word}"
         return None
-
-
-def _sections(root: SyntaxTreeNode) -> list[tuple[str, list[SyntaxTreeNode]]]:
-    sections: list[tuple[str, list[SyntaxTreeNode]]] = []
-    for node in root.children:
-        if node.type == "heading" and node.tag == "h2":
-            sections.append((node.children[0].content, []))
-        elif sections:
-            sections[-1][1].append(node)
-    return sections
 
 
 def _parts(nodes: Sequence[SyntaxTreeNode]) -> list[tuple[str | None, list[Token]]]:
@@ -143,23 +133,6 @@ def _lead(node: SyntaxTreeNode) -> str | None:
     if not words or words[0].type != "strong":
         return None
     return "".join(t.content for child in words[0].children for t in child.to_tokens()).rstrip(".")
-
-
-def _study_of(nodes: Sequence[SyntaxTreeNode], names: ClaimNames, studies: Sequence[str]) -> str:
-    """The study that a section names, or else the one most of whose claims it names."""
-    text = " ".join(token.content for node in nodes for token in node.to_tokens() if token.type == "inline")
-    named = [study for study in studies if f"`{study}`" in text]
-    if len(named) == 1:
-        return named[0]
-    # An id that several studies judge says little about which one is meant.
-    votes = {
-        study: sum(
-            1.0 / len(judges) for claim in names.mentioned(text) if study in (judges := names.studies[claim])
-        )
-        for study in studies
-    }
-    best = max(votes, key=lambda study: votes[study], default="")
-    return best if best and votes[best] else ""
 
 
 def _sentences(tokens: Sequence[Token], names: ClaimNames) -> dict[str, str]:

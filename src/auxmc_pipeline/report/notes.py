@@ -1,7 +1,6 @@
-"""What a study's notes say, in parts: question, source, answer and the rest."""
+"""The parts of a study's README: question, source, answer, findings and the rest."""
 
 import re
-from pathlib import Path
 from typing import NamedTuple
 
 from markdown_it.tree import SyntaxTreeNode
@@ -11,49 +10,51 @@ from auxmc_pipeline.report.markdown import parser, to_html
 
 
 class Notes(NamedTuple):
-    """What a study's notes say.
+    """The parts of a study's README.
 
     Attributes:
-        question: what it asks, plain text.
-        source: which documents it comes from; empty where it is not said.
-        answer: what came out: a template, whose numbers and verdicts are those of a run (`findings_text.fill`).
-        rest: everything else as HTML, headings one level down.
+        question: question of the study, plain text.
+        source: documents that the study comes from; empty if they are not named.
+        answer: answer to the question, plain text.
+        findings: the section "Findings", Markdown.
+        rest: all other sections as HTML, headings one level down.
     """
 
     question: str
     source: str
     answer: str
+    findings: str
     rest: Markup
 
 
-def notes_of(path: Path) -> Notes:
-    """Reads a study's notes.
+def notes_of(text: str) -> Notes:
+    """Splits a study's README into its parts.
 
     Args:
-        path: `notes.md`, with paragraphs that begin with `Question:`, `Source:` in it, and with `Answer:`.
+        text: `README.md` with its numbers filled in. One paragraph begins with `Question:` and contains `Source:`,
+            one begins with `Answer:`.
     """
-    tokens = parser().parse(path.read_text(encoding="utf-8"))
-    root = SyntaxTreeNode(tokens)
-    paragraphs = [node for node in root.children if node.type == "paragraph"]
-    first = next((node for node in paragraphs if node.children[0].content.startswith("Question")), None)
-    question, source = "", ""
-    if first is not None:
-        text = " ".join(first.children[0].content.split())
-        asked, _, source = text.partition("Source: ")
-        question = re.sub(r"^Questions?: ", "", asked).strip()
-        question = question[:1].upper() + question[1:]
-    second = next((node for node in paragraphs if node.children[0].content.startswith("Answer: ")), None)
-    answer = ""
-    if second is not None:
-        answer = " ".join(second.children[0].content.split()).removeprefix("Answer: ")
-        answer = answer[:1].upper() + answer[1:]
-    kept = [
-        node
+    sections = re.split(r"(?m)^(?=## )", text)
+    findings = [part for part in sections if part.startswith("## Findings\n")]
+    root = SyntaxTreeNode(parser().parse("".join(part for part in sections if part not in findings)))
+    begins = {node: node.children[0].content for node in root.children if node.type == "paragraph"}
+    asked = next((node for node, text in begins.items() if text.startswith("Question")), None)
+    answered = next((node for node, text in begins.items() if text.startswith("Answer: ")), None)
+    question, _, source = _after_colon(begins.get(asked, "")).partition("Source: ")
+    rest = [
+        token
         for node in root.children
-        if node not in (first, second) and not (node.type == "heading" and node.tag == "h1")
+        if node not in (asked, answered) and not (node.type == "heading" and node.tag == "h1")
+        for token in node.to_tokens()
     ]
-    rest = [token for node in kept for token in node.to_tokens()]
     for token in rest:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
-    return Notes(question, source, answer, Markup(to_html(rest)))
+    answer = _after_colon(begins.get(answered, ""))
+    return Notes(question.strip(), source, answer, "".join(findings), Markup(to_html(rest)))
+
+
+def _after_colon(paragraph: str) -> str:
+    """The text after the first colon on one line, with a capital first letter."""
+    text = " ".join(paragraph.split()).partition(": ")[2]
+    return text[:1].upper() + text[1:]

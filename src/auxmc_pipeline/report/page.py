@@ -9,14 +9,13 @@ from markupsafe import Markup
 
 from auxmc_pipeline.catalogue import ROOT, Study, load_study
 from auxmc_pipeline.judging.counts import Counts, counts_by_document, counts_of
-from auxmc_pipeline.judging.documents import FRONT, Document
+from auxmc_pipeline.judging.documents import Document, read_documents
 from auxmc_pipeline.report.claim_lines import ClaimGroup, claim_groups, unexplained
 from auxmc_pipeline.report.code_places import algorithms
 from auxmc_pipeline.report.figures import PageFigure, page_figures
 from auxmc_pipeline.report.findings import Finding, Section, read_findings
 from auxmc_pipeline.report.findings_text import LookUp, fill
-from auxmc_pipeline.report.front import Front, Highlight, read_front
-from auxmc_pipeline.report.notes import notes_of
+from auxmc_pipeline.report.notes import Notes, notes_of
 from auxmc_pipeline.report.open_claims import OpenClaim, open_claims
 from auxmc_pipeline.report.provenance import CaseRecord
 from auxmc_pipeline.report.settings_table import SettingsTable, settings_table
@@ -47,9 +46,9 @@ class StudyPage(NamedTuple):
         title: a few words for headings.
         short: how the title begins, for the menu.
         question: what it asks, one paragraph.
-        answer: what came out, with numbers and verdicts of these results.
-        source: which documents it comes from; empty where its notes do not say.
-        notes: the rest of its notes, HTML.
+        answer: answer to the question, with numbers and verdicts of these results.
+        source: documents that it comes from; empty if its README does not name them.
+        notes: the rest of its README, HTML.
         algorithms: kernels, models and approximations that its run imports, as `file::function`.
         groups: its claims.
         counts: its published claims by verdict.
@@ -94,8 +93,7 @@ class Page(NamedTuple):
         documents: documents with at least one claim, and their counts.
         verdicts: verdict of each claim id, of its published lines where it has any.
         highlights: findings that matter most, each with its figure or None.
-        sections: all findings.
-        missing_highlights: highlights whose finding or figure is not there.
+        sections: all findings, by study.
         open_claims: lines of the documents' claims that are open, and what decides them.
         unexplained: claims that failed or are undecided without an explanation, as `study: claim: setting`.
     """
@@ -108,9 +106,8 @@ class Page(NamedTuple):
     own: Counts
     documents: list[tuple[Document, Counts]]
     verdicts: dict[str, str]
-    highlights: list[tuple[Highlight, Finding, PageFigure | None]]
+    highlights: list[tuple[Finding, PageFigure | None]]
     sections: list[Section]
-    missing_highlights: list[str]
     open_claims: list[OpenClaim]
     unexplained: list[str]
 
@@ -125,29 +122,26 @@ def read_page(results: Mapping[str, StudyResults], run: str, *, is_published: bo
             `FIGURES`/study, not inside it.
 
     Raises:
-        ValueError: the findings ask for a number that is not there.
+        ValueError: If a README or `docs/findings.md` names a number that does not exist.
     """
-    front = read_front(FRONT)
     declared = [load_study(name) for name in results]
     tables = {name: found.judged for name, found in results.items()}
     judges = judges_of(tables)
     presets = {name: found.preset for name, found in results.items()}
     look_up = LookUp(tables, {name: found.numbers for name, found in results.items()}, presets)
-    sections = read_sections(look_up, judges, declared, run)
-    front = front._replace(
-        highlights=tuple(
-            highlight._replace(headline=fill(highlight.headline, look_up, FRONT))
-            for highlight in front.highlights
-        )
-    )
+    notes = {study.name: read_notes(study, look_up, run) for study in declared}
+    sections = read_sections(notes, declared, judges)
     findings = [finding for section in sections for finding in section.findings]
     pages = [
         _study_page(
-            study, results[study.name], front, findings, look_up, f"{FIGURES}/{study.name}" * is_published
+            study,
+            results[study.name],
+            notes[study.name],
+            findings,
+            f"{FIGURES}/{study.name}" * is_published,
         )
         for study in declared
     ]
-    highlights, missing = _highlights(front, findings, pages)
     judged = pd.concat(tables.values(), ignore_index=True)
     by_document = counts_by_document(judged)
     return Page(
@@ -159,13 +153,12 @@ def read_page(results: Mapping[str, StudyResults], run: str, *, is_published: bo
         own=by_document[""],
         documents=[
             (document, by_document[document.key])
-            for document in front.documents
+            for document in read_documents()
             if document.key in by_document
         ],
         verdicts={claim: look_up.verdict(claim) for claim in judges},
-        highlights=highlights,
+        highlights=_highlights(look_up, declared, judges, pages, run),
         sections=sections,
-        missing_highlights=missing,
         open_claims=[
             line for study in declared for line in open_claims(study, presets[study.name], tables[study.name])
         ],
@@ -175,19 +168,33 @@ def read_page(results: Mapping[str, StudyResults], run: str, *, is_published: bo
     )
 
 
-def read_sections(
-    look_up: LookUp, judges: Mapping[str, Sequence[str]], declared: Sequence[Study], run: str
-) -> list[Section]:
-    """The findings with their numbers.
+def read_notes(study: Study, look_up: LookUp, run: str) -> Notes:
+    """The parts of a study's README with its numbers filled in.
 
     Args:
-        look_up: where the numbers come from.
-        judges: studies that judge a claim, by its id.
-        declared: the studies.
+        study: the study.
+        look_up: source of the numbers.
         run: which results these are, in words.
     """
-    text = fill(_FINDINGS.read_text(encoding="utf-8"), look_up, _FINDINGS, run)
-    return read_findings(text, judges, {study.name: list(study.figures) for study in declared})
+    path = ROOT / "experiments" / study.name / "README.md"
+    return notes_of(fill(path.read_text(encoding="utf-8"), look_up, path, run))
+
+
+def read_sections(
+    notes: Mapping[str, Notes], declared: Sequence[Study], judges: Mapping[str, Sequence[str]]
+) -> list[Section]:
+    """The findings of each study.
+
+    Args:
+        notes: parts of the README of each study.
+        declared: the studies.
+        judges: studies that judge a claim, by its id.
+    """
+    figures = {study.name: list(study.figures) for study in declared}
+    return [
+        read_findings(notes[study.name].findings, study.name, study.title, judges, figures)
+        for study in declared
+    ]
 
 
 def judges_of(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[str]]:
@@ -222,13 +229,10 @@ def quantities(summary: pd.DataFrame) -> list[dict[str, Any]]:
 def _study_page(
     study: Study,
     results: StudyResults,
-    front: Front,
+    notes: Notes,
     findings: Sequence[Finding],
-    look_up: LookUp,
     beside: str,
 ) -> StudyPage:
-    place = ROOT / "experiments" / study.name / "notes.md"
-    notes = notes_of(place)
     published = results.judged["origin"] == "published"
     figures = page_figures(study, results.figures, results.drawings, beside)
     return StudyPage(
@@ -238,11 +242,11 @@ def _study_page(
         title=study.title,
         short=re.split(r":|,| by | of the ", study.title)[0],
         question=notes.question,
-        answer=fill(notes.answer, look_up, place),
+        answer=notes.answer,
         source=notes.source,
         notes=notes.rest,
         algorithms=algorithms(study),
-        groups=claim_groups(study, results.preset, results.judged, front.documents, findings, figures),
+        groups=claim_groups(study, results.preset, results.judged, read_documents(), findings, figures),
         counts=counts_of(results.judged[published]),
         n_own=counts_of(results.judged[results.judged["origin"] == "own"]).n_claims,
         figures=figures,
@@ -254,26 +258,36 @@ def _study_page(
 
 
 def _highlights(
-    front: Front, findings: Sequence[Finding], pages: Sequence[StudyPage]
-) -> tuple[list[tuple[Highlight, Finding, PageFigure | None]], list[str]]:
-    figures = {f"{page.name}/{figure.name}": figure for page in pages for figure in page.figures}
-    drawn = {page.name: bool(page.figures) for page in pages}
-    found, missing = [], []
-    for highlight in front.highlights:
-        finding = next(
-            (
-                f
-                for f in findings
-                if f.section.startswith(highlight.section)
-                and f.lead.startswith(highlight.finding.rstrip("."))
-            ),
-            None,
-        )
-        figure = figures.get(highlight.figure)
-        if finding is None or (
-            highlight.figure and figure is None and drawn[highlight.figure.partition("/")[0]]
-        ):
-            missing.append(f"{highlight.section}: {highlight.finding} {highlight.figure}".strip())
-        if finding is not None:
-            found.append((highlight, finding, figure))
-    return found, missing
+    look_up: LookUp,
+    declared: Sequence[Study],
+    judges: Mapping[str, Sequence[str]],
+    pages: Sequence[StudyPage],
+    run: str,
+) -> list[tuple[Finding, PageFigure | None]]:
+    """Findings of `docs/findings.md` about the declared studies, each with its figure or None."""
+    titles = {study.name: study.title for study in declared}
+    figures = {page.name: {figure.name: figure for figure in page.figures} for page in pages}
+    found = []
+    for text in main_findings():
+        study, figure = place_of(text)
+        if study in titles:
+            filled = fill(text, look_up, _FINDINGS, run)
+            section = read_findings(
+                filled, study, titles[study], judges, {k: list(v) for k, v in figures.items()}
+            )
+            first = section.findings[0]
+            found.append((first._replace(anchor=f"first-{first.anchor}"), figures[study].get(figure)))
+    return found
+
+
+def main_findings() -> list[str]:
+    """The findings that matter most: paragraphs of `docs/findings.md` that begin with bold words, not filled in."""
+    return re.split(r"(?m)^(?=\*\*)", _FINDINGS.read_text(encoding="utf-8"))[1:]
+
+
+def place_of(finding: str) -> tuple[str, str]:
+    """Study and figure that a finding of `docs/findings.md` names; the figure is empty if there is none."""
+    found = re.search(r"Study:\s+`(\w+)`(?:,\s+figure\s+`(\w+)`)?", finding)
+    if found is None:
+        raise ValueError(f"{_FINDINGS}: expected 'Study: `name`' at the end of: {finding[:40]}")
+    return found[1], found[2] or ""

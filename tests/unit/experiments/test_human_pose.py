@@ -1,8 +1,6 @@
 """The human pose model against plain forward kinematics, finite differences and the published numbers."""
 
-import re
 from functools import cache
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -323,15 +321,3 @@ def test_prior_parameters_are_plain_arrays() -> None:
     assert isinstance(model().prior, PosePrior)
     assert model().n_inputs == 140
     assert N_ANGLES == 47
-
-
-def test_notes_of_the_prior_state_what_the_script_uses() -> None:
-    root = Path(__file__).parents[4]
-    script = (root / "scripts" / "make_pose_prior.py").read_text()
-    note = (root / "src" / "auxmc" / "data" / "pose_prior.md").read_text()
-    spread = re.search(r"^LOG_RADIUS_SPREAD = (\S+)", script, re.M)
-    assert spread is not None
-    assert f"standard deviation {spread[1]} for each angle" in note
-    rate = re.search(r"^LEARNING_RATE = (\S+)", script, re.M)
-    assert rate is not None
-    assert f"cosine schedule from {float(rate[1])}" in note

@@ -1,6 +1,5 @@
 """Results that are kept are judged by the present claims, counted in the README, and explained by the findings."""
 
-import re
 from pathlib import Path
 
 import pandas as pd
@@ -14,7 +13,7 @@ from auxmc_pipeline.publishing.jobs import COLUMNS
 from auxmc_pipeline.publishing.readme import with_results
 from auxmc_pipeline.report.claim_lines import claim_groups, unexplained
 from auxmc_pipeline.report.findings_text import LookUp
-from auxmc_pipeline.report.page import judges_of, read_sections
+from auxmc_pipeline.report.page import judges_of, read_notes, read_sections
 
 JOB = "radon,ais,,{commit},{created},n,c,d,1.0,2.0,A processor,k,2,v,s\n"
 
@@ -111,7 +110,8 @@ def test_every_claim_that_failed_is_named_by_a_finding_of_its_own(preset: str) -
     judges = judges_of(kept.judged)
     declared = [load_study(name) for name in studies()]
     look_up = LookUp(kept.judged, kept.numbers, kept.presets)
-    sections = read_sections(look_up, judges, declared, kept.run_in_words)
+    notes = {study.name: read_notes(study, look_up, kept.run_in_words) for study in declared}
+    sections = read_sections(notes, declared, judges)
     findings = [finding for section in sections for finding in section.findings]
     groups = {
         study.name: claim_groups(study, preset, kept.judged[study.name], read_documents(), findings)
@@ -124,32 +124,3 @@ def test_every_claim_that_failed_is_named_by_a_finding_of_its_own(preset: str) -
     assert {
         name: unexplained(found, preset) for name, found in groups.items() if unexplained(found, preset)
     } == {}
-
-
-# What may be typed: names of items of the documents, of settings with their values, of claims, powers, code, and how
-# much of something was run.
-_ALLOWED = [
-    r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}",
-    r"`[^`]*`",
-    r"\b[A-Z]{2,3}(?:-[A-Z]{1,4})*-?[A-Z]*\d+\b",
-    r"(?i)\b(?:figures?|fig\.|sections?|secs?\.?|tables?|equations?|eqs?\.?|algorithms?|chapters?|appendix|pages?|p\.|theorem|lemma)\s+"
-    r"[A-Z]?[\d.]+[a-z]?(?:(?:, | and | to | or )[A-Z]?[\d.]+[a-z]?)*",
-    r"\b[A-Za-z_]\w*\s*=\s*-?[\d.^e]+(?: 000)*(?:(?:, | and | to | or )-?[\d.^e]+(?: 000)*)*",
-    r"\b\d+(?: 000)*(?:,? (?:exact|leapfrog|gradient|prior|disjoint|independent|further|inverse))?\s+"
-    r"(?:steps|iterations|runs|samples|draws|temperatures|chains|rows|systems|starts|fits|repeats|particles|images|gradients)\b",
-    r"\b(?:19|20)\d\d\b",
-    r"\w\^-?\d+|\w\^\([^)]*\)|\b10\^-?\d+|\d+/\d+|\b[A-Za-z]\d+\b",
-]
-
-
-def test_no_number_of_ours_is_typed_into_the_findings() -> None:
-    text = (ROOT / "docs" / "findings.md").read_text()
-    for pattern in _ALLOWED:
-        text = re.sub(pattern, " ", text, flags=re.DOTALL if pattern.startswith(r"\{") else 0)
-    typed = re.findall(r".{0,40}(?<![\w.])-?\d+(?:\.\d+)?(?:\s?%)?.{0,30}", text)
-    found = [
-        line
-        for line in typed
-        if re.search(r"\d\.\d|\d{3}|\d\s?%|\d (?:nats|times|s\b|seconds|minutes|hours)", line)
-    ]
-    assert found == [], "\n".join(found)

@@ -11,7 +11,7 @@ import pytest
 from auxmc.driver.results import write_result
 from auxmc.errors import DamagedFile
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
-from auxmc_pipeline.judging.documents import FRONT
+from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.judging.published import read_published
 from auxmc_pipeline.judging.study_tables import claims_of
 from auxmc_pipeline.report.claim_lines import claim_groups, explanation, strip, unexplained
@@ -19,31 +19,23 @@ from auxmc_pipeline.report.code_places import measured_by
 from auxmc_pipeline.report.figures import page_figures
 from auxmc_pipeline.report.findings import Section, read_findings
 from auxmc_pipeline.report.findings_text import LookUp, fill
-from auxmc_pipeline.report.front import read_front
 from auxmc_pipeline.report.markdown import ClaimNames
-from auxmc_pipeline.report.notes import notes_of
 from auxmc_pipeline.report.open_claims import open_claims, what_decides
-from auxmc_pipeline.report.page import failures
+from auxmc_pipeline.report.page import failures, main_findings, place_of, read_notes
 from auxmc_pipeline.report.provenance import case_record, machines, rule_costs
 from auxmc_pipeline.report.settings_table import settings_table
 
 FINDINGS = """\
-# Findings
+## Findings
 
-Before all sections.
-
-## First study (thesis, section 3)
-
-Measured by `alpha`.
+Before the first finding.
 
 **The lead is bold.** It names XY-01 and, in another sentence, nothing. A range XY-02 to XY-04 is named here; the figure
-is `fig_one`.
+is `fig_one`, and `beta/fig_two` another one.
 
 More of the same finding.
 
 **Second.** A list XY-05, Y06 of two.
-
-## Points (thesis, section 4)
 
 * **A point.** Speaks of ZZ-01.
 * Without bold words.
@@ -61,8 +53,10 @@ JUDGES = {
 
 
 @pytest.fixture
-def sections() -> list[Section]:
-    return read_findings(FINDINGS, JUDGES, {"alpha": ["fig_one"], "beta": []})
+def section() -> Section:
+    return read_findings(
+        FINDINGS, "alpha", "First study", JUDGES, {"alpha": ["fig_one"], "beta": ["fig_two"]}
+    )
 
 
 def test_failures_are_summed_by_case_and_zeros_left_out() -> None:
@@ -81,34 +75,28 @@ def test_failures_are_summed_by_case_and_zeros_left_out() -> None:
     assert failures(pd.DataFrame(rows[2:3], columns=["case", "quantity", "value"])) == []
 
 
-def test_findings_begin_with_bold_words_and_go_on_to_the_next(sections: list[Section]) -> None:
-    first, points = sections
-    assert [finding.lead for finding in first.findings] == ["The lead is bold", "Second"]
-    assert "More of the same finding" in first.findings[0].html
-    assert "Measured by" in first.intro
-    assert [finding.lead for finding in points.findings] == ["A point", ""]
-    assert "<p>" in points.findings[0].html
-    assert [finding.study for finding in (*first.findings, *points.findings)] == [
-        "alpha",
-        "alpha",
-        "beta",
-        "beta",
-    ]
+def test_findings_begin_with_bold_words_and_continue_to_the_next(section: Section) -> None:
+    assert [finding.lead for finding in section.findings] == ["The lead is bold", "Second", "A point", ""]
+    assert "More of the same finding" in section.findings[0].html
+    assert "Before the first finding" in section.intro
+    assert "<p>" in section.findings[2].html
+    assert {finding.study for finding in section.findings} == {"alpha"}
 
 
-def test_findings_know_the_claims_that_they_name(sections: list[Section]) -> None:
-    lead, second = sections[0].findings
+def test_findings_know_the_claims_that_they_name(section: Section) -> None:
+    lead, second = section.findings[:2]
     assert set(lead.about) == {"XY-01", "XY-02", "XY-03", "XY-04"}
     assert lead.about["XY-01"].endswith("It names XY-01 and, in another sentence, nothing.")
     assert lead.about["XY-03"].startswith("A range")
     assert set(second.about) == {"XY-05"}
 
 
-def test_claims_and_figures_in_findings_are_links_and_html_is_text(sections: list[Section]) -> None:
-    html = sections[0].findings[0].html
+def test_claims_and_figures_in_findings_are_links_and_html_is_text(section: Section) -> None:
+    html = section.findings[0].html
     assert '<a href="#alpha-XY-01">XY-01</a>' in html
     assert '<a href="#alpha-fig_one"><code>fig_one</code></a>' in html
-    table = sections[1].findings[1].html
+    assert '<a href="#beta-fig_two"><code>beta/fig_two</code></a>' in html
+    table = section.findings[-1].html
     assert "<script>" not in table
     assert "<th></th>" not in table
 
@@ -158,7 +146,7 @@ def test_a_failed_claim_without_a_finding_is_reported() -> None:
     table = lines[lines["claim_id"] == "CT-D02"].assign(
         verdict="not reproduced", measured=1.0, monte_carlo_error=0.0, note="a note is no explanation"
     )
-    groups = claim_groups(study, "quick", table, read_front(FRONT).documents, [])
+    groups = claim_groups(study, "quick", table, read_documents(), [])
     assert unexplained(groups, "quick") == ["CT-D02: parameters", "CT-D02: counties", "CT-D02: rows"]
     assert unexplained(groups, "smoke") == []
 
@@ -203,63 +191,32 @@ def test_every_claim_can_be_read_and_has_a_function(name: str) -> None:
         assert f"def {function}(" in text or function == f'MEASURE["{row["claim_id"]}"]', function
 
 
-class _Nothing(LookUp):
-    """Stands in for results: every claim and every number is there, and nothing was measured."""
-
-    def __init__(self) -> None: ...
-
-    def measured(self, claim: str, setting: str = "", study: str = "") -> str:
-        return "(not measured)"
-
-    published = verdict = measured
-
-    def value(self, claim: str, setting: str = "", study: str = "") -> float:
-        return math.nan
-
-    def number(self, study: str, name: str) -> str:
-        return "(not measured)"
+def test_main_findings_name_studies_and_figures_that_exist() -> None:
+    places = [place_of(text) for text in main_findings()]
+    assert len(places) == 10
+    for study, figure in places:
+        assert figure in ("", *load_study(study).figures)
+    with pytest.raises(ValueError, match=r"findings\.md: expected 'Study: `name`' at the end of: \*\*A lead"):
+        place_of("**A lead.** Text.")
 
 
-def test_highlights_are_findings_with_figures_that_exist() -> None:
-    sections = read_findings(
-        fill((ROOT / "docs" / "findings.md").read_text(), _Nothing(), "findings"), {}, {}
-    )
-    leads = [(section.title, finding.lead) for section in sections for finding in section.findings]
-    highlights = read_front(FRONT).highlights
-    assert sum(bool(highlight.figure) for highlight in highlights) == 3
-    for highlight in highlights:
-        assert any(
-            title.startswith(highlight.section) and lead.startswith(highlight.finding.rstrip("."))
-            for title, lead in leads
-        ), highlight
-        if highlight.figure:
-            study, _, figure = highlight.figure.partition("/")
-            assert figure in load_study(study).figures
-
-
-def test_a_wrong_front_file_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_wrong_list_of_documents_is_rejected_by_name(tmp_path: Path) -> None:
     path = tmp_path / "front.toml"
-    path.write_text('highlights = []\n[[documents]]\nkey = "a"\ncolour = "red"\n')
+    path.write_text('[[documents]]\nkey = "a"\ncolour = "red"\n')
     with pytest.raises(ValueError, match=r"front\.toml: .*colour"):
-        read_front(path)
+        read_documents(path)
 
 
-@pytest.mark.parametrize(
-    "study", [name for name in studies() if (ROOT / "experiments" / name / "notes.md").is_file()]
-)
-def test_notes_state_a_question_and_an_answer_from_results(study: str) -> None:
-    place = ROOT / "experiments" / study / "notes.md"
-    notes = notes_of(place)
+@pytest.mark.parametrize("study", studies())
+def test_the_readme_of_a_study_has_a_question_an_answer_and_findings(study: str) -> None:
+    kept = read_published()
+    notes = read_notes(load_study(study), LookUp(kept.judged, kept.numbers, kept.presets), kept.run_in_words)
     assert notes.question.endswith("?")
     assert notes.source
+    assert notes.answer.endswith(".")
+    assert notes.findings
     assert "<h1>" not in notes.rest
     assert "Answer" not in notes.rest
-    kept = read_published()
-    answer = fill(notes.answer, LookUp(kept.judged, kept.numbers, kept.presets), place)
-    assert answer.endswith(".")
-    # Numbers of ours are looked up.
-    typed = re.sub(r"\{\{.*?\}\}|\b[A-Z]{2}-[A-Z]*-?\d+\b", "", notes.answer)
-    assert set(re.findall(r"\d[\d.]*", typed)) <= {"24", "1000", "0.25", "0.05"}
 
 
 def test_settings_are_split_into_shared_and_varied() -> None:
