@@ -13,7 +13,6 @@ from matplotlib.figure import Figure
 
 from auxmc.driver.results import write_result, write_table
 from auxmc.plots.style import save_figure
-from auxmc.plots.vector import save_svg
 from auxmc_pipeline.catalogue import ROOT, load_study
 from auxmc_pipeline.judging.published import Published, read_published
 from auxmc_pipeline.judging.study_tables import claims_of
@@ -99,9 +98,7 @@ def _figures(folder: Path) -> None:
     for name in load_study(STUDY).figures:
         figure = Figure(figsize=(4.0, 2.0), layout="constrained")
         figure.subplots().plot([0.0, 1.0], [1.0, 0.0])
-        save_figure(figure, folder / name)
-        if name != BITMAP:
-            save_svg(figure, folder / f"{name}.svg")
+        save_figure(figure, folder / name, ("pdf", "png") if name == BITMAP else ("pdf", "png", "svg"))
 
 
 def _result(path: Path) -> None:

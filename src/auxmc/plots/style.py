@@ -4,7 +4,7 @@ import contextlib
 import functools
 import os
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -67,6 +67,12 @@ QUANTITY_COLOURS = MappingProxyType(
 # Okabe and Ito's palette without its yellow, which is too light for lines on white.
 CYCLE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 
+_WITHOUT_DATES: Any = {
+    "pdf": {"CreationDate": None, "ModDate": None},
+    "png": {"Software": None},
+    "svg": dict.fromkeys(("Date", "Creator", "Format", "Type")),
+}
+
 _PARAMETERS: Any = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
@@ -91,7 +97,6 @@ _PARAMETERS: Any = {
     # Fonts as outlines that text tools can read and edit, not as bitmaps.
     "pdf.fonttype": 42,
     "ps.fonttype": 42,
-    "svg.fonttype": "none",
     "svg.hashsalt": "auxmc",
 }
 
@@ -136,30 +141,33 @@ def wrapped(text: str, width: int) -> str:
     return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
 
 
-def save_figure(figure: Figure, path_without_suffix: str | os.PathLike[str]) -> tuple[Path, Path]:
-    """Writes a figure as PDF and as PNG with 200 dots per inch, each complete or not at all.
+def save_figure(
+    figure: Figure, path_without_suffix: str | os.PathLike[str], formats: Sequence[str] = ("pdf", "png")
+) -> list[Path]:
+    """Writes a figure in several formats, each file complete or not at all.
 
-    Files are written under a temporary name beside the final one and renamed. They hold no dates, so that the same
-    figure gives the same bytes. Panels are laid out once and keep their places after that, so that all formats agree.
+    Files hold no dates, so that the same figure gives the same bytes. Panels are laid out once, so that all
+    formats agree. Letters of SVG files are outlines: they look the same where the font is missing.
 
     Args:
         figure: what to write; sizes in inches are those of the figure.
-        path_without_suffix: `.pdf` and `.png` are appended; missing folders are created.
+        path_without_suffix: `.pdf` and the like are appended; missing folders are created.
+        formats: of `pdf`, `png` (200 dots per inch) and `svg`.
 
     Returns:
-        The paths of the PDF and of the PNG file.
+        The paths of the files.
 
     Raises:
-        OSError: a file cannot be written; no temporary file is left.
+        OSError: If a file cannot be written; no temporary file is left.
     """
     base = Path(path_without_suffix)
-    pdf, png = (base.with_name(f"{base.name}.{suffix}") for suffix in ("pdf", "png"))
-    with use_style():
+    paths = [base.with_name(f"{base.name}.{suffix}") for suffix in formats]
+    with use_style(), matplotlib.rc_context({"svg.fonttype": "path"}):
         _lay_out(figure)
-        for path, metadata in ((pdf, {"CreationDate": None, "ModDate": None}), (png, {"Software": None})):
-            save = functools.partial(figure.savefig, format=path.suffix[1:], metadata=metadata)
+        for path, suffix in zip(paths, formats, strict=True):
+            save = functools.partial(figure.savefig, format=suffix, metadata=_WITHOUT_DATES[suffix])
             write_whole(path, save)
-    return pdf, png
+    return paths
 
 
 def _lay_out(figure: Figure) -> None:

@@ -124,7 +124,7 @@ def _draw(
         for part, field in (("color", "colour"), ("marker", "marker"), ("linestyle", "dashes"))
     }
     plot = so.Plot(points, x=place, y="value", color="line", marker="line", linestyle="line")
-    plot = plot.facet("panel", order=list(range(n_panels)), wrap=3).fraction(x=False, y=False)
+    plot = plot.facet("panel", order=list(range(n_panels)), wrap=3).share(x=False, y=False)
     plot = plot.add(so.Line(**({} if numeric else {"linewidth": 0.0})), *apart)
     plot = plot.add(so.Range(linewidth=0.8, linestyle="-"), *apart, ymin="low", ymax="high", legend=False)
     if not numeric:

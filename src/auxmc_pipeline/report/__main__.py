@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from auxmc.driver.files.writing import write_atomically
-from auxmc.plots.vector import compact
 from auxmc_pipeline.catalogue import check_preset
 from auxmc_pipeline.judging.published import read_published
 from auxmc_pipeline.report.page import FIGURES, Page, read_page
@@ -72,7 +71,7 @@ def _copy_figures(results: Mapping[str, StudyResults], out: Path) -> int:
         for path in found.figures.values():
             place = out.parent / FIGURES / name / path.name
             place.parent.mkdir(parents=True, exist_ok=True)
-            size += place.write_bytes(compact(path.read_text(encoding="utf-8")).encode())
+            size += place.write_bytes(path.read_bytes())
     return size
 
 

@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 from auxmc.plots.style import save_figure, use_style
-from auxmc.plots.vector import save_svg
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.judging.study_tables import read_tables
 from auxmc_pipeline.settings import SettingsError, nearest
@@ -35,8 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     with use_style():
         for name in options.figures or draw:
             figure = draw[name](tables)
-            save_figure(figure, options.out / name)
-            save_svg(figure, options.out / f"{name}.svg")
+            save_figure(figure, options.out / name, ("pdf", "png", "svg"))
             print(options.out / f"{name}.pdf")
     return 0
 
