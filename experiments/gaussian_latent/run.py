@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 from jax import Array
 
-from auxmc.data.reading import read_matrix
+from auxmc.data.tables import read_matrix
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.kernels.base import Kernel

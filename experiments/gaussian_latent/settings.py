@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from auxmc.data.reading import read_matrix
+from auxmc.data.tables import read_matrix
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
 TITLE = "Gaussian latent variable model"

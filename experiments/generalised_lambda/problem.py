@@ -5,7 +5,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.data.reading import read_matrix
+from auxmc.data.tables import read_matrix
 from auxmc.numerics.array_types import FloatArray
 from experiments.generalised_lambda.model.generator import (
     PRIORS,

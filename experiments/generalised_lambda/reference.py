@@ -10,7 +10,7 @@ import xarray as xr
 from jax import Array
 from scipy import stats
 
-from auxmc.data.reading import read_matrix
+from auxmc.data.tables import read_matrix
 from auxmc.diagnostics.convergence import mcse_mean, mcse_sd, rank_r_hat
 from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import generator, stream

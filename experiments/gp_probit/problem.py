@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from auxmc.data.reading import read_labelled
 from auxmc.numerics.array_types import FloatArray
+from experiments.gp_probit.labelled import read_labelled
 from experiments.gp_probit.model import GPProbitModel, gp_probit_model, load_biopsy, standardise
 from experiments.gp_probit.settings import Settings
 

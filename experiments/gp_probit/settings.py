@@ -2,8 +2,8 @@
 
 import dataclasses
 
-from auxmc.data.reading import read_labelled
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
+from experiments.gp_probit.labelled import read_labelled
 
 TITLE = "Gaussian process probit regression"
 DOCUMENT = "PhD thesis"

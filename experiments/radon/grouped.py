@@ -1,4 +1,4 @@
-"""Reads rows that belong to groups: an outcome and regressors, some of which belong to the group as a whole."""
+"""Rows that belong to groups: an outcome and regressors, some of which belong to the group as a whole."""
 
 import os
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auxmc.data.cells import Cells, as_texts, good, listed, matrix
+from auxmc.data.cells import list_values, read_floats, read_texts
 from auxmc.data.tables import fail, nearest_name, open_rows, read_cells
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 
@@ -56,91 +56,51 @@ class GroupedData(NamedTuple):
 
 
 def read_grouped(path: str | os.PathLike[str], columns: GroupedColumns, min_rows: int = 4) -> GroupedData:
-    """Returns the named columns of a table, of which there may be more.
+    """Returns the named columns of a table, which may have others; rows in the order of the file.
 
     Args:
         path: the file; see `tables.open_rows`.
         columns: outcome, group and regressors.
         min_rows: smallest number of rows.
 
-    Returns:
-        The data, rows in the order of the file.
-
     Raises:
-        DataError: The file cannot be read as such a table.
+        DataError: If the file cannot be read as such a table.
     """
     regressors = (*columns.row_regressors, *columns.group_regressors)
+    numeric = (columns.outcome, *regressors)
     _check_roles(path, open_rows(path).columns, columns)
-    cells = read_cells(path, [columns.outcome, *regressors, columns.group], min_rows)
-    wanted = cells.names[:-1]
-    written = as_texts(cells, columns.group)
-    hint = f"; columns of numbers are the outcome '{columns.outcome}' and the regressors {listed(regressors)}"
-    numbers = good(matrix(cells.of(wanted), hint))
-    for name, values in zip(wanted, numbers.T, strict=True):
-        if np.all(values == values[0]):
-            role = (
-                "an outcome that never changes has no regression; name another column as the outcome"
-                if name == columns.outcome
-                else "it cannot be told from the intercept; remove it from the regressors"
-            )
-            fail(path, f"column '{name}': every row has the value {values[0]:g}, so {role}")
-    group_names = tuple(dict.fromkeys(written))
-    _check_groups(path, columns.group, group_names, len(written))
-    number_of = {name: number for number, name in enumerate(group_names)}
-    group = np.array([number_of[name] for name in written])
+    cells = read_cells(path, [*numeric, columns.group], min_rows)
+    groups = read_texts(cells, columns.group)
+    numbers = read_floats(cells.select(numeric))
+    constant = np.flatnonzero(np.ptp(numbers, axis=0) == 0.0)
+    if constant.size:
+        value, role = numbers[0, constant[0]], "outcome" if constant[0] == 0 else "regressor"
+        name = numeric[constant[0]]
+        fail(path, f"column '{name}': every row has the value {value:g}; name another column as {role}")
+    names, first, group = np.unique(groups, return_index=True, return_inverse=True)
+    order = np.argsort(first)  # groups are numbered in the order in which they appear
+    names, first, group = names[order], first[order], np.argsort(order)[group]
+    if not 1 < len(names) < len(groups):
+        expected = "expected two or more groups, some of them with several rows"
+        fail(path, f"column '{columns.group}': {expected}, got {len(names)} groups of {len(groups)} rows")
     for name in columns.group_regressors:
-        _check_constant_within_groups(cells, name, numbers[:, wanted.index(name)], group, group_names)
-    return GroupedData(numbers[:, 0], group, group_names, numbers[:, 1:], regressors)
+        values = numbers[:, numeric.index(name)]
+        for row in np.flatnonzero(values != values[first][group]):
+            other = int(first[group[row]])
+            got = f"{values[other]:g} in {cells.describe_row(other)} and {values[row]:g} in {cells.describe_row(row)}"
+            fail(path, f"column '{name}': group '{groups[row]}' has {got}; name it in row_regressors")
+    return GroupedData(numbers[:, 0], group, tuple(map(str, names)), numbers[:, 1:], regressors)
 
 
 def _check_roles(path: str | os.PathLike[str], names: Sequence[str], columns: GroupedColumns) -> None:
-    roles = [
-        ("outcome", columns.outcome),
-        ("group", columns.group),
-        *(("row_regressors", name) for name in columns.row_regressors),
-        *(("group_regressors", name) for name in columns.group_regressors),
-    ]
-    if len(roles) == 2:
+    if not (columns.row_regressors or columns.group_regressors):
         fail(path, "no regressor is named; name one or more columns in row_regressors or group_regressors")
-    seen: set[str] = set()
-    for role, name in roles:
-        if name not in names:
-            fail(
-                path, f"{role}: there is no column '{name}', only {listed(names)}{nearest_name(name, names)}"
-            )
-        if name in seen:
-            first = next(other for other, known in roles if known == name)
-            fail(path, f"column '{name}' is named twice, in {first} and in {role}; name it once")
-        seen.add(name)
-
-
-def _check_groups(path: str | os.PathLike[str], column: str, group_names: Sequence[str], n_rows: int) -> None:
-    if len(group_names) == 1:
-        fail(
-            path, f"column '{column}': every row is in the group '{group_names[0]}'; at least two are needed"
-        )
-    if len(group_names) == n_rows:
-        fail(
-            path,
-            f"column '{column}': every row is a group of its own, so that groups and noise cannot be told "
-            "apart; name a column whose values repeat",
-        )
-
-
-def _check_constant_within_groups(
-    cells: Cells,
-    name: str,
-    values: FloatArray,
-    group: IntegerArray,
-    group_names: Sequence[str],
-) -> None:
-    _, first = np.unique(group, return_index=True)
-    odd = np.flatnonzero(values != values[first][group])
-    if odd.size:
-        row, other = int(odd[0]), int(first[group[odd[0]]])
-        fail(
-            cells.source,
-            f"column '{name}': group '{group_names[group[row]]}' has the value {values[other]:g} in {cells.row(other)} "
-            f"and {values[row]:g} in {cells.row(row)}; a group regressor has one value in a group: correct it or name "
-            "it in row_regressors",
-        )
+    seen: dict[str, str] = {}
+    for role, value in columns._asdict().items():
+        for name in (value,) if isinstance(value, str) else value:
+            if name not in names:
+                near = nearest_name(name, names)
+                fail(path, f"{role}: there is no column '{name}', only {list_values(names)}{near}")
+            if name in seen:
+                fail(path, f"column '{name}' is named twice, in {seen[name]} and in {role}; name it once")
+            seen[name] = role

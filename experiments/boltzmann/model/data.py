@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxmc.data.cells import listed
+from auxmc.data.cells import list_values
 from auxmc.data.published import VARIABLE as DATA_VARIABLE
-from auxmc.data.reading import read_matrix
-from auxmc.data.tables import fail, read_arrays
+from auxmc.data.tables import fail, read_arrays, read_matrix
 from auxmc.errors import DataError
 from auxmc.numerics.array_types import FloatArray
 
@@ -127,7 +126,7 @@ def read_parameters(path: str | os.PathLike[str]) -> BoltzmannParameters:
         if "weights" not in arrays:
             fail(
                 path,
-                f"has no array 'weights' (arrays: {listed(sorted(arrays))}); name the matrix of weights so",
+                f"has no array 'weights' (arrays: {list_values(sorted(arrays))}); name the matrix of weights so",
             )
         weights = arrays["weights"]
         return check_parameters(weights, arrays.get("biases", np.zeros(weights.shape[:1])), os.fspath(path))

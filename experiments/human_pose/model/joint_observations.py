@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from auxmc.data.cells import as_texts, matrix
+from auxmc.data.cells import read_floats_before_fault, read_texts
 from auxmc.data.tables import fail, read_cells
 from auxmc.numerics.array_types import FloatArray
 from experiments.human_pose.model.skeleton import JOINT_NAMES
@@ -14,8 +14,6 @@ __all__ = ["COLUMNS", "N_VIEWS", "read_joint_observations"]
 COLUMNS = ("joint", "view", "x", "y")
 N_VIEWS = {"binocular": 2, "monocular": 1}
 """Number of views by kind of observation."""
-
-_COORDINATES = ("x", "y")
 
 
 def read_joint_observations(path: str | os.PathLike[str], views: str) -> FloatArray:
@@ -34,21 +32,20 @@ def read_joint_observations(path: str | os.PathLike[str], views: str) -> FloatAr
         Coordinates [2 * joint * view]: for each view all x, then all y, joints in the order of `JOINT_NAMES`.
 
     Raises:
-        DataError: the file cannot be used; the message names the file and, where there is one, row, joint and view.
+        DataError: If the file cannot be used; the message names the file and, where there is one, row, joint and view.
     """
     cells = read_cells(path, COLUMNS)
-    values, fault = matrix(cells.of(COLUMNS[1:]))
+    values, fault = read_floats_before_fault(cells.select(COLUMNS[1:]))
     n_views = N_VIEWS[views]
-    images = np.full((n_views, len(_COORDINATES), len(JOINT_NAMES)), np.nan)
+    images = np.full((n_views, 2, len(JOINT_NAMES)), np.nan)
     found: set[int] = set()
-    for index, (joint, (view, *coordinates)) in enumerate(
-        zip(as_texts(cells, "joint", may_lack=True), values, strict=False)
-    ):
-        row = cells.row(index)
+    joints = read_texts(cells, "joint", may_lack=True)
+    for index, (joint, (view, *coordinates)) in enumerate(zip(joints, values, strict=False)):
+        row = cells.describe_row(index)
         if joint not in JOINT_NAMES:
             fail(path, f"{row}: unknown joint '{joint}'; allowed: {', '.join(JOINT_NAMES)}")
         if view not in (1, 2):
-            fail(path, f"{row}: view '{view:g}' is neither 1 nor 2; number the views from 1")
+            fail(path, f"{row}: view: expected 1 or 2, got {view:g}")
         found.add(int(view))
         if view > n_views:
             continue
@@ -58,29 +55,14 @@ def read_joint_observations(path: str | os.PathLike[str], views: str) -> FloatAr
         images[place] = coordinates
     if fault is not None:
         raise fault
-    _check_views(path, found, views)
-    _check_complete(path, images)
-    return images.reshape(-1)
-
-
-def _check_views(path: str | os.PathLike[str], found: set[int], views: str) -> None:
-    n_views = N_VIEWS[views]
-    if found == set(range(1, n_views + 1)):
-        return
-    other = next((name for name, n in N_VIEWS.items() if found == set(range(1, n + 1))), None)
-    advice = f"use views={other}, or " if other else ""
-    have = " and ".join(map(str, sorted(found))) or "none"
-    need = "views 1 and 2" if n_views == 2 else "view 1 alone"
-    fail(path, f"has view {have}, but views={views} needs {need}; {advice}change the column 'view'")
-
-
-def _check_complete(path: str | os.PathLike[str], images: FloatArray) -> None:
+    if found != set(range(1, n_views + 1)):
+        have, need = (" and ".join(map(str, sorted(one))) for one in (found, range(1, n_views + 1)))
+        fail(
+            path,
+            f"views={views}: expected view {need}, got {have or 'none'}; change views or the column 'view'",
+        )
     missing = np.argwhere(np.isnan(images[:, 0]))
-    if not missing.size:
-        return
-    view, joint = missing[0]
-    more = f" ({len(missing)} missing in all)" if len(missing) > 1 else ""
-    fail(
-        path,
-        f"joint '{JOINT_NAMES[joint]}' is missing in view {view + 1}{more}; every joint must be observed",
-    )
+    if missing.size:
+        place = f"joint '{JOINT_NAMES[missing[0][1]]}' is missing in view {missing[0][0] + 1}"
+        fail(path, f"{place} ({len(missing)} missing in all); every joint must be observed")
+    return images.reshape(-1)

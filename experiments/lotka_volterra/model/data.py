@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from auxmc.data.reading import read_matrix
+from auxmc.data.tables import read_matrix
 from auxmc.errors import DataError
 from auxmc.numerics.array_types import FloatArray
 

@@ -2,16 +2,14 @@
 
 A number is a finite real number: integers are int64, all others float64; decimals and booleans (1 and 0) count. Masked
 cells, NaN, NaT, None and the usual words are missing. Text, times, durations and complex numbers are rejected.
-NumPy only.
 """
 
-import datetime
 import decimal
 import math
 import numbers
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,29 +20,22 @@ from auxmc.numerics.array_types import FloatArray
 __all__ = [
     "Cells",
     "as_array",
-    "as_number",
-    "as_numbers",
-    "as_texts",
-    "good",
     "is_missing",
     "is_number",
-    "listed",
-    "matrix",
-    "plain_array",
-    "shown",
+    "list_values",
+    "parse_number",
+    "read_array",
+    "read_floats",
+    "read_floats_before_fault",
+    "read_numbers",
+    "read_texts",
+    "show_cell",
 ]
 
 _MISSING = frozenset({"", "na", "n/a", "nan", "nat", "<na>", "?", "null", "none", "."})
 _TRUTH = {"true": 1, "false": 0}
 _EXACT = 2**53
-_MOST_LISTED = 10
-# Rows in which further missing cells are looked for.
-_LOOKED_AT = 10_000
-_FILL_IN = "fill it in or remove the row"
-_UNITS = "convert it to a number in a unit that you choose, such as seconds since a start"
-_TIMES = datetime.date | datetime.time | datetime.timedelta | np.datetime64 | np.timedelta64
-
-_Found = TypeVar("_Found")
+_MAX_LISTED = 10
 
 
 class Cells(NamedTuple):
@@ -54,52 +45,50 @@ class Cells(NamedTuple):
         source: file or argument, for messages.
         names: of the columns.
         columns: cells of each column [row]: a sequence of texts, or an array, which has a type and may be masked.
-        first: number of the first row, from 0.
-        places: where each row is in the source, or None.
-        unit: what `places` counts, such as "line".
+        first: index of the first row.
+        lines: line of a text where each row begins, or None.
     """
 
     source: str
     names: tuple[str, ...]
     columns: tuple[Any, ...]
     first: int = 0
-    places: Sequence[int] | None = None
-    unit: str = "line"
+    lines: Sequence[int] | None = None
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.columns[0]) if self.columns else 0
 
-    def row(self, index: int) -> str:
-        """A row for a message: its number from 1, and where it is."""
-        place = "" if self.places is None else f" ({self.unit} {self.places[index]})"
-        return f"row {self.first + index + 1}{place}"
+    def describe_row(self, index: int) -> str:
+        """Returns the number of a row, from 1, and its line or its index, from 0."""
+        place = f"index {self.first + index}" if self.lines is None else f"line {self.lines[index]}"
+        return f"row {self.first + index + 1} ({place})"
 
     def error(self, index: int, name: str, reason: str) -> DataError:
-        """The error that names source, row and column."""
-        return DataError(f"{self.source}: {self.row(index)}, column {name!r}: {reason}")
+        """Returns the error that names source, row and column."""
+        return DataError(f"{self.source}: {self.describe_row(index)}, column {name!r}: {reason}")
 
-    def rest(self, begin: int) -> "Cells":
-        """The rows from one on."""
-        columns = tuple(column[begin:] for column in self.columns)
-        places = None if self.places is None else self.places[begin:]
-        return self._replace(columns=columns, first=self.first + begin, places=places)
+    def skip(self, n_rows: int) -> "Cells":
+        """Returns all rows but the first ones."""
+        columns = tuple(column[n_rows:] for column in self.columns)
+        lines = None if self.lines is None else self.lines[n_rows:]
+        return self._replace(columns=columns, first=self.first + n_rows, lines=lines)
 
-    def of(self, names: Sequence[str]) -> "Cells":
-        """The same rows of some columns."""
+    def select(self, names: Sequence[str]) -> "Cells":
+        """Returns some of the columns."""
         chosen = tuple(self.columns[self.names.index(name)] for name in names)
         return self._replace(names=tuple(names), columns=chosen)
 
 
-def listed(values: Sequence[object]) -> str:
-    """Values for a message, the first ten of them."""
-    more = f" and {len(values) - _MOST_LISTED} more" if len(values) > _MOST_LISTED else ""
-    return ", ".join(map(str, values[:_MOST_LISTED])) + more
+def list_values(values: Sequence[object]) -> str:
+    """Returns the first ten values for a message."""
+    more = f" and {len(values) - _MAX_LISTED} more" if len(values) > _MAX_LISTED else ""
+    return ", ".join(map(str, values[:_MAX_LISTED])) + more
 
 
-def shown(cell: object) -> str:
-    """A cell in quotation marks on one line, cut to 40 characters."""
+def show_cell(cell: object) -> str:
+    """Returns a cell for a message: in quotation marks, cut to 40 characters."""
     text = str(cell)
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
@@ -109,10 +98,14 @@ def is_missing(cell: str) -> bool:
     return cell.casefold() in _MISSING
 
 
-def as_number(cell: str) -> float | None:
-    """The number written in a text, possibly infinite, or None."""
-    # Python's own notation 1_000 and digits of other scripts are no numbers in a data file.
-    if "_" in cell or not cell.isascii():
+def is_number(cell: str) -> bool:
+    """Whether a text is a number, or true or false."""
+    return parse_number(cell) is not None or cell.casefold() in _TRUTH
+
+
+def parse_number(cell: str) -> float | None:
+    """Returns the number that a text holds, possibly infinite, or None."""
+    if "_" in cell or not cell.isascii():  # Python reads 1_000, and digits of other scripts
         return None
     try:
         return float(cell)
@@ -120,214 +113,194 @@ def as_number(cell: str) -> float | None:
         return None
 
 
-def is_number(cell: str) -> bool:
-    """Whether a text is a number, or true or false."""
-    return as_number(cell) is not None or cell.casefold() in _TRUTH
+def read_numbers(cells: Cells) -> list[NDArray[Any]]:
+    """Returns the numbers of each column, int64 or float64 [row].
 
-
-def good(read: tuple[_Found, DataError | None]) -> _Found:
-    """Returns what was read, where nothing was wrong with it; raises the error that came with it."""
-    if read[1] is not None:
-        raise read[1]
-    return read[0]
-
-
-def as_numbers(cells: Cells, hint: str = "", read: Any = None) -> tuple[list[NDArray[Any]], DataError | None]:
-    """Numbers of each column before the first row that has a cell which is none, and the error that names it.
-
-    Args:
-        cells: rows.
-        hint: added to the message about a text.
-        read: reads a column.
-
-    Returns:
-        int64 or float64 [row] for each column, all of one length, and the error, or None.
+    Raises:
+        DataError: If a cell is not a number.
     """
-    n_good, fault = cells.n_rows, None
-    found = []
-    for name, column in zip(cells.names, cells.columns, strict=True):
-        values, reason = (read or _column)(column[:n_good])
-        if reason:
-            n_good, fault = len(values), (name, reason)
-        found.append(values)
-    if fault is None:
-        return found, None
-    name, reason = fault
-    also = _missing_after(cells, n_good)
-    if reason.startswith("missing"):
-        reason += (f" (also row {also})" if also else "") + f"; {_FILL_IN}"
-    elif reason.endswith(_UNITS):
-        reason += f"; missing in row {also}" if also else ""
-    elif reason.endswith("text"):
-        reason += hint
-    return [values[:n_good] for values in found], cells.error(n_good, name, reason)
+    found, fault = _read_before_fault(cells, as_floats=False)
+    if fault is not None:
+        raise fault
+    return found
 
 
-def matrix(cells: Cells, hint: str = "") -> tuple[FloatArray, DataError | None]:
-    """Float64 numbers [row, column] before the first bad row, and the error that names it; see `as_numbers`."""
-    found, fault = as_numbers(cells, hint, _floats)
+def read_floats(cells: Cells) -> FloatArray:
+    """Returns float64 numbers [row, column].
+
+    Raises:
+        DataError: If a cell is not a number, or an integer that float64 does not hold.
+    """
+    found, fault = read_floats_before_fault(cells)
+    if fault is not None:
+        raise fault
+    return found
+
+
+def read_floats_before_fault(cells: Cells) -> tuple[FloatArray, DataError | None]:
+    """Returns float64 numbers [row, column] of the rows before the first bad one, and the error about that."""
+    found, fault = _read_before_fault(cells, as_floats=True)
     return np.column_stack(found) if found else np.zeros((0, 0)), fault
 
 
-def as_texts(cells: Cells, name: str, *, may_lack: bool = False) -> list[str]:
-    """Returns the texts of a column, empty where there is no value; DataError if one is, unless it may."""
+def read_texts(cells: Cells, name: str, *, may_lack: bool = False) -> list[str]:
+    """Returns the cells of a column as texts, empty where a typed column has no value.
+
+    Args:
+        cells: rows.
+        name: of the column.
+        may_lack: whether cells may be missing.
+
+    Raises:
+        DataError: If a cell is missing and may not be.
+    """
     column = cells.columns[cells.names.index(name)]
-    texts = [cell if isinstance(cell, str) else "" if _is_none(cell) else str(cell) for cell in column]
-    if not may_lack:
-        marks = [text if is_missing(text) else "0" for text in texts]
-        good(as_numbers(cells._replace(names=(name,), columns=(marks,))))
+    texts = ["" if _is_none(cell) else str(cell) for cell in column]
+    missing = [] if may_lack else [row for row, text in enumerate(texts) if is_missing(text)]
+    if missing:
+        raise cells.error(missing[0], name, _describe_missing(texts[missing[0]]))
     return texts
 
 
-def plain_array(value: Any) -> NDArray[Any]:
-    """Returns an array without a mask; float64 where it holds objects that are numbers, or integers.
+def read_array(value: Any, name: str, *, as_floats: bool = False) -> NDArray[Any]:
+    """Returns an array of any shape as int64, or as float64 where an element is not an integer or floats are wanted.
+
+    Args:
+        value: an array, or what NumPy makes arrays of.
+        name: of the array, for messages.
+        as_floats: whether integers become float64.
 
     Raises:
-        DataError: A cell is masked, an object is not a number, or float64 does not hold an integer exactly.
+        DataError: If an element is not a number, or float64 does not hold it; the message has its index.
     """
     array = as_array(value)
-    if array.dtype.kind not in "Oiu" and not np.ma.is_masked(array):
-        return np.ma.getdata(array)
-    values, reason = _floats(array.ravel())
-    if reason:
-        place = ", ".join(str(int(i)) for i in np.unravel_index(len(values), array.shape))
-        raise DataError(f"element [{place}]: {reason}")
-    return values.reshape(array.shape)
+    values, reason = _read_column(array.ravel(), as_floats=as_floats)
+    if not reason:
+        return values.reshape(array.shape)
+    index = ", ".join(str(int(i)) for i in np.unravel_index(len(values), array.shape))
+    raise DataError(f"{name}[{index}]: {reason}" if index else f"{name}: {reason}")
 
 
 def as_array(value: Any) -> NDArray[Any]:
-    """An array of what NumPy makes arrays of; masks are kept, those in a list too."""
-    if isinstance(value, np.ma.MaskedArray) or (
-        isinstance(value, list | tuple) and any(isinstance(one, np.ma.MaskedArray) for one in value)
-    ):
-        masked: NDArray[Any] = np.ma.asarray(value)
-        return masked
-    return np.asarray(value)
+    """Returns an array of what NumPy makes arrays of, with its mask, and those of arrays in a list."""
+    parts = value if isinstance(value, list | tuple) else (value,)
+    is_masked = any(isinstance(part, np.ma.MaskedArray) for part in parts)
+    array: NDArray[Any] = np.ma.asarray(value) if is_masked else np.asarray(value)
+    return array
 
 
-def _column(cells: Any) -> tuple[NDArray[Any], str]:
-    """Numbers before the first cell that is none, and why it is none; an empty reason where all are."""
-    if not isinstance(cells, np.ndarray):
-        values = _parsed_at_once(cells)
-        return (values, "") if values is not None else _one_by_one(cells, _text_cell)
+def _read_before_fault(cells: Cells, *, as_floats: bool) -> tuple[list[NDArray[Any]], DataError | None]:
+    n_good, fault, found = cells.n_rows, None, []
+    for name, column in zip(cells.names, cells.columns, strict=True):
+        values, reason = _read_column(column[:n_good], as_floats=as_floats)
+        if reason:
+            n_good, fault = len(values), cells.error(len(values), name, reason)
+        found.append(values)
+    return [values[:n_good] for values in found], fault
+
+
+def _read_column(cells: Any, *, as_floats: bool) -> tuple[NDArray[Any], str]:
+    """Returns the numbers before the first bad cell, and what is wrong with it; an empty text if all are good."""
+    is_typed = isinstance(cells, np.ndarray)
+    values: Any = _convert_array(cells) if is_typed else _convert_texts(cells)
+    reason = ""
+    if values is None:
+        values, read = [], _read_typed if is_typed else _read_text
+        for cell in cells:
+            value = read(cell)
+            if isinstance(value, str):
+                reason = value
+                break
+            values.append(value)
+        if all(isinstance(value, int) for value in values):
+            values = np.array(values, np.int64)
+    if as_floats or isinstance(values, list):
+        values, inexact = _as_floats(values)
+        return values, inexact or reason
+    return values, reason
+
+
+def _convert_array(cells: NDArray[Any]) -> NDArray[Any] | None:
+    """Returns an array as int64 or float64, or None if cells must be looked at one by one."""
     array, kind = np.ma.getdata(cells), cells.dtype.kind
-    if not np.ma.is_masked(cells) and (kind in "bi" or (kind == "u" and np.max(array, initial=0) < 2**63)):
-        return array.astype(np.int64), ""
-    if not np.ma.is_masked(cells) and kind == "f":
+    if np.ma.is_masked(cells):
+        return None
+    if kind in "bi" or (kind == "u" and np.max(array, initial=0) < 2**63):
+        return array.astype(np.int64)
+    if kind == "f":
         with np.errstate(over="ignore"):
             wide = array.astype(np.float64)
-        bad = np.flatnonzero(~np.isfinite(wide))
-        return (wide[: bad[0]], str(_typed_cell(array[bad[0]]))) if len(bad) else (wide, "")
-    return _one_by_one(cells, _typed_cell)
+        return wide if np.isfinite(wide).all() else None
+    return None
 
 
-def _floats(cells: Any) -> tuple[FloatArray, str]:
-    """As `_column`, in float64, which must hold integers exactly."""
-    values, reason = _column(cells)
-    floats = values.astype(np.float64)
-    for row in np.flatnonzero(np.abs(floats) >= _EXACT) if values.dtype.kind == "i" else ():
-        if not _is_exact(int(values[row])):
-            return floats[:row], _inexact(values[row])
-    return floats, reason
-
-
-def _parsed_at_once(texts: Sequence[str]) -> NDArray[Any] | None:
+def _convert_texts(texts: Sequence[str]) -> NDArray[Any] | None:
+    """Returns texts as int64 or float64, or None if cells must be looked at one by one."""
     joined = "".join(texts)
-    for kind, dtype in (
-        ((int, np.int64), (float, np.float64)) if "_" not in joined and joined.isascii() else ()
-    ):
+    if "_" in joined or not joined.isascii():
+        return None
+    for kind, dtype in ((int, np.int64), (float, np.float64)):
         try:
             values = np.array(list(map(kind, texts)), dtype)
         except (ValueError, OverflowError):
             continue
-        # Beyond 2^53 an integer among other numbers may lose digits, which is told cell by cell.
+        # Beyond 2^53 an integer among other numbers may lose digits.
         return values if kind is int or (np.abs(values) < _EXACT).all() else None
     return None
 
 
-def _one_by_one(cells: Iterable[Any], read: Callable[[Any], int | float | str]) -> tuple[NDArray[Any], str]:
-    found: list[int | float] = []
-    reason = ""
-    for cell in cells:
-        value = read(cell)
-        if isinstance(value, str):
-            reason = value
-            break
-        found.append(value)
-    if all(isinstance(value, int) for value in found):
-        try:
-            return np.array(found, np.int64), reason
-        except OverflowError:
-            pass
-    for place, value in enumerate(found):
-        if isinstance(value, int) and not _is_exact(value):
-            return np.array(found[:place], np.float64), _inexact(value)
-    return np.array(found, np.float64), reason
+def _as_floats(values: Any) -> tuple[FloatArray, str]:
+    floats = np.array(values, np.float64)
+    for row in np.flatnonzero(np.abs(floats) >= _EXACT):
+        if int(floats[row]) != int(values[row]):
+            return floats[:row], _describe_inexact(values[row])
+    return floats, ""
 
 
-def _is_exact(value: int) -> bool:
-    try:
-        return int(float(value)) == value
-    except OverflowError:
-        return False
-
-
-def _inexact(value: Any) -> str:
-    return f"{value} is an integer above 2^53 that float64 does not hold exactly; subtract a constant or round it"
-
-
-def _text_cell(cell: str) -> int | float | str:
+def _read_text(cell: str) -> int | float | str:
+    """Returns the number in a text, or what is wrong with it."""
     if is_missing(cell):
-        return f"missing value {shown(cell)}" if cell else "missing value (empty cell)"
+        return _describe_missing(cell)
     if cell.casefold() in _TRUTH:
         return _TRUTH[cell.casefold()]
-    value = as_number(cell)
-    if value is not None:
-        if not math.isfinite(value):
-            return f"{shown(cell)} is not a finite number; correct it or remove the row"
-        return int(cell) if re.fullmatch(r"[+-]?\d{1,400}", cell) else value
-    wrong = f"{shown(cell)} is not a number"
-    if re.fullmatch(r"[+-]?\d{1,3}([ ,'.\u00a0\u202f]\d{3})+([.,]\d+)?", cell):
-        return f"{wrong}; remove the thousands separators"
-    if cell.count(",") == 1 and as_number(cell.replace(",", ".")) is not None:
-        return f"{wrong}; write decimals with a point"
-    if len(cell.split()) > 1 and all(as_number(part) is not None for part in cell.split()):
-        return f"{wrong}; separate columns with commas"
-    return f"{wrong}; correct it, or remove the column if it holds text"
+    value = parse_number(cell)
+    if value is None:
+        return f"{show_cell(cell)} is not a number; write it as 1234.5, or remove the column if it holds text"
+    if not math.isfinite(value):
+        return f"{show_cell(cell)} is not a finite number; correct it or remove the row"
+    return _check_size(int(cell)) if re.fullmatch(r"[+-]?\d+", cell) else value
 
 
-def _typed_cell(cell: Any) -> int | float | str:
+def _read_typed(cell: Any) -> int | float | str:
+    """Returns the number in a cell of an array, or what is wrong with it."""
     if _is_none(cell):
-        return f"missing value ({'masked' if cell is np.ma.masked else cell})"
+        return _describe_missing("masked" if cell is np.ma.masked else str(cell))
     # Durations of NumPy are integers by their class.
-    if isinstance(cell, _TIMES):
-        what = "duration" if isinstance(cell, datetime.timedelta | np.timedelta64) else "time"
-        return f"{shown(cell)} is a {what}, not a number; {_UNITS}"
-    if isinstance(cell, numbers.Integral | np.bool_):
-        return int(cell)
-    if isinstance(cell, numbers.Real | decimal.Decimal):
+    if isinstance(cell, numbers.Real | np.bool_ | decimal.Decimal) and not isinstance(cell, np.timedelta64):
         if not math.isfinite(cell):
             return f"{cell} is not a finite number; correct it or remove the row"
-        is_integer = isinstance(cell, decimal.Decimal) and cell.as_tuple().exponent == 0
-        return int(str(cell)) if is_integer else float(cell)
-    if isinstance(cell, numbers.Complex):
-        return f"{cell} is a complex number; give real and imaginary parts as columns of their own"
-    if isinstance(cell, str | bytes):
-        return f"{shown(cell)} is text, not a number; convert it, or remove the column if it holds text"
-    return f"a {type(cell).__name__} is not a number; convert it, or remove the column"
+        if isinstance(cell, numbers.Integral | np.bool_):
+            return _check_size(int(cell))
+        if isinstance(cell, decimal.Decimal) and cell.as_tuple().exponent == 0:
+            return _check_size(int(cell))
+        return float(cell)
+    return f"{show_cell(cell)} is not a number but a {type(cell).__name__}; convert it or remove the column"
+
+
+def _check_size(value: int) -> int | str:
+    return value if abs(value) < 2**63 else _describe_inexact(value)
+
+
+def _describe_inexact(value: Any) -> str:
+    return f"{value} is too large an integer (2^53 in float64, 2^63 in int64); subtract a constant"
+
+
+def _describe_missing(text: str) -> str:
+    return f"missing value ({text or 'empty cell'}); fill it in or remove the row"
 
 
 def _is_none(cell: Any) -> bool:
     # NaN and NaT differ from themselves; comparisons with pandas.NA have no truth value.
-    if cell is None or cell is np.ma.masked or type(cell).__name__ == "NAType":
+    if cell is None or cell is np.ma.masked or type(cell).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(cell, float | np.floating | decimal.Decimal | _TIMES) and bool(cell != cell)
-
-
-def _missing_after(cells: Cells, row: int) -> str:
-    later: set[int] = set()
-    for column in cells.columns:
-        for place, cell in enumerate(column[row + 1 : row + _LOOKED_AT], cells.first + row + 2):
-            if is_missing(cell) if isinstance(cell, str) else _is_none(cell):
-                later.add(place)
-    return listed(sorted(later))
+    return isinstance(cell, float | np.generic | decimal.Decimal) and bool(cell != cell)

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from auxmc.data.cells import plain_array
+from auxmc.data.cells import as_array, read_array
 from auxmc.driver.runtime import leave_debugging
 from auxmc.errors import DataError
 
@@ -61,11 +61,7 @@ def float64_tree(name: str, tree: Any) -> Any:
     def one(path: Any, value: Any) -> np.ndarray:
         place = f"{name}{jax.tree_util.keystr(path)}"
         try:
-            array = plain_array(value)
-            # Complex numbers are refused below; NumPy would warn of them here.
-            wide = array.astype(np.float64) if array.dtype.kind != "c" else np.zeros(())
-        except DataError as error:
-            raise ValueError(f"{place}: {error}") from None
+            array = as_array(value)
         except (TypeError, ValueError):
             raise TypeError(f"{place} must be an array of numbers, got {type(value).__name__}") from None
         if array.dtype.kind == "f" and array.dtype.itemsize < 8:
@@ -73,11 +69,13 @@ def float64_tree(name: str, tree: Any) -> Any:
                 f"{place} is {array.dtype}: auxmc computes in float64. Call auxmc.use_float64() before JAX makes "
                 "arrays, or give NumPy arrays of float64"
             )
-        if array.dtype.kind not in "biuf":
-            raise TypeError(f"{place} must be an array of numbers, got {array.dtype}")
-        if not np.all(np.isfinite(wide)):
-            raise ValueError(f"{place} has {int(np.sum(~np.isfinite(wide)))} values that are not finite")
-        return wide
+        if array.dtype.kind not in "biufO":
+            got = type(value).__name__ if array.dtype.kind in "SU" else array.dtype
+            raise TypeError(f"{place} must be an array of numbers, got {got}")
+        try:
+            return read_array(array, place, as_floats=True)
+        except DataError as error:
+            raise ValueError(str(error)) from None
 
     # A list of numbers is one array, not a tree of numbers.
     is_leaf = lambda node: isinstance(node, list)  # noqa: E731

@@ -1,7 +1,8 @@
-"""Random tables, written and read back through every reader: equal, or rejected with row and column."""
+"""Random and damaged tables through every reader: equal to what was written, or rejected in one line."""
 
 import csv
 import io
+import pickle
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -11,42 +12,51 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pa_parquet
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from auxmc.command_line.own_models.model_file import read_model
+from auxmc.command_line.stream_setup import open_source
 from auxmc.data.cells import is_missing, is_number
-from auxmc.data.reading import read_matrix
-from auxmc.data.tables import open_rows, read_arrays, read_blocks
-from auxmc.errors import DataError
+from auxmc.data.tables import read_blocks, read_matrix
+from auxmc.errors import CommandError, DataError
+from auxmc.interface.precision import float64_tree
 from auxmc.interface.streams.rows import read_rows
+from experiments.boltzmann.model.data import read_parameters
+from experiments.gp_probit.labelled import read_labelled
+from experiments.image_models.model.autoencoder_weights import read_autoencoder
+from tests.audit import nothing_runs
 
-WORDS = ("", "NA", "nan", "NaN", "?", "null", "None", "n/a")
+MISSING = ("", "NA", "nan", "?", "null", "None", "n/a")
 NUMBERS = {
     "float": st.floats(allow_nan=False, allow_infinity=False),
     "int": st.integers(-(2**53), 2**53),
     "bool": st.booleans(),
 }
 TYPES = {"float": pa.float64(), "int": pa.int64(), "bool": pa.bool_()}
+BAD_TEXTS = ("oops", "inf", "1_000", "0x1p3", "1e400", "'1'", "=1+1", "--1", "\u22121")
 PLAIN = st.from_regex(r"[a-z][a-z0-9_ .]{0,6}[a-z0-9]", fullmatch=True).filter(
     lambda name: not is_missing(name) and not is_number(name)
 )
 ODD = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=5) | st.sampled_from(
-    [
-        "0",
-        "1",
-        "1.5",
-        "",
-        "NA",
-        '"',
-        "a,b",
-        "a;b",
-        "#x",
-        "Unnamed: 0",
-        " a",
-        "\u00e9",
-        "true",
-    ]
+    ["0", "1.5", "", "NA", '"', "a,b", "a;b", "#x", "Unnamed: 0", " a", "true"]
 )
+RUNS = settings(max_examples=50, deadline=None, derandomize=True)
+MODEL = "def start(data):\n    return data\ndef log_density(v):\n    return 0.0\n"
+
+
+def through_sample(path: Path) -> Any:
+    (path.parent / "model.py").write_text(MODEL, encoding="utf-8")
+    found = read_model(path.parent / "model.py", path).parts["start"]
+    return np.column_stack(list(found.values())) if isinstance(found, dict) else np.asarray(found)
+
+
+DOORS: dict[str, Callable[[Path], Any]] = {
+    "stream": lambda path: np.concatenate(list(read_blocks(open_source(path, "", ""), 2))),
+    "sample": through_sample,
+    "study": lambda path: read_matrix(path, 1),
+}
 
 
 @st.composite
@@ -61,16 +71,15 @@ def tables(draw: st.DrawFn) -> tuple[list[str], list[str], list[list[Any]], bool
     columns = [draw(st.lists(NUMBERS[kind], min_size=n_rows, max_size=n_rows)) for kind in kinds]
     if draw(st.booleans()):
         column = draw(st.integers(0, n_columns - 1))
-        bad = draw(st.sampled_from([None, None, "oops"]))
+        bad = draw(st.none() | st.sampled_from(BAD_TEXTS))
         columns[column][draw(st.integers(0, n_rows - 1))] = bad
         kinds[column] = kinds[column] if bad is None else "text"
     return names, kinds, columns, plain
 
 
-@st.composite
-def written_as_text(draw: st.DrawFn, names: list[str], columns: list[list[Any]]) -> bytes:
+def text_of(draw: Callable[[Any], Any], names: list[str], columns: list[list[Any]]) -> bytes:
     """A table as text of some dialect."""
-    missing = draw(st.sampled_from(WORDS))
+    missing = draw(st.sampled_from(MISSING))
     rows = [[missing if cell is None else str(cell) for cell in row] for row in zip(*columns, strict=True)]
     buffer = io.StringIO()
     csv.writer(
@@ -79,21 +88,21 @@ def written_as_text(draw: st.DrawFn, names: list[str], columns: list[list[Any]])
         quoting=draw(st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])),
         lineterminator=draw(st.sampled_from(["\n", "\r\n", "\r"])),
     ).writerows([names, *rows])
-    return (
-        draw(st.sampled_from([b"", b"\xef\xbb\xbf", b"\n", b"# made by hand\n\n"]))
-        + buffer.getvalue().encode()
-    )
+    return draw(st.sampled_from([b"", b"\xef\xbb\xbf", b"\n", b"# comment\n\n"])) + buffer.getvalue().encode()
 
 
-def _tried(read: Callable[[], Any]) -> tuple[Any, str]:
-    """What is read, or what is said instead."""
+def tried(read: Callable[[], Any]) -> tuple[Any, str]:
+    """What is read, or the message of the rejection."""
     try:
-        return read(), ""
-    except DataError as error:
-        return None, str(error)
+        with nothing_runs():
+            return read(), ""
+    except (DataError, CommandError) as error:
+        found, message = None, str(error)
+    assert "\n" not in message
+    return found, message
 
 
-def _check(read: Callable[[], Any], names: list[str], columns: list[list[Any]], plain: bool) -> None:
+def check(read: Callable[[], Any], names: list[str], columns: list[list[Any]], plain: bool) -> None:
     """Compares what is read with what was written."""
     bad = [
         (row, name)
@@ -101,60 +110,110 @@ def _check(read: Callable[[], Any], names: list[str], columns: list[list[Any]], 
         for row, cell in enumerate(cells)
         if cell is None or isinstance(cell, str)
     ]
-    found, said = _tried(read)
-    if not said:
+    found, message = tried(read)
+    if not message:
         assert not bad, "a bad cell was read"
         if not plain and len(found) == len(columns[0]) + 1:
             found = found[1:]  # names that are all numbers are a row
         np.testing.assert_array_equal(found, np.array(columns, float).T)
     elif plain:
-        assert bad, said
+        assert bad, message
         row, name = bad[0]
-        assert f": row {row + 1}" in said
-        assert f"column {name!r}: " in said
-    assert "\n" not in said
+        place = f": row {row + 1}", f"column {name!r}: "
+        assert all(part in message for part in place) or f"[{row}" in message, message
 
 
-def _stacked(found: Any) -> np.ndarray:
-    return np.column_stack(list(found.values()))
-
-
-@settings(max_examples=50, deadline=None, derandomize=True)
+@RUNS
 @given(st.data())
 def test_a_table_is_read_as_it_was_written_or_rejected(data: st.DataObject) -> None:
     names, kinds, columns, plain = data.draw(tables())
-    arrays = [
-        pa.array([None if cell is None else str(cell) for cell in cells] if kind == "text" else cells,
-                 pa.string() if kind == "text" else TYPES[kind])
-        for kind, cells in zip(kinds, columns, strict=True)
-    ]  # fmt: skip
-    table = pa.table(arrays, names)
+    stripped, has_text = [name.strip() for name in names], "text" in kinds
+    has_missing = any(cell is None for cells in columns for cell in cells)
     with tempfile.TemporaryDirectory() as folder:
-        text, parquet = Path(folder) / "rows.csv", Path(folder) / "rows.parquet"
-        text.write_bytes(data.draw(written_as_text(names, columns)))
-        pa_parquet.write_table(table, parquet, row_group_size=2)
-        for path in (text, parquet):
-            if "text" in kinds and path is parquet:
-                continue  # a column of texts is rejected at its first row
-            _check(lambda: _stacked(read_arrays(path)), names, columns, plain)  # noqa: B023
-            _check(lambda: read_matrix(path, 1), names, columns, plain)  # noqa: B023
-            _check(lambda: np.concatenate(list(read_blocks(open_rows(path), 2))), names, columns, plain)  # noqa: B023
-    if "text" not in kinds:
-        frame = pd.DataFrame(
-            {name: pd.array(cells, dtype=object) for name, cells in zip(names, columns, strict=True)}
-        )
-        for rows in (table, frame):
-            _check(lambda: read_rows(rows, 9).first, [name.strip() for name in names], columns, plain)  # noqa: B023
+        paths = [Path(folder) / f"rows{ending}" for ending in (".csv", ".parquet", ".npy", ".npz")]
+        text, parquet, npy, npz = paths
+        text.write_bytes(text_of(data.draw, names, columns))
+        if has_text:
+            paths = [text]  # a column of texts is rejected at its first row
+        else:
+            arrays = [pa.array(cells, TYPES[kind]) for kind, cells in zip(kinds, columns, strict=True)]
+            table = pa.table(arrays, names)
+            pa_parquet.write_table(table, parquet, row_group_size=2)
+            matrix = np.array(columns, object).astype(float).T
+            np.save(npy, matrix)
+            if plain:
+                np.savez(npz, **dict(zip(stripped, matrix.T, strict=True)))
+            paths = paths if plain else paths[:3]
+            frame = pd.DataFrame({n: pd.array(c, dtype=object) for n, c in zip(names, columns, strict=True)})
+            for rows in (table, frame):
+                check(lambda: read_rows(rows, 9).first, stripped, columns, plain)  # noqa: B023
+            numbered = [str(i) for i in range(len(names))]
+            check(lambda: read_rows(matrix, 9).first, numbered, columns, True)
+            if not has_missing:
+                check(lambda: float64_tree("observed", matrix), numbered, columns, True)
+        for path in paths:
+            expected = [str(i) for i in range(len(names))] if path is npy else stripped
+            for read in DOORS.values():
+                check(lambda: read(path), expected, columns, plain or path is npy)  # noqa: B023
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
+@RUNS
 @given(st.binary(max_size=80) | st.text(st.sampled_from("0123456789.,;eE+-\"'#\n\r\tax ")).map(str.encode))
 def test_bytes_are_read_or_rejected_in_one_line(content: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for ending in (".csv", ".parquet", ".npy", ".npz"):
             path = Path(folder) / f"rows{ending}"
             path.write_bytes(content)
-            for read in (read_arrays, read_matrix, lambda path: list(read_blocks(open_rows(path), 2))):
-                _, said = _tried(lambda: read(path))  # noqa: B023
-                assert "\n" not in said
-                assert not said or said.startswith(f"{path}: ")
+            for read in (*DOORS.values(), read_labelled):
+                _, message = tried(lambda: read(path))  # noqa: B023
+                assert not message or str(path) in message
+
+
+@RUNS
+@given(st.data())
+def test_damaged_files_are_read_or_rejected_in_one_line(data: st.DataObject) -> None:
+    frame = pd.DataFrame(np.random.default_rng(1).normal(size=(20, 2)), columns=["a", "b"])
+    with tempfile.TemporaryDirectory() as folder:
+        csv_gz, parquet, npy, npz = (
+            Path(folder) / f"rows{end}" for end in (".csv.gz", ".parquet", ".npy", ".npz")
+        )
+        frame.to_csv(csv_gz, index=False)
+        frame.to_parquet(parquet)
+        np.save(npy, frame.to_numpy())
+        np.savez(npz, a=frame["a"], b=frame["b"])
+        path = data.draw(st.sampled_from([csv_gz, parquet, npy, npz]))
+        content = path.read_bytes()
+        place = data.draw(st.integers(0, len(content) - 1))
+        flipped = content[:place] + bytes([content[place] ^ 4]) + content[place + 1 :]
+        path.write_bytes(data.draw(st.sampled_from([content[:place], flipped, content + b"\xff\x00"])))
+        for read in DOORS.values():
+            found, message = tried(lambda: read(path))  # noqa: B023
+            assert message or np.isfinite(found).all()
+
+
+class Opens:
+    """An object whose unpickling writes a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open, (str(self.path), "w")
+
+
+def test_nothing_in_an_array_file_is_unpickled(tmp_path: Path) -> None:
+    array = np.array([Opens(tmp_path / "ran")], dtype=object)
+    for name in ("W0", "weights"):
+        np.savez(tmp_path / f"{name}.npz", allow_pickle=True, **{name: array})
+    np.save(tmp_path / "rows.npy", array, allow_pickle=True)
+    readers: list[tuple[Callable[[Path], Any], str]] = [(read, "rows.npy") for read in DOORS.values()]
+    readers += [
+        (lambda path: read_autoencoder("own_digits", str(path)), "W0.npz"),
+        (read_parameters, "weights.npz"),
+    ]
+    for read, name in readers:
+        _, message = tried(lambda: read(tmp_path / name))  # noqa: B023
+        assert name in message
+    assert not (tmp_path / "ran").exists()
+    with pytest.raises(AssertionError), nothing_runs():
+        pickle.loads(pickle.dumps(Opens(tmp_path / "ran")))

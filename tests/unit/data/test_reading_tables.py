@@ -13,13 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pa_parquet
 import pytest
 
 import auxmc
 from auxmc.command_line.own_models.model_file import read_model
-from auxmc.command_line.stream_reading import open_source
-from auxmc.data.reading import read_matrix
-from auxmc.data.tables import read_arrays, read_blocks
+from auxmc.command_line.stream_setup import open_source
+from auxmc.data.tables import open_rows, read_arrays, read_blocks, read_matrix
 from auxmc.errors import CommandError, DataError
 from auxmc.interface.precision import float64_tree
 from auxmc.interface.streams.rows import read_rows
@@ -47,14 +47,18 @@ BAD: dict[str, tuple[Columns, int, str]] = {
     "missing boolean": ({"a": pd.array([True, False, None], "boolean")}, 3, "missing value"),
     "missing object": ({"a": np.array([1.5, 2.5, None], object)}, 3, "missing value"),
     "infinite": ({"a": np.array([1.0, 2.5, -np.inf])}, 3, "not a finite number"),
-    "text": ({"a": np.array(["x", "y", "z"], object)}, 1, "'x' is (not a number|text)"),
-    "time": ({"a": DAY + np.arange(3)}, 1, "'2026-03-01.*' is (not a number|a time)"),
+    "text": ({"a": np.array(["x", "y", "z"], object)}, 1, "'x' is not a number"),
+    "time": ({"a": DAY + np.arange(3)}, 1, "'2026-03-01.*' is not a number"),
     "missing time": ({"a": pd.Series([pd.Timestamp(DAY), pd.NaT, pd.NaT])}, 1, "'2026-03-01.*' is"),
-    "duration": ({"a": pd.to_timedelta([1, 2, 3], unit="s")}, 1, "is (not a number|a duration)"),
+    "duration": ({"a": pd.to_timedelta([1, 2, 3], unit="s")}, 1, "is not a number"),
     "date": ({"a": [datetime.date(2026, 3, 1)] * 3}, 1, "'2026-03-01' is"),
-    "complex": ({"a": np.array([1j, 2.0, 3.0])}, 1, "(complex|not a number|plain)"),
-    "large integer": ({"a": np.array([1, 2**53 + 1, 3])}, 2, "9007199254740993 is an integer above 2"),
-    "huge integer": ({"a": np.array([1, 2, 2**64 - 1], np.uint64)}, 3, "18446744073709551615 is an integer"),
+    "complex": ({"a": np.array([1j, 2.0, 3.0])}, 1, "(not a number|plain)"),
+    "large integer": ({"a": np.array([1, 2**53 + 1, 3])}, 2, "9007199254740993 is too large an integer"),
+    "huge integer": (
+        {"a": np.array([1, 2, 2**64 - 1], np.uint64)},
+        3,
+        "18446744073709551615 is too large an integer",
+    ),
 }
 
 
@@ -102,6 +106,7 @@ DOORS: dict[str, Callable[[Path], Any]] = {
     "sample": through_sample,
     "study": through_study,
 }
+REJECTIONS = (DataError, CommandError)
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -118,14 +123,10 @@ def test_every_kind_of_file_gives_the_columns_that_made_it(tmp_path: Path, endin
             continue  # arrays of objects, and what Parquet cannot hold
         found = DOORS[door](path)
         if isinstance(found, dict):
-            integers = all(
-                np.all(np.asarray(values) == np.floor(expected[:, i]))
-                for i, values in enumerate(columns.values())
-            )
+            assert list(found) == list(columns)
             assert {array.dtype for array in found.values()} <= {np.dtype(np.int64), np.dtype(np.float64)}
             if name in ("integers", "bytes", "booleans"):
                 assert found["a"].dtype == np.int64
-            assert list(found) == list(columns), integers
             found = np.column_stack(list(found.values()))
         np.testing.assert_array_equal(found, expected, err_msg=f"{name}: {ending}")
 
@@ -161,13 +162,13 @@ def test_every_door_rejects_what_is_no_number_and_names_it(tmp_path: Path, kind:
         for door, read in DOORS.items():
             if "large" in kind and door == "sample":
                 continue  # integers stay what they are
-            with pytest.raises((DataError, CommandError)) as caught:
+            with pytest.raises(REJECTIONS) as caught:
                 read(path)
             said = str(caught.value)
             assert re.search(reason, said) or "plain arrays" in said, (ending, door, said)
-            if "plain arrays" not in said:
-                assert re.search(rf"row {row}( \(.*\))?, column '[a0]'", said), (ending, door, said)
-            assert len(said) - len(str(path)) < 230
+            place = rf"row {row}( \(.*\))?, column '[a0]'|(a|array)\[{row - 1}(, 0)?\]|plain arrays"
+            assert re.search(place, said), (ending, door, said)
+            assert len(said) - len(str(path)) < 190
     frame = pd.DataFrame(columns)
     for rows in (frame, [frame.iloc[:1], frame.iloc[1:]], pa.table(frame) if kind != "complex" else frame):
         with pytest.raises(DataError, match=rf"rows: row {row} \(index {row - 1}\), column 'a': .*{reason}"):
@@ -176,25 +177,15 @@ def test_every_door_rejects_what_is_no_number_and_names_it(tmp_path: Path, kind:
         float64_tree("observed", np.asarray(columns["a"]))
 
 
-def test_times_say_where_one_is_missing(tmp_path: Path) -> None:
-    time = pd.Series(pd.date_range("2026-03-01", periods=5))
-    time[[3, 4]] = pd.NaT
-    pd.DataFrame({"t": time}).to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(
-        DataError, match=r"row 1, column 't': '2026.*' is a time, not a number; .*missing in row 4, 5"
-    ):
-        read_arrays(tmp_path / "t.parquet")
-
-
 def test_masked_cells_are_missing() -> None:
     masked = np.ma.array([[1.0, 2.0], [3.0, 99.0]], mask=[[0, 0], [0, 1]])
     for rows in (masked, [masked[:1], masked[1:]], list(masked)):
         with pytest.raises(DataError, match=r"row 2 \(index 1\), column '1': missing value \(masked\)"):
             read_rows(rows, 2)
     for observed in (masked, {"y": masked[1]}, list(masked)):
-        with pytest.raises(ValueError, match=r"observed.*: element .*: missing value \(masked\)"):
+        with pytest.raises(ValueError, match=r"observed.*\[.*1\]: missing value \(masked\)"):
             float64_tree("observed", observed)
-    with pytest.raises(ValueError, match=r"observed: element \[2\]: missing value \(masked\)"):
+    with pytest.raises(ValueError, match=r"observed\[2\]: missing value \(masked\)"):
         auxmc.simulator(
             lambda inputs: inputs["m"] + inputs["noise"],
             observed=np.ma.array([1.0, 1.2, 99.0], mask=[0, 0, 1]),
@@ -220,6 +211,11 @@ FIRST_LINES = {
     "names": ("x,y\n1,2\n3,4\n", ["x", "y"], 2),
     "none": ("1,2\n3,4\n5,6\n", ["0", "1"], 3),
     "one column": ("5\n6\n7\n", ["0"], 3),
+    "decimals": ("7,7.5,1\n1,2,3\n", ["0", "1", "2"], 2),
+    "unordered": ("1,3,2\n1,2,3\n", ["0", "1", "2"], 2),
+    "negative": ("-1,2,5\n1,2,3\n", ["0", "1", "2"], 2),
+    "quoted": ('\ufeff"load, kN", b\n1,2\n', ["load, kN", "b"], 1),
+    "empty lines below": ("a,b\n\n\n1,2\n\n3,4\n", ["a", "b"], 2),
     "empty line": ("\n\nx,y\n1,2\n", ["x", "y"], 1),
     "comment": ("# exported\n#\nx,y\n1,2\n", ["x", "y"], 1),
     "blanks": ("x, y \n1, 2\n", ["x", "y"], 1),
@@ -250,43 +246,44 @@ def test_one_rule_says_whether_the_first_line_is_names(tmp_path: Path, door: str
         assert found.shape == (n_rows, len(names)), text
     for text in NEITHER.values():
         path.write_text(text, encoding="utf-8")
-        with pytest.raises(
-            (DataError, CommandError), match=r"line 1: .* may be names or data; begin with a line of"
-        ):
+        with pytest.raises(REJECTIONS, match=r"line 1: .* may be names or data; begin with a line of"):
             DOORS[door](path)
 
 
 ROWS = {
     "decimal commas": (
         "t,y\n1,0,67\n",
-        r"row 1 \(line 2\): 3 cells, expected 2 .*'1, 0, 67'; write decimals with a po",
+        r"row 1 \(line 2\): expected 2 cells .*, got 3, '1, 0, 67'; check decimal",
     ),
     "trailing commas": (
         "t,y\n1,2\n1,2,\n",
-        r"row 2 \(line 3\): 3 cells, expected 2 .*; remove the separators at the",
+        r"row 2 \(line 3\): expected 2 cells .*, got 3, '1, 2, '; .*at the end",
     ),
-    "short": ("t,y\n1,2\n\n3\n", r"row 2 \(line 4\): 1 cell, expected 2 .*; fill in what is missing"),
-    "text": ("t,y\n1,2,one\n", r"row 1 \(line 2\): 3 cells, .*; put quotation marks around"),
+    "short": ("t,y\n1,2\n\n3\n", r"row 2 \(line 4\): expected 2 cells as in the first line, got 1, '3'"),
     "thousands": (
         't,y\n1,"1,000"\n',
-        r"row 1 \(line 2\), column 'y': '1,000' is not .*; remove the thousands",
+        r"row 1 \(line 2\), column 'y': '1,000' is not a number; write it as 1234.5",
     ),
-    "quoted decimal comma": ('t,y\n1,"1,5"\n', r"'1,5' is not a number; write decimals with a point"),
-    "blanks": (
-        "t y\n1 2\n",
-        r"row 1 \(line 2\), column 't y': '1 2' is not a number; separate columns with commas",
-    ),
+    "quoted decimal comma": ('t,y\n1,"1,5"\n', "'1,5' is not a number; write it as 1234.5"),
+    "blanks": ("t y\n1 2\n", r"row 1 \(line 2\), column 't y': '1 2' is not a number"),
     "underscore": ("x,y\n2020_01,2\n", r"row 1 \(line 2\), column 'x': '2020_01' is not a number"),
-    "other digits": ("x,y\n\u0661,2\n", r"column 'x': '\u0661' is not a number"),
-    "row labels": (",y\n0,2\n", r"column 1 has no name, as row labels .*\(index=False\)"),
-    "row labels twice": ("Unnamed: 0,y\n0,2\n", r"column 1 is called 'Unnamed: 0', as row labels"),
+    "other digits": ("x,y\n\u0661,2\n", "column 'x': '\u0661' is not a number"),
+    "row labels": (",y\n0,2\n", r"column 1 has no name; .*\(index=False\)"),
+    "row labels twice": ("Unnamed: 0,y\n0,2\n", "column 1 is called 'Unnamed: 0'; name it"),
     "row labels of Parquet": (
         "__index_level_0__,y\n0,2\n",
-        r"column 1 is called '__index_level_0__', as row labels",
+        "column 1 is called '__index_level_0__'; name it",
     ),
-    "twice": ("y,y\n0,2\n", r"columns 1 and 2 are both called 'y'; rename one"),
+    "twice": ("y,y\n0,2\n", "columns 1 and 2 are both called 'y'; rename one"),
+    "empty line": ("a\n1\n\n3\n", r"row 2 \(line 3\), column 'a': missing value \(empty cell\); fill it in"),
+    "infinite": ("a,b\n1,-inf\n", r"row 1 \(line 2\), column 'b': '-inf' is not a finite number; correct it"),
+    "overflow": ("a,b\n1,1e999\n", "'1e999' is not a finite number"),
+    "record over two lines": (
+        '"a\nb",c\n1,2\nx,3\n',
+        r"row 2 \(line 4\), column 'a\\nb': 'x' is not a number",
+    ),
     "no rows": ("# only\nx,y\n", r"the file has no rows below its names \(x, y\)"),
-    "quotation mark": ('x,y\n1,2\n3,"4\n', r"line 3: unexpected end of data; check the quotation marks"),
+    "quotation mark": ('x,y\n1,2\n3,"4\n', "line 3: unexpected end of data; check the quotation marks"),
 }
 
 
@@ -296,7 +293,7 @@ def test_every_door_names_what_is_wrong_with_a_row(tmp_path: Path, kind: str) ->
     path = tmp_path / "rows.csv"
     path.write_text(text, encoding="utf-8")
     for read in DOORS.values():
-        with pytest.raises((DataError, CommandError), match=reason):
+        with pytest.raises(REJECTIONS, match=reason):
             read(path)
 
 
@@ -305,12 +302,12 @@ def test_what_is_no_table_is_called_what_it_is(tmp_path: Path, capfd: pytest.Cap
     (tmp_path / "folder.csv").mkdir()
     content = "h\u00f6he,b\n1,2\n"
     bad = {
-        "pipe.csv": (None, "is a pipe or a device"),
-        "folder.csv": (None, "is a directory"),
-        "utf16.csv": (content.encode("utf-16"), "not UTF-8 text but UTF-16"),
+        "pipe.csv": (None, "is a directory or a pipe"),
+        "folder.csv": (None, "is a directory or a pipe"),
+        "utf16.csv": (content.encode("utf-16"), "line 1: not UTF-8 text"),
         "latin.csv": (content.encode("latin-1"), "line 1: not UTF-8 text; save the table as CSV with UTF-8"),
         "late.csv": (b"a,b\n1,2\n\xff,3\n", "line 3: not UTF-8 text"),
-        "xz.csv": (b"\xfd7zXZ\x00...", r"compressed by xz \(gzip is read\)"),
+        "xz.csv": (b"\xfd7zXZ\x00...", r"line 1: not UTF-8 text.*compressed by gzip"),
         "book.csv": (b"PK\x03\x04....", "a ZIP archive, as workbooks are"),
         "short.csv.gz": (gzip.compress(b"a,b\n" + b"1,2\n" * 99)[:-9], "damaged or cut short after line"),
         "empty.npz": (b"", "the file is empty"),
@@ -323,7 +320,7 @@ def test_what_is_no_table_is_called_what_it_is(tmp_path: Path, capfd: pytest.Cap
         if written is not None:
             (tmp_path / name).write_bytes(written)
         for read in DOORS.values():
-            with pytest.raises((DataError, CommandError), match=rf"{name}.*: .*{reason}"):
+            with pytest.raises(REJECTIONS, match=rf"{name}.*: .*{reason}"):
                 read(tmp_path / name)
     assert capfd.readouterr().err == ""
 
@@ -331,7 +328,7 @@ def test_what_is_no_table_is_called_what_it_is(tmp_path: Path, capfd: pytest.Cap
 def test_columns_that_are_asked_for_twice_are_rejected(tmp_path: Path) -> None:
     for ending in (".csv", ".parquet", ".npz"):
         FILES[ending](tmp_path / f"rows{ending}", GOOD["floats"])
-        with pytest.raises(CommandError, match="column 'a' is asked for twice"):
+        with pytest.raises(DataError, match="column 'a' is asked for twice"):
             open_source(tmp_path / f"rows{ending}", "a,a,b", "")
 
 
@@ -351,10 +348,100 @@ def test_arrays_of_any_shape_are_read(tmp_path: Path) -> None:
         "scale": ((), "float64"),
     }
     np.savez(tmp_path / "a.npz", images=np.array([[1.0, 2.0], [3.0, np.nan]]))
-    with pytest.raises(DataError, match=r"row 2, column 'images\[1\]': missing value"):
+    with pytest.raises(DataError, match=r"a.npz: images\[1, 1\]: missing value"):
+        read_arrays(tmp_path / "a.npz")
+    np.savez(tmp_path / "a.npz", images=np.zeros(0))
+    with pytest.raises(DataError, match=r"a.npz: images: expected numbers, got shape \(0,\)"):
         read_arrays(tmp_path / "a.npz")
     np.savez(tmp_path / "a.npz", images=np.zeros((2, 2, 2)))
     with pytest.raises(
-        CommandError, match=r"must be a matrix .* or columns of one length, got images float64 \[2, 2, 2\]"
+        DataError, match=r"must be a matrix .* or columns of one length, got images float64 \[2, 2, 2\]"
     ):
         open_source(tmp_path / "a.npz", "", "")
+
+
+DATA = np.random.default_rng(3).normal(size=(1000, 3))
+NAMES = ["a", "b", "c"]
+WRITERS: dict[str, Callable[[Path, np.ndarray], None]] = {
+    ".parquet": lambda path, data: pd.DataFrame(data, columns=NAMES).to_parquet(path, row_group_size=137),
+    ".csv": lambda path, data: pd.DataFrame(data, columns=NAMES).to_csv(path, index=False),
+    ".npy": lambda path, data: np.save(path, data),
+}
+
+
+@pytest.fixture(params=WRITERS)
+def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    path = tmp_path / f"rows{request.param}"
+    WRITERS[request.param](path, DATA)
+    return path
+
+
+@pytest.mark.parametrize("first_row", [0, 137, 450, 999])
+def test_blocks_have_a_largest_size_wherever_reading_begins(file: Path, first_row: int) -> None:
+    blocks = list(read_blocks(open_rows(file), 64, first_row))
+    assert max(map(len, blocks)) <= 64
+    np.testing.assert_array_equal(np.concatenate(blocks), DATA[first_row:])
+
+
+def test_columns_are_read_in_the_order_asked_for(file: Path) -> None:
+    names = ("2", "0") if file.suffix == ".npy" else ("c", "a")
+    source = open_rows(file, names)
+    assert source.columns == names
+    np.testing.assert_array_equal(np.concatenate(list(read_blocks(source, 300))), DATA[:, [2, 0]])
+
+
+def test_a_bad_cell_is_named_after_the_rows_before_it(file: Path) -> None:
+    broken = DATA.copy()
+    broken[811, 1] = np.nan
+    WRITERS[file.suffix](file, broken)
+    read: list[np.ndarray] = []
+    with pytest.raises(
+        DataError, match=r"row 812 \((line 813|index 811)\), column '(b|1)': missing value .*; fill it in"
+    ):
+        read.extend(read_blocks(open_rows(file), 100))
+    np.testing.assert_array_equal(np.concatenate(read), DATA[:811])
+
+
+def test_rows_that_were_taken_away_are_missed(file: Path) -> None:
+    with pytest.raises(DataError, match="has 1000 rows, expected at least the 1001 that were read before"):
+        list(read_blocks(open_rows(file), 64, 1001))
+    assert list(read_blocks(open_rows(file), 64, 1000)) == []
+
+
+def test_a_row_group_larger_than_a_batch_is_read_whole(tmp_path: Path) -> None:
+    data = np.random.default_rng(4).normal(size=(150_000, 3))
+    pd.DataFrame(data, columns=NAMES).to_parquet(tmp_path / "rows.parquet", row_group_size=140_000)
+    blocks = read_blocks(open_rows(tmp_path / "rows.parquet"), 1000, 70_001)
+    np.testing.assert_array_equal(np.concatenate(list(blocks)), data[70_001:])
+
+
+def test_a_damaged_row_group_is_named_after_the_rows_before_it(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    WRITERS[".parquet"](path, DATA)
+    offset = pa_parquet.ParquetFile(path).metadata.row_group(2).column(0).data_page_offset
+    content = bytearray(path.read_bytes())
+    content[offset : offset + 40] = b"\xff" * 40
+    path.write_bytes(bytes(content))
+    read: list[np.ndarray] = []
+    with pytest.raises(DataError, match=r"cannot be read after row \d+: "):
+        read.extend(read_blocks(open_rows(path), 100))
+    done = sum(map(len, read))
+    assert done <= 274
+    np.testing.assert_array_equal(np.concatenate([DATA[:0], *read]), DATA[:done])
+
+
+def test_what_a_table_lacks_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(",a,b\n0,1,2\n1,3,4\n", encoding="utf-8")
+    with pytest.raises(DataError, match="there is no column 'd', only , a, b"):
+        open_rows(path, ["a", "d"])
+    # Row labels are passed over where columns are named.
+    (block,) = read_blocks(open_rows(path, ["a", "b"]), 10)
+    np.testing.assert_array_equal(block, [[1.0, 2.0], [3.0, 4.0]])
+    for array, message in (
+        (np.zeros((0, 2)), "the file has no rows"),
+        (np.zeros(4), "must be a matrix of num"),
+    ):
+        np.save(tmp_path / "rows.npy", array)
+        with pytest.raises(DataError, match=message):
+            open_rows(tmp_path / "rows.npy")

@@ -280,7 +280,7 @@ def test_files_that_cannot_be_used_say_why(tmp_path) -> None:
     with pytest.raises(DataError, match=r"no array 'weights' \(arrays: matrix\)"):
         read_parameters(tmp_path / "other.npz")
     np.savez(tmp_path / "complex.npz", weights=_GOOD.astype(complex))
-    with pytest.raises(DataError, match=r"column 'weights\[0\]': 0j is a complex number"):
+    with pytest.raises(DataError, match=r"weights\[0, 0\]: '0j' is not a number but a complex"):
         read_parameters(tmp_path / "complex.npz")
     (tmp_path / "bad.npz").write_bytes(b"no archive")
     with pytest.raises(DataError, match="not a NumPy file of plain arrays"):

@@ -246,7 +246,11 @@ def changed(row: int, text: str):
 @pytest.mark.parametrize(
     ("change", "views", "message"),
     [
-        (lambda rows: rows[:-1], "binocular", r"joint 'right_toes' is missing in view 2; every joint"),
+        (
+            lambda rows: rows[:-1],
+            "binocular",
+            r"joint 'right_toes' is missing in view 2 \(1 missing in all\); every joint",
+        ),
         (
             lambda rows: [*rows[:3], *rows[5:]],
             "binocular",
@@ -255,7 +259,7 @@ def changed(row: int, text: str):
         (
             changed(5, "left_elbow,1,nan,4"),
             "binocular",
-            r"row 5 \(line 6\), column 'x': missing value 'nan'",
+            r"row 5 \(line 6\), column 'x': missing value \(nan\)",
         ),
         (
             changed(5, "left_elbow,1,4,"),
@@ -273,18 +277,22 @@ def changed(row: int, text: str):
             "binocular",
             r"row 5 \(line 6\): unknown joint 'elbow'; allowed: lower_spine, neck",
         ),
-        (changed(5, "left_elbow,3,4,4"), "binocular", r"row 5 \(line 6\): view '3' is neither 1 nor 2"),
+        (changed(5, "left_elbow,3,4,4"), "binocular", r"row 5 \(line 6\): view: expected 1 or 2, got 3"),
         (changed(5, "neck,1,4,4"), "binocular", r"row 5 \(line 6\): joint 'neck' in view 1 appears twice"),
-        (changed(5, "left_elbow,1,4"), "binocular", r"row 5 \(line 6\): 3 cells, expected 4"),
+        (
+            changed(5, "left_elbow,1,4"),
+            "binocular",
+            r"row 5 \(line 6\): expected 4 cells as in the first line, got 3",
+        ),
         (
             lambda rows: rows[:20],
             "binocular",
-            r"has view 1, but views=binocular needs views 1 and 2; use views=monocular",
+            r"views=binocular: expected view 1 and 2, got 1; change views",
         ),
         (
             lambda rows: rows,
             "monocular",
-            r"has view 1 and 2, but views=monocular needs view 1 alone; use views=binocular",
+            r"views=monocular: expected view 1, got 1 and 2; change views",
         ),
         (lambda rows: [rows[0]], "binocular", "the file has no rows below its names"),
         (changed(0, "joint,camera,x,y"), "binocular", r"there is no column 'view', only joint, camera, x, y"),

@@ -51,23 +51,26 @@ def test_rows_keep_their_order_and_other_columns_are_passed_over(tmp_path: Path)
         (("A,1.0,0.5,2.0", "A,x,0.5,3.0", *ROWS[2:]), "row 2 (line 3), column 'hours': 'x' is not a number"),
         (
             ("A,1.0,0.5,2.0", "A,nan,0.5,3.0", *ROWS[2:]),
-            "row 2 (line 3), column 'hours': missing value 'nan'",
+            "row 2 (line 3), column 'hours': missing value (nan)",
         ),
         (("A,1.0,0.5,inf", *ROWS[1:]), "row 1 (line 2), column 'score': 'inf' is not a finite number"),
         ((*ROWS[:3], ",0.5,-1.0,0.5"), "row 4 (line 5), column 'school': missing value"),
         (tuple(row.replace("-1.0", "0.5") for row in ROWS), "column 'funding': every row has the value 0.5"),
         (
             ("A,1.0,0.5,2.0", "A,2.0,0.5,2.0", "B,1.5,-1.0,2.0", "B,0.5,-1.0,2.0"),
-            "column 'score': every row has the value 2, so an outcome that never changes",
+            "column 'score': every row has the value 2; name another column as outcome",
         ),
         (
             (*ROWS[:3], "B,0.5,-2.0,0.5"),
-            "group 'B' has the value -1 in row 3 (line 4) and -2 in row 4 (line 5); a group regressor has one value",
+            "group 'B' has -1 in row 3 (line 4) and -2 in row 4 (line 5); name it in row_regressors",
         ),
-        (tuple(row.replace("B", "A") for row in ROWS), "column 'school': every row is in the group 'A'"),
+        (
+            tuple(row.replace("B", "A") for row in ROWS),
+            "column 'school': expected two or more groups, some of them with several rows, got 1 groups of 4 rows",
+        ),
         (
             ("A,1.0,0.5,2.0", "B,2.0,0.5,3.0", "C,1.5,-1.0,1.0", "D,0.5,-1.0,0.5"),
-            "column 'school': every row is a group of its own",
+            "some of them with several rows, got 4 groups of 4 rows",
         ),
         (ROWS[:3], "has 3 rows of data, needs at least 4"),
     ],

@@ -145,19 +145,19 @@ def test_numbers_that_a_compiled_function_holds_are_part_of_the_model() -> None:
 @pytest.mark.parametrize(
     ("rows", "error", "message"),
     [
-        (np.ones(5), ValueError, r"rows must be \[row, column\], got shape \(5,\).*give rows\[:, None\]"),
+        (np.ones(5), ValueError, r"rows: expected \[row, column\], got shape \(5,\).*give rows\[:, None\]"),
         (
             np.array([[1.0, 2.0], [np.nan, 1.0]]),
             ValueError,
             r"row 2 \(index 1\), column '0': missing value \(nan\)",
         ),
-        ([np.ones((3, 2)), np.ones((2, 3))], ValueError, r"rows must be \[row, 2\], got shape \(2, 3\)"),
+        ([np.ones((3, 2)), np.ones((2, 3))], ValueError, r"rows: expected \[row, 2\], got shape \(2, 3\)"),
         (np.ones((0, 2)), ValueError, "rows is empty"),
         (iter([]), ValueError, "rows is empty"),
         ("rows.csv", TypeError, "rows must be an array .*, got str"),
         (3, TypeError, "rows must be an array .*, got int"),
-        ([["a", "b"]], ValueError, r"row 1 \(index 0\), column '0': 'a' is text"),
-        ([[1.0], [1.0, 2.0]], TypeError, "rows must hold arrays of numbers"),
+        ([["a", "b"]], ValueError, r"row 1 \(index 0\), column '0': 'a' is not a number"),
+        ([[1.0], [1.0, 2.0]], TypeError, "rows: expected arrays of numbers"),
     ],
 )
 def test_rows_that_are_none_are_named(rows: object, error: type[Exception], message: str) -> None:

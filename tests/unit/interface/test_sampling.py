@@ -131,7 +131,7 @@ def test_starts_for_each_chain() -> None:
             ValueError,
             r"b must have shape \(2,\), or \(3, 2\), one value for each",
         ),
-        ({"a": np.nan, "b": np.zeros(2)}, ValueError, r"start\['a'\] has 1 values that are not finite"),
+        ({"a": np.nan, "b": np.zeros(2)}, ValueError, r"start\['a'\]: missing value"),
         ({"a": np.float32(0), "b": np.zeros(2)}, TypeError, "is float32: auxmc computes in float64"),
         ({"a": "zero", "b": np.zeros(2)}, TypeError, "must be an array of numbers, got str"),
     ],

@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array
 from jax.experimental import checkify
 
-from auxmc.data.cells import good, matrix
+from auxmc.data.cells import read_floats
 from auxmc.data.tables import rows_in_memory
 from auxmc.interface.advice import Advice
 from auxmc.interface.checks.densities import advise_jumps
@@ -273,7 +273,7 @@ def _blocks(rows: Iterable[Any]) -> Iterator[FloatArray]:
 def _block(given: Any, n_before: int, names: tuple[str, ...]) -> tuple[FloatArray, tuple[str, ...]]:
     """Numbers of a block, those of a frame in the order of the names of the first, and these names."""
     cells = rows_in_memory(given, "rows", n_before, names)
-    block = good(matrix(cells))
+    block = read_floats(cells)
     single = getattr(given, "dtype", None) in (np.float32, np.float16) and len(block)
     if single and np.any(lost := coarse_in_float32(block)):
         raise ValueError(

@@ -1,0 +1,162 @@
+"""Tables with labels, and matrices."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from auxmc.data.tables import read_matrix
+from auxmc.errors import DataError
+from experiments.gp_probit.labelled import read_labelled
+
+GOOD = "a,b,class\n1,2,yes\n2,3.5,no\n3,-1e3,yes\n4,0,no\n"
+
+Write = Callable[[str | bytes], Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def write_file(content: str | bytes) -> Path:
+        path = tmp_path / "mine.csv"
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write_file
+
+
+def message(function: Callable, path: Path, **settings) -> str:
+    with pytest.raises(DataError) as caught:
+        function(path, **settings)
+    text = str(caught.value)
+    assert text.startswith(f"{path}: ")
+    return text.removeprefix(f"{path}: ")
+
+
+def test_table_is_read_with_labels_of_plus_and_minus_one(write: Write) -> None:
+    data = read_labelled(write(GOOD))
+    np.testing.assert_array_equal(data.features, [[1, 2], [2, 3.5], [3, -1000], [4, 0]])
+    np.testing.assert_array_equal(data.labels, [1.0, -1.0, 1.0, -1.0])
+    assert data.features.dtype == data.labels.dtype == np.float64
+    assert data.feature_names == ("a", "b")
+    assert data.classes == ("no", "yes")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xef\xbb\xbf" + GOOD.encode(),
+        GOOD.replace("\n", "\r\n").encode(),
+        GOOD.replace("\n", "\r").encode(),
+        GOOD.replace(",", ";").encode(),
+        GOOD.replace(",", "\t").encode(),
+        GOOD.replace(",", ", ").encode(),
+        GOOD.rstrip("\n").encode(),
+        ("\n" + GOOD.replace("\n", "\n\n")).encode(),
+        b'"a","b","class"\n"1","2","yes"\n"2","3.5","no"\n3,-1e3,"yes"\n4,0,"no"\n',
+    ],
+    ids=["bom", "crlf", "cr", "semicolon", "tab", "spaces", "no_final_newline", "blank_lines", "quoted"],
+)
+@pytest.mark.filterwarnings("error")
+def test_dialects_give_the_same_table(write: Write, content: bytes) -> None:
+    data = read_labelled(write(content))
+    np.testing.assert_array_equal(data.features, [[1, 2], [2, 3.5], [3, -1000], [4, 0]])
+    assert data.feature_names == ("a", "b")
+    assert data.classes == ("no", "yes")
+
+
+def test_quoted_names_may_hold_separators_and_quotes(write: Write) -> None:
+    data = read_labelled(write(GOOD.replace("a,b", '"size, ""cm""","two\nlines"')))
+    assert data.feature_names == ('size, "cm"', "two\nlines")
+
+
+def test_label_is_found_anywhere_or_named(write: Write) -> None:
+    first = write("class,a,b\nyes,1,0\nno,2,1\nyes,3,0\nno,4,1\n")
+    assert read_labelled(first).feature_names == ("a", "b")
+    named = write("y,a,b\n1,1,5\n0,2,6\n1.0,3,7\n0,4,9\n")
+    data = read_labelled(named, label="y")
+    np.testing.assert_array_equal(data.labels, [1.0, -1.0, 1.0, -1.0])
+    assert data.classes == ("0", "1")
+    assert data.feature_names == ("a", "b")
+
+
+def test_last_column_is_the_label_where_all_are_numbers(write: Write) -> None:
+    data = read_labelled(write("a,b,y\n1,5,4\n2,6,2\n3,7,4\n4,9,2\n"), label=None)
+    assert data.feature_names == ("a", "b")
+    assert data.classes == ("2", "4")
+    np.testing.assert_array_equal(data.labels, [1.0, -1.0, 1.0, -1.0])
+
+
+def test_numeric_classes_are_ordered_as_numbers(write: Write) -> None:
+    assert read_labelled(write("a,y\n1,10\n2,9\n3,10\n4,9\n")).classes == ("9", "10")
+
+
+BAD_LABELLED = {
+    "few_rows": ("a,class\n1,yes\n2,no\n3,no\n", "has 3 rows of data, needs at least 4; add rows"),
+    "missing_label": (
+        GOOD.replace("2,3.5,no", "2,3.5,"),
+        "row 2 (line 3), column 'class': missing value (empty cell); fill it in or remove the row",
+    ),
+    "text": (
+        GOOD.replace("3.5", "tall"),
+        "row 2 (line 3), column 'b': 'tall' is not a number; write it as 1234.5, or remove the column if it holds "
+        "text; the label is column 'class' (chosen because it alone has two values that are not numbers)",
+    ),
+    "one_class": (
+        GOOD.replace("yes", "no"),
+        "column 'class' (chosen because it is the last): expected two classes, got 1: no; name another label column",
+    ),
+    "many_classes": (
+        "a,y\n" + "".join(f"{i},{i}\n" for i in range(12)),
+        "column 'y' (chosen because it is the last): expected two classes, got 12: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 "
+        "more; name another label column",
+    ),
+    "constant": (
+        "a,b,class\n1,7,yes\n2,7.0,no\n3,7,yes\n4,7,no\n",
+        "column 'b': every row has the value 7; remove the column",
+    ),
+    "label_only": (
+        "class\nyes\nno\nyes\nno\n",
+        "the label column is the only column; add at least one column of numbers",
+    ),
+}
+
+
+@pytest.mark.parametrize(("content", "expected"), BAD_LABELLED.values(), ids=BAD_LABELLED)
+def test_unusable_labelled_table_is_rejected(write: Write, content: str, expected: str) -> None:
+    assert message(read_labelled, write(content)) == expected
+
+
+@pytest.mark.parametrize(
+    ("label", "near"), [("clas", "; did you mean 'class'?"), ("B", "; did you mean 'b'?"), ("target", "")]
+)
+def test_unknown_label_column_is_rejected_with_the_nearest(write: Write, label: str, near: str) -> None:
+    expected = f"label: expected one of a, b, class, got '{label}'{near}"
+    assert message(read_labelled, write(GOOD), label=label) == expected
+
+
+def test_missing_file_is_rejected_with_the_nearest(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(GOOD)
+    assert message(read_labelled, tmp_path / "mien.csv") == "no such file; did you mean 'mine.csv'?"
+    assert message(read_matrix, tmp_path / "other" / "x.csv") == "no such file; check the path"
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    where = f"(looked in {tmp_path / 'empty'})"
+    assert message(read_matrix, Path("x.csv")) == f"no such file {where}; check the path"
+
+
+@pytest.mark.parametrize("header", ["", "x,y\n", '"first one",second\n'])
+def test_matrix_is_read_with_or_without_names(write: Write, header: str) -> None:
+    observations = read_matrix(write(header + "1,2\n3,4\n5,6\n"))
+    np.testing.assert_array_equal(observations, [[1, 2], [3, 4], [5, 6]])
+    assert message(read_matrix, write("x,y\n1,2\n")) == "has 1 row of data, needs at least 2; add rows"
+
+
+def test_reading_needs_neither_jax_nor_pandas() -> None:
+    code = "import sys, experiments.gp_probit.labelled; print(sorted({'jax', 'pandas', 'scipy'} & set(sys.modules)))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
