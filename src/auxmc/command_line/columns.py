@@ -1,4 +1,4 @@
-"""Plain tables for a terminal or a pipe, and times and values with errors as they stand in them."""
+"""Plain text: tables, durations, and values with errors."""
 
 import math
 from collections.abc import Sequence
@@ -7,11 +7,11 @@ __all__ = ["columns", "duration", "value_with_error"]
 
 
 def columns(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
-    """Lines with the cells of each column below one another, two blanks between columns.
+    """Returns lines with aligned columns, two blanks between them.
 
     Args:
-        rows: cells; every row has as many.
-        right: numbers of the columns that are aligned to the right.
+        rows: cells; rows of one length.
+        right: indices of the columns that are aligned to the right.
 
     >>> print(columns([("a", "10"), ("long", "2")], right=[1]))
     a     10
@@ -29,7 +29,7 @@ def columns(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time in seconds, minutes or hours.
+    """Returns a time in seconds, minutes or hours.
 
     >>> duration(42.8), duration(600.0), duration(7200.0), duration(math.nan)
     ('43 s', '10.0 min', '2.0 h', 'not stated')
@@ -42,7 +42,7 @@ def duration(seconds: float) -> str:
 
 
 def value_with_error(value: float, error: float) -> str:
-    """A value with its standard error, cut to two digits of the error; without one where it is unknown or zero.
+    """Returns a value and its standard error, rounded to two digits of the error, which is left out if unknown or zero.
 
     >>> value_with_error(-1081.0312, 0.123), value_with_error(54000.0, 5700.0), value_with_error(2.0, 0.0)
     ('-1081.03 +- 0.12', '54000 +- 5700', '2')

@@ -1,14 +1,15 @@
-"""What a command says when it cannot go on."""
+"""Messages of the commands."""
 
 import argparse
+import sys
 import traceback
 from pathlib import Path
 
-__all__ = ["error_line", "output_folder"]
+__all__ = ["error_line", "output_folder", "say", "warn"]
 
 
 def output_folder(text: str) -> Path:
-    """The folder that `--output` names.
+    """Returns the folder that `--output` names.
 
     Raises:
         ArgumentTypeError: If the text is blank, which as a path would be the working directory.
@@ -19,7 +20,7 @@ def output_folder(text: str) -> Path:
 
 
 def error_line(error: BaseException) -> str:
-    """What an error says, in a line; its kind stands first, unless this package refused a value in words of its own.
+    """Returns the first line of an error, after its type unless it is a ValueError of this package.
 
     >>> error_line(KeyError("x")), error_line(ValueError())
     ("KeyError: 'x'", 'ValueError')
@@ -28,3 +29,13 @@ def error_line(error: BaseException) -> str:
     modules = [str(frame.f_globals.get("__name__")) for frame, _ in traceback.walk_tb(error.__traceback__)]
     refused = isinstance(error, ValueError) and modules[-1:] and modules[-1].startswith("auxmc.")
     return ": ".join(said if refused and said else [type(error).__name__, *said])
+
+
+def say(text: str) -> None:
+    """Prints a line to standard error."""
+    print(f"auxmc: {text}", file=sys.stderr, flush=True)
+
+
+def warn(text: str) -> None:
+    """Prints a warning to standard error."""
+    say(f"warning: {text}")

@@ -1,4 +1,4 @@
-"""Compiled programs of the commands, kept in the user's cache: another run of a model need not compile them again."""
+"""Compiled programs of the commands, kept in the user's cache."""
 
 import os
 
@@ -8,15 +8,14 @@ __all__ = ["keep_programs"]
 
 
 def keep_programs() -> None:
-    """Has JAX keep what it compiles in `programs`, in the user's cache of `auxmc`.
+    """Sets JAX's compilation cache to `programs` in the user's cache of `auxmc`.
 
-    JAX tells programs of other versions and processors apart. Nothing changes where a folder is set already, where
-    `AUXMC_COMPILATION_CACHE` is `off`, or where nothing can be written.
+    Nothing changes if a cache is set, `AUXMC_COMPILATION_CACHE` is `off`, or the folder cannot be written to.
     """
     import jax
 
-    its_own = jax.config.values["jax_compilation_cache_dir"]
-    if its_own is not None or os.environ.get("AUXMC_COMPILATION_CACHE") == "off":
+    current = jax.config.values["jax_compilation_cache_dir"]
+    if current is not None or os.environ.get("AUXMC_COMPILATION_CACHE") == "off":
         return
     folder = platformdirs.user_cache_path("auxmc") / "programs"
     try:

@@ -1,4 +1,4 @@
-"""The folder of a run: one at a time, settings that say whose files these are, and what may be thrown away."""
+"""The folder of a run: one run at a time, settings that identify it, and what may be deleted."""
 
 import datetime
 import json
@@ -8,28 +8,30 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
+import pandas as pd
+
 import auxmc
 from auxmc.driver.files.locks import held
 from auxmc.driver.files.writing import write_atomically
 from auxmc.driver.provenance import describe_environment
+from auxmc.driver.results import write_table
 from auxmc.errors import CommandError, FolderInUse
 
 __all__ = ["RunFolder", "alone_in"]
 
-_SETTINGS, _STATE, _LOCK = "settings.json", "state", ".lock"
-# What runs leave in the folder of their state.
-_STATES = ("chain[0-9]*", "state.npz", "record[0-9]*.bin", "rows.bin")
+_SETTINGS, _LOCK = "settings.json", ".lock"
+_STATE_FILES = ("chain[0-9]*", "state.npz", "record[0-9]*.bin", "rows.bin")
 
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Holds the folder that `--output` names, so that no two runs write over each other's files.
+    """Locks the folder that `--output` names.
 
     Raises:
-        CommandError: another run is at work in it, or it is no folder; nothing in it has been changed.
+        CommandError: If another run holds it, or it is not a folder; nothing in it has been changed.
     """
     if folder.exists() and not folder.is_dir():
-        raise CommandError(f"--output {folder}: is not a folder")
+        raise CommandError(f"--output {folder}: expected a folder, got a file")
     try:
         with held(folder / _LOCK):
             yield
@@ -38,48 +40,36 @@ def alone_in(folder: Path) -> Iterator[None]:
 
 
 class RunFolder:
-    """Where a run is kept. Files of others in the folder are not touched.
+    """Folder that keeps a run. Other files in it are not touched.
 
     Args:
-        path: the folder, where there is one.
+        path: the folder, which need not exist.
         numbers: what the results depend on, as plain containers.
-        restart: whether a run that is there is thrown away when this one begins.
+        restart: whether `begin` deletes the run that is there.
 
     Raises:
-        CommandError: the folder holds another run, or results that are not known to be a run's.
+        CommandError: If the folder holds another run, or results that are not known to be a run's.
     """
 
     results: ClassVar[Sequence[str]] = ()
     """Names of the files that a run leaves in its folder."""
 
     def __init__(self, path: Path, numbers: Mapping[str, Any], *, restart: bool = False) -> None:
-        self.path, self._restart = path, restart
+        self.path, self.state, self._restart = path, path / "state", restart
         # As they are read back: tuples become lists.
         self.numbers: dict[str, Any] = json.loads(json.dumps(numbers))
-        found, there = self._found(), [name for name in self.results if (path / name).exists()]
-        if found is None and there:
-            raise CommandError(
-                f"--output {path}: has a {there[0]} but no {_SETTINGS}, so it is not known what that is; choose "
-                "another folder"
-            )
+        found = self._read_numbers()
+        present = [name for name in self.results if (path / name).exists()]
+        if found is None and present:
+            raise CommandError(f"--output {path}: has {present[0]} but no {_SETTINGS}; choose another folder")
         if found is not None and self._is_begun() and not restart:
-            self._refuse_others(found)
-
-    @property
-    def state(self) -> Path:
-        """Folder for the checkpoints."""
-        return self.path / _STATE
-
-    @property
-    def has_settings(self) -> bool:
-        """Whether the settings are there: they are taken away with the run alone."""
-        return (self.path / _SETTINGS).exists()
+            self._check_numbers(found)
 
     def begin(self, about: Mapping[str, Any] | None = None) -> None:
-        """Throws away a run that was there, where that is wanted, and writes settings, versions and machine.
+        """Deletes the run that is there, where asked to, and writes settings, versions and machine.
 
         Args:
-            about: what else to say of the run, as plain containers.
+            about: further entries, as plain containers.
         """
         if self._restart:
             self._discard()
@@ -90,33 +80,49 @@ class RunFolder:
             "environment": describe_environment(Path(auxmc.__file__).parents[2]),
         }
         text = json.dumps(content, indent=2) + "\n"
-        write_atomically(
-            self.path / _SETTINGS, lambda temporary: temporary.write_text(text, encoding="utf-8")
-        )
+        write_atomically(self.path / _SETTINGS, lambda path: path.write_text(text, encoding="utf-8"))
 
     def forget(self) -> None:
-        """Takes the settings away again where nothing was drawn by them: a mended call finds the folder as it was."""
+        """Deletes the settings where nothing was drawn with them."""
         if not self._is_begun():
             self._discard()
+
+    def write_table(self, name: str, table: pd.DataFrame, *, parquet: bool = True) -> None:
+        """Writes a table with all digits as CSV, and as Parquet.
+
+        Args:
+            name: of the files, without suffix.
+            table: the table; its index is not kept.
+            parquet: whether to write Parquet, too.
+
+        Raises:
+            CommandError: If the run has been deleted while it was going on.
+        """
+        if not (self.path / _SETTINGS).exists():
+            raise CommandError(
+                f"--output {self.path}: was deleted or emptied during the run; run the same command again", 1
+            )
+        if parquet:
+            write_table(self.path / f"{name}.parquet", table)
+        write_atomically(self.path / f"{name}.csv", lambda path: table.to_csv(path, index=False))
 
     def _is_begun(self) -> bool:
         kept = [*self.state.glob("chain*/block*.npz"), *self.state.glob("state.npz")]
         return bool(kept) or any((self.path / name).exists() for name in self.results)
 
     def _discard(self) -> None:
-        """Removes what runs leave, the settings last: without those, nothing there is known to be a run's."""
-        if self._found() is None:
+        """Deletes what runs leave, the settings last: without those, nothing there is known to be a run's."""
+        if self._read_numbers() is None:
             return
-        for path in [path for name in _STATES for path in self.state.glob(name)]:
+        for path in [path for pattern in _STATE_FILES for path in self.state.glob(pattern)]:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         for name in (*self.results, _SETTINGS):
             (self.path / name).unlink(missing_ok=True)
-        with suppress(OSError):
-            # Something of the user's is left in it, or it is not there.
+        with suppress(OSError):  # the user's own files are left in it, or it does not exist
             self.state.rmdir()
 
-    def _found(self) -> dict[str, Any] | None:
-        """Numbers of the run that is there; None where there is no run."""
+    def _read_numbers(self) -> dict[str, Any] | None:
+        """Returns the numbers of the run that is there; None where there is no run."""
         path = self.path / _SETTINGS
         if not path.exists():
             return None
@@ -124,21 +130,21 @@ class RunFolder:
             return dict(json.loads(path.read_text(encoding="utf-8"))["numbers"])
         except (ValueError, KeyError, TypeError, OSError) as error:
             raise CommandError(
-                f"{path}: is not the settings of a run ({type(error).__name__}: {error}); choose another folder, or "
-                "delete that file"
+                f"{path}: expected the settings of a run ({type(error).__name__}: {error}); choose another folder"
             ) from error
 
-    def _refuse_others(self, found: dict[str, Any]) -> None:
-        given = self.numbers
-        differing = [name for name in sorted({*found, *given}) if found.get(name) != given.get(name)]
+    def _check_numbers(self, found: dict[str, Any]) -> None:
+        names = sorted({*found, *self.numbers})
+        pairs = {name: (found.get(name), self.numbers.get(name)) for name in names}
+        differing = [
+            f"{name}: {_short(there)} there, {_short(now)} now"
+            for name, (there, now) in pairs.items()
+            if there != now
+        ]
         if differing:
-            shown = "; ".join(
-                f"{name}: {_short(found.get(name))} there, {_short(given.get(name))} now"
-                for name in differing
-            )
             raise CommandError(
-                f"--output {self.path}: holds a run with other settings ({shown}). Go on with the same settings, "
-                "choose another folder, or throw that run away with --restart"
+                f"--output {self.path}: holds a run with other settings ({'; '.join(differing)}); choose another "
+                "folder, or delete that run with --restart"
             )
 
 

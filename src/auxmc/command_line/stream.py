@@ -1,13 +1,47 @@
-"""`auxmc stream`: the running evidence of models over a stream of rows. This module holds its options."""
+"""`auxmc stream`: the running log evidence of models over a stream of rows. This module holds its options."""
 
 import argparse
 from pathlib import Path
 from typing import Any
 
 from auxmc.command_line.errors import output_folder
-from auxmc.command_line.stream_settings import ESTIMATORS, SETTINGS, Setting
 
-__all__ = ["register"]
+__all__ = ["ANNEALED_ONLY", "ESTIMATORS", "SETTINGS", "register"]
+
+ESTIMATORS = {
+    "running_laplace": "exact moves among the first rows, then a running Gaussian; most accurate with one mode",
+    "annealed": "annealed importance sampling with stochastic gradients; the published method",
+    "sequential": "each chunk is scored by particles that have not seen it; the fastest",
+}
+"""Estimators and what they do."""
+
+SETTINGS: dict[str, tuple[type, str]] = {
+    "n_particles": (int, "particles (default: 10, running_laplace 100)"),
+    "n_moves": (int, "moves after each change of the target (default: 20, running_laplace 3)"),
+    "batch_size": (int, "past rows of a stochastic gradient (default: 500)"),
+    "learning_rate": (float, "step of the stochastic gradient times the number of rows (default: 0.1)"),
+    "friction": (float, "fraction of the velocity lost in a step, in (0, 1] (default: 0.2)"),
+    "gradient_noise": (float, "half the variance of the gradient's noise, where known (default: 0.0)"),
+    "control_variates": (bool, "take gradients relative to an anchor: more work, far smaller bias"),
+    "cooling_rows": (int, "rows after which the learning rate falls (default: never)"),
+    "target_size": (float, "effective particles kept by an annealing step (default: half of them)"),
+    "resampling": (str, "none, always, effective_size or chunk (default: none)"),
+    "max_annealing_steps": (int, "annealing steps after which a chunk is given up (default: 1000)"),
+    "n_leapfrog": (int, "mean leapfrog steps of a move (default: 6)"),
+    "n_draws": (int, "importance draws of a chunk from the Gaussian (default: 400)"),
+    "first_fit": (int, "rows at which a Gaussian is first tried (default: 2000)"),
+    "least_fit": (float, "least ESS of draws from the Gaussian, as a fraction (default: 0.3)"),
+    "exact_rows": (int, "rows at which the Gaussian is used in any case (default: 12000)"),
+}
+"""Settings of the kernels by field name, with type and help; the option drops `n_`."""
+
+ANNEALED_ONLY = ("target_size", "resampling", "max_annealing_steps")
+"""Settings that the sequential estimator shares with the annealed one in the kernel, but does not use."""
+
+_EXAMPLES = """examples:
+  auxmc stream --data docs/examples/stream.csv --model linear --model 'linear noise_scale=0.5'
+  auxmc stream --data rows.parquet --model 'logistic classes=4' --response y --output run
+  auxmc stream --data docs/examples/stream.csv --model docs/examples/student_regression.py"""
 
 
 def register(subparsers: Any) -> None:
@@ -20,27 +54,20 @@ def register(subparsers: Any) -> None:
         "stream",
         help="running log evidence of models over a stream of rows",
         description="Prints the log evidence of one or more models for every prefix of a stream of rows, compares "
-        "the models, and flags chunks that are predicted worse than those before. Rows need not fit in memory.",
-        epilog="examples:\n"
-        "  auxmc stream --data docs/examples/stream.csv --model linear --model 'linear noise_scale=0.5'\n"
-        "  auxmc stream --data rows.parquet --model 'logistic classes=4' --response y --output run\n"
-        "  auxmc stream --data docs/examples/stream.csv --model docs/examples/student_regression.py",
+        "the models, and flags change points. Rows need not fit in memory.",
+        epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=_run)
-    data = parser.add_argument_group("data")
-    data.add_argument("--data", type=Path, required=True, metavar="FILE", help="text, Parquet or NumPy file")
-    data.add_argument("--columns", metavar="A,B,...", default="", help="columns to read (default: all)")
-    data.add_argument(
-        "--response", metavar="NAME", default="", help="column of the response (default: the last)"
-    )
-    data.add_argument(
-        "--rows", type=int, metavar="N", help="stop after so many rows of the file (default: all)"
-    )
+    data = parser.add_argument_group("data").add_argument
+    data("--data", type=Path, required=True, metavar="FILE", help="text, Parquet or NumPy file")
+    data("--columns", metavar="A,B,...", default="", help="columns to read (default: all)")
+    data("--response", metavar="NAME", default="", help="column of the response (default: the last)")
+    data("--rows", type=int, metavar="N", help="stop after N rows of the file (default: all)")
 
-    models = parser.add_argument_group("models and estimator")
-    models.add_argument(
+    model = parser.add_argument_group("models and estimator").add_argument
+    model(
         "--model",
         action="append",
         required=True,
@@ -48,92 +75,62 @@ def register(subparsers: Any) -> None:
         help="'linear noise_scale=1', 'logistic classes=K', 'mixture components=K', or FILE.py[:NAME] for your own "
         "(docs/streaming.md); give it again to compare models on one reading of the rows",
     )
-    models.add_argument(
-        "--estimator",
-        choices=ESTIMATORS,
-        default="running_laplace",
-        help="; ".join(f"{name}: {what}" for name, what in ESTIMATORS.items())
-        + " (default: running_laplace)",
-    )
-    models.add_argument(
-        "--replicates",
-        type=int,
-        default=4,
-        metavar="N",
-        help="independent estimates on one reading of the rows, whose spread is the error; time grows with them "
-        "(default: 4)",
-    )
-    for option, setting in SETTINGS.items():
-        if setting.kind is bool:
-            models.add_argument(
-                option, action="store_true", default=None, dest=setting.field, help=_help(setting)
-            )
-        else:
-            models.add_argument(
-                option, type=setting.kind, dest=setting.field, metavar="X", help=_help(setting)
-            )
+    told = "; ".join(f"{name}: {text}" for name, text in ESTIMATORS.items())
+    model("--estimator", choices=ESTIMATORS, default="running_laplace", help=f"{told} (default: %(default)s)")
+    model("--replicates", **_number(4, "independent estimates, whose spread is the error"))
+    for field, (kind, text) in SETTINGS.items():
+        option = "--" + field.removeprefix("n_").replace("_", "-")
+        how: dict[str, Any] = (
+            {"action": "store_true", "default": None} if kind is bool else {"type": kind, "metavar": "X"}
+        )
+        model(option, dest=field, help=text, **how)
 
-    chunks = parser.add_argument_group("chunks and past rows")
-    chunks.add_argument(
-        "--chunk-rows", type=int, default=500, metavar="N", help="rows of a chunk (default: 500)"
-    )
-    chunks.add_argument(
+    chunk = parser.add_argument_group("chunks and past rows").add_argument
+    chunk("--chunk-rows", **_number(500, "rows of a chunk"))
+    chunk(
         "--first-chunks",
         type=int,
         metavar="N",
-        help="chunks of N, 2 N, 3 N, ... rows at the beginning (default: 20 for sequential, else 0: all alike)",
+        help="chunks of N, 2 N, 3 N, ... rows at the beginning (default: 20 for sequential, otherwise equal chunks)",
     )
-    chunks.add_argument(
+    chunk(
         "--past",
         choices=("reservoir", "store"),
         default="reservoir",
-        help="where past rows are drawn from: a uniform sample in memory, or a file of all rows, mapped into memory "
-        "(default: reservoir)",
+        help="where past rows are drawn from: a uniform sample in memory, or a file of all rows (default: reservoir)",
     )
-    chunks.add_argument(
-        "--capacity", type=int, default=100_000, metavar="N", help="rows of the reservoir (default: 100000)"
-    )
-    chunks.add_argument(
+    chunk("--capacity", **_number(100_000, "rows of the reservoir"))
+    chunk(
         "--precision",
         choices=("float32", "float64"),
-        help="of rows and particles; evidences are float64 (default: float32, unless a column loses digits in it)",
+        help="of rows and particles (default: float32, unless a column of the first chunk loses digits in it)",
     )
 
-    run = parser.add_argument_group("run")
-    run.add_argument("--seed", type=int, default=20170717, metavar="N", help="root seed (default: 20170717)")
-    run.add_argument(
+    run = parser.add_argument_group("run").add_argument
+    run("--seed", **_number(20170717, "root seed"))
+    run(
         "--output",
         type=output_folder,
         metavar="DIR",
-        help="folder for record, settings and state; a run found there goes on (default: nothing is kept)",
+        help="folder for record, settings and state; a run found there is resumed (default: nothing is kept)",
     )
-    run.add_argument("--restart", action="store_true", help="throw away the run that is in the folder")
-    run.add_argument(
-        "--hardware", choices=("cpu", "gpu", "auto"), default="cpu", help="device (default: cpu)"
-    )
-    run.add_argument(
+    run("--restart", action="store_true", help="delete the run that is in the folder")
+    run("--hardware", choices=("cpu", "gpu", "auto"), default="cpu", help="device (default: cpu)")
+    run(
         "--every",
         type=float,
         default=2.0,
         metavar="S",
-        help="least seconds between two printed lines (default: 2)",
+        help="least seconds between two printed tables outside of a terminal (default: 2)",
     )
 
 
-def _help(setting: Setting) -> str:
-    values = {str(value) for value in setting.defaults.values()}
-    only = "" if len(setting.defaults) == len(ESTIMATORS) else f" ({', '.join(setting.defaults)})"
-    if values <= {"None", "False"}:
-        return f"{setting.help}{only}"
-    shown = (
-        values.pop() if len(values) == 1 else ", ".join(f"{v} for {k}" for k, v in setting.defaults.items())
-    )
-    return f"{setting.help}{only} (default: {shown})"
+def _number(default: int, text: str) -> dict[str, Any]:
+    return {"type": int, "default": default, "metavar": "N", "help": f"{text} (default: %(default)s)"}
 
 
 def _run(options: argparse.Namespace) -> int:
-    # Here, not at the top: the help and other commands need none of these libraries, and JAX must be configured before
-    # it is imported.
+    # Imported late: the help needs none of these libraries, and JAX must be configured before it is imported.
     from auxmc.command_line.kept_programs import keep_programs
     from auxmc.driver.runtime import configure
     from auxmc.errors import CommandError, HardwareError

@@ -1,195 +1,91 @@
-"""The running evidence as it is printed: a table that is redrawn in a terminal, plain lines elsewhere."""
+"""The running evidence as a table: redrawn in place in a terminal, printed again elsewhere."""
 
 import math
-import sys
 import time
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol, TextIO
+from collections.abc import Mapping
+from typing import TextIO
 
-from auxmc.command_line.columns import duration, value_with_error
-from auxmc.command_line.stream_record import Standing
-from auxmc.diagnostics.change_points import ChangePoint
-from auxmc.numerics.array_types import FloatArray
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
 
-__all__ = ["Display", "ModelStatus", "Status", "describe_change", "make_display"]
+from auxmc.command_line.columns import value_with_error
+from auxmc.numerics.array_types import NamedArrays
 
-_HEADINGS = ("rows", "model", "log evidence", "a row", "log Bayes factor", "probability", "steps")
-_LEFT = ("model",)
-_WIDTHS = {
-    "rows": 13,
-    "log evidence": 22,
-    "a row": 10,
-    "log Bayes factor": 20,
-    "probability": 11,
-    "steps": 7,
-}
+__all__ = ["Display"]
+
+_HEADINGS = ("rows", "log evidence", "a row", "log Bayes factor", "probability", "steps")
+# Outside of a terminal lines are not folded.
+_WIDTH = 160
 
 
-class ModelStatus(NamedTuple):
-    """Where a model stands.
+class Display:
+    """Shows where a run stands.
 
-    Attributes:
-        name: of the model.
-        now: its evidence, Bayes factor and probability, each a number.
-        steps: annealing steps of a chunk, mean over the last block.
-    """
-
-    name: str
-    now: Standing
-    steps: float
-
-
-class Status(NamedTuple):
-    """Where a run stands.
-
-    Attributes:
-        n_rows: rows absorbed.
+    Args:
+        interval_s: least time between two tables outside of a terminal.
         total_rows: rows of the stream, where known.
-        rows_per_s: speed since this process began to run.
-        models: in the order given.
+        file: standard output by default.
     """
 
-    n_rows: int
-    total_rows: int | None
-    rows_per_s: float
-    models: Sequence[ModelStatus]
+    def __init__(self, interval_s: float, total_rows: int | None = None, file: TextIO | None = None) -> None:
+        self._console = Console(file=file, highlight=False)
+        self._live: Live | None = None
+        if self._console.is_terminal:
+            self._live = Live(console=self._console, refresh_per_second=4)
+            self._live.start()
+        else:
+            self._console.width = _WIDTH
+        self._interval_s, self._total_rows = interval_s, total_rows
+        self._shown_s, self._shown_rows = -math.inf, 0
 
+    def show(self, ranked: Mapping[str, NamedArrays], *, last: bool = False) -> None:
+        """Shows the last chunk of a record.
 
-class Display(Protocol):
-    """Something that shows a run."""
-
-    def show(self, status: Status, last: bool = False) -> None:
-        """Shows where the run stands; `last` is shown however little time has passed."""
+        Args:
+            ranked: arrays [chunk] of each model, as `rank_models` returns them.
+            last: whether to show it however little time has passed.
+        """
+        now, n_rows = time.monotonic(), int(next(iter(ranked.values()))["n_rows"][-1])
+        if self._live is not None:
+            self._live.update(self._table(ranked, n_rows), refresh=last)
+        elif (last or now - self._shown_s >= self._interval_s) and n_rows != self._shown_rows:
+            self._shown_s, self._shown_rows = now, n_rows
+            self._console.print(self._table(ranked, n_rows))
 
     def say(self, text: str) -> None:
         """Prints a line that stays."""
+        self._console.print(text, markup=False)
 
     def close(self) -> None:
         """Leaves the screen as it is."""
+        if self._live is not None:
+            self._live.stop()
 
-
-def make_display(interval_s: float, output: TextIO | None = None) -> Display:
-    """A display that fits where the output goes.
-
-    Args:
-        interval_s: least time between two updates of plain lines.
-        output: standard output by default.
-    """
-    file = output or sys.stdout
-    return _Terminal(file) if file.isatty() else _Lines(file, interval_s)
-
-
-def describe_change(name: str, change: ChangePoint) -> str:
-    """One line about a change point of a model."""
-    size = "" if change.size == float("inf") else f", {change.size:.1f} standard deviations"
-    kind = "sudden drop" if change.kind == "jump" else "lasting drop"
-    return (
-        f"change point: rows {change.first_row} to {change.last_row}, model {name}: {change.score:.3f} nats a row "
-        f"where {change.expected:.3f} were expected ({kind}{size})"
-    )
-
-
-class _Lines:
-    """Columns of plain text, which also read well in a file."""
-
-    def __init__(self, file: TextIO, interval_s: float) -> None:
-        self._file, self._interval_s = file, interval_s
-        self._last = -float("inf")
-        self._width = 0
-
-    def show(self, status: Status, last: bool = False) -> None:
-        now = time.monotonic()
-        if not last and now - self._last < self._interval_s:
-            return
-        self._last = now
-        if not self._width:
-            self._width = max(len("model"), *(len(model.name) for model in status.models))
-            print(self._line(_HEADINGS), file=self._file)
-        for model in status.models:
-            print(self._line(_cells(status.n_rows, model)), file=self._file)
-        if not last:
-            print(f"# {_speed(status)}", file=self._file)
-        self._file.flush()
-
-    def say(self, text: str) -> None:
-        print(f"# {text}", file=self._file, flush=True)
-
-    def close(self) -> None:
-        self._file.flush()
-
-    def _line(self, cells: Sequence[str]) -> str:
-        parts = [
-            cell.ljust(self._width) if name in _LEFT else cell.rjust(_WIDTHS[name])
-            for name, cell in zip(_HEADINGS, cells, strict=True)
-        ]
-        return "  ".join(parts).rstrip()
-
-
-class _Terminal:
-    """A table in its place, with a bar where the number of rows is known."""
-
-    def __init__(self, file: TextIO) -> None:
-        from rich.console import Console
-        from rich.live import Live
-
-        self._console = Console(file=file, highlight=False)
-        self._live = Live(console=self._console, refresh_per_second=4, transient=False)
-        self._live.start()
-
-    def show(self, status: Status, last: bool = False) -> None:
-        from rich.box import SIMPLE
-        from rich.console import Group
-        from rich.progress_bar import ProgressBar
-        from rich.table import Table
-
-        table = Table(box=SIMPLE)
-        for name in _HEADINGS[1:]:
-            # A long name is folded where the terminal is narrow; numbers are not.
-            left = name in _LEFT
-            table.add_column(
-                name, justify="left" if left else "right", overflow="fold", min_width=None if left else 7
+    def _table(self, ranked: Mapping[str, NamedArrays], n_rows: int) -> Table:
+        done = f"{n_rows / self._total_rows:.0%} of {self._total_rows:,} rows" if self._total_rows else None
+        table = Table(box=SIMPLE, caption=done, caption_justify="left")
+        table.add_column("model", overflow="fold")
+        for heading in _HEADINGS:
+            table.add_column(heading, justify="right", min_width=7)
+        for name, arrays in ranked.items():
+            now = {field: float(values[-1]) for field, values in arrays.items()}
+            style = "bold" if now["log_bayes_factor"] == 0.0 and len(ranked) > 1 else ""
+            cells = (
+                str(n_rows),
+                _with_error(now["log_evidence"], now["log_evidence_error"]),
+                f"{now['log_evidence_per_row']:.5f}",
+                _with_error(now["log_bayes_factor"], now["log_bayes_factor_error"]),
+                f"{now['probability']:.4g}",
+                f"{arrays['n_annealing_steps'].mean():.1f}",
             )
-        best = max(float(model.now.log_evidence) for model in status.models)
-        for model in status.models:
-            style = "bold" if model.now.log_evidence == best and len(status.models) > 1 else ""
-            table.add_row(*_cells(status.n_rows, model)[1:], style=style)
-        parts: list[object] = [f"{status.n_rows:,} rows", table]
-        if not last:
-            if status.total_rows:
-                parts.append(ProgressBar(total=status.total_rows, completed=status.n_rows, width=60))
-            parts.append(_speed(status))
-        self._live.update(Group(*parts), refresh=last)  # type: ignore[arg-type]
-
-    def say(self, text: str) -> None:
-        self._live.console.print(text, markup=False)
-
-    def close(self) -> None:
-        self._live.stop()
+            table.add_row(Text(name), *cells, style=style)
+        return table
 
 
-def _cells(n_rows: int, model: ModelStatus) -> tuple[str, ...]:
-    return (
-        str(n_rows),
-        model.name,
-        _with_error(model.now.log_evidence, model.now.log_evidence_error),
-        f"{model.now.log_evidence / n_rows:.5f}",
-        _with_error(model.now.log_bayes_factor, model.now.log_bayes_factor_error),
-        f"{model.now.probability:.4g}",
-        f"{model.steps:.1f}",
-    )
-
-
-def _with_error(value: FloatArray, error: FloatArray) -> str:
+def _with_error(value: float, error: float) -> str:
     if math.isfinite(error) and error > 0.0:
-        return value_with_error(float(value), float(error))
-    # Nothing says how many digits count: a log evidence of a million rows has seven before the point.
+        return value_with_error(value, error)
     return f"{value:.2f} +- {'?' if math.isnan(error) else f'{error:.2f}'}"
-
-
-def _speed(status: Status) -> str:
-    text = f"{status.rows_per_s:,.0f} rows/s"
-    if status.total_rows and status.rows_per_s > 0.0:
-        left_s = max(0.0, (status.total_rows - status.n_rows) / status.rows_per_s)
-        share = 100.0 * status.n_rows / status.total_rows
-        text += f", {share:.0f} % of {status.total_rows:,} rows, about {duration(left_s)} left"
-    return text

@@ -1,208 +1,153 @@
 """Models of rows by the words of a command line."""
 
 import hashlib
+import inspect
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from auxmc.errors import CommandError, ModelError
-from auxmc.models.mixtures.gaussian_mixture import MEAN_COORDINATES, WEIGHT_COORDINATES, gaussian_mixture
+from auxmc.errors import CommandError
+from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
 from auxmc.models.mixtures.single_gaussian import single_gaussian
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.models.regression.softmax_regression import softmax_regression
 from auxmc.models.row_model import RowModel
 from auxmc.models.user_model import ValidRows, load_model
-from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.array_types import BooleanArray, FloatArray
 
-__all__ = ["MODELS", "BadRow", "NamedModel", "named_model"]
-
-
-class BadRow(NamedTuple):
-    """A row that a model has no probability for.
-
-    Attributes:
-        row: counted from 0 within the block.
-        column: counted from 0; None where no single one is to blame.
-        reason: to be read after "is".
-    """
-
-    row: int
-    column: int | None
-    reason: str
+__all__ = ["NamedModel", "parse_model"]
 
 
 class NamedModel(NamedTuple):
     """A model from the command line.
 
     Attributes:
-        name: as it was given, with single spaces.
+        name: words as they were given, with single spaces.
         model: the model.
-        first_bad_row: maps rows [row, column] to the first that it has no probability for.
-        file_digest: of the user's file; empty for a model of this package.
+        valid_rows: maps rows [row, column] to whether the model has a probability for each [row].
+        requirement: what `valid_rows` asks of a row, for messages.
+        column: column that decides it; None where no single column does.
+        file_digest: of the user's file; empty for a built-in model.
     """
 
     name: str
     model: RowModel
-    first_bad_row: Callable[[FloatArray], BadRow | None]
-    file_digest: str
+    valid_rows: ValidRows = lambda rows: np.ones(len(rows), dtype=bool)
+    requirement: str = ""
+    column: int | None = None
+    file_digest: str = ""
 
 
-class _Known(NamedTuple):
-    settings: dict[str, Callable[[str], Any]]
-    required: tuple[str, ...]
-    build: Callable[..., RowModel]
-
-
-def _one_of(allowed: Sequence[str]) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if text not in allowed:
-            raise ValueError(f"one of {', '.join(allowed)}")
-        return text
-
-    return read
-
-
-def _linear(n_columns: int, noise_scale: float = 1.0) -> RowModel:
+def _linear(n_columns: int, *, noise_scale: float = 1.0) -> RowModel:
     return linear_regression(n_columns - 1, noise_scale)
 
 
-def _logistic(n_columns: int, classes: int) -> RowModel:
+def _logistic(n_columns: int, *, classes: int) -> RowModel:
     return softmax_regression(n_columns - 1, classes)
 
 
-def _mixture(n_columns: int, components: int, weights: str = "log_gamma", means: str = "centred") -> RowModel:
+def _mixture(
+    n_columns: int, *, components: int, weights: str = "log_gamma", means: str = "centred"
+) -> RowModel:
     if components == 1:
         return single_gaussian(n_columns)
     return gaussian_mixture(components, n_columns, weight_coordinates=weights, mean_coordinates=means)
 
 
-MODELS = {
-    "linear": _Known({"noise_scale": float}, (), _linear),
-    "logistic": _Known({"classes": int}, ("classes",), _logistic),
-    "mixture": _Known(
-        {"components": int, "weights": _one_of(WEIGHT_COORDINATES), "means": _one_of(MEAN_COORDINATES)},
-        ("components",),
-        _mixture,
-    ),
-}
-"""Models of this package by name, with their settings."""
+_MODELS: dict[str, Callable[..., RowModel]] = {"linear": _linear, "logistic": _logistic, "mixture": _mixture}
 
 
-def named_model(text: str, n_columns: int) -> NamedModel:
-    """Makes the model that a text names.
+def parse_model(text: str, n_columns: int) -> NamedModel:
+    """Returns the model that a text names.
 
     Args:
         text: name of a model, or FILE.py or FILE.py:NAME, followed by KEY=VALUE for each setting.
         n_columns: numbers in a row; the last one is the response of a regression.
 
     Raises:
-        CommandError: there is no such model, a setting is unknown, missing or out of range, or the file cannot be used.
+        CommandError: If there is no such model, or a setting or the file cannot be used.
     """
     try:
         words = shlex.split(text)
-    except ValueError as error:
-        raise CommandError(f"--model {text!r}: {error}") from error
-    if not words:
-        raise CommandError(f"--model needs a name: {', '.join(MODELS)}, or FILE.py[:NAME]")
-    given = _settings(text, words[1:])
-    own = re.fullmatch(r"(.+\.py)(?::(\w+))?", words[0])
-    try:
+        if not words:
+            raise ValueError(f"expected one of {', '.join(_MODELS)} or FILE.py[:NAME]")
+        settings = _parse_settings(words[1:])
+        own = re.fullmatch(r"(.+\.py)(?::(\w+))?", words[0])
         if own:
-            return _own_model(words, Path(own[1]), own[2] or "", n_columns, given)
-        return _known_model(text, words, n_columns, given)
-    except ModelError as error:
-        raise CommandError(f"--model {text!r}: {error}") from error
-
-
-def _known_model(text: str, words: list[str], n_columns: int, given: dict[str, str]) -> NamedModel:
-    if words[0] not in MODELS:
-        raise CommandError(
-            f"--model {text!r}: there is no model {words[0]!r}; models are {', '.join(MODELS)}, or FILE.py[:NAME] for "
-            "your own"
-        )
-    known = MODELS[words[0]]
-    values = {}
-    for key, value in given.items():
-        if key not in known.settings:
-            raise CommandError(
-                f"--model {text!r}: {words[0]} has no setting {key!r}; it has {', '.join(known.settings)}"
-            )
-        try:
-            values[key] = known.settings[key](value)
-        except ValueError as error:
-            kind = {int: "a whole number", float: "a number"}.get(known.settings[key], str(error))  # type: ignore[call-overload]
-            raise CommandError(f"--model {text!r}: {key} must be {kind}, got {value!r}") from error
-    for key in known.required:
-        if key not in values:
-            raise CommandError(f"--model {text!r}: say {key}=..., for example '{words[0]} {key}=3'")
-    if words[0] != "mixture" and n_columns < 2:
-        raise CommandError(
-            f"--model {text!r}: a regression needs two columns or more, the last one its response"
-        )
-    try:
-        model = known.build(n_columns, **values)
+            return _load_own(" ".join(words), Path(own[1]), own[2] or "", n_columns, settings)
+        if words[0] not in _MODELS:
+            raise ValueError(f"expected one of {', '.join(_MODELS)} or FILE.py[:NAME], got {words[0]!r}")
+        return _build(words, n_columns, settings)
     except ValueError as error:
         raise CommandError(f"--model {text!r}: {error}") from error
-    check = _classes(values["classes"]) if words[0] == "logistic" else lambda rows: None
-    return NamedModel(" ".join(words), model, check, "")
 
 
-def _own_model(words: list[str], path: Path, name: str, n_columns: int, given: dict[str, str]) -> NamedModel:
-    model, valid_rows = load_model(path, n_columns, name, {key: _value(text) for key, text in given.items()})
+def _build(words: list[str], n_columns: int, settings: dict[str, str]) -> NamedModel:
+    name, values = words[0], dict[str, Any]()
+    signature = inspect.signature(_MODELS[name])
+    try:
+        signature.bind(n_columns, **settings)
+    except TypeError as error:
+        raise ValueError(f"{error}; {name} takes {', '.join(list(signature.parameters)[1:])}") from None
+    for key, text in settings.items():
+        kind = signature.parameters[key].annotation
+        try:
+            values[key] = kind(text)
+        except ValueError:
+            raise ValueError(f"{key}: expected {kind.__name__}, got {text!r}") from None
+    if name != "mixture" and n_columns < 2:
+        raise ValueError("a regression: expected two or more columns, the last one its response, got one")
+    model = NamedModel(" ".join(words), _MODELS[name](n_columns, **values))
+    if name != "logistic":
+        return model
+    classes = np.arange(values["classes"])
+    return model._replace(
+        valid_rows=lambda rows: np.isin(rows[:, -1], classes),
+        requirement=f"one of the classes 0 to {classes[-1]}",
+        column=n_columns - 1,
+    )
+
+
+def _load_own(name: str, path: Path, function: str, n_columns: int, settings: dict[str, str]) -> NamedModel:
+    values = {key: _parse_value(text) for key, text in settings.items()}
+    model, valid_rows = load_model(path, n_columns, function, values)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-    check = (lambda rows: None) if valid_rows is None else _valid(path, valid_rows)
-    return NamedModel(" ".join(words), model, check, digest)
+    found = NamedModel(name, model, file_digest=digest)
+    if valid_rows is None:
+        return found
+    return found._replace(
+        valid_rows=lambda rows: _check_validity(path, valid_rows, rows),
+        requirement=f"what valid_rows of {path} accepts",
+    )
 
 
-def _settings(text: str, words: list[str]) -> dict[str, str]:
-    given: dict[str, str] = {}
-    for word in words:
-        key, sign, value = word.partition("=")
-        if not sign or not key or not value:
-            raise CommandError(f"--model {text!r}: settings are KEY=VALUE, got {word!r}")
-        given[key] = value
-    return given
+def _check_validity(path: Path, valid_rows: ValidRows, rows: FloatArray) -> BooleanArray:
+    try:
+        valid = np.asarray(valid_rows(rows))
+    except (Exception, SystemExit) as error:
+        raise CommandError(f"{path}: valid_rows fails: {type(error).__name__}: {error}") from error
+    if valid.shape != (len(rows),) or valid.dtype != np.bool_:
+        got = f"{valid.dtype} {list(valid.shape)}"
+        raise CommandError(f"{path}: valid_rows: expected booleans [{len(rows)}], one a row, got {got}")
+    return valid
 
 
-def _value(text: str) -> int | float | str:
+def _parse_settings(words: list[str]) -> dict[str, str]:
+    parts = [word.partition("=") for word in words]
+    for word, (key, _, value) in zip(words, parts, strict=True):
+        if not key or not value:
+            raise ValueError(f"settings: expected KEY=VALUE, got {word!r}")
+    return {key: value for key, _, value in parts}
+
+
+def _parse_value(text: str) -> Any:
     for kind in (int, float):
         try:
             return kind(text)
         except ValueError:
             continue
     return text
-
-
-def _classes(n_classes: int) -> Callable[[FloatArray], BadRow | None]:
-    def first_bad_row(rows: FloatArray) -> BadRow | None:
-        labels = rows[:, -1]
-        wrong = (labels != np.floor(labels)) | (labels < 0) | (labels >= n_classes)
-        if not wrong.any():
-            return None
-        row = int(np.argmax(wrong))
-        reason = f"{labels[row]:g}, no class: classes are the whole numbers 0 to {n_classes - 1}"
-        return BadRow(row, rows.shape[1] - 1, reason)
-
-    return first_bad_row
-
-
-def _valid(path: Path, valid_rows: ValidRows) -> Callable[[FloatArray], BadRow | None]:
-    def first_bad_row(rows: FloatArray) -> BadRow | None:
-        try:
-            valid = np.asarray(valid_rows(rows))
-        except (Exception, SystemExit) as error:
-            raise CommandError(f"{path}: valid_rows fails: {type(error).__name__}: {error}") from error
-        if valid.shape != (len(rows),) or valid.dtype != np.bool_:
-            raise CommandError(
-                f"{path}: valid_rows must return true or false for each row, bool [{len(rows)}]; got "
-                f"{valid.dtype} {list(valid.shape)}"
-            )
-        if valid.all():
-            return None
-        return BadRow(int(np.argmin(valid)), None, f"refused by valid_rows of {path}")
-
-    return first_bad_row

@@ -1,36 +1,44 @@
-"""A run of `auxmc stream`: shown while it runs, stopped in good order, and kept."""
+"""A run of `auxmc stream`: shown while it runs, stopped and resumed, and kept."""
 
 import argparse
 import signal
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
 
-import jax
 import numpy as np
-import pandas as pd
 
-from auxmc.command_line.run_folder import alone_in
-from auxmc.command_line.stream_display import ModelStatus, Status, describe_change, make_display
-from auxmc.command_line.stream_folder import StreamFolder
-from auxmc.command_line.stream_reading import read_checked
-from auxmc.command_line.stream_record import Standing, record_table, standings
-from auxmc.command_line.stream_setup import StreamSetup, make_estimators, prepare
+from auxmc.command_line.errors import say
+from auxmc.command_line.run_folder import RunFolder, alone_in
+from auxmc.command_line.stream_display import Display
+from auxmc.command_line.stream_record import particle_table, rank_models, record_table
+from auxmc.command_line.stream_setup import StreamSetup, prepare
 from auxmc.data.row_store import RowStore
-from auxmc.diagnostics.change_points import DropDetector, chunk_scores
+from auxmc.diagnostics.change_points import ChangePoint, DropDetector, chunk_scores
+from auxmc.driver.checkpoint import Checkpoint
+from auxmc.driver.provenance import fingerprint
 from auxmc.driver.stream_program import fetch_from
 from auxmc.driver.streams import StreamRun, run_streams
 from auxmc.errors import CommandError, DataError
 from auxmc.models.user_model import importing_from
 from auxmc.numerics.array_types import NamedArrays
 
-__all__ = ["run_session"]
+__all__ = ["StreamFolder", "run_session"]
 
 # Exit status of a program that a signal ended, less the signal's number.
 _SIGNALLED = 128
+
+
+class StreamFolder(RunFolder):
+    """Folder of the record of a stream."""
+
+    results = ("record.parquet", "record.csv", "particles.parquet", "particles.csv")
+
+    def checkpoint(self) -> Checkpoint:
+        """Returns where the driver keeps its state."""
+        return Checkpoint(self.state, fingerprint(self.numbers))
 
 
 def run_session(options: argparse.Namespace) -> int:
@@ -40,19 +48,25 @@ def run_session(options: argparse.Namespace) -> int:
         Exit status: 0, or 128 and the number of the signal that stopped the run.
 
     Raises:
-        CommandError: an option, the data or a model cannot be used, or all particles of a model were lost.
+        CommandError: If an option, the data or a model cannot be used, or all particles of a model were lost.
     """
-    files = [Path(text[: text.index(".py") + 3]) for text in options.model if ".py" in text]
-    folders = {file.resolve().parent for file in files}
+    own = [text for text in options.model if ".py" in text]
+    folders = {Path(text[: text.index(".py")]).resolve().parent for text in own}
     try:
         # Of several folders, each could have a module of the same name.
         with importing_from(folders.pop()) if len(folders) == 1 else nullcontext():
-            return _run_session(options)
+            setup = prepare(options)
+            if options.output is None:
+                with tempfile.TemporaryDirectory() as temporary:
+                    return _Session(setup, None).run(Path(temporary) / "rows.bin")
+            with alone_in(options.output):
+                folder = StreamFolder(options.output, setup.numbers, restart=options.restart)
+                folder.begin({"data": str(options.data), "output": str(options.output)})
+                return _Session(setup, folder).run(folder.state / "rows.bin")
     except (CommandError, OSError, MemoryError):
         raise
     except (Exception, SystemExit) as error:
         # Functions of the user's files are called all along, and may fail in any way, `exit()` included.
-        own = [text for text in options.model if ".py" in text]
         if not own:
             raise
         words = " ".join(str(error).split())
@@ -61,28 +75,15 @@ def run_session(options: argparse.Namespace) -> int:
         ) from error
 
 
-def _run_session(options: argparse.Namespace) -> int:
-    setup = prepare(options, lambda text: print(f"auxmc: warning: {text}", file=sys.stderr))
-    if options.output is None:
-        with tempfile.TemporaryDirectory() as temporary:
-            return _Session(setup, None, options).run(Path(temporary) / "rows.bin")
-    with alone_in(options.output):
-        folder = StreamFolder(options.output, setup.numbers, restart=options.restart)
-        folder.begin({"data": str(options.data), "output": str(options.output)})
-        return _Session(setup, folder, options).run(folder.row_store)
-
-
 class _Session:
     """Collects the records of a run and shows them."""
 
-    def __init__(self, setup: StreamSetup, folder: StreamFolder | None, options: argparse.Namespace) -> None:
-        self.setup, self.folder, self.options = setup, folder, options
-        self.display = make_display(options.every)
+    def __init__(self, setup: StreamSetup, folder: StreamFolder | None) -> None:
+        self.setup, self.folder, self.options = setup, folder, setup.options
+        self.display = Display(self.options.every, setup.total_rows)
         self.parts: dict[str, list[NamedArrays]] = {model.name: [] for model in setup.models}
         self.detectors = {model.name: DropDetector() for model in setup.models}
-        self.resumed_rows, self.resumed_s = 0, 0.0
-        self.signal = 0
-        self.loss = ""
+        self.signal, self.loss = 0, ""
 
     def run(self, rows: Path) -> int:
         """Runs to the end of the rows, a fault or a signal; returns the exit status.
@@ -90,23 +91,20 @@ class _Session:
         Args:
             rows: file for past rows, where they are not in memory.
         """
-        setup, folder = self.setup, self.folder
-        n_columns = len(setup.source.columns)
+        setup, n_columns = self.setup, len(self.setup.source.columns)
         store = RowStore(rows, n_columns, setup.dtype) if self.options.past == "store" else None
-        fault: DataError | None = None
+        folder, fault = self.folder, None
         runs: dict[str, StreamRun] = {}
         try:
             with self._listening():
                 runs = run_streams(
-                    make_estimators(
-                        setup, self.options.seed, None if store is None else fetch_from(store, n_columns)
-                    ),
-                    lambda first: read_checked(setup.source, setup.models, setup.dtype, setup.n_rows, first),
+                    setup.estimators(None if store is None else fetch_from(store, n_columns)),
+                    setup.read,
                     n_columns,
                     chunk_sizes=setup.chunk_sizes,
                     capacity=self.options.capacity,
                     dtype=setup.dtype,
-                    checkpoint=None if folder is None else folder.checkpoint(),
+                    checkpoint=folder.checkpoint() if folder else None,
                     store=store,
                     report=self._report,
                     stop=lambda: bool(self.signal or self.loss),
@@ -115,7 +113,7 @@ class _Session:
             fault = error
         finally:
             if any(self.parts.values()):
-                self.display.show(self._status(), last=True)
+                self._show(last=True)
             self.display.close()
             if store is not None:
                 store.close()
@@ -125,155 +123,110 @@ class _Session:
 
     def _report(self, found: dict[str, NamedArrays], resumed: bool) -> None:
         for name, record in found.items():
-            before = self.parts[name][-1] if self.parts[name] else None
+            before = self.parts[name][-1:]
+            last = (before[0]["log_evidence"][-1], before[0]["n_rows"][-1]) if before else (0.0, 0)
             self.parts[name].append(record)
-            scores = chunk_scores(
-                record["log_evidence"],
-                record["n_rows"],
-                0.0 if before is None else float(before["log_evidence"][-1]),
-                0 if before is None else int(before["n_rows"][-1]),
-            )
+            scores = chunk_scores(record["log_evidence"], record["n_rows"], *last)
             for score, n_rows in zip(*scores, strict=True):
                 change = self.detectors[name].see(float(score), int(n_rows))
                 if change is not None and not resumed:
-                    self.display.say(describe_change(name, change))
+                    self.display.say(_describe_change(name, change))
             lost = np.flatnonzero(~np.isfinite(record["log_evidence"]))
             if len(lost) and not self.loss:
+                row = int(record["n_rows"][lost[0]])
                 self.loss = (
-                    f"all particles of model {name} were lost before row {int(record['n_rows'][lost[0]]):,}: its log "
-                    "evidence is not finite. Standardise the columns or lower --learning-rate"
+                    f"model {name}: all particles were lost before row {row:,}; standardise the columns or lower "
+                    "--learning-rate"
                 )
         if resumed:
-            record = next(iter(found.values()))
-            self.resumed_rows, self.resumed_s = int(record["n_rows"][-1]), float(record["seconds"][-1])
-            self.display.say(f"goes on after row {self.resumed_rows}")
+            self.display.say(f"resumed after row {next(iter(found.values()))['n_rows'][-1]}")
         else:
-            self.display.show(self._status())
+            self._show()
 
-    def _status(self) -> Status:
-        last = {name: parts[-1] for name, parts in self.parts.items()}
-        standing = self._standings(last)
-        record = next(iter(last.values()))
-        n_rows, seconds = int(record["n_rows"][-1]), float(record["seconds"][-1])
-        speed = (n_rows - self.resumed_rows) / max(seconds - self.resumed_s, 1e-9)
-        models = [
-            ModelStatus(name, Standing(*(np.asarray(values[-1]) for values in standing[name])), float(steps))
-            for name, steps in ((name, record["n_annealing_steps"].mean()) for name, record in last.items())
-        ]
-        return Status(n_rows, self.setup.total_rows, speed, models)
+    def _show(self, *, last: bool = False) -> None:
+        self.display.show(self._ranked({name: parts[-1] for name, parts in self.parts.items()}), last=last)
 
-    def _standings(self, records: dict[str, NamedArrays]) -> dict[str, Standing]:
-        return standings(records, self.setup.n_replicates, self.setup.bias)
+    def _ranked(self, records: dict[str, NamedArrays]) -> dict[str, NamedArrays]:
+        return rank_models(records, self.options.replicates, self.setup.bias)
 
     def _keep(self, runs: dict[str, StreamRun]) -> None:
-        records = {
-            name: {field: np.concatenate([part[field] for part in parts]) for field in parts[0]}
-            for name, parts in self.parts.items()
-        }
-        for name, record in records.items():
-            for field, what in (
-                ("n_not_finite", "lost particles"),
-                ("n_unfinished", "chunks given up before they were absorbed"),
-            ):
-                number = record[field].max() if field == "n_not_finite" else record[field].sum()
-                if number:
-                    self._say(f"model {name}: {number} {what}")
-        self._say_what_is_resolved(records)
-        if self.folder is not None:
-            table = record_table(
-                records, self._standings(records), any(run.provisional for run in runs.values())
-            )
-            self.folder.write_tables(table, self._particles(runs) if runs else None)
+        """Says what is wrong with the record, and writes it."""
+        ranked = self._ranked(
+            {
+                name: {field: np.concatenate([part[field] for part in parts]) for field in parts[0]}
+                for name, parts in self.parts.items()
+            }
+        )
+        for name, record in ranked.items():
+            if lost := record["n_not_finite"].max():
+                say(f"model {name}: {lost} lost particles")
+            if unfinished := record["n_unfinished"].sum():
+                say(f"model {name}: {unfinished} chunks given up before they were absorbed")
+        self._say_what_is_resolved(ranked)
+        if self.folder is None:
+            return
+        self.folder.write_table("record", record_table(ranked, any(run.provisional for run in runs.values())))
+        if runs:
+            particles = particle_table(self.setup.models, runs, self.options.replicates)
+            self.folder.write_table("particles", particles)
 
-    def _particles(self, runs: dict[str, StreamRun]) -> pd.DataFrame:
-        tables = []
-        for model in self.setup.models:
-            state = runs[model.name].state
-            n_particles = len(state.particles)
-            each = n_particles // self.setup.n_replicates
-            for name, values in jax.vmap(model.model.natural)(state.particles).items():
-                array = np.asarray(values, dtype=np.float64).reshape(n_particles, -1)
-                tables.append(
-                    pd.DataFrame(
-                        {
-                            "model": model.name,
-                            "replicate": np.repeat(np.arange(n_particles) // each, array.shape[1]),
-                            "particle": np.repeat(np.arange(n_particles) % each, array.shape[1]),
-                            "log_weight": np.repeat(np.asarray(state.log_weights), array.shape[1]),
-                            "parameter": name,
-                            "element": np.tile(np.arange(array.shape[1]), n_particles),
-                            "value": array.ravel(),
-                        }
-                    )
-                )
-        return pd.concat(tables, ignore_index=True)
-
-    def _say_what_is_resolved(self, records: dict[str, NamedArrays]) -> None:
-        if self.setup.n_replicates == 1:
-            self._say("one replicate has no error: --replicates 4 gives one")
-        n_rows = int(next(iter(records.values()))["n_rows"][-1])
+    def _say_what_is_resolved(self, ranked: dict[str, NamedArrays]) -> None:
+        if self.options.replicates == 1:
+            say("one replicate has no error: --replicates 4 gives one")
+        n_rows = int(next(iter(ranked.values()))["n_rows"][-1])
         shortfall = n_rows * max((bias for bias in self.setup.bias if bias is not None), default=0.0)
         if shortfall >= 1.0:
-            self._say(
+            say(
                 f"the estimates may fall short by about {shortfall:.0f} nats after {n_rows} rows, which the errors "
-                "count; --estimator running_laplace does not. See 'What the numbers can tell' in docs/streaming.md"
+                "count; --estimator running_laplace does not"
             )
-        if len(records) < 2:
-            return
-        ranked = sorted(self._standings(records).values(), key=lambda one: float(one.log_evidence[-1]))
-        gap = float(ranked[-1].log_evidence[-1] - ranked[-2].log_evidence[-1])
-        error = float(ranked[-2].log_bayes_factor_error[-1])
-        if gap < 2.0 * error:
-            self._say(
+        last = sorted(
+            (-record["log_bayes_factor"][-1], record["log_bayes_factor_error"][-1])
+            for record in ranked.values()
+        )
+        if len(last) > 1 and last[1][0] < 2.0 * last[1][1]:
+            gap, error = last[1]
+            say(
                 f"the best two models differ by {gap:.2f} +- {error:.2f} nats: it is not resolved which is better"
             )
 
     def _conclude(self, fault: DataError | None) -> int:
-        kept = "" if self.folder is None else str(self.folder.path)
+        """Returns the exit status; raises the error that ended the run."""
+        folder = self.folder and self.folder.path
         if fault is not None:
-            end = (
-                f"the record up to the last whole chunk is in {kept}; the same command goes on from there"
-                if kept and any(self.parts.values())
-                else "nothing was kept: with --output DIR the run could go on from there"
-                if any(self.parts.values())
-                else "no whole chunk came before it"
-            )
-            raise CommandError(f"{fault}. {end[0].upper()}{end[1:]}", 1)
+            kept = f"the chunks before it are in {folder}" if folder else "nothing was kept without --output"
+            raise CommandError(f"{fault}; {kept}", 1)
         if self.loss:
-            restart = (
-                f"; then start again with --restart, for {kept} holds the lost particles" if kept else ""
-            )
+            restart = f"; then use --restart, since {folder} holds the lost particles" if folder else ""
             raise CommandError(self.loss + restart, 1)
         if self.signal:
-            self._say(
-                f"stopped; the same command goes on from {kept}"
-                if kept
-                else "stopped; nothing was kept (no --output)"
-            )
+            say(f"stopped; the same command resumes from {folder}" if folder else "stopped; nothing was kept")
             return _SIGNALLED + self.signal
-        if kept:
-            self._say(f"record, settings and state are in {kept}")
+        if folder:
+            say(f"record, settings and state are in {folder}")
         return 0
-
-    def _say(self, text: str) -> None:
-        print(f"auxmc: {text}", file=sys.stderr, flush=True)
 
     @contextmanager
     def _listening(self) -> Iterator[None]:
-        """Ends the run in good order at the first signal, at once at the second."""
+        """Ends the run after the current chunks at the first signal; the second one acts as before."""
 
         def listen(number: int, frame: FrameType | None) -> None:
             del frame
             self.signal = number
-            for one, handler in before.items():
-                signal.signal(one, handler)
-            self._say("stops after the chunks that are being absorbed; once more to stop at once")
+            signal.signal(number, before[signal.Signals(number)])
+            say("finishing the current chunks; press Ctrl-C again to abort")
 
-        before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+        before = {number: signal.signal(number, listen) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
-            for one in before:
-                signal.signal(one, listen)
             yield
         finally:
-            for one, handler in before.items():
-                signal.signal(one, handler)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _describe_change(name: str, change: ChangePoint) -> str:
+    kind = "sudden drop" if change.kind == "jump" else "lasting drop"
+    return (
+        f"change point: rows {change.first_row} to {change.last_row}, model {name}: {change.score:.3f} nats a row, "
+        f"expected {change.expected:.3f} ({kind}, {change.size:.1f} standard deviations)"
+    )

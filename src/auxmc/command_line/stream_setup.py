@@ -1,28 +1,24 @@
-"""From the options of `auxmc stream` to data, models, estimators and settings, checked."""
+"""From the options of `auxmc stream` to data, models and estimators, checked before anything is compiled."""
 
 import argparse
 import hashlib
 import importlib.metadata
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 
-from auxmc.command_line.stream_checks import (
-    available_bytes,
-    bias_per_row,
-    needed_bytes,
-    row_curvature,
-    stability_limit,
-)
-from auxmc.command_line.stream_models import NamedModel, named_model
-from auxmc.command_line.stream_reading import first_rows, open_source
-from auxmc.command_line.stream_settings import SETTINGS
-from auxmc.data.tables import Table
+from auxmc.command_line.errors import warn
+from auxmc.command_line.stream import ANNEALED_ONLY, SETTINGS
+from auxmc.command_line.stream_models import NamedModel, parse_model
+from auxmc.data.tables import Table, nearest_name, open_rows, read_blocks
 from auxmc.driver.row_chunks import ChunkSizes, growing_chunks
 from auxmc.driver.seeds import stream as stream_key
 from auxmc.driver.stream_program import KeyedStream
-from auxmc.errors import CommandError, ModelError
+from auxmc.errors import CommandError, DataError
 from auxmc.kernels.streams.contract import Fetch, Stream, StreamSettings
 from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.kernels.streams.replicates import replicated
@@ -31,155 +27,248 @@ from auxmc.models.user_model import check_model, program_digest
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.programs import coarse_in_float32
 
-__all__ = ["StreamSetup", "make_estimators", "prepare"]
+__all__ = ["StreamSetup", "bias_per_row", "open_source", "prepare", "read_checked"]
 
+_BLOCK_ROWS = 32_768
 _SEQUENTIAL_START = 20
-# Share of the free memory that a run may take.
-_SHARE = 0.9
+_MAX_PARAMETERS = 1000
+_N_PRIOR_DRAWS = 256
+
+Settings = StreamSettings | RunningLaplaceSettings
 
 
 class StreamSetup(NamedTuple):
-    """What a run is made of.
+    """What a run consists of.
 
     Attributes:
-        source: the file and the columns that are read, the response last.
+        options: of the command line.
+        source: the file and its columns, the response last.
         models: in the order given; names differ.
         settings: of the estimator.
         chunk_sizes: how rows are cut.
         dtype: of rows and particles.
-        n_rows: rows to read at most; None for all.
-        total_rows: rows that there are to read, where known.
-        numbers: all settings that the record depends on, as plain containers.
+        first_rows: those of the first chunk, or fewer [row, column].
         bias: nats a row by which each model's estimate falls short; None where that is not known.
-        n_replicates: independent estimates of each model.
     """
 
+    options: argparse.Namespace
     source: Table
     models: tuple[NamedModel, ...]
-    settings: StreamSettings | RunningLaplaceSettings
+    settings: Settings
     chunk_sizes: ChunkSizes
     dtype: Any
-    n_rows: int | None
-    total_rows: int | None
-    numbers: dict[str, Any]
+    first_rows: FloatArray
     bias: tuple[float | None, ...]
-    n_replicates: int
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """Everything that the record depends on, as plain containers.
+
+        Not the name of the file: rows may be appended in another one, and the first row tells whether it is the same
+        stream.
+        """
+        options = self.options
+        programs = [program_digest(one.model)[:16] if one.file_digest else "" for one in self.models]
+        return {
+            "auxmc": importlib.metadata.version("auxmc"),
+            "seed": options.seed,
+            "models": [model.name for model in self.models],
+            "model_files": [model.file_digest for model in self.models],
+            "model_programs": programs,  # a file may read numbers from others
+            "estimator": options.estimator,
+            "estimator_settings": self.settings._asdict(),
+            "replicates": options.replicates,
+            "columns": list(self.source.columns),
+            "first_row": hashlib.sha256(self.first_rows[0].tobytes()).hexdigest()[:16],
+            "first_chunks": list(self.chunk_sizes.first[:1]),
+            "chunk_rows": self.chunk_sizes.later,
+            "past": options.past,
+            "capacity": options.capacity if options.past == "reservoir" else None,
+            "precision": str(self.dtype),
+        }
+
+    @property
+    def total_rows(self) -> int | None:
+        """Rows to read, where that is known."""
+        return min((n for n in (self.source.n_rows, self.options.rows) if n is not None), default=None)
+
+    def read(self, first_row: int) -> Iterator[FloatArray]:
+        """Yields blocks of rows [row, column] from one on; warns of the first chunk that loses digits in float32."""
+        done, n = first_row, len(self.first_rows)
+        is_told = self.dtype != jnp.float32
+        for block in read_checked(self.source, self.models, self.dtype, self.options.rows, first_row):
+            for begin in range(0, 0 if is_told else len(block) - n + 1, n):
+                coarse = _coarse_columns(self.source, block[begin : begin + n])
+                if coarse:
+                    place = f"rows {done + begin + 1} to {done + begin + n}"
+                    warn(f"{coarse}: float32 does not hold five digits in {place}; give --precision float64")
+                    is_told = True
+                    break
+            done += len(block)
+            yield block
+
+    def estimators(self, fetch: Fetch | None = None) -> dict[str, KeyedStream]:
+        """Returns the estimator of each model by name; its key depends on the seed and that name alone.
+
+        Args:
+            fetch: where past rows are drawn from, if not from memory.
+
+        Raises:
+            CommandError: If a setting is out of range.
+        """
+        seed, n_replicates = self.options.seed, self.options.replicates
+
+        def estimator(model: NamedModel) -> Stream:
+            if isinstance(self.settings, RunningLaplaceSettings):
+                one = running_laplace(model.model, self.settings)
+                return replicated(one, n_replicates, self.settings.n_particles)
+            return replicated(stream_evidence(model.model, self.settings, fetch=fetch), n_replicates)
+
+        try:
+            return {
+                model.name: KeyedStream(estimator(model), stream_key(seed, "stream", model.name))
+                for model in self.models
+            }
+        except ValueError as error:
+            raise CommandError(f"settings of the estimator: {error}") from error
 
 
-def prepare(options: argparse.Namespace, warn: Callable[[str], None]) -> StreamSetup:
-    """Checks all options before anything is compiled.
-
-    Args:
-        options: parsed options.
-        warn: called with what should be known but does not stop the run.
+def prepare(options: argparse.Namespace) -> StreamSetup:
+    """Returns the run that the options ask for; prints warnings.
 
     Raises:
-        CommandError: something cannot be used.
+        CommandError: If an option, the data or a model cannot be used.
     """
-    for name in ("chunk_rows", "capacity", "replicates"):
-        if getattr(options, name) < 1:
-            raise CommandError(f"--{name.replace('_', '-')} must be at least 1, got {getattr(options, name)}")
-    if options.seed < 0:
-        raise CommandError(f"--seed must not be negative, got {options.seed}")
-    if options.rows is not None and options.rows < 1:
-        raise CommandError(f"--rows must be at least 1, got {options.rows}")
-    settings = _estimator_settings(options)
-    source = open_source(options.data, options.columns, options.response)
-    models = tuple(named_model(text, len(source.columns)) for text in options.model)
-    names = [model.name for model in models]
-    for name in names:
-        if names.count(name) > 1:
-            raise CommandError(f"--model {name!r} is given twice")
-    dtype = jnp.dtype(options.precision or "float32")
-    sizes = _chunk_sizes(options)
-    _check_memory(options, settings, models, source, dtype)
-    first = first_rows(source, models, dtype, options.chunk_rows, sizes.of(0))
-    coarse = [name for name, lost in zip(source.columns, coarse_in_float32(first), strict=True) if lost]
-    if coarse and dtype == jnp.float32:
-        dtype = jnp.dtype(options.precision or "float64")
-        warn(
-            f"float32 cannot tell the values of {', '.join(coarse)} apart to five digits: rows are read in {dtype}"
-            + ("; give --precision float64" if options.precision else "")
-        )
-        _check_memory(options, settings, models, source, dtype)
-    bias = []
-    for model in models:
-        key = stream_key(options.seed, "stream", model.name, "checks")
-        if model.file_digest:
-            try:
+    for name, least in (("chunk_rows", 1), ("capacity", 1), ("replicates", 1), ("seed", 0), ("rows", 1)):
+        if (value := getattr(options, name)) is not None and value < least:
+            raise CommandError(
+                f"--{name.replace('_', '-')}: expected an integer of at least {least}, got {value}"
+            )
+    settings, sizes = _estimator_settings(options), _chunk_sizes(options)
+    try:
+        source = open_source(options.data, options.columns, options.response)
+        models = tuple(parse_model(text, len(source.columns)) for text in options.model)
+        names = [model.name for model in models]
+        if repeated := [name for name in names if names.count(name) > 1]:
+            raise CommandError(f"--model {repeated[0]!r}: expected different models, got it twice")
+        dtype = jnp.dtype(options.precision or "float32")
+        first = _first_rows(source, models, dtype, options.chunk_rows, sizes.of(0))
+        coarse = _coarse_columns(source, first) if dtype == jnp.float32 else ""
+        if coarse and not options.precision:
+            warn(f"{coarse}: float32 does not hold five digits of the first rows; rows are read in float64")
+            dtype = jnp.dtype("float64")
+        bias = []
+        for model in models:
+            key = stream_key(options.seed, "stream", model.name, "checks")
+            if model.file_digest:
                 for text in check_model(model.model, jnp.asarray(first), key, model.name):
                     warn(text)
-            except ModelError as error:
-                raise CommandError(str(error)) from error
-        bias.append(_check_stability(settings, model, first, key, warn))
-    total = source.n_rows if options.rows is None else min(options.rows, source.n_rows or options.rows)
-    setup = StreamSetup(
-        source,
-        models,
-        settings,
-        sizes,
-        dtype,
-        options.rows,
-        total,
-        _numbers(options, source, models, settings, sizes, dtype, first[0]),
-        tuple(bias),
-        options.replicates,
-    )
-    # Only to have its settings checked.
-    make_estimators(setup, options.seed, None)
+            bias.append(bias_per_row(settings, model, first, key))
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    setup = StreamSetup(options, source, models, settings, sizes, dtype, first, tuple(bias))
+    setup.estimators()  # checks the settings
     return setup
 
 
-def make_estimators(setup: StreamSetup, seed: int, fetch: Fetch | None) -> dict[str, KeyedStream]:
-    """The estimator of each model by name; its key depends on the seed and that name alone.
+def open_source(path: Path, columns: str, response: str) -> Table:
+    """Returns a table with its columns in order, the response last.
 
     Args:
-        setup: what `prepare` returned.
-        seed: root seed.
-        fetch: where past rows are drawn from, if not from memory.
+        path: the file.
+        columns: names separated by commas; empty for all.
+        response: name of the response; empty for the last column.
 
     Raises:
-        CommandError: a setting is out of range.
+        DataError: If the file cannot be read, or a column is not there.
     """
+    source = open_rows(path, [name.strip() for name in columns.split(",") if name.strip()])
+    names = source.columns
+    last = response or names[-1]
+    if last not in names:
+        near = nearest_name(last, names)
+        raise DataError(f"{path}: --response: expected one of {', '.join(names)}, got {last!r}{near}")
+    return source._replace(columns=(*(name for name in names if name != last), last))
 
-    def estimator(model: NamedModel) -> Stream:
-        if isinstance(setup.settings, RunningLaplaceSettings):
-            one = running_laplace(model.model, setup.settings)
-            return replicated(one, setup.n_replicates, setup.settings.n_particles)
-        return replicated(stream_evidence(model.model, setup.settings, fetch=fetch), setup.n_replicates)
 
+def read_checked(
+    source: Table, models: Sequence[NamedModel], dtype: Any, n_rows: int | None, first_row: int
+) -> Iterator[FloatArray]:
+    """Yields blocks of rows [row, column] that all models have a probability for.
+
+    Args:
+        source: the file.
+        models: the models.
+        dtype: that the rows must fit into.
+        n_rows: rows of the file to read; None for all.
+        first_row: rows to leave out at the beginning.
+
+    Raises:
+        DataError: If a row cannot be used; raised after the rows before it.
+    """
+    done = first_row
+    for block in read_blocks(source, _BLOCK_ROWS, first_row):
+        block, fault = block if n_rows is None else block[: max(0, n_rows - done)], None
+        too_large = np.argwhere(np.abs(block) > np.finfo(dtype).max)
+        if len(too_large):
+            row, column = map(int, too_large[0])
+            fault = _fault(source, done + row, column, f"a number within {dtype}", block[row])
+            block = block[:row]
+        for model in models:
+            valid = model.valid_rows(block)
+            if not valid.all():
+                row, expected = int(np.argmin(valid)), f"{model.requirement} (model {model.name})"
+                fault = _fault(source, done + row, model.column, expected, block[row])
+                block = block[:row]
+        if len(block):
+            yield block
+        if fault is not None:
+            raise fault
+        done += len(block)
+        if n_rows is not None and done >= n_rows:
+            return
+
+
+def _fault(source: Table, row: int, column: int | None, expected: str, values: FloatArray) -> DataError:
+    where = "" if column is None else f", column {source.columns[column]!r}"
+    got = values.tolist() if column is None else f"{values[column]:g}"
+    return DataError(f"{source.path}: row {row + 1}{where}: expected {expected}, got {got}")
+
+
+def _coarse_columns(source: Table, rows: FloatArray) -> str:
+    coarse = coarse_in_float32(rows)
+    return ", ".join(name for name, is_coarse in zip(source.columns, coarse, strict=True) if is_coarse)
+
+
+def _first_rows(
+    source: Table, models: Sequence[NamedModel], dtype: Any, n_rows: int, n_required: int
+) -> FloatArray:
+    """First rows of the file [row, column]; fewer than asked for where one behind the required ones is bad."""
+    found: list[FloatArray] = []
     try:
-        return {
-            model.name: KeyedStream(estimator(model), stream_key(seed, "stream", model.name))
-            for model in setup.models
-        }
-    except ValueError as error:
-        raise CommandError(f"settings of the estimator: {error}") from error
+        found.extend(read_checked(source, models, dtype, n_rows, 0))
+    except DataError:
+        if sum(map(len, found)) < n_required:
+            raise
+    return np.concatenate(found)
 
 
-def _estimator_settings(options: argparse.Namespace) -> StreamSettings | RunningLaplaceSettings:
-    given = {}
-    for option, setting in SETTINGS.items():
-        value = getattr(options, setting.field)
-        if value is None:
-            continue
-        if options.estimator not in setting.defaults:
-            raise CommandError(
-                f"{option} is a setting of {', '.join(setting.defaults)}, not of --estimator {options.estimator}"
-            )
-        given[setting.field] = value
-    if options.estimator == "running_laplace":
+def _estimator_settings(options: argparse.Namespace) -> Settings:
+    name = options.estimator
+    kind = RunningLaplaceSettings if name == "running_laplace" else StreamSettings
+    given = {field: value for field in SETTINGS if (value := getattr(options, field)) is not None}
+    for field in given:
+        if field not in kind._fields or (name == "sequential" and field in ANNEALED_ONLY):
+            option = field.removeprefix("n_").replace("_", "-")
+            raise CommandError(f"--{option}: is not a setting of --estimator {name}; leave it out")
+    if kind is RunningLaplaceSettings:
         if options.past == "store":
             raise CommandError("--past store: running_laplace draws no past rows; leave it out")
         return RunningLaplaceSettings(**given)
-    settings = StreamSettings(estimator=options.estimator, **given)
+    settings = StreamSettings(estimator=name, **given)
     if settings.control_variates and options.past == "store":
-        raise CommandError(
-            "--control-variates passes over the rows in memory now and then: use --past reservoir"
-        )
-    if "target_size" not in given:
-        settings = settings._replace(target_size=0.5 * settings.n_particles)
-    return settings
+        raise CommandError("--control-variates: expected --past reservoir, got --past store")
+    return settings if "target_size" in given else settings._replace(target_size=0.5 * settings.n_particles)
 
 
 def _chunk_sizes(options: argparse.Namespace) -> ChunkSizes:
@@ -187,90 +276,38 @@ def _chunk_sizes(options: argparse.Namespace) -> ChunkSizes:
     if step is None:
         step = _SEQUENTIAL_START if options.estimator == "sequential" else 0
     if step < 0:
-        raise CommandError(f"--first-chunks must not be negative, got {step}")
+        raise CommandError(f"--first-chunks: expected an integer of at least 0, got {step}")
     return growing_chunks(step, options.chunk_rows) if step else ChunkSizes((), options.chunk_rows)
 
 
-def _numbers(
-    options: argparse.Namespace,
-    source: Table,
-    models: tuple[NamedModel, ...],
-    settings: StreamSettings | RunningLaplaceSettings,
-    sizes: ChunkSizes,
-    dtype: Any,
-    first_row: FloatArray,
-) -> dict[str, Any]:
-    # Not the name of the file: rows may be appended in another one. Its first row tells whether it is the same stream.
-    return {
-        "auxmc": importlib.metadata.version("auxmc"),
-        "seed": options.seed,
-        "models": [model.name for model in models],
-        "model_files": [model.file_digest for model in models],
-        # A file may read numbers from others.
-        "model_programs": [program_digest(model.model)[:16] if model.file_digest else "" for model in models],
-        "estimator": options.estimator,
-        "estimator_settings": settings._asdict(),
-        "replicates": options.replicates,
-        "columns": list(source.columns),
-        "first_row": hashlib.sha256(first_row.tobytes()).hexdigest()[:16],
-        "first_chunks": list(sizes.first[:1]),
-        "chunk_rows": sizes.later,
-        "past": options.past,
-        "capacity": options.capacity if options.past == "reservoir" else None,
-        "precision": str(dtype),
-    }
+def bias_per_row(settings: Settings, model: NamedModel, rows: FloatArray, key: Any) -> float | None:
+    """Nats a row by which the annealed estimate falls short on a long stream.
 
+    The noise of the gradients keeps particles as wide as a posterior of some thousand rows, however many there are:
+    learning rate * trace of the information of a row / (4 * friction * batch size).
 
-def _check_memory(
-    options: argparse.Namespace,
-    settings: StreamSettings | RunningLaplaceSettings,
-    models: tuple[NamedModel, ...],
-    source: Table,
-    dtype: Any,
-) -> None:
-    free = available_bytes()
-    if free is None:
-        return
-    kept = 0 if options.past == "store" else options.capacity * len(source.columns) * dtype.itemsize
-    needed = sum(
-        needed_bytes(model.model, settings, options.chunk_rows, dtype) + 2 * kept for model in models
-    )
-    if needed <= _SHARE * free:
-        return
-    largest = max(model.model.dim for model in models)
-    batch = getattr(settings, "batch_size", None)
-    drawn = "" if batch is None else f", {settings.n_moves} moves of {batch} past rows each"
-    raise CommandError(
-        f"the run needs about {_gib(needed)} of memory, {_gib(free)} are free: {settings.n_particles} particles of up "
-        f"to {largest} parameters{drawn}, {len(source.columns)} columns, chunks of {options.chunk_rows} rows, "
-        f"{len(models)} model(s). Lower --particles"
-        + ("" if batch is None else ", --batch-size or --moves")
-        + (", or --capacity" if kept > 0.5 * needed else "")
-    )
+    Args:
+        settings: of the estimator.
+        model: the model.
+        rows: first rows of the stream [row, column].
+        key: of draws from the prior; the information is taken at the one with the highest likelihood.
 
-
-def _check_stability(
-    settings: StreamSettings | RunningLaplaceSettings,
-    model: NamedModel,
-    rows: FloatArray,
-    key: Any,
-    warn: Callable[[str], None],
-) -> float | None:
-    if isinstance(settings, RunningLaplaceSettings):
+    Returns:
+        None where that is not known: another estimator, resampling, cooling, control variates, many parameters.
+    """
+    if not isinstance(settings, StreamSettings) or settings.estimator != "annealed":
         return None
-    curvature = row_curvature(model.model, jnp.asarray(rows), key)
-    if curvature is None:
+    is_plain = (
+        settings.resampling == "none" and settings.cooling_rows is None and not settings.control_variates
+    )
+    if not is_plain or model.model.dim > _MAX_PARAMETERS:
         return None
-    limit = stability_limit(settings)
-    if curvature.largest > limit:
-        stable = 0.5 * limit / curvature.largest * settings.learning_rate
-        warn(
-            f"model {model.name}: the first {len(rows)} rows have a curvature of about {curvature.largest:.3g} a row, "
-            f"above the limit {limit:.3g} of --learning-rate {settings.learning_rate:g}: particles will probably be "
-            f"lost. Standardise the columns, or take --learning-rate {stable:.2g}"
-        )
-    return bias_per_row(settings, curvature)
-
-
-def _gib(n_bytes: float) -> str:
-    return f"{n_bytes / 2**30:.3g} GiB" if n_bytes >= 2**29 else f"{n_bytes / 2**20:.3g} MiB"
+    of, data = model.model, jnp.asarray(rows)
+    draws = jax.vmap(of.draw_prior)(jax.random.split(key, _N_PRIOR_DRAWS))
+    scores = jax.lax.map(lambda draw: jnp.sum(of.log_likelihood(draw, data)), draws)
+    best = draws[jnp.argmax(jnp.where(jnp.isfinite(scores), scores, -jnp.inf))]
+    weights = jnp.full(len(rows), 1.0 / len(rows), data.dtype)
+    trace = -float(jnp.trace(jax.jacfwd(lambda point: of.weighted_gradient(point, data, weights))(best)))
+    if not np.isfinite(trace):
+        return None
+    return settings.learning_rate * trace / (4.0 * settings.friction * settings.batch_size)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from auxmc.command_line import second_interrupt_ends_it
+from auxmc.command_line.interrupts import abort_on_second_interrupt
 from auxmc.driver.files.locks import held
 from auxmc.driver.provenance import fingerprint
 from auxmc.driver.runtime import configure, limit_threads
@@ -33,7 +33,7 @@ _ADDED = ("wall_s", "compile_s", "run_s", "cpu_s", "n_iterations_resumed")
 
 def main(arguments: list[str] | None = None) -> int:
     """Command line of a case; returns the exit status."""
-    with second_interrupt_ends_it():
+    with abort_on_second_interrupt():
         return _main(arguments)
 
 

@@ -4,14 +4,14 @@ import signal
 import subprocess
 import sys
 
-from auxmc.command_line import second_interrupt_ends_it
+from auxmc.command_line.interrupts import abort_on_second_interrupt
 
 # Where the tests themselves run in the background, interrupts are ignored from the start.
 SWALLOWS = """
 import signal, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from auxmc.command_line import second_interrupt_ends_it
-with second_interrupt_ends_it():
+from auxmc.command_line.interrupts import abort_on_second_interrupt
+with abort_on_second_interrupt():
     while True:
         try:
             print("begun", flush=True)
@@ -38,7 +38,7 @@ def test_a_second_interrupt_ends_what_swallows_the_first() -> None:
     _stops_at_once(SWALLOWS, "begun", "lost")
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        with second_interrupt_ends_it():
+        with abort_on_second_interrupt():
             assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
@@ -48,14 +48,14 @@ def test_a_second_interrupt_ends_what_swallows_the_first() -> None:
 LOSES = """
 import signal, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from auxmc.command_line import second_interrupt_ends_it
+from auxmc.command_line.interrupts import abort_on_second_interrupt
 
 class Callback:
     def __del__(self):
         signal.raise_signal(signal.SIGINT)
 
 try:
-    with second_interrupt_ends_it():
+    with abort_on_second_interrupt():
         Callback()
         time.sleep(20.0)
 except KeyboardInterrupt:
@@ -71,10 +71,10 @@ def test_an_interrupt_that_a_callback_loses_comes_again_without_a_traceback() ->
 ENDS = """
 import atexit, signal, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from auxmc.command_line import second_interrupt_ends_it
+from auxmc.command_line.interrupts import abort_on_second_interrupt
 atexit.register(lambda: print("ending", flush=True) or time.sleep(20.0))
 try:
-    with second_interrupt_ends_it():
+    with abort_on_second_interrupt():
         print("begun", flush=True)
         time.sleep(20.0)
 except KeyboardInterrupt:
@@ -89,8 +89,8 @@ def test_a_second_interrupt_while_a_process_ends_shows_no_traceback() -> None:
 BUSY = """
 import hashlib, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from auxmc.command_line import second_interrupt_ends_it
-with second_interrupt_ends_it():
+from auxmc.command_line.interrupts import abort_on_second_interrupt
+with abort_on_second_interrupt():
     print("begun", flush=True)
     hashlib.pbkdf2_hmac("sha256", b"", b"", 2_000_000_000)
 """

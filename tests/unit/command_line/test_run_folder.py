@@ -2,14 +2,16 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from auxmc.command_line import main
 from auxmc.command_line.own_models.output import OutputFolder
 from auxmc.command_line.run_folder import RunFolder
-from auxmc.command_line.stream_folder import StreamFolder
+from auxmc.command_line.stream_session import StreamFolder
 from auxmc.errors import CommandError
 
 FOLDERS = pytest.mark.parametrize("kind", [OutputFolder, StreamFolder])
@@ -88,10 +90,10 @@ def test_settings_of_something_else_are_refused(
 ) -> None:
     (tmp_path / "settings.json").write_text(text)
     with pytest.raises(
-        CommandError, match=re.escape("settings.json: is not the settings of a run (")
+        CommandError, match=re.escape("settings.json: expected the settings of a run (")
     ) as caught:
         kind(tmp_path, {"seed": 1}, restart=restart)
-    assert "choose another folder, or delete that file" in str(caught.value)
+    assert "choose another folder" in str(caught.value)
     assert (tmp_path / "settings.json").read_text() == text
 
 
@@ -99,9 +101,7 @@ def test_settings_of_something_else_are_refused(
 def test_results_without_settings_are_refused(tmp_path: Path, kind: type[RunFolder]) -> None:
     (tmp_path / kind.results[0]).write_text("mine")
     for restart in (False, True):
-        with pytest.raises(
-            CommandError, match=f"has a {kind.results[0]} but no settings.json, so it is not known"
-        ):
+        with pytest.raises(CommandError, match=f"has {kind.results[0]} but no settings.json"):
             kind(tmp_path, {"seed": 1}, restart=restart)
 
 
@@ -111,3 +111,12 @@ def test_settings_say_what_the_results_depend_on(tmp_path: Path) -> None:
     assert about["numbers"] == {"shape": [2, 3]}
     assert about["data"] == "rows.csv"
     assert about["environment"]["packages"]["jax"]
+
+
+def test_tables_of_a_run_that_was_deleted_are_not_written(tmp_path: Path) -> None:
+    folder = StreamFolder(tmp_path / "run", {"chunk_rows": 10})
+    folder.begin()
+    shutil.rmtree(tmp_path / "run")
+    with pytest.raises(CommandError, match="was deleted or emptied during the run"):
+        folder.write_table("record", pd.DataFrame({"n_rows": [10]}))
+    assert not (tmp_path / "run").exists()

@@ -545,7 +545,9 @@ def test_command_rejects_a_density(
     assert says in last_line(capsys, verb, model, *small, tmp_path / "out")
 
 
-@pytest.mark.parametrize(("cell", "says"), [("nan", "rows.csv"), ("1e300", "too large for float32")])
+@pytest.mark.parametrize(
+    ("cell", "says"), [("nan", "rows.csv"), ("1e300", "expected a number within float32")]
+)
 def test_stream_command_rejects_a_row(
     cell: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

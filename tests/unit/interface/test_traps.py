@@ -10,7 +10,7 @@ import pytest
 from scipy.special import gammaln
 
 import auxmc
-from auxmc.command_line.stream_models import named_model
+from auxmc.command_line.stream_models import parse_model
 from auxmc.kernels.streams.growing_data import GrowingDataSettings, growing_data_evidence
 from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
 from auxmc.models.mixtures.single_gaussian import single_gaussian
@@ -89,7 +89,7 @@ def _exact_single(rows: np.ndarray) -> float:
 
 def test_a_mixture_may_have_one_component() -> None:
     """Trap 15: `mixture components=1` was refused; its prior is that of a component of more."""
-    model = named_model("mixture components=1", 2).model
+    model = parse_model("mixture components=1", 2).model
     assert isinstance(model, RowModel)
     drawn = jax.vmap(model.draw_prior)(jax.random.split(jax.random.key(0), 3))
     for parameters in drawn:

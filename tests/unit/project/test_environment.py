@@ -41,9 +41,7 @@ def test_commands_of_the_studies_say_what_they_lack() -> None:
         "sys.exit(main(['list']))"
     )
     assert done.returncode == 1
-    wanted = (
-        "belongs to the studies, which need hydra: in a clone of the repository, `make setup` installs it"
-    )
+    wanted = "this command needs hydra: run `make setup` in a clone of the repository"
     assert done.stderr.strip() == f"auxmc: error: this command {wanted}"
 
 

@@ -1,1 +1,1 @@
-"""`auxmc sample` and `auxmc evidence`: a model of one's own in one Python file, sampled from the command line."""
+"""`auxmc sample` and `auxmc evidence`: a model in a Python file, sampled from the command line."""

@@ -5,21 +5,35 @@ from pathlib import Path
 from typing import Any
 
 from auxmc.command_line.errors import output_folder
-from auxmc.command_line.own_models.method_names import EVIDENCE_METHODS, METHODS
 
-__all__ = ["register"]
+__all__ = ["EVIDENCE_METHODS", "METHODS", "register"]
+
+METHODS = {
+    "simulator": ("constrained_hmc", "constrained_nuts"),
+    "estimate": ("auxiliary_pseudo_marginal", "pseudo_marginal"),
+    "density": ("hmc",),
+}
+"""Methods for each kind of model, the default first; repeated from the interface, which the help does not import."""
+
+EVIDENCE_METHODS = (
+    "annealed_importance",
+    "simulated_tempering",
+    "gibbs_continuous_tempering",
+    "continuously_tempered_hmc",
+)
+"""Methods of `auxmc evidence`, the default first."""
 
 _SAMPLED = """
-MODEL.py is one of these, told by the functions that it has (written with jax.numpy):
+MODEL.py is one of these, by the functions that it has (written with jax.numpy):
 
   a simulator, conditioned exactly on its data
     generate(inputs)           outputs, from a dictionary of random inputs
     inputs                     {"rate": auxmc.prior.log_normal(), "noise": auxmc.prior.normal(20)}
     observed                   data of the outputs' shape (default: what --data holds)
     noise_scale, derived(inputs)   optional
-  a likelihood that is estimated without bias
+  an unbiased estimator of a likelihood
     log_prior(parameters), log_estimate(parameters, auxiliary)
-    auxiliary                  shape of standard normal numbers, or a function of a key that draws others
+    auxiliary                  shape of standard normal variables, or a function of a key that draws others
     start                      parameters to begin at
   a density
     log_density(variables)     in nats
@@ -33,9 +47,9 @@ MODEL.py is a density (written with jax.numpy):
     prior, bounds, periodic, exchangeable    (optional) as for auxmc.density; a prior draws the start
 """
 _DATA = """
-Any function may have a further argument called `data`, and a value may be a function of it: what --data holds is given,
-a dictionary of columns (text, .parquet), an array (.npy), a dictionary of arrays (.npz), or what the file's own
-load(path) returns.
+Any function may have an argument called `data`, and a value may be a function of it: it is the content of --data, a
+dictionary of columns (text, .parquet), an array (.npy), a dictionary of arrays (.npz), or what a function load(path)
+of the file returns.
 """
 
 
@@ -48,7 +62,7 @@ def register(subparsers: Any) -> None:
     sample = _command(
         subparsers,
         "sample",
-        "draws from a model of your own",
+        "draws from your model",
         f"Draws from the posterior of a model in a Python file.\n{_SAMPLED}{_DATA}",
         "examples:\n  auxmc sample docs/examples/decay.py --data docs/examples/decay.csv --draws 500",
     )
@@ -62,7 +76,7 @@ def register(subparsers: Any) -> None:
     evidence = _command(
         subparsers,
         "evidence",
-        "log evidence of a model of your own, and draws across its modes",
+        "log evidence of your model, and draws across its modes",
         "Estimates the log of the integral of a density in a Python file, with an error, and draws from all its modes."
         f"\n{_INTEGRATED}{_DATA}",
         "examples:\n  auxmc evidence docs/examples/two_modes.py --draws 500",
@@ -88,7 +102,7 @@ def _command(subparsers: Any, name: str, short: str, text: str, examples: str) -
     parser.set_defaults(run=_run, command=name)
     parser.add_argument("model", type=Path, metavar="MODEL.py", help="the model")
     parser.add_argument(
-        "--data", type=Path, metavar="FILE", help="what functions with an argument `data` are given"
+        "--data", type=Path, metavar="FILE", help="data for functions with an argument `data`"
     )
     return parser
 
@@ -119,10 +133,10 @@ def _run_options(parser: argparse.ArgumentParser, *, draws: int, warm_up: int, c
         "--output",
         type=output_folder,
         metavar="FOLDER",
-        help="for result.nc, summary.csv, plots and the state that an interrupted run goes on from (default: the "
-        "model's name and the command's, such as decay-sample)",
+        help="for result.nc, summary.csv, plots and checkpoints; an interrupted run is resumed (default: the names of "
+        "model and command, such as decay-sample)",
     )
-    parser.add_argument("--restart", action="store_true", help="throw away the run that is in the folder")
+    parser.add_argument("--restart", action="store_true", help="delete the run that is in the folder")
     parser.add_argument("--quiet", action="store_true", help="no progress")
 
 

@@ -1,4 +1,4 @@
-"""A model of one's own from a Python file, with its data."""
+"""A model from a user's Python file, with its data."""
 
 import ast
 import difflib
@@ -24,17 +24,17 @@ _KINDS = {
 }
 _DENSITY = ("prior", "bounds", "periodic", "exchangeable")
 _OPTIONAL = {"simulator": ("noise_scale", "derived"), "estimate": (), "density": _DENSITY}
-# Called with what is not data: these stay functions.
+# These stay functions: their arguments are not data.
 _FUNCTIONS = ("generate", "derived", "log_prior", "log_estimate", "log_density")
 
 
 class OwnModel(NamedTuple):
-    """What a file holds.
+    """Content of a model file.
 
     Attributes:
         kind: "simulator", "estimate" or "density".
-        parts: functions and values by name, data already given to those that want them.
-        digest: of the file and of the data.
+        parts: functions and values by name, with the data bound where they are an argument.
+        digest: of the file and the data.
     """
 
     kind: str
@@ -43,14 +43,14 @@ class OwnModel(NamedTuple):
 
 
 def read_model(path: Path, data: Path | None) -> OwnModel:
-    """Runs a model's file and gives it its data.
+    """Returns the content of a model file, with its data.
 
     Args:
-        path: the Python file.
-        data: the file of data; None where there are none.
+        path: the Python file; it is run.
+        data: the data file, or None.
 
     Raises:
-        CommandError: a file cannot be used, a function is missing, or data are missing or not wanted.
+        CommandError: If a file cannot be used, a function is missing, or data are missing or not used.
     """
     try:
         module = run_file(path)
@@ -67,23 +67,21 @@ def read_model(path: Path, data: Path | None) -> OwnModel:
             given.to("observed", module.observed) if hasattr(module, "observed") else given.value()
         )
     if data is not None and not given.used:
-        raise CommandError(
-            f"{path}: nothing in it takes data: give a function an argument called `data`, or leave --data out"
-        )
+        raise CommandError(f"{path}: no function has an argument called `data`; add one, or leave --data out")
     content = path.read_bytes() + (b"" if data is None else data.read_bytes())
     return OwnModel(kind, parts, hashlib.sha256(content).hexdigest()[:16])
 
 
 def read_settings(texts: list[str], function: Callable[..., Any], taken: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a method from NAME=VALUE, checked against its arguments.
+    """Returns the settings of a method from NAME=VALUE.
 
     Args:
-        texts: as they were given.
+        texts: of the command line.
         function: whose keyword arguments they are.
-        taken: arguments that have options of their own.
+        taken: keyword arguments that other options set.
 
     Raises:
-        CommandError: a text is no setting, or the function has none of that name.
+        CommandError: If a text is not NAME=VALUE, or the function does not take the name.
     """
     known = [
         name
@@ -94,7 +92,9 @@ def read_settings(texts: list[str], function: Callable[..., Any], taken: Mapping
     for text in texts:
         name, sign, value = text.partition("=")
         if not sign or name not in known:
-            raise CommandError(f"--set {text!r}: settings are NAME=VALUE with NAME one of {', '.join(known)}")
+            raise CommandError(
+                f"--set: expected NAME=VALUE with NAME one of {', '.join(known)}, got {text!r}"
+            )
         try:
             found[name] = ast.literal_eval(value)
         except (ValueError, SyntaxError):
@@ -103,7 +103,7 @@ def read_settings(texts: list[str], function: Callable[..., Any], taken: Mapping
 
 
 class _Data:
-    """Data, read when they are first wanted."""
+    """Data, read at first use."""
 
     def __init__(self, path: Path, module: ModuleType, data: Path | None) -> None:
         self._path, self._module, self._file = path, module, data
@@ -112,7 +112,7 @@ class _Data:
 
     def value(self) -> Any:
         if self._file is None:
-            raise CommandError(f"{self._path}: wants data: give --data FILE")
+            raise CommandError(f"{self._path}: expected data; give --data FILE")
         if not self.used:
             load = getattr(self._module, "load", read_arrays)
             try:
@@ -125,7 +125,7 @@ class _Data:
         return self._value
 
     def to(self, name: str, part: Any) -> Any:
-        """A part of the model with the data, where it wants them."""
+        """Returns a part of the model with the data bound, where they are an argument."""
         if not callable(part):
             return part
         arguments = list(inspect.signature(part).parameters)
@@ -149,7 +149,7 @@ def _kind(path: Path, module: ModuleType) -> str:
         marks = ", ".join(_MARK[kind] for kind in (begun or _KINDS))
         which = "more than one" if begun else "none"
         raise CommandError(
-            f"{path}: has {which} of the functions {marks}, of which one is wanted; see --help"
+            f"{path}: expected one of the functions {marks}, got {which}; see --help"
             f"{'' if begun else _misspelt(module, _MARK.values())}"
         )
     # A prior draws the start.

@@ -1,4 +1,4 @@
-"""What a run leaves in its folder: draws and a summary."""
+"""Results of a run: draws and their summary."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,19 +10,18 @@ import xarray as xr
 from auxmc.command_line.columns import columns
 from auxmc.command_line.run_folder import RunFolder
 from auxmc.diagnostics.convergence import summarise_chains
-from auxmc.driver.files.writing import write_atomically
 from auxmc.driver.results import write_result
 from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["OutputFolder", "elements", "summary_table"]
 
-_LEAST_DRAWS = 4
-# Lines of a summary that are printed; all are in the file.
-_MOST_LINES = 40
+_MIN_DRAWS = 4
+# Lines of a summary that are printed.
+_MAX_LINES = 40
 
 
 class OutputFolder(RunFolder):
-    """Where draws, their summary and plots are kept."""
+    """Folder of draws, their summary and plots."""
 
     results = (
         *("result.nc", "chains.nc", "summary.csv"),
@@ -34,13 +33,9 @@ class OutputFolder(RunFolder):
         groups = {name: group.to_dataset() for name, group in tree.children.items()}
         write_result(self.path / name, groups, {str(key): value for key, value in tree.attrs.items()})
 
-    def write_table(self, name: str, table: pd.DataFrame) -> None:
-        """Writes a table as CSV."""
-        write_atomically(self.path / name, lambda temporary: table.to_csv(temporary, index=False))
-
 
 def elements(posterior: xr.Dataset) -> Iterator[tuple[str, FloatArray]]:
-    """Every number among the variables by name, such as "rates[0]", with its draws [chain, draw], small ones first."""
+    """Yields names of scalars, such as "rates[0]", and their draws [chain, draw], those of small variables first."""
     for name, array in sorted(posterior.data_vars.items(), key=lambda one: one[1].size):
         values = array.to_numpy().astype(np.float64)
         for place in np.ndindex(*values.shape[2:]):
@@ -49,7 +44,7 @@ def elements(posterior: xr.Dataset) -> Iterator[tuple[str, FloatArray]]:
 
 
 def summary_table(posterior: xr.Dataset) -> tuple[pd.DataFrame, str]:
-    """Mean, standard deviation and their diagnostics for every number, as a table and as text.
+    """Returns mean, standard deviation, quantiles, MCSE, ESS and R-hat of every scalar, as a table and as text.
 
     Args:
         posterior: draws, variables [chain, draw, ...].
@@ -57,17 +52,17 @@ def summary_table(posterior: xr.Dataset) -> tuple[pd.DataFrame, str]:
     rows = []
     for name, values in elements(posterior):
         row: dict[str, Any] = {"variable": name, "mean": values.mean(), "sd": values.std()}
-        for share in (0.05, 0.95):
-            row[f"{100 * share:.0f} %"] = np.quantile(values, share)
-        if values.shape[1] >= _LEAST_DRAWS and np.isfinite(values).all():
+        for level in (0.05, 0.95):
+            row[f"{100 * level:.0f} %"] = np.quantile(values, level)
+        if values.shape[1] >= _MIN_DRAWS and np.isfinite(values).all():
             found = summarise_chains(xr.DataArray(values, dims=("chain", "draw")))
             row |= {"error of mean": found.mcse_mean, "ESS": found.bulk_ess, "R-hat": found.r_hat}
         rows.append(row)
     table = pd.DataFrame(rows)
     shown = [list(table.columns)]
-    for cells in table.head(_MOST_LINES).to_numpy():
+    for cells in table.head(_MAX_LINES).to_numpy():
         shown.append([str(cells[0]), *(f"{float(value):.4g}" for value in cells[1:])])
     text = columns(shown, right=range(1, len(table.columns)))
-    if len(table) > _MOST_LINES:
-        text += f"\n({len(table) - _MOST_LINES} more in summary.csv)"
+    if len(table) > _MAX_LINES:
+        text += f"\n({len(table) - _MAX_LINES} more in summary.csv)"
     return table, text

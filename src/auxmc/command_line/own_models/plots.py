@@ -1,4 +1,4 @@
-"""Plots of a run: traces, pairs, and for an evidence its estimate against the work."""
+"""Plots of a run: traces, pairs, and the estimate of a log evidence against the number of iterations."""
 
 import math
 from pathlib import Path
@@ -14,12 +14,12 @@ from auxmc.plots.style import save_figure, use_style
 
 __all__ = ["draw_evidence", "draw_posterior"]
 
-_MOST_TRACES, _MOST_PAIRS, _MOST_POINTS = 10, 6, 2000
+_MAX_TRACES, _MAX_PAIRS, _MAX_POINTS = 10, 6, 2000
 _POINTS_OF_CURVE = 30
 
 
 def draw_posterior(posterior: xr.Dataset, folder: Path) -> None:
-    """Draws `trace` and `pairs` of the first numbers among the variables, as PDF and PNG.
+    """Writes the figures `trace` and `pairs` of the first scalars among the variables, as PDF and PNG.
 
     Args:
         posterior: draws, variables [chain, draw, ...].
@@ -33,7 +33,7 @@ def draw_posterior(posterior: xr.Dataset, folder: Path) -> None:
     if not found:
         return
     with use_style():
-        shown = found[:_MOST_TRACES]
+        shown = found[:_MAX_TRACES]
         figure, axes = plt.subplots(
             len(shown), 2, figsize=(7.0, 1.2 * len(shown) + 0.5), squeeze=False, layout="constrained"
         )
@@ -47,12 +47,12 @@ def draw_posterior(posterior: xr.Dataset, folder: Path) -> None:
         axes[-1, 1].set_xlabel("value")
         save_figure(figure, folder / "trace")
         plt.close(figure)
-        shown = found[:_MOST_PAIRS]
+        shown = found[:_MAX_PAIRS]
         n = len(shown)
         figure, axes = plt.subplots(
             n, n, figsize=(1.5 * n + 1.0, 1.5 * n + 1.0), squeeze=False, layout="constrained"
         )
-        thin = max(1, shown[0][1].size // _MOST_POINTS)
+        thin = max(1, shown[0][1].size // _MAX_POINTS)
         for i, (row_name, row) in enumerate(shown):
             for j, (column_name, column) in enumerate(shown):
                 axis = axes[i, j]
@@ -73,7 +73,7 @@ def draw_posterior(posterior: xr.Dataset, folder: Path) -> None:
 
 
 def draw_evidence(chains: xr.DataTree, path_without_suffix: Path) -> None:
-    """Draws the estimate of a log evidence, with its error, against the work done.
+    """Writes a figure of the estimate of a log evidence, with its error, against the number of iterations.
 
     Args:
         chains: tempered chains with their weights, as `auxmc.evidence` returns them.

@@ -1,8 +1,7 @@
-"""Runs `auxmc sample` and `auxmc evidence`: what is printed, kept, and told when something is wrong."""
+"""Runs of `auxmc sample` and `auxmc evidence`."""
 
 import argparse
 import signal
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,8 +12,8 @@ from typing import Any
 import xarray as xr
 
 import auxmc
-from auxmc.command_line.errors import error_line
-from auxmc.command_line.own_models.method_names import METHODS
+from auxmc.command_line.errors import error_line, say, warn
+from auxmc.command_line.own_models.commands import METHODS
 from auxmc.command_line.own_models.model_file import OwnModel, read_model, read_settings
 from auxmc.command_line.own_models.output import OutputFolder, summary_table
 from auxmc.command_line.own_models.plots import draw_evidence, draw_posterior
@@ -36,34 +35,34 @@ def run(options: argparse.Namespace) -> int:
         Exit status: 0, or 130 after Ctrl-C.
 
     Raises:
-        CommandError: the model, its data, a setting or the folder cannot be used.
+        CommandError: If the model, its data, a setting or the folder cannot be used.
     """
     if options.output == Path():
-        raise CommandError("--output: expected a folder, got an empty name or the folder where you are")
+        raise CommandError("--output: expected a folder, got an empty name or the working directory")
     own = read_model(options.model, options.data)
     path = options.output or Path(f"{options.model.stem}-{options.command}")
     numbers = {name: getattr(options, name) for name in (*_COUNTS, "command", "method")}
     numbers |= {"settings": sorted(options.settings), "model_and_data": own.digest}
     work: Callable[..., Any] = _sample if options.command == "sample" else _evidence
     # Functions of the file may import from its folder whenever they run.
-    with importing_from(options.model.parent), _not_left_empty(path), alone_in(path):
+    with importing_from(options.model.parent), _delete_if_empty(path), alone_in(path):
         folder = OutputFolder(path, numbers, restart=options.restart)
         try:
-            with _stoppable():
+            with _stop_on_sigterm():
                 work(own, options, folder)
         except KeyboardInterrupt:
-            _say(f"stopped; the same command goes on from {folder.path}")
+            say(f"stopped; the same command resumes from {folder.path}")
             return 130
         except CommandError:
             folder.forget()
             raise
-    _say(f"draws, summary and plots are in {folder.path}")
+    say(f"draws, summary and plots are in {folder.path}")
     return 0
 
 
 @contextmanager
-def _not_left_empty(path: Path) -> Iterator[None]:
-    """Takes a new folder away again where nothing has come into it, as after a call that is refused."""
+def _delete_if_empty(path: Path) -> Iterator[None]:
+    """Deletes a new folder that is empty at the end, as after an error."""
     is_new = not path.exists()
     try:
         yield
@@ -76,11 +75,11 @@ def _sample(own: OwnModel, options: argparse.Namespace, folder: OutputFolder) ->
     name = options.method or METHODS[own.kind][0]
     if name not in METHODS[own.kind]:
         raise CommandError(
-            f"--method {name}: {options.model} is a {own.kind}, for which there are {', '.join(METHODS[own.kind])}"
+            f"--method: expected one of {', '.join(METHODS[own.kind])} for a {own.kind}, got {name}"
         )
     make = getattr(auxmc, name)
     settings = read_settings(options.settings, make, {})
-    with _told(options.model):
+    with _as_command_errors(options.model):
         model = _model(own)
         method: Method = make(model, **settings)
         folder.begin()
@@ -91,15 +90,13 @@ def _sample(own: OwnModel, options: argparse.Namespace, folder: OutputFolder) ->
 
 def _evidence(own: OwnModel, options: argparse.Namespace, folder: OutputFolder) -> None:
     if own.kind != "density":
-        raise CommandError(
-            f"{options.model}: is a {own.kind}; an evidence is estimated of a density: log_density and start"
-        )
+        raise CommandError(f"{options.model}: expected a density (log_density and start), got a {own.kind}")
     settings = read_settings(
         options.settings,
         auxmc.evidence,
         dict.fromkeys((*_COUNTS, "method", "cores", "executor", "checkpoint", "progress")),
     )
-    with _told(options.model):
+    with _as_command_errors(options.model):
         folder.begin()
         found: TemperedEvidence = auxmc.evidence(
             _model(own),
@@ -129,14 +126,14 @@ def _model(own: OwnModel) -> Any:
 def _finish(tree: xr.DataTree, folder: OutputFolder) -> None:
     posterior = tree["posterior"].to_dataset()
     table, text = summary_table(posterior)
-    folder.write_table("summary.csv", table)
+    folder.write_table("summary", table, parquet=False)
     print(text)
     draw_posterior(posterior, folder.path)
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
-    """Errors of the library as one line, and its warnings as one line each, those before an error too."""
+def _as_command_errors(path: Path) -> Iterator[None]:
+    """Raises errors of the library as CommandError, and prints its warnings in one line each."""
     caught: list[warnings.WarningMessage] = []
     try:
         with warnings.catch_warnings(record=True) as caught:
@@ -150,14 +147,14 @@ def _told(path: Path) -> Iterator[None]:
     finally:
         for one in caught:
             if issubclass(one.category, SamplingWarning):
-                print(f"auxmc: warning: {one.message}", file=sys.stderr)
+                warn(str(one.message))
             else:
                 warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 @contextmanager
-def _stoppable() -> Iterator[None]:
-    """A request to end the process ends the run in good order, as Ctrl-C does."""
+def _stop_on_sigterm() -> Iterator[None]:
+    """Raises KeyboardInterrupt at SIGTERM."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         del number, frame
@@ -166,14 +163,10 @@ def _stoppable() -> Iterator[None]:
     try:
         before = signal.signal(signal.SIGTERM, stop)
     except ValueError:
-        # Not in the main thread: whoever runs this catches signals.
+        # Not in the main thread.
         yield
         return
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _say(text: str) -> None:
-    print(f"auxmc: {text}", file=sys.stderr, flush=True)
