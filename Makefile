@@ -20,7 +20,7 @@ help:
 	@echo "make check-claims       whether every check of a claim can fail: perturbed tables must change its verdict (PRESET=...)"
 	@echo "make publish     keep the results of a preset in published/, and its counts in README.md (PRESET=..., SO_FAR=--so-far, COSTS_ONLY=--costs-only)"
 	@echo "make restore     put the cases that published/ holds into results/, so that the preset goes on from there (PRESET=...)"
-	@echo "make verify      draw jobs of published/ at random, run them again here and compare (PRESET=..., MINUTES=5, SEED=...)"
+	@echo "make verify      run published cases again and compare (PRESET=..., MINUTES=5, SEED=..., CASES=radon/nuts)"
 	@echo "make test        style checks, and the tests that tell a broken program from a right one"
 	@echo "make test-all    all tests: every study from start to end, SLURM, documentation, fresh random numbers"
 	@echo "make test-newest        the tests of make test with the newest versions of all packages, in an environment beside .venv (PYTHON=python3.13)"
@@ -58,7 +58,7 @@ publish: $(STAMP)
 	$(RUN)/python -m auxmc_pipeline.steps.publish $(PRESET) $(SO_FAR) $(COSTS_ONLY)
 
 verify: $(STAMP)
-	@$(RUN)/python -m auxmc_pipeline.steps.verify $(if $(filter command line environment,$(origin PRESET)),$(PRESET)) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) --cores $(CORES)
+	@$(RUN)/python -m auxmc_pipeline.steps.verify $(if $(filter command line environment,$(origin PRESET)),$(PRESET)) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(CASES),--cases $(CASES)) --cores $(CORES)
 
 restore: $(STAMP)
 	$(RUN)/python -m auxmc_pipeline.steps.restore $(PRESET)

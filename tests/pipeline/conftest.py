@@ -14,8 +14,8 @@ import pytest
 
 from auxmc.driver.results import read_result
 from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.digests import lasting_arrays
 from auxmc_pipeline.judging.verdicts import VERDICTS
-from auxmc_pipeline.publishing.digests import lasting_arrays
 from tests.copies import copied, python_path
 
 PARTS = (

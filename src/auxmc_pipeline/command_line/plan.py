@@ -1,15 +1,16 @@
 """What a preset costs, and how long it takes on a number of cores."""
 
-import math
+import pandas as pd
 
 from auxmc.command_line.columns import columns, duration
 from auxmc.errors import CommandError
 from auxmc_pipeline import catalogue
-from auxmc_pipeline.publishing.costs import CaseCost, case_costs, schedule
+from auxmc_pipeline.jobs import recorded_jobs
+from auxmc_pipeline.publishing.readme import run_time
 
 
 def describe_plan(preset: str, n_cores: int, without: list[str]) -> str:
-    """Core hours by study, the longest job, and the time of the whole on a number of cores.
+    """Recorded core hours and longest job of each study, and the time of all on a number of cores.
 
     Args:
         preset: the preset.
@@ -17,8 +18,8 @@ def describe_plan(preset: str, n_cores: int, without: list[str]) -> str:
         without: studies to leave out.
 
     Raises:
-        CommandError: no study left, or no core.
-        SettingsError: no such preset or study, or a setting is wrong.
+        CommandError: If no study is left, no cost is recorded, or there is no core.
+        SettingsError: If there is no such preset or study.
     """
     if n_cores < 1:
         raise CommandError(f"--cores must be at least 1, got {n_cores}")
@@ -28,71 +29,27 @@ def describe_plan(preset: str, n_cores: int, without: list[str]) -> str:
     names = [name for name in catalogue.studies() if name not in without]
     if not names:
         raise CommandError("--without leaves out all studies: nothing is left to plan")
-    costs = {name: case_costs(catalogue.load_study(name), preset) for name in names}
-    return plan_in_words(preset, n_cores, costs)
+    jobs = {name: found for name in names if len(found := recorded_jobs(name, preset))}
+    if not jobs:
+        raise CommandError(f"no cost of {', '.join(names)} is recorded at preset {preset}")
+    return format_plan(preset, n_cores, jobs, [name for name in names if name not in jobs])
 
 
-def plan_in_words(preset: str, n_cores: int, costs: dict[str, list[CaseCost]]) -> str:
-    """The plan of cases whose costs are known.
-
-    Args:
-        preset: the preset.
-        n_cores: cores.
-        costs: of the cases of each study.
-
-    Raises:
-        CommandError: no cost is known.
-    """
-    rows = [("study", "jobs", "core hours", "longest job", "costs are")]
-    known = [case for cases in costs.values() for case in cases if math.isfinite(case.total)]
-    if not known:
-        raise CommandError(
-            f"no cost of {', '.join(costs)} at preset {preset} is known: none is recorded in published/ or "
-            "conf/costs.csv, and conf/costs.toml expects none"
-        )
-    for name, cases in costs.items():
-        sources = [f"{source} for {n}" for source in ("recorded", "expected") if (n := _count(cases, source))]
-        rows.append(
-            (
-                name,
-                str(_n_jobs(cases)),
-                f"{sum(case.total for case in cases) / 3600:.2f}",
-                duration(max(max(case.pieces) for case in cases)),
-                f"{' and '.join(sources)} of {len(cases)} cases",
-            )
-        )
-    everything = f"{sum(case.total for case in known) / 3600:.2f}"
-    rows.append(
-        ("all", str(_n_jobs(known)), everything, duration(max(max(case.pieces) for case in known)), "")
-    )
-    longest = max(known, key=lambda case: max(case.pieces))
-    path = max(known, key=lambda case: max(case.pieces) + case.merge)
-    expected = _count(known, "expected")
-    cores = f"{n_cores} core{'s' if n_cores > 1 else ''}"
+def format_plan(preset: str, n_cores: int, jobs: dict[str, pd.DataFrame], unknown: list[str]) -> str:
+    """The plan of studies whose jobs are on record, and names of the others."""
+    every = pd.concat(jobs.values())
+    rows = [("study", "jobs", "core hours", "longest job")]
+    rows += [_row(name, found) for name, found in {**jobs, "all": every}.items()]
+    longest = every.loc[every["cpu_s"] == every["cpu_s"].max()].iloc[0]
     lines = [
         columns(rows, right=[1, 2, 3]),
         "",
-        f"Longest job: {longest.study} {longest.case}, {_job(longest)}, {duration(max(longest.pieces))}.",
-        f"Longest path: {path.study} {path.case}, {duration(max(path.pieces) + path.merge)}.",
-        f"Preset {preset} on {cores}: {duration(schedule(known, n_cores))}, the longest jobs first; on a cluster the "
-        "start of jobs comes on top.",
-        "Recorded costs are those of published/*/*/pieces.csv and conf/costs.csv.",
+        f"Longest job: {longest['study']} {longest['case']} {longest['piece']}".rstrip(),
+        f"Preset {preset} on {n_cores} cores: at least {duration(run_time(every['cpu_s'], n_cores))}.",
+        "Costs are recorded in published/*/*/pieces.csv and conf/costs.csv.",
     ]
-    if expected:
-        lines.append(
-            f"Of {expected} cases none is recorded: what conf/costs.toml expects of their study is shared out as at "
-            "preset quick."
-        )
-    return "\n".join(lines)
+    return "\n".join(lines + [f"Not recorded: {', '.join(unknown)}."] * bool(unknown))
 
 
-def _count(cases: list[CaseCost], source: str) -> int:
-    return sum(case.source == source for case in cases)
-
-
-def _n_jobs(cases: list[CaseCost]) -> int:
-    return sum(len(case.pieces) + (case.merge > 0.0) for case in cases)
-
-
-def _job(case: CaseCost) -> str:
-    return f"one of {len(case.pieces)} pieces" if len(case.pieces) > 1 else "in one piece"
+def _row(name: str, jobs: pd.DataFrame) -> tuple[str, ...]:
+    return name, str(len(jobs)), f"{jobs['cpu_s'].sum() / 3600:.2f}", duration(jobs["cpu_s"].max())

@@ -1,1 +1,1 @@
-"""Results that are kept in the repository: written, continued from, listed and checked."""
+"""Results in `published/`: written, restored, run again and compared."""

@@ -1,155 +1,179 @@
-"""What is to be kept of a preset: files of every study, by their names, from what its results folder holds."""
+"""Files of a study that are published: gathered from its results, and written within a size limit."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from auxmc.driver.results import check_beside, read_table, write_cells
+from auxmc.driver.files.writing import write_atomically
+from auxmc.driver.results import check_beside, read_attributes, read_table, write_cells
 from auxmc_pipeline.catalogue import Study
+from auxmc_pipeline.checksums import SUMS, sums_of
+from auxmc_pipeline.jobs import Identities, differences, job_table, jobs_of_result, read_jobs
 from auxmc_pipeline.judging.published import MEASURED
 from auxmc_pipeline.judging.study_tables import read_verdicts
-from auxmc_pipeline.publishing.cases import packed
-from auxmc_pipeline.publishing.jobs import as_table, attributes_at, jobs_of_result, read_jobs
-from auxmc_pipeline.publishing.state import Identities, changed
-from auxmc_pipeline.publishing.unfinished import PIECES, pieces_in
+from auxmc_pipeline.publishing.cases import pack_case
+from auxmc_pipeline.settings import SettingsError
 
-__all__ = ["CASES", "Gathered", "gather"]
+__all__ = ["CASES", "LIMIT_MB", "Gathered", "gather", "write_gathered"]
 
 CASES = "cases"
-# Whose results are kept whole: the documents' own sizes, which take hours. What others hold is made in minutes.
+LIMIT_MB = 60.0
+# Presets published with cases, curves and figures. The others run in minutes: their tables are enough.
 _WHOLE = ("paper",)
 _TABLES = ("claims.csv", "numbers.csv", "*.parquet", "figures/*.svg")
 
 
 class Gathered(NamedTuple):
-    """What is to be kept of a study.
+    """What is to be published of a study.
 
     Attributes:
-        files: what makes the content of each file, by its path in the study's folder.
-        kept: paths of files that stay as they are; no others stay.
+        contents: content of each new file, by its path in the study's folder.
+        kept: paths of published files that stay; all others are removed.
         jobs: rows of `pieces.csv`.
-        missing: cases of which there is no result of the present settings, code and data, and why. Of those that an
-            earlier run left in `published/`, that is kept.
-        unfinished: why tables, claims and figures are not there although no case is missing; empty if they are.
+        missing: why a case, or the tables of the study, cannot be published. An earlier version of them stays.
     """
 
-    files: Mapping[str, Callable[[], bytes]]
+    contents: Mapping[str, bytes]
     kept: Sequence[str]
     jobs: pd.DataFrame
-    missing: Mapping[str, str]
-    unfinished: str
-
-    @property
-    def pieces(self) -> list[str]:
-        """Paths of pieces of cases that are not finished."""
-        return [path for path in self.files if path.startswith(f"{PIECES}/")]
+    missing: Sequence[str]
 
 
-def gather(study: Study, preset: str, now: Identities, root: Path, kept_in: Path) -> Gathered:
-    """Finds what there is of a study.
+def gather(study: Study, preset: str, now: Identities, root: Path, published: Path) -> Gathered:
+    """Gathers the results of a study that are of the present settings, code and data.
 
     Args:
         study: the study.
-        preset: the preset.
-        now: what its cases depend on at present.
+        preset: preset of its results.
+        now: what its cases depend on, of `auxmc_pipeline.jobs.identities`.
         root: folder that holds `results/` and `paper_figures/`.
-        kept_in: folder of the study in `published/`, as it was left; may be absent.
+        published: folder of the study in `published/`; may be absent.
     """
-    whole = preset in _WHOLE
-    before = read_jobs(kept_in / "pieces.csv")
-    files: dict[str, Callable[[], bytes]] = {}
+    is_whole = preset in _WHOLE
+    before = read_jobs(published / "pieces.csv")
+    contents: dict[str, bytes] = {}
     kept: list[str] = []
-    rows: list[dict[Any, Any]] = []
-    missing: dict[str, str] = {}
+    rows: list[Mapping[Any, Any]] = []
+    missing: list[str] = []
     for case in now:
         path, small = root / "results" / preset / study.name / f"{case}.nc", f"{CASES}/{case}.nc.gz"
-        of_case = before[before["case"] == case]
-        there = not of_case.empty and (not whole or (kept_in / small).is_file())
-        about = attributes_at(path)
-        is_present = bool(about) and not changed(about, case, now)
-        is_kept = there and (not is_present or about["created"] == of_case["created"].iloc[-1])
-        if is_kept:
-            rows += of_case.to_dict("records")
-            kept += [small] if whole else []
-        elif is_present:
-            made = jobs_of_result(path)
-            rows += made
-            if whole:
-                files[small] = partial(packed, path, str(made[-1]["sha256"]))
-        differs = changed(dict(of_case.iloc[-1]), case, now) if is_kept else changed(about, case, now)
-        if not is_present and (differs or not is_kept):
-            missing[case] = f"made with other {' and '.join(differs)}" if about or is_kept else "not there"
-            pieces = {**pieces_in(kept_in, case, now), **pieces_in(path.parent, case, now)} if whole else {}
-            files |= {name: piece.read_bytes for name, piece in pieces.items()}
-    jobs = as_table(rows)
-    if rows:
-        files["pieces.csv"] = partial(_csv, jobs)
-    stages = _stages(study, preset, root, list(now))
-    unfinished = _out_of_date(stages, root) if not missing else ""
-    tables = {} if missing or unfinished else _contents(stages, whole)
-    if not tables:
-        left = [path for pattern in _TABLES for path in kept_in.glob(pattern)]
-        kept += [str(path.relative_to(kept_in)) for path in left]
-        # Another machine made them, from the cases that are kept.
-        unfinished = (
-            "" if (kept_in / "claims.csv").is_file() and not files.keys() - {"pieces.csv"} else unfinished
+        about = read_attributes(path) if path.is_file() else {}
+        is_present = bool(about) and not differences(about, case, now)
+        earlier = (
+            before[before["case"] == case] if not is_whole or (published / small).is_file() else before[:0]
         )
-    return Gathered({**files, **tables}, kept, jobs, missing, unfinished)
+        if len(earlier) and (not is_present or about["created"] == earlier["created"].iloc[-1]):
+            about = earlier.iloc[-1].to_dict()
+            rows += earlier.to_dict("records")
+            kept += [small] if is_whole else []
+        elif is_present:
+            rows += jobs_of_result(path)
+            if is_whole:
+                contents[small] = pack_case(path, rows[-1]["sha256"])
+        if not about or differences(about, case, now):
+            what = f"made with other {differences(about, case, now)}" if about else "not there"
+            missing.append(f"{study.name}: {case} is {what}")
+    tables = [path for pattern in _TABLES for path in published.glob(pattern)]
+    problem = "" if missing else _out_of_date(study, preset, root, list(now))
+    if not missing and not problem:
+        contents |= _tables(study, preset, root)
+    else:
+        kept += [str(path.relative_to(published)) for path in tables]
+        # Tables that another machine made from the published cases are up to date.
+        if problem and (contents or not tables):
+            missing.append(f"{study.name}: {problem}")
+    jobs = job_table(rows)
+    if rows:
+        contents["pieces.csv"] = jobs.to_csv(index=False).encode()
+    return Gathered(contents, kept, jobs, missing)
 
 
-class _Stages(NamedTuple):
-    """Files of a study, each stage made of the ones before."""
+def write_gathered(place: Path, found: Mapping[str, Gathered], limit_mb: float = LIMIT_MB) -> str:
+    """Writes the files of all studies and removes others from their folders.
 
-    cases: Sequence[Path]
-    tables: Sequence[Path]
-    claims: Path
-    numbers: Path
-    drawings: Sequence[Path]
+    Args:
+        place: folder of the preset.
+        found: what to publish, by study.
+        limit_mb: most megabytes of all files together.
+
+    Returns:
+        How much was written, for readers.
+
+    Raises:
+        SettingsError: If the limit is exceeded; nothing is written.
+    """
+    sizes = {
+        name: sum(map(len, files.contents.values()))
+        + sum((place / name / path).stat().st_size for path in files.kept)
+        for name, files in found.items()
+    }
+    total = sum(sizes.values()) / 1e6
+    if total > limit_mb:
+        largest = ", ".join(
+            f"{name} {sizes[name] / 1e6:.1f}" for name in sorted(sizes, key=lambda n: -sizes[n])
+        )
+        raise SettingsError(f"{place}: expected at most {limit_mb:g} MB, got {total:.1f} ({largest})")
+    n_written = 0
+    for name, files in found.items():
+        folder = place / name
+        for path, content in files.contents.items():
+            n_written += _write_changed(folder / path, content)
+        there = [*files.contents, *files.kept]
+        if there:
+            _write_changed(folder / SUMS, sums_of(folder, there).encode())
+        for other in set(folder.rglob("*")) - {folder / path for path in (*there, SUMS)}:
+            if other.is_file():
+                other.unlink()
+    return f"{total:.1f} MB, {n_written} files changed"
 
 
-def _stages(study: Study, preset: str, root: Path, cases: Sequence[str]) -> _Stages:
-    results, figures = root / "results" / preset / study.name, root / "paper_figures" / preset / study.name
-    return _Stages(
-        cases=[results / f"{case}.nc" for case in cases],
-        tables=[results / f"{name}.parquet" for name in ("summary", "curves")],
-        claims=results / "claims.csv",
-        numbers=results / "numbers.csv",
-        drawings=[figures / f"{name}.svg" for name in study.figures] if preset in _WHOLE else [],
-    )
+def _tables(study: Study, preset: str, root: Path) -> dict[str, bytes]:
+    """Contents of tables, claims and figures, by their paths in the study's folder."""
+    results = root / "results" / preset / study.name
+    names = ("summary", "curves") if preset in _WHOLE else ("summary",)
+    return {
+        **{f"{name}.parquet": _parquet(results / f"{name}.parquet") for name in names},
+        "claims.csv": read_verdicts(results / "claims.csv")[MEASURED].to_csv(index=False).encode(),
+        "numbers.csv": check_beside(results / "numbers.csv").read_bytes(),
+        **{f"figures/{path.name}": path.read_bytes() for path in _drawings(study, preset, root)},
+    }
 
 
-def _out_of_date(stages: _Stages, root: Path) -> str:
-    """Which file is missing, or older than what it is made of; empty for none."""
-    newest = 0.0
-    for stage in (stages.cases, stages.tables, [stages.claims, stages.numbers, *stages.drawings]):
+def _drawings(study: Study, preset: str, root: Path) -> list[Path]:
+    folder = root / "paper_figures" / preset / study.name
+    return [folder / f"{name}.svg" for name in study.figures] if preset in _WHOLE else []
+
+
+def _out_of_date(study: Study, preset: str, root: Path, cases: Sequence[str]) -> str:
+    """Which file is missing, or older than the files it is made from; empty if none is."""
+    folder, newest = root / "results" / preset / study.name, 0.0
+    judged = [folder / "claims.csv", folder / "numbers.csv", *_drawings(study, preset, root)]
+    stages = [
+        [folder / f"{case}.nc" for case in cases],
+        [*map(folder.joinpath, ("summary.parquet", "curves.parquet"))],
+    ]
+    for stage in (*stages, judged):
         for path in stage:
             if not path.is_file():
                 return f"{path.relative_to(root)} is missing"
             if path.stat().st_mtime < newest:
-                return f"{path.relative_to(root)} is older than what it is made of"
-        newest = max([newest, *(path.stat().st_mtime for path in stage)])
+                return f"{path.relative_to(root)} is older than the files it is made from"
+        newest = max(newest, *(path.stat().st_mtime for path in stage))
     return ""
-
-
-def _contents(stages: _Stages, whole: bool) -> dict[str, Callable[[], bytes]]:
-    """What makes the content of tables, claims and figures, by their paths in the study's folder."""
-    return {
-        **{path.name: partial(_parquet, path) for path in (stages.tables if whole else stages.tables[:1])},
-        stages.claims.name: lambda: _csv(read_verdicts(stages.claims)[MEASURED]),
-        stages.numbers.name: lambda: check_beside(stages.numbers).read_bytes(),
-        **{f"figures/{path.name}": path.read_bytes for path in stages.drawings},
-    }
-
-
-def _csv(table: pd.DataFrame) -> bytes:
-    return table.to_csv(index=False).encode()
 
 
 def _parquet(path: Path) -> bytes:
     buffer = BytesIO()
     write_cells(buffer, read_table(path), compression="zstd", compression_level=12)
     return buffer.getvalue()
+
+
+def _write_changed(path: Path, content: bytes) -> bool:
+    """Writes a file if its content changes, so that a commit shows new results alone; returns whether it did."""
+    if path.is_file() and path.read_bytes() == content:
+        return False
+    write_atomically(path, lambda temporary: temporary.write_bytes(content))
+    return True

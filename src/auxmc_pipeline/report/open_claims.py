@@ -8,7 +8,7 @@ import pandas as pd
 
 from auxmc.command_line.columns import duration
 from auxmc_pipeline.catalogue import Study
-from auxmc_pipeline.publishing.costs import case_costs
+from auxmc_pipeline.jobs import recorded_jobs
 from auxmc_pipeline.report.claim_lines import claim_anchor
 from auxmc_pipeline.report.numbers import with_error
 
@@ -54,7 +54,7 @@ def open_claims(study: Study, preset: str, judged: pd.DataFrame) -> list[OpenCla
     rows = judged[
         judged["verdict"].isin(["inconclusive", "not measured"]) & (judged["origin"] == "published")
     ]
-    costs = {name: sum(case.total for case in case_costs(study, name)) for name in {preset, _LARGEST}}
+    costs = {name: recorded_jobs(study.name, name)["cpu_s"].sum(min_count=1) for name in {preset, _LARGEST}}
     found = []
     for row in rows.to_dict("records"):
         decides, at, times = what_decides({str(name): value for name, value in row.items()}, preset)

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from auxmc.driver.results import read_attributes
 from auxmc_pipeline.needs import number
-from auxmc_pipeline.publishing.jobs import attributes_at
 
 # Rules beside the one that runs cases, by the name of their benchmark file.
 _RULES = {"summarise": "summarise", "figures": "draw", "claims": "judge_claims", "report": "write_report"}
@@ -74,7 +74,7 @@ def case_record(study: str, case: str, preset: str, root: Path = Path()) -> Case
         root: folder that holds `results/`.
     """
     path = Path("results") / preset / study / f"{case}.nc"
-    return CaseRecord(study, case, str(path), attributes_at(root / path))
+    return CaseRecord(study, case, str(path), read_attributes(root / path) if (root / path).is_file() else {})
 
 
 def machines(records: Sequence[CaseRecord]) -> list[Machine]:

@@ -1,6 +1,5 @@
 """What a report is made of: results of a run, or those that the repository keeps."""
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,12 +8,10 @@ import pandas as pd
 
 from auxmc.driver.results import read_table
 from auxmc_pipeline.catalogue import ROOT, Study, load_study, studies
-from auxmc_pipeline.judging.published import PUBLISHED, Published
+from auxmc_pipeline.checksums import check_kept
+from auxmc_pipeline.jobs import PUBLISHED, by_case, read_jobs
+from auxmc_pipeline.judging.published import Published
 from auxmc_pipeline.judging.study_tables import read_numbers, read_verdicts
-from auxmc_pipeline.judging.sums import check_kept
-from auxmc_pipeline.publishing.cases import unpack
-from auxmc_pipeline.publishing.gather import CASES
-from auxmc_pipeline.publishing.jobs import attributes_at, read_jobs
 from auxmc_pipeline.report.figures import LARGEST_VECTOR_BYTES
 from auxmc_pipeline.report.provenance import CaseRecord, case_record
 
@@ -113,28 +110,15 @@ def _drawn(name: Path) -> Path:
 
 
 def _kept_records(study: Study, preset: str, folder: Path) -> list[CaseRecord]:
-    jobs = read_jobs(ROOT / folder / "pieces.csv").groupby("case", sort=False)
-    records = []
-    with tempfile.TemporaryDirectory() as place:
-        for case in study.cases(preset):
-            kept, path = folder / CASES / f"{case.name}.nc.gz", Path(place) / f"{case.name}.nc"
-            if (ROOT / kept).is_file():
-                unpack(ROOT / kept, path)
-                about: dict[str, Any] = attributes_at(path)
-            else:
-                about = _of_jobs(jobs.get_group(case.name)) if case.name in jobs.groups else {}
-            shown = kept if (ROOT / kept).is_file() else folder / "pieces.csv"
-            records.append(CaseRecord(study.name, case.name, str(shown), about))
-    return records
+    path = folder / "pieces.csv"
+    jobs = {row["case"]: row for row in by_case(read_jobs(ROOT / path)).to_dict("records")}
+    cases = [case.name for case in study.cases(preset)]
+    return [
+        CaseRecord(study.name, case, str(path), _attributes(jobs[case]) if case in jobs else {})
+        for case in cases
+    ]
 
 
-def _of_jobs(jobs: pd.DataFrame) -> dict[str, Any]:
-    last = jobs.iloc[-1]
-    commit, _, changes = str(last["commit"]).partition(" ")
-    return {
-        **{name: last[name] for name in ("created", "numbers", "code", "processor", "n_cores")},
-        "git_commit": commit,
-        "git_dirty": str(bool(changes)),
-        "cpu_s": jobs["cpu_s"].sum(),
-        "peak_memory_mib": jobs["peak_memory_mib"].max(),
-    }
+def _attributes(job: dict[Any, Any]) -> dict[str, Any]:
+    commit, _, changes = str(job["commit"]).partition(" ")
+    return {**job, "git_commit": commit, "git_dirty": str(bool(changes))}

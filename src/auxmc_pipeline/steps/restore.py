@@ -1,22 +1,16 @@
-"""Puts kept cases back into results/, so that a preset goes on: `python -m auxmc_pipeline.steps.restore --help`."""
+"""Restores published cases to results/, to resume a preset: `python -m auxmc_pipeline.steps.restore --help`."""
 
 import argparse
-import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
-from auxmc.driver.files.writing import write_atomically
+from auxmc.driver.results import read_attributes
 from auxmc_pipeline.catalogue import check_preset, load_study, studies
-from auxmc_pipeline.judging.published import PUBLISHED
-from auxmc_pipeline.judging.sums import check_kept
-from auxmc_pipeline.publishing.cases import unpack
+from auxmc_pipeline.jobs import PUBLISHED, by_case, differences, identities, read_jobs
+from auxmc_pipeline.publishing.cases import unpack_case
 from auxmc_pipeline.publishing.gather import CASES
-from auxmc_pipeline.publishing.jobs import attributes_at, read_jobs
-from auxmc_pipeline.publishing.state import changed, identities
-from auxmc_pipeline.publishing.unfinished import PIECES, pieces_in
 from auxmc_pipeline.steps.errors import errors_in_one_line
 
 
@@ -25,9 +19,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m auxmc_pipeline.steps.restore",
-        description="Put the cases that published/ holds, and pieces of unfinished ones, into results/, so that "
-        "Snakemake makes the others. What was made with other settings, code or data is left out, and results that "
-        "are there stay.",
+        description="Copy published cases to results/, so that Snakemake runs only the others. Cases of other "
+        "settings, code or data are left out, and results that are there stay.",
     )
     parser.add_argument("preset")
     options = parser.parse_args(arguments)
@@ -35,16 +28,16 @@ def main(arguments: list[str] | None = None) -> int:
     restored, left_out = restore(options.preset, PUBLISHED / options.preset, Path("results"))
     for line in left_out:
         print(f"left out: {line}")
-    print(f"{len(restored)} cases and pieces restored to results/{options.preset}, {len(left_out)} left out")
-    return record(options.preset, restored) if restored else 0
+    print(f"{len(restored)} cases restored to results/{options.preset}, {len(left_out)} left out")
+    return touch(options.preset, restored) if restored else 0
 
 
-def restore(preset: str, kept_in: Path, results: Path) -> tuple[list[Path], list[str]]:
-    """Writes the result files of kept cases.
+def restore(preset: str, published: Path, results: Path) -> tuple[list[Path], list[str]]:
+    """Writes the result files of published cases.
 
     Args:
         preset: the preset.
-        kept_in: its folder in `published/`.
+        published: its folder in `published/`.
         results: folder of the results of all presets.
 
     Returns:
@@ -52,35 +45,24 @@ def restore(preset: str, kept_in: Path, results: Path) -> tuple[list[Path], list
     """
     restored, left_out = [], []
     for name in studies():
-        jobs = read_jobs(kept_in / name / "pieces.csv")
-        files = sorted((kept_in / name / CASES).glob("*.nc.gz"))
-        cut = sorted((kept_in / name / PIECES).glob("*"))
-        now = identities(load_study(name), preset) if files or cut else {}
-        for small in files:
-            case = small.name.removesuffix(".nc.gz")
+        jobs = by_case(read_jobs(published / name / "pieces.csv"))
+        jobs = jobs[[(published / name / CASES / f"{case}.nc.gz").is_file() for case in jobs["case"]]]
+        now = identities(load_study(name), preset) if len(jobs) else {}
+        for job in jobs.to_dict("records"):
+            case = str(job["case"])
             path = results / preset / name / f"{case}.nc"
-            of_case = jobs[jobs["case"] == case]
-            if of_case.empty:
-                left_out.append(f"{name} {case}: not in pieces.csv")
-            elif changed(dict(of_case.iloc[-1]), case, now):
-                difference = " and ".join(changed(dict(of_case.iloc[-1]), case, now))
-                left_out.append(f"{name} {case}: made with other {difference}")
-            elif path.is_file() and not changed(attributes_at(path), case, now):
+            if differs := differences(job, case, now):
+                left_out.append(f"{name} {case}: made with other {differs}")
+            elif path.is_file() and not differences(read_attributes(path), case, now):
                 left_out.append(f"{name} {case}: there already")
             else:
-                unpack(small, path)
+                unpack_case(published / name / CASES / f"{case}.nc.gz", path)
                 restored.append(path)
-        for case in (folder.name for folder in cut):
-            for place, piece in pieces_in(kept_in / name, case, now).items():
-                path = results / preset / name / place
-                if not path.is_file():
-                    write_atomically(path, partial(shutil.copyfile, check_kept(piece)))
-                    restored.append(path)
     return restored, left_out
 
 
-def record(preset: str, paths: Sequence[Path]) -> int:
-    """Tells Snakemake what the restored files were made with, so that it notices when that changes."""
+def touch(preset: str, paths: Sequence[Path]) -> int:
+    """Records in Snakemake what the restored files were made with, so that later changes are noticed."""
     words = ["--touch", "--force", "--cores", "1", "--quiet", "all", "--config", f"preset={preset}"]
     return subprocess.call([sys.executable, "-m", "snakemake", *words, "--", *map(str, paths)])
 

@@ -149,20 +149,13 @@ def run_piece(study: Study, settings: CaseSettings, out: Path, index: int, count
     clock = time.perf_counter()
     _configure(settings)
     from auxmc.driver.units import Share, Units, write_piece
-    from auxmc_pipeline.publishing.digests import DIGEST, NamedArray, digest_of_arrays
 
     label = f"{out.parent.name}, piece {index + 1} of {count}"
     context = _context(study, settings, out, label, Units(Share(index, count)))
     _, provenance = _run(study, settings, context)
-    made = [
-        NamedArray(f"{stage}/{number}/{name}", "", array)
-        for (stage, number), unit in context.units.made.items()
-        for name, array in unit.items()
-    ]
     provenance = {
         "piece": f"{index + 1} of {count}",
         **provenance,
-        DIGEST: digest_of_arrays(made),
         "wall_s": time.perf_counter() - clock,
     }
     write_piece(out, context.units, context.identity, provenance)

@@ -1,7 +1,6 @@
-"""Runs kept jobs again and compares: `python -m auxmc_pipeline.steps.verify --help`."""
+"""Runs published cases again and compares them: `python -m auxmc_pipeline.steps.verify --help`."""
 
 import argparse
-import math
 import os
 import secrets
 import subprocess
@@ -9,144 +8,189 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from auxmc.driver.provenance import package_versions, processor_kind
 from auxmc_pipeline.catalogue import ROOT, check_preset, load_study, studies
-from auxmc_pipeline.judging.published import PUBLISHED
-from auxmc_pipeline.publishing.agreement import allowed_distance
-from auxmc_pipeline.publishing.check import Check, Drawn, check, drawn_at_random, jobs_to_draw
-from auxmc_pipeline.publishing.jobs import read_jobs, versions_in_words
-from auxmc_pipeline.publishing.state import identities
-from auxmc_pipeline.settings import PRESETS, SettingsError
+from auxmc_pipeline.jobs import PUBLISHED, by_case, differences, identities, read_jobs, version_text
+from auxmc_pipeline.publishing.compare import Comparison, allowed_distance, compare_case
+from auxmc_pipeline.settings import PRESETS, SettingsError, nearest
 from auxmc_pipeline.steps.errors import errors_in_one_line
+
+
+class PublishedCase(NamedTuple):
+    """A published case that can be run again.
+
+    Attributes:
+        study: name of the study.
+        case: name of the case.
+        cost_s: recorded CPU time in seconds.
+        sha256: recorded digest of all arrays.
+        changed: what differs here from the record: code, processor or versions; empty for nothing.
+    """
+
+    study: str
+    case: str
+    cost_s: float
+    sha256: str
+    changed: str
+
+    @property
+    def label(self) -> str:
+        """Name for readers and for `--cases`."""
+        return f"{self.study}/{self.case}"
 
 
 @errors_in_one_line(status=2)
 def main(arguments: list[str] | None = None) -> int:
-    """Command line; returns 0 if all jobs gave what is kept, 1 if not, 2 if none could be run or judged."""
+    """Command line; returns 0 if all cases agree, 1 if one does not, 2 if none could be run or compared."""
     parser = argparse.ArgumentParser(
         prog="python -m auxmc_pipeline.steps.verify",
-        description="Draw jobs of the results in published/ at random, run them again in a temporary folder, and "
-        "compare to the last bit where processor and versions are those of the record, within errors elsewhere.",
+        description="Run published cases again in a temporary folder and compare their arrays: to the last bit where "
+        "processor and versions are those of the record, within errors elsewhere.",
     )
     parser.add_argument("preset", nargs="?", help="default: the largest of which jobs are recorded")
     parser.add_argument(
-        "--minutes", type=float, default=5.0, help="processor time of the jobs by their record (default: 5)"
+        "--cases", nargs="+", metavar="STUDY[/CASE]", help="cases to run (default: a random draw)"
     )
-    parser.add_argument("--seed", type=int, help="of the draw (default: a new one, which is printed)")
-    parser.add_argument("--studies", nargs="+", metavar="STUDY", help="draw among these (default: all)")
+    parser.add_argument(
+        "--minutes", type=float, default=5.0, help="recorded CPU time of a random draw (default: 5)"
+    )
+    parser.add_argument("--seed", type=int, help="seed of the draw (default: a new one, which is printed)")
     parser.add_argument("--cores", default="all", help="cores to use, a number or `all`")
-    parser.add_argument("--list", action="store_true", help="print the jobs that would be run, and stop")
+    parser.add_argument("--list", action="store_true", help="print the cases that would be run, and stop")
     options = parser.parse_args(arguments)
-    seed = secrets.randbelow(10**6) if options.seed is None else options.seed
     preset = _preset(options.preset)
-    jobs, other = _jobs(preset, options.studies or studies())
+    cases, other = published_cases(preset)
+    seed = secrets.randbelow(10**6) if options.seed is None else options.seed
+    chosen = named(cases, options.cases) if options.cases else drawn(cases, 60.0 * options.minutes, seed)
     for line in other:
-        print(f"cannot be run again with the present settings and data: {line}")
-    drawn = drawn_at_random(jobs, 60.0 * options.minutes, np.random.default_rng(seed))
-    if not drawn:
+        print(f"cannot be run again: {line}")
+    if not chosen:
         print(
-            f"nothing to verify: published/{preset} records no job of the present settings", file=sys.stderr
+            f"nothing to verify: published/{preset} records no case of the present settings", file=sys.stderr
         )
         return 2
-    minutes = sum(job.cost_s for job in drawn) / 60.0
+    minutes = sum(case.cost_s for case in chosen) / 60.0
     print(
-        f"preset {preset}, seed {seed}: {len(drawn)} of {len(jobs)} jobs, {minutes:.1f} minutes by their record"
+        f"preset {preset}, seed {seed}: {len(chosen)} of {len(cases)} cases, {minutes:.1f} minutes on record"
     )
-    for job in drawn:
-        print(f"  {job.label} ({job.cost_s:.0f} s){'' if job.same_code else '; its code has changed since'}")
+    for case in chosen:
+        print(f"  {case.label} ({case.cost_s:.0f} s)")
     if options.list:
         return 0
     sys.stdout.flush()
     with tempfile.TemporaryDirectory(prefix="auxmc-verify-") as folder:
-        run_again(preset, drawn, Path(folder), options.cores)
-        checks = [
-            check(job, Path(folder) / job.file(preset), PUBLISHED / preset / job.study) for job in drawn
+        made = run_again(preset, chosen, Path(folder), options.cores)
+        compared = [
+            compare_case(path, case.sha256, PUBLISHED / preset / case.study)
+            for case, path in zip(chosen, made, strict=True)
         ]
-    lines, status = conclusion(preset, checks)
-    print("\n".join(lines))
+    lines, status = conclusion(chosen, compared)
+    print("\n".join(["", *lines]))
     return status
 
 
-def run_again(preset: str, jobs: Sequence[Drawn], folder: Path, cores: str) -> None:
-    """Runs jobs by the workflow in a folder of their own; those that fail leave no file."""
+def published_cases(preset: str) -> tuple[list[PublishedCase], list[str]]:
+    """Published cases of the present settings and data, and lines that say why others cannot be run again."""
+    kind, versions = processor_kind(), version_text(package_versions())
+    found, other = [], []
+    for name in studies():
+        jobs = by_case(read_jobs(PUBLISHED / preset / name / "pieces.csv"))
+        now = identities(load_study(name), preset) if len(jobs) else {}
+        for job in jobs.to_dict("records"):
+            case, differs = str(job["case"]), differences(job, str(job["case"]), now)
+            if differs not in ("", "code"):
+                other.append(f"{name}/{case} was made with other {differs}")
+                continue
+            here = {"code": not differs, "processor": job["processor_kind"] == kind}
+            here["versions"] = job["versions"] == versions
+            changed = " and ".join(word for word, same in here.items() if not same)
+            found.append(PublishedCase(name, case, float(job["cpu_s"]), str(job["sha256"]), changed))
+    return found, other
+
+
+def named(cases: Sequence[PublishedCase], wanted: Sequence[str]) -> list[PublishedCase]:
+    """Cases by name, `study` or `study/case`."""
+    known = [name for case in cases for name in (case.study, case.label)]
+    for name in wanted:
+        if name not in known:
+            raise SettingsError(f"--cases: expected STUDY or STUDY/CASE, got {name!r}.{nearest(name, known)}")
+    return [case for case in cases if case.study in wanted or case.label in wanted]
+
+
+def drawn(cases: Sequence[PublishedCase], budget_s: float, seed: int) -> list[PublishedCase]:
+    """Cases in random order whose recorded costs add up to at most a budget; the cheapest where none fits."""
+    chosen: list[PublishedCase] = []
+    for place in np.random.default_rng(seed).permutation(len(cases)):
+        if cases[place].cost_s <= budget_s:
+            chosen.append(cases[place])
+            budget_s -= cases[place].cost_s
+    return chosen or sorted(cases, key=lambda case: case.cost_s)[:1]
+
+
+def run_again(preset: str, cases: Sequence[PublishedCase], folder: Path, cores: str) -> list[Path]:
+    """Runs cases by the workflow in another folder; returns their result files, absent where a case failed."""
     # Programs that are compiled already on this machine are the same programs.
     (ROOT / ".cache").mkdir(exist_ok=True)
     os.symlink(ROOT / ".cache", folder / ".cache")
     words = ["--snakefile", f"{ROOT}/workflow/Snakefile", "--directory", str(folder), "--cores", cores]
-    words += ["--notemp", "--keep-going", "--quiet", "rules", "host", "--config", f"preset={preset}"]
-    files = [str(job.file(preset)) for job in jobs]
-    subprocess.call([sys.executable, "-m", "snakemake", *words, "--", *files])
+    words += ["--keep-going", "--quiet", "rules", "host", "--config", f"preset={preset}"]
+    files = [Path("results") / preset / case.study / f"{case.case}.nc" for case in cases]
+    subprocess.call([sys.executable, "-m", "snakemake", *words, "--", *map(str, files)])
+    return [folder / file for file in files]
 
 
-def conclusion(preset: str, checks: Sequence[Check]) -> tuple[list[str], int]:
-    """A line for each job, a sentence about all, and the exit status.
+def conclusion(cases: Sequence[PublishedCase], compared: Sequence[Comparison]) -> tuple[list[str], int]:
+    """A line for each case and a summary, and the exit status."""
+    n_scores = sum(int(found.values["score"].notna().sum()) for found in compared if found.values is not None)
+    allowed = allowed_distance(n_scores)
+    verdicts = [judge_case(case, found, allowed) for case, found in zip(cases, compared, strict=True)]
+    lines = [f"{case.label}: {kind}, {why}" for case, (kind, why) in zip(cases, verdicts, strict=True)]
+    counts = {
+        kind: sum(found == kind for found, _ in verdicts)
+        for kind in ("identical", "agrees", "DIFFERS", "open")
+    }
+    lines.append(
+        f"{len(cases)} cases run again: " + ", ".join(f"{n} {kind}" for kind, n in counts.items() if n)
+    )
+    if counts["DIFFERS"]:
+        return lines, 1
+    return lines, 2 if counts["open"] == len(cases) else 0
+
+
+def judge_case(case: PublishedCase, found: Comparison, allowed: float) -> tuple[str, str]:
+    """What came of a case, `identical`, `agrees`, `DIFFERS` or `open`, and why.
 
     Args:
-        preset: the preset.
-        checks: what came of each job.
+        case: the case.
+        found: its comparison.
+        allowed: most standard errors that a value may be off.
     """
-    scores = [found.score for result in checks for found in result.distances]
-    allowed = allowed_distance(len(scores))
-    said = [_in_words(result, allowed) for result in checks]
-    kinds = [kind for kind, _ in said]
-    lines = [
-        "",
-        *(f"{result.job.label}: {words}" for result, (_, words) in zip(checks, said, strict=True)),
-        "",
-    ]
-    n, n_wrong, n_within, n_open = len(checks), *(kinds.count(kind) for kind in ("wrong", "within", "open"))
-    if n_wrong:
-        return [*lines, f"{n_wrong} of {n} jobs of preset {preset} did not give what is published."], 1
-    if n_open == n:
-        return [*lines, f"None of the {n} jobs of preset {preset} could be judged here."], 2
-    words = [f"{n - n_within - n_open} to the last bit"]
-    if n_within:
-        off = (
-            f"at most {max(scores):.1f} standard errors off where {allowed:.1f} are allowed"
-            if scores
-            else "to rounding"
-        )
-        words.append(f"{n_within} within errors ({len(scores)} values, {off})")
-    if n_open:
-        words.append(f"{n_open} that cannot be judged here")
-    every = f"All {n}" if not n_open else f"{n - n_open} of {n}"
-    return [
-        *lines,
-        f"{every} jobs of preset {preset}, run again here, gave what is published: {', '.join(words)}.",
-    ], 0
-
-
-def _in_words(result: Check, allowed: float) -> tuple[str, str]:
-    """What came of a job: `wrong`, `identical`, `within` errors or `open`; and the same for readers."""
-    faults = list(result.faults)
-    worst = result.distances[0] if result.distances else None
-    if worst is not None and worst.score > allowed:
-        n_off = sum(found.score > allowed for found in result.distances)
-        faults.append(
-            f"{n_off} of {len(result.distances)} values are off by more than {allowed:.1f} standard errors, most "
-            f"{worst.name}: {worst.kept:.6g} kept, {worst.again:.6g} now, {worst.score:.1f} standard errors"
-        )
-    if faults:
-        return "wrong", f"WRONG, {'; '.join(faults)}"
-    if result.identical:
-        return "identical", "identical"
-    why = "another processor or other versions" if result.job.same_code else "code that has changed since"
-    if worst is None and math.isnan(result.alike):
-        return "open", f"open, nothing of it is kept that could be compared ({why})"
-    if worst is None and result.alike < 1.0:
-        return (
-            "open",
-            f"open, {result.alike:.0%} of the values agree to rounding, and none has an error ({why})",
-        )
-    if worst is None:
-        return "within", f"all values agree to rounding ({why})"
-    return "within", (
-        f"{len(result.distances)} values within errors, the farthest {worst.score:.1f} standard errors off "
-        f"({worst.name}); {result.alike:.0%} of all agree to rounding ({why})"
+    values, why = found.values, f"with other {case.changed}" if case.changed else "on the same machine"
+    if values is None or values.empty:
+        return ("identical", "arrays") if found.same_arrays else ("open", "no result or no table to compare")
+    if found.same_arrays:
+        wrong = values[~values["identical"]]
+        if wrong.empty:
+            return "identical", "arrays and table"
+        row = wrong.iloc[0]
+        return "DIFFERS", f"table: {row['quantity']} is {row['kept']:.17g}, expected {row['again']:.17g}"
+    if not case.changed:
+        return "DIFFERS", "other arrays on the same processor, with the same versions and code"
+    scores = values["score"].dropna()
+    if scores.empty and values["close"].all():
+        return "agrees", f"all values to six digits {why}"
+    if scores.empty:
+        return "open", f"no value has an error, and {values['close'].mean():.0%} agree to six digits {why}"
+    row = values.loc[scores.idxmax()]
+    text = (
+        f"{row['quantity']} is {row['kept']:.6g}, now {row['again']:.6g}: {row['score']:.1f} standard errors"
     )
+    kind = "DIFFERS" if row["score"] > allowed else "agrees"
+    return kind, f"{len(scores)} values {why}, at most {allowed:.1f} standard errors allowed; farthest {text}"
 
 
 def _preset(wanted: str | None) -> str:
@@ -154,21 +198,8 @@ def _preset(wanted: str | None) -> str:
         return check_preset(wanted)
     there = [preset for preset in reversed(PRESETS) if any((PUBLISHED / preset).glob("*/pieces.csv"))]
     if not there:
-        raise SettingsError("published/ records no jobs: `make publish` keeps them")
+        raise SettingsError("published/ records no jobs: `make publish` adds them")
     return there[0]
-
-
-def _jobs(preset: str, names: Sequence[str]) -> tuple[list[Drawn], list[str]]:
-    kind, versions = processor_kind(), versions_in_words(package_versions())
-    jobs: list[Drawn] = []
-    other: list[str] = []
-    for name in names:
-        study = load_study(name)
-        recorded = read_jobs(PUBLISHED / preset / name / "pieces.csv")
-        if len(recorded):
-            found, gone = jobs_to_draw(recorded, identities(study, preset), kind, versions)
-            jobs, other = jobs + found, other + gone
-    return [job for job in jobs if math.isfinite(job.cost_s)], other
 
 
 if __name__ == "__main__":

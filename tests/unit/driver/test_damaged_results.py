@@ -20,8 +20,8 @@ from auxmc.driver.results import (
     write_table,
 )
 from auxmc.errors import DamagedFile, FolderInUse
-from auxmc_pipeline.judging.sums import SUMS, check_kept, sums_of
-from auxmc_pipeline.publishing.cases import packed, unpack
+from auxmc_pipeline.checksums import SUMS, check_kept, sums_of
+from auxmc_pipeline.publishing.cases import pack_case, unpack_case
 
 AGAIN = r"make it again with `snakemake --force .*results/quick/radon/{} --config preset=quick`"
 
@@ -100,19 +100,19 @@ def test_a_changed_csv_is_noticed(tmp_path: Path) -> None:
 def test_what_was_kept_is_compared_with_its_sums(tmp_path: Path, result: Path) -> None:
     small = tmp_path / "cases" / "nuts.nc.gz"
     small.parent.mkdir()
-    small.write_bytes(packed(result, "digest"))
+    small.write_bytes(pack_case(result, "digest"))
     (tmp_path / SUMS).write_text(sums_of(tmp_path, ["cases/nuts.nc.gz"]))
-    unpack(check_kept(small), tmp_path / "again.nc")
+    unpack_case(check_kept(small), tmp_path / "again.nc")
     tree = read_result(tmp_path / "again.nc")
     assert float(tree["statistics"]["mean"]) == 1.5
     tree.close()
     small.write_bytes(gzip.compress(b"other"))
     with pytest.raises(DamagedFile, match=r"nuts.nc.gz is damaged: .*`git checkout"):
-        unpack(small, tmp_path / "again.nc")
+        unpack_case(small, tmp_path / "again.nc")
     (tmp_path / SUMS).unlink()
     small.write_bytes(b"no archive")
     with pytest.raises(DamagedFile, match=r"nuts.nc.gz is damaged"):
-        unpack(small, tmp_path / "again.nc")
+        unpack_case(small, tmp_path / "again.nc")
 
 
 def test_an_archive_is_right_or_rejected(tmp_path: Path) -> None:

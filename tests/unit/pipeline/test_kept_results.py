@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
+from auxmc_pipeline.jobs import COLUMNS, PUBLISHED
 from auxmc_pipeline.judging.documents import read_documents
-from auxmc_pipeline.judging.published import MEASURED, PUBLISHED, published_presets, read_published
+from auxmc_pipeline.judging.published import MEASURED, published_presets, read_published
 from auxmc_pipeline.judging.study_tables import claims_of
-from auxmc_pipeline.publishing.jobs import COLUMNS
 from auxmc_pipeline.publishing.readme import with_results
 from auxmc_pipeline.report.claim_lines import claim_groups, unexplained
 from auxmc_pipeline.report.findings_text import LookUp

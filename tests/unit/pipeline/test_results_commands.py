@@ -15,9 +15,9 @@ from auxmc.command_line.columns import duration
 from auxmc.driver.results import write_result, write_table
 from auxmc.errors import CommandError
 from auxmc_pipeline import catalogue, command_line
-from auxmc_pipeline.catalogue import ROOT, load_study, studies
+from auxmc_pipeline.catalogue import ROOT, load_study
 from auxmc_pipeline.command_line.compare import posterior_differences, statistic_differences
-from auxmc_pipeline.publishing.costs import case_costs, expected_costs, recorded_jobs
+from auxmc_pipeline.jobs import recorded_jobs
 from auxmc_pipeline.settings import PRESETS, SettingsError
 
 
@@ -79,14 +79,9 @@ def test_list_names_studies_with_cases_and_cost(
     assert {"boltzmann", "radon"} <= set(lines)
     study = load_study("radon")
     for preset in PRESETS:
-        costs = case_costs(study, preset)
-        assert all(cost.source == "recorded" for cost in costs)
-        assert f"{len(costs)} cases, {duration(sum(cost.total for cost in costs))}" in lines["radon"]
+        n_cases, cpu_s = len(study.cases(preset)), recorded_jobs("radon", preset)["cpu_s"].sum()
+        assert f"{n_cases} cases, {duration(cpu_s)}" in lines["radon"]
     assert study.title in lines["radon"]
-
-
-def test_expected_costs_are_of_studies() -> None:
-    assert set(expected_costs()) <= set(studies())
 
 
 def test_list_of_a_study_names_its_cases(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from auxmc_pipeline.error_rules import standard_error
-from auxmc_pipeline.judging.published import PUBLISHED
+from auxmc_pipeline.jobs import PUBLISHED
 from auxmc_pipeline.tidy import replicate_columns, sweep_table
 
 

@@ -1,4 +1,4 @@
-"""`make verify` on made-up results: what it draws, what it compares, what it says."""
+"""`make verify` on synthetic results: what it draws, what it compares, what it concludes."""
 
 from pathlib import Path
 
@@ -8,47 +8,31 @@ import pytest
 import xarray as xr
 
 from auxmc.driver.results import write_result, write_table
-from auxmc_pipeline.publishing.agreement import allowed_distance, distances, unequal
-from auxmc_pipeline.publishing.check import Check, Drawn, check, drawn_at_random, jobs_to_draw
-from auxmc_pipeline.publishing.jobs import COLUMNS, as_table, jobs_of_result
-from auxmc_pipeline.steps.verify import conclusion
+from auxmc_pipeline.jobs import job_table, jobs_of_result
+from auxmc_pipeline.publishing.compare import Comparison, allowed_distance, compare_case, compare_values
+from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.steps import verify
+from auxmc_pipeline.steps.verify import PublishedCase, conclusion, drawn, named
 from auxmc_pipeline.tidy import tidy_table
 
-JOB = dict.fromkeys(COLUMNS, "") | {
-    "study": "radon",
-    "numbers": "n",
-    "code": "c",
-    "processor_kind": "here",
-    "versions": "v",
-    "sha256": "s",
-    "cpu_s": 30.0,
-    "peak_memory_mib": 1.0,
-    "n_cores": 2,
-}
-NOW = {case: {"numbers": "n", "code": "c", "data": ""} for case in ("a", "b", "e")}
+ABOUT = {"study": "radon", "numbers": "n", "code": "c", "data": ""}
 PROVENANCE = {
-    "study": "radon",
-    "settings": {"preset": "quick", "seed": 1, "n_chains": 4, "batch": {"step_size": [0.1, 0.2]}},
-    "numbers": "n",
-    "code": "c",
-    "data": "",
+    **ABOUT,
+    "settings": {"seed": 1, "n_chains": 4, "batch": {"step_size": [0.1, 0.2]}},
     "git_commit": "d" * 40,
-    "created": "2026-11-22",
     "cpu_s": 10.0,
     "peak_memory_mib": 500.0,
-    "processor": "p",
-    "n_cores": 2,
     "python": "3.11.7",
 }
+CASES = [PublishedCase("s", str(i), 30.0, "", "") for i in range(9)]
 
 
-def result(folder: Path, *, seed: int = 1, shift: float = 0.0, seconds: float = 1.0) -> Path:
+def write_case(folder: Path, *, seed: int = 1, shift: float = 0.0, seconds: float = 1.0) -> Path:
     rng = np.random.default_rng(seed)
-    by_chain = rng.normal(size=(2, 4)) + shift
     statistics = xr.Dataset(
         {
-            "mean": (("step_size", "chain"), by_chain),
-            "log_evidence": ((), -10.0 + 0.1 * rng.normal() + shift),
+            "mean": (("step_size", "chain"), rng.normal(size=(2, 4)) + shift),
+            "log_evidence": -10.0 + 0.1 * rng.normal() + shift,
             "log_evidence_error": 0.1,
             "n_rows": 7.0,
             "fit_time": ((), seconds, {"units": "s"}),
@@ -59,167 +43,138 @@ def result(folder: Path, *, seed: int = 1, shift: float = 0.0, seconds: float = 
     return folder / "a.nc"
 
 
-def result_of_times(folder: Path) -> Path:
-    statistics = xr.Dataset({"fit_time": ((), 1.0, {"units": "s"})})
-    write_result(folder / "a.nc", {"statistics": statistics}, PROVENANCE)
-    return folder / "a.nc"
-
-
-def publish(path: Path, folder: Path) -> Drawn:
-    """Keeps statistics of a result, beside those of another case with dimensions of its own."""
-    rows = tidy_table([path], "statistics")
-    other = pd.DataFrame({"case": ["b"], "joint": ["left"], "quantity": ["x"], "unit": [""], "value": [1.0]})
-    table = pd.concat([rows, other], ignore_index=True)
-    write_table(folder / "summary.parquet", table)
-    digest = str(jobs_of_result(path)[-1]["sha256"])
-    return Drawn("radon", "a", "", 10.0, digest, same_machine=True, same_code=True)
-
-
-def test_the_same_arrays_are_identical_whatever_time_they_took(tmp_path: Path) -> None:
-    job = publish(result(tmp_path), tmp_path)
-    found = check(job, result(tmp_path / "again", seconds=9.0), tmp_path)
-    assert found == Check(job, True, [], [])
-    lines, status = conclusion("quick", [found])
-    assert (lines[-1], status) == (
-        "All 1 jobs of preset quick, run again here, gave what is published: 1 to the last bit.",
-        0,
+@pytest.fixture
+def published(tmp_path: Path) -> PublishedCase:
+    """A published case, next to another one with other dimensions."""
+    path = write_case(tmp_path)
+    other = pd.DataFrame({"case": ["b"], "step_size": ["x"], "quantity": ["q"], "unit": [""], "value": [1.0]})
+    table = pd.concat(
+        [tidy_table([path], "statistics").astype({"step_size": object}), other], ignore_index=True
     )
+    table["step_size"] = table["step_size"].astype(str)
+    write_table(tmp_path / "summary.parquet", table)
+    return PublishedCase("radon", "a", 10.0, str(jobs_of_result(path)[-1]["sha256"]), "")
 
 
-def test_a_corrupted_kept_value_is_noticed(tmp_path: Path) -> None:
-    job = publish(result(tmp_path), tmp_path)
+def verdict(case: PublishedCase, again: Path, folder: Path) -> tuple[str, int]:
+    lines, status = conclusion([case], [compare_case(again, case.sha256, folder)])
+    return lines[0], status
+
+
+@pytest.mark.parametrize(
+    ("changed", "again", "status", "text"),
+    [
+        ("", {"seconds": 9.0}, 0, "identical, arrays and table"),
+        ("", {"seed": 2}, 1, "DIFFERS, other arrays on the same processor"),
+        ("processor", {"seed": 2}, 0, "agrees, 3 values with other processor"),
+        ("processor", {"seed": 2, "shift": 40.0}, 1, "DIFFERS, 3 values with other processor"),
+    ],
+)
+def test_a_case_run_again_agrees_to_the_last_bit_or_within_errors(
+    tmp_path: Path, published: PublishedCase, changed: str, again: dict[str, float], status: int, text: str
+) -> None:
+    path = write_case(tmp_path / "again", **again)  # type: ignore[arg-type]
+    line, found = verdict(published._replace(changed=changed), path, tmp_path)
+    assert f"radon/a: {text}" in line
+    assert found == status
+
+
+def test_one_changed_bit_of_a_published_value_is_found(tmp_path: Path, published: PublishedCase) -> None:
     table = pd.read_parquet(tmp_path / "summary.parquet")
     place = table.index[table["quantity"] == "log_evidence"][0]
     table.loc[place, "value"] = np.nextafter(table.loc[place, "value"], 0.0)
     write_table(tmp_path / "summary.parquet", table)
-    found = check(job, result(tmp_path / "again"), tmp_path)
-    assert (
-        "summary.parquet does not hold what the job gives: 1 values differ, as log_evidence"
-        in found.faults[0]
-    )
-    lines, status = conclusion("quick", [found])
-    assert (lines[-1], status) == ("1 of 1 jobs of preset quick did not give what is published.", 1)
-
-
-def test_other_bits_on_the_same_machine_are_a_fault_and_elsewhere_are_compared(tmp_path: Path) -> None:
-    job = publish(result(tmp_path), tmp_path)
-    again = result(tmp_path / "again", seed=2)
-    found = check(job, again, tmp_path)
-    assert "though processor and versions are" in found.faults[0]
-    elsewhere = check(job._replace(same_machine=False), again, tmp_path)
-    assert elsewhere.faults == []
-    assert {distance.name.split()[0] for distance in elsewhere.distances} == {"mean", "log_evidence"}
-    assert len(elsewhere.distances) == 3
-    lines, status = conclusion("quick", [elsewhere])
-    assert status == 0, lines
-    assert "0 to the last bit, 1 within errors (3 values" in lines[-1]
-
-
-def test_a_value_out_of_its_errors_is_a_fault(tmp_path: Path) -> None:
-    job = publish(result(tmp_path), tmp_path)._replace(same_machine=False)
-    found = check(job, result(tmp_path / "again", seed=2, shift=40.0), tmp_path)
-    lines, status = conclusion("quick", [found])
+    line, status = verdict(published, write_case(tmp_path / "again"), tmp_path)
+    assert "DIFFERS, table: log_evidence is -9." in line
     assert status == 1
-    assert "values are off by more than 4.0 standard errors, most log_evidence: " in "\n".join(lines)
 
 
-def test_what_has_no_errors_agrees_to_rounding_or_stays_open(tmp_path: Path) -> None:
-    job = Drawn("radon", "a", "", 1.0, "", same_machine=False, same_code=True)
-    within = conclusion("quick", [Check(job, False, [], [], 1.0)])
-    assert within[1] == 0
-    assert "to rounding" in within[0][-1]
-    left = conclusion("quick", [Check(job, False, [], [], 0.9)])
-    assert (left[0][-1], left[1]) == ("None of the 1 jobs of preset quick could be judged here.", 2)
-    both = conclusion("quick", [Check(job, False, [], [], 0.9), Check(job, True, [], [])])
-    assert both[1] == 0
-    assert both[0][-1].startswith(
-        "1 of 2 jobs of preset quick, run again here, gave what is published: 1 to the last bit, 1 that"
-    )
+def test_a_case_that_cannot_be_compared_is_open(tmp_path: Path, published: PublishedCase) -> None:
+    elsewhere = published._replace(changed="versions")
+    again = write_case(tmp_path / "again", seed=2)
+    for made, folder in ((tmp_path / "none.nc", tmp_path), (again, tmp_path / "no table")):
+        assert verdict(elsewhere, made, folder) == ("radon/a: open, no result or no table to compare", 2)
+    without_errors = pd.DataFrame({"quantity": ["x"], "unit": [""], "value": [1.0]})
+    for shift, text in (
+        (1e-9, "agrees, all values to six digits"),
+        (0.1, "open, no value has an error, and 0%"),
+    ):
+        values = compare_values(without_errors, without_errors.assign(value=1.0 + shift))
+        assert text in conclusion([elsewhere], [Comparison(False, values)])[0][0]
 
 
-def test_where_nothing_is_compared_nothing_agrees(tmp_path: Path) -> None:
-    job = publish(result(tmp_path), tmp_path)._replace(same_machine=False)
-    again = result(tmp_path / "again", seed=2)
-    for kept in (tmp_path / "no such folder", tmp_path):
-        if kept == tmp_path:  # a table without a value of the case
-            table = pd.read_parquet(tmp_path / "summary.parquet")
-            write_table(tmp_path / "summary.parquet", table[table["case"] == "b"])
-            again = result_of_times(tmp_path / "times")
-        lines, status = conclusion("quick", [check(job, again, kept)])
-        assert (lines[-1], status) == ("None of the 1 jobs of preset quick could be judged here.", 2)
-        assert "nothing of it is kept that could be compared" in lines[1]
+def test_missing_and_added_values_are_not_identical(tmp_path: Path) -> None:
+    rows = tidy_table([write_case(tmp_path)], "statistics")
+    # A table of several cases has the columns in another order.
+    assert compare_values(rows[sorted(rows.columns)], rows)["identical"].all()
+    for one, two in ((rows.iloc[1:], rows), (rows, rows.iloc[1:])):
+        assert (~compare_values(one, two)["identical"]).sum() == 1
 
 
-def test_values_without_one_chain_each_are_no_replicates() -> None:
-    table = pd.DataFrame(
-        {"chain": [0, 1, 2], "quantity": "psrf_without_chain", "unit": "", "value": [1.0, 1.1, 1.2]}
-    )
-    assert distances(table, table.assign(value=[3.0, 3.1, 3.2])) == []
-
-
-def test_a_job_without_result_is_a_fault(tmp_path: Path) -> None:
-    job = publish(result(tmp_path), tmp_path)
-    assert conclusion("quick", [check(job, tmp_path / "none.nc", tmp_path)])[1] == 1
-
-
-def test_few_right_values_exceed_what_is_allowed() -> None:
+def test_few_correct_values_exceed_the_allowed_distance() -> None:
     rng = np.random.default_rng(3)
+    points = {
+        "chain": np.tile(np.arange(3), 20),
+        "point": np.repeat(np.arange(20), 3),
+        "quantity": "m",
+        "unit": "",
+    }
     n_rejected = 0
-    for _ in range(200):
-        tables = [
-            pd.DataFrame(
-                {
-                    "chain": np.tile(np.arange(3), 20),
-                    "point": np.repeat(np.arange(20), 3),
-                    "quantity": "mean",
-                    "unit": "",
-                    "value": rng.normal(size=60),
-                }
-            )
-            for _ in range(2)
-        ]
-        found = distances(*tables)
-        assert len(found) == 20
-        n_rejected += found[0].score > allowed_distance(20)
-    # Of 200 runs, 0.2 are expected at a level of 0.001; five have a chance below 1e-5.
-    assert n_rejected < 5
+    for _ in range(100):
+        kept, again = (pd.DataFrame({**points, "value": rng.normal(size=60)}) for _ in range(2))
+        scores = compare_values(kept, again)["score"]
+        assert len(scores.dropna()) == 20
+        n_rejected += scores.max() > allowed_distance(20)
+    # Of 100 runs, 0.1 are expected at a level of 0.001; four have a probability below 1e-5.
+    assert n_rejected < 4
+    dependent = kept.assign(quantity="psrf_without_chain")
+    assert compare_values(dependent, dependent.assign(value=again["value"]))["score"].isna().all()
 
 
-def test_missing_and_added_values_are_unequal(tmp_path: Path) -> None:
-    rows = tidy_table([result(tmp_path)], "statistics")
-    assert unequal(rows, rows) == []
-    # A table of several cases has the columns in the order in which they came.
-    assert unequal(rows[sorted(rows.columns)], rows[sorted(rows.columns, reverse=True)]) == []
-    assert len(unequal(rows.iloc[1:], rows)) == 1
-    assert len(unequal(rows, rows.iloc[1:])) == 1
-
-
-def test_pieces_are_drawn_where_bits_can_be_compared_and_cases_elsewhere() -> None:
+def test_cases_of_other_settings_are_named_and_changes_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = {
+        **ABOUT,
+        "processor_kind": "here",
+        "versions": "v",
+        "cpu_s": 30.0,
+        "peak_memory_mib": 1.0,
+        "n_cores": 2,
+    }
     rows = [
-        {**JOB, "case": "a", "piece": "1 of 2"},
-        {**JOB, "case": "a", "piece": "2 of 2"},
-        {**JOB, "case": "a", "cpu_s": 5.0},
-        {**JOB, "case": "b", "code": "old"},
-        {**JOB, "case": "e", "numbers": "old"},
-        {**JOB, "case": "gone"},
+        {**here, "case": "a"},
+        {**here, "case": "b", "code": "old"},
+        {**here, "case": "e", "numbers": "old"},
     ]
-    here, other = jobs_to_draw(as_table(rows), NOW, "here", "v")
-    assert [(job.label, job.cost_s, job.same_code) for job in here] == [
-        ("radon a, piece 1 of 2", 30.0, True),
-        ("radon a, piece 2 of 2", 30.0, True),
-        ("radon b", 30.0, False),
+    folder = tmp_path / "paper" / "radon"
+    folder.mkdir(parents=True)
+    job_table(rows).fillna("").to_csv(folder / "pieces.csv", index=False)
+    now = {case: {"numbers": "n", "code": "c", "data": ""} for case in "abe"}
+    for name, value in (
+        ("PUBLISHED", tmp_path),
+        ("identities", lambda study, preset: now),
+        ("processor_kind", lambda: "there"),
+        ("version_text", lambda about: "v"),
+    ):
+        monkeypatch.setattr(verify, name, value)
+    found, other = verify.published_cases("paper")
+    assert [(case.label, case.changed) for case in found] == [
+        ("radon/a", "processor"),
+        ("radon/b", "code and processor"),
     ]
-    assert str(here[1].file("paper")) == "results/paper/radon/pieces/a/2-of-2.npz"
-    assert other == ["radon e: other settings", "radon gone: other case gone"]
-    elsewhere, _ = jobs_to_draw(as_table(rows), NOW, "there", "v")
-    assert [(job.label, job.cost_s) for job in elsewhere] == [("radon a", 65.0), ("radon b", 30.0)]
-    assert str(elsewhere[0].file("paper")) == "results/paper/radon/a.nc"
+    assert other == ["radon/e was made with other settings"]
 
 
 @pytest.mark.parametrize(("budget", "n"), [(100.0, 3), (30.0, 1), (1.0, 1)])
-def test_drawn_jobs_fit_the_budget_and_are_those_of_the_seed(budget: float, n: int) -> None:
-    jobs = [Drawn("s", str(i), "", 30.0, "", same_machine=True, same_code=True) for i in range(9)]
-    drawn = drawn_at_random(jobs, budget, np.random.default_rng(1))
-    assert len(drawn) == n
-    assert drawn == drawn_at_random(jobs, budget, np.random.default_rng(1))
-    assert drawn_at_random([], budget, np.random.default_rng(1)) == []
+def test_drawn_cases_fit_the_budget_and_are_those_of_the_seed(budget: float, n: int) -> None:
+    assert len(drawn(CASES, budget, 1)) == n
+    assert drawn(CASES, budget, 1) == drawn(CASES, budget, 1)
+    assert drawn([], budget, 1) == []
+
+
+def test_named_cases_are_run_and_unknown_names_rejected() -> None:
+    assert named(CASES, ["s/3"]) == [CASES[3]]
+    assert named(CASES, ["s"]) == CASES
+    with pytest.raises(SettingsError, match=r"got 's/33'\. Did you mean 's/3'"):
+        named(CASES, ["s/33"])

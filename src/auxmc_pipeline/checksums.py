@@ -1,0 +1,41 @@
+"""Checksums of published results: a file `SHA256SUMS` in each study's folder, as `sha256sum -c` reads it."""
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from auxmc.errors import DamagedFile
+
+__all__ = ["SUMS", "check_kept", "sums_of"]
+
+SUMS = "SHA256SUMS"
+
+
+def sums_of(folder: Path, names: Iterable[str]) -> str:
+    """Text of `SHA256SUMS` for files of a folder."""
+    return "".join(f"{_sha256(folder / name)}  {name}\n" for name in sorted(names))
+
+
+def check_kept(path: Path) -> Path:
+    """Compares a published file with the checksum in its folder or the one above, and returns its path.
+
+    Raises:
+        DamagedFile: If the file differs, or the list of checksums is damaged.
+    """
+    for folder in (path.parent, path.parent.parent):
+        listing = folder / SUMS
+        if listing.is_file():
+            lines = listing.read_text(errors="replace", encoding="utf-8").splitlines()
+            if not all("  " in line for line in lines):
+                raise DamagedFile(f"{listing} is damaged: restore it with `git checkout -- {listing}`")
+            sums = {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
+            if sums.get(path.relative_to(folder).as_posix(), found := _sha256(path)) != found:
+                raise DamagedFile(
+                    f"{path} is damaged: it differs from {listing}; restore it with `git checkout -- {folder}`"
+                )
+            break
+    return path
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
