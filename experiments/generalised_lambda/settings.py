@@ -6,11 +6,7 @@ from auxmc.data.tables import read_matrix
 from auxmc.errors import DataError
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
-TITLE = "Generalised lambda distribution"
-DOCUMENT = "PhD thesis"
 METHODS = ("modified_abc", "constrained_hmc", "abc_hmc")
-BATCHABLE = ("step_size", "tolerance", "n_bisections", "prior")
-SWEEP_QUANTITIES = ("ess_per_second", "acceptance", "posterior_mean", "posterior_sd", "psrf")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,23 +34,6 @@ ROWS = (
     Row("abc_hmc_025", r"ABC HMC, $\epsilon$ = 0.25", "gaussian_0.25", "#D55E00"),
 )
 """Methods in the order of the published figures."""
-
-FIGURES: dict[str, str] = {
-    "fig_4_6": "Data: histogram of the 250 observed values in 20 bins as a density, rug of the values, and kernel "
-    "density estimate of 10 000 fresh draws of the generating distribution. No bands: one data set.",
-    "fig_4_7": "Marginal posteriors of the parameters by method (rows) under the strong prior: histograms of all "
-    "chains in 40 bins that are common to a column (draws outside them count in the density), a reference posterior "
-    "of the same target (line; kernel density of reference draws) and the generating values (dashed). "
-    "The footer gives the sizes of the chains.",
-    "fig_4_8": "Effective sample size per second of run time, warm-up included, for each parameter under the strong "
-    "prior. Bars: mean over the chains of a method; error bars: one standard error of that mean. Chains ran one "
-    "after the other and share the run time by their counted work.",
-    "fig_prior": "What the prior changes: marginal posteriors of the parameters given the data exactly, under the "
-    "strong and the weak prior. Lines: reference posteriors; markers: histograms of constrained HMC; dashed: "
-    "generating values.",
-    "fig_step_size": "Accept rate of HMC against its step size, for three tolerances of the Gaussian kernel. Chains "
-    "start at draws from the posterior. Lines: mean over chains; dots: single chains; dotted: 0.9.",
-}
 
 
 @dataclasses.dataclass

@@ -16,9 +16,6 @@ from experiments.image_models.model.autoencoder_weights import (
     read_autoencoder,
 )
 
-TITLE = "Evidence of generative image models by continuous tempering"
-DOCUMENT = "PhD thesis"
-
 
 class MethodSettings(NamedTuple):
     """Numbers of one method for one model.
@@ -54,28 +51,9 @@ _OMNIGLOT = {
 # Published settings (thesis section 5.6.2 and the author's notebooks); our models have those of the like data.
 _PUBLISHED = {"mnist": _MNIST, "omniglot": _OMNIGLOT, "own_digits": _MNIST, "own_glyphs": _OMNIGLOT}
 
-# Every model is a program of its own: sweep points are better run as cases side by side.
-SWEEP_QUANTITIES = ("joint_log_evidence", "ais_joint_log_evidence", "acceptance", "seconds_per_gradient")
 
-BATCHED = ("method", "n_temperatures")
 # A row of pixels is kept as one integer, which float64 holds exactly up to this width.
 _MAX_SIDE = 52
-_ESTIMATES = (
-    "Joint log evidence of the test images: mean over repetitions, bands and bars +- 3 standard errors of that "
-    "mean. Curves: running estimates of simulated tempering (ST), Gibbs continuous tempering (Gibbs CT) and "
-    "continuously tempered HMC (CT-HMC). Points: annealed importance sampling (AIS) with the numbers of "
-    "temperatures that are written beside them. Horizontal lines: bounds by annealing in both directions; the "
-    "upper one dotted in the published form, which averages inverse weights, and dashed in the tighter form. The "
-    "vertical axis leaves out early estimates that lie far below."
-)
-FIGURES: dict[str, str] = {
-    "fig_5_3": "Test images, drawn from each model: image i is in row i mod 25 and column i div 25.",
-    "fig_5_4": f"{_ESTIMATES} Against run time of a repetition, compiling excluded.",
-    "fig_gradients": f"{_ESTIMATES} Against gradient evaluations of a repetition, in all images and chains.",
-    "fig_models": "The models that ship with the package. Left: importance-weighted bound during training, on the "
-    "images trained on and on held-out ones. Right: images that were not trained on (odd rows) and, under "
-    "each, what the decoder makes of the mean of its code (even rows).",
-}
 
 
 @dataclasses.dataclass

@@ -7,36 +7,9 @@ from pathlib import Path
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 from experiments.radon.grouped import RADON_COLUMNS, GroupedColumns, read_grouped
 
-TITLE = "Evidence of a hierarchical regression by continuous tempering"
-DOCUMENT = "PhD thesis"
 CHAIN_METHODS = ("nuts", "gibbs_ct", "ct_hmc")
 METHODS = (*CHAIN_METHODS, "ais")
-# Every method, base or parametrisation is a program of its own.
-SWEEP_QUANTITIES = (
-    "log_evidence",
-    "log_evidence_error",
-    "log_zeta",
-    "lower_bound",
-    "n_gradients_per_chain",
-)
 _PUBLISHED_PATH = Path("continuous_tempering") / "radon" / "radon-group.npz"
-
-FIGURES: dict[str, str] = {
-    "fig_5_5": "The hierarchical regression as a factor graph: circles are random variables (grey: observed), bare "
-    "symbols are given inputs, black squares are factors, rounded boxes repeat what is inside. Drawn in the centred "
-    "form; the non-centred form writes a and b as their mean plus their scale times standard normal variables.",
-    "fig_5_6": "Estimate of the log evidence by the no-U-turn sampler on the extended space, against run time: "
-    "mean over the chains of their running estimates, band +- 3 standard errors of that mean. Blue: objective of the "
-    "variational fit, averaged over blocks of 100 steps. Horizontal lines: log zeta, the estimate by annealed "
-    "importance sampling, and the value by quadrature.",
-    "fig_methods": "Estimates of the log evidence, all chains pooled (left), and their standard errors (right), "
-    "against evaluations of the gradients. Bands: +- 3 standard errors by the delta method over chains. Square: "
-    "annealed importance sampling, +- 3 standard errors.",
-    "fig_temperature": "Left: log density of the inverse temperature in the chains of the no-U-turn sampler, averaged "
-    "from its conditional law, relative to its value at the base; band +- 3 standard errors over chains; dashed: exact "
-    "values at both ends and the upper bound between them. Right: posterior means and standard deviations of the "
-    "effects minus those by quadrature, in exact posterior standard deviations; bars +- 3 standard errors.",
-}
 
 
 @dataclasses.dataclass

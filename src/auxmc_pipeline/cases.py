@@ -1,24 +1,21 @@
-"""Cases: which result files a study has, and the settings that make each of them.
-
-Imported by the Snakefile: no JAX, no pandas.
-"""
+"""Cases of a study: which result files it has, and the settings of each. No JAX, no pandas: the Snakefile imports this."""
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from auxmc_pipeline.settings import (
     CaseSettings,
     SettingsError,
-    compose_settings,
-    nearest,
+    checked_settings,
+    expand,
     parse_overrides,
+    settings_and_cases,
     sweep_values,
+    value_text,
 )
-
-_GRID_PARTS = ("fixed", "over", "batch")
 
 
 class Case(NamedTuple):
@@ -26,8 +23,8 @@ class Case(NamedTuple):
 
     Attributes:
         name: file name without suffix, letters, digits, `.`, `-` and `_` only.
-        overrides: Hydra overrides that make the case from the study's settings.
-        axes: names of the settings that the user or the grid sweeps over cases or inside them.
+        overrides: Hydra overrides that make the case from the settings of the study.
+        axes: names of the settings that are swept over cases or inside them.
         settings: the composed settings.
     """
 
@@ -38,32 +35,28 @@ class Case(NamedTuple):
 
 
 def study_cases(conf: Path, study: str, schema: type[CaseSettings], preset: str) -> list[Case]:
-    """All cases of a study at a preset, from the `grids` of its settings.
+    """All cases of a study at a preset, from the `cases` of its settings.
 
-    A grid is a mapping of `fixed` (overrides), `over` (overrides whose values span the cases) and `batch`
-    (overrides whose values run inside one program), each a list of Hydra overrides.
+    A case is a mapping of settings. `over` maps settings to lists of values, and gives a case for each of their
+    combinations. The values in `batch` run inside one case. A preset leaves out a case by `null`.
 
     Raises:
-        SettingsError: a grid is malformed, or a case has wrong settings.
+        SettingsError: If a case is malformed or has wrong settings.
     """
-    base = [f"preset={preset}"]
-    grids = compose_settings(conf, study, schema, base).grids
     cases = []
-    for label, grid in grids.items():
-        where = f"{conf.name}/study/{study}.yaml, grids.{label}"
-        parts = grid if isinstance(grid, dict) else {str(grid): []}
-        for part, words in parts.items():
-            if part not in _GRID_PARTS:
-                raise SettingsError(
-                    f"{where}: expected {', '.join(_GRID_PARTS)}, got {part!r}.{nearest(part, _GRID_PARTS)}"
-                )
-            if not isinstance(words or [], list) or not all(isinstance(word, str) for word in words or []):
-                raise SettingsError(f"{where}.{part}: expected a list of KEY=VALUE, got {words!r}")
-        fixed, over, batch = (parts.get(part) or [] for part in _GRID_PARTS)
+    for label, given in settings_and_cases(conf, study, schema, preset)[1].items():
+        if given is None:
+            continue
         try:
-            cases += _product(conf, study, schema, label, [*base, *fixed], over, batch)
+            if not isinstance(given, Mapping):
+                raise SettingsError(f"expected a mapping of settings, got {given!r}")
+            fixed = dict(given)
+            over = expand("over", fixed.pop("over", {}))
+            if "batch" in fixed:
+                fixed["batch"] = expand("batch", fixed["batch"])
+            cases += _product(conf, study, schema, preset, label, fixed, over)
         except SettingsError as error:
-            raise SettingsError(f"{where}: {error}") from error
+            raise SettingsError(f"{conf.name}/study/{study}.yaml, cases.{label}: {error}") from error
     return _distinct(cases, study)
 
 
@@ -75,7 +68,7 @@ def sweep_cases(
     over: Sequence[str],
     batchable: Sequence[str],
 ) -> list[Case]:
-    """Cases of a sweep that a user asks for, on top of the study's own settings.
+    """Cases of a user's sweep, on top of the settings of the study.
 
     Args:
         conf: folder of the Hydra files.
@@ -86,42 +79,53 @@ def sweep_cases(
         batchable: settings whose values run inside one compiled program rather than as cases.
 
     Raises:
-        SettingsError: no override is given, or one of them is wrong or a range without values.
+        SettingsError: If no override is given, or one of them is wrong or a range without values.
     """
     if not over:
         raise SettingsError('a sweep needs over="KEY=VALUE,VALUE ...", for example over="n_importance=1,2,4"')
-    parsed = {str(o.input_line): o for o in parse_overrides(over, schema)}
-    n_values = {line: len(sweep_values(o)) for line, o in parsed.items() if o.is_sweep_override()}
-    without = next((line for line in n_values if n_values[line] == 0), None)
-    if without is not None:
-        raise SettingsError(f"settings: the sweep {without!r} has no values")
-    # One value needs no program that runs several.
-    batched = [line for line in n_values if parsed[line].key_or_group in batchable and n_values[line] > 1]
-    spanning = [line for line in n_values if line not in batched]
-    fixed = [f"preset={preset}", *(line for line in parsed if line not in n_values)]
-    return _distinct(_product(conf, study, schema, "sweep", fixed, spanning, batched), study)
+    fixed: dict[str, Any] = {}
+    spanning: dict[str, list[Any]] = {}
+    batch: dict[str, list[Any]] = {}
+    for override in parse_overrides(over, schema, study):
+        key = override.key_or_group
+        if not override.is_sweep_override():
+            fixed |= {key: override.value()}
+            continue
+        values = sweep_values(override)
+        if not values:
+            raise SettingsError(f"settings: the sweep {override.input_line!r} has no values")
+        # One value needs no program that runs several.
+        (batch if key in batchable and len(values) > 1 else spanning)[key] = values
+    if batch:
+        fixed["batch"] = batch
+    return _distinct(_product(conf, study, schema, preset, "sweep", fixed, spanning), study)
 
 
 def _product(
     conf: Path,
     study: str,
     schema: type[CaseSettings],
+    preset: str,
     label: str,
-    fixed: Sequence[str],
-    over: Sequence[str],
-    batch: Sequence[str],
-) -> list[Case]:
-    axes = [(o.key_or_group, sweep_values(o)) for o in parse_overrides(over, schema)]
-    batched = [(o.key_or_group, sweep_values(o)) for o in parse_overrides(batch, schema)]
-    inside = [f"++batch.{key}=[{','.join(values)}]" for key, values in batched]
-    names = (*(key for key, _ in axes), *(key for key, _ in batched))
-    cases = []
-    for values in itertools.product(*(values for _, values in axes)):
-        chosen = [f"{key}={value}" for (key, _), value in zip(axes, values, strict=True)]
-        overrides = (*fixed, *chosen, *inside)
-        name = "__".join([label, *(_clean(f"{k}-{v}") for (k, _), v in zip(axes, values, strict=True))])
-        cases.append(Case(name, overrides, names, compose_settings(conf, study, schema, overrides)))
-    return cases
+    fixed: Mapping[str, Any],
+    over: Mapping[str, list[Any]],
+) -> Iterator[Case]:
+    axes = (*over, *fixed.get("batch", {}))
+    for values in itertools.product(*over.values()):
+        chosen = dict(zip(over, values, strict=True))
+        name = "__".join([label, *(_clean(f"{key}-{value}") for key, value in chosen.items())])
+        settings = checked_settings(conf, study, schema, preset, {**fixed, **chosen})
+        words = _words({**fixed, **chosen})
+        yield Case(name, (f"preset={preset}", *words), axes, settings)
+
+
+def _words(settings: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    """Settings as Hydra overrides, those inside `batch` and `resources` by their full names."""
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _words(value, f"{prefix or '++'}{key}.")
+        else:
+            yield f"{prefix}{key}={value_text(value)}"
 
 
 def _clean(text: str) -> str:

@@ -1,6 +1,6 @@
-"""Settings: composed by Hydra from `conf/`, checked here against a typed schema with ranges.
+"""Settings of studies: composed by Hydra from `conf/`, then checked against a typed schema with ranges.
 
-This module is imported by the Snakefile, so it must stay cheap to import: no JAX, no pandas.
+The Snakefile imports this: no JAX, no pandas.
 """
 
 import copy
@@ -27,8 +27,10 @@ from auxmc.errors import AuxmcError
 
 PRESETS = ("smoke", "quick", "paper")
 
+# What makes cases, not a setting of one.
+_OF_STUDY = ("presets", "cases")
 # Settings that say where, when or how often something runs, and so never change a result.
-_NOT_NUMBERS = ("preset", "presets", "grids", "resources")
+_NOT_NUMBERS = ("preset", *_OF_STUDY, "resources")
 _RESOURCES = ("mem_mb", "runtime", "gpu", "pieces")
 # A text in quotation marks, where a value may begin.
 _QUOTED = re.compile(r"""(?:^|(?<=[=,\[({:\s]))(['"])(?:\\.|(?!\1).)*\1""", re.S)
@@ -70,18 +72,17 @@ class CaseSettings:
     block_size: int = setting(500, "iterations between two checkpoints", (1, None))
     hardware: str = setting("cpu", "device to run on", ("cpu", "gpu", "auto"))
     batch: dict[str, Any] = setting({}, "values of swept settings that run inside one compiled program")
-    presets: dict[str, Any] = setting({}, "sizes of the three presets, side by side")
-    grids: dict[str, Any] = setting(
-        {}, "cases of the study: fixed settings, swept settings, batched settings"
-    )
+    presets: dict[str, Any] = setting({}, "settings of each preset, laid over the others")
+    cases: dict[str, Any] = setting({}, "cases of the study: settings of each, by name")
     resources: dict[str, Any] = setting(
         {}, "hints for the scheduler: mem_mb, runtime (minutes), gpu, pieces (jobs that share a case's work)"
     )
 
 
-def compose_settings(
-    conf: Path, study: str, schema: type[CaseSettings], overrides: Sequence[str] = ()
-) -> CaseSettings:
+Schema = type[CaseSettings]
+
+
+def compose_settings(conf: Path, study: str, schema: Schema, overrides: Sequence[str] = ()) -> CaseSettings:
     """Composes and checks the settings of one case.
 
     Args:
@@ -90,28 +91,98 @@ def compose_settings(
         schema: settings dataclass of the study.
         overrides: Hydra overrides, one value each, for example `["preset=smoke", "n_importance=8"]`.
 
-    Returns:
-        An instance of the schema with all interpolations resolved.
+    Raises:
+        SettingsError: If something is wrong; one line with what is allowed and the nearest valid spelling.
+    """
+    given: dict[str, Any] = {}
+    for override in parse_overrides(overrides, schema, study):
+        key = override.key_or_group
+        if override.is_delete() or override.package is not None:
+            raise SettingsError(f"setting {key}: expected KEY=VALUE, got {override.input_line}")
+        if override.is_sweep_override():
+            raise SettingsError(f"setting {key}: expected one value, got a sweep: {override.input_line}")
+        given[key] = override.value()
+    return checked_settings(conf, study, schema, str(given.get("preset", "quick")), given)
+
+
+def checked_settings(
+    conf: Path, study: str, schema: Schema, preset: str, given: Mapping[str, Any]
+) -> CaseSettings:
+    """Settings of a study at a preset with others laid over them.
+
+    Args:
+        conf: folder of the Hydra files.
+        study: name of the study.
+        schema: its settings dataclass.
+        preset: name of the preset.
+        given: values by name; a name with dots, such as `batch.step_size`, sets a part of a setting.
 
     Raises:
-        SettingsError: in one line, what is wrong, what is allowed and the nearest valid spelling.
+        SettingsError: If a value has the wrong type or is out of range.
     """
-    parsed = parse_overrides(overrides, schema)
-    known = [field.name for field in dataclasses.fields(schema)]
-    for override in parsed:
-        root = override.key_or_group.split(".")[0]
-        if root not in known:
-            raise SettingsError(_unknown(root, known, f"setting of study {study}"))
-        if override.is_delete() or override.package is not None:
-            raise SettingsError(f"setting {root}: allowed is KEY=VALUE, got {override.input_line}")
-        if override.is_sweep_override():
-            raise SettingsError(
-                f"setting {root}: one value is allowed here, got a sweep: {override.input_line}"
-            )
-        if root == "preset" and str(override.value()) not in PRESETS:
-            hint = nearest(str(override.value()), PRESETS)
-            raise SettingsError(f"unknown preset: {override.value()!r}.{hint} Allowed: {', '.join(PRESETS)}")
-    return _compose(conf, study, schema, tuple(str(o.input_line) for o in parsed))  # type: ignore[arg-type]
+    config = copy.deepcopy(settings_and_cases(conf, study, schema, preset)[0])
+    for name, value in given.items():
+        if name.partition(".")[0] not in _names(schema):
+            raise SettingsError(_unknown(name, _names(schema), f"setting of study {study}"))
+    try:
+        for name, value in given.items():
+            OmegaConf.update(config, name, value, merge=True, force_add="." in name)
+        settings = OmegaConf.to_object(config)
+    except (OmegaConfBaseException, HydraException) as error:
+        words = " ".join(f"{name}={value_text(value)}" for name, value in given.items())
+        raise SettingsError(f"{_slip(error, f'study {study}', schema)} (given: {words})") from error
+    assert isinstance(settings, schema)
+    for name, value in vars(settings).items():
+        if isinstance(value, str) and value.startswith("~/"):
+            setattr(settings, name, str(Path(value).expanduser()))
+    _check_ranges(settings, study, f"{conf.name}/study/{study}.yaml or the command line")
+    return settings
+
+
+@functools.lru_cache(maxsize=64)
+def settings_and_cases(
+    conf: Path, study: str, schema: Schema, preset: str
+) -> tuple[DictConfig, dict[str, Any]]:
+    """Settings of a study at a preset, which are merged over those of the study, and its cases as plain containers.
+
+    Raises:
+        SettingsError: If there is no such preset, or the file of the study is wrong.
+    """
+    if preset not in PRESETS:
+        raise SettingsError(
+            f"unknown preset: {preset!r}.{nearest(preset, PRESETS)} Allowed: {', '.join(PRESETS)}"
+        )
+    place = f"{conf.name}/study/{study}.yaml"
+    try:
+        config = _composed_by_hydra(conf, study, schema)
+        if unknown := next((name for name in config.presets if name not in PRESETS), None):
+            raise HydraException(_unknown(unknown, PRESETS, "preset"))
+        merged = OmegaConf.merge(config, config.presets.get(preset) or {}, {"preset": preset})
+        OmegaConf.resolve(merged)
+    except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as error:
+        raise SettingsError(_slip(error, place, schema)) from error
+    assert isinstance(merged, DictConfig)
+    cases = OmegaConf.to_container(merged.cases)
+    merged.cases, merged.presets = {}, {}
+    return merged, cases  # type: ignore[return-value]
+
+
+@functools.lru_cache(maxsize=64)
+def _composed_by_hydra(conf: Path, study: str, schema: Schema) -> DictConfig:
+    # Registered per call: the schema of a study stands next to its code, and the store only keeps a reference.
+    ConfigStore.instance().store(group="schema", name=study, node=schema, package="_global_")
+    GlobalHydra.instance().clear()
+    # Hydra itself says of a slip neither the key nor, in a line, where it is.
+    text = (conf / "study" / f"{study}.yaml").read_text(encoding="utf-8")
+    if not text.startswith("# @package _global_\n"):
+        raise HydraException(f"line 1: expected '# @package _global_', got {text.partition(chr(10))[0]!r}")
+    with initialize_config_dir(str(conf.resolve()), version_base="1.3"):
+        config = compose("config", overrides=[f"study={study}"])
+    if OmegaConf.get_type(config) is not schema:
+        raise HydraException(f"expected `- /schema/{study}` and `- _self_` under `defaults:`")
+    for name in ("cases", "batch", "resources"):
+        OmegaConf.set_struct(config[name], False)
+    return config
 
 
 def split_overrides(text: str | Sequence[str]) -> list[str]:
@@ -126,26 +197,105 @@ def split_overrides(text: str | Sequence[str]) -> list[str]:
     return [word for word in _cut(text, begins) if word] if isinstance(text, str) else [str(w) for w in text]
 
 
-def parse_overrides(overrides: Sequence[str], schema: type[CaseSettings] | None = None) -> list[Override]:
-    """Overrides, parsed by Hydra's rules; values of settings that are texts in `schema` are text as they are typed.
+def parse_overrides(overrides: Sequence[str], schema: Schema, study: str) -> list[Override]:
+    """Overrides, parsed by Hydra's rules; values of settings that are texts are text as they are typed.
 
     Raises:
-        SettingsError: one of them is not of the form KEY=VALUE in Hydra's grammar.
+        SettingsError: If one is not KEY=VALUE in Hydra's grammar, or names no setting.
     """
-    kinds = typing.get_type_hints(schema) if schema else {}
+    kinds, known = typing.get_type_hints(schema), _names(schema)
     parsed = []
     for word in overrides:
         key, equals, value = (part.strip() for part in word.partition("="))
         text = kinds.get(key.lstrip("+")) in (str, list[str])
         word = f"{key}{equals}{_as_texts(value) if text else value}"
         try:
-            parsed.append(OverridesParser.create().parse_override(word))
+            override = OverridesParser.create().parse_override(word)
         except HydraException as error:
             raise SettingsError(
                 f"settings: expected KEY=VALUE or KEY=VALUE,VALUE,..., got {word!r}; values with signs other than "
                 "-+.:/%@?* go into quotation marks"
             ) from error
+        root = override.key_or_group.partition(".")[0]
+        if root not in known:
+            raise SettingsError(_unknown(root, known, f"setting of study {study}"))
+        parsed.append(override)
     return parsed
+
+
+def sweep_values(override: Override) -> list[Any]:
+    """Values of an override, sweeps expanded, rounding noise of a range and duplicates removed.
+
+    Raises:
+        SettingsError: If the sweep cannot be expanded; `glob` may not be.
+    """
+    if not override.is_sweep_override():
+        return [override.value()]
+    try:
+        # Text, so that 1 and 1.0 are two values of a sweep.
+        texts = dict.fromkeys(_normalise(str(value)) for value in override.sweep_string_iterator())
+        return [OverridesParser.create().parse_override(f"x={text}").value() for text in texts]
+    except (HydraException, ValueError, AssertionError) as error:
+        raise SettingsError(
+            f"settings: cannot expand the sweep {override.input_line!r}: allowed are a,b,c, range(a,b,step) and "
+            f"choice(...) ({_first_line(error)})"
+        ) from error
+
+
+def expand(what: str, swept: Any) -> dict[str, list[Any]]:
+    """Values of settings that a case sweeps: lists as they are, texts such as `range(1,4)` expanded.
+
+    Raises:
+        SettingsError: If it is not a mapping of settings to lists of values.
+    """
+    if not isinstance(swept, Mapping):
+        raise SettingsError(f"{what}: expected a mapping of settings to values, got {swept!r}")
+    values: dict[str, list[Any]] = {}
+    for name, value in swept.items():
+        if isinstance(value, str):
+            values[name] = sweep_values(OverridesParser.create().parse_override(f"x={value}"))
+        elif isinstance(value, Sequence):
+            values[name] = list(value)
+        else:
+            raise SettingsError(f"{what}.{name}: expected a list of values, got {value!r}")
+    return values
+
+
+def value_text(value: Any) -> str:
+    """A value as Hydra reads it.
+
+    >>> value_text([0.5, True, "a b", "n_moves=2"])
+    "[0.5,true,a b,'n_moves=2']"
+    """
+    if isinstance(value, str):
+        return _as_text(value)
+    if isinstance(value, Sequence):
+        return f"[{','.join(map(value_text, value))}]"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def numbers_of(settings: CaseSettings) -> dict[str, Any]:
+    """The part of the settings that can change a result, as plain containers."""
+    return {k: v for k, v in dataclasses.asdict(settings).items() if k not in _NOT_NUMBERS}
+
+
+def nearest(word: str, known: Sequence[str]) -> str:
+    """` Did you mean 'x'?` for the closest known spelling, or nothing when none is close."""
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """Words for the values between two bounds, either of which may be missing."""
+    if low is not None and high is not None:
+        return f"between {low} and {high}"
+    if low is not None:
+        return f"at least {low}"
+    return f"at most {high}" if high is not None else "a number"
+
+
+def _names(schema: Schema) -> list[str]:
+    return [field.name for field in dataclasses.fields(schema) if field.name not in _OF_STUDY]
 
 
 def _as_texts(values: str) -> str:
@@ -172,89 +322,7 @@ def _as_text(word: str) -> str:
     return QuotedString(word, Quote.single).with_quotes()
 
 
-def sweep_values(override: Override) -> list[str]:
-    """Values of an override as Hydra text, sweeps expanded and normalised, duplicates removed.
-
-    Raises:
-        SettingsError: the sweep needs files to be listed (`glob`), which is not allowed here.
-    """
-    if not override.is_sweep_override():
-        return [override.get_value_element_as_str()]
-    try:
-        return list(dict.fromkeys(_normalise(str(value)) for value in override.sweep_string_iterator()))
-    except (HydraException, ValueError, AssertionError) as error:
-        raise SettingsError(
-            f"settings: cannot expand the sweep {override.input_line!r}: allowed are a,b,c, range(a,b,step), "
-            f"choice(...) and interval-free lists ({_first_line(error)})"
-        ) from error
-
-
-def numbers_of(settings: CaseSettings) -> dict[str, Any]:
-    """The part of the settings that can change a result, as plain containers."""
-    return {k: v for k, v in dataclasses.asdict(settings).items() if k not in _NOT_NUMBERS}
-
-
-def nearest(word: str, known: Sequence[str]) -> str:
-    """` Did you mean 'x'?` for the closest known spelling, or nothing when none is close."""
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
-    return f" Did you mean {close[0]!r}?" if close else ""
-
-
-def interval(low: float | None, high: float | None) -> str:
-    """Words for the values between two bounds, either of which may be missing."""
-    if low is not None and high is not None:
-        return f"between {low} and {high}"
-    if low is not None:
-        return f"at least {low}"
-    return f"at most {high}" if high is not None else "a number"
-
-
-@functools.lru_cache(maxsize=4096)
-def _compose(conf: Path, study: str, schema: type[CaseSettings], overrides: tuple[str, ...]) -> CaseSettings:
-    place = file = f"{conf.name}/study/{study}.yaml"
-    given, config = overrides[:0], OmegaConf.create({"presets": {}})
-    try:
-        config = copy.deepcopy(_composed_by_hydra(conf, study, schema))  # type: ignore[arg-type]
-        place, given = f"study {study}", overrides
-        for override in parse_overrides(overrides):
-            OmegaConf.update(
-                config, override.key_or_group, override.value(), merge=True, force_add=_adds(override)
-            )
-        place = file
-        OmegaConf.resolve(config)
-        settings = OmegaConf.to_object(config)
-    except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as error:
-        missing = re.search(r"key 'presets\.(\w+)\.(\w+)' not found", str(error))
-        hint = nearest(missing[2], list(config.presets.get(missing[1], ()))) if missing else ""
-        raise SettingsError(f"{_slip(error, place, schema, given)}{hint}") from error
-    assert isinstance(settings, schema)
-    for name, value in vars(settings).items():
-        if isinstance(value, str) and value.startswith("~/"):
-            setattr(settings, name, str(Path(value).expanduser()))
-    _check_ranges(settings, study, conf)
-    return settings
-
-
-@functools.lru_cache(maxsize=64)
-def _composed_by_hydra(conf: Path, study: str, schema: type[CaseSettings]) -> DictConfig:
-    # Kept apart from the overrides: composing takes ten times as long as they do, and a plan has a hundred cases.
-    # Registered per call: the schema of a study stands beside its code, and the store only keeps a reference.
-    ConfigStore.instance().store(group="schema", name=study, node=schema, package="_global_")
-    GlobalHydra.instance().clear()
-    # Hydra itself says of a slip neither the key nor, in a line, where it is.
-    text = (conf / "study" / f"{study}.yaml").read_text(encoding="utf-8")
-    if not text.startswith("# @package _global_\n"):
-        raise HydraException(f"line 1: expected '# @package _global_', got {text.partition(chr(10))[0]!r}")
-    with initialize_config_dir(str(conf.resolve()), version_base="1.3"):
-        config = compose("config", overrides=[f"study={study}"])
-    if OmegaConf.get_type(config) is not schema:
-        raise HydraException(f"expected `- /schema/{study}` and `- _self_` under `defaults:`")
-    if unknown := next((name for name in config.presets if name not in PRESETS), None):
-        raise HydraException(_unknown(unknown, PRESETS, "preset"))
-    return config
-
-
-def _slip(error: BaseException, place: str, schema: type[CaseSettings], given: Sequence[str]) -> str:
+def _slip(error: BaseException, place: str, schema: Schema) -> str:
     """What is wrong with the settings of a study, in a line: where, what, and the nearest spelling."""
     if isinstance(error, ConfigCompositionException):
         error = error.__cause__ or error.__context__ or error
@@ -263,21 +331,15 @@ def _slip(error: BaseException, place: str, schema: type[CaseSettings], given: S
     if isinstance(error, MarkedYAMLError) and mark:
         return f"{place if mark.name.endswith(place) else mark.name}, line {mark.line + 1}: {error.problem}"
     key = getattr(error, "full_key", None) or ""
-    known = [field.name for field in dataclasses.fields(schema)]
-    if key and not given and isinstance(error, ConfigKeyError) and key not in known:
-        return f"{place}: {_unknown(key, known, 'setting')}"
-    where = f"setting {key} of {place}" if key else place
-    return f"{where}: {_first_line(error)}{f' (given: {chr(32).join(given)})' if given else ''}"
+    if key and isinstance(error, ConfigKeyError) and key not in _names(schema):
+        return f"{place}: {_unknown(key, _names(schema), 'setting')}"
+    return f"{f'setting {key} of {place}' if key else place}: {_first_line(error)}"
 
 
-def _adds(override: Override) -> bool:
-    return override.is_add() or override.is_force_add()
-
-
-def _check_ranges(settings: CaseSettings, study: str, conf: Path) -> None:
+def _check_ranges(settings: CaseSettings, study: str, where: str) -> None:
     fields = {field.name: field for field in dataclasses.fields(settings)}
     for name, field in fields.items():
-        _check_value(name, getattr(settings, name), field.metadata, conf, study)
+        _check_value(name, getattr(settings, name), field.metadata, where)
     for name, value in settings.resources.items():
         if name not in _RESOURCES:
             raise SettingsError(_unknown(name, _RESOURCES, f"resource of study {study}"))
@@ -292,26 +354,21 @@ def _check_ranges(settings: CaseSettings, study: str, conf: Path) -> None:
         for value in values:
             if isinstance(value, bool) or not isinstance(value, (int, float) if wanted is float else wanted):
                 raise SettingsError(f"batch.{name}: each value must be {wanted.__name__}, got {value!r}")
-            _check_value(name, value, fields[name].metadata, conf, study)
+            _check_value(name, value, fields[name].metadata, where)
 
 
-def _check_value(name: str, value: Any, about: Mapping[str, Any], conf: Path, study: str) -> None:
+def _check_value(name: str, value: Any, about: Mapping[str, Any], where: str) -> None:
+    low, high, choices = (about.get(bound) for bound in ("minimum", "maximum", "choices"))
     for element in value if isinstance(value, list) else [value]:
-        choices = about.get("choices")
         if choices and element not in choices:
+            hint = nearest(str(element), choices)
             raise SettingsError(
-                f"{name} must be one of {', '.join(choices)}, got {element!r}."
-                f"{nearest(str(element), choices)} ({conf.name}/study/{study}.yaml or the command line)"
+                f"{name} must be one of {', '.join(choices)}, got {element!r}.{hint} ({where})"
             )
-        low, high = about.get("minimum"), about.get("maximum")
         if isinstance(element, int | float) and not isinstance(element, bool):
-            if not (
-                element == element and (low is None or element >= low) and (high is None or element <= high)
-            ):
-                raise SettingsError(
-                    f"{name} must be {interval(low, high)}, got {element} "
-                    f"({conf.name}/study/{study}.yaml or the command line)"
-                )
+            above = low is None or element >= low
+            if not (element == element and above and (high is None or element <= high)):
+                raise SettingsError(f"{name} must be {interval(low, high)}, got {element} ({where})")
 
 
 def _normalise(text: str) -> str:

@@ -20,7 +20,7 @@ _FAR = 3.0
 _TEMPERATURE = "inverse_temperature"
 _ERROR = "_error"
 _MOST_ROWS = 12
-_NOT_SETTINGS = ("presets", "grids", "resources")
+_NOT_SETTINGS = ("presets", "cases", "grids", "resources")
 _ORIGIN = (
     "inference_library_version",
     "jax_version",

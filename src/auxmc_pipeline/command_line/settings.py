@@ -6,7 +6,7 @@ from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.settings import PRESETS, interval
 
 # What a preset is made of, not what a user sets.
-_NOT_LISTED = ("preset", "presets", "grids", "resources", "batch")
+_NOT_LISTED = ("preset", "presets", "cases", "resources", "batch")
 
 
 def list_settings(study: str) -> str:

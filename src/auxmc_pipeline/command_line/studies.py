@@ -1,14 +1,14 @@
 """Studies and cases of a checkout of the project, with their cost."""
 
-import math
 from pathlib import Path
 
 import xarray as xr
 
 from auxmc.command_line.columns import columns, duration
 from auxmc_pipeline import catalogue
-from auxmc_pipeline.jobs import recorded_jobs
-from auxmc_pipeline.settings import PRESETS, compose_settings, parse_overrides, sweep_values
+from auxmc_pipeline.cases import study_cases
+from auxmc_pipeline.publishing.costs import expected_costs, recorded_jobs
+from auxmc_pipeline.settings import PRESETS
 
 
 def list_studies() -> str:
@@ -17,12 +17,15 @@ def list_studies() -> str:
     Raises:
         SettingsError: a setting is wrong.
     """
+    cost = expected_costs()
     rows: list[tuple[str, ...]] = [("study", *PRESETS, "title")]
     for name in catalogue.studies():
         study = catalogue.load_study(name)
         counts = [_number_of_cases(study, preset) for preset in PRESETS]
+        expected = cost.get(name, {})
         cells = (
-            f"{count} case{'s' if count > 1 else ''}, {_recorded(name, preset, count) or 'cost not recorded'}"
+            f"{count} case{'s' if count > 1 else ''}, "
+            f"{_recorded(name, preset, count) or expected.get(preset, 'cost not recorded')}"
             for preset, count in zip(PRESETS, counts, strict=True)
         )
         rows.append((name, *cells, study.title))
@@ -30,8 +33,8 @@ def list_studies() -> str:
         [
             columns(rows),
             "",
-            "CPU times are sums over cases, recorded in published/ or conf/costs.csv. `auxmc plan` estimates the run "
-            "time on a number of cores.",
+            "CPU times are of all cases of a study, recorded in published/ or conf/costs.csv, or as expected in "
+            "conf/costs.toml. What a preset takes on so many cores: `auxmc plan`.",
             "Run a study with `snakemake STUDY --config preset=PRESET`; see its cases with `auxmc list STUDY`.",
         ]
     )
@@ -81,15 +84,13 @@ def _recorded(study: str, preset: str, n_cases: int) -> str:
 
 def _recorded_cases(study: str, preset: str) -> dict[str, tuple[str, str]]:
     """CPU time and memory of the cases whose jobs are on record."""
-    jobs = recorded_jobs(study, preset).groupby("case").agg({"cpu_s": "sum", "peak_memory_mib": "max"})
-    return {str(case): _cost(*map(float, costs)) for case, *costs in jobs.itertuples()}
+    jobs = recorded_jobs(study, preset).groupby("case")
+    both = zip(jobs["cpu_s"].sum().items(), jobs["peak_memory_mib"].max(), strict=True)
+    return {str(case): _cost(cpu_s, peak_mib) for (case, cpu_s), peak_mib in both}
 
 
 def _number_of_cases(study: catalogue.Study, preset: str) -> int:
-    # Composing every case to count them takes a tenth of a second each; their number follows from the grids.
-    grids = compose_settings(catalogue.CONF, study.name, study.schema, [f"preset={preset}"]).grids
-    axes = [[sweep_values(o) for o in parse_overrides(grid.get("over") or [])] for grid in grids.values()]
-    return sum(math.prod(len(values) for values in axis) for axis in axes)
+    return len(study_cases(catalogue.CONF, study.name, study.schema, preset))
 
 
 def _taken(result: Path) -> tuple[str, str]:

@@ -30,7 +30,7 @@ def measured_by(study: Study, claim: str, setting: str) -> str:
         inner = found.args if is_partial else inspect.getclosurevars(found).nonlocals.values()
         found = next((f for f in inner if inspect.isfunction(f) or isinstance(f, functools.partial)), None)
     if not place:
-        part = next(p for p in study.parts("claims") if claim in getattr(study.module(p), "MEASURE", {}))
+        part = next(p for p in study.claims if claim in getattr(study.module(p), "MEASURE", {}))
         place = f"experiments/{study.name}/{part.replace('.', '/')}.py::<lambda>"
     return place.replace("::<lambda>", f'::MEASURE["{claim}"]')
 

@@ -194,7 +194,7 @@ def _run(
                 raise
     return groups, {
         "study": study.name,
-        "settings": dataclasses.asdict(settings) | {"presets": {}, "grids": {}},
+        "settings": dataclasses.asdict(settings),
         "numbers": identity["numbers_digest"],
         "code": identity["code"],
         "data": identity["data"],

@@ -136,7 +136,7 @@ def test_contradictions_are_named(overrides, message) -> None:
 def test_settings_that_cannot_run_together_are_named() -> None:
     settings = dataclasses.replace(STUDY.settings(TINY), batch={"step_size": [0.1]})
     with pytest.raises(SettingsError, match=r"batch.step_size: this study runs together only method"):
-        STUDY._check(settings)
+        STUDY.checked(settings)
 
 
 # Problem.

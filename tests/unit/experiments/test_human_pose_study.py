@@ -268,7 +268,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Tables:
             for name, data in groups.items()
         }
         path = folder / f"{case}.nc"
-        about = dataclasses.asdict(settings) | {"presets": {}, "grids": {}}
+        about = dataclasses.asdict(settings)
         write_result(path, groups, {"settings": about, "numbers": "same"})
         paths.append(path)
     return Tables.of(tidy_table(paths, "statistics"), tidy_table(paths, "curves"))
