@@ -1,4 +1,4 @@
-"""Cases of a study: which result files it has, and the settings of each. No JAX, no pandas: the Snakefile imports this."""
+"""Cases of a study: its result files, and the settings of each. No JAX, no pandas: the Snakefile imports this."""
 
 import itertools
 import re
@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 from auxmc_pipeline.settings import (
     CaseSettings,
     SettingsError,
+    cases_at,
     checked_settings,
-    expand,
     parse_overrides,
-    settings_and_cases,
     sweep_values,
     value_text,
 )
@@ -43,17 +42,15 @@ def study_cases(conf: Path, study: str, schema: type[CaseSettings], preset: str)
     Raises:
         SettingsError: If a case is malformed or has wrong settings.
     """
-    cases = []
-    for label, given in settings_and_cases(conf, study, schema, preset)[1].items():
+    cases: list[Case] = []
+    for label, given in cases_at(conf, study, schema, preset).items():
         if given is None:
             continue
         try:
-            if not isinstance(given, Mapping):
-                raise SettingsError(f"expected a mapping of settings, got {given!r}")
-            fixed = dict(given)
-            over = expand("over", fixed.pop("over", {}))
+            fixed = dict(_mapping(given))
+            over = _expanded(fixed.pop("over", None) or {})
             if "batch" in fixed:
-                fixed["batch"] = expand("batch", fixed["batch"])
+                fixed["batch"] = _expanded(fixed["batch"])
             cases += _product(conf, study, schema, preset, label, fixed, over)
         except SettingsError as error:
             raise SettingsError(f"{conf.name}/study/{study}.yaml, cases.{label}: {error}") from error
@@ -86,7 +83,7 @@ def sweep_cases(
     fixed: dict[str, Any] = {}
     spanning: dict[str, list[Any]] = {}
     batch: dict[str, list[Any]] = {}
-    for override in parse_overrides(over, schema, study):
+    for override in parse_overrides(over, schema):
         key = override.key_or_group
         if not override.is_sweep_override():
             fixed |= {key: override.value()}
@@ -98,7 +95,7 @@ def sweep_cases(
         (batch if key in batchable and len(values) > 1 else spanning)[key] = values
     if batch:
         fixed["batch"] = batch
-    return _distinct(_product(conf, study, schema, preset, "sweep", fixed, spanning), study)
+    return _distinct(list(_product(conf, study, schema, preset, "sweep", fixed, spanning)), study)
 
 
 def _product(
@@ -117,6 +114,24 @@ def _product(
         settings = checked_settings(conf, study, schema, preset, {**fixed, **chosen})
         words = _words({**fixed, **chosen})
         yield Case(name, (f"preset={preset}", *words), axes, settings)
+
+
+def _expanded(swept: Any) -> dict[str, list[Any]]:
+    """Values of swept settings: lists as they are, texts such as `range(1,4)` as Hydra reads them."""
+    values = {}
+    for name, value in _mapping(swept).items():
+        if not isinstance(value, list | str):
+            raise SettingsError(f"{name}: expected a list of values, got {value!r}")
+        values[name] = (
+            value if isinstance(value, list) else sweep_values(parse_overrides([f"{name}={value}"])[0])
+        )
+    return values
+
+
+def _mapping(given: Any) -> Mapping[str, Any]:
+    if not isinstance(given, Mapping):
+        raise SettingsError(f"expected a mapping of settings, got {given!r}")
+    return given
 
 
 def _words(settings: Mapping[str, Any], prefix: str = "") -> Iterator[str]:

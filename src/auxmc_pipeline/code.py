@@ -40,14 +40,14 @@ def code_digest(module: str, roots: Sequence[Path], without: Collection[str] = (
     Raises:
         ModuleNotFoundError: the module itself is in none of the roots.
     """
-    left_out = {_find(name, roots) for name in without}
+    left_out = {_find(name, tuple(roots)) for name in without}
     files = [file for file in imported_files(module, roots) if file not in left_out]
     return hashlib.sha256("".join(_parsed(f, roots[-1]).digest for f in files).encode()).hexdigest()[:16]
 
 
 def imported_files(module: str, roots: Sequence[Path]) -> list[Path]:
     """Files of the project that a module needs, itself included, sorted."""
-    first = _find(module, roots)
+    first = _find(module, tuple(roots))
     if first is None:
         raise ModuleNotFoundError(f"no module {module!r} in {', '.join(map(str, roots))}")
     seen: dict[str, Path] = {}
@@ -60,7 +60,8 @@ def imported_files(module: str, roots: Sequence[Path]) -> list[Path]:
     return sorted(set(seen.values()))
 
 
-def _find(module: str, roots: Sequence[Path]) -> Path | None:
+@functools.lru_cache(maxsize=1 << 14)
+def _find(module: str, roots: tuple[Path, ...]) -> Path | None:
     relative = Path(*module.split("."))
     for root in roots:
         for path in (root / relative.with_suffix(".py"), root / relative / "__init__.py"):
@@ -73,7 +74,7 @@ def _needed(path: Path, module: str, roots: Sequence[Path]) -> list[tuple[str, P
     names = _imports(path, module, roots[-1])
     if "." in module:
         names.append(module.rpartition(".")[0])
-    return [(name, found) for name in names if (found := _find(name, roots)) is not None]
+    return [(name, found) for name in names if (found := _find(name, tuple(roots))) is not None]
 
 
 def _imports(path: Path, module: str, root: Path) -> list[str]:

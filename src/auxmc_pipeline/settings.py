@@ -95,13 +95,12 @@ def compose_settings(conf: Path, study: str, schema: Schema, overrides: Sequence
         SettingsError: If something is wrong; one line with what is allowed and the nearest valid spelling.
     """
     given: dict[str, Any] = {}
-    for override in parse_overrides(overrides, schema, study):
-        key = override.key_or_group
-        if override.is_delete() or override.package is not None:
-            raise SettingsError(f"setting {key}: expected KEY=VALUE, got {override.input_line}")
-        if override.is_sweep_override():
-            raise SettingsError(f"setting {key}: expected one value, got a sweep: {override.input_line}")
-        given[key] = override.value()
+    for override in parse_overrides(overrides, schema):
+        if override.is_delete() or override.package is not None or override.is_sweep_override():
+            raise SettingsError(
+                f"setting {override.key_or_group}: expected KEY=VALUE with one value, got {override.input_line}"
+            )
+        given[override.key_or_group] = override.value()
     return checked_settings(conf, study, schema, str(given.get("preset", "quick")), given)
 
 
@@ -120,10 +119,10 @@ def checked_settings(
     Raises:
         SettingsError: If a value has the wrong type or is out of range.
     """
-    config = copy.deepcopy(settings_and_cases(conf, study, schema, preset)[0])
-    for name, value in given.items():
-        if name.partition(".")[0] not in _names(schema):
-            raise SettingsError(_unknown(name, _names(schema), f"setting of study {study}"))
+    config = copy.deepcopy(_at_preset(conf, study, schema, preset)[0])  # type: ignore[arg-type]
+    known = _names(schema)
+    if unknown := next((name for name in given if name.partition(".")[0] not in known), None):
+        raise SettingsError(_unknown(unknown, known, f"setting of study {study}"))
     try:
         for name, value in given.items():
             OmegaConf.update(config, name, value, merge=True, force_add="." in name)
@@ -139,22 +138,25 @@ def checked_settings(
     return settings
 
 
-@functools.lru_cache(maxsize=64)
-def settings_and_cases(
-    conf: Path, study: str, schema: Schema, preset: str
-) -> tuple[DictConfig, dict[str, Any]]:
-    """Settings of a study at a preset, which are merged over those of the study, and its cases as plain containers.
+def cases_at(conf: Path, study: str, schema: Schema, preset: str) -> dict[str, Any]:
+    """Cases of a study at a preset, as plain containers.
 
     Raises:
         SettingsError: If there is no such preset, or the file of the study is wrong.
     """
+    return _at_preset(conf, study, schema, preset)[1]  # type: ignore[arg-type]
+
+
+@functools.lru_cache(maxsize=64)
+def _at_preset(conf: Path, study: str, schema: Schema, preset: str) -> tuple[DictConfig, dict[str, Any]]:
+    """Settings and cases of a study with those of a preset merged over them."""
     if preset not in PRESETS:
         raise SettingsError(
             f"unknown preset: {preset!r}.{nearest(preset, PRESETS)} Allowed: {', '.join(PRESETS)}"
         )
     place = f"{conf.name}/study/{study}.yaml"
     try:
-        config = _composed_by_hydra(conf, study, schema)
+        config = _composed_by_hydra(conf, study, schema)  # type: ignore[arg-type]
         if unknown := next((name for name in config.presets if name not in PRESETS), None):
             raise HydraException(_unknown(unknown, PRESETS, "preset"))
         merged = OmegaConf.merge(config, config.presets.get(preset) or {}, {"preset": preset})
@@ -197,13 +199,13 @@ def split_overrides(text: str | Sequence[str]) -> list[str]:
     return [word for word in _cut(text, begins) if word] if isinstance(text, str) else [str(w) for w in text]
 
 
-def parse_overrides(overrides: Sequence[str], schema: Schema, study: str) -> list[Override]:
+def parse_overrides(overrides: Sequence[str], schema: Schema = CaseSettings) -> list[Override]:
     """Overrides, parsed by Hydra's rules; values of settings that are texts are text as they are typed.
 
     Raises:
-        SettingsError: If one is not KEY=VALUE in Hydra's grammar, or names no setting.
+        SettingsError: If one is not KEY=VALUE in Hydra's grammar.
     """
-    kinds, known = typing.get_type_hints(schema), _names(schema)
+    kinds = typing.get_type_hints(schema)
     parsed = []
     for word in overrides:
         key, equals, value = (part.strip() for part in word.partition("="))
@@ -216,9 +218,6 @@ def parse_overrides(overrides: Sequence[str], schema: Schema, study: str) -> lis
                 f"settings: expected KEY=VALUE or KEY=VALUE,VALUE,..., got {word!r}; values with signs other than "
                 "-+.:/%@?* go into quotation marks"
             ) from error
-        root = override.key_or_group.partition(".")[0]
-        if root not in known:
-            raise SettingsError(_unknown(root, known, f"setting of study {study}"))
         parsed.append(override)
     return parsed
 
@@ -232,7 +231,6 @@ def sweep_values(override: Override) -> list[Any]:
     if not override.is_sweep_override():
         return [override.value()]
     try:
-        # Text, so that 1 and 1.0 are two values of a sweep.
         texts = dict.fromkeys(_normalise(str(value)) for value in override.sweep_string_iterator())
         return [OverridesParser.create().parse_override(f"x={text}").value() for text in texts]
     except (HydraException, ValueError, AssertionError) as error:
@@ -240,25 +238,6 @@ def sweep_values(override: Override) -> list[Any]:
             f"settings: cannot expand the sweep {override.input_line!r}: allowed are a,b,c, range(a,b,step) and "
             f"choice(...) ({_first_line(error)})"
         ) from error
-
-
-def expand(what: str, swept: Any) -> dict[str, list[Any]]:
-    """Values of settings that a case sweeps: lists as they are, texts such as `range(1,4)` expanded.
-
-    Raises:
-        SettingsError: If it is not a mapping of settings to lists of values.
-    """
-    if not isinstance(swept, Mapping):
-        raise SettingsError(f"{what}: expected a mapping of settings to values, got {swept!r}")
-    values: dict[str, list[Any]] = {}
-    for name, value in swept.items():
-        if isinstance(value, str):
-            values[name] = sweep_values(OverridesParser.create().parse_override(f"x={value}"))
-        elif isinstance(value, Sequence):
-            values[name] = list(value)
-        else:
-            raise SettingsError(f"{what}.{name}: expected a list of values, got {value!r}")
-    return values
 
 
 def value_text(value: Any) -> str:
@@ -287,11 +266,9 @@ def nearest(word: str, known: Sequence[str]) -> str:
 
 def interval(low: float | None, high: float | None) -> str:
     """Words for the values between two bounds, either of which may be missing."""
-    if low is not None and high is not None:
-        return f"between {low} and {high}"
-    if low is not None:
-        return f"at least {low}"
-    return f"at most {high}" if high is not None else "a number"
+    if low is None:
+        return "a number" if high is None else f"at most {high}"
+    return f"at least {low}" if high is None else f"between {low} and {high}"
 
 
 def _names(schema: Schema) -> list[str]:
@@ -337,9 +314,10 @@ def _slip(error: BaseException, place: str, schema: Schema) -> str:
 
 
 def _check_ranges(settings: CaseSettings, study: str, where: str) -> None:
-    fields = {field.name: field for field in dataclasses.fields(settings)}
-    for name, field in fields.items():
-        _check_value(name, getattr(settings, name), field.metadata, where)
+    fields = {field.name: field.metadata for field in dataclasses.fields(settings)}
+    for name, about in fields.items():
+        value = getattr(settings, name)
+        _check_values(name, value if isinstance(value, list) else [value], about, where)
     for name, value in settings.resources.items():
         if name not in _RESOURCES:
             raise SettingsError(_unknown(name, _RESOURCES, f"resource of study {study}"))
@@ -348,27 +326,23 @@ def _check_ranges(settings: CaseSettings, study: str, where: str) -> None:
     for name, values in settings.batch.items():
         if name not in fields:
             raise SettingsError(_unknown(name, list(fields), f"batched setting of study {study}"))
-        if not isinstance(values, list) or not values:
-            raise SettingsError(f"batch.{name} must be a list of one or more values, got {values!r}")
         wanted = type(getattr(settings, name))
-        for value in values:
-            if isinstance(value, bool) or not isinstance(value, (int, float) if wanted is float else wanted):
-                raise SettingsError(f"batch.{name}: each value must be {wanted.__name__}, got {value!r}")
-            _check_value(name, value, fields[name].metadata, where)
+        kinds = (int, float) if wanted is float else (wanted,)
+        if not values or not isinstance(values, list) or any(type(value) not in kinds for value in values):
+            raise SettingsError(f"batch.{name}: expected a list of {wanted.__name__} values, got {values!r}")
+        _check_values(name, values, fields[name], where)
 
 
-def _check_value(name: str, value: Any, about: Mapping[str, Any], where: str) -> None:
+def _check_values(name: str, values: list[Any], about: Mapping[str, Any], where: str) -> None:
     low, high, choices = (about.get(bound) for bound in ("minimum", "maximum", "choices"))
-    for element in value if isinstance(value, list) else [value]:
-        if choices and element not in choices:
-            hint = nearest(str(element), choices)
-            raise SettingsError(
-                f"{name} must be one of {', '.join(choices)}, got {element!r}.{hint} ({where})"
-            )
-        if isinstance(element, int | float) and not isinstance(element, bool):
-            above = low is None or element >= low
-            if not (element == element and above and (high is None or element <= high)):
-                raise SettingsError(f"{name} must be {interval(low, high)}, got {element} ({where})")
+    for value in values:
+        if choices and value not in choices:
+            hint = nearest(str(value), choices)
+            raise SettingsError(f"{name} must be one of {', '.join(choices)}, got {value!r}.{hint} ({where})")
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            above = value == value and (low is None or value >= low)
+            if not above or (high is not None and value > high):
+                raise SettingsError(f"{name} must be {interval(low, high)}, got {value} ({where})")
 
 
 def _normalise(text: str) -> str:

@@ -200,7 +200,5 @@ def sweep_folder():
 
 # Wrong settings are refused here, before Snakemake plans anything; jobs on a cluster need not check again.
 if workflow.is_main_process:
-    for _study in STUDIES:
-        checked(cases_of)(_study, PRESET, "")
     if any(key in config for key in SWEEP):
         checked(cases_of)(Path(sweep_folder()).parts[2], PRESET, typed("name"))

@@ -79,5 +79,5 @@ for _study in STUDIES:
         name:
             _study
         input:
-            study_targets(_study, PRESET),
+            lambda w, study=_study: study_targets(study, PRESET),
         localrule: True

@@ -23,7 +23,7 @@ from experiments.boltzmann import problem, run
 from experiments.boltzmann.claims_systems import deepest_valley
 from experiments.boltzmann.problem import build_problem, mean_field_starts
 from experiments.boltzmann.relative_errors import running_errors
-from experiments.boltzmann.settings import FIGURES, METHODS, PUBLISHED, method_settings, programs
+from experiments.boltzmann.settings import METHODS, PUBLISHED, method_settings, programs
 from experiments.boltzmann.statistics import base_errors, chain_curves, chain_statistics, memberships
 from experiments.boltzmann.systems import leading
 
@@ -305,7 +305,7 @@ def test_own_weights_that_are_no_machine_are_rejected_by_name(tmp_path) -> None:
 
 @pytest.mark.slow
 def test_every_figure_is_drawn_from_the_tables_and_from_empty_ones(tables) -> None:
-    assert set(DRAW) == set(FIGURES)
+    assert set(DRAW) == set(STUDY.figures)
     curves = tables.curves.frame
     with use_style():
         for draw in DRAW.values():

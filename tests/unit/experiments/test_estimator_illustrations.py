@@ -120,7 +120,7 @@ def test_claims_without_chance_hold_but_for_the_known_error_of_the_source() -> N
     assert "not run" in found.loc[("SE-01", "squared jump"), "note"]
 
 
-@pytest.mark.parametrize("name", list(declared.FIGURES))
+@pytest.mark.parametrize("name", list(STUDY.figures))
 def test_every_figure_draws_or_says_that_there_is_nothing(name: str) -> None:
     with use_style():
         for which in ("nothing long", "nothing"):

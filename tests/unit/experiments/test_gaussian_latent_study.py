@@ -421,7 +421,7 @@ def texts_of(figure: object) -> str:
     return texts.replace("\n", " ")
 
 
-@pytest.mark.parametrize("name", sorted(declared.FIGURES))
+@pytest.mark.parametrize("name", sorted(STUDY.figures))
 def test_figures_draw_from_the_tables(name: str, tables: Tables) -> None:
     with use_style():
         figure = STUDY.drawings()[name](tables)
@@ -429,7 +429,7 @@ def test_figures_draw_from_the_tables(name: str, tables: Tables) -> None:
     assert "not run" not in texts_of(figure)
 
 
-@pytest.mark.parametrize("name", sorted(set(declared.FIGURES) - {"fig_3_1"}))
+@pytest.mark.parametrize("name", sorted(set(STUDY.figures) - {"fig_3_1"}))
 def test_figures_without_data_say_so_on_their_face(name: str) -> None:
     with use_style():
         figure = STUDY.drawings()[name](NO_TABLES)
@@ -438,8 +438,8 @@ def test_figures_without_data_say_so_on_their_face(name: str) -> None:
 
 
 def test_figures_have_captions() -> None:
-    assert set(STUDY.drawings()) == set(declared.FIGURES)
-    assert all("chain" in text for name, text in declared.FIGURES.items() if name != "fig_3_1")
+    assert set(STUDY.drawings()) == set(STUDY.figures)
+    assert all("chain" in text for name, text in STUDY.figures.items() if name != "fig_3_1")
 
 
 @pytest.fixture(scope="module")

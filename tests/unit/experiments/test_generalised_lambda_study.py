@@ -20,7 +20,7 @@ from experiments.generalised_lambda import figures, run
 from experiments.generalised_lambda.lookup import chain_moment
 from experiments.generalised_lambda.problem import build_problem
 from experiments.generalised_lambda.reference import limit_statistics, targets
-from experiments.generalised_lambda.settings import FIGURES, ROWS, SWEEP_QUANTITIES
+from experiments.generalised_lambda.settings import ROWS
 from experiments.generalised_lambda.statistics import (
     chain_curves,
     chain_groups,
@@ -205,7 +205,7 @@ def test_statistics_are_those_of_the_draws_after_the_warm_up() -> None:
     np.testing.assert_allclose(found["failed_warm_up"], [0.0, 1.0, 0.0])
     np.testing.assert_allclose(found["failed_early"], [0.0, 1.0, 0.0])
     np.testing.assert_allclose(found["iterations_per_projection"], 3.0)
-    assert set(SWEEP_QUANTITIES) <= set(found.data_vars)
+    assert set(STUDY.sweep_quantities) <= set(found.data_vars)
 
 
 def test_run_time_is_shared_by_work() -> None:
@@ -371,7 +371,7 @@ def test_data_that_the_prior_cannot_generate_are_rejected_with_advice(
 # --- figures and claims --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", list(FIGURES))
+@pytest.mark.parametrize("name", list(STUDY.figures))
 def test_every_figure_draws(name, tables) -> None:
     with use_style():
         figure = figures.DRAW[name](tables)
@@ -383,7 +383,7 @@ def test_every_figure_draws(name, tables) -> None:
     assert not any("not run" in text for text in words)
 
 
-@pytest.mark.parametrize("name", list(FIGURES))
+@pytest.mark.parametrize("name", list(STUDY.figures))
 def test_a_figure_without_data_says_so(name) -> None:
     with use_style():
         figure = figures.DRAW[name](Tables.of(pd.DataFrame(), pd.DataFrame()))
@@ -393,7 +393,7 @@ def test_a_figure_without_data_says_so(name) -> None:
 
 
 def test_figures_and_captions_have_the_same_names() -> None:
-    assert set(figures.DRAW) == set(FIGURES)
+    assert set(figures.DRAW) == set(STUDY.figures)
 
 
 def test_every_claim_is_measured_and_made_up_tables_give_known_numbers(tables) -> None:

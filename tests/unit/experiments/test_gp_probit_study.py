@@ -23,7 +23,6 @@ from experiments.gp_probit import run
 from experiments.gp_probit.claims_convergence import _at_most_ends, _Path
 from experiments.gp_probit.claims_efficiency import _margins
 from experiments.gp_probit.main_runs import MAIN_METHODS
-from experiments.gp_probit.settings import FIGURES, SWEEP_QUANTITIES
 from experiments.gp_probit.statistics import estimator_statistics, expected_acceptance, recorded
 
 STUDY = load_study("gp_probit")
@@ -95,7 +94,7 @@ def test_statistics_have_the_right_dimensions_and_are_finite(chains):
     assert statistics["run_time"].attrs["units"] == "s"
     assert statistics["ess_per_1000_cubic_operations"].attrs["units"] == "draws per 1000 operations"
     assert {"rows_used", "features", "distinct_inputs"} <= set(statistics.data_vars)
-    assert set(SWEEP_QUANTITIES) <= set(statistics.data_vars)
+    assert set(STUDY.sweep_quantities) <= set(statistics.data_vars)
 
 
 @pytest.mark.slow
@@ -268,7 +267,7 @@ def test_a_chain_that_never_starts_is_an_error():
         recorded(Chains(draws, {"scale": np.ones(1)}, 0.0, 1.0), ("a",))
 
 
-@pytest.mark.parametrize("name", list(FIGURES))
+@pytest.mark.parametrize("name", list(STUDY.figures))
 def test_every_figure_draws(name, tables):
     with use_style():
         figure = STUDY.drawings()[name](tables)
@@ -276,7 +275,7 @@ def test_every_figure_draws(name, tables):
         figure.canvas.draw()
 
 
-@pytest.mark.parametrize("name", list(FIGURES))
+@pytest.mark.parametrize("name", list(STUDY.figures))
 def test_a_figure_without_data_says_so(name):
     with use_style():
         figure = STUDY.drawings()[name](NO_TABLES)
@@ -286,7 +285,7 @@ def test_a_figure_without_data_says_so(name):
 
 
 def test_figures_and_captions_have_the_same_names():
-    assert set(STUDY.drawings()) == set(FIGURES)
+    assert set(STUDY.drawings()) == set(STUDY.figures)
 
 
 def test_every_claim_is_measured(tables):

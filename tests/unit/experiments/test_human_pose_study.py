@@ -19,7 +19,7 @@ from auxmc_pipeline.tidy import tidy_table
 from experiments.human_pose import figures
 from experiments.human_pose.model.skeleton import JOINT_NAMES
 from experiments.human_pose.run import check_moves, run
-from experiments.human_pose.settings import FIGURES, SWEEP_QUANTITIES, noise_scale, start_of, tuning
+from experiments.human_pose.settings import noise_scale, start_of, tuning
 from experiments.human_pose.statistics import (
     AXES,
     MOST_STORED_DRAWS,
@@ -338,7 +338,7 @@ def test_factors_without_a_chain_say_which_chain_is_apart() -> None:
     assert found[2] < 1.2 < 10.0 < found[:2].min()
 
 
-@pytest.mark.parametrize("name", list(FIGURES))
+@pytest.mark.parametrize("name", list(STUDY.figures))
 def test_figures_draw_with_and_without_their_data(tables, name: str) -> None:
     with use_style():
         for few in (False, True):
@@ -351,8 +351,8 @@ def test_figures_draw_with_and_without_their_data(tables, name: str) -> None:
 
 
 def test_figures_and_captions_have_the_same_names_and_sweeps_show_what_is_measured(tables) -> None:
-    assert set(figures.DRAW) == set(FIGURES)
-    assert set(SWEEP_QUANTITIES) <= set(tables.summary.frame["quantity"])
+    assert set(figures.DRAW) == set(STUDY.figures)
+    assert set(STUDY.sweep_quantities) <= set(tables.summary.frame["quantity"])
 
 
 # --- settings ------------------------------------------------------------------------------------------

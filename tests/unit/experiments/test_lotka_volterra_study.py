@@ -283,7 +283,7 @@ def test_marginal_columns_fraction_their_axes(tables: Tables) -> None:
 
 
 def test_figures_have_captions() -> None:
-    assert set(DRAW) == set(declared.FIGURES)
+    assert set(DRAW) == set(STUDY.figures)
 
 
 def test_rows_are_of_their_own_method_and_say_what_is_missing(tables: Tables) -> None:

@@ -182,7 +182,7 @@ def tables() -> Tables:
     return Tables.of(tidy_table(paths, "statistics"), tidy_table(paths, "curves"))
 
 
-@pytest.mark.parametrize("name", list(declared.FIGURES))
+@pytest.mark.parametrize("name", list(STUDY.figures))
 def test_every_figure_draws_and_says_when_there_is_nothing(name: str) -> None:
     with use_style():
         full, empty = (DRAW[name](found) for found in (tables(), Tables.of(pd.DataFrame(), pd.DataFrame())))

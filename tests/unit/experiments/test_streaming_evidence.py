@@ -35,7 +35,7 @@ from experiments.streaming_evidence.model import rows as simulated_rows
 from experiments.streaming_evidence.nested_pair import run_nested_pair, with_input
 from experiments.streaming_evidence.problem import CUTS, chunk_ends, ends_of, exact_linear, shown_ends
 from experiments.streaming_evidence.run import run
-from experiments.streaming_evidence.settings import FIGURES, METHODS, points
+from experiments.streaming_evidence.settings import METHODS, points
 from experiments.streaming_evidence.starts import run_starts
 from experiments.streaming_evidence.stopping import additive_stop, run_stopping
 from experiments.streaming_evidence.stream_runs import (
@@ -377,7 +377,7 @@ def test_the_additive_rule_ends_early(tmp_path, monkeypatch) -> None:
 def test_every_figure_is_drawn_from_the_tables_and_from_empty_ones(tables) -> None:
     empty = Tables.of(tables.summary.frame.iloc[:0], tables.curves.frame.iloc[:0])
     drawings = STUDY.drawings()
-    assert set(drawings) == set(FIGURES)
+    assert set(drawings) == set(STUDY.figures)
     with use_style():
         for draw in drawings.values():
             assert isinstance(draw(tables), Figure)

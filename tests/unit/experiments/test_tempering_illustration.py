@@ -85,7 +85,7 @@ def test_claims_without_chance_hold_but_for_the_known_errors_of_the_source() -> 
     assert "not run" in found.loc[("CT-T05", "mean"), "note"]
 
 
-@pytest.mark.parametrize("name", list(declared.FIGURES))
+@pytest.mark.parametrize("name", list(STUDY.figures))
 def test_every_figure_draws_or_says_that_there_is_nothing(name: str) -> None:
     with use_style():
         for found in (tables(("exact",)), Tables.of(pd.DataFrame(), pd.DataFrame())):

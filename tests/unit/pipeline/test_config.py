@@ -2,7 +2,6 @@
 
 import dataclasses
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,7 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from auxmc_pipeline.cases import study_cases, sweep_cases
-from auxmc_pipeline.catalogue import CODE_ROOTS, CONF, load_study, studies
-from auxmc_pipeline.kept_cases import digest_of_settings, kept_cases
+from auxmc_pipeline.catalogue import load_study, studies
 from auxmc_pipeline.settings import (
     PRESETS,
     CaseSettings,
@@ -29,16 +27,13 @@ TOY_YAML = """\
 defaults:
   - /schema/toy
   - _self_
+cases:
+  main: {kind: plain, over: {size: [1, 2]}, batch: {step: "range(0.1,0.45,0.1)"}}
+  own: {kind: fancy, n_draws: 30, resources: {pieces: 2}}
 presets:
-  smoke: {n_draws: 20, sizes: "1,2"}
-  quick: {n_draws: 200, sizes: "1,2,4"}
-  paper: {n_draws: 2000, sizes: "1,2,4,8"}
-n_draws: ${presets.${preset}.n_draws}
-grids:
-  main:
-    fixed: [kind=plain]
-    over: ["size=${presets.${preset}.sizes}"]
-    batch: ["step=range(0.1,0.45,0.1)"]
+  smoke: {n_draws: 20, cases: {own: null}}
+  quick: {n_draws: 200, cases: {main: {over: {size: [1, 2, 4]}}}}
+  paper: {n_draws: 2000, cases: {main: {size: 8, over: null}}}
 """
 
 
@@ -82,18 +77,18 @@ def test_presets_give_sizes_and_an_override_wins(conf: Path) -> None:
         ("step=nan", r"step must be at least 0.0, got nan"),
         ("kind=fncy", r"kind must be one of plain, fancy, got 'fncy'\. Did you mean 'fancy'\?"),
         ("preset=smok", r"unknown preset: 'smok'\. Did you mean 'smoke'\? Allowed: smoke, quick, paper"),
-        ("size=1,2", r"setting size: one value is allowed here, got a sweep: size=1,2"),
+        ("size=1,2", r"setting size: expected KEY=VALUE with one value, got size=1,2"),
         ("size", r"expected KEY=VALUE or KEY=VALUE,VALUE,\.\.\., got 'size'"),
         ("step=0.1;0.2", r"got 'step=0.1;0.2'; values with signs .* quotation marks"),
         (
             "++resources.rntime=3",
             r"unknown resource of study toy: 'rntime'\. Did you mean 'runtime'\?",
         ),
-        ("~size", r"setting size: allowed is KEY=VALUE, got ~size"),
-        ("presets.smok.n_draws=3", r"setting presets.smok of study toy: .*'smok'"),
-        ("++batch.step=[]", r"batch.step must be a list of one or more values"),
+        ("~size", r"setting size: expected KEY=VALUE with one value, got ~size"),
+        ("presets.smoke.n_draws=3", r"unknown setting of study toy: 'presets.smoke.n_draws'"),
+        ("++batch.step=[]", r"batch.step: expected a list of float values, got \[\]"),
         ("++batch.step=[0.1,-1]", r"step must be at least 0.0, got -1"),
-        ("++batch.size=[0.5]", r"batch.size: each value must be int, got 0.5"),
+        ("++batch.size=[0.5]", r"batch.size: expected a list of int values, got \[0.5\]"),
         ("++batch.stp=[1.0]", r"unknown batched setting of study toy: 'stp'\. Did you mean 'step'\?"),
     ],
 )
@@ -108,29 +103,20 @@ def test_a_wrong_setting_is_rejected_with_its_name_value_and_what_is_allowed(
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("n_draws: ${", "n_draws ${", "line 9: could not find expected ':'"),
-        ("grids:", "seed: 1\nseed: 2\ngrids:", "line 11: found duplicate key seed"),
-        ("grids:", "\tseed: 1\ngrids:", "line 10: found character '\\t' that cannot start any token"),
-        ("grids:", "block_sise: 5\ngrids:", "unknown setting: 'block_sise'. Did you mean 'block_size'?"),
-        ("grids:", "seed: many\ngrids:", "Value 'many' of type 'str' could not be converted to Integer"),
-        (
-            ".n_draws}",
-            ".n_drows}",
-            "'presets.smoke.n_drows' not found (given: preset=smoke) Did you mean 'n_draws'?",
-        ),
+        ("cases:\n", "cases\n", "line 5: could not find expected ':'"),
+        ("presets:", "seed: 1\nseed: 2\npresets:", "line 9: found duplicate key seed"),
+        ("presets:", "\tseed: 1\npresets:", "line 8: found character '\\t' that cannot start any token"),
+        ("presets:", "block_sise: 5\npresets:", "unknown setting: 'block_sise'. Did you mean 'block_size'?"),
+        ("presets:", "seed: many\npresets:", "Value 'many' of type 'str' could not be converted to Integer"),
+        ("{n_draws: 20,", "{n_drows: 20,", "unknown setting: 'n_drows'. Did you mean 'n_draws'?"),
         ("  smoke:", "  smok:", "unknown preset: 'smok'. Did you mean 'smoke'?"),
         (
-            "    fixed:",
-            "    fixd:",
-            "grids.main: expected fixed, over, batch, got 'fixd'. Did you mean 'fixed'?",
+            "kind: plain",
+            "knd: plain",
+            "cases.main: unknown setting of study toy: 'knd'. Did you mean 'kind'?",
         ),
-        ("[kind=plain]", "kind=plain", "grids.main.fixed: expected a list of KEY=VALUE, got 'kind=plain'"),
-        (
-            "[kind=plain]",
-            "[knd=plain]",
-            "grids.main: unknown setting of study toy: 'knd'. Did you mean 'kind'?",
-        ),
-        ("  main:\n", "  own: 3\n  main:\n", "grids.own: expected fixed, over, batch, got '3'."),
+        ("size: [1, 2]", "size: 2", "cases.main: size: expected a list of values, got 2"),
+        ("  own:", "  more: 3\n  own:", "cases.more: expected a mapping of settings, got 3"),
         ("  - /schema/toy\n", "", "expected `- /schema/toy` and `- _self_` under `defaults:`"),
         ("# @package _global_\n", "", "line 1: expected '# @package _global_', got 'defaults:'"),
     ],
@@ -138,8 +124,7 @@ def test_a_wrong_setting_is_rejected_with_its_name_value_and_what_is_allowed(
 def test_a_slip_in_a_file_of_settings_is_one_line_with_file_and_place(
     conf: Path, old: str, new: str, message: str
 ) -> None:
-    assert TOY_YAML.count(old) == 1
-    (conf / "study" / "toy.yaml").write_text(TOY_YAML.replace(old, new))
+    (conf / "study" / "toy.yaml").write_text(TOY_YAML.replace(old, new, 1))
     with pytest.raises(SettingsError, match=re.escape(message)) as rejected:
         study_cases(conf, "toy", Toy, "smoke")
     assert "conf/study/toy.yaml" in str(rejected.value)
@@ -183,23 +168,33 @@ def test_overrides_are_split_where_a_key_begins() -> None:
 
 def test_overrides_do_what_they_do_in_hydra(conf: Path) -> None:
     overrides = [
-        "preset=paper",
-        "n_draws=${presets.smoke.n_draws}",
+        "n_draws=${n_chains}0",
         "++batch.step=[0.1,0.2]",
         "+resources.gpu=1",
-        "grids.main.fixed=['kind=fancy']",
         "kind='fancy'",
     ]
     with initialize_config_dir(str(conf.resolve()), version_base="1.3"):
         composed = compose("config", ["study=toy", *overrides])
-    assert compose_settings(conf, "toy", Toy, overrides) == OmegaConf.to_object(composed)
+    expected = dataclasses.replace(OmegaConf.to_object(composed), n_draws=40, presets={}, cases={})
+    assert compose_settings(conf, "toy", Toy, overrides) == expected
 
 
-def test_grids_span_cases_and_batches(conf: Path) -> None:
+def test_cases_are_merged_over_the_preset_and_span_values(conf: Path) -> None:
     cases = study_cases(conf, "toy", Toy, "quick")
-    assert [case.name for case in cases] == ["main__size-1", "main__size-2", "main__size-4"]
+    assert [case.name for case in cases] == ["main__size-1", "main__size-2", "main__size-4", "own"]
     assert cases[0].settings.batch == {"step": [0.1, 0.2, 0.3, 0.4]}
     assert cases[0].axes == ("size", "step")
+    assert cases[3].settings == Toy(preset="quick", kind="fancy", n_draws=30, resources={"pieces": 2})
+    assert [case.name for case in study_cases(conf, "toy", Toy, "smoke")] == ["main__size-1", "main__size-2"]
+    (alone, _) = study_cases(conf, "toy", Toy, "paper")
+    assert (alone.name, alone.settings.size, alone.settings.n_draws) == ("main", 8, 2000)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_overrides_of_a_case_make_its_settings(preset: str) -> None:
+    for study in map(load_study, ("gp_probit", "streaming_evidence", "human_pose")):
+        for case in study.cases(preset):
+            assert study.settings(case.overrides) == case.settings
 
 
 def test_a_user_sweep_batches_what_can_be_batched(conf: Path) -> None:
@@ -252,47 +247,3 @@ def test_every_case_of_every_study_composes(study: str, preset: str) -> None:
 def test_an_unknown_study_is_rejected_with_the_nearest_name() -> None:
     with pytest.raises(SettingsError, match=r"unknown study: 'gp_probi'\. Did you mean 'gp_probit'\?"):
         load_study("gp_probi")
-
-
-def test_cases_that_are_kept_are_those_that_are_composed(tmp_path: Path) -> None:
-    study = load_study("image_models")
-    composed = study_cases(CONF, study.name, study.schema, "paper")
-    place = tmp_path / "cases" / "x.json"
-    assert kept_cases(place, study.schema, lambda: composed) == composed
-    kept = kept_cases(place, study.schema, lambda: pytest.fail("composed again"))
-    assert kept == composed
-    assert [type(value) for case in kept for value in vars(case.settings).values()] == [
-        type(value) for case in composed for value in vars(case.settings).values()
-    ]
-
-
-@pytest.mark.parametrize("content", ["", "[{", '[{"name": "a"}]', "\0\0\0", "3"])
-def test_damaged_kept_cases_are_composed_again(tmp_path: Path, content: str) -> None:
-    study = load_study("radon")
-    composed = study_cases(CONF, study.name, study.schema, "smoke")
-    place = tmp_path / "x.json"
-    place.write_text(content)
-    assert kept_cases(place, study.schema, lambda: composed) == composed
-    assert kept_cases(place, study.schema, lambda: pytest.fail("not mended")) == composed
-
-
-def test_where_nothing_can_be_written_cases_are_composed(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    study = load_study("radon")
-    composed = study_cases(CONF, study.name, study.schema, "smoke")
-    assert kept_cases(tmp_path / "file" / "x.json", study.schema, lambda: composed) == composed
-
-
-def test_kept_cases_depend_on_settings_code_and_the_files_of_hydra(tmp_path: Path) -> None:
-    schema = load_study("radon").schema
-    shutil.copytree(CONF, tmp_path / "conf")
-    conf = tmp_path / "conf"
-    first = digest_of_settings(conf, "radon", schema, CODE_ROOTS)
-    (conf / "study" / "boltzmann.yaml").write_text("other: 1\n")
-    assert digest_of_settings(conf, "radon", schema, CODE_ROOTS) == first
-    assert digest_of_settings(conf, "radon", load_study("boltzmann").schema, CODE_ROOTS) != first
-    for name in ("config.yaml", "study/radon.yaml"):
-        (conf / name).write_text((conf / name).read_text() + "\n# other\n")
-        changed = digest_of_settings(conf, "radon", schema, CODE_ROOTS)
-        assert changed != first
-        first = changed
