@@ -1,4 +1,4 @@
-# make reproduce: everything, from a fresh clone.   make test: the tests.   make help: the rest.
+# make reproduce: everything, from a fresh clone.   make test: the tests.   Further commands: docs/running.md.
 PRESET ?= quick
 CORES ?= all
 MINUTES ?= 5
@@ -12,26 +12,19 @@ export PATH := $(CURDIR)/$(RUN):$(PATH)
 export PYTHONPATH := $(CURDIR)/src:$(CURDIR)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce claims check-claims publish restore verify test test-all test-newest test-lowest line-coverage benchmarks docs check format clean
+.PHONY: help setup reproduce test test-all check format docs benchmarks verify clean
 
 help:
-	@echo "make reproduce   figures, tables, claims and report of all studies (PRESET=smoke|quick|paper, CORES=all)"
-	@echo "make claims      judge all claims from the tables that are there (PRESET=...)"
-	@echo "make check-claims       whether every check of a claim can fail: perturbed tables must change its verdict (PRESET=...)"
-	@echo "make publish     keep the results of a preset in published/, and its counts in README.md (PRESET=..., SO_FAR=--so-far, COSTS_ONLY=--costs-only)"
-	@echo "make restore     put the cases that published/ holds into results/, so that the preset goes on from there (PRESET=...)"
-	@echo "make verify      run published cases again and compare (PRESET=..., MINUTES=5, SEED=..., CASES=radon/nuts)"
-	@echo "make test        style checks, and the tests that tell a broken program from a right one"
-	@echo "make test-all    all tests: every study from start to end, SLURM, documentation, fresh random numbers"
-	@echo "make test-newest        the tests of make test with the newest versions of all packages, in an environment beside .venv (PYTHON=python3.13)"
-	@echo "make test-lowest        the same with the lowest versions that pyproject.toml allows (PYTHON=python3.11)"
-	@echo "make line-coverage      the lines of src/ and experiments/ that make test runs: a table, and pages in .cache/line_coverage"
-	@echo "make benchmarks  speed and errors beside other packages: one table, the pages that show it (QUICK=1, ONLY='NAME ...', AGAIN=1, SEEDS=3)"
-	@echo "make docs        the documentation and the report of the published results as a site, in docs/_build/html"
-	@echo "make check       style, types and imports only"
-	@echo "make format      formats the code"
-	@echo "make setup       the isolated environment only, in $(VENV)"
-	@echo "make clean       remove results, figures and caches, keep the environment"
+	@echo "make setup       create the environment in $(VENV)"
+	@echo "make reproduce   run all studies: figures, tables, claims, report (PRESET=smoke|quick|paper, CORES=all)"
+	@echo "make test        checks and the fast tests"
+	@echo "make test-all    checks and all tests, with fresh random numbers"
+	@echo "make check       style, types, imports, vocabulary"
+	@echo "make format      format the code"
+	@echo "make docs        documentation and report of the published results, in docs/_build/html"
+	@echo "make benchmarks  speed and errors compared with other packages (QUICK=1, ONLY='NAME ...', AGAIN=1, SEEDS=3)"
+	@echo "make verify      re-run published cases and compare (PRESET=..., MINUTES=5, SEED=..., CASES=radon/nuts)"
+	@echo "make clean       remove results, figures and caches"
 
 setup: $(STAMP)
 
@@ -48,20 +41,8 @@ $(STAMP): requirements.lock pyproject.toml
 reproduce: $(STAMP)
 	@$(RUN)/python -m auxmc_pipeline.steps.reproduce $(PRESET) --cores $(CORES)
 
-claims: $(STAMP)
-	@$(RUN)/python -m snakemake claims --allowed-rules claims judge_claims --cores $(CORES) --config preset=$(PRESET)
-
-check-claims: $(STAMP)
-	$(RUN)/python -m auxmc_pipeline.steps.check_claims $(PRESET)
-
-publish: $(STAMP)
-	$(RUN)/python -m auxmc_pipeline.steps.publish $(PRESET) $(SO_FAR) $(COSTS_ONLY)
-
 verify: $(STAMP)
 	@$(RUN)/python -m auxmc_pipeline.steps.verify $(if $(filter command line environment,$(origin PRESET)),$(PRESET)) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(CASES),--cases $(CASES)) --cores $(CORES)
-
-restore: $(STAMP)
-	$(RUN)/python -m auxmc_pipeline.steps.restore $(PRESET)
 
 test: check
 	$(RUN)/python -m pytest -m "not slow"
@@ -72,20 +53,6 @@ test-all: export XLA_FLAGS = --xla_backend_optimization_level=2
 test-all: check
 	$(RUN)/python -m pytest --ignore tests/statistical
 	AUXMC_STATISTICAL_SEED="$$(date)" $(RUN)/python -m pytest tests/statistical
-
-test-newest:
-	$(PYTHON) -m venv --clear $(VENV)-newest
-	$(VENV)-newest/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,numpyro,pymc,dask]"
-	$(VENV)-newest/bin/python -m pytest -m "not slow"
-
-test-lowest:
-	$(PYTHON) -m venv --clear $(VENV)-lowest
-	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
-	$(VENV)-lowest/bin/uv pip install --quiet --python $(VENV)-lowest --resolution lowest-direct --editable ".[dev,numpyro,pymc,dask]"
-	$(VENV)-lowest/bin/python -m pytest -m "not slow"
-
-line-coverage: $(STAMP)
-	$(RUN)/python -m pytest -m "not slow" --cov --cov-report=term:skip-covered --cov-report=html:.cache/line_coverage
 
 benchmarks: $(PEERS)
 	@$(RUN)/python -m benchmarks $(if $(QUICK),--quick) $(if $(AGAIN),--again) $(if $(SEEDS),--seeds $(SEEDS)) $(ONLY)
@@ -105,6 +72,7 @@ check: $(STAMP)
 	$(RUN)/ruff format --check .
 	$(RUN)/mypy
 	$(RUN)/lint-imports --cache-dir .cache/import_linter
+	@# $(RUN)/codespell  (once the words of docs/vocabulary.txt are gone)
 
 format: $(STAMP)
 	$(RUN)/ruff check --fix .

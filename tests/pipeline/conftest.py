@@ -26,6 +26,7 @@ PARTS = (
     "published",
     "src",
     "workflow",
+    "Snakefile",
     "pyproject.toml",
     "requirements.lock",
 )

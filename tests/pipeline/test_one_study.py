@@ -79,7 +79,7 @@ def test_a_comment_changes_nothing_and_code_changes_what_uses_it(radon: Project)
         assert "Nothing to be done" in radon.snakemake("-n", "radon", *SMOKE).stdout
         append("\nEXTRA = 1\n")
         assert planned(radon, "radon", *SMOKE)["run_case"] == len(load_study("radon").cases("smoke"))
-        # As `make claims` does: judges the tables that are there, of one study, and samples nothing.
+        # Judges the tables that are there, of one study, and samples nothing.
         assert set(planned(radon, "claims", "--allowed-rules", "claims", "judge_claims", *SMOKE)) <= {
             "claims",
             "judge_claims",

@@ -28,7 +28,7 @@ rule judge_claims:
     params:
         pipeline=pipeline,
         code=lambda w: load_study(w.study).code("claims"),
-        judge=code_of("auxmc_pipeline.steps.judge"),
+        judge=lambda w: code_of("auxmc_pipeline.steps.judge"),
         numbers=lambda w: numbers_of_cases(w.study, w.preset),
         published=lambda w: content_of(f"experiments/{w.study}/claims.csv"),
     shell:

@@ -10,18 +10,23 @@ from snakemake.exceptions import WorkflowError
 # The project, whatever the working directory is and whether this is the main workflow or a module of another one.
 if not workflow.current_basedir.is_local:
     raise WorkflowError(
-        "this workflow runs code and settings that stand beside it: clone the project and name workflow/Snakefile "
-        "of the clone, not an address"
+        "this workflow runs code and settings of its folder: clone the project and name the Snakefile of the clone, "
+        "not an address"
     )
 ROOT = Path(workflow.current_basedir).parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
-from auxmc.driver.provenance import fingerprint
-from auxmc_pipeline.code import code_digest
-from auxmc_pipeline.settings import PRESETS, SettingsError, nearest, numbers_of, split_overrides
-from auxmc_pipeline.catalogue import CODE_ROOTS, check_preset, identity_of, load_study, studies
+try:
+    from auxmc.driver.provenance import fingerprint
+    from auxmc_pipeline.code import code_digest
+    from auxmc_pipeline.settings import PRESETS, SettingsError, nearest, numbers_of, split_overrides
+    from auxmc_pipeline.catalogue import CODE_ROOTS, check_preset, identity_of, load_study, studies
 
-STUDIES = studies()
+    STUDIES = studies()
+except ModuleNotFoundError as missing:
+    if "--lint" not in sys.argv:
+        raise WorkflowError(f"{missing}: run Snakemake in the environment that `make setup` makes")
+    STUDIES, PRESETS = [], []  # rules are linted without the packages of the studies
 
 
 def checked(function):
@@ -58,7 +63,7 @@ def typed(key):
     return value or ""
 
 
-PRESET = checked(check_preset)(typed("preset") if "preset" in config else "quick")
+PRESET = typed("preset") if "preset" in config else "quick"
 NAME = "(?!\\.\\.?/)[A-Za-z0-9._-]+"  # of a sweep: a folder
 TABLES = ("summary", "curves")
 PYTHON = "python" if "conda" in str(workflow.deployment_settings.deployment_method) else sys.executable
@@ -162,7 +167,7 @@ def claims_files(study, preset):
 
 
 def claims_of_tables(wildcards):
-    """Claims of the studies whose tables are there: to judge them, `make claims` samples nothing."""
+    """Claims of the studies whose tables are there: no sampler runs."""
     there = [study for study in STUDIES if all(Path(table).is_file() for table in tables_of(study, PRESET))]
     if not there:
         raise WorkflowError(
@@ -198,7 +203,8 @@ def sweep_folder():
     return f"results/{PRESET}/{study}/sweeps/{name}"
 
 
-# Wrong settings are refused here, before Snakemake plans anything; jobs on a cluster need not check again.
-if workflow.is_main_process:
+# Wrong words are rejected before Snakemake plans anything; jobs on a cluster need not check again.
+if workflow.is_main_process and STUDIES:
+    checked(check_preset)(PRESET)
     if any(key in config for key in SWEEP):
         checked(cases_of)(Path(sweep_folder()).parts[2], PRESET, typed("name"))

@@ -38,12 +38,12 @@ for _study in STUDIES:
             pipeline=pipeline,
             study=_study,
             folder=lambda w, output: str(Path(output[0]).parent),
-            code=load_study(_study).code("figures"),
+            code=lambda w, study=_study: load_study(study).code("figures"),
             captions=load_study(_study).figures,
             # What a figure draws of its document: values, and what the document is called.
-            published=content_of(
-                f"experiments/{_study}/claims.csv",
-                f"experiments/{_study}/published_figures.csv",
+            published=lambda w, study=_study: content_of(
+                f"experiments/{study}/claims.csv",
+                f"experiments/{study}/published_figures.csv",
                 "workflow/report/front.toml",
             ),
             numbers=lambda w, study=_study: numbers_of_cases(study, w.preset),

@@ -40,8 +40,8 @@ rule write_tables:
         "../envs/auxmc.yaml"
     params:
         pipeline=pipeline,
-        code=code_of("auxmc_pipeline.steps.export_tables"),
-        documents=content_of("workflow/report/front.toml"),
+        code=lambda w: code_of("auxmc_pipeline.steps.export_tables"),
+        documents=lambda w: content_of("workflow/report/front.toml"),
     shell:
         "{params.pipeline}.steps.export_tables {wildcards.preset}"
         " --out results/{wildcards.preset}/tables > {log:q} 2>&1 || (cat {log:q} >&2; false)"
@@ -62,8 +62,8 @@ rule write_report:
         "../envs/auxmc.yaml"
     params:
         pipeline=pipeline,
-        code=code_of("auxmc_pipeline.report.__main__"),
-        texts=content_of(*REPORT_TEXTS),
+        code=lambda w: code_of("auxmc_pipeline.report.__main__"),
+        texts=lambda w: content_of(*REPORT_TEXTS),
     shell:
         "{params.pipeline}.report {wildcards.preset}"
         " --out {output:q} > {log:q} 2>&1 || (cat {log:q} >&2; false)"

@@ -67,7 +67,7 @@ rule summarise:
         "../envs/auxmc.yaml"
     params:
         pipeline=pipeline,
-        code=code_of("auxmc_pipeline.steps.summarise"),
+        code=lambda w: code_of("auxmc_pipeline.steps.summarise"),
     shell:
         "{params.pipeline}.steps.summarise --summary {output.summary:q}"
         " --curves {output.curves:q} {input:q} > {log:q} 2>&1 || (cat {log:q} >&2; false)"

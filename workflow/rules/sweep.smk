@@ -28,7 +28,7 @@ rule summarise_sweep:
         "../envs/auxmc.yaml"
     params:
         pipeline=pipeline,
-        code=code_of("auxmc_pipeline.steps.sweep"),
+        code=lambda w: code_of("auxmc_pipeline.steps.sweep"),
         axes=checked(
             lambda w: list(
                 dict.fromkeys(a for c in cases_of(w.study, w.preset, w.name).values() for a in c.axes)
