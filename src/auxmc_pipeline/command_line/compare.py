@@ -1,131 +1,73 @@
-"""Two result files beside each other: what made them, and whether they agree within their Monte Carlo errors."""
+"""Two result files compared: what made them, and whether they agree within their Monte Carlo errors."""
 
-import itertools
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from auxmc.command_line.columns import columns, value_with_error
 from auxmc.diagnostics.convergence import mcse_mean
-from auxmc.driver.results import attributes_of
 from auxmc.errors import CommandError
-from auxmc_pipeline.command_line.show import not_readable, open_result, settings_of
+from auxmc_pipeline.command_line.show import open_result
 from auxmc_pipeline.error_rules import standard_error
 
 _FAR = 3.0
-_TEMPERATURE = "inverse_temperature"
-_ERROR = "_error"
 _MOST_ROWS = 12
+_ERROR = "_error"
 _NOT_SETTINGS = ("presets", "cases", "grids", "resources")
 _ORIGIN = (
-    "inference_library_version",
-    "jax_version",
-    "jaxlib_version",
-    "numpy_version",
-    "python_version",
-    "study",
-    "seed",
-    "code",
-    "data",
-    "git_commit",
-    "git_dirty",
-    "python",
-    "packages",
-    "platform",
-    "processor",
-    "n_cores",
-    "memory_gib",
-    "device",
+    *(
+        "study",
+        "seed",
+        "code",
+        "data",
+        "git_commit",
+        "git_dirty",
+        "python",
+        "packages",
+        "platform",
+        "processor",
+    ),
+    *("n_cores", "memory_gib", "device", "inference_library_version", "jax_version", "jaxlib_version"),
+    *("numpy_version", "python_version"),
 )
 
-
-class Difference(NamedTuple):
-    """A number in two results.
-
-    Attributes:
-        name: quantity, with its coordinates in brackets.
-        first: value in the first result.
-        first_error: its standard error; NaN where unknown, 0 where exact.
-        second: value in the second result.
-        second_error: its standard error.
-    """
-
-    name: str
-    first: float
-    first_error: float
-    second: float
-    second_error: float
-
-    @property
-    def error(self) -> float:
-        """Standard error of the difference, the results taken as independent; NaN where one is unknown."""
-        return math.hypot(self.first_error, self.second_error)
-
-    @property
-    def score(self) -> float:
-        """Size of the difference in standard errors, 0 where both are NaN; NaN where the error is unknown or zero."""
-        gap = abs(self.second - self.first)
-        if gap == 0.0 or (math.isnan(self.first) and math.isnan(self.second)):
-            return 0.0
-        return gap / self.error if self.error > 0.0 else math.nan
+Estimates = dict[str, tuple[float, float]]
 
 
 def compare(first: Path, second: Path) -> str:
     """Text about what two result files have in common and what not.
 
     Raises:
-        CommandError: a file is missing or no result file, or the two have no quantity in common.
+        CommandError: If a file cannot be read, or the two have no quantity in common.
     """
-    one, two = open_result(first), open_result(second)
-    for path, tree in ((first, one), (second, two)):
-        try:
-            _plain_settings(attributes_of(tree))
-            tree.load()
-        except Exception as error:
-            raise not_readable(path, error) from error
-    try:
-        about = attributes_of(one), attributes_of(two)
-        parts = [
-            f"A  {first}\nB  {second}",
-            _table(
-                "settings that differ",
-                differing(*(_plain_settings(a) for a in about)),
-                "all settings are equal",
-            ),
-            _table(
-                "origin that differs",
-                differing(*({name: a.get(name, "") for name in _ORIGIN} for a in about)),
-                "same seed, code, data, versions and machine",
-            ),
-        ]
-        tempered = any(_TEMPERATURE in _data(tree, "sample_stats") for tree in (one, two))
-        draws = (
-            (xr.Dataset(), xr.Dataset()) if tempered else (_data(one, "posterior"), _data(two, "posterior"))
-        )
-        posterior = list(posterior_differences(*draws))
-        statistics = list(statistic_differences(_data(one, "statistics"), _data(two, "statistics")))
-        if all("log_evidence" in a for a in about):
-            numbers = [a[name] for a in about for name in ("log_evidence", "log_evidence_standard_error")]
-            statistics.append(Difference("log_evidence", *numbers))
-    finally:
-        one.close()
-        two.close()
-    if not posterior and not statistics:
-        raise CommandError(
-            f"{first} and {second} have no quantity of equal shape in common: nothing can be compared"
-        )
-    none = (
-        "tempered chains, whose draws need weights: see the statistics"
+    about, groups = zip(open_result(first), open_result(second), strict=True)
+    settings = [{k: v for k, v in a["settings"].items() if k not in _NOT_SETTINGS} for a in about]
+    origins = [{name: a.get(name, "") for name in _ORIGIN} for a in about]
+    tempered = any("inverse_temperature" in g.get("sample_stats", ()) for g in groups)
+    draws = (
+        None
         if tempered
-        else "no draws of equal shape in both"
+        else _in_both(*(dict(posterior_means(g.get("posterior", xr.Dataset()))) for g in groups))
     )
-    parts.append(_differences("posterior means", posterior, none))
-    parts.append(_differences("statistics", statistics, "no statistics of equal shape in both"))
-    return "\n\n".join(parts)
+    statistics = _in_both(*(_statistics(a, g) for a, g in zip(about, groups, strict=True)))
+    if statistics.empty and (draws is None or draws.empty):
+        raise CommandError(f"{first} and {second} have no quantity in common: nothing can be compared")
+    return "\n\n".join(
+        [
+            f"A  {first}\nB  {second}",
+            _table("settings that differ", differing(*settings), "all settings are equal"),
+            _table("origin that differs", differing(*origins), "same seed, code, data, versions and machine"),
+            "posterior means: tempered chains, whose draws need weights: see the statistics"
+            if draws is None
+            else _differences("posterior means", draws),
+            _differences("statistics", statistics),
+        ]
+    )
 
 
 def differing(first: dict[str, Any], second: dict[str, Any]) -> list[tuple[str, str, str]]:
@@ -135,129 +77,105 @@ def differing(first: dict[str, Any], second: dict[str, Any]) -> list[tuple[str, 
     [('b.c', '2', '3'), ('d', '(none)', '4')]
     """
     one, two = dict(_flat(first)), dict(_flat(second))
-    names = list(dict.fromkeys([*one, *two]))
-    return [
-        (name, str(one.get(name, "(none)")), str(two.get(name, "(none)")))
-        for name in names
-        if one.get(name, "(none)") != two.get(name, "(none)")
-    ]
+    pairs = [(name, one.get(name, "(none)"), two.get(name, "(none)")) for name in {**one, **two}]
+    return [(name, str(a), str(b)) for name, a, b in pairs if a != b]
 
 
-def posterior_differences(first: xr.Dataset, second: xr.Dataset) -> Iterator[Difference]:
-    """Posterior means of every component, with Monte Carlo standard errors from the chains' autocorrelation.
-
-    Args:
-        first: group `posterior` [chain, draw, ...]; numbers of chains and draws may differ.
-        second: the other one.
-    """
-    for name, one, two in _shared(first, second, ("chain", "draw")):
-        for label, index in _elements(one, ("chain", "draw")):
-            a, b = (array.isel(index).transpose("chain", "draw").values.astype(float) for array in (one, two))
-            yield Difference(
-                f"{name}{label}", float(a.mean()), _chain_error(a), float(b.mean()), _chain_error(b)
-            )
+def posterior_means(data: xr.Dataset) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Mean of every component of a posterior [chain, draw, ...], with its error from the autocorrelation of chains."""
+    for name, array in data.data_vars.items():
+        if {"chain", "draw"} <= set(array.dims) and array.dtype.kind in "fiub":
+            for label, element in _elements(str(name), array, ("chain", "draw")):
+                chains = element.transpose("chain", "draw").astype(float)
+                yield label, (float(chains.mean()), _chain_error(chains))
 
 
-def statistic_differences(first: xr.Dataset, second: xr.Dataset) -> Iterator[Difference]:
-    """Statistics with their standard errors.
-
-    The error is that of the mean over chains where there are chains, and the statistic `NAME_error` where the result
-    has one beside `NAME`.
-
-    Args:
-        first: group `statistics`; numbers of chains may differ.
-        second: the other one.
+def statistic_means(data: xr.Dataset) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Every statistic with its error: that of the mean over chains, or the statistic `NAME_error` of the result.
 
     Times and numbers per second are left out: they describe a machine.
     """
-    for name, one, two in _shared(first, second, ("chain",)):
-        unit = str(one.attrs.get("units") or "")
-        is_error = name.endswith(_ERROR) and name.removesuffix(_ERROR) in first
-        if unit == "s" or unit.endswith("/s") or is_error:
+    for name, array in data.data_vars.items():
+        unit = str(array.attrs.get("units") or "")
+        is_error = str(name).endswith(_ERROR) and str(name).removesuffix(_ERROR) in data
+        if unit == "s" or unit.endswith("/s") or is_error or array.dtype.kind not in "fiub":
             continue
-        stated = [data.get(f"{name}{_ERROR}") for data in (first, second)]
-        for label, index in _elements(one, ("chain",)):
-            a, b = (np.atleast_1d(array.isel(index).values.astype(float)) for array in (one, two))
-            errors = [
-                standard_error(values) if "chain" in one.dims else _stated_error(error, one, index)
-                for values, error in zip((a, b), stated, strict=True)
-            ]
-            yield Difference(f"{name}{label}", float(a.mean()), errors[0], float(b.mean()), errors[1])
+        stated = data.get(f"{name}{_ERROR}", xr.full_like(array, np.nan, dtype=float))
+        errors = dict(_elements(str(name), stated, ()))
+        for label, element in _elements(str(name), array, ("chain",)):
+            values = np.atleast_1d(element.to_numpy().astype(float))
+            error = standard_error(values) if "chain" in array.dims else float(errors.get(label, math.nan))
+            yield label, (float(values.mean()), error)
 
 
-def _stated_error(error: xr.DataArray | None, of: xr.DataArray, index: dict[str, int]) -> float:
-    return float(error.isel(index)) if error is not None and error.dims == of.dims else math.nan
+def _statistics(about: dict[str, Any], groups: dict[str, xr.Dataset]) -> Estimates:
+    found = dict(statistic_means(groups.get("statistics", xr.Dataset())))
+    if "model" in groups.get("table", ()):
+        # The record of a stream: where each model is at the end.
+        last = (
+            groups["table"].to_dataframe().groupby("model", sort=False).tail(1).set_index("model").to_xarray()
+        )
+        names = [name for name in ("log_evidence", "log_evidence_error", "n_rows") if name in last]
+        found |= dict(statistic_means(last[names]))
+    if "log_evidence" in about:
+        found["log_evidence"] = (about["log_evidence"], about["log_evidence_standard_error"])
+    return found
 
 
-def _shared(
-    first: xr.Dataset, second: xr.Dataset, free: tuple[str, ...]
-) -> Iterator[tuple[str, xr.DataArray, xr.DataArray]]:
-    """Variables whose dimensions, but for the free ones, have equal sizes and coordinates in both."""
-    for name in first.data_vars:
-        if name not in second.data_vars:
-            continue
-        one, two = first[name], second[name]
-        fixed = [dim for dim in one.dims if dim not in free]
-        if set(one.dims) != set(two.dims) or one.dtype.kind not in "fiub":
-            continue
-        if "draw" in free and not {"chain", "draw"} <= set(one.dims):
-            continue
-        if all(one.sizes[dim] == two.sizes[dim] and _same_coordinate(one, two, str(dim)) for dim in fixed):
-            yield str(name), one, two
-
-
-def _same_coordinate(one: xr.DataArray, two: xr.DataArray, dim: str) -> bool:
-    return (dim in one.coords) == (dim in two.coords) and bool(
-        np.array_equal(one[dim].values, two[dim].values)
-    )
-
-
-def _elements(array: xr.DataArray, free: tuple[str, ...]) -> Iterator[tuple[str, dict[str, int]]]:
-    fixed = [str(dim) for dim in array.dims if dim not in free]
-    for place in itertools.product(*(range(array.sizes[dim]) for dim in fixed)):
+def _elements(name: str, array: xr.DataArray, free: tuple[str, ...]) -> Iterator[tuple[str, xr.DataArray]]:
+    fixed = [dim for dim in array.dims if dim not in free]
+    for place in np.ndindex(*(array.sizes[dim] for dim in fixed)):
         index = dict(zip(fixed, place, strict=True))
         words = [f"{dim} {array[dim].values[i]}" for dim, i in index.items()]
-        yield (f"[{', '.join(words)}]" if words else ""), index
+        yield f"{name}[{', '.join(words)}]" if words else name, array.isel(index)
 
 
-def _chain_error(chains: np.ndarray) -> float:
+def _chain_error(chains: xr.DataArray) -> float:
     try:
-        return float(mcse_mean(xr.DataArray(chains, dims=("chain", "draw"))))
+        return float(mcse_mean(chains))
     except ValueError:
-        # Too few draws, or some that are not finite: there is no error to give.
+        # Too few draws, or some that are not finite.
         return math.nan
 
 
-def _differences(title: str, found: list[Difference], none: str) -> str:
-    if not found:
-        return f"{title}: {none}"
-    if all(d.score == 0.0 for d in found):
-        return f"{title}: all {len(found)} are equal"
-    far = [d for d in found if d.score > _FAR]
-    unknown = sum(math.isnan(d.score) for d in found)
-    summary = f"{title}: {len(far)} of {len(found)} differ by more than {_FAR:g} standard errors"
-    if unknown:
-        summary += f", {unknown} are unequal without a known error"
-    # The farthest first; those without an error after them, by their relative size.
-    order = sorted(found, key=lambda d: (-d.score if math.isfinite(d.score) else 0.0, -_relative(d)))
+def _in_both(first: Estimates, second: Estimates) -> pd.DataFrame:
+    """Estimates of both results and their difference, the farthest in standard errors first.
+
+    `score` is the size of a difference in standard errors: NaN where they are not known, 0 where the values are equal.
+    """
+    rows = {name: (*first[name], *second[name]) for name in first if name in second}
+    table = pd.DataFrame.from_dict(
+        rows, orient="index", columns=["a", "a_error", "b", "b_error"], dtype=float
+    )
+    table["gap"], table["error"] = table["b"] - table["a"], np.hypot(table["a_error"], table["b_error"])
+    table["score"] = table["gap"].abs() / table["error"].where(table["error"] > 0.0)
+    same = (table["gap"] == 0.0) | (table["a"].isna() & table["b"].isna())
+    table.loc[same, "score"] = 0.0
+    # Those without an error after the others, by their relative size.
+    relative = table["gap"].abs() / table[["a", "b"]].abs().max(axis=1)
+    order = pd.DataFrame({"score": table["score"].fillna(0.0), "relative": relative})
+    return table.loc[order.sort_values(["score", "relative"], ascending=False, kind="stable").index]
+
+
+def _differences(title: str, table: pd.DataFrame) -> str:
+    if table.empty:
+        return f"{title}: none in both"
+    if (table["score"] == 0.0).all():
+        return f"{title}: all {len(table)} are equal"
+    unknown = int(table["score"].isna().sum())
     rows = [("", "A", "B", "B - A", "|z|")]
-    for d in order[:_MOST_ROWS]:
-        rows.append(
-            (
-                f"  {d.name}",
-                value_with_error(d.first, d.first_error),
-                value_with_error(d.second, d.second_error),
-                value_with_error(d.second - d.first, d.error),
-                f"{d.score:.1f}" if math.isfinite(d.score) else "-",
-            )
-        )
-    more = f"\n  and {len(found) - _MOST_ROWS} more, which differ less" if len(found) > _MOST_ROWS else ""
-    return f"{summary}\n{columns(rows, right=[4])}{more}"
-
-
-def _relative(d: Difference) -> float:
-    gap = abs(d.second - d.first)
-    return gap / max(abs(d.first), abs(d.second)) if gap > 0.0 else 0.0
+    for name, row in table.head(_MOST_ROWS).iterrows():
+        pairs = ((row["a"], row["a_error"]), (row["b"], row["b_error"]), (row["gap"], row["error"]))
+        score = f"{row['score']:.1f}" if math.isfinite(row["score"]) else "-"
+        rows.append((f"  {name}", *(value_with_error(*pair) for pair in pairs), score))
+    return "".join(
+        [
+            f"{title}: {(table['score'] > _FAR).sum()} of {len(table)} differ by more than {_FAR:g} standard errors",
+            f", {unknown} are unequal without a known error" if unknown else "",
+            f"\n{columns(rows, right=[4])}",
+            f"\n  and {len(table) - _MOST_ROWS} more, which differ less" if len(table) > _MOST_ROWS else "",
+        ]
+    )
 
 
 def _table(title: str, rows: list[tuple[str, str, str]], none: str) -> str:
@@ -266,17 +184,9 @@ def _table(title: str, rows: list[tuple[str, str, str]], none: str) -> str:
     return f"{title}\n{columns([('', 'A', 'B'), *((f'  {name}', a, b) for name, a, b in rows)])}"
 
 
-def _data(tree: xr.DataTree, group: str) -> xr.Dataset:
-    return tree[group].to_dataset().load() if group in tree.children else xr.Dataset()
-
-
-def _plain_settings(about: dict[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in settings_of(about).items() if k not in _NOT_SETTINGS}
-
-
 def _flat(content: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for name, value in content.items():
-        if isinstance(value, dict) and value:
+        if isinstance(value, dict):
             yield from _flat(value, f"{prefix}{name}.")
-        elif value != {}:
+        else:
             yield f"{prefix}{name}", value

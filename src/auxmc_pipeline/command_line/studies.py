@@ -1,40 +1,39 @@
-"""Studies and cases of a checkout of the project, with their cost."""
+"""Studies and cases of a clone of the project, with their cost, and the settings of a study."""
 
+import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import xarray as xr
 
 from auxmc.command_line.columns import columns, duration
 from auxmc_pipeline import catalogue
 from auxmc_pipeline.cases import study_cases
-from auxmc_pipeline.publishing.costs import expected_costs, recorded_jobs
-from auxmc_pipeline.settings import PRESETS
+from auxmc_pipeline.jobs import recorded_jobs
+from auxmc_pipeline.settings import PRESETS, interval
+
+_COST = ("cpu_s", "peak_memory_mib")
+# What a preset is made of, not what a user sets.
+_NOT_LISTED = ("preset", "presets", "cases", "resources", "batch")
 
 
 def list_studies() -> str:
     """A line for each study: number of cases and CPU time at every preset, title.
 
     Raises:
-        SettingsError: a setting is wrong.
+        SettingsError: If a setting is wrong.
     """
-    cost = expected_costs()
     rows: list[tuple[str, ...]] = [("study", *PRESETS, "title")]
     for name in catalogue.studies():
         study = catalogue.load_study(name)
-        counts = [_number_of_cases(study, preset) for preset in PRESETS]
-        expected = cost.get(name, {})
-        cells = (
-            f"{count} case{'s' if count > 1 else ''}, "
-            f"{_recorded(name, preset, count) or expected.get(preset, 'cost not recorded')}"
-            for preset, count in zip(PRESETS, counts, strict=True)
-        )
-        rows.append((name, *cells, study.title))
+        rows.append((name, *(_cost_of(study, preset) for preset in PRESETS), study.title))
     return "\n".join(
         [
             columns(rows),
             "",
-            "CPU times are of all cases of a study, recorded in published/ or conf/costs.csv, or as expected in "
-            "conf/costs.toml. What a preset takes on so many cores: `auxmc plan`.",
+            "CPU times are sums over cases, recorded in published/ or conf/costs.csv. `auxmc plan` estimates the run "
+            "time on a number of cores.",
             "Run a study with `snakemake STUDY --config preset=PRESET`; see its cases with `auxmc list STUDY`.",
         ]
     )
@@ -48,20 +47,22 @@ def list_cases(study: str, preset: str) -> str:
         preset: its preset.
 
     Raises:
-        SettingsError: no such study or preset, or a setting is wrong.
+        SettingsError: If there is no such study or preset, or a setting is wrong.
     """
-    catalogue.check_preset(preset)
     found = catalogue.load_study(study)
-    cases = found.cases(preset)
     rows = [("case", "result", "CPU time", "memory", "settings")]
-    recorded = _recorded_cases(study, preset)
-    for case in cases:
+    recorded = recorded_jobs(study, catalogue.check_preset(preset)).groupby("case")
+    costs = recorded.agg({"cpu_s": "sum", "peak_memory_mib": "max"})
+    for case in found.cases(preset):
         result = catalogue.ROOT / "results" / preset / study / f"{case.name}.nc"
-        chosen = " ".join(word for word in case.overrides if not word.startswith("preset="))
-        state, cost = (
-            ("done", _taken(result)) if result.is_file() else ("missing", recorded.get(case.name, ("", "")))
-        )
-        rows.append((case.name, state, *cost, chosen))
+        if result.is_file():
+            cost = _taken(result)
+            state = "damaged" if cost is None else "done"
+        else:
+            state, cost = "missing", costs.loc[case.name] if case.name in costs.index else None
+        cpu_s, peak_mib = (None if cost is None else cost.get(name) for name in _COST)
+        words = ("" if cpu_s is None else f"{cpu_s:.0f} s", "" if peak_mib is None else f"{peak_mib:.0f} MiB")
+        rows.append((case.name, state, *words, " ".join(case.overrides[1:])))
     return "\n".join(
         [
             f"{found.title} ({study}), preset {preset}",
@@ -74,35 +75,56 @@ def list_cases(study: str, preset: str) -> str:
     )
 
 
-def _recorded(study: str, preset: str, n_cases: int) -> str:
-    """What all cases of a study took, from the record of their jobs; empty where some of them are not recorded."""
-    jobs = recorded_jobs(study, preset)
+def list_settings(study: str) -> str:
+    """Two lines for each setting of a study: its values at the presets; what it does, its unit, what is allowed.
+
+    Args:
+        study: name of the study; its own cases set some settings otherwise.
+
+    Raises:
+        SettingsError: If there is no such study.
+    """
+    found = catalogue.load_study(study)
+    at_presets = [found.settings([f"preset={preset}"]) for preset in PRESETS]
+    lines = [f"Settings of study {found.name} ({found.title}), values at {', '.join(PRESETS)}:"]
+    for field in dataclasses.fields(found.schema):
+        if field.name not in _NOT_LISTED:
+            values = [_shown(getattr(settings, field.name)) for settings in at_presets]
+            values = values if len(set(values)) > 1 else values[:1]
+            lines += [f"  {field.name} = {' / '.join(values)}", f"      {_explained(field.metadata)}"]
+    return "\n".join(
+        [*lines, f"Cases set some of them otherwise: `auxmc list {study}`, conf/study/{study}.yaml."]
+    )
+
+
+def _cost_of(study: catalogue.Study, preset: str) -> str:
+    n_cases = len(study_cases(catalogue.CONF, study.name, study.schema, preset))
+    jobs = recorded_jobs(study.name, preset)
     if jobs["case"].nunique() < n_cases:
-        return ""
-    return duration(float(jobs["cpu_s"].sum()))
+        cost = "cost not recorded"
+    else:
+        cost = duration(float(jobs["cpu_s"].sum()))
+    return f"{n_cases} case{'s' if n_cases > 1 else ''}, {cost}"
 
 
-def _recorded_cases(study: str, preset: str) -> dict[str, tuple[str, str]]:
-    """CPU time and memory of the cases whose jobs are on record."""
-    jobs = recorded_jobs(study, preset).groupby("case")
-    both = zip(jobs["cpu_s"].sum().items(), jobs["peak_memory_mib"].max(), strict=True)
-    return {str(case): _cost(cpu_s, peak_mib) for (case, cpu_s), peak_mib in both}
-
-
-def _number_of_cases(study: catalogue.Study, preset: str) -> int:
-    return len(study_cases(catalogue.CONF, study.name, study.schema, preset))
-
-
-def _taken(result: Path) -> tuple[str, str]:
+def _taken(result: Path) -> dict[str, float] | None:
+    """Seconds of CPU time and MiB that a case took; None where its file is damaged."""
     try:
         # Its attributes alone: checking every byte of a hundred results takes longer than anyone waits for a list.
         with xr.open_dataset(result, engine="h5netcdf") as top:
-            cpu_s, peak_mib = (top.attrs.get(name) for name in ("cpu_s", "peak_memory_mib"))
+            return {name: top.attrs[name] for name in _COST if name in top.attrs}
     except Exception:
-        return "damaged", ""
-    return _cost(cpu_s, peak_mib)
+        return None
 
 
-def _cost(cpu_s: float | None, peak_mib: float | None) -> tuple[str, str]:
-    """Words for seconds of CPU time and for MiB; empty where they are not known."""
-    return "" if cpu_s is None else f"{cpu_s:.0f} s", "" if peak_mib is None else f"{peak_mib:.0f} MiB"
+def _explained(about: Mapping[str, Any]) -> str:
+    low, high, choices = (about[name] for name in ("minimum", "maximum", "choices"))
+    allowed = ", ".join(choices) or ("" if low is None and high is None else interval(low, high))
+    limits = "; ".join(part for part in (about["unit"], f"allowed: {allowed}" if allowed else "") if part)
+    return f"{about['help']} [{limits}]" if limits else str(about["help"])
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{','.join(map(str, value))}]"
+    return "''" if value == "" else str(value)
