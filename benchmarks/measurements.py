@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from auxmc.driver.files.writing import write_atomically
+from auxmc.driver.files import write_atomically
 from auxmc.driver.provenance import describe_environment
 from auxmc_pipeline.publishing.marks import between_marks
 from benchmarks.contract import ROOT, Benchmark

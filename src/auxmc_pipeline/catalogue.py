@@ -53,8 +53,6 @@ _NOT_IN_DIGEST = (
     "auxmc",
     "auxmc.driver.checkpoint",
     "auxmc.driver.files",
-    "auxmc.driver.files.arrays",
-    "auxmc.driver.files.writing",
     "auxmc.driver.progress",
     "auxmc.driver.provenance",
     "auxmc.driver.results",

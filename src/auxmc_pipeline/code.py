@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from auxmc.driver.files.writing import write_atomically
+from auxmc.driver.files import write_atomically
 
 _PARSER = Path(__file__).read_bytes() + platform.python_version().encode()
 

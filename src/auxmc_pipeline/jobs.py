@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from auxmc.driver.files.writing import write_atomically
+from auxmc.driver.files import write_atomically
 from auxmc.driver.results import attributes_of, read_result
 from auxmc_pipeline.catalogue import CONF, ROOT, Study, identity_of
 from auxmc_pipeline.checksums import check_kept

@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 import pandas as pd
 
 import auxmc
-from auxmc.driver.files.locks import held
-from auxmc.driver.files.writing import write_atomically
+from auxmc.driver.files import file_lock, write_atomically
 from auxmc.driver.provenance import describe_environment
 from auxmc.driver.results import write_table
 from auxmc.errors import CommandError, FolderInUse
@@ -33,7 +32,7 @@ def alone_in(folder: Path) -> Iterator[None]:
     if folder.exists() and not folder.is_dir():
         raise CommandError(f"--output {folder}: expected a folder, got a file")
     try:
-        with held(folder / _LOCK):
+        with file_lock(folder / _LOCK):
             yield
     except FolderInUse as error:
         raise CommandError(f"--output {error}; wait for it, or choose another folder") from error

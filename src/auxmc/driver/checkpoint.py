@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auxmc.driver.files.arrays import checked_arrays, write_arrays
+from auxmc.driver.files import checked_arrays, write_arrays
 from auxmc.errors import DamagedFile
 
 __all__ = ["Checkpoint", "Resumed"]

@@ -1,24 +1,23 @@
 """Result files and tables: complete or absent, never half-written; and right or refused when they are read.
 
 A result file ends in a checksum of all bytes before it, behind the end of the HDF5 file: other programs do not see it.
-A table carries a digest of its cells among the metadata of its Parquet file.
+The pages of a table carry checksums of Parquet.
 """
 
 import hashlib
 import json
 import re
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
+import h5py
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pa_parquet
 import xarray as xr
 
-from auxmc.driver.files.writing import write_atomically
+from auxmc.driver.files import write_atomically
 from auxmc.errors import DamagedFile
 
 __all__ = [
@@ -41,7 +40,6 @@ Opened = TypeVar("Opened", xr.DataTree, xr.Dataset)
 _SEAL = b"\nauxmc blake2b "
 _SEAL_BYTES = len(_SEAL) + 32
 _PIECE_BYTES = 1 << 22
-_CELLS = b"auxmc cells"
 
 
 def write_result(path: Path, groups: Mapping[str, xr.Dataset], provenance: Mapping[str, Any]) -> None:
@@ -102,26 +100,15 @@ def _opened(path: Path, opens: Callable[..., Opened]) -> Opened:
     if not path.is_file():
         raise FileNotFoundError(f"no result file {path}: make it with `snakemake {path}`")
     check_sealed(path)
-    with _no_words_at_exit():
-        # What a library says of bytes that are no such file may be of any kind.
-        try:
-            return opens(path, engine="h5netcdf")
-        except MemoryError:
-            raise
-        except Exception as error:
-            reason = str(error)
-    # Outside, since the error keeps the file that could not be opened.
-    raise _damaged(path, f"it cannot be read as NetCDF: {reason}")
-
-
-@contextmanager
-def _no_words_at_exit() -> Iterator[None]:
-    """A file that could not be opened fails again when it is closed, which would be printed."""
-    before, sys.unraisablehook = sys.unraisablehook, lambda told: None
     try:
-        yield
-    finally:
-        sys.unraisablehook = before
+        # A file that fails to open fails again, in words of its own, when it is closed.
+        if not h5py.is_hdf5(path):
+            raise ValueError("it is not HDF5")
+        return opens(path, engine="h5netcdf")
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise _damaged(path, f"it cannot be read as NetCDF: {error}") from error
 
 
 def seal(path: Path) -> None:
@@ -192,7 +179,7 @@ def write_table(path: Path, table: pd.DataFrame, *, csv: bool = False) -> None:
 
 
 def write_cells(where: Path | IO[bytes], table: pd.DataFrame, **options: Any) -> None:
-    """Writes a table as Parquet with a digest of its cells, for `read_table`.
+    """Writes a table as Parquet with a checksum of every page, which `read_table` verifies.
 
     Args:
         where: file or buffer to write to.
@@ -200,8 +187,7 @@ def write_cells(where: Path | IO[bytes], table: pd.DataFrame, **options: Any) ->
         options: of `pyarrow.parquet.write_table`.
     """
     cells = pa.Table.from_pandas(table, preserve_index=False)
-    sealed = cells.replace_schema_metadata({**(cells.schema.metadata or {}), _CELLS: _digest_of_cells(cells)})
-    pa_parquet.write_table(sealed, where, **options)
+    pa_parquet.write_table(cells, where, write_page_checksum=True, **options)
 
 
 def write_csv(path: Path, table: pd.DataFrame) -> None:
@@ -239,23 +225,9 @@ def read_table(path: Path) -> pd.DataFrame:
     if not path.is_file():
         raise FileNotFoundError(f"no table {path}: make it with `snakemake {path}`")
     try:
-        cells = pa_parquet.ParquetFile(path).read()
-        table: pd.DataFrame = cells.to_pandas()
+        table: pd.DataFrame = pa_parquet.ParquetFile(path, page_checksum_verification=True).read().to_pandas()
     except MemoryError:
         raise
     except Exception as error:
         raise _damaged(path, f"it cannot be read as Parquet: {error}") from error
-    written = (cells.schema.metadata or {}).get(_CELLS)
-    if written is not None and written != _digest_of_cells(cells):
-        raise _damaged(path, "its cells have changed since they were written")
     return table
-
-
-def _digest_of_cells(cells: pa.Table) -> bytes:
-    """Digest of names, types and values of all columns, the same for the same table however it is laid out."""
-    table = cells.to_pandas()
-    found = hashlib.blake2b(digest_size=16)
-    for name, column in table.items():
-        found.update(f"{name}:{column.dtype}:{len(column)};".encode())
-        found.update(pd.util.hash_pandas_object(column, index=False).to_numpy().tobytes())
-    return found.hexdigest().encode()

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auxmc.driver.checkpoint import Checkpoint
-from auxmc.driver.files.arrays import checked_arrays, write_arrays
+from auxmc.driver.files import checked_arrays, write_arrays
 from auxmc.errors import DamagedFile
 from auxmc.numerics.array_types import NamedArrays
 

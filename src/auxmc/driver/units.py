@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from auxmc.driver.files.arrays import checked_arrays, write_arrays
+from auxmc.driver.files import checked_arrays, write_arrays
 from auxmc.errors import DamagedFile, PieceError, UnitsMissing
 from auxmc.numerics.array_types import NamedArrays
 

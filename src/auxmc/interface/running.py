@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from auxmc.driver.blocks import At, Program, Sampler, Samples, run_blocks, run_program, trace_sampler
 from auxmc.driver.checkpoint import Checkpoint
-from auxmc.driver.files.arrays import checked_arrays
+from auxmc.driver.files import checked_arrays
 from auxmc.driver.progress import Progress
 from auxmc.driver.provenance import available_memory
 from auxmc.errors import DamagedFile, Interrupted

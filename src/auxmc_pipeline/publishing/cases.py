@@ -7,7 +7,7 @@ from pathlib import Path
 
 import xarray as xr
 
-from auxmc.driver.files.writing import write_atomically
+from auxmc.driver.files import write_atomically
 from auxmc.driver.results import read_result, seal
 from auxmc.errors import DamagedFile
 from auxmc_pipeline.checksums import check_kept

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from auxmc.driver.files.writing import write_atomically
+from auxmc.driver.files import write_atomically
 from auxmc.driver.results import check_beside, read_attributes, read_table, write_cells
 from auxmc_pipeline.catalogue import Study
 from auxmc_pipeline.checksums import SUMS, sums_of

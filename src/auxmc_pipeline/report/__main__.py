@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from auxmc.driver.files.writing import write_atomically
+from auxmc.driver.files import write_atomically
 from auxmc_pipeline.catalogue import check_preset
 from auxmc_pipeline.judging.published import read_published
 from auxmc_pipeline.report.page import FIGURES, Page, read_page

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from auxmc.driver.files.writing import write_atomically
+from auxmc.driver.files import write_atomically
 from auxmc_pipeline.catalogue import check_preset, load_study, studies
 from auxmc_pipeline.judging.counts import counts_by_document
 from auxmc_pipeline.judging.documents import read_documents

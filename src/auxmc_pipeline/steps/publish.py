@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from auxmc.driver.files.writing import write_atomically
+from auxmc.driver.files import write_atomically
 from auxmc_pipeline.catalogue import ROOT, check_preset, load_study, studies
 from auxmc_pipeline.jobs import PUBLISHED, identities, record_costs
 from auxmc_pipeline.judging.published import read_published

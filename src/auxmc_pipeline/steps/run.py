@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from auxmc.command_line.interrupts import abort_on_second_interrupt
-from auxmc.driver.files.locks import held
+from auxmc.driver.files import file_lock
 from auxmc.driver.provenance import fingerprint
 from auxmc.driver.runtime import configure, limit_threads
 from auxmc.errors import FolderInUse, HardwareError
@@ -69,7 +69,7 @@ def _main(arguments: list[str] | None) -> int:
             return 0
         if not out:
             raise SettingsError("out=FILE.nc is missing: where to write the result")
-        with held(Path(".checkpoints") / f"{out}.lock"):
+        with file_lock(Path(".checkpoints") / f"{out}.lock"):
             if options.piece:
                 run_piece(study, settings, Path(out), *_piece(options.piece))
             else:

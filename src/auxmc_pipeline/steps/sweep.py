@@ -6,7 +6,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from auxmc.driver.files.writing import write_atomically
+from auxmc.driver.files import write_atomically
 from auxmc.driver.results import write_table
 from auxmc.plots.panels import missing_figure
 from auxmc.plots.style import save_figure, use_style

@@ -20,7 +20,7 @@ from auxmc.command_line.stream import SETTINGS
 from auxmc.command_line.stream_display import Display
 from auxmc.command_line.stream_models import parse_model
 from auxmc.command_line.stream_setup import bias_per_row, open_source, read_checked
-from auxmc.driver.files.locks import held
+from auxmc.driver.files import file_lock
 from auxmc.errors import DataError
 from auxmc.kernels.streams.contract import StreamSettings
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings
@@ -225,7 +225,7 @@ def test_a_second_run_in_a_folder_is_rejected_and_changes_nothing(
 ) -> None:
     data, folder = write_csv(tmp_path / "rows.csv", DATA[:100]), tmp_path / "run"
     folder.mkdir()
-    with held(folder / ".lock"):
+    with file_lock(folder / ".lock"):
         assert run(data, "--output", str(folder)) == 2
         assert [path.name for path in folder.iterdir()] == [".lock"]
     assert "another run (process " in capsys.readouterr().err

@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from auxmc.driver.files.arrays import checked_arrays, write_arrays
-from auxmc.driver.files.locks import held
+from auxmc.driver.files import checked_arrays, file_lock, write_arrays
 from auxmc.driver.results import (
     check_beside,
     made_again_by,
@@ -133,10 +132,8 @@ def test_an_archive_is_right_or_rejected(tmp_path: Path) -> None:
 
 def test_one_holder_at_a_time_and_none_afterwards(tmp_path: Path) -> None:
     lock = tmp_path / "folder" / ".lock"
-    with held(lock):
-        with pytest.raises(FolderInUse, match=r"another run \(process \d+ on "), held(lock):
-            pass
-        assert lock.exists()
+    with file_lock(lock), pytest.raises(FolderInUse, match=r"another run \(process \d+ on "), file_lock(lock):
+        pass
     assert not lock.exists()
-    with held(lock):
+    with file_lock(lock):
         pass

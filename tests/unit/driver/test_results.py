@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from auxmc.driver.files.writing import write_atomically
+from auxmc.driver.files import write_atomically
 from auxmc.driver.results import read_result, read_table, write_result, write_table
 from auxmc.driver.seeds import generator, stream
 from auxmc_pipeline.tidy import tidy_table

@@ -15,7 +15,7 @@ from jax import Array
 
 from auxmc.diagnostics.errors_of_means import replicated_evidence_error
 from auxmc.driver.checkpoint import Checkpoint
-from auxmc.driver.files.arrays import checked_arrays, write_arrays
+from auxmc.driver.files import checked_arrays, write_arrays
 from auxmc.driver.progress import Progress
 from auxmc.driver.row_chunks import ChunkSizes
 from auxmc.driver.seeds import stream

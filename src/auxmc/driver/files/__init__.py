@@ -1,1 +1,0 @@
-"""Files that are right or refused, and locks on them."""
