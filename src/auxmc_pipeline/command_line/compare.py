@@ -163,7 +163,7 @@ def _differences(title: str, table: pd.DataFrame) -> str:
     if (table["score"] == 0.0).all():
         return f"{title}: all {len(table)} are equal"
     unknown = int(table["score"].isna().sum())
-    rows = [("", "A", "B", "B - A", "|z|")]
+    rows: list[tuple[str, ...]] = [("", "A", "B", "B - A", "|z|")]
     for name, row in table.head(_MOST_ROWS).iterrows():
         pairs = ((row["a"], row["a_error"]), (row["b"], row["b_error"]), (row["gap"], row["error"]))
         score = f"{row['score']:.1f}" if math.isfinite(row["score"]) else "-"

@@ -59,7 +59,7 @@ def list_cases(study: str, preset: str) -> str:
             cost = _taken(result)
             state = "damaged" if cost is None else "done"
         else:
-            state, cost = "missing", costs.loc[case.name] if case.name in costs.index else None
+            state, cost = "missing", costs.loc[case.name].to_dict() if case.name in costs.index else None
         cpu_s, peak_mib = (None if cost is None else cost.get(name) for name in _COST)
         words = ("" if cpu_s is None else f"{cpu_s:.0f} s", "" if peak_mib is None else f"{peak_mib:.0f} MiB")
         rows.append((case.name, state, *words, " ".join(case.overrides[1:])))
