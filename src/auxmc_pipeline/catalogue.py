@@ -162,12 +162,11 @@ class Study:
         Raises:
             SettingsError: If a combination of settings or a data file is wrong.
         """
-        allowed = (*self.batchable, *self.batched)
+        together = (*self.batched, *self.batchable)
         for name in settings.batch:
-            if name not in allowed:
-                raise SettingsError(
-                    f"batch.{name}: expected {' or '.join(allowed) or 'no batched settings'}; sweep over {name} instead"
-                )
+            if name not in together:
+                allowed = f"together only {', '.join(together)}" if together else "no settings side by side"
+                raise SettingsError(f"batch.{name}: this study runs {allowed}; sweep over {name} instead")
         try:
             self.check(settings)
         except (SettingsError, OSError, ImportError):

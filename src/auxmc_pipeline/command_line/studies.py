@@ -107,7 +107,7 @@ def _cost_of(study: catalogue.Study, preset: str) -> str:
     return f"{n_cases} case{'s' if n_cases > 1 else ''}, {cost}"
 
 
-def _taken(result: Path) -> dict[str, float] | None:
+def _taken(result: Path) -> Mapping[Any, Any] | None:
     """Seconds of CPU time and MiB that a case took; None where its file is damaged."""
     try:
         # Its attributes alone: checking every byte of a hundred results takes longer than anyone waits for a list.
