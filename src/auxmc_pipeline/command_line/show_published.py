@@ -27,7 +27,7 @@ def describe_published(preset: str | None, folder: Path = PUBLISHED) -> str:
     if not there:
         of_preset = f" of preset {preset}" if preset else ""
         raise CommandError(
-            f"nothing is published{of_preset}: `make publish PRESET={preset or 'quick'}` publishes it"
+            f"nothing is published{of_preset}; `python -m auxmc_pipeline.steps.publish {preset or 'quick'}` does"
         )
     return "\n\n".join(_describe_preset(name, folder / name) for name in there)
 

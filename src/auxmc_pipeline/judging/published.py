@@ -56,7 +56,9 @@ def read_published(preset: str | None = None, folder: Path = PUBLISHED) -> Publi
     """
     there = published_presets(folder) if preset is None else [preset]
     if not any(list(folder.glob(f"{name}/*/claims.csv")) for name in there):
-        raise FileNotFoundError(f"{folder}: no study is kept: run `make publish PRESET={preset or 'quick'}`")
+        raise FileNotFoundError(
+            f"{folder}: no study is kept: run `python -m auxmc_pipeline.steps.publish {preset or 'quick'}`"
+        )
     presets = {
         study: next((name for name in there if (folder / name / study / "claims.csv").is_file()), there[-1])
         for study in studies()

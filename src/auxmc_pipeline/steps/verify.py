@@ -198,7 +198,7 @@ def _preset(wanted: str | None) -> str:
         return check_preset(wanted)
     there = [preset for preset in reversed(PRESETS) if any((PUBLISHED / preset).glob("*/pieces.csv"))]
     if not there:
-        raise SettingsError("published/ records no jobs: `make publish` adds them")
+        raise SettingsError("published/ records no jobs: `python -m auxmc_pipeline.steps.publish` adds them")
     return there[0]
 
 

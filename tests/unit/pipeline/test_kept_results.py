@@ -49,7 +49,9 @@ def test_what_is_kept_is_judged_by_the_present_bands(tmp_path: Path) -> None:
 
 
 def test_each_study_is_taken_at_the_largest_preset_at_which_it_is_finished(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="no study is kept: run `make publish PRESET=quick`"):
+    with pytest.raises(
+        FileNotFoundError, match=r"no study is kept: run `python -m auxmc_pipeline.steps.publish quick`"
+    ):
         read_published(folder=tmp_path)
     for preset, name, measured in (
         ("quick", "radon", 1.0),
@@ -91,7 +93,7 @@ def test_counts_go_between_the_marks_of_a_page() -> None:
 
 def test_the_counts_in_the_readme_are_those_of_the_results_that_are_kept() -> None:
     text = (ROOT / "README.md").read_text()
-    assert with_results(text, read_published()) == text, "run `make publish`"
+    assert with_results(text, read_published()) == text, "run `python -m auxmc_pipeline.steps.publish`"
 
 
 def test_results_that_are_kept_have_every_line_that_is_judged() -> None:
@@ -101,7 +103,7 @@ def test_results_that_are_kept_have_every_line_that_is_judged() -> None:
             kept = pd.read_csv(path, dtype=str)
             wanted = claims_of(load_study(study))
             lines = [set(zip(t["claim_id"], t["setting"], strict=True)) for t in (kept, wanted)]
-            assert lines[0] == lines[1], f"{study}: run `make publish PRESET={preset}`"
+            assert lines[0] == lines[1], f"{study}: run `python -m auxmc_pipeline.steps.publish {preset}`"
 
 
 @pytest.mark.parametrize("preset", published_presets())

@@ -55,7 +55,7 @@ def test_published_results_are_shown_with_what_would_run_again(tmp_path: Path) -
     ]
     row = study_row("radon", jobs, now, has_tables=False)
     assert row[:5] == ("radon", "3 of 3", "no", "0.03", "ddddddd")
-    with pytest.raises(CommandError, match="make publish PRESET=paper"):
+    with pytest.raises(CommandError, match=r"steps\.publish paper"):
         describe_published("paper", tmp_path)
 
 

@@ -41,7 +41,7 @@ def test_commands_of_the_studies_say_what_they_lack() -> None:
     )
     assert done.returncode == 1
     wanted = "this command needs hydra: run `make setup` in a clone of the repository"
-    assert done.stderr.strip() == f"auxmc: error: this command {wanted}"
+    assert done.stderr.strip() == f"auxmc: error: {wanted}"
 
 
 def test_version_is_that_of_the_installed_package_in_all_files() -> None:
