@@ -1,20 +1,54 @@
-"""Cases of a study: its result files, and the settings of each. No JAX, no pandas: the Snakefile imports this."""
+"""Cases of a study: its result files, and the settings of each. No JAX, no pandas: the Snakefile imports this.
 
+Hydra composes the settings of a study once in a process. Those of a preset are merged over them, and those of a case,
+or of the command line, over both.
+"""
+
+import copy
+import functools
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hydra import compose, initialize_config_dir
+from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
+from hydra.errors import ConfigCompositionException, HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import ConfigKeyError, OmegaConfBaseException
+from yaml import MarkedYAMLError, YAMLError
+
+from auxmc_pipeline.overrides import parse_overrides, sweep_values, value_text
 from auxmc_pipeline.settings import (
+    PRESETS,
     CaseSettings,
     SettingsError,
-    cases_at,
-    checked_settings,
-    parse_overrides,
-    sweep_values,
-    value_text,
+    check_ranges,
+    names_of,
+    nearest,
+    unknown,
 )
+
+
+class StudyFile(NamedTuple):
+    """Where the settings of a study are.
+
+    Attributes:
+        conf: folder of the Hydra files.
+        name: of the study, a file in `conf/study/`.
+        schema: its settings dataclass.
+    """
+
+    conf: Path
+    name: str
+    schema: type[CaseSettings]
+
+    @property
+    def place(self) -> str:
+        """The file, as errors name it."""
+        return f"{self.conf.name}/study/{self.name}.yaml"
 
 
 class Case(NamedTuple):
@@ -33,7 +67,27 @@ class Case(NamedTuple):
     settings: CaseSettings
 
 
-def study_cases(conf: Path, study: str, schema: type[CaseSettings], preset: str) -> list[Case]:
+def compose_settings(file: StudyFile, overrides: Sequence[str] = ()) -> CaseSettings:
+    """Composes and checks the settings of one case.
+
+    Args:
+        file: settings of the study.
+        overrides: Hydra overrides, one value each, for example `["preset=smoke", "n_importance=8"]`.
+
+    Raises:
+        SettingsError: If something is wrong; one line with what is allowed and the nearest valid spelling.
+    """
+    given: dict[str, Any] = {}
+    for override in parse_overrides(overrides, file.schema):
+        if override.is_delete() or override.package is not None or override.is_sweep_override():
+            raise SettingsError(
+                f"setting {override.key_or_group}: expected KEY=VALUE with one value, got {override.input_line}"
+            )
+        given[override.key_or_group] = override.value()
+    return _merged(file, str(given.get("preset", "quick")), given)
+
+
+def study_cases(file: StudyFile, preset: str) -> list[Case]:
     """All cases of a study at a preset, from the `cases` of its settings.
 
     A case is a mapping of settings. `over` maps settings to lists of values, and gives a case for each of their
@@ -43,7 +97,7 @@ def study_cases(conf: Path, study: str, schema: type[CaseSettings], preset: str)
         SettingsError: If a case is malformed or has wrong settings.
     """
     cases: list[Case] = []
-    for label, given in cases_at(conf, study, schema, preset).items():
+    for label, given in _at_preset(file, preset)[1].items():  # type: ignore[arg-type]
         if given is None:
             continue
         try:
@@ -51,26 +105,17 @@ def study_cases(conf: Path, study: str, schema: type[CaseSettings], preset: str)
             over = _expanded(fixed.pop("over", None) or {})
             if "batch" in fixed:
                 fixed["batch"] = _expanded(fixed["batch"])
-            cases += _product(conf, study, schema, preset, label, fixed, over)
+            cases += _product(file, preset, label, fixed, over)
         except SettingsError as error:
-            raise SettingsError(f"{conf.name}/study/{study}.yaml, cases.{label}: {error}") from error
-    return _distinct(cases, study)
+            raise SettingsError(f"{file.place}, cases.{label}: {error}") from error
+    return _distinct(cases, file.name)
 
 
-def sweep_cases(
-    conf: Path,
-    study: str,
-    schema: type[CaseSettings],
-    preset: str,
-    over: Sequence[str],
-    batchable: Sequence[str],
-) -> list[Case]:
+def sweep_cases(file: StudyFile, preset: str, over: Sequence[str], batchable: Sequence[str]) -> list[Case]:
     """Cases of a user's sweep, on top of the settings of the study.
 
     Args:
-        conf: folder of the Hydra files.
-        study: name of the study.
-        schema: its settings dataclass.
+        file: settings of the study.
         preset: size of the study.
         over: Hydra overrides; settings with a list, a range or a choice are swept, the others are fixed.
         batchable: settings whose values run inside one compiled program rather than as cases.
@@ -83,37 +128,104 @@ def sweep_cases(
     fixed: dict[str, Any] = {}
     spanning: dict[str, list[Any]] = {}
     batch: dict[str, list[Any]] = {}
-    for override in parse_overrides(over, schema):
-        key = override.key_or_group
+    for override in parse_overrides(over, file.schema):
+        key, values = override.key_or_group, sweep_values(override)
         if not override.is_sweep_override():
-            fixed |= {key: override.value()}
-            continue
-        values = sweep_values(override)
-        if not values:
+            fixed[key] = values[0]
+        elif not values:
             raise SettingsError(f"settings: the sweep {override.input_line!r} has no values")
-        # One value needs no program that runs several.
-        (batch if key in batchable and len(values) > 1 else spanning)[key] = values
+        else:
+            # One value needs no program that runs several.
+            (batch if key in batchable and len(values) > 1 else spanning)[key] = values
     if batch:
         fixed["batch"] = batch
-    return _distinct(list(_product(conf, study, schema, preset, "sweep", fixed, spanning)), study)
+    return _distinct(list(_product(file, preset, "sweep", fixed, spanning)), file.name)
+
+
+@functools.lru_cache(maxsize=64)
+def _at_preset(file: StudyFile, preset: str) -> tuple[DictConfig, dict[str, Any]]:
+    """Settings and cases of a study with those of a preset merged over them."""
+    if preset not in PRESETS:
+        raise SettingsError(
+            f"unknown preset: {preset!r}.{nearest(preset, PRESETS)} Allowed: {', '.join(PRESETS)}"
+        )
+    try:
+        config = _composed_by_hydra(file)  # type: ignore[arg-type]
+        merged = OmegaConf.merge(config, config.presets.get(preset) or {}, {"preset": preset})
+        OmegaConf.resolve(merged)
+    except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as error:
+        raise SettingsError(_slip(error, file.place, file.schema)) from error
+    assert isinstance(merged, DictConfig)
+    cases = OmegaConf.to_container(merged.cases)
+    merged.cases, merged.presets = {}, {}
+    return merged, cases  # type: ignore[return-value]
+
+
+@functools.lru_cache(maxsize=64)
+def _composed_by_hydra(file: StudyFile) -> DictConfig:
+    # Registered per call: the schema of a study is next to its code, and the store only keeps a reference.
+    ConfigStore.instance().store(group="schema", name=file.name, node=file.schema, package="_global_")
+    GlobalHydra.instance().clear()
+    # Hydra itself says of a slip neither the key nor, in a line, where it is.
+    text = (file.conf / "study" / f"{file.name}.yaml").read_text(encoding="utf-8")
+    if not text.startswith("# @package _global_\n"):
+        raise HydraException(f"line 1: expected '# @package _global_', got {text.partition(chr(10))[0]!r}")
+    with initialize_config_dir(str(file.conf.resolve()), version_base="1.3"):
+        config = compose("config", overrides=[f"study={file.name}"])
+    if OmegaConf.get_type(config) is not file.schema:
+        raise HydraException(f"expected `- /schema/{file.name}` and `- _self_` under `defaults:`")
+    if odd := next((name for name in config.presets if name not in PRESETS), None):
+        raise HydraException(unknown(odd, PRESETS, "preset"))
+    for name in ("cases", "batch", "resources"):
+        OmegaConf.set_struct(config[name], False)
+    return config
+
+
+def _merged(file: StudyFile, preset: str, given: Mapping[str, Any]) -> CaseSettings:
+    """Settings at a preset with others merged over them; `batch.step_size` names a part of a setting."""
+    config = copy.deepcopy(_at_preset(file, preset)[0])  # type: ignore[arg-type]
+    known = names_of(file.schema)
+    if odd := next((name for name in given if name.partition(".")[0] not in known), None):
+        raise SettingsError(unknown(odd, known, f"setting of study {file.name}"))
+    try:
+        for name, value in given.items():
+            OmegaConf.update(config, name, value, merge=True, force_add="." in name)
+        settings = OmegaConf.to_object(config)
+    except (OmegaConfBaseException, HydraException) as error:
+        words = " ".join(f"{name}={value_text(value)}" for name, value in given.items())
+        raise SettingsError(f"{_slip(error, f'study {file.name}', file.schema)} (given: {words})") from error
+    assert isinstance(settings, file.schema)
+    for name, value in vars(settings).items():
+        if isinstance(value, str) and value.startswith("~/"):
+            setattr(settings, name, str(Path(value).expanduser()))
+    check_ranges(settings, file.name, f"{file.place} or the command line")
+    return settings
+
+
+def _slip(error: BaseException, place: str, schema: type[CaseSettings]) -> str:
+    """What is wrong with the settings of a study, in a line: where, what, and the nearest spelling."""
+    if isinstance(error, ConfigCompositionException):
+        error = error.__cause__ or error.__context__ or error
+    at_key = isinstance(error, MarkedYAMLError) and "simple key" in str(error.context)
+    mark = getattr(error, "context_mark" if at_key else "problem_mark", None)
+    if isinstance(error, MarkedYAMLError) and mark:
+        return f"{place if mark.name.endswith(place) else mark.name}, line {mark.line + 1}: {error.problem}"
+    key = getattr(error, "full_key", None) or ""
+    if key and isinstance(error, ConfigKeyError) and key not in names_of(schema):
+        return f"{place}: {unknown(key, names_of(schema), 'setting')}"
+    words = str(error).strip().partition("\n")[0] or type(error).__name__
+    return f"{f'setting {key} of {place}' if key else place}: {words}"
 
 
 def _product(
-    conf: Path,
-    study: str,
-    schema: type[CaseSettings],
-    preset: str,
-    label: str,
-    fixed: Mapping[str, Any],
-    over: Mapping[str, list[Any]],
+    file: StudyFile, preset: str, label: str, fixed: Mapping[str, Any], over: Mapping[str, list[Any]]
 ) -> Iterator[Case]:
     axes = (*over, *fixed.get("batch", {}))
     for values in itertools.product(*over.values()):
         chosen = dict(zip(over, values, strict=True))
         name = "__".join([label, *(_clean(f"{key}-{value}") for key, value in chosen.items())])
-        settings = checked_settings(conf, study, schema, preset, {**fixed, **chosen})
-        words = _words({**fixed, **chosen})
-        yield Case(name, (f"preset={preset}", *words), axes, settings)
+        given = {**fixed, **chosen}
+        yield Case(name, (f"preset={preset}", *_words(given)), axes, _merged(file, preset, given))
 
 
 def _expanded(swept: Any) -> dict[str, list[Any]]:

@@ -11,13 +11,12 @@ from types import ModuleType
 from typing import Any
 
 from auxmc.driver.provenance import fingerprint
-from auxmc_pipeline.cases import Case, study_cases, sweep_cases
+from auxmc_pipeline.cases import Case, StudyFile, compose_settings, study_cases, sweep_cases
 from auxmc_pipeline.code import code_digest
 from auxmc_pipeline.settings import (
     PRESETS,
     CaseSettings,
     SettingsError,
-    compose_settings,
     nearest,
     numbers_of,
 )
@@ -102,6 +101,11 @@ class Study:
     check: Callable[[Any], None] = _no_rules
     data_files: Callable[[Any], list[str]] = _own_data
 
+    @property
+    def file(self) -> StudyFile:
+        """Where its settings are."""
+        return StudyFile(CONF, self.name, self.schema)
+
     def module(self, part: str) -> ModuleType:
         """A module of the study, for example `run`."""
         return importlib.import_module(f"experiments.{self.name}.{part}")
@@ -129,16 +133,16 @@ class Study:
         Raises:
             SettingsError: If a setting, a combination of settings or a data file is wrong.
         """
-        return self.checked(compose_settings(CONF, self.name, self.schema, overrides))
+        return self.checked(compose_settings(self.file, overrides))
 
     def cases(self, preset: str) -> list[Case]:
         """The study's own cases at a preset, checked."""
-        cases = study_cases(CONF, self.name, self.schema, preset)
+        cases = study_cases(self.file, preset)
         return [case._replace(settings=self.checked(case.settings)) for case in cases]
 
     def sweep(self, preset: str, over: Sequence[str]) -> list[Case]:
         """Cases of a user's sweep at a preset, checked."""
-        cases = sweep_cases(CONF, self.name, self.schema, preset, over, self.batchable)
+        cases = sweep_cases(self.file, preset, over, self.batchable)
         return [case._replace(settings=self.checked(case.settings)) for case in cases]
 
     def code(self, part: str) -> str:

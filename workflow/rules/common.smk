@@ -19,7 +19,8 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 try:
     from auxmc.driver.provenance import fingerprint
     from auxmc_pipeline.code import code_digest
-    from auxmc_pipeline.settings import PRESETS, SettingsError, nearest, numbers_of, split_overrides
+    from auxmc_pipeline.overrides import split_overrides
+    from auxmc_pipeline.settings import PRESETS, SettingsError, nearest, numbers_of
     from auxmc_pipeline.catalogue import CODE_ROOTS, check_preset, identity_of, load_study, studies
 
     STUDIES = studies()

@@ -98,7 +98,7 @@ def list_settings(study: str) -> str:
 
 
 def _cost_of(study: catalogue.Study, preset: str) -> str:
-    n_cases = len(study_cases(catalogue.CONF, study.name, study.schema, preset))
+    n_cases = len(study_cases(study.file, preset))
     jobs = recorded_jobs(study.name, preset)
     cost = "cost not recorded" if jobs["case"].nunique() < n_cases else duration(float(jobs["cpu_s"].sum()))
     return f"{n_cases} case{'s' if n_cases > 1 else ''}, {cost}"

@@ -8,18 +8,15 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from auxmc_pipeline.cases import study_cases, sweep_cases
+from auxmc_pipeline.cases import StudyFile, compose_settings, study_cases, sweep_cases
 from auxmc_pipeline.catalogue import load_study, studies
+from auxmc_pipeline.overrides import parse_overrides, split_overrides, sweep_values
 from auxmc_pipeline.settings import (
     PRESETS,
     CaseSettings,
     SettingsError,
-    compose_settings,
     numbers_of,
-    parse_overrides,
     setting,
-    split_overrides,
-    sweep_values,
 )
 
 TOY_YAML = """\
@@ -55,8 +52,8 @@ def conf(tmp_path: Path) -> Path:
 
 
 def test_presets_give_sizes_and_an_override_wins(conf: Path) -> None:
-    assert compose_settings(conf, "toy", Toy, ["preset=smoke"]).n_draws == 20
-    assert compose_settings(conf, "toy", Toy, ["preset=smoke", "n_draws=33"]).n_draws == 33
+    assert compose_settings(StudyFile(conf, "toy", Toy), ["preset=smoke"]).n_draws == 20
+    assert compose_settings(StudyFile(conf, "toy", Toy), ["preset=smoke", "n_draws=33"]).n_draws == 33
 
 
 @pytest.mark.parametrize(
@@ -96,7 +93,7 @@ def test_a_wrong_setting_is_rejected_with_its_name_value_and_what_is_allowed(
     conf: Path, override: str, message: str
 ) -> None:
     with pytest.raises(SettingsError, match=message) as rejected:
-        compose_settings(conf, "toy", Toy, [override])
+        compose_settings(StudyFile(conf, "toy", Toy), [override])
     assert "\n" not in str(rejected.value)
 
 
@@ -126,7 +123,7 @@ def test_a_slip_in_a_file_of_settings_is_one_line_with_file_and_place(
 ) -> None:
     (conf / "study" / "toy.yaml").write_text(TOY_YAML.replace(old, new, 1))
     with pytest.raises(SettingsError, match=re.escape(message)) as rejected:
-        study_cases(conf, "toy", Toy, "smoke")
+        study_cases(StudyFile(conf, "toy", Toy), "smoke")
     assert "conf/study/toy.yaml" in str(rejected.value)
     assert "\n" not in str(rejected.value)
 
@@ -149,15 +146,17 @@ def test_a_slip_in_a_file_of_settings_is_one_line_with_file_and_place(
     ],
 )
 def test_a_text_is_what_was_typed(conf: Path, text: str) -> None:
-    settings = compose_settings(conf, "toy", Toy, [f"label={text}"])
+    settings = compose_settings(StudyFile(conf, "toy", Toy), [f"label={text}"])
     assert settings == dataclasses.replace(settings, label=text.strip("'"))
-    (one, two) = sweep_cases(conf, "toy", Toy, "smoke", split_overrides(f"label=x,{text} size = 2"), [])
+    (one, two) = sweep_cases(
+        StudyFile(conf, "toy", Toy), "smoke", split_overrides(f"label=x,{text} size = 2"), []
+    )
     assert (one.settings.size, one.settings.label, two.settings.label) == (2, "x", text.strip("'"))
 
 
 def test_a_path_of_the_home_folder_is_found(conf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/own")
-    assert compose_settings(conf, "toy", Toy, ["label=~/a b.csv"]).label == "/home/own/a b.csv"
+    assert compose_settings(StudyFile(conf, "toy", Toy), ["label=~/a b.csv"]).label == "/home/own/a b.csv"
 
 
 def test_overrides_are_split_where_a_key_begins() -> None:
@@ -176,17 +175,20 @@ def test_overrides_do_what_they_do_in_hydra(conf: Path) -> None:
     with initialize_config_dir(str(conf.resolve()), version_base="1.3"):
         composed = compose("config", ["study=toy", *overrides])
     expected = dataclasses.replace(OmegaConf.to_object(composed), n_draws=40, presets={}, cases={})
-    assert compose_settings(conf, "toy", Toy, overrides) == expected
+    assert compose_settings(StudyFile(conf, "toy", Toy), overrides) == expected
 
 
 def test_cases_are_merged_over_the_preset_and_span_values(conf: Path) -> None:
-    cases = study_cases(conf, "toy", Toy, "quick")
+    cases = study_cases(StudyFile(conf, "toy", Toy), "quick")
     assert [case.name for case in cases] == ["main__size-1", "main__size-2", "main__size-4", "own"]
     assert cases[0].settings.batch == {"step": [0.1, 0.2, 0.3, 0.4]}
     assert cases[0].axes == ("size", "step")
     assert cases[3].settings == Toy(preset="quick", kind="fancy", n_draws=30, resources={"pieces": 2})
-    assert [case.name for case in study_cases(conf, "toy", Toy, "smoke")] == ["main__size-1", "main__size-2"]
-    (alone, _) = study_cases(conf, "toy", Toy, "paper")
+    assert [case.name for case in study_cases(StudyFile(conf, "toy", Toy), "smoke")] == [
+        "main__size-1",
+        "main__size-2",
+    ]
+    (alone, _) = study_cases(StudyFile(conf, "toy", Toy), "paper")
     assert (alone.name, alone.settings.size, alone.settings.n_draws) == ("main", 8, 2000)
 
 
@@ -198,7 +200,9 @@ def test_overrides_of_a_case_make_its_settings(preset: str) -> None:
 
 
 def test_a_user_sweep_batches_what_can_be_batched(conf: Path) -> None:
-    cases = sweep_cases(conf, "toy", Toy, "smoke", ["size=1,2", "step=0.1,0.10,2e-1", "kind=fancy"], ["step"])
+    cases = sweep_cases(
+        StudyFile(conf, "toy", Toy), "smoke", ["size=1,2", "step=0.1,0.10,2e-1", "kind=fancy"], ["step"]
+    )
     assert [case.name for case in cases] == ["sweep__size-1", "sweep__size-2"]
     assert cases[1].settings.batch == {"step": [0.1, 0.2]}
     assert {case.settings.kind for case in cases} == {"fancy"}
@@ -206,7 +210,7 @@ def test_a_user_sweep_batches_what_can_be_batched(conf: Path) -> None:
 
 @pytest.mark.parametrize("over", ["size=choice(2)", "size=range(2,3)", "step=choice(0.1)", "step=0.1,0.10"])
 def test_a_sweep_of_one_value_is_a_sweep(conf: Path, over: str) -> None:
-    (case,) = sweep_cases(conf, "toy", Toy, "smoke", [over], ["step"])
+    (case,) = sweep_cases(StudyFile(conf, "toy", Toy), "smoke", [over], ["step"])
     name = over.partition("=")[0]
     assert case.axes == (name,)
     assert getattr(case.settings, name) == {"size": 2, "step": 0.1}[name]
@@ -215,12 +219,12 @@ def test_a_sweep_of_one_value_is_a_sweep(conf: Path, over: str) -> None:
 
 def test_a_range_without_values_is_rejected(conf: Path) -> None:
     with pytest.raises(SettingsError, match=r"the sweep 'size=range\(2,2\)' has no values"):
-        sweep_cases(conf, "toy", Toy, "smoke", ["size=range(2,2)"], ["step"])
+        sweep_cases(StudyFile(conf, "toy", Toy), "smoke", ["size=range(2,2)"], ["step"])
 
 
 def test_an_empty_sweep_is_rejected(conf: Path) -> None:
     with pytest.raises(SettingsError, match=r'a sweep needs over="KEY=VALUE,VALUE \.\.\."'):
-        sweep_cases(conf, "toy", Toy, "smoke", [], ["step"])
+        sweep_cases(StudyFile(conf, "toy", Toy), "smoke", [], ["step"])
 
 
 def test_a_sweep_over_files_is_rejected() -> None:
@@ -230,10 +234,10 @@ def test_a_sweep_over_files_is_rejected() -> None:
 
 
 def test_only_what_changes_results_counts_as_a_number(conf: Path) -> None:
-    quick = compose_settings(conf, "toy", Toy, ["preset=quick", "n_draws=20"])
-    smoke = compose_settings(conf, "toy", Toy, ["preset=smoke", "++resources.mem_mb=1"])
+    quick = compose_settings(StudyFile(conf, "toy", Toy), ["preset=quick", "n_draws=20"])
+    smoke = compose_settings(StudyFile(conf, "toy", Toy), ["preset=smoke", "++resources.mem_mb=1"])
     assert numbers_of(quick) == numbers_of(smoke)
-    assert numbers_of(quick) != numbers_of(compose_settings(conf, "toy", Toy, ["step=0.25"]))
+    assert numbers_of(quick) != numbers_of(compose_settings(StudyFile(conf, "toy", Toy), ["step=0.25"]))
 
 
 @pytest.mark.parametrize("study", studies())
