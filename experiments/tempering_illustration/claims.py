@@ -196,7 +196,7 @@ _BARRIER = partial(_exact, "barrier_height")
 
 MEASURE: Measures = {
     "CT-T01": {
-        "distribution": partial(p_values, quantity="temperature_p_value"),
+        "law": partial(p_values, quantity="temperature_p_value"),
         "mean": partial(largest_score, quantity="temperature_mean_score"),
     },
     "CT-T02": {"out of range": _exact("n_out_of_range")},
