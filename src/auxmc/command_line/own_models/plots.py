@@ -5,6 +5,8 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
+import seaborn as sns
 import xarray as xr
 
 from auxmc.command_line.own_models.output import elements
@@ -25,51 +27,52 @@ def draw_posterior(posterior: xr.Dataset, folder: Path) -> None:
         posterior: draws, variables [chain, draw, ...].
         folder: for the figures.
     """
-    found = [
-        (name, values)
+    found = {
+        name: values.ravel()
         for name, values in elements(posterior)
         if np.isfinite(values).all() and np.ptp(values) > 0.0
-    ]
+    }
     if not found:
         return
+    n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
+    chain = np.repeat(np.arange(n_chains), n_draws).astype(str)
+    # Blanks, so that no variable has the same name.
+    wide = pd.DataFrame(
+        {"chain number": chain, "draw number": np.tile(np.arange(n_draws), n_chains), **found}
+    )
+    names = list(found)
+    traces = wide.melt(["chain number", "draw number"], names[:_MAX_TRACES])
+    thinned = wide[:: max(1, len(wide) // _MAX_POINTS)]
     with use_style():
-        shown = found[:_MAX_TRACES]
-        figure, axes = plt.subplots(
-            len(shown), 2, figsize=(7.0, 1.2 * len(shown) + 0.5), squeeze=False, layout="constrained"
+        grid = sns.relplot(
+            traces,
+            x="draw number",
+            y="value",
+            hue="chain number",
+            row="variable",
+            kind="line",
+            estimator=None,
+            linewidth=0.5,
+            rasterized=True,
+            height=1.2,
+            aspect=5.0,
+            facet_kws={"sharey": False},
         )
-        for (name, values), (left, right) in zip(shown, axes, strict=True):
-            for chain in values:
-                left.plot(chain, linewidth=0.5, rasterized=True)
-                right.hist(chain, bins=40, density=True, histtype="step", linewidth=0.8)
-            left.set_ylabel(name)
-            right.set_yticks([])
-        axes[-1, 0].set_xlabel("draw")
-        axes[-1, 1].set_xlabel("value")
-        save_figure(figure, folder / "trace")
-        plt.close(figure)
-        shown = found[:_MAX_PAIRS]
-        n = len(shown)
-        figure, axes = plt.subplots(
-            n, n, figsize=(1.5 * n + 1.0, 1.5 * n + 1.0), squeeze=False, layout="constrained"
+        grid.set_titles(row_template="{row_name}")
+        save_figure(grid.figure, folder / "trace")
+        pairs = sns.pairplot(
+            thinned,
+            hue="chain number",
+            vars=names[:_MAX_PAIRS],
+            corner=True,
+            height=1.5,
+            diag_kind="hist",
+            plot_kws={"s": 3.0, "linewidth": 0.0, "rasterized": True},
+            diag_kws={"element": "step", "fill": False},
         )
-        thin = max(1, shown[0][1].size // _MAX_POINTS)
-        for i, (row_name, row) in enumerate(shown):
-            for j, (column_name, column) in enumerate(shown):
-                axis = axes[i, j]
-                if j > i:
-                    axis.set_axis_off()
-                    continue
-                if i == j:
-                    axis.hist(row.ravel(), bins=40, density=True)
-                    axis.set_yticks([])
-                else:
-                    axis.plot(
-                        column.ravel()[::thin], row.ravel()[::thin], ".", markersize=1.5, rasterized=True
-                    )
-                axis.set_xlabel(column_name if i == n - 1 else "")
-                axis.set_ylabel(row_name if j == 0 and i > 0 else "")
-        save_figure(figure, folder / "pairs")
-        plt.close(figure)
+        save_figure(pairs.figure, folder / "pairs")
+        plt.close(grid.figure)
+        plt.close(pairs.figure)
 
 
 def draw_evidence(chains: xr.DataTree, path_without_suffix: Path) -> None:
