@@ -27,8 +27,8 @@ def error_line(error: BaseException) -> str:
     """
     said = str(error).strip().splitlines()[:1]
     modules = [str(frame.f_globals.get("__name__")) for frame, _ in traceback.walk_tb(error.__traceback__)]
-    refused = isinstance(error, ValueError) and modules[-1:] and modules[-1].startswith("auxmc.")
-    return ": ".join(said if refused and said else [type(error).__name__, *said])
+    own = isinstance(error, ValueError) and modules[-1:] and modules[-1].startswith("auxmc.")
+    return ": ".join(said if own and said else [type(error).__name__, *said])
 
 
 def say(text: str) -> None:

@@ -76,9 +76,9 @@ def abort_on_second_interrupt() -> Iterator[None]:
 
     signal.signal(signal.SIGINT, interrupt)
     sys.unraisablehook = lost
-    signals, told = os.pipe()
-    os.set_blocking(told, False)
-    before = signal.set_wakeup_fd(told, warn_on_full_buffer=False)
+    signals, sent = os.pipe()
+    os.set_blocking(sent, False)
+    before = signal.set_wakeup_fd(sent, warn_on_full_buffer=False)
     threading.Thread(target=answer, daemon=True).start()
     try:
         yield
@@ -87,4 +87,4 @@ def abort_on_second_interrupt() -> Iterator[None]:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             sys.unraisablehook = show_lost
             signal.set_wakeup_fd(before)
-            os.close(told)
+            os.close(sent)

@@ -1,4 +1,4 @@
-"""Folders of runs: what is the user's stays, and what is not known to be a run's is refused."""
+"""Folders of runs: what is the user's stays, and what is not known to be a run's is rejected."""
 
 import json
 import re

@@ -202,13 +202,13 @@ def test_a_model_that_reads_other_numbers_is_another_model(
 ) -> None:
     """Its file is the same: what it reads, here from a module and a file in its folder, has changed."""
     model, data = tmp_path / "mine.py", write_csv(tmp_path / "rows.csv", DATA[:60])
-    top = "from pathlib import Path\nfrom beside import scale\n"
+    top = "from pathlib import Path\nfrom scales import scale\n"
     top += "shift = float((Path(__file__).parent / 'shift.txt').read_text())"
     density = "-0.5 * ((rows[:, 0] - parameters[0] - shift) / scale) ** 2"
     model.write_text(OWN_MODEL.format(top=top, log_likelihood=density, valid_rows="rows[:, 0] > -1e9"))
 
     def resume(scale: str, shift: str) -> int:
-        (tmp_path / "beside.py").write_text(f"scale = {scale}")
+        (tmp_path / "scales.py").write_text(f"scale = {scale}")
         (tmp_path / "shift.txt").write_text(shift)
         return main(f"stream --data {data} --model {model} --output {tmp_path / 'run'} {SMALL}".split())
 
