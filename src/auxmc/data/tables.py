@@ -147,7 +147,10 @@ def read_cells(path: str | os.PathLike[str], columns: Sequence[str] = (), min_ro
     if n_rows < min_rows:
         fail(path, f"has {n_rows} row{'s' * (n_rows != 1)} of data, needs at least {min_rows}; add rows")
     lines = None if parts[0].lines is None else [i for part in parts for i in part.lines or ()]
-    joined = (_join(columns) for columns in zip(*(part.columns for part in parts), strict=True))
+    joined = [
+        np.concatenate(one) if isinstance(one[0], np.ndarray) else list(itertools.chain.from_iterable(one))
+        for one in zip(*(part.columns for part in parts), strict=True)
+    ]
     return parts[0]._replace(columns=tuple(joined), lines=lines)
 
 
@@ -215,9 +218,7 @@ def rows_in_memory(value: Any, source: str, first: int = 0, names: Sequence[str]
     if not names or set(found) == set(names):
         return cells.select(names or found)
     if tuple(names) != _number_names(len(found)):
-        fail(
-            source, f"from row {first + 1} on columns are {list_values(found)}, expected {list_values(names)}"
-        )
+        fail(source, f"row {first + 1}: expected columns {list_values(names)}, got {list_values(found)}")
     return cells
 
 
@@ -266,10 +267,7 @@ def _check_names(source: str | os.PathLike[str], names: Sequence[str], columns: 
     for place, name in enumerate(names):
         if not columns and _LOST_LABELS.fullmatch(name):
             what = f"is called {name!r}" if name else "has no name"
-            fail(
-                source,
-                f"column {place + 1} {what}; name it, or save the table without row labels (index=False)",
-            )
+            fail(source, f"column {place + 1} {what}; name it, or save without row labels (index=False)")
         if name and (first := names.index(name)) < place:
             fail(source, f"columns {first + 1} and {place + 1} are both called {name!r}; rename one")
     for place, name in enumerate(columns):
@@ -277,12 +275,6 @@ def _check_names(source: str | os.PathLike[str], names: Sequence[str], columns: 
             fail(source, f"there is no column {name!r}, only {list_values(names)}{nearest_name(name, names)}")
         if name in columns[:place]:
             fail(source, f"column {name!r} is asked for twice; name it once")
-
-
-def _join(parts: tuple[Any, ...]) -> Any:
-    if isinstance(parts[0], np.ndarray):
-        return np.concatenate(parts)
-    return list(itertools.chain.from_iterable(parts))
 
 
 def _number_names(n: int) -> tuple[str, ...]:
@@ -330,10 +322,7 @@ def _open_text(path: Path) -> Table:
                     if len(row) != len(names):
                         where, got = f"row {done + len(batch) + 1} (line {line})", show_cell(", ".join(row))
                         cells = f"expected {len(names)} cells as in the first line, got {len(row)}, {got}"
-                        fail(
-                            path,
-                            f"{where}: {cells}; check decimal commas, and separators at the end of lines",
-                        )
+                        fail(path, f"{where}: {cells}; check commas in cells and at the end of lines")
                     batch.append((line, row))
             except DataError as error:
                 fault = error
@@ -406,9 +395,8 @@ def _is_names(path: Path, line: int, cells: list[str], second: list[str]) -> boo
     integers = [int(cell) for cell in present if _INTEGER.fullmatch(cell)]
     # Integers may be names that pandas gives an array, or years, or stand above numbers with decimals.
     counts_up = bool(integers) and integers == list(range(integers[0], integers[0] + len(present)))
-    is_above_decimals = (
-        1 < len(present) == len(integers) and second and not any(map(_INTEGER.fullmatch, second))
-    )
+    is_above = bool(second) and not any(map(_INTEGER.fullmatch, second))
+    is_above_decimals = is_above and 1 < len(present) == len(integers)
     may_be_names = (counts_up and (integers[0] == 0 or len(present) > 2)) or is_above_decimals
     if n_numbers < len(present) or may_be_names:
         advice = "begin with a line of names, none of them a number"

@@ -201,7 +201,7 @@ def test_frames_are_joined_by_the_names_of_the_first() -> None:
     expected = [[1.0, 3.0], [2.0, 4.0], [5.0, 6.0]]
     for rows in ([first, second], iter([first, pa.table(second)]), [first, np.array([[5.0, 6.0]])]):
         assert read_rows(rows, 3).first.tolist() == expected
-    with pytest.raises(DataError, match="rows: from row 3 on columns are y, x, expected a, y"):
+    with pytest.raises(DataError, match="rows: row 3: expected columns a, y, got y, x"):
         read_rows([first, second.set_axis(["y", "x"], axis=1)], 3)
     with pytest.raises(DataError, match="columns 1 and 2 are both called 'a'"):
         read_rows(first.set_axis(["a", "a"], axis=1), 3)
@@ -253,7 +253,7 @@ def test_one_rule_says_whether_the_first_line_is_names(tmp_path: Path, door: str
 ROWS = {
     "decimal commas": (
         "t,y\n1,0,67\n",
-        r"row 1 \(line 2\): expected 2 cells .*, got 3, '1, 0, 67'; check decimal",
+        r"row 1 \(line 2\): expected 2 cells .*, got 3, '1, 0, 67'; check commas",
     ),
     "trailing commas": (
         "t,y\n1,2\n1,2,\n",
