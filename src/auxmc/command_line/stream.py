@@ -75,8 +75,10 @@ def register(subparsers: Any) -> None:
         help="'linear noise_scale=1', 'logistic classes=K', 'mixture components=K', or FILE.py[:NAME] for your own "
         "(docs/streaming.md); give it again to compare models on one reading of the rows",
     )
-    texts = "; ".join(f"{name}: {text}" for name, text in ESTIMATORS.items())
-    model("--estimator", choices=ESTIMATORS, default="running_laplace", help=f"{texts} (default: %(default)s)")
+    names = "; ".join(f"{name}: {text}" for name, text in ESTIMATORS.items())
+    model(
+        "--estimator", choices=ESTIMATORS, default="running_laplace", help=f"{names} (default: %(default)s)"
+    )
     model("--replicates", **_number(4, "independent estimates, whose spread is the error"))
     for field, (kind, text) in SETTINGS.items():
         option = "--" + field.removeprefix("n_").replace("_", "-")
