@@ -1,4 +1,4 @@
-"""Result files and tables: complete or absent, never half-written; and right or refused when they are read.
+"""Result files and tables: complete or absent, and intact or rejected when they are read.
 
 A result file ends in a checksum of all bytes before it, behind the end of the HDF5 file: other programs do not see it.
 The pages of a table carry checksums of Parquet.
@@ -22,13 +22,12 @@ from auxmc.errors import DamagedFile
 
 __all__ = [
     "attributes_of",
-    "check_beside",
-    "check_sealed",
-    "made_again_by",
+    "checked_csv",
     "read_attributes",
     "read_result",
     "read_table",
-    "seal",
+    "regenerate_command",
+    "with_checksum",
     "write_cells",
     "write_csv",
     "write_result",
@@ -39,7 +38,6 @@ Opened = TypeVar("Opened", xr.DataTree, xr.Dataset)
 
 _SEAL = b"\nauxmc blake2b "
 _SEAL_BYTES = len(_SEAL) + 32
-_PIECE_BYTES = 1 << 22
 
 
 def write_result(path: Path, groups: Mapping[str, xr.Dataset], provenance: Mapping[str, Any]) -> None:
@@ -65,22 +63,17 @@ def write_result(path: Path, groups: Mapping[str, xr.Dataset], provenance: Mappi
             str(v): {"zlib": True, "complevel": 1} for v in data.variables if data[v].dtype.kind in "fib"
         }
 
-    # In memory: HDF5 itself, on a full disk, goes on to fail in its own words until the process ends.
-    content = tree.to_netcdf(engine="h5netcdf", encoding=options)
-
-    def write(temporary: Path) -> None:
-        temporary.write_bytes(content)
-        seal(temporary)
-
-    write_atomically(path, write)
+    # In memory: HDF5 itself, on a full disk, fails in its own words until the process ends.
+    content = bytes(tree.to_netcdf(engine="h5netcdf", encoding=options))
+    write_atomically(path, lambda temporary: temporary.write_bytes(with_checksum(content)))
 
 
 def read_result(path: Path) -> xr.DataTree:
     """Opens a result file; arrays are read when used.
 
     Raises:
-        FileNotFoundError: there is no such file; says which command makes it.
-        DamagedFile: it is not what was written; says which command makes it again.
+        FileNotFoundError: If there is no such file; says which command makes it.
+        DamagedFile: If it is not what was written; says which command makes it again.
     """
     return _opened(path, xr.open_datatree)
 
@@ -89,8 +82,8 @@ def read_attributes(path: Path) -> dict[str, Any]:
     """Attributes of a result file, containers unpacked, without a look at its arrays.
 
     Raises:
-        FileNotFoundError: as `read_result`.
-        DamagedFile: as `read_result`.
+        FileNotFoundError: If there is no such file.
+        DamagedFile: If it is not what was written.
     """
     with _opened(path, xr.open_dataset) as root:
         return attributes_of(root)
@@ -99,7 +92,7 @@ def read_attributes(path: Path) -> dict[str, Any]:
 def _opened(path: Path, opens: Callable[..., Opened]) -> Opened:
     if not path.is_file():
         raise FileNotFoundError(f"no result file {path}: make it with `snakemake {path}`")
-    check_sealed(path)
+    _check_sealed(path)
     try:
         # A file that fails to open fails again, in words of its own, when it is closed.
         if not h5py.is_hdf5(path):
@@ -111,30 +104,22 @@ def _opened(path: Path, opens: Callable[..., Opened]) -> Opened:
         raise _damaged(path, f"it cannot be read as NetCDF: {error}") from error
 
 
-def seal(path: Path) -> None:
-    """Writes a checksum of a whole file behind its end; for formats whose readers do not mind."""
-    digest = _digest(path, path.stat().st_size)
-    with path.open("ab") as file:
-        file.write(_SEAL + digest)
+def with_checksum(content: bytes) -> bytes:
+    """Bytes of a file with their checksum behind them, for formats whose readers do not mind."""
+    return content + _SEAL + _digest(content)
 
 
-def check_sealed(path: Path) -> None:
-    """Compares a file with the checksum at its end; one without a checksum is not looked at.
-
-    Raises:
-        DamagedFile: they do not agree; says which command makes the file again.
-    """
-    size = path.stat().st_size - _SEAL_BYTES
-    if size < 0:
+def _check_sealed(path: Path) -> None:
+    """Compares a file with the checksum at its end; one without a checksum is not looked at."""
+    content = path.read_bytes()
+    body, end = content[:-_SEAL_BYTES], content[-_SEAL_BYTES:]
+    if not body:
         raise _damaged(path, "it is cut short")
-    with path.open("rb") as file:
-        file.seek(size)
-        end = file.read()
-    if end.startswith(_SEAL) and end[len(_SEAL) :] != _digest(path, size):
+    if end.startswith(_SEAL) and end[len(_SEAL) :] != _digest(body):
         raise _damaged(path, "it has changed since it was written")
 
 
-def made_again_by(path: Path) -> str:
+def regenerate_command(path: Path) -> str:
     """The command that makes a file of the workflow again, to be read after "make it again with"."""
     found = re.search(r"(?:results|paper_figures)/([^/]+)/([^/]+/sweeps/[^/]+)?", path.as_posix())
     if found and found[2]:
@@ -146,18 +131,13 @@ def made_again_by(path: Path) -> str:
 
 def _damaged(path: Path, what: str) -> DamagedFile:
     return DamagedFile(
-        f"{path} is damaged: {' '.join(what.split())}; make it again with {made_again_by(path)}"
+        f"{path} is damaged: {' '.join(what.split())}; make it again with {regenerate_command(path)}"
     )
 
 
-def _digest(path: Path, n_bytes: int) -> bytes:
-    """Digest of the first bytes of a file, as 32 ASCII digits."""
-    found = hashlib.blake2b(digest_size=16)
-    with path.open("rb") as file:
-        while n_bytes > 0 and (piece := file.read(min(n_bytes, _PIECE_BYTES))):
-            found.update(piece)
-            n_bytes -= len(piece)
-    return found.hexdigest().encode()
+def _digest(content: bytes) -> bytes:
+    """Digest of bytes, as 32 ASCII digits."""
+    return hashlib.blake2b(content, digest_size=16).hexdigest().encode()
 
 
 def attributes_of(tree: xr.DataTree | xr.Dataset) -> dict[str, Any]:
@@ -169,7 +149,7 @@ def attributes_of(tree: xr.DataTree | xr.Dataset) -> dict[str, Any]:
 
 
 def write_table(path: Path, table: pd.DataFrame, *, csv: bool = False) -> None:
-    """Writes a tidy table as parquet, and beside it as CSV for people where it is small."""
+    """Writes a tidy table as parquet, and next to it as CSV for people where it is small."""
     write_atomically(path, lambda temporary: write_cells(temporary, table))
     if csv:
         write_atomically(
@@ -191,27 +171,26 @@ def write_cells(where: Path | IO[bytes], table: pd.DataFrame, **options: Any) ->
 
 
 def write_csv(path: Path, table: pd.DataFrame) -> None:
-    """Writes a table as CSV with all digits, and its checksum in a hidden file beside it, for `check_beside`."""
-    beside = _beside(path)
-    beside.unlink(missing_ok=True)
+    """Writes a table as CSV with all digits, and its checksum in a hidden file next to it, for `checked_csv`."""
+    checksum = _checksum_of(path)
+    checksum.unlink(missing_ok=True)
     write_atomically(path, lambda temporary: table.to_csv(temporary, index=False))
-    digest = _digest(path, path.stat().st_size)
-    write_atomically(beside, lambda temporary: temporary.write_bytes(digest))
+    write_atomically(checksum, lambda temporary: temporary.write_bytes(_digest(path.read_bytes())))
 
 
-def check_beside(path: Path) -> Path:
+def checked_csv(path: Path) -> Path:
     """A file that `write_csv` wrote, compared with its checksum; one without a checksum is not looked at.
 
     Raises:
-        DamagedFile: they do not agree; says which command makes the file again.
+        DamagedFile: If they do not agree; says which command makes the file again.
     """
-    beside = _beside(path)
-    if beside.is_file() and beside.read_bytes() != _digest(path, path.stat().st_size):
+    checksum = _checksum_of(path)
+    if checksum.is_file() and checksum.read_bytes() != _digest(path.read_bytes()):
         raise _damaged(path, "it has changed since it was written")
     return path
 
 
-def _beside(path: Path) -> Path:
+def _checksum_of(path: Path) -> Path:
     return path.with_name(f".{path.name}.blake2b")
 
 
@@ -219,8 +198,8 @@ def read_table(path: Path) -> pd.DataFrame:
     """Reads a table written by `write_table`.
 
     Raises:
-        FileNotFoundError: there is no such file; says which command makes it.
-        DamagedFile: it is not what was written; says which command makes it again.
+        FileNotFoundError: If there is no such file; says which command makes it.
+        DamagedFile: If it is not what was written; says which command makes it again.
     """
     if not path.is_file():
         raise FileNotFoundError(f"no table {path}: make it with `snakemake {path}`")

@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from auxmc.command_line.columns import columns
-from auxmc.driver.results import attributes_of, made_again_by, read_result, read_table
+from auxmc.driver.results import attributes_of, read_result, read_table, regenerate_command
 from auxmc.errors import CommandError, DamagedFile
 
 _SETTINGS = "settings.json"
@@ -88,7 +88,7 @@ def open_result(path: Path) -> tuple[dict[str, Any], dict[str, xr.Dataset]]:
         # What a library says of bytes that are not its format may be of any kind.
         words = " ".join(str(error).split())
         raise CommandError(
-            f"{path} cannot be read ({type(error).__name__}: {words}); make it again with {made_again_by(path)}"
+            f"{path} cannot be read ({type(error).__name__}: {words}); make it again with {regenerate_command(path)}"
         ) from error
     if not {"study", "inference_library", "created"} & set(about):
         raise CommandError(f"{path}: does not say what made it: attribute 'study' is missing")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from auxmc.driver.results import check_beside, read_table
+from auxmc.driver.results import checked_csv, read_table
 from auxmc_pipeline.catalogue import STUDIES, Study, stale_cases
 from auxmc_pipeline.claims import COLUMNS, Measurement, Measures, read_claims
 from auxmc_pipeline.judging.documents import read_documents
@@ -104,4 +104,4 @@ def setting_names(study: Study) -> list[str]:
 def _read(what: str, path: Path, texts: Sequence[str]) -> pd.DataFrame:
     if not path.is_file():
         raise FileNotFoundError(f"no {what} {path}: make them with `snakemake {path}`")
-    return pd.read_csv(check_beside(path), dtype=dict.fromkeys(texts, str))
+    return pd.read_csv(checked_csv(path), dtype=dict.fromkeys(texts, str))

@@ -8,7 +8,7 @@ from pathlib import Path
 import xarray as xr
 
 from auxmc.driver.files import write_atomically
-from auxmc.driver.results import read_result, seal
+from auxmc.driver.results import read_result, with_checksum
 from auxmc.errors import DamagedFile
 from auxmc_pipeline.checksums import check_kept
 from auxmc_pipeline.digests import DIGEST
@@ -54,9 +54,4 @@ def unpack_case(kept: Path, path: Path) -> None:
         content = gzip.decompress(content)
     except (OSError, EOFError, zlib.error) as error:
         raise DamagedFile(f"{kept} is damaged ({error}): restore it with `git checkout -- {kept}`") from error
-
-    def write(temporary: Path) -> None:
-        temporary.write_bytes(content)
-        seal(temporary)
-
-    write_atomically(path, write)
+    write_atomically(path, lambda temporary: temporary.write_bytes(with_checksum(content)))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from auxmc.driver.files import write_atomically
-from auxmc.driver.results import check_beside, read_attributes, read_table, write_cells
+from auxmc.driver.results import checked_csv, read_attributes, read_table, write_cells
 from auxmc_pipeline.catalogue import Study
 from auxmc_pipeline.checksums import SUMS, sums_of
 from auxmc_pipeline.jobs import Identities, differences, job_table, jobs_of_result, read_jobs
@@ -137,7 +137,7 @@ def _tables(study: Study, preset: str, root: Path) -> dict[str, bytes]:
     return {
         **{f"{name}.parquet": _parquet(results / f"{name}.parquet") for name in names},
         "claims.csv": read_verdicts(results / "claims.csv")[MEASURED].to_csv(index=False).encode(),
-        "numbers.csv": check_beside(results / "numbers.csv").read_bytes(),
+        "numbers.csv": checked_csv(results / "numbers.csv").read_bytes(),
         **{f"figures/{path.name}": path.read_bytes() for path in _drawings(study, preset, root)},
     }
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from auxmc.driver.results import made_again_by
+from auxmc.driver.results import regenerate_command
 from auxmc.errors import DamagedFile
 from auxmc_pipeline.catalogue import Study
 from auxmc_pipeline.report.code_places import claims_drawn, drawn_by
@@ -104,7 +104,9 @@ def _page_figure(study: Study, name: str, caption: str, path: Path, drawing: str
     is_vector = path.suffix == ".svg"
     content = path.read_bytes()
     if not content.rstrip().endswith((b"</svg>", b"IEND\xaeB`\x82")):
-        raise DamagedFile(f"{path} is damaged: it is cut short; make it again with {made_again_by(path)}")
+        raise DamagedFile(
+            f"{path} is damaged: it is cut short; make it again with {regenerate_command(path)}"
+        )
     width, height = _svg_size(content.decode()) if is_vector else _png_size(content)
     label, short = figure_label(name, study.document)
     caption = _without_number(caption)

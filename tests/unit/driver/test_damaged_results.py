@@ -10,10 +10,10 @@ import xarray as xr
 
 from auxmc.driver.files import checked_arrays, file_lock, write_arrays
 from auxmc.driver.results import (
-    check_beside,
-    made_again_by,
+    checked_csv,
     read_result,
     read_table,
+    regenerate_command,
     write_csv,
     write_result,
     write_table,
@@ -66,7 +66,7 @@ def test_a_result_is_what_other_programs_read(result: Path) -> None:
 def test_the_result_of_a_sweep_is_made_again_by_its_sweep() -> None:
     path = Path("results/smoke/radon/sweeps/a/b.nc")
     words = "preset=smoke study=radon name=a over=..."
-    assert made_again_by(path) == f"`snakemake sweep --forcerun {path} --config {words}`"
+    assert regenerate_command(path) == f"`snakemake sweep --forcerun {path} --config {words}`"
 
 
 def test_changed_cells_of_a_table_are_noticed(tmp_path: Path) -> None:
@@ -90,10 +90,10 @@ def test_changed_cells_of_a_table_are_noticed(tmp_path: Path) -> None:
 def test_a_changed_csv_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "claims.csv"
     write_csv(path, pd.DataFrame({"a": [1.25]}))
-    assert check_beside(path) == path
+    assert checked_csv(path) == path
     path.write_text(path.read_text().replace("1.25", "1.35"))
     with pytest.raises(DamagedFile, match="changed since it was written"):
-        check_beside(path)
+        checked_csv(path)
 
 
 def test_what_was_kept_is_compared_with_its_sums(tmp_path: Path, result: Path) -> None:
