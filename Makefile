@@ -57,7 +57,7 @@ test-all: check
 benchmarks: $(PEERS)
 	@$(RUN)/python -m benchmarks $(if $(QUICK),--quick) $(if $(AGAIN),--again) $(if $(SEEDS),--seeds $(SEEDS)) $(ONLY)
 
-# What the comparisons need beside requirements.lock, none of whose versions it changes. UltraNest wants a C compiler.
+# What the comparisons need besides requirements.lock, none of whose versions it changes. UltraNest wants a C compiler.
 $(PEERS): $(STAMP) benchmarks/requirements.lock
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r benchmarks/requirements.lock
 	@touch $@

@@ -6,7 +6,7 @@ from experiments.boltzmann.settings import Settings, check, data_files
 _CURVES = (
     "Mean over 10 repeats of each system of the error divided by that of the variational base (below 1: better than "
     "the base), bands and bars +- 3 standard errors of that mean. Curves: 10 disjoint groups of chains a system; "
-    "points: annealed importance sampling with the numbers of temperatures that are written beside them. Left: "
+    "points: annealed importance sampling with the numbers of temperatures that are written next to them. Left: "
     "against gradient evaluations of a repeat. Right: against run time of a repeat on one core, compiling excluded."
 )
 FIGURES = {

@@ -14,7 +14,7 @@ FIGURES = {
     "N(0.1, 0.6^2). Two proposals with their heights, which are uniform between zero and the envelope (bars): one "
     "above the target is rejected, one below is accepted. Exact: no bands.",
     "fig_2_5": "Importance weights of 0.75 times the mixture of figure 2.3 for draws from N(0.1, 0.52^2) (left) and "
-    "N(0.1, 0.8^2) (right). The title gives the effective share of the draws, (E w)^2 / E w^2; the left weight goes "
+    "N(0.1, 0.8^2) (right). The title gives the effective fraction of the draws, (E w)^2 / E w^2; the left weight goes "
     "on rising outside the panel, where hardly any draw falls. Exact: no bands.",
     "slides_integration": "Two functions (top) and the densities that they are averaged over, with the product of "
     "both (bottom). The slides give no functions: ours are sin(8 x) exp(-x^2 / 8) under N(0, 1), of which positive and "
@@ -25,7 +25,7 @@ FIGURES = {
     "jump where a rare large weight comes. One line a run: no bands.",
     "slides_inverse_cdf": "Inversion of a distribution function: 20 evenly spaced uniform numbers on the vertical "
     "axis, sent through the function to the horizontal axis, lie as close to each other as the density (shaded, on the "
-    "right axis) is high. The slides give no law: ours is that of figure 2.12, with density a exp(-a x) (1 + "
+    "right axis) is high. The slides give no distribution: ours is that of figure 2.12, with density a exp(-a x) (1 + "
     "exp(-x))^(-1 - a), a = 0.4. Exact: no bands.",
     "slides_rejection": "Left: 600 points uniform below the envelope of figure 2.3, accepted (dots) and rejected "
     "(crosses); in any strip (shaded) the share accepted is target over envelope. Right: target over proposal, the "
@@ -50,7 +50,7 @@ FIGURES = {
     "the mass. Right: mean squared jump along the long axis in each of many such chains. Both cost the same "
     "number of density evaluations a transition (FN-SL-04).",
     "fig_2_12": "Figure 2.12: two leapfrog trajectories on the generalised logistic density with shape 0.4, each of "
-    "nine steps of 0.5 from a square to a triangle; between them the momentum is drawn anew (dotted). Contours: first "
+    "nine steps of 0.5 from a square to a triangle; between them the momentum is drawn again (dotted). Contours: first "
     "energy, and 1 nat below and above. Right: potential, kinetic and total energy along both.",
     "fig_3_2": "Figure 3.2: a slice line in the unit square that is reflected at its faces. A proposal off the slice "
     "(cross) becomes the end of the bracket; the next one is accepted.",
@@ -70,7 +70,8 @@ FIGURES = {
     "draw from their targets exactly. Left: mean log weight of forward runs, and minus that of reversed runs from "
     "exact posterior draws, against the number of equal steps; lines are closed forms, points are means of simulated "
     "runs with bars of 2 standard errors (most are smaller than the points). Right: inverse temperatures of ladders "
-    "whose steps each keep a share of the effective size of the weights; lines for infinitely many particles, points "
+    "whose steps each keep a fraction of the effective size of the weights; lines for infinitely many "
+    "particles, points "
     "for one population of 2000. Not in the sources, which state the bounds and the adaptive ladder.",
     "nested_bias": "Expected estimate of nested sampling over the evidence, for 100 observations with mean 2 and "
     "prior N(0, 1) and exact draws under the constraint, with the three factors by which the prior mass is taken to "
@@ -82,7 +83,7 @@ FIGURES = {
     "two orders of magnitude or more (shaded), which is out of reach for these data.",
     "slides_particle_filter": "Bootstrap particle filter with 100 particles on the linear Gaussian chain x_t = 0.9 "
     "x_{t-1} + N(0, 0.25) with observations sin(t) of unit noise variance, in one run each. Top: mean and band of 2 "
-    "standard deviations of the state given the observations so far, beside those of the Kalman filter (exact), with "
+    "standard deviations of the state given the observations so far, next to those of the Kalman filter (exact), with "
     "resampling at every step. Below: paths of the particles without resampling (left; the darker the larger the final "
     "weight) and with (right; grey lines have no descendants at the last step, blue ones do). The slides have no "
     "figure; chain and data are ours.",
@@ -93,7 +94,8 @@ FIGURES = {
     "fig_1_6": "An implicit model: two standard normal inputs with circles that hold 10, 30, 50, 70 and 90 %, and the "
     "curve on which the output x1 x2 / ((1 + exp x1)(1 + exp x2)) is 1. The curve lies where both inputs are negative: "
     "two positive inputs give 0.078 at most. Exact: no bands.",
-    "fig_b_1": "The computation graph of figures B.1 and B.2, the negative log density of a normal law with mean m "
+    "fig_b_1": "The computation graph of figures B.1 and B.2, the negative log density of a normal distribution "
+    "with mean m "
     "and standard deviation s at x: each box has a variable, its value and its accumulator, the derivative of c in it. "
     "Orange: accumulators that follow from the drawn partial derivative 1 of z = y/s in y, which should be 1/s. "
     "Computed by the tape in auxmc/numerics/reverse_mode.py.",

@@ -7,11 +7,11 @@ _BANDS = (
     "Curves are means over the independent chains of a cell, 10 unless the footer says otherwise; bands are +- 1 "
     "standard deviation over chains."
 )
-_SECONDS = "Seconds are a chain's share of the run time of all chains, which ran side by side."
-_MARKS = "Grey dashes: accept rate 0.234 and step size 0.425. Grey dots: exact accept rate (N = 1)."
+_SECONDS = "Seconds are a chain's part of the run time of all chains, which ran side by side."
+_MARKS = "Grey dashes: acceptance rate 0.234 and step size 0.425. Grey dots: exact acceptance rate (N = 1)."
 _EFFICIENCY = (
     "Effective sample size (mean over the coordinates of x) per second (left) and per density evaluation "
-    f"(right), and accept rate of {{what}} (dashed, right axes), against the step size. {_BANDS} {_SECONDS}"
+    f"(right), and acceptance rate of {{what}} (dashed, right axes), against the step size. {_BANDS} {_SECONDS}"
 )
 _LONG = (
     "Single long chains at equal numbers of density evaluations: x_1 over the last 10 000 iterations, every "
@@ -37,8 +37,8 @@ FIGURES = {
     f"(right) against the initial bracket width. {_BANDS} {_SECONDS}",
     "fig_data_sets": "What the data set changes: data drawn as stated against data scaled to the published noise "
     "of the log estimate. Top: density of the log estimate about its mean at the generating x, with its "
-    "standard deviation. Below, against the step size: accept rate of PM MH and of the update of u in APM MI+MH; "
-    "longest run of identical x as a share of the chain; effective sample size per density evaluation, which for "
+    "standard deviation. Below, against the step size: acceptance rate of PM MH and of the update of u in APM MI+MH; "
+    "longest run of identical x as a fraction of the chain; effective sample size per density evaluation, which for "
     f"chains of very few moves is too large and says little. {_BANDS}",
 }
 

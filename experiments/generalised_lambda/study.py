@@ -16,7 +16,8 @@ FIGURES = {
     "fig_prior": "What the prior changes: marginal posteriors of the parameters given the data exactly, under the "
     "strong and the weak prior. Lines: reference posteriors; markers: histograms of constrained HMC; dashed: "
     "generating values.",
-    "fig_step_size": "Accept rate of HMC against its step size, for three tolerances of the Gaussian kernel. Chains "
+    "fig_step_size": "Acceptance rate of HMC against its step size, for three tolerances of the Gaussian "
+    "kernel. Chains "
     "start at draws from the posterior. Lines: mean over chains; dots: single chains; dotted: 0.9.",
 }
 

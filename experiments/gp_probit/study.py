@@ -18,7 +18,7 @@ FIGURES = {
     "Grey outline: all main runs of the APM methods together.",
     "fig_n_importance": "Effect of the number of importance samples at posterior draws. Left: standard deviation "
     "of the log density estimate under fresh auxiliary variables, median over posterior draws, bands from the "
-    "10 % to the 90 % quantile. Right: expected accept rates at the step size of the reference chains; "
+    "10 % to the 90 % quantile. Right: expected acceptance rates at the step size of the reference chains; "
     "error bars: one standard error over reference chains.",
 }
 

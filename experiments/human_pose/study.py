@@ -16,7 +16,8 @@ FIGURES = {
     "fig_prior": "Independent draws of the prior of bone lengths and joint angles, seen from the front; no selection.",
     "fig_modes": "Mean pose of the second half of each chain given two images (colours), and the true pose (black), "
     "from the front and from its left side. No bands: chains are shown one by one.",
-    "fig_steps": "Accept rate of HMC by step size, and with trajectories of a single step (squares), scene 1. A dot "
+    "fig_steps": "Acceptance rate of HMC by step size, and with trajectories of a single step (squares), scene "
+    "1. A dot "
     "is a chain; lines join means over chains.",
     "fig_notebook": "The settings of the published notebook: error of the mean pose so far against run time for "
     f"three samplers, noise 0.001, chains started at the prior mean. {_BANDS}",

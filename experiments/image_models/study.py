@@ -7,7 +7,7 @@ _ESTIMATES = (
     "Joint log evidence of the test images: mean over repetitions, bands and bars +- 3 standard errors of that "
     "mean. Curves: running estimates of simulated tempering (ST), Gibbs continuous tempering (Gibbs CT) and "
     "continuously tempered HMC (CT-HMC). Points: annealed importance sampling (AIS) with the numbers of "
-    "temperatures that are written beside them. Horizontal lines: bounds by annealing in both directions; the "
+    "temperatures that are written next to them. Horizontal lines: bounds by annealing in both directions; the "
     "upper one dotted in the published form, which averages inverse weights, and dashed in the tighter form. The "
     "vertical axis leaves out early estimates that lie far below."
 )

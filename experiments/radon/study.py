@@ -15,7 +15,8 @@ FIGURES = {
     "against evaluations of the gradients. Bands: +- 3 standard errors by the delta method over chains. Square: "
     "annealed importance sampling, +- 3 standard errors.",
     "fig_temperature": "Left: log density of the inverse temperature in the chains of the no-U-turn sampler, averaged "
-    "from its conditional law, relative to its value at the base; band +- 3 standard errors over chains; dashed: exact "
+    "from its conditional distribution, relative to its value at the base; band +- 3 standard errors over "
+    "chains; dashed: exact "
     "values at both ends and the upper bound between them. Right: posterior means and standard deviations of the "
     "effects minus those by quadrature, in exact posterior standard deviations; bars +- 3 standard errors.",
 }

@@ -6,7 +6,7 @@ from experiments.streaming_evidence.settings import BATCHABLE, Settings, check
 _BAND = "Lines: median over runs; bands: their whole range."
 _TIMES = (
     "Processor time on one core, compiling excluded: one run of a streaming method gives all numbers of rows, the "
-    "others are run anew for each (dotted: what they need for all numbers of rows up to there)."
+    "others are run again for each (dotted: what they need for all numbers of rows up to there)."
 )
 _SENSITIVITY = (
     "the annealed estimator on the mixture stream. (a) Log evidence per row; grey: near-exact value at the largest "

@@ -424,7 +424,7 @@ def test_every_claim_is_measured_and_made_up_tables_give_known_numbers(tables) -
     assert by_name["IM-ALG-14", "GL order"] == pytest.approx(2.0, abs=1e-6)
     # Two of three chains accept 0.6 at twice the published step, which is aimed at, and the third nothing.
     assert by_name["IM-GL-16", "smallest where another has 0.6 to 0.9"] == 0.0
-    assert numbers["smallest accept rate at twice the step"](tables).value == 0.0
+    assert numbers["smallest acceptance rate at twice the step"](tables).value == 0.0
 
 
 def test_claims_without_their_cases_are_not_measured(tables) -> None:

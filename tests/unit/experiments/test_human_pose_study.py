@@ -299,7 +299,7 @@ def test_every_claim_is_measured_and_made_up_tables_give_known_numbers(tables) -
     assert by_name["IM-PO-08", "error of one step / many at equal gradients"] > 1
     assert by_name["IM-ALG-02", "PO"] == pytest.approx(4 / (9 * 220))
     assert by_name["IM-ALG-03", "PO"] == pytest.approx(1e-10)
-    # Accept rates fall from 1 to 0.8 between 8e-4 and 1.6e-3, and from 1 to 0.5 between 0.1 and 0.2.
+    # Acceptance rates fall from 1 to 0.8 between 8e-4 and 1.6e-3, and from 1 to 0.5 between 0.1 and 0.2.
     assert by_name["IM-ALG-06", "PO"] == pytest.approx(0.12 / 1.2e-3)
     assert by_name["IM-ALG-09", "PO"] == pytest.approx(1.0)
 
@@ -308,7 +308,7 @@ def test_numbers_of_the_findings_are_those_of_the_tables(tables) -> None:
     numbers = STUDY.numbers()
     assert numbers["usable step of HMC over the published one"](tables).value == pytest.approx(6.0)
     assert numbers["smallest step at which a chain of HMC stops"](tables).value == pytest.approx(1.6e-3)
-    assert numbers["smallest accept rate of HMC at 1.6e-3"](tables).value == 0.0
+    assert numbers["smallest acceptance rate of HMC at 1.6e-3"](tables).value == 0.0
 
 
 def test_claims_without_their_cases_are_not_measured(tables) -> None:

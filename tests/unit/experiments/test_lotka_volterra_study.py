@@ -204,7 +204,7 @@ def made_up_rejection() -> xr.Dataset:
 
 
 def made_up_steps() -> dict[str, xr.Dataset]:
-    """Accept rates that fall to 0.9 at 0.4 for constrained HMC and at 0.004 for HMC."""
+    """Acceptance rates that fall to 0.9 at 0.4 for constrained HMC and at 0.004 for HMC."""
     parts = []
     for method, steps in (("chmc_all", [0.2, 0.4, 0.6]), ("hmc_gaussian", [0.002, 0.004, 0.006])):
         rates = np.array([[1.0], [0.9], [0.7]]) + 1e-3 * np.arange(-2, 3)[None, :]

@@ -1,4 +1,4 @@
-"""Settings: composed as asked, refused with a line that helps."""
+"""Settings: composed as asked, rejected with a line that helps."""
 
 import dataclasses
 import re
