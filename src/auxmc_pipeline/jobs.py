@@ -22,6 +22,7 @@ __all__ = [
     "differences",
     "identities",
     "job_table",
+    "jobs_of_attributes",
     "jobs_of_result",
     "read_jobs",
     "record_costs",
@@ -74,9 +75,20 @@ def jobs_of_result(path: Path) -> list[dict[str, Any]]:
         digest = str(about.get(DIGEST) or array_digest(tree))
     finally:
         tree.close()
+    return jobs_of_attributes(about, path.stem, digest)
+
+
+def jobs_of_attributes(about: Mapping[str, Any], case: str, digest: str = "") -> list[dict[str, Any]]:
+    """Rows of the jobs that made a result, from its attributes.
+
+    Args:
+        about: attributes of the result, with those of its pieces.
+        case: name of the case.
+        digest: of all its arrays.
+    """
     pieces = about.get("pieces") or []
     rest = float(about["cpu_s"]) - sum(float(piece["cpu_s"]) for piece in pieces)
-    shared = {name: str(about[name]) for name in ("study", "numbers", "code", "data")} | {"case": path.stem}
+    shared = {name: str(about[name]) for name in ("study", "numbers", "code", "data")} | {"case": case}
     rows = [_row({**piece, **shared}, "") for piece in pieces]
     return [*rows, _row({**about, **shared, "cpu_s": rest, "piece": ""}, digest)]
 

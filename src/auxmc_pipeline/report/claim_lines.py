@@ -1,243 +1,195 @@
-"""Claims side by side: what was published, what we measured, the verdict and why."""
+"""Claims side by side: the published value, ours, the verdict and its reason, and what would decide an open one."""
 
 import math
 import re
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
+from auxmc.command_line.columns import duration
 from auxmc_pipeline.catalogue import Study
-from auxmc_pipeline.judging.documents import Document
+from auxmc_pipeline.jobs import recorded_jobs
+from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.report.code_places import measured_by
-from auxmc_pipeline.report.figure_names import is_named
-from auxmc_pipeline.report.figures import PageFigure
-from auxmc_pipeline.report.findings import Finding
+from auxmc_pipeline.report.figures import PageFigure, is_named
+from auxmc_pipeline.report.findings import Finding, about
 from auxmc_pipeline.report.numbers import band, number, with_error
 
-_NEEDS_EXPLANATION = ("not reproduced", "inconclusive", "not measured")
+Line = dict[str, Any]
+
+_OPEN = ("inconclusive", "not measured")
 _SMOKE = (
-    "Preset smoke tries every step with runs far shorter than the claim speaks of: its verdicts say that the "
-    "pipeline works, not whether the claim holds. Preset quick judges it."
+    "Preset smoke runs far shorter than the claim requires: its verdicts test the pipeline, not the claim. Preset "
+    "quick judges it."
 )
-
-
-class Strip(NamedTuple):
-    """A claim's numbers on a line from 0 to 100.
-
-    Attributes:
-        low: lower end of the band.
-        high: upper end of the band.
-        value: measured value.
-        error_low: two standard errors below it.
-        error_high: two standard errors above it.
-        published: published value; None where it is not a number.
-    """
-
-    low: float
-    high: float
-    value: float
-    error_low: float
-    error_high: float
-    published: float | None
-
-
-class ClaimLine(NamedTuple):
-    """One setting of a claim, ready to be shown.
-
-    Attributes:
-        setting: what it is measured for.
-        place: where it stands in the document.
-        document: the document; None for a check of our own that stands on none.
-        nature: one of `auxmc_pipeline.claims.NATURES`, or "ours" for a check of our own.
-        published: published value, as text.
-        band: values that count as agreement, in words.
-        band_from: where the band comes from; empty where there is none.
-        needs: what a run must have had for it to be judged; empty for nothing.
-        measured: our value with its standard error.
-        verdict: one of `auxmc_pipeline.judging.verdicts.VERDICTS`.
-        note: how it was computed, or why it is missing.
-        why: why it failed or is undecided; empty otherwise.
-        findings: findings that speak of it.
-        code: function that measured it, as `file::function`.
-        strip: its numbers on a line; None where nothing was measured or nothing bounds them.
-    """
-
-    setting: str
-    place: str
-    document: Document | None
-    nature: str
-    published: str
-    band: str
-    band_from: str
-    needs: str
-    measured: str
-    verdict: str
-    note: str
-    why: tuple[str, ...]
-    findings: tuple[Finding, ...]
-    code: str
-    strip: Strip | None
-
-
-class ClaimGroup(NamedTuple):
-    """The lines of one statement, in the order of the study's table, and the figures of the study that show it."""
-
-    claim_id: str
-    anchor: str
-    statement: str
-    lines: tuple[ClaimLine, ...]
-    figures: tuple[PageFigure, ...]
-
-
-def claim_anchor(study: str, claim_id: str) -> str:
-    """Address of a claim in the page; several studies may judge claims of one id."""
-    return f"{study}-{claim_id}"
+_LARGEST = "paper"
+# A value that would need so many times the run lies on the edge of its band.
+_MOST_TIMES = 1e4
 
 
 def claim_groups(
     study: Study,
     preset: str,
-    table: pd.DataFrame,
-    documents: tuple[Document, ...],
+    judged: pd.DataFrame,
     findings: Sequence[Finding],
     figures: Sequence[PageFigure] = (),
-) -> list[ClaimGroup]:
+) -> list[Line]:
     """The claims of a study, lines of one claim and statement together.
 
     Args:
         study: the study.
         preset: its preset.
-        table: of `auxmc_pipeline.judging.study_tables.read_verdicts`.
-        documents: where claims come from.
+        judged: of `auxmc_pipeline.judging.study_tables.read_verdicts`.
         findings: all findings.
-        figures: figures of the study that are there.
+        figures: figures of the study.
+
+    Returns:
+        Dicts with claim_id, anchor, statement, figures, and lines: rows of `judged` with what `claim_line` adds.
     """
-    by_key = {document.key: document for document in documents}
-    groups: dict[tuple[str, str], list[ClaimLine]] = {}
-    for row in table.to_dict("records"):
-        about = _about(findings, study.name, row["claim_id"])
-        line = ClaimLine(
-            setting=row["setting"],
-            place=row["place"],
-            document=by_key.get(row["document"]),
-            nature=row["nature"] if row["origin"] == "published" else "ours",
-            published=row["published"] or "–",
-            band=band(row["low"], row["high"]),
-            band_from=row["band_from"],
-            needs=row["needs"],
-            measured=with_error(row["measured"], row["monte_carlo_error"]),
-            verdict=row["verdict"],
-            # The note of a value that is missing says why, and stands there.
-            note=row["note"] if math.isfinite(row["measured"]) else "",
-            why=explanation(row, preset),
-            findings=about,
-            code=measured_by(study, row["claim_id"], row["setting"]),
-            strip=strip(row["published"], row["low"], row["high"], row["measured"], row["monte_carlo_error"]),
-        )
-        groups.setdefault((row["claim_id"], row["statement"]), []).append(line)
-    out: list[ClaimGroup] = []
+    groups: dict[tuple[str, str], list[Line]] = {}
+    cpu_s = {name: recorded_jobs(study.name, name)["cpu_s"].sum() for name in {preset, _LARGEST}}
+    for row in judged.to_dict("records"):
+        line = claim_line({str(name): value for name, value in row.items()}, study, preset, findings, cpu_s)
+        groups.setdefault((line["claim_id"], line["statement"]), []).append(line)
+    out: list[Line] = []
     for (claim_id, statement), lines in groups.items():
-        earlier = sum(group.claim_id == claim_id for group in out)
-        anchor = claim_anchor(study.name, claim_id) + (f"-{earlier + 1}" if earlier else "")
-        places = [line.place for line in lines if line.document and line.document.name == study.document]
-        shown = tuple(f for f in figures if claim_id in f.claims or is_named(f.name, places))
-        out.append(ClaimGroup(claim_id, anchor, statement, tuple(lines), shown))
+        earlier = sum(group["claim_id"] == claim_id for group in out)
+        anchor = f"{study.name}-{claim_id}" + (f"-{earlier + 1}" if earlier else "")
+        places = [line["place"] for line in lines if line["document_name"] == study.document]
+        shown = [figure for figure in figures if is_named(figure.name, places)]
+        group = {
+            "claim_id": claim_id,
+            "anchor": anchor,
+            "statement": statement,
+            "lines": lines,
+            "figures": shown,
+        }
+        out.append(group)
     return out
 
 
-def explanation(row: Mapping[Hashable, Any], preset: str) -> tuple[str, ...]:
-    """Sentences that say why a claim failed or is undecided; none for the other verdicts.
+def claim_line(
+    row: Line, study: Study, preset: str, findings: Sequence[Finding], cpu_s: Mapping[str, float]
+) -> Line:
+    """A judged line with what the page says about it.
+
+    Adds document_name, nature "ours" for own checks, band in words, ours (value with error), why, findings that name
+    the claim, code (what measured it), strip, and for open lines decides and cost, from the CPU time of each preset.
+    """
+    value, error = float(row["measured"]), float(row["monte_carlo_error"])
+    decides, at, times = what_decides(row, preset) if row["verdict"] in _OPEN else ("", "", math.nan)
+    cost = times * cpu_s[at] if at else 0.0
+    return {
+        **row,
+        "document_name": {d.key: d.name for d in read_documents()}.get(row["document"], ""),
+        "nature": row["nature"] if row["origin"] == "published" else "ours",
+        "published": row["published"] or "–",
+        "band": band(row["low"], row["high"]),
+        "ours": with_error(value, error),
+        "note": row["note"] if math.isfinite(value) else "",  # of a missing value it is the reason
+        "why": explanation(row, preset),
+        "findings": about(findings, study.name, row["claim_id"]),
+        "code": measured_by(study, row["claim_id"]),
+        "strip": strip(row["published"], row["low"], row["high"], value, error),
+        "decides": decides,
+        "cost": duration(cost) if cost > 0.0 else "–",
+    }
+
+
+def explanation(row: Mapping[str, Any], preset: str) -> str:
+    """Why a line failed or is open; empty for the other verdicts.
 
     Args:
-        row: line of a table of `auxmc_pipeline.judging.study_tables.read_verdicts`.
+        row: line of `auxmc_pipeline.judging.study_tables.read_verdicts`.
         preset: preset that it was measured at.
     """
-    if row["verdict"] not in _NEEDS_EXPLANATION:
-        return ()
+    if row["verdict"] not in (*_OPEN, "not reproduced"):
+        return ""
     value, error = float(row["measured"]), float(row["monte_carlo_error"])
-    sentences = []
     if not math.isfinite(value):
-        sentences.append(f"Not measured at preset {preset}: {row['note']}." if row["note"] else "")
+        said = f"Not measured at preset {preset}: {row['note']}." if row["note"] else ""
     else:
-        sentences.append(_arithmetic(value, error, float(row["low"]), float(row["high"]), row["verdict"]))
-        if row["verdict"] == "inconclusive" and not error > 0.0:
-            sentences.append("Its Monte Carlo error is unknown, so that nothing is decided.")
+        edges = [edge for edge in (row["low"], row["high"]) if math.isfinite(edge)]
+        edge = min(edges, key=lambda e: abs(value - e), default=math.nan)
+        inside = not (value < row["low"] or value > row["high"])
+        said = f"Measured {with_error(value, error)}, {'inside' if inside else 'outside'} the band"
+        said += f" ({band(row['low'], row['high'])})"
+        said += (
+            f", {abs(value - edge) / error:.1f} standard errors from its edge {number(edge)}."
+            if error > 0
+            else "."
+        )
+        if row["verdict"] == "inconclusive":
+            said += " A verdict needs two." if error > 0 else " Its Monte Carlo error is unknown."
+    return f"{said} {_SMOKE * (preset == 'smoke')}".strip()
+
+
+def unexplained(groups: Sequence[Line], preset: str) -> list[str]:
+    """Failed or open lines without an explanation, as `claim: setting`; a failed line needs a finding that names it."""
     if preset == "smoke":
-        sentences.append(_SMOKE)
-    return tuple(sentence for sentence in sentences if sentence)
+        return []
+    return [
+        f"{line['claim_id']}: {line['setting']}"
+        for group in groups
+        for line in group["lines"]
+        if not line["findings"]
+        and (line["verdict"] == "not reproduced" or (line["verdict"] in _OPEN and not line["why"]))
+    ]
 
 
-def unexplained(groups: Sequence[ClaimGroup], preset: str) -> list[str]:
-    """Claims that failed or are undecided and about which the page has nothing to say, as `claim: setting`.
+def what_decides(row: Mapping[str, Any], preset: str) -> tuple[str, str, float]:
+    """The run that decides an open line.
 
-    Numbers alone explain an undecided claim, which lacks precision; they do not explain one that failed.
+    Args:
+        row: the line, with its verdict.
+        preset: preset that it was measured at.
+
+    Returns:
+        The run in words; the preset whose cost is its unit, empty if no run decides it; and how many times that cost.
     """
-    out = []
-    for group in groups:
-        for line in group.lines:
-            # A range that claims are named in says too little about one that failed.
-            said = preset == "smoke" or any(group.claim_id in finding.named for finding in line.findings)
-            undecided = line.verdict in ("inconclusive", "not measured")
-            if (undecided and not (said or line.why)) or (line.verdict == "not reproduced" and not said):
-                out.append(f"{group.claim_id}: {line.setting}")
-    return out
+    value, error = float(row["measured"]), float(row["monte_carlo_error"])
+    if not math.isfinite(value):
+        if preset != _LARGEST and not str(row["note"]).startswith("needs data"):
+            return f"preset {_LARGEST}: {row['note']}", _LARGEST, 1.0
+        return str(row["note"]), "", math.nan
+    if not error > 0.0:
+        return "independent repeats, which give it an error", "", math.nan
+    if row["band_from"] == "theory" and error == 1.0:
+        # A distance in standard errors: its own error is one, however long the run is.
+        return "another seed: the value is a distance in standard errors", preset, 1.0
+    distance = min(abs(value - edge) for edge in (row["low"], row["high"]) if math.isfinite(edge))
+    times = (2.0 * error / distance) ** 2 if distance > 0.0 else math.inf
+    if times > _MOST_TIMES:
+        return "none: the value lies on the edge of the band", "", math.nan
+    return (
+        f"{times:.{1 if times < 10.0 else 0}f} times as many draws or repeats, if the value stays",
+        preset,
+        times,
+    )
 
 
-def strip(published: str, low: float, high: float, value: float, error: float) -> Strip | None:
-    """Places of a claim's numbers on a line from 0 to 100.
+def strip(published: str, low: float, high: float, value: float, error: float) -> dict[str, float] | None:
+    """Places of a claim's numbers on a line from 0 to 100; None if nothing was measured or nothing bounds it.
 
     Args:
         published: published value, as text.
         low: lower end of the band; NaN for none.
         high: upper end of the band; NaN for none.
         value: measured value.
-        error: its standard error; NaN when unknown.
+        error: its standard error; NaN if unknown.
     """
-    edges = [edge for edge in (low, high) if math.isfinite(edge)]
+    edges = {name: edge for name, edge in (("low", low), ("high", high)) if math.isfinite(edge)}
     if not edges or not math.isfinite(value):
         return None
     half = 2.0 * error if math.isfinite(error) else 0.0
-    stated = float(published) if re.fullmatch(r"-?\d+(\.\d+)?(e[+-]?\d+)?", published) else None
-    points = [*edges, value - half, value + half, *([] if stated is None else [stated])]
-    first, last = min(points), max(points)
-    if last == first:
-        first, last = first - 1.0, last + 1.0
-    # Room at both ends, so that a band without an edge is seen to go on.
-    margin = 0.12
-
-    def place(x: float) -> float:
-        # Divided first: a diverged value can be near the largest number there is.
-        return round(100.0 * ((x - first) / (last - first) + margin) / (1.0 + 2.0 * margin), 1)
-
-    return Strip(
-        low=place(low) if math.isfinite(low) else 0.0,
-        high=place(high) if math.isfinite(high) else 100.0,
-        value=place(value),
-        error_low=place(value - half),
-        error_high=place(value + half),
-        published=None if stated is None else place(stated),
-    )
-
-
-def _about(findings: Sequence[Finding], study: str, claim_id: str) -> tuple[Finding, ...]:
-    """Findings that name a claim: those about its study if there are any."""
-    naming = [finding for finding in findings if claim_id in finding.about]
-    own = [finding for finding in naming if finding.study == study]
-    return tuple(own or naming)
-
-
-def _arithmetic(value: float, error: float, low: float, high: float, verdict: str) -> str:
-    edges = [edge for edge in (low, high) if math.isfinite(edge)]
-    if not edges:
-        return ""
-    edge = min(edges, key=lambda e: abs(value - e))
-    inside = (math.isnan(low) or value >= low) and (math.isnan(high) or value <= high)
-    side = "inside" if inside else "outside"
-    if verdict == "inconclusive" and error > 0:
-        return (
-            f"Measured {with_error(value, error)}: {abs(value - edge) / error:.1f} standard errors {side} the edge "
-            f"{number(edge)} of the band, nearer than the two that a verdict needs. Longer runs decide."
-        )
-    away = f", {abs(value - edge) / error:.1f} standard errors away" if error > 0 else ""
-    return f"Measured {with_error(value, error)}, {side} the band ({band(low, high)}){away}."
+    points = {**edges, "value": value, "error_low": value - half, "error_high": value + half}
+    if re.fullmatch(r"-?\d+(\.\d+)?(e[+-]?\d+)?", published):
+        points["published"] = float(published)
+    first, last = min(points.values()), max(points.values())
+    first, last = (first, last) if last > first else (first - 1.0, last + 1.0)
+    # Room at both ends, to show on which side a band is open; divided first, since a diverged value may be huge.
+    places = {
+        name: round(100.0 * ((x - first) / (last - first) + 0.12) / 1.24, 1) for name, x in points.items()
+    }
+    return {"low": 0.0, "high": 100.0, **places}

@@ -1,9 +1,8 @@
-"""Figures of a study for the page: vector graphics where they are small enough."""
+"""Figures of a study for the page, and what their names say."""
 
 import base64
 import re
-import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -13,15 +12,18 @@ from markupsafe import Markup
 from auxmc.driver.results import regenerate_command
 from auxmc.errors import DamagedFile
 from auxmc_pipeline.catalogue import Study
-from auxmc_pipeline.report.code_places import claims_drawn, drawn_by
-from auxmc_pipeline.report.figure_names import parse_figure_name
+from auxmc_pipeline.report.code_places import drawn_by
 from auxmc_pipeline.report.markdown import plain
 
-# A figure of many thousand points is slow to draw as a vector graphic, and large: the page then has its bitmap.
+# A larger vector graphic is slow to draw: the page shows the bitmap.
 LARGEST_VECTOR_BYTES = 250_000
 
-# What need not be escaped in a data URI inside of double quotes, beside letters and digits.
+# Characters that need no escape in a data URI, next to letters and digits.
 _PLAIN = " <>=:/'(),.;-+*!?_{}[]|^~@$`"
+
+_NAME = re.compile(r"fig_(\d+|[a-z])_(\d+)_?([a-z]?)(?:_(.+))?")
+_NUMBER = r"(?:\d+|[A-Z])\.\d+[a-z]?(?!\w)"
+_NAMED = re.compile(rf"\bfig(?:ure)?s?\.?\s+({_NUMBER}(?:(?:,| and| to)\s+{_NUMBER})*)", re.IGNORECASE)
 
 
 class PageFigure(NamedTuple):
@@ -31,16 +33,12 @@ class PageFigure(NamedTuple):
         anchor: its address in the page.
         name: name of its files.
         label: its document with its number there, or its name in words.
-        short: the number or the name alone, where the study is known.
-        caption: what it shows, without the number that the label has.
+        short: the number or the name alone.
+        caption: what it shows, without the number.
         alternative: first sentence of the caption, for those who do not see the figure.
         image: data URI, or the address of a file.
-        width: width in CSS pixels.
-        height: height in CSS pixels.
-        is_vector: whether the image is a vector graphic.
         drawing: path of the file to keep, relative to the root of the project.
         drawn_by: the function that draws it, as `file::function`.
-        claims: ids of claims that this function names.
     """
 
     anchor: str
@@ -50,111 +48,116 @@ class PageFigure(NamedTuple):
     caption: str
     alternative: str
     image: str
-    width: int
-    height: int
-    is_vector: bool
     drawing: str
     drawn_by: str
-    claims: set[str]
+
+
+def parse_figure_name(name: str) -> tuple[str, str, str]:
+    """Number in the document (`3.11` or `C.2`; empty for none), letter of the panel, and the rest of a figure's name.
+
+    >>> parse_figure_name("fig_3_11b_supplement"), parse_figure_name("fig_c_2_a")
+    (('3.11', 'b', 'supplement'), ('C.2', 'a', ''))
+    >>> parse_figure_name("fig_step_size"), parse_figure_name("slides_inverse_cdf")
+    (('', '', 'step_size'), ('', '', 'slides_inverse_cdf'))
+    """
+    found = _NAME.fullmatch(name)
+    if found is None:
+        return "", "", name.removeprefix("fig_")
+    chapter, figure, panel, rest = found.groups()
+    return f"{chapter.upper()}.{figure}", panel, rest or ""
 
 
 def figure_label(name: str, document: str) -> tuple[str, str]:
-    """What a figure is called, with its document and without, from the name of its files.
+    """What a figure is called, with its document and without.
 
-    Args:
-        name: name of its files.
-        document: whose numbers the names of the study's figures carry.
-
-    >>> figure_label("fig_5_2_a", "PhD thesis"), figure_label("fig_c_2", "PhD thesis")
-    (('PhD thesis, figure 5.2a', '5.2a'), ('PhD thesis, figure C.2', 'C.2'))
-    >>> figure_label("fig_3_11b_supplement", "MSc thesis")[0], figure_label("fig_step_size", "MSc thesis")[0]
-    ('MSc thesis, figure 3.11b, supplement', 'Our figure: step size')
-    >>> figure_label("slides_inverse_cdf", "PhD thesis")
-    ('Lecture slides: inverse cdf', 'slides, inverse cdf')
+    >>> figure_label("fig_5_2_a", "PhD thesis"), figure_label("fig_3_11b_supplement", "MSc thesis")
+    (('PhD thesis, figure 5.2a', '5.2a'), ('MSc thesis, figure 3.11b, supplement', '3.11b, supplement'))
+    >>> figure_label("slides_inverse_cdf", "PhD thesis"), figure_label("fig_step_size", "PhD thesis")
+    (('Lecture slides: inverse cdf', 'slides, inverse cdf'), ('Our figure: step size', 'step size'))
     """
-    found = parse_figure_name(name)
-    further = found.further.replace("_", " ")
-    if found.number:
-        number = f"{found.number}{found.panel}{', ' * bool(further)}{further}"
-        return f"{document}, figure {number}", number
-    if found.is_slide:
-        return f"Lecture slides: {further}", f"slides, {further}"
-    return f"Our figure: {further}", further
+    number, panel, rest = parse_figure_name(name)
+    words = rest.replace("_", " ")
+    if number:
+        short = f"{number}{panel}{', ' * bool(words)}{words}"
+        return f"{document}, figure {short}", short
+    if rest.startswith("slides_"):
+        words = words.removeprefix("slides ")
+        return f"Lecture slides: {words}", f"slides, {words}"
+    return f"Our figure: {words}", words
+
+
+def figures_named(place: str) -> list[str]:
+    """Numbers of the figures that a place in a document names, ranges written out.
+
+    >>> figures_named("sec 5.4.1, figs 5.5b to 5.7b"), figures_named("figures 2.12 and C.1"), figures_named("sec. 3.1")
+    (['5.5b', '5.6b', '5.7b'], ['2.12', 'C.1'], [])
+    """
+    found: list[str] = []
+    for numbers in _NAMED.findall(place):
+        for joint, number in re.findall(rf"(,|and|to)?\s*({_NUMBER})", numbers):
+            if joint == "to":
+                chapter, first, panel = re.findall(r"(\w+)\.(\d+)([a-z]?)", found[-1])[0]
+                last = int(re.findall(r"\.(\d+)", number)[0])
+                found += [f"{chapter}.{n}{panel}" for n in range(int(first) + 1, last)]
+            found.append(number)
+    return found
+
+
+def is_named(name: str, places: Iterable[str]) -> bool:
+    """Whether places in the document name a figure, with its panel or without, or a panel of one drawn whole."""
+    number, panel, _ = parse_figure_name(name)
+    named = {found for place in places for found in figures_named(place)}
+    if not panel:
+        named = {found.rstrip("abcdefghijklmnopqrstuvwxyz") for found in named}
+    return bool(named & {number, f"{number}{panel}"})
 
 
 def page_figures(
     study: Study, files: Mapping[str, Path], drawings: str, beside: str = ""
 ) -> list[PageFigure]:
-    """The figures of a study that are there, in the order in which it declares them.
+    """The figures of a study that exist, in the order in which it declares them.
 
     Args:
         study: the study.
         files: the file to show for each figure (.svg or .png), by its name.
         drawings: path of the file to keep, relative to the root of the project, with `{name}` for the figure.
-        beside: folder of a copy of `files` relative to the page, which then shows these; empty for images inside it.
+        beside: folder of a copy of `files` relative to the page; empty for images inside the page.
+
+    Raises:
+        DamagedFile: If a file is cut short.
     """
-    return [
-        _page_figure(study, name, caption, files[name], drawings.format(name=name), beside)
-        for name, caption in study.figures.items()
-        if name in files
-    ]
+    out = []
+    for name, caption in study.figures.items():
+        if name not in files:
+            continue
+        label, short = figure_label(name, study.document)
+        # The label has the number or the source that a caption begins with.
+        rest = re.sub(r"^(Figure [\dA-Z]+\.\d+[a-z]?|Lecture slides)[:.] ", "", caption)
+        rest = rest[:1].upper() + rest[1:]
+        out.append(
+            PageFigure(
+                anchor=f"{study.name}-{name}",
+                name=name,
+                label=label,
+                short=short,
+                caption=rest,
+                alternative=f"{label}: {plain(re.split(r'(?<=[.:]) ', rest, maxsplit=1)[0]).rstrip('.:')}",
+                image=f"{beside}/{files[name].name}" if beside else _data_uri(files[name]),
+                drawing=drawings.format(name=name),
+                drawn_by=drawn_by(study, name),
+            )
+        )
+    return out
 
 
-def _page_figure(study: Study, name: str, caption: str, path: Path, drawing: str, beside: str) -> PageFigure:
-    is_vector = path.suffix == ".svg"
+def _data_uri(path: Path) -> Markup:
     content = path.read_bytes()
     if not content.rstrip().endswith((b"</svg>", b"IEND\xaeB`\x82")):
         raise DamagedFile(
             f"{path} is damaged: it is cut short; make it again with {regenerate_command(path)}"
         )
-    width, height = _svg_size(content.decode()) if is_vector else _png_size(content)
-    label, short = figure_label(name, study.document)
-    caption = _without_number(caption)
-    return PageFigure(
-        anchor=f"{study.name}-{name}",
-        name=name,
-        label=label,
-        short=short,
-        caption=caption,
-        alternative=f"{label}: {plain(_first_sentence(caption))}",
-        image=Markup("{}/{}").format(beside, path.name) if beside else _image(content, is_vector=is_vector),
-        width=width,
-        height=height,
-        is_vector=is_vector,
-        drawing=drawing,
-        drawn_by=drawn_by(study, name),
-        claims=claims_drawn(study, name),
-    )
-
-
-def _image(content: bytes, *, is_vector: bool) -> Markup:
-    """Data URI for an attribute in double quotes; an SVG stays text, which is a third shorter than base64."""
-    if not is_vector:
+    if path.suffix == ".png":
         return Markup(f"data:image/png;base64,{base64.b64encode(content).decode()}")
+    # As text in an attribute in double quotes, which is a third shorter than base64.
     svg = content.decode().replace("'", "&apos;").replace('"', "'")
     return Markup(f"data:image/svg+xml,{quote(svg, safe=_PLAIN)}")
-
-
-def _without_number(caption: str) -> str:
-    """A caption without the number or the source that it begins with: the label says it."""
-    rest = re.sub(r"^(Figure [\dA-Z]+\.\d+[a-z]?|Lecture slides)[:.] ", "", caption)
-    return rest[:1].upper() + rest[1:]
-
-
-def _first_sentence(text: str) -> str:
-    return re.split(r"(?<=[.:])\s", text, maxsplit=1)[0].rstrip(".:")
-
-
-def _svg_size(svg: str) -> tuple[int, int]:
-    """Size of an SVG from its `viewBox`, which is in points of 4/3 pixels."""
-    found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
-    if found is None:
-        raise ValueError("an SVG without a viewBox")
-    width, height = (round(float(x) * 4 / 3) for x in found.groups())
-    return width, height
-
-
-def _png_size(png: bytes) -> tuple[int, int]:
-    """Size of a PNG in CSS pixels (96 an inch) at the 200 dots an inch that figures are saved with."""
-    width, height = struct.unpack(">II", png[16:24])
-    return round(width * 96 / 200), round(height * 96 / 200)

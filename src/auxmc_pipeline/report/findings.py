@@ -1,152 +1,144 @@
-"""The findings of a study, one by one: each begins with a bold lead."""
+"""The README of a study in parts: question, answer, findings, notes."""
 
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from markdown_it.token import Token
-from markdown_it.tree import SyntaxTreeNode
+from markupsafe import Markup
 
-from auxmc_pipeline.report.markdown import ClaimNames, link_inline, parser, to_html
+from auxmc_pipeline.catalogue import ROOT, Study
+from auxmc_pipeline.report.findings_text import LookUp, fill
+from auxmc_pipeline.report.markdown import to_html
+
+MAIN_FINDINGS = ROOT / "docs" / "findings.md"
 
 
 class Finding(NamedTuple):
-    """One finding.
+    """One finding, a paragraph that begins with bold words and what follows it.
 
     Attributes:
         anchor: its address in the page.
-        section: title of its study.
-        lead: its bold beginning without the full stop; empty where it has none.
-        html: the whole text.
         study: name of its study.
-        about: what it says about each claim that it names, by id: the sentences that name it.
-        named: claims that it names one by one, not by a range: what it says is about them.
+        lead: its bold beginning without the full stop.
+        text: the finding as Markdown.
+        html: the finding as HTML, with links to claims and figures.
     """
 
     anchor: str
-    section: str
-    lead: str
-    html: str
     study: str
-    about: dict[str, str]
-    named: frozenset[str]
+    lead: str
+    text: str
+    html: Markup
+
+    def sentences(self, claim_id: str) -> str:
+        """Sentences of the finding that name a claim, as plain text; empty if none does."""
+        plain = " ".join(re.sub(r"\*\*|`", "", self.text).split())
+        found = [s for s in re.split(r"(?<=[.!?])\s+(?=[A-Z\"(])", plain) if _names(s, claim_id)]
+        return " ".join(found)
 
 
-class Section(NamedTuple):
-    """The findings of a study: its title, text before the first finding, the findings."""
+class Readme(NamedTuple):
+    """Parts of the README of a study, with its numbers filled in; `notes` are the sections without a part of their own.
 
-    title: str
-    anchor: str
-    intro: str
-    findings: tuple[Finding, ...]
+    Attributes:
+        question: question of the study, plain text.
+        source: documents that it comes from; empty if they are not named.
+        answer: answer to the question, plain text.
+        intro: what stands before the first finding, HTML.
+        findings: its findings.
+        notes: all other sections, HTML with headings one level down.
+    """
+
+    question: str
+    source: str
+    answer: str
+    intro: Markup
+    findings: Sequence[Finding]
+    notes: Markup
+
+
+def read_readme(study: Study, look_up: LookUp, run: str, links: Mapping[str, str]) -> Readme:
+    """Reads the README of a study.
+
+    Args:
+        study: the study.
+        look_up: source of the numbers.
+        run: which results these are, in words.
+        links: address in the page of each claim id and figure.
+
+    Raises:
+        ValueError: If it names a number that does not exist.
+    """
+    path = ROOT / "experiments" / study.name / "README.md"
+    return split_readme(fill(path.read_text(encoding="utf-8"), look_up, path, run), study.name, links)
+
+
+def split_readme(text: str, study: str, links: Mapping[str, str]) -> Readme:
+    """Splits the text of a README.
+
+    Args:
+        text: one paragraph begins with `Question:` and contains `Source:`, one begins with `Answer:`; the section
+            "Findings" has the findings.
+        study: name of the study.
+        links: address in the page of each claim id and figure.
+    """
+    head, *sections = re.split(r"(?m)^(?=## )", text)
+    paragraphs = {block.partition(":")[0]: block for block in re.split(r"\n{2,}", head)}
+    question, _, source = _after_colon(paragraphs.pop("Question", "")).partition("Source: ")
+    answer = _after_colon(paragraphs.pop("Answer", ""))
+    own = "".join(part.partition("\n")[2] for part in sections if part.startswith("## Findings\n"))
+    intro, *found = re.split(r"(?m)(?:^|(?<=\n\n))(?=\*\*)", own)
+    rest = [block for block in paragraphs.values() if not block.startswith("# ")]
+    rest += [part for part in sections if not part.startswith("## Findings\n")]
+    notes = re.sub(r"(?m)^(##+ )", r"#\1", "\n\n".join(rest))
+    findings = read_findings(found, study, links)
+    return Readme(question.strip(), source, answer, to_html(intro, links), findings, to_html(notes))
 
 
 def read_findings(
-    text: str,
-    study: str,
-    title: str,
-    claims: Mapping[str, Sequence[str]],
-    figures: Mapping[str, Sequence[str]],
-) -> Section:
-    """Reads the findings of a study and links the claims and figures that they name.
-
-    A paragraph or a list item that begins with bold words starts a finding, which continues to the next one.
-
-    Args:
-        text: findings in Markdown with their numbers filled in; headings are skipped.
-        study: name of the study.
-        title: title of the study.
-        claims: studies that judge a claim, by its id.
-        figures: names of the figures of each study.
-    """
-    names = ClaimNames(claims)
-    links = _Links(study, names, figures)
-    nodes = [node for node in SyntaxTreeNode(parser().parse(text)).children if node.type != "heading"]
+    texts: Sequence[str], study: str, links: Mapping[str, str], prefix: str = "finding"
+) -> list[Finding]:
+    """Findings from their Markdown, each with an anchor of its own."""
     taken: Counter[str] = Counter()
-    intro, findings = [], []
-    for lead, part in _parts(nodes):
-        about = _sentences(part, names)
-        html = links.render(part)
-        if lead is None:
-            intro.append(html)
-        else:
-            named = frozenset(names.pattern.findall(" ".join(about.values())))
-            anchor = _slug(f"finding-{study}-{lead or part[1].content}", taken)
-            findings.append(Finding(anchor, title, lead, html, study, about, named))
-    return Section(title, f"findings-{study}", "".join(intro), tuple(findings))
+    found = []
+    for text in texts:
+        lead = " ".join(re.match(r"\*\*(.+?)\*\*", text, re.DOTALL)[1].split()).rstrip(".")  # type: ignore[index]
+        slug = f"{prefix}-{study}-" + re.sub(r"[^a-z0-9]+", "-", lead.lower())[:50].strip("-")
+        taken[slug] += 1
+        anchor = slug if taken[slug] == 1 else f"{slug}-{taken[slug]}"
+        found.append(Finding(anchor, study, lead, text, to_html(text, links)))
+    return found
 
 
-class _Links:
-    """Renders blocks of a section; claims and figures link to those of the section's study first."""
+def main_findings() -> list[tuple[str, str, str]]:
+    """The findings that matter most: Markdown with its numbers not filled in, study, and figure or an empty string.
 
-    def __init__(self, study: str, names: ClaimNames, figures: Mapping[str, Sequence[str]]) -> None:
-        self.study, self.names, self.figures = study, names, figures
+    They are the paragraphs of `docs/findings.md` that begin with bold words.
 
-    def render(self, tokens: list[Token]) -> str:
-        link_inline(tokens, self.names, self._claim, self._figure)
-        return to_html(tokens)
-
-    def _claim(self, claim_id: str) -> str:
-        studies = self.names.studies[claim_id]
-        study = self.study if self.study in studies else studies[0]
-        return f"#{study}-{claim_id}"
-
-    def _figure(self, word: str) -> str | None:
-        study, _, figure = word.partition("/")
-        if study in self.figures and figure in ("", *self.figures[study]):
-            return f"#{study}-{figure}" if figure else f"#{study}"
-        if word in self.figures.get(self.study, ()):
-            return f"#{self.study}-{word}"
-        return None
+    Raises:
+        ValueError: If one does not name its study.
+    """
+    out = []
+    for text in re.split(r"(?m)^(?=\*\*)", MAIN_FINDINGS.read_text(encoding="utf-8"))[1:]:
+        found = re.search(r"Study:\s+`(\w+)`(?:,\s+figure\s+`(\w+)`)?", text)
+        if found is None:
+            raise ValueError(f"{MAIN_FINDINGS}: expected 'Study: `name`' at the end of: {text[:40]}")
+        out.append((text, found[1], found[2] or ""))
+    return out
 
 
-def _parts(nodes: Sequence[SyntaxTreeNode]) -> list[tuple[str | None, list[Token]]]:
-    """Findings of a section as (lead, tokens); what stands before the first one has no lead."""
-    parts: list[tuple[str | None, list[Token]]] = []
-    for node in nodes:
-        items = node.children if node.type == "bullet_list" else []
-        if items and _lead(items[0].children[0]) is not None:
-            # A list of findings; an item without bold words is one without a lead.
-            for item in items:
-                parts.append((_lead(item.children[0]) or "", _tokens(item.children)))
-        elif (lead := _lead(node)) is not None or not parts:
-            parts.append((lead, _tokens([node])))
-        else:
-            parts[-1][1].extend(_tokens([node]))
-    return parts
+def about(findings: Sequence[Finding], study: str, claim_id: str) -> list[Finding]:
+    """Findings that name a claim: those of its study if there are any."""
+    naming = [finding for finding in findings if _names(finding.text, claim_id)]
+    return [finding for finding in naming if finding.study == study] or naming
 
 
-def _tokens(nodes: Sequence[SyntaxTreeNode]) -> list[Token]:
-    tokens = [token for node in nodes for token in node.to_tokens()]
-    for token in tokens:
-        # Paragraphs of a list without empty lines are marked as hidden; outside the list they are paragraphs again.
-        token.hidden = False
-    return tokens
+def _names(text: str, claim_id: str) -> bool:
+    return claim_id in text and re.search(rf"\b{re.escape(claim_id)}\b", text) is not None
 
 
-def _lead(node: SyntaxTreeNode) -> str | None:
-    """Bold words that a paragraph begins with; None if it does not."""
-    if node.type != "paragraph":
-        return None
-    words = [child for child in node.children[0].children if child.type != "text" or child.content]
-    if not words or words[0].type != "strong":
-        return None
-    return "".join(t.content for child in words[0].children for t in child.to_tokens()).rstrip(".")
-
-
-def _sentences(tokens: Sequence[Token], names: ClaimNames) -> dict[str, str]:
-    """Sentences of a text that name a claim, by its id, as plain text."""
-    found: dict[str, list[str]] = {}
-    for token in tokens:
-        plain = "".join(" " if t.type == "softbreak" else t.content for t in token.children or [])
-        for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z\"(])", plain):
-            for claim in names.mentioned(sentence):
-                found.setdefault(claim, []).append(sentence.strip())
-    return {claim: " ".join(sentences) for claim, sentences in found.items()}
-
-
-def _slug(text: str, taken: Counter[str]) -> str:
-    slug = re.sub(r"[^a-z0-9]+", "-", text.lower())[:70].strip("-")
-    taken[slug] += 1
-    return slug if taken[slug] == 1 else f"{slug}-{taken[slug]}"
+def _after_colon(paragraph: str) -> str:
+    """The text after the first colon on one line, with a capital first letter."""
+    text = " ".join(paragraph.split()).partition(": ")[2]
+    return text[:1].upper() + text[1:]

@@ -1,4 +1,4 @@
-"""Fills numbers into texts: findings and headlines are templates, whose numbers stand in the tables of a preset."""
+"""Fills numbers into texts: findings are templates, whose numbers are in the tables of a preset."""
 
 import math
 import re
@@ -17,12 +17,15 @@ __all__ = ["LookUp", "fill"]
 
 
 class LookUp:
-    """What a text can ask for by name; each method is a function of the templates.
+    """What a text can name; the public methods are functions of the templates.
+
+    A claim's line is named by the claim's id, the setting where the claim has several lines, and the study where
+    several judge the claim. A LookupError names what does not exist.
 
     Args:
-        judged: judged claims of each study, as `auxmc_pipeline.judging.study_tables.read_verdicts` reads them.
-        numbers: numbers that studies measure for their findings alone, by study: columns name, value, error, note.
-        presets: preset of the results of each study, named where something was not measured.
+        judged: judged claims of each study, of `auxmc_pipeline.judging.study_tables.read_verdicts`.
+        numbers: numbers of each study's findings, with columns name, value, error, exact.
+        presets: preset of the results of each study.
     """
 
     def __init__(
@@ -36,27 +39,22 @@ class LookUp:
             [table.assign(study=study) for study, table in judged.items()], ignore_index=True
         )
 
+    def claims(self, study: str) -> list[tuple[str, str]]:
+        """Study and id of each claim that a study judges."""
+        found = self._lines.loc[self._lines["study"] == study, "claim_id"]
+        return [(study, claim) for claim in found.unique()]
+
     def measured(self, claim: str, setting: str = "", study: str = "") -> str:
-        """Our value of a claim's line, with its error; where there is none, that it was not measured.
-
-        Args:
-            claim: id of the claim.
-            setting: of the line; empty where the claim has one line.
-            study: the study that judges it, where several do.
-
-        Raises:
-            LookupError: there is no such line, or there are several.
-        """
+        """Our value of a claim's line with its error, or that it was not measured."""
         line = self._line(claim, setting, study)
-        value, error = float(line["measured"]), float(line["monte_carlo_error"])
-        return self._text(str(line["study"]), value, error, bool(line["exact"]))
+        return self._text(line["study"], line["measured"], line["monte_carlo_error"], line["exact"])
 
     def published(self, claim: str, setting: str = "", study: str = "") -> str:
         """The published value of a claim's line, as it is printed."""
         return str(self._line(claim, setting, study)["published"])
 
     def value(self, claim: str, setting: str = "", study: str = "") -> float:
-        """Our value of a claim's line as a number, for comparisons; NaN where it was not measured."""
+        """Our value of a claim's line for comparisons; NaN if it was not measured."""
         return float(self._line(claim, setting, study)["measured"])
 
     def verdict(self, claim: str, setting: str = "", study: str = "") -> str:
@@ -68,11 +66,7 @@ class LookUp:
         return verdict_of_claim(set((lines if published.empty else published)["verdict"]))
 
     def count(self, study: str, verdict: str) -> int:
-        """How many of the documents' claims that a study judges have a verdict; one for each id, the worst line counts.
-
-        Raises:
-            LookupError: there is no such study, or no such verdict.
-        """
+        """Number of the documents' claims of a study with a verdict; the worst line of a claim counts."""
         lines = self._lines[(self._lines["study"] == study) & (self._lines["origin"] == "published")]
         if lines.empty or verdict not in VERDICTS:
             raise LookupError(f"no claims of {study!r} can be counted as {verdict!r}: {', '.join(VERDICTS)}")
@@ -80,27 +74,20 @@ class LookUp:
         return int((worst == verdict).sum())
 
     def number(self, study: str, name: str) -> str:
-        """A number that a study measures for its findings, with its error; not measured where the study was not run.
-
-        Raises:
-            LookupError: there is no such study, or it measures no number of that name.
-        """
+        """A number that a study measures for its findings with its error, or that it was not measured."""
         if study not in self._numbers:
             raise LookupError(f"there is no study {study}. There are: {', '.join(self._numbers)}")
         table = self._numbers[study]
-        if table.empty:
-            return self._text(study, math.nan, math.nan, False)
         rows = table[table["name"] == name]
-        if rows.empty:
+        if rows.empty and len(table):
             raise LookupError(f"{study} measures no number {name!r}. There are: {', '.join(table['name'])}")
-        row = rows.iloc[0]
-        return self._text(study, float(row["value"]), float(row["error"]), bool(row["exact"]))
+        row = rows.iloc[0] if len(rows) else {"value": math.nan, "error": math.nan, "exact": False}
+        return self._text(study, row["value"], row["error"], row["exact"])
 
     def _text(self, study: str, value: float, error: float, is_exact: bool) -> str:
         if math.isnan(value):
             return f"(not measured at preset {self._presets[study]})"
-        unknown = not is_exact and not error > 0.0
-        return with_error(value, error) + " (error unknown)" * unknown
+        return with_error(value, error) + " (error unknown)" * (not is_exact and not error > 0.0)
 
     def _of(self, claim: str, study: str) -> pd.DataFrame:
         lines = self._lines[self._lines["claim_id"] == claim]
@@ -125,12 +112,12 @@ def fill(text: str, look_up: LookUp, place: Path | str, run: str = "") -> str:
 
     Args:
         text: Jinja 2 template that calls the methods of `LookUp` and may name `run`.
-        look_up: where its numbers come from.
-        place: where the text stands, for messages.
-        run: words that say which results these are.
+        look_up: source of the numbers.
+        place: file of the text, for messages.
+        run: which results these are, in words.
 
     Raises:
-        ValueError: the text is no template, or asks for what is not there.
+        ValueError: If the text is not a template, or names what does not exist.
     """
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True

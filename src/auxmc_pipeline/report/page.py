@@ -1,34 +1,33 @@
-"""Puts the page together: reads everything that it says."""
+"""Everything that the page says, read from the results of a run or from published results."""
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
-from markupsafe import Markup
 
-from auxmc_pipeline.catalogue import ROOT, Study, load_study
-from auxmc_pipeline.judging.counts import Counts, counts_by_document, counts_of
-from auxmc_pipeline.judging.documents import Document, read_documents
-from auxmc_pipeline.report.claim_lines import ClaimGroup, claim_groups, unexplained
+from auxmc.driver.results import read_attributes, read_table
+from auxmc_pipeline.catalogue import ROOT, Study, load_study, studies
+from auxmc_pipeline.checksums import check_kept
+from auxmc_pipeline.jobs import PUBLISHED, by_case, job_table, jobs_of_attributes, read_jobs
+from auxmc_pipeline.judging.counts import counts_by_document, counts_of
+from auxmc_pipeline.judging.documents import read_documents
+from auxmc_pipeline.judging.published import Published
+from auxmc_pipeline.judging.study_tables import read_numbers, read_verdicts
+from auxmc_pipeline.judging.verdicts import VERDICTS
+from auxmc_pipeline.report.claim_lines import claim_groups, unexplained
 from auxmc_pipeline.report.code_places import algorithms
-from auxmc_pipeline.report.figures import PageFigure, page_figures
-from auxmc_pipeline.report.findings import Finding, Section, read_findings
+from auxmc_pipeline.report.figures import LARGEST_VECTOR_BYTES, page_figures
+from auxmc_pipeline.report.findings import Readme, main_findings, read_findings, read_readme
 from auxmc_pipeline.report.findings_text import LookUp, fill
-from auxmc_pipeline.report.notes import Notes, notes_of
-from auxmc_pipeline.report.open_claims import OpenClaim, open_claims
-from auxmc_pipeline.report.provenance import CaseRecord
-from auxmc_pipeline.report.settings_table import SettingsTable, settings_table
-from auxmc_pipeline.report.sources import StudyResults
+from auxmc_pipeline.report.provenance import machines, rule_costs, settings_table
 from auxmc_pipeline.settings import PRESETS
 
 FIGURES = "figures"
 
-_FINDINGS = ROOT / "docs" / "findings.md"
-
 # Values of claims that a run computes itself: their mean over claims says nothing.
 _OF_CLAIMS = ("measured", "measured_error", "measured_exact")
-
 _FAILURES = {
     "n_failures": "proposals with a numerical failure",
     "n_collapsed": "slice updates that found no point",
@@ -36,258 +35,206 @@ _FAILURES = {
 }
 
 
-class StudyPage(NamedTuple):
-    """Everything that the page says about a study.
+class StudyResults(NamedTuple):
+    """Results of a study.
 
     Attributes:
-        name: name of the study.
-        preset: preset of its results.
-        folder: where its tables are, relative to the root of the project.
-        title: a few words for headings.
-        short: how the title begins, for the menu.
-        question: what it asks, one paragraph.
-        answer: answer to the question, with numbers and verdicts of these results.
-        source: documents that it comes from; empty if its README does not name them.
-        notes: the rest of its README, HTML.
-        algorithms: kernels, models and approximations that its run imports, as `file::function`.
-        groups: its claims.
-        counts: its published claims by verdict.
-        n_own: number of its checks of our own.
-        figures: its figures.
-        settings: settings of its cases.
-        records: provenance of its cases.
-        failures: failures counted in its chains.
-        tables: quantities of each case.
-    """
-
-    name: str
-    preset: str
-    folder: str
-    title: str
-    short: str
-    question: str
-    answer: str
-    source: str
-    notes: Markup
-    algorithms: list[str]
-    groups: list[ClaimGroup]
-    counts: Counts
-    n_own: int
-    figures: list[PageFigure]
-    settings: SettingsTable
-    records: list[CaseRecord]
-    failures: list[dict[str, Any]]
-    tables: list[dict[str, Any]]
-
-
-class Page(NamedTuple):
-    """Everything that the page says.
-
-    Attributes:
-        preset: largest preset of the results.
-        run: which results these are, in words.
-        is_published: whether they are those that the repository keeps, not those of a run.
-        studies: the studies.
-        counts: published claims of all studies.
-        own: checks of our own.
-        documents: documents with at least one claim, and their counts.
-        verdicts: verdict of each claim id, of its published lines where it has any.
-        highlights: findings that matter most, each with its figure or None.
-        sections: all findings, by study.
-        open_claims: lines of the documents' claims that are open, and what decides them.
-        unexplained: claims that failed or are undecided without an explanation, as `study: claim: setting`.
+        preset: their preset.
+        folder: where their tables are, relative to the root of the project.
+        judged: the claims with verdicts.
+        numbers: numbers of its findings.
+        summary: statistics of all cases, a row a value.
+        figures: the file to show for each figure, by its name.
+        drawings: path of the figures as files to keep, relative to the root, with `{name}` for the figure.
+        jobs: provenance, a row for each case, with the columns of `pieces.csv`.
     """
 
     preset: str
-    run: str
-    is_published: bool
-    studies: list[StudyPage]
-    counts: Counts
-    own: Counts
-    documents: list[tuple[Document, Counts]]
-    verdicts: dict[str, str]
-    highlights: list[tuple[Finding, PageFigure | None]]
-    sections: list[Section]
-    open_claims: list[OpenClaim]
-    unexplained: list[str]
+    folder: Path
+    judged: pd.DataFrame
+    numbers: pd.DataFrame
+    summary: pd.DataFrame
+    figures: Mapping[str, Path]
+    drawings: str
+    jobs: pd.DataFrame
 
 
-def read_page(results: Mapping[str, StudyResults], run: str, *, is_published: bool = False) -> Page:
-    """What the page says of results.
+def results_of_run(preset: str) -> dict[str, StudyResults]:
+    """Results of a preset in the working directory, by study.
+
+    Raises:
+        FileNotFoundError: If a table, a figure or a file of claims is missing.
+    """
+    found = {}
+    for study in map(load_study, studies()):
+        folder = Path("results") / preset / study.name
+        drawings = Path("paper_figures") / preset / study.name
+        cases = [folder / f"{case.name}.nc" for case in study.cases(preset)]
+        rows = [
+            row
+            for path in cases
+            if path.is_file()
+            for row in jobs_of_attributes(read_attributes(path), path.stem)
+        ]
+        found[study.name] = StudyResults(
+            preset=preset,
+            folder=folder,
+            judged=read_verdicts(folder / "claims.csv"),
+            numbers=read_numbers(folder / "numbers.csv"),
+            summary=read_table(folder / "summary.parquet"),
+            figures={name: _drawing(drawings / name) for name in study.figures},
+            drawings=f"{drawings}/{{name}}.pdf",
+            jobs=by_case(job_table(rows)),
+        )
+    return found
+
+
+def published_results(kept: Published) -> dict[str, StudyResults]:
+    """Published results, by study, each at its largest preset; figures are published at preset `paper` alone.
+
+    Raises:
+        DamagedFile: If a file is not what was published.
+    """
+    found = {}
+    for name, preset in kept.presets.items():
+        folder = PUBLISHED / preset / name
+        drawings = {figure: folder / FIGURES / f"{figure}.svg" for figure in load_study(name).figures}
+        found[name] = StudyResults(
+            preset=preset,
+            folder=folder.relative_to(ROOT),
+            judged=kept.judged[name],
+            numbers=kept.numbers[name],
+            summary=read_table(check_kept(folder / "summary.parquet")),
+            figures={figure: check_kept(path) for figure, path in drawings.items() if path.is_file()},
+            drawings=f"{folder.relative_to(ROOT)}/{FIGURES}/{{name}}.svg",
+            jobs=by_case(read_jobs(folder / "pieces.csv")),
+        )
+    return found
+
+
+def read_page(results: Mapping[str, StudyResults], run: str, *, is_published: bool = False) -> dict[str, Any]:
+    """Variables of the template `report.html.j2`.
 
     Args:
-        results: results of each study, of `auxmc_pipeline.report.sources`.
+        results: results of each study.
         run: which results these are, in words.
-        is_published: whether they are those that the repository keeps. Their figures are then beside the page, in
-            `FIGURES`/study, not inside it.
+        is_published: whether they are published ones, whose figures are next to the page in `FIGURES`/study.
 
     Raises:
         ValueError: If a README or `docs/findings.md` names a number that does not exist.
     """
     declared = [load_study(name) for name in results]
-    tables = {name: found.judged for name, found in results.items()}
-    judges = judges_of(tables)
     presets = {name: found.preset for name, found in results.items()}
-    look_up = LookUp(tables, {name: found.numbers for name, found in results.items()}, presets)
-    notes = {study.name: read_notes(study, look_up, run) for study in declared}
-    sections = read_sections(notes, declared, judges)
-    findings = [finding for section in sections for finding in section.findings]
-    pages = [
-        _study_page(
-            study,
-            results[study.name],
-            notes[study.name],
-            findings,
-            f"{FIGURES}/{study.name}" * is_published,
-        )
-        for study in declared
-    ]
-    judged = pd.concat(tables.values(), ignore_index=True)
-    by_document = counts_by_document(judged)
-    return Page(
-        preset=max(presets.values(), key=PRESETS.index),
-        run=run,
-        is_published=is_published,
-        studies=pages,
-        counts=counts_of(judged[judged["origin"] == "published"]),
-        own=by_document[""],
-        documents=[
-            (document, by_document[document.key])
-            for document in read_documents()
-            if document.key in by_document
-        ],
-        verdicts={claim: look_up.verdict(claim) for claim in judges},
-        highlights=_highlights(look_up, declared, judges, pages, run),
-        sections=sections,
-        open_claims=[
-            line for study in declared for line in open_claims(study, presets[study.name], tables[study.name])
-        ],
-        unexplained=[
-            f"{page.name}: {claim}" for page in pages for claim in unexplained(page.groups, page.preset)
-        ],
+    look_up = LookUp(
+        {name: found.judged for name, found in results.items()},
+        {name: found.numbers for name, found in results.items()},
+        presets,
     )
+    readmes = read_readmes(declared, look_up, run)
+    findings = [finding for readme in readmes.values() for finding in readme.findings]
+    pages = []
+    for study in declared:
+        found, beside = results[study.name], f"{FIGURES}/{study.name}" if is_published else ""
+        figures = page_figures(study, found.figures, found.drawings, beside)
+        groups = claim_groups(study, found.preset, found.judged, findings, figures)
+        pages.append(_study_page(study, found, readmes[study.name]) | {"figures": figures, "groups": groups})
+    judged = pd.concat([found.judged for found in results.values()], ignore_index=True)
+    by_document = counts_by_document(judged)
+    jobs = pd.concat([found.jobs for found in results.values()])
+    return {
+        "preset": max(presets.values(), key=PRESETS.index),
+        "run": run,
+        "is_published": is_published,
+        "verdicts": VERDICTS,
+        "studies": pages,
+        "counts": counts_of(judged[judged["origin"] == "published"]),
+        "own": by_document[""],
+        "documents": [(d, by_document[d.key]) for d in read_documents() if d.key in by_document],
+        "verdict_of": {claim: look_up.verdict(claim) for claim in judged["claim_id"].unique()},
+        "highlights": _highlights(look_up, pages, run),
+        "unexplained": [
+            f"{page['name']}: {claim}"
+            for page in pages
+            for claim in unexplained(page["groups"], page["preset"])
+        ],
+        "created": jobs["created"].max()[:10] if len(jobs) else "unknown date",
+        "machines": machines(jobs),
+        "rules": [cost for name in results for cost in rule_costs(name, presets[name], results[name].jobs)],
+        "vector_limit_kb": LARGEST_VECTOR_BYTES // 1000,
+    }
 
 
-def read_notes(study: Study, look_up: LookUp, run: str) -> Notes:
-    """The parts of a study's README with its numbers filled in.
-
-    Args:
-        study: the study.
-        look_up: source of the numbers.
-        run: which results these are, in words.
-    """
-    path = ROOT / "experiments" / study.name / "README.md"
-    return notes_of(fill(path.read_text(encoding="utf-8"), look_up, path, run))
+def read_readmes(declared: Sequence[Study], look_up: LookUp, run: str) -> dict[str, Readme]:
+    """The README of each study, linked to claims and figures of the study first, then to those of others."""
+    return {
+        study.name: read_readme(study, look_up, run, _links(study, declared, look_up)) for study in declared
+    }
 
 
-def read_sections(
-    notes: Mapping[str, Notes], declared: Sequence[Study], judges: Mapping[str, Sequence[str]]
-) -> list[Section]:
-    """The findings of each study.
-
-    Args:
-        notes: parts of the README of each study.
-        declared: the studies.
-        judges: studies that judge a claim, by its id.
-    """
-    figures = {study.name: list(study.figures) for study in declared}
-    return [
-        read_findings(notes[study.name].findings, study.name, study.title, judges, figures)
-        for study in declared
-    ]
+def _links(study: Study, declared: Sequence[Study], look_up: LookUp) -> dict[str, str]:
+    ordered = [other for other in declared if other.name != study.name] + [study]
+    links = {claim: f"#{judge}-{claim}" for other in ordered for judge, claim in look_up.claims(other.name)}
+    for other in ordered:
+        links |= {other.name: f"#{other.name}"}
+        links |= {f"{other.name}/{figure}": f"#{other.name}-{figure}" for figure in other.figures}
+    return links | {figure: f"#{study.name}-{figure}" for figure in study.figures}
 
 
-def judges_of(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[str]]:
-    """Studies that judge a claim, by its id, from the claims of each study."""
-    found: dict[str, list[str]] = {}
-    for name, table in tables.items():
-        for claim in table["claim_id"].unique():
-            found.setdefault(claim, []).append(name)
-    return found
-
-
-def failures(summary: pd.DataFrame) -> list[dict[str, Any]]:
-    """Failures counted in the chains of each case; cases without any are left out."""
-    rows = summary[summary["quantity"].isin(list(_FAILURES)) & (summary["value"] != 0.0)]
-    counts = rows.groupby(["case", "quantity"], sort=True)["value"].sum().reset_index()
-    return [
-        {"case": row["case"], "what": _FAILURES[row["quantity"]], "count": row["value"]}
-        for row in counts.to_dict("records")
-    ]
-
-
-def quantities(summary: pd.DataFrame) -> list[dict[str, Any]]:
-    """Mean and range of every quantity of each case; what is measured for claims, each of its own kind, is left out."""
+def _highlights(look_up: LookUp, pages: Sequence[dict[str, Any]], run: str) -> list[tuple[Any, Any]]:
+    """Main findings about the studies of the page, each with its figure or None."""
+    by_name = {page["name"]: page for page in pages}
+    declared = [page["study"] for page in pages]
     out = []
-    for case, rows in summary[~summary["quantity"].isin(_OF_CLAIMS)].groupby("case", sort=True):
-        grouped = rows.groupby(["quantity", "unit"], sort=True)["value"]
-        table = grouped.agg(["mean", "min", "max", "count"]).reset_index()
-        out.append({"case": case, "rows": table.to_dict("records")})
+    for text, name, figure in main_findings():
+        if name in by_name:
+            filled = fill(text, look_up, "docs/findings.md", run)
+            links = _links(by_name[name]["study"], declared, look_up)
+            (finding,) = read_findings([filled], name, links, "main")
+            shown = next((f for f in by_name[name]["figures"] if f.name == figure), None)
+            out.append((finding, shown))
     return out
 
 
-def _study_page(
-    study: Study,
-    results: StudyResults,
-    notes: Notes,
-    findings: Sequence[Finding],
-    beside: str,
-) -> StudyPage:
+def _study_page(study: Study, results: StudyResults, readme: Readme) -> dict[str, Any]:
     published = results.judged["origin"] == "published"
-    figures = page_figures(study, results.figures, results.drawings, beside)
-    return StudyPage(
-        name=study.name,
-        preset=results.preset,
-        folder=results.folder,
-        title=study.title,
-        short=re.split(r":|,| by | of the ", study.title)[0],
-        question=notes.question,
-        answer=notes.answer,
-        source=notes.source,
-        notes=notes.rest,
-        algorithms=algorithms(study),
-        groups=claim_groups(study, results.preset, results.judged, read_documents(), findings, figures),
-        counts=counts_of(results.judged[published]),
-        n_own=counts_of(results.judged[results.judged["origin"] == "own"]).n_claims,
-        figures=figures,
-        settings=settings_table(study, results.preset),
-        records=list(results.records),
-        failures=failures(results.summary),
-        tables=quantities(results.summary),
+    return {
+        "study": study,
+        "name": study.name,
+        "preset": results.preset,
+        "folder": results.folder.as_posix(),
+        "title": study.title,
+        "short": re.split(r":|,| by | of the ", study.title)[0],
+        "readme": readme,
+        "algorithms": algorithms(study),
+        "counts": counts_of(results.judged[published]),
+        "n_own": counts_of(results.judged[results.judged["origin"] == "own"]).n_claims,
+        "settings": settings_table(study, results.preset),
+        "jobs": results.jobs.to_dict("records"),
+        "failures": failures(results.summary),
+        "tables": quantities(results.summary),
+    }
+
+
+def failures(summary: pd.DataFrame) -> list[dict[str, Any]]:
+    """Failures counted in the chains of each case, as case, what and count; cases without any are left out."""
+    rows = summary[summary["quantity"].isin(list(_FAILURES)) & (summary["value"] != 0.0)]
+    counts = rows.groupby(["case", "quantity"], sort=True)["value"].sum()
+    return [{"case": case, "what": _FAILURES[what], "count": count} for (case, what), count in counts.items()]  # type: ignore[misc]
+
+
+def quantities(summary: pd.DataFrame) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Name, unit, mean, smallest and largest value and number of values of every quantity, by case."""
+    rows = summary[~summary["quantity"].isin(_OF_CLAIMS)]
+    table = (
+        rows.groupby(["case", "quantity", "unit"])["value"].agg(["mean", "min", "max", "count"]).reset_index()
     )
+    return [(str(case), found.to_dict("records")) for case, found in table.groupby("case")]  # type: ignore[misc]
 
 
-def _highlights(
-    look_up: LookUp,
-    declared: Sequence[Study],
-    judges: Mapping[str, Sequence[str]],
-    pages: Sequence[StudyPage],
-    run: str,
-) -> list[tuple[Finding, PageFigure | None]]:
-    """Findings of `docs/findings.md` about the declared studies, each with its figure or None."""
-    titles = {study.name: study.title for study in declared}
-    figures = {page.name: {figure.name: figure for figure in page.figures} for page in pages}
-    found = []
-    for text in main_findings():
-        study, figure = place_of(text)
-        if study in titles:
-            filled = fill(text, look_up, _FINDINGS, run)
-            section = read_findings(
-                filled, study, titles[study], judges, {k: list(v) for k, v in figures.items()}
-            )
-            first = section.findings[0]
-            found.append((first._replace(anchor=f"first-{first.anchor}"), figures[study].get(figure)))
-    return found
-
-
-def main_findings() -> list[str]:
-    """The findings that matter most: paragraphs of `docs/findings.md` that begin with bold words, not filled in."""
-    return re.split(r"(?m)^(?=\*\*)", _FINDINGS.read_text(encoding="utf-8"))[1:]
-
-
-def place_of(finding: str) -> tuple[str, str]:
-    """Study and figure that a finding of `docs/findings.md` names; the figure is empty if there is none."""
-    found = re.search(r"Study:\s+`(\w+)`(?:,\s+figure\s+`(\w+)`)?", finding)
-    if found is None:
-        raise ValueError(f"{_FINDINGS}: expected 'Study: `name`' at the end of: {finding[:40]}")
-    return found[1], found[2] or ""
+def _drawing(name: Path) -> Path:
+    """The vector graphic of a figure if it is small enough for a page, else its bitmap."""
+    vector, bitmap = (name.with_name(f"{name.name}.{suffix}") for suffix in ("svg", "png"))
+    path = vector if vector.is_file() and vector.stat().st_size <= LARGEST_VECTOR_BYTES else bitmap
+    if not path.is_file():
+        raise FileNotFoundError(f"no figure {path}: draw it with `snakemake {name}.png`")
+    return path

@@ -1,129 +1,86 @@
-"""What produced the results: machine, versions, code, seeds, time and memory."""
+"""What produced the results: settings, machines, commits, and the cost of each rule."""
 
-import csv
-import json
-import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+import dataclasses
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from auxmc.driver.results import read_attributes
-from auxmc_pipeline.needs import number
+import pandas as pd
 
-# Rules beside the one that runs cases, by the name of their benchmark file.
-_RULES = {"summarise": "summarise", "figures": "draw", "claims": "judge_claims", "report": "write_report"}
-_MACHINE = (
-    "processor",
-    "n_cores",
-    "memory_gib",
-    "platform",
-    "device",
-    "python",
-    "threads",
-    "jax_settings",
-    "packages",
-)
+from auxmc_pipeline.catalogue import Study
+from auxmc_pipeline.settings import numbers_of
+
+# Rules next to the one that runs cases, by the name of their benchmark file.
+_RULES = {"summarise": "summarise", "figures": "draw", "claims": "judge_claims"}
 
 
-class CaseRecord(NamedTuple):
-    """Provenance of a result file.
-
-    Attributes:
-        study: study of the case.
-        case: name of the case.
-        path: result file, relative to the root of the project.
-        attributes: attributes of the file, containers unpacked; empty where there is no file.
-    """
-
-    study: str
-    case: str
-    path: str
-    attributes: dict[str, Any]
-
-    def seconds(self, name: str) -> float:
-        """An attribute that is a time or a size; NaN where it is missing."""
-        return float(self.attributes.get(name, "nan"))
+def machines(jobs: pd.DataFrame) -> list[dict[str, Any]]:
+    """The different environments of jobs: processor, n_cores, versions, n_cases; the one with the most cases first."""
+    names = ["processor", "n_cores", "versions"]
+    found = jobs.groupby(names, sort=False)["case"].count().rename("n_cases").reset_index()
+    return found.sort_values("n_cases", ascending=False, kind="stable").to_dict("records")  # type: ignore[return-value]
 
 
-class Machine(NamedTuple):
-    """An environment that results came from: what it is, and how many cases it ran."""
+def rule_costs(study: str, preset: str, jobs: pd.DataFrame, root: Path = Path()) -> list[dict[str, Any]]:
+    """Time and memory of the jobs of every rule in a study, from Snakemake's benchmark files.
 
-    about: dict[str, Any]
-    n_cases: int
-
-
-class RuleCost(NamedTuple):
-    """Jobs of a rule in a study: number, total run time and CPU time in seconds, largest memory in MiB."""
-
-    study: str
-    rule: str
-    n_jobs: int
-    wall_s: float
-    cpu_s: float
-    peak_mib: float
-
-
-def case_record(study: str, case: str, preset: str, root: Path = Path()) -> CaseRecord:
-    """Reads the provenance of a case from its result file.
+    CPU time and memory of cases are those of `jobs`: Snakemake samples a long job every half minute.
 
     Args:
         study: name of the study.
-        case: name of the case.
-        preset: preset of the case.
-        root: folder that holds `results/`.
-    """
-    path = Path("results") / preset / study / f"{case}.nc"
-    return CaseRecord(study, case, str(path), read_attributes(root / path) if (root / path).is_file() else {})
-
-
-def machines(records: Sequence[CaseRecord]) -> list[Machine]:
-    """The different environments of results, the one with the most cases first."""
-    counts = Counter(
-        json.dumps(
-            {name: record.attributes.get(name, "") for name in _MACHINE}, default=lambda value: value.item()
-        )
-        for record in records
-        if record.attributes
-    )
-    return [Machine(json.loads(text), count) for text, count in counts.most_common()]
-
-
-def rule_costs(
-    preset: str, records: Mapping[str, Sequence[CaseRecord]], root: Path = Path()
-) -> list[RuleCost]:
-    """Time and memory of the jobs of every rule, from the records that Snakemake keeps.
-
-    CPU time and memory of cases are those that their result files state, where there are any: Snakemake looks at a
-    long job every half minute only.
-
-    Args:
-        preset: preset of the jobs.
-        records: provenance of the cases of each study.
+        preset: its preset.
+        jobs: a row for each case.
         root: folder that holds `logs/`.
+
+    Returns:
+        Dicts with study, rule, n_jobs, wall_s (seconds), cpu_s (seconds) and peak_mib.
     """
-    out = []
-    for study, cases in records.items():
-        stated = {record.case: record for record in cases}
-        jobs: dict[str, list[tuple[float, float, float]]] = {}
-        for path in sorted((root / "logs" / preset / study).glob("*.benchmark.tsv")):
-            name, job = path.name.removesuffix(".benchmark.tsv"), _benchmark(path)
-            cpu_s, peak_mib = job.get("cpu_time", 0.0), job.get("max_rss", 0.0)
-            if name in stated:
-                own = stated[name].attributes
-                cpu_s, peak_mib = own.get("cpu_s", cpu_s), own.get("peak_memory_mib", peak_mib)
-            jobs.setdefault(_RULES.get(name, "run_case"), []).append((job.get("s", 0.0), cpu_s, peak_mib))
-        for rule, found in sorted(jobs.items(), key=lambda item: item[0] != "run_case"):
-            wall, cpu, memory = zip(*found, strict=True)
-            out.append(RuleCost(study, rule, len(found), sum(wall), sum(cpu), max(memory)))
-    return out
+    stated = jobs.set_index("case")[["cpu_s", "peak_memory_mib"]].T.to_dict()
+    rows = []
+    for path in sorted((root / "logs" / preset / study).glob("*.benchmark.tsv")):
+        name = path.name.removesuffix(".benchmark.tsv")
+        found = pd.read_csv(path, sep="\t", na_values="-").iloc[:1].to_dict("records")
+        job = {"s": 0.0, "cpu_time": 0.0, "max_rss": 0.0, **(found[0] if found else {})}
+        own = stated.get(name, {"cpu_s": job["cpu_time"], "peak_memory_mib": job["max_rss"]})
+        row = {"rule": _RULES.get(name, "run_case"), "wall_s": job["s"]}
+        rows.append({**row, "cpu_s": own["cpu_s"], "peak_mib": own["peak_memory_mib"]})
+    if not rows:
+        return []
+    costs = {"n_jobs": ("rule", "size"), "wall_s": ("wall_s", "sum"), "cpu_s": ("cpu_s", "sum")}
+    table = pd.DataFrame(rows).fillna(0.0).groupby("rule").agg(**costs, peak_mib=("peak_mib", "max"))
+    return [{"study": study, **row} for row in table.reset_index().to_dict("records")]
 
 
-def _benchmark(path: Path) -> dict[str, float]:
-    """What is a number in the record of a job, which may be cut short."""
-    if not path.is_file():
-        return {}
-    with open(path, newline="", encoding="utf-8") as file:
-        row = next(csv.DictReader(file, delimiter="\t"), {})
-    numbers = {key: number(value) for key, value in row.items()}
-    return {key: value for key, value in numbers.items() if not math.isnan(value)}
+def settings_table(study: Study, preset: str) -> dict[str, Any]:
+    """Settings of the cases of a study.
+
+    Returns:
+        `shared`: name, value, unit and meaning of settings that are the same in all cases; `varied`: names of the
+        others; `cases`: name of each case and its values of the varied settings.
+
+    Raises:
+        SettingsError: If a setting is wrong.
+    """
+    cases = study.cases(preset)
+    fields = {field.name: field.metadata for field in dataclasses.fields(study.schema)}
+    values = []
+    for case in cases:
+        numbers = numbers_of(case.settings)
+        batch: dict[str, Any] = numbers.pop("batch", {})  # type: ignore[assignment]
+        # Values that run inside one program replace the single value.
+        values.append({**numbers, **{name: batch[name] for name in batch if name in numbers}})
+    varied = [name for name in values[0] if any(v[name] != values[0][name] for v in values)]
+    shared = [
+        (name, _text(value), fields[name]["unit"], fields[name]["help"])
+        for name, value in values[0].items()
+        if name not in varied
+    ]
+    rows = [(case.name, [_text(v[name]) for name in varied]) for case, v in zip(cases, values, strict=True)]
+    return {"shared": shared, "varied": varied, "cases": rows}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list) and value:
+        shown = [_text(v) for v in value]
+        few = len(shown) <= 8
+        return ", ".join(shown) if few else f"{shown[0]}, {shown[1]}, …, {shown[-1]} ({len(shown)} values)"
+    return f"{value:g}" if isinstance(value, float) else str(value) if value not in ("", None, []) else "–"

@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 from auxmc_pipeline.catalogue import check_preset, load_study, studies
+from auxmc_pipeline.command_errors import errors_in_one_line
 from auxmc_pipeline.judging.perturbations import responses
 from auxmc_pipeline.judging.study_tables import claims_of, read_tables
-from auxmc_pipeline.steps.errors import errors_in_one_line
 
 
 @errors_in_one_line(ValueError)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from auxmc.plots.style import save_figure, use_style
 from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.command_errors import errors_in_one_line
 from auxmc_pipeline.judging.study_tables import read_tables
 from auxmc_pipeline.settings import SettingsError, nearest
-from auxmc_pipeline.steps.errors import errors_in_one_line
 
 
 @errors_in_one_line()

@@ -9,12 +9,12 @@ import pandas as pd
 
 from auxmc.driver.files import write_atomically
 from auxmc_pipeline.catalogue import check_preset, load_study, studies
+from auxmc_pipeline.command_errors import errors_in_one_line
 from auxmc_pipeline.judging.counts import counts_by_document
 from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.judging.study_tables import read_verdicts
 from auxmc_pipeline.judging.verdicts import VERDICTS
 from auxmc_pipeline.report.numbers import band, with_error
-from auxmc_pipeline.steps.errors import errors_in_one_line
 
 _LATEX = {
     "\\": r"\textbackslash{}",

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from auxmc.driver.results import write_csv
 from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.command_errors import errors_in_one_line
 from auxmc_pipeline.judging.study_tables import judge_study, measure_numbers, read_tables
-from auxmc_pipeline.steps.errors import errors_in_one_line
 
 
 @errors_in_one_line(ValueError)

@@ -8,12 +8,12 @@ import pandas as pd
 
 from auxmc.driver.files import write_atomically
 from auxmc_pipeline.catalogue import ROOT, check_preset, load_study, studies
+from auxmc_pipeline.command_errors import errors_in_one_line
 from auxmc_pipeline.jobs import PUBLISHED, identities, record_costs
 from auxmc_pipeline.judging.published import read_published
 from auxmc_pipeline.publishing.gather import gather, write_gathered
 from auxmc_pipeline.publishing.readme import with_results
 from auxmc_pipeline.settings import SettingsError
-from auxmc_pipeline.steps.errors import errors_in_one_line
 
 README = ROOT / "README.md"
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from auxmc.driver.results import read_attributes
 from auxmc_pipeline.catalogue import check_preset, load_study, studies
+from auxmc_pipeline.command_errors import errors_in_one_line
 from auxmc_pipeline.jobs import PUBLISHED, by_case, differences, identities, read_jobs
 from auxmc_pipeline.publishing.cases import unpack_case
 from auxmc_pipeline.publishing.gather import CASES
-from auxmc_pipeline.steps.errors import errors_in_one_line
 
 
 @errors_in_one_line()

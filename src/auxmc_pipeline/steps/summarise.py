@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from auxmc.driver.results import write_table
-from auxmc_pipeline.steps.errors import errors_in_one_line
+from auxmc_pipeline.command_errors import errors_in_one_line
 from auxmc_pipeline.tidy import tidy_tables
 
 

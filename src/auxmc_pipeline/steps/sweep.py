@@ -12,7 +12,7 @@ from auxmc.plots.panels import missing_figure
 from auxmc.plots.style import save_figure, use_style
 from auxmc.plots.sweeps import sweep_figure
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.steps.errors import errors_in_one_line
+from auxmc_pipeline.command_errors import errors_in_one_line
 from auxmc_pipeline.tidy import sweep_table, tidy_tables
 
 

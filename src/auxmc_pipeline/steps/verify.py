@@ -14,10 +14,10 @@ import numpy as np
 
 from auxmc.driver.provenance import package_versions, processor_kind
 from auxmc_pipeline.catalogue import ROOT, check_preset, load_study, studies
+from auxmc_pipeline.command_errors import errors_in_one_line
 from auxmc_pipeline.jobs import PUBLISHED, by_case, differences, identities, read_jobs, version_text
 from auxmc_pipeline.publishing.compare import Comparison, allowed_distance, compare_case
 from auxmc_pipeline.settings import PRESETS, SettingsError, nearest
-from auxmc_pipeline.steps.errors import errors_in_one_line
 
 
 class PublishedCase(NamedTuple):

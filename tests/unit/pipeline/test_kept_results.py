@@ -7,13 +7,12 @@ import pytest
 
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
 from auxmc_pipeline.jobs import COLUMNS, PUBLISHED
-from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.judging.published import MEASURED, published_presets, read_published
 from auxmc_pipeline.judging.study_tables import claims_of
 from auxmc_pipeline.publishing.readme import with_results
 from auxmc_pipeline.report.claim_lines import claim_groups, unexplained
 from auxmc_pipeline.report.findings_text import LookUp
-from auxmc_pipeline.report.page import judges_of, read_notes, read_sections
+from auxmc_pipeline.report.page import read_readmes
 
 JOB = "radon,ais,,{commit},{created},n,c,d,1.0,2.0,A processor,k,2,v,s\n"
 
@@ -79,21 +78,12 @@ def test_each_study_is_taken_at_the_largest_preset_at_which_it_is_finished(tmp_p
     )
 
 
-def test_counts_go_between_the_marks_of_a_page() -> None:
-    costs = "<!-- costs: begin -->\n<!-- costs: end -->\nafter\n"
-    text = f"before\n<!-- counts: begin -->\nthe text of before\n<!-- counts: end -->\n{costs}"
-    found = with_results(text, read_published())
-    assert found.startswith("before\n<!-- counts: begin -->\n| claims of | reproduced |")
-    assert "<!-- counts: end -->\n<!-- costs: begin -->\n| preset | CPU time |" in found
-    assert found.endswith("<!-- costs: end -->\nafter\n")
-    assert "the text of before" not in found
+def test_the_tables_of_the_readme_are_those_of_the_published_results() -> None:
+    text, published = (ROOT / "README.md").read_text(encoding="utf-8"), read_published()
+    assert with_results(text, published) == text, "run `python -m auxmc_pipeline.steps.publish`"
+    assert with_results(text.replace("| `paper` |", "| `other` |"), published) == text
     with pytest.raises(ValueError, match="lacks the marks"):
-        with_results("nothing", read_published())
-
-
-def test_the_counts_in_the_readme_are_those_of_the_results_that_are_kept() -> None:
-    text = (ROOT / "README.md").read_text()
-    assert with_results(text, read_published()) == text, "run `python -m auxmc_pipeline.steps.publish`"
+        with_results("nothing", published)
 
 
 def test_results_that_are_kept_have_every_line_that_is_judged() -> None:
@@ -109,20 +99,14 @@ def test_results_that_are_kept_have_every_line_that_is_judged() -> None:
 @pytest.mark.parametrize("preset", published_presets())
 def test_every_claim_that_failed_is_named_by_a_finding_of_its_own(preset: str) -> None:
     kept = read_published(preset)
-    judges = judges_of(kept.judged)
     declared = [load_study(name) for name in studies()]
-    look_up = LookUp(kept.judged, kept.numbers, kept.presets)
-    notes = {study.name: read_notes(study, look_up, kept.run_in_words) for study in declared}
-    sections = read_sections(notes, declared, judges)
-    findings = [finding for section in sections for finding in section.findings]
-    groups = {
-        study.name: claim_groups(study, preset, kept.judged[study.name], read_documents(), findings)
+    readmes = read_readmes(declared, LookUp(kept.judged, kept.numbers, kept.presets), kept.run_in_words)
+    findings = [finding for readme in readmes.values() for finding in readme.findings]
+    groups = [
+        group
         for study in declared
         if (PUBLISHED / preset / study.name / "claims.csv").is_file()
-    }
-    assert (
-        sum(line.verdict == "not reproduced" for gs in groups.values() for g in gs for line in g.lines) > 10
-    )
-    assert {
-        name: unexplained(found, preset) for name, found in groups.items() if unexplained(found, preset)
-    } == {}
+        for group in claim_groups(study, preset, kept.judged[study.name], findings)
+    ]
+    assert sum(line["verdict"] == "not reproduced" for group in groups for line in group["lines"]) > 10
+    assert unexplained(groups, preset) == []

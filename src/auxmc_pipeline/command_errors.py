@@ -1,4 +1,4 @@
-"""Errors that the user can mend, as one line in place of a traceback: the same in every step."""
+"""Errors that the user can fix, as one line instead of a traceback."""
 
 import functools
 import sys
@@ -12,11 +12,11 @@ _Main = Callable[[list[str] | None], int]
 
 
 def errors_in_one_line(*further: type[Exception], status: int = 1) -> Callable[[_Main], Callable[..., int]]:
-    """A decorator of command lines: wrong settings, and files that are missing or damaged, are printed in a line.
+    """A decorator of command lines that prints wrong settings, and missing or damaged files, in a line.
 
     Args:
-        further: other errors that say what the user has to mend.
-        status: exit status after such an error.
+        further: other errors that say what the user has to fix.
+        status: exit status after an error.
     """
 
     caught: tuple[type[Exception], ...] = (SettingsError, OSError, *further)
