@@ -32,6 +32,7 @@ NAMES = (
     "evidence_coverage",
     "two_cores",
 )
+PAGE = ROOT / "docs" / "benchmarks.md"
 QUICK_SEEDS = 3
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -103,12 +104,12 @@ def _measure(name: str, form: str, n_seeds: int | None) -> int:
 
 
 def write_pages() -> None:
-    """Tables of all benchmarks between their marks, and the figure."""
+    """Writes the tables of all benchmarks into the page, and the figure."""
     kept = read()
     for name in NAMES:
         benchmark, rows = benchmark_of(name), kept[kept["benchmark"] == name]
         text = (benchmark.table or page_table)(rows, benchmark)
-        write_between(ROOT / benchmark.page, name, text)
+        write_between(PAGE, name, text)
     if len(kept):
         save(kept)
     print(

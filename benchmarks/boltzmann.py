@@ -200,6 +200,8 @@ BENCHMARK = Benchmark(
     problems={"relaxations of 30 units": _relaxations}
     | {f"{SHORT[m]}, {n} chains": partial(_leapfrog, m, n) for m in SHORT for n in (N_CHAINS, 2 * N_CHAINS)},
     units={LOG_Z: "nats", MEAN: "relative", COVARIANCE: "relative", CPU: "s", STEP: "microseconds"},
+    page_problems=["relaxations of 30 units"],
+    page_quantities=[LOG_Z, MEAN],
     quick=["relaxations of 30 units", "Gibbs CT, 100 chains"],
     seeds=10,
     ratios=False,

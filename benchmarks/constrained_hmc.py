@@ -320,6 +320,8 @@ BENCHMARK = Benchmark(
         SUB_STEP: "microseconds",
         OF_A_DATUM: "ns",
     },
+    page_problems=["Lotka-Volterra", "generalised lambda", f"generalised lambda, {SIZES[-1]:,} observations"],
+    page_quantities=[RATE, SUB_STEP],
     quick=[
         "Lotka-Volterra",
         "generalised lambda, 250 observations",

@@ -62,8 +62,9 @@ class Benchmark(NamedTuple):
         cores: that the benchmark is bound to.
         ratios: whether the programs of a problem are compared.
         timed: whether values belong to the machine.
-        page: with the marks between which the tables are written.
-        table: writes them from rows of this benchmark and itself; None for the table of all others.
+        page_problems: problems in the table of the page; all if empty.
+        page_quantities: quantities in it; all if empty.
+        table: writes the table from rows of this benchmark and itself; None for the common one.
     """
 
     problems: Mapping[str, Callable[[bool], Sequence[Program]]]
@@ -74,7 +75,8 @@ class Benchmark(NamedTuple):
     cores: int = 1
     ratios: bool = True
     timed: bool = True
-    page: str = "docs/benchmarks.md"
+    page_problems: Sequence[str] = ()
+    page_quantities: Sequence[str] = ()
     table: Callable[[Any, Any], str] | None = None
 
 

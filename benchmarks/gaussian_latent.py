@@ -145,6 +145,7 @@ BENCHMARK = Benchmark(
         for n in (1, 8, 32)
     },
     units={RATE: "1/s"},
+    page_problems=[f"{name} importance samples" for name in ("PM MH, 32", "APM MI+MH, 32")],
     quick=["APM MI+MH, 1 importance samples", "APM MI+MH, 8 importance samples"],
     repeats=3,
 )

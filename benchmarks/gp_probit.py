@@ -182,6 +182,7 @@ def _factorisations() -> Run:
 BENCHMARK = Benchmark(
     problems={"full estimate": _full, "new auxiliary variables": _same_x},
     units={COST: "ms", LATENT: ""},
+    page_quantities=[COST],
     quick=["full estimate", "new auxiliary variables"],
     repeats=7,
 )

@@ -33,6 +33,6 @@ BENCHMARK = Benchmark(
         page.stem: partial(_programs, page.stem) for page in sorted(PAGES.glob("*.md")) if example(page.stem)
     },
     units={CPU: "s", LINES: ""},
+    page_quantities=[CPU],
     quick=["density"],
-    page="docs/library/methods.md",
 )

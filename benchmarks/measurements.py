@@ -3,7 +3,7 @@
 import datetime
 import importlib.metadata
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,6 @@ __all__ = [
     "COLUMNS",
     "TABLE",
     "add",
-    "busy",
     "done",
     "forget",
     "number",
@@ -90,64 +89,58 @@ def stamp(packages: Iterable[str]) -> dict[str, object]:
     }
 
 
-def busy(load: float, cores_in_use: int) -> bool:
-    """Whether other programs took processor time: the load is half a core above what the benchmark uses itself."""
-    return load > cores_in_use + 0.5
-
-
 def shown(rows: pd.DataFrame) -> pd.DataFrame:
-    """Of each problem, what the page shows: the machine of the newest rows, the whole form before the quick one.
-
-    Rows whose form is neither, those of earlier runs, come along.
-    """
-    earlier = ~rows["form"].isin(["quick", "full"])
+    """Rows of each problem on the page: the first form of full, quick, earlier; the newest machine."""
     parts = [rows[:0]]
-    for _, own in rows[~earlier].groupby("problem", sort=False):
-        newest = own[own["machine"] == own.sort_values("date", kind="stable")["machine"].iloc[-1]]
-        whole = newest[newest["form"] == "full"]
-        parts.append(whole if len(whole) else newest)
-    return pd.concat([*parts, rows[earlier]])
+    for _, problem in rows.groupby("problem", sort=False):
+        form = next(form for form in ("full", "quick", "earlier") if (problem["form"] == form).any())
+        own = problem[problem["form"] == form]
+        parts.append(own[own["machine"] == own.sort_values("date", kind="stable")["machine"].iloc[-1]])
+    return pd.concat(parts)
 
 
 def page_table(rows: pd.DataFrame, benchmark: Benchmark) -> str:
-    """Markdown: a row for each program, medians over seeds of each quantity with the least and the largest.
+    """Markdown with one row per problem: medians over seeds of our program, and ratios or values of the others.
 
-    Problems with the same quantities stand in one table.
+    Args:
+        rows: of the tidy table, of this benchmark.
+        benchmark: names the problems and quantities of the page.
     """
     if not len(rows):
         return "Not measured yet.\n"
-    order = [RATIO, *benchmark.units]
-    by_quantities: dict[tuple[str, ...], list[pd.DataFrame]] = {}
-    for _, problem in shown(rows).groupby(["problem", "form"], sort=False):
-        present = set(problem["quantity"])
-        by_quantities.setdefault(tuple(q for q in order if q in present), []).append(problem)
-    text = [_table(problems, quantities, benchmark) for quantities, problems in by_quantities.items()]
-    return "\n".join([*text, _measured_with(shown(rows))])
+    kept = shown(rows)
+    kept = kept[kept["problem"].isin(list(benchmark.page_problems or benchmark.problems))]
+    quantities = [q for q in benchmark.page_quantities or benchmark.units if (kept["quantity"] == q).any()]
+    others = "ratios" if benchmark.ratios else "others"
+    has_others = bool((kept.groupby("problem")["program"].nunique() > 1).any())
+    lines = [["problem", "; ".join(quantities), *[others] * has_others]]
+    for problem, own in kept.groupby("problem", sort=False):
+        programs = [
+            _summary(of, quantities, benchmark.ratios) for _, of in own.groupby("program", sort=False)
+        ]
+        mark = r"\*" * bool(own["load"].max() > benchmark.cores + 0.5)
+        ours, *rest = programs
+        lines.append([f"{problem}{mark}", ours[0], *["; ".join(text for _, text in rest)] * has_others])
+    text = [f"| {' | '.join(line)} |" for line in lines]
+    return "\n".join([text[0], "|---" * len(lines[0]) + "|", *text[1:], ""])
 
 
-def _table(problems: list[pd.DataFrame], quantities: tuple[str, ...], benchmark: Benchmark) -> str:
-    units = {name: f", {unit}" if unit else "" for name, unit in benchmark.units.items()}
-    heads = ["problem", "program", *(q + units.get(q, "") for q in quantities), "seeds", "when, load"]
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    for problem in problems:
-        for (program, settings), own in problem.groupby(["program", "settings"], sort=False):
-            name = f"{program} ({settings})" if settings else program
-            cells = [problem["problem"].iloc[0], name]
-            cells += [_cell(own[own["quantity"] == quantity]) for quantity in quantities]
-            cells += [str(own["seed"].nunique()), _when(own, benchmark.cores)]
-            lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+def _summary(rows: pd.DataFrame, quantities: Sequence[str], ratios: bool) -> tuple[str, str]:
+    """A program's medians, and the same with the ratio in place of the first quantity."""
+    name = rows["program"].iloc[0].removeprefix("auxmc, ")
+    cells = [_median(rows, quantity) for quantity in quantities]
+    values = "; ".join(cell for cell in cells if cell)
+    ratio = "; ".join(cell for cell in [_median(rows, RATIO), *cells[1:]] if cell) if ratios else values
+    return f"{name}: {values}", f"{name}: {ratio or values}"
 
 
-def _cell(rows: pd.DataFrame) -> str:
-    """Median over seeds of the medians over repeats, and their spread."""
-    if not len(rows):
+def _median(rows: pd.DataFrame, quantity: str) -> str:
+    """Median over seeds of medians over repeats; empty if it was not measured."""
+    own = rows[rows["quantity"] == quantity]
+    if own.empty:
         return ""
-    values = rows.groupby("seed")["value"].median()
-    if values.isna().all():
-        return "failed"
-    middle, least, largest = (number(value) for value in (values.median(), values.min(), values.max()))
-    return middle if least == largest else f"{middle} ({least} to {largest})"
+    middle = own.groupby("seed")["value"].median().median()
+    return "failed" if np.isnan(middle) else f"{number(middle)} {own['unit'].iloc[0]}".strip()
 
 
 def number(value: float) -> str:
@@ -157,24 +150,6 @@ def number(value: float) -> str:
     ('12,346', '0.0123', '-1', '2.5e-07')
     """
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-
-
-def _when(rows: pd.DataFrame, cores_in_use: int) -> str:
-    form = rows["form"].iloc[0]
-    words = [] if form == "full" else [str(form)]
-    words.append(" to ".join(dict.fromkeys([rows["date"].min(), rows["date"].max()])))
-    if rows["load"].isna().all():
-        return ", ".join([*words, "load not noted"])
-    words.append(
-        "load " + " to ".join(dict.fromkeys(number(x) for x in (rows["load"].min(), rows["load"].max())))
-    )
-    return ", ".join([*words, "**busy**"] if busy(rows["load"].max(), cores_in_use) else words)
-
-
-def _measured_with(rows: pd.DataFrame) -> str:
-    machines = dict.fromkeys(rows["machine"] + ", " + rows["cores"].astype(str) + " cores")
-    versions = dict.fromkeys(word for text in rows["versions"] for word in text.split(", "))
-    return f"Measured on {'; '.join(machines)}, with {', '.join(versions)}.\n"
 
 
 def write_between(page: Path, name: str, text: str) -> None:

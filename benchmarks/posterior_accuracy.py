@@ -82,8 +82,8 @@ def _programs(problem: str, quick: bool) -> Sequence[Program]:
 BENCHMARK = Benchmark(
     problems={name: partial(_programs, name) for name, _ in PROBLEMS},
     units=dict.fromkeys([MEANS, VARIANCES, CLASSIFIER, COMPARED, OFF, R_HAT, WARNINGS], ""),
+    page_quantities=[MEANS, CLASSIFIER, R_HAT],
     quick=["Gaussian linear, 10 parameters"],
     ratios=False,
     timed=False,
-    page="docs/library/methods.md",
 )

@@ -50,6 +50,7 @@ BENCHMARK = Benchmark(
     problems={f"normal, {np.prod(s)} a key": partial(_normal, s) for s in ((10,), (10, 10), (32, 10, 10))}
     | {f"chi-squared, 89 degrees, {n} a key": partial(_chi_squared, n) for n in (1, 8, 32)},
     units={COST: "ns"},
+    page_problems=["normal, 100 a key", "chi-squared, 89 degrees, 8 a key"],
     quick=["normal, 100 a key", "chi-squared, 89 degrees, 8 a key"],
     repeats=5,
 )

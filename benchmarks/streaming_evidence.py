@@ -80,6 +80,14 @@ BENCHMARK = Benchmark(
         if n_rows <= LARGEST[kind]
     },
     units={CPU: "s", ERROR: "nats"},
+    page_problems=[
+        "linear, 1,000 rows, nested sampling",
+        "mixture, 1,000 rows, nested sampling",
+        "linear, 100,000 rows, sequential Monte Carlo",
+        "mixture, 10,000 rows, sequential Monte Carlo",
+        "linear, 10,000 rows, streams",
+        "mixture, 100,000 rows, streams",
+    ],
     quick=[
         "linear, 1,000 rows, nested sampling",
         "linear, 1,000 rows, sequential Monte Carlo",

@@ -68,6 +68,8 @@ def _programs(n_rows: int, quick: bool) -> Sequence[Program]:
 BENCHMARK = Benchmark(
     problems={f"1e{power} rows": partial(_programs, 10**power) for power in (4, 5, 6, 7, 8)},
     units=UNITS,
+    page_problems=["1e4 rows", "1e6 rows", "1e8 rows"],
+    page_quantities=list(UNITS)[:2],
     quick=["1e5 rows", "1e6 rows"],
 )
 

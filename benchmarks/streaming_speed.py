@@ -160,5 +160,7 @@ BENCHMARK = Benchmark(
     units={STEP: "microseconds"}
     | dict.fromkeys(PARTS, "microseconds")
     | {SECONDS: "s", STEPS: "", ERROR: "nats"},
+    page_problems=[*(f"a step, {name}" for name in WORK), *(f"{name}, 1e6 rows" for name in WORK)],
+    page_quantities=[STEP, SECONDS, ERROR],
     quick=["a step, linear", "a step, softmax", "linear, 1e5 rows"],
 )

@@ -88,6 +88,8 @@ BENCHMARK = Benchmark(
     problems={"processes that count": _counting, "probit estimates": _estimates}
     | {f"four chains, {name}": partial(_chains, name) for name in library_speed.PROBLEMS},
     units={RATE: "1/s", WALL: "s", CPU: "s"},
+    page_problems=["probit estimates", "four chains, simulator"],
+    page_quantities=[RATE, WALL],
     quick=["processes that count", *(f"four chains, {name}" for name in library_speed.PROBLEMS)],
     repeats=3,
     cores=2,

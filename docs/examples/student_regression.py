@@ -3,7 +3,7 @@
     auxmc stream --data docs/examples/stream.csv --model linear --model docs/examples/student_regression.py
 
 Rows are (x, y). Parameters are real numbers: weights w, intercept b, and log s. The model is y = x^T w + b + s e with e
-of Student's t law. Priors: w, b ~ N(0, 1), log s ~ N(0, 1).
+of Student's t distribution. Priors: w, b ~ N(0, 1), log s ~ N(0, 1).
 """
 
 import math

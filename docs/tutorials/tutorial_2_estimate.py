@@ -32,7 +32,7 @@ print(counts)
 
 
 def log_prior(p):
-    """Standard normal laws of both parameters, in nats."""
+    """Standard normal distributions of both parameters, in nats."""
     return -0.5 * (p["log_mean"] ** 2 + p["log_spread"] ** 2)
 
 

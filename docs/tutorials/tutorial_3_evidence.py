@@ -51,7 +51,7 @@ print("warnings:", list(result.warnings))
 # %%
 # The check
 # ---------
-# Two unknowns are few enough for a sum over a grid, which gives the evidence and the share of the northern
+# Two unknowns are few enough for a sum over a grid, which gives the evidence and the fraction of the northern
 # mode to many digits.
 
 line = np.linspace(-12.0, 12.0, 1201)
@@ -64,7 +64,7 @@ place = result.posterior["posterior"]["place"].to_numpy()[0]
 print(
     f"log evidence {result.log_evidence:.3f} +- {result.standard_error:.3f}, exact {exact_evidence:.3f} nats"
 )
-print(f"share of draws in the north {(place[:, 1] > 0).mean():.3f}, exact {exact_fraction:.3f}")
+print(f"fraction of draws in the north {(place[:, 1] > 0).mean():.3f}, exact {exact_fraction:.3f}")
 assert abs(result.log_evidence - exact_evidence) < 4 * result.standard_error
 assert abs((place[:, 1] > 0).mean() - exact_fraction) < 0.1
 

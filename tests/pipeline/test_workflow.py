@@ -56,6 +56,8 @@ def test_code_of_one_study_leaves_the_other_alone(smoke: Project) -> None:
 # What cannot run inside a test, each with the reason.
 NOT_RUN = {
     "source .venv/bin/activate": "the copy runs in the environment of the tests",
+    "python -m auxmc_pipeline.steps.publish quick": "needs a finished run; test_publishing runs it",
+    "python -m auxmc_pipeline.steps.restore paper": "writes results of another preset; test_publishing runs it",
     "snakemake --workflow-profile profiles/slurm --config preset=paper": "needs a cluster: test_slurm runs one",
 }
 

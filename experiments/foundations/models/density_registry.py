@@ -243,12 +243,9 @@ def density_page() -> str:
         [
             "# Standard densities",
             "",
-            "The densities of Tables A.1 to A.3 of the PhD thesis, with the maps of its Table D.1. This page is",
-            "printed by `python -m experiments.foundations.models.density_registry`; "
-            "each line is an entry of `DENSITIES` there, which",
-            "has the log density, the distribution function, draws and both directions of the map to the whole line.",
-            "Logs are natural. The last column gives a value of the law from an input u of unit variance",
-            "(`auxmc.models.input_maps`).",
+            "Densities of Tables A.1 to A.3 of the PhD thesis, with the maps of its Table D.1: the entries of",
+            "`experiments.foundations.models.density_registry.DENSITIES`, printed by that module. Logs are natural.",
+            "The last column maps an input u of unit variance to a draw.",
             "",
             *lines,
             "",
