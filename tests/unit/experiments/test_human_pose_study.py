@@ -389,7 +389,7 @@ def test_variants_bring_their_numbers_unless_they_are_given() -> None:
         (["n_steps=[5,3]"], r"fewest and most, got \[5, 3\]"),
         (["method=hmc", "n_inner_steps=3"], "method=hmc has no geodesic sub-steps"),
         (["data=nowhere.csv"], "nowhere.csv: no such file"),
-        ([f"data={EXAMPLE}", "views=monocular"], "views=monocular needs view 1 alone; use views=binocular"),
+        ([f"data={EXAMPLE}", "views=monocular"], "views=monocular: expected view 1, got 1 and 2"),
         ([f"data={EXAMPLE}", "scene=2"], "with data=FILE there is one scene"),
         (["prior=mine"], "prior must be one of own, published"),
         (["scene=4"], "scene must be between 1 and 3"),

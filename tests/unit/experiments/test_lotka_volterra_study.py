@@ -472,8 +472,8 @@ def test_the_paper_preset_is_that_of_the_thesis() -> None:
         (["tolerance=1.0"], "conditions exactly"),
         (["method=ss_ball", "step_size=0.1"], "nothing to tune"),
         (["method=ss_ball", "n_steps=[1,2]"], "makes no integrator steps"),
-        (["n_steps=[5,4]"], "two whole numbers, fewest and most"),
-        (["n_steps=[5]"], "two whole numbers, fewest and most"),
+        (["n_steps=[5,4]"], "two integers, fewest and most"),
+        (["n_steps=[5]"], "two integers, fewest and most"),
         (["n_draws=100", "n_discard=95"], "at least 10 of the n_draws=100"),
         (["method=pm_summaries", "n_draws=5000", "n_discard=1000"], "n_batches \\* batch_size"),
         (
