@@ -19,22 +19,26 @@ _FAR = 3.0
 _MOST_ROWS = 12
 _ERROR = "_error"
 _NOT_SETTINGS = ("presets", "cases", "grids", "resources")
-_ORIGIN = (
-    *(
-        "study",
-        "seed",
-        "code",
-        "data",
-        "git_commit",
-        "git_dirty",
-        "python",
-        "packages",
-        "platform",
-        "processor",
-    ),
-    *("n_cores", "memory_gib", "device", "inference_library_version", "jax_version", "jaxlib_version"),
-    *("numpy_version", "python_version"),
-)
+_ORIGIN = [
+    "study",
+    "seed",
+    "code",
+    "data",
+    "git_commit",
+    "git_dirty",
+    "python",
+    "packages",
+    "platform",
+    "processor",
+    "n_cores",
+    "memory_gib",
+    "device",
+    "inference_library_version",
+    "jax_version",
+    "jaxlib_version",
+    "numpy_version",
+    "python_version",
+]
 
 Estimates = dict[str, tuple[float, float]]
 
@@ -48,26 +52,21 @@ def compare(first: Path, second: Path) -> str:
     about, groups = zip(open_result(first), open_result(second), strict=True)
     settings = [{k: v for k, v in a["settings"].items() if k not in _NOT_SETTINGS} for a in about]
     origins = [{name: a.get(name, "") for name in _ORIGIN} for a in about]
-    tempered = any("inverse_temperature" in g.get("sample_stats", ()) for g in groups)
-    draws = (
-        None
-        if tempered
-        else _in_both(*(dict(posterior_means(g.get("posterior", xr.Dataset()))) for g in groups))
-    )
     statistics = _in_both(*(_statistics(a, g) for a, g in zip(about, groups, strict=True)))
-    if statistics.empty and (draws is None or draws.empty):
+    draws = _in_both(*(dict(posterior_means(g.get("posterior", xr.Dataset()))) for g in groups))
+    if statistics.empty and draws.empty:
         raise CommandError(f"{first} and {second} have no quantity in common: nothing can be compared")
-    return "\n\n".join(
-        [
-            f"A  {first}\nB  {second}",
-            _table("settings that differ", differing(*settings), "all settings are equal"),
-            _table("origin that differs", differing(*origins), "same seed, code, data, versions and machine"),
-            "posterior means: tempered chains, whose draws need weights: see the statistics"
-            if draws is None
-            else _differences("posterior means", draws),
-            _differences("statistics", statistics),
-        ]
-    )
+    tempered = any("inverse_temperature" in g.get("sample_stats", ()) for g in groups)
+    parts = [
+        f"A  {first}\nB  {second}",
+        _table("settings that differ", differing(*settings), "all settings are equal"),
+        _table("origin that differs", differing(*origins), "same seed, code, data, versions and machine"),
+        "posterior means: tempered chains, whose draws need weights: see the statistics"
+        if tempered
+        else _differences("posterior means", draws),
+        _differences("statistics", statistics),
+    ]
+    return "\n\n".join(parts)
 
 
 def differing(first: dict[str, Any], second: dict[str, Any]) -> list[tuple[str, str, str]]:

@@ -15,30 +15,8 @@ from auxmc.errors import CommandError, DamagedFile
 _SETTINGS = "settings.json"
 # Attributes of a result that are settings where it has none: a run of one's own.
 _CHOICES = ("method", "draws", "warm_up", "chains")
-_SHOWN = {
-    "study": "study",
-    "case": "case",
-    "created": "made",
-    "created_at": "made",
-    "git_commit": "commit",
-    "git_dirty": "uncommitted changes",
-    "seed": "seed",
-    "numbers": "settings",
-    "code": "code",
-    "log_evidence": "log evidence",
-    "log_evidence_standard_error": "its error",
-    "warnings": "warnings",
-    "processor": "processor",
-    "n_cores": "cores",
-    "memory_gib": "memory, GiB",
-    "device": "device",
-    "platform": "platform",
-    "wall_s": "seconds",
-    "compile_s": "of these compiling",
-    "run_s": "of these running",
-    "sampling_s": "of these running",
-    "peak_memory_mib": "peak memory, MiB",
-}
+_NOT_SHOWN = ("settings", "packages", "pieces")
+_EMPTY = ("", "None", "{}", "[]", "False")
 
 
 def describe(path: Path) -> str:
@@ -132,40 +110,28 @@ def _run_of(path: Path) -> dict[str, Any]:
 
 
 def _origin(path: Path, about: dict[str, Any]) -> str:
-    rows = [
-        (label, f"{about[name]:.6g}" if isinstance(about[name], float) else str(about[name]))
-        for name, label in _SHOWN.items()
-        if str(about.get(name)) not in ("None", "[]", "False")
-    ]
-    versions = about.get("packages") or {
-        name.removesuffix("_version").replace("inference_library", "auxmc"): value
-        for name, value in about.items()
-        if name.endswith("_version")
-    }
-    rows.append(("versions", ", ".join(f"{name} {version}" for name, version in versions.items())))
-    return f"{path}\n{columns(rows)}"
+    chosen = {name: value for name, value in about.items() if name not in (*_NOT_SHOWN, *about["settings"])}
+    versions = ", ".join(f"{name} {version}" for name, version in about.get("packages", {}).items())
+    return f"{path}\n{_rows({**chosen, 'versions': versions})}"
 
 
 def _settings(about: dict[str, Any]) -> str:
-    rows = [
-        (f"  {name}", _text(value))
-        for name, value in about["settings"].items()
-        if value not in ({}, "", None)
-    ]
-    return f"settings\n{columns(rows)}"
+    return f"settings\n{_rows(about['settings'])}"
+
+
+def _rows(values: dict[str, Any]) -> str:
+    shown = {name: value for name, value in values.items() if str(value) not in _EMPTY}
+    return columns(
+        [(f"  {name}", f"{v:.6g}" if isinstance(v, float) else _text(v)) for name, v in shown.items()]
+    )
 
 
 def _group(name: str, data: xr.Dataset) -> str:
     sizes = ", ".join(f"{dim} {size}" for dim, size in data.sizes.items())
-    rows = [
-        (
-            f"  {variable}",
-            f"[{', '.join(map(str, array.dims))}]",
-            str(array.dtype),
-            str(array.attrs.get("units", "")),
-        )
-        for variable, array in data.data_vars.items()
-    ]
+    rows = []
+    for variable, array in data.data_vars.items():
+        dims, unit = ", ".join(map(str, array.dims)), str(array.attrs.get("units", ""))
+        rows.append((f"  {variable}", f"[{dims}]", str(array.dtype), unit))
     return f"group {name}: {sizes or 'numbers'}\n{columns(rows)}"
 
 

@@ -255,7 +255,7 @@ def test_estimates_have_the_errors_of_independent_draws(tmp_path: Path) -> None:
 def test_files_of_ones_own_runs_are_shown_and_compared(tmp_path: Path, run: Callable[..., str]) -> None:
     one, two = own(tmp_path / "one"), own(tmp_path / "two", 5.0)
     for name, words in (
-        ("result.nc", ("auxmc 9.8", "2026-11-25", "method", "far")),
+        ("result.nc", ("9.8", "2026-11-25", "method", "far")),
         ("", ("command", "files: record.csv, record.parquet, result.nc, settings.json")),
         ("record.parquet", ("command", "log_evidence_error")),
         ("record.csv", ("command", "log_evidence_error")),
