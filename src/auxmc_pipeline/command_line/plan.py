@@ -38,7 +38,7 @@ def describe_plan(preset: str, n_cores: int, without: list[str]) -> str:
 def format_plan(preset: str, n_cores: int, jobs: dict[str, pd.DataFrame], unknown: list[str]) -> str:
     """The plan of studies whose jobs are on record, and names of the others."""
     every = pd.concat(jobs.values())
-    rows = [("study", "jobs", "core hours", "longest job")]
+    rows: list[tuple[str, ...]] = [("study", "jobs", "core hours", "longest job")]
     rows += [_row(name, found) for name, found in {**jobs, "all": every}.items()]
     longest = every.loc[every["cpu_s"] == every["cpu_s"].max()].iloc[0]
     lines = [

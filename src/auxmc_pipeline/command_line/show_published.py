@@ -33,7 +33,7 @@ def describe_published(preset: str | None, folder: Path = PUBLISHED) -> str:
 
 
 def _describe_preset(preset: str, place: Path) -> str:
-    rows = [("study", "cases", "tables", "core hours", "commits", "machine")]
+    rows: list[tuple[str, ...]] = [("study", "cases", "tables", "core hours", "commits", "machine")]
     stale: list[str] = []
     for name in catalogue.studies():
         jobs = by_case(read_jobs(place / name / "pieces.csv"))
