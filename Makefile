@@ -1,4 +1,4 @@
-# make reproduce: everything, from a fresh clone.   make test: the tests.   Further commands: docs/usage.md.
+# make reproduce: everything, from a fresh clone.   make test: the tests.   Further commands: CONTRIBUTING.md.
 PRESET ?= quick
 CORES ?= all
 MINUTES ?= 5
