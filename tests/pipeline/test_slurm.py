@@ -132,8 +132,8 @@ def test_a_case_in_pieces_outlives_a_node_and_is_pushed_aside(cluster: Path, fre
     whole = (fresh.folder / case).rename(fresh.folder / "whole.nc")
     fresh.edit(
         "conf/study/gp_probit.yaml",
-        "    block_size: 12\n    pieces: 1\n",
-        "    block_size: 12\n    pieces: 2\n",
+        "    cases: {estimator:",
+        "    cases: {main: {resources: {pieces: 2}}, estimator:",
     )
     command = [sys.executable, "-m", "snakemake", case, *OPTIONS]
     with subprocess.Popen(
