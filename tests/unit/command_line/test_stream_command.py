@@ -10,8 +10,6 @@ from pathlib import Path
 import jax
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pa_parquet
 import pytest
 from scipy.stats import multivariate_normal
 
@@ -26,9 +24,8 @@ from auxmc.kernels.streams.contract import StreamSettings
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings
 
 NAMES = ("load", "age", "pressure")
-SMALL = (
-    "--estimator annealed --particles 4 --moves 2 --batch-size 10 --replicates 2 --chunk-rows 20 --every 0"
-)
+SMALL = "--estimator annealed --particles 4 --moves 2 --batch-size 10 --replicates 2 --chunk-rows 20"
+SMALL += " --every 0"
 OWN_MODEL = """
 import jax
 {top}
@@ -53,8 +50,7 @@ DATA = make_rows(1230)
 
 
 def write_parquet(path: Path, data: np.ndarray) -> Path:
-    table = pa.table({name: data[:, i] for i, name in enumerate(NAMES)})
-    pa_parquet.write_table(table, path, row_group_size=300)
+    pd.DataFrame(data, columns=list(NAMES)).to_parquet(path, row_group_size=300)
     return path
 
 
