@@ -1,7 +1,7 @@
 """Inputs with two-class labels, from a table of the user."""
 
 import os
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -82,7 +82,7 @@ def _code_labels(cells: Cells, name: str, how: str) -> tuple[FloatArray, tuple[s
     texts = read_texts(cells, name)
     numbers = [parse_number(text) for text in texts]
     # Where all labels are numbers, 1 and 1.0 are the same class.
-    keys = texts if None in numbers else numbers
+    keys: list[Any] = texts if None in numbers else numbers
     written = dict(zip(reversed(keys), reversed(texts), strict=True))
     found = [written[key] for key in sorted(written)]
     if len(found) != 2:

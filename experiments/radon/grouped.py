@@ -85,7 +85,7 @@ def read_grouped(path: str | os.PathLike[str], columns: GroupedColumns, min_rows
         fail(path, f"column '{columns.group}': {expected}, got {len(names)} groups of {len(groups)} rows")
     for name in columns.group_regressors:
         values = numbers[:, numeric.index(name)]
-        for row in np.flatnonzero(values != values[first][group]):
+        for row in map(int, np.flatnonzero(values != values[first][group])):
             other = int(first[group[row]])
             got = f"{values[other]:g} in {cells.describe_row(other)} and {values[row]:g} in {cells.describe_row(row)}"
             fail(path, f"column '{name}': group '{groups[row]}' has {got}; name it in row_regressors")

@@ -63,6 +63,6 @@ def read_joint_observations(path: str | os.PathLike[str], views: str) -> FloatAr
         )
     missing = np.argwhere(np.isnan(images[:, 0]))
     if missing.size:
-        place = f"joint '{JOINT_NAMES[missing[0][1]]}' is missing in view {missing[0][0] + 1}"
-        fail(path, f"{place} ({len(missing)} missing in all); every joint must be observed")
+        first = f"joint '{JOINT_NAMES[missing[0][1]]}' is missing in view {missing[0][0] + 1}"
+        fail(path, f"{first} ({len(missing)} missing in all); every joint must be observed")
     return images.reshape(-1)

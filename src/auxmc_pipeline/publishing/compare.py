@@ -1,8 +1,9 @@
 """Whether a case that was run again agrees with its published result: to the last bit, or within errors."""
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -83,7 +84,7 @@ def compare_values(kept: pd.DataFrame, again: pd.DataFrame) -> pd.DataFrame:
         error = errors.get((f"{point[0]}_error", *point[1:])) if len(group) == 1 else None
         rows.append(
             {
-                "quantity": " ".join(word for word in point if word != "nan"),
+                "quantity": " ".join(str(word) for word in point if word != "nan"),
                 "kept": one.mean(),
                 "again": two.mean(),
                 "identical": in_both and np.array_equal(one, two, equal_nan=True),
@@ -103,7 +104,7 @@ def allowed_distance(n_compared: int) -> float:
     return max(_ALLOWED, float(stats.norm.isf(_FALSE_ALARM / (2 * max(n_compared, 1)))))
 
 
-def _score(quantity: str, one: np.ndarray, two: np.ndarray, error: dict[str, float] | None) -> float:
+def _score(quantity: str, one: np.ndarray, two: np.ndarray, error: Mapping[Any, Any] | None) -> float:
     if "without" in quantity:  # values without one chain each, which are dependent
         return math.nan
     if error is not None:

@@ -66,7 +66,7 @@ def gather(study: Study, preset: str, now: Identities, root: Path, published: Pa
             before[before["case"] == case] if not is_whole or (published / small).is_file() else before[:0]
         )
         if len(earlier) and (not is_present or about["created"] == earlier["created"].iloc[-1]):
-            about = earlier.iloc[-1].to_dict()
+            about = {str(k): v for k, v in earlier.iloc[-1].items()}
             rows += earlier.to_dict("records")
             kept += [small] if is_whole else []
         elif is_present:

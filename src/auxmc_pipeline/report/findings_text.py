@@ -82,7 +82,7 @@ class LookUp:
         if rows.empty and len(table):
             raise LookupError(f"{study} measures no number {name!r}. There are: {', '.join(table['name'])}")
         row = rows.iloc[0] if len(rows) else {"value": math.nan, "error": math.nan, "exact": False}
-        return self._text(study, row["value"], row["error"], row["exact"])
+        return self._text(study, row["value"], row["error"], bool(row["exact"]))
 
     def _text(self, study: str, value: float, error: float, is_exact: bool) -> str:
         if math.isnan(value):

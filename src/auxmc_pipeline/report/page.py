@@ -219,7 +219,8 @@ def failures(summary: pd.DataFrame) -> list[dict[str, Any]]:
     """Failures counted in the chains of each case, as case, what and count; cases without any are left out."""
     rows = summary[summary["quantity"].isin(list(_FAILURES)) & (summary["value"] != 0.0)]
     counts = rows.groupby(["case", "quantity"], sort=True)["value"].sum()
-    return [{"case": case, "what": _FAILURES[what], "count": count} for (case, what), count in counts.items()]  # type: ignore[misc]
+    found = counts.reset_index().itertuples(index=False)
+    return [{"case": case, "what": _FAILURES[what], "count": count} for case, what, count in found]
 
 
 def quantities(summary: pd.DataFrame) -> list[tuple[str, list[dict[str, Any]]]]:

@@ -185,7 +185,7 @@ def judge_case(case: PublishedCase, found: Comparison, allowed: float) -> tuple[
         return "agrees", f"all values to six digits {why}"
     if scores.empty:
         return "open", f"no value has an error, and {values['close'].mean():.0%} agree to six digits {why}"
-    row = values.loc[scores.idxmax()]
+    row = values.loc[[scores.idxmax()]].iloc[0]
     text = (
         f"{row['quantity']} is {row['kept']:.6g}, now {row['again']:.6g}: {row['score']:.1f} standard errors"
     )
