@@ -79,4 +79,4 @@ format: $(STAMP)
 	$(RUN)/ruff format .
 
 clean:
-	rm -rf .venv-newest .venv-lowest .coverage* results/*/ paper_figures/*/ docs/_build docs/api docs/auto_tutorials logs .snakemake .checkpoints .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv-newest .venv-lowest .coverage* results/*/ paper_figures/*/ docs/_build docs/api docs/studies docs/auto_tutorials logs .snakemake .checkpoints .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

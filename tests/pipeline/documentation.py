@@ -69,5 +69,5 @@ def note_commands() -> Iterator[Shown]:
     """Commands that run a case or a sweep in the README files of the studies, which are indented blocks."""
     for page in sorted((ROOT / "experiments").glob("*/README.md")):
         for line in re.sub(r" \\\n +", " ", page.read_text()).splitlines():
-            if re.match(r"    (python -m experiments\.run|snakemake) ", line):
+            if re.match(r"    (python -m auxmc_pipeline\.steps\.run|snakemake) ", line):
                 yield Shown(page.parent.name, re.sub(r"\s+#.*$", "", line).strip())
