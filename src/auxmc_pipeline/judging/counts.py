@@ -72,7 +72,7 @@ def counts_of(judged: pd.DataFrame) -> Counts:
 
 
 def counts_by_document(judged: pd.DataFrame) -> dict[str, Counts]:
-    """Counts the claims of each document; our own checks stand under the empty key.
+    """Counts the published claims of each document.
 
     Args:
         judged: as for `counts_of`. A claim belongs to the document of its first published line, so that it counts once.
@@ -80,8 +80,7 @@ def counts_by_document(judged: pd.DataFrame) -> dict[str, Counts]:
     published = judged[judged["origin"] == "published"]
     of_claim = published.groupby("claim_id", sort=False)["document"].first()
     documents = published["claim_id"].map(of_claim)
-    found = {str(key): counts_of(lines) for key, lines in published.groupby(documents, sort=False)}
-    return {**found, "": counts_of(judged[judged["origin"] == "own"])}
+    return {str(key): counts_of(lines) for key, lines in published.groupby(documents, sort=False)}
 
 
 def _chance_of_error(line: Mapping[Hashable, Any]) -> float:

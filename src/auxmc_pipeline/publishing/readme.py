@@ -44,10 +44,8 @@ def _counts_table(published: Published) -> str:
         if counts := counted.get(document.key):
             numbers = [*counts.verdicts.values(), counts.n_claims]
             rows.append([document.name, *map(str, numbers), f"{counts.expected_wrong:.1f}"])
-    own = counted[""]
     return (
-        f"{_markdown(rows)}\nOne claim is one numbered statement; the worst of its lines counts. Next to them "
-        f"{own.n_claims} checks of our own, {own.verdicts['reproduced']} of which hold.\n"
+        f"{_markdown(rows)}\nOne claim is one numbered statement; the worst of its lines counts.\n"
         f"Run: {published.run_in_words}.\n"
     )
 

@@ -60,9 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
         printed = whole.drop(columns=["document", "agrees within", "band from"])
         columns = "lp{0.4\\linewidth}p{0.14\\linewidth}lll"
         _write(options.out / name, whole, printed, caption, columns)
-    caption = (
-        f"Published claims and checks of our own by verdict, preset {options.preset}; one claim is one id."
-    )
+    caption = f"Published claims by verdict, preset {options.preset}; one claim is one id."
     whole = verdicts_table(judged)
     _write(options.out / "verdicts", whole, whole, caption, "l" + "r" * (len(VERDICTS) + 4))
     return 0
@@ -97,13 +95,13 @@ def claims_table(judged: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdicts_table(judged: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Claims by document and verdict: a claim is an id, and our own checks stand apart.
+    """Published claims by document and verdict: a claim is an id.
 
     Args:
         judged: tables of `auxmc_pipeline.judging.study_tables.read_verdicts`, by study.
     """
     counted = counts_by_document(pd.concat(judged.values(), ignore_index=True))
-    names = [*((document.name, document.key) for document in read_documents()), ("Checks of our own", "")]
+    names = [(document.name, document.key) for document in read_documents()]
     rows = [
         {
             "document": name,

@@ -55,4 +55,3 @@ def test_verdicts_are_counted_by_document() -> None:
     table = verdicts_table({"radon": JUDGED})
     rows = table.set_index("document")[["reproduced", "inconclusive", "all"]]
     assert list(rows.loc["PhD thesis"]) == [1, 0, 1]
-    assert list(rows.loc["Checks of our own"]) == [0, 1, 1]
