@@ -7,12 +7,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
-from auxmc.plots.panels import band_curve, missing_panel
+from auxmc.plots.panels import band_curve
 from auxmc.plots.published import PublishedValue, entries_published_last, published_mark
 from auxmc.plots.style import CYCLE, METHOD_COLOURS, PAGE_WIDTH_IN
+from auxmc_pipeline.available import available
 from auxmc_pipeline.footer import footer
 from auxmc_pipeline.published_values import published_settings
-from auxmc_pipeline.tables import MissingData, Tables
+from auxmc_pipeline.tables import Tables
 from experiments.boltzmann.relative_errors import (
     CURVE_METHODS,
     ERROR_LABELS,
@@ -52,11 +53,7 @@ def projections(tables: Tables) -> Figure:
         ),
         strict=True,
     ):
-        try:
-            points = tables.curves.array("projection", "axis", "sample", view=view)
-        except MissingData as missing:
-            missing_panel(axis, str(missing))
-            continue
+        points = tables.curves.array("projection", "axis", "sample", view=view)
         axis.plot(*points.values, ".", markersize=1.5, color=CYCLE[0], alpha=0.5, rasterized=True)
         axis.set(xlabel=names[0], ylabel=names[1])
         axis.set_aspect("equal", adjustable="datalim")
@@ -79,33 +76,25 @@ def errors(error: str, tables: Tables) -> Figure:
 
 
 def _error_panel(axis: Axes, tables: Tables, error: str, cost: str) -> None:
-    drawn = False
-    for method, style in _LINES.items():
-        try:
-            found = running_errors(tables, method, error)
-            unit = cost_per_repeat(tables, method, cost)
-        except MissingData:
-            continue
+    curves = available(lambda method: running_errors(tables, method, error), _LINES)
+    for method, found in curves.items():
+        unit = cost_per_repeat(tables, method, cost)
         half = _BAND * found.drawn_error
-        look = {"colour": _COLOURS[method], "label": METHOD_LABELS[method], "linestyle": style}
+        look = {"colour": _COLOURS[method], "label": METHOD_LABELS[method], "linestyle": _LINES[method]}
         band_curve(axis, found.points * unit, found.mean, half, **look)
-        drawn = True
         # Seconds of another machine have no place on this axis.
         if method in CURVE_METHODS and cost == "gradients_per_repeat":
             for n_samples, value in _published_curve(error, method, found.points[-1]):
                 published_mark(axis, n_samples * unit, value, colour=_COLOURS[method], note="nested groups")
-    for method, marker in _MARKERS.items():
-        try:
-            found = annealed_errors(tables, method, error)
-            places = [cost_per_repeat(tables, method, cost, n_temperatures=k) for k in found.points]
-        except MissingData:
-            continue
+    annealed = available(lambda method: annealed_errors(tables, method, error), _MARKERS)
+    for method, found in annealed.items():
+        places = [cost_per_repeat(tables, method, cost, n_temperatures=k) for k in found.points]
         half, colour = _BAND * found.drawn_error, _COLOURS[method]
         # Points of three methods lie among each other: numbers beside them would collide, so a thin line joins those
         # of a method and the legend has the numbers.
         label = f"{METHOD_LABELS[method]}: K = {', '.join(f'{k:.0f}' for k in found.points)}"
         bars = axis.errorbar(
-            places, found.mean, half, color=colour, marker=marker, label=label, elinewidth=1.0
+            places, found.mean, half, color=colour, marker=_MARKERS[method], label=label, elinewidth=1.0
         )
         bars.lines[0].set_linewidth(0.5)
         if method == "h_ais" and cost == "gradients_per_repeat":
@@ -113,10 +102,6 @@ def _error_panel(axis: Axes, tables: Tables, error: str, cost: str) -> None:
             for place, k in zip(places, found.points, strict=True):
                 if at_k := said.get(f"{ERROR_LABELS[error]}, K = {k:.0f}"):
                     published_mark(axis, place, at_k, colour=colour, note="nested groups")
-        drawn = True
-    if not drawn:
-        missing_panel(axis, "not run at this preset")
-        return
     axis.axhline(1.0, color="#555555", linewidth=0.6)
     axis.set(xscale="log", yscale="log", xmargin=0.16)
     _plain_numbers(axis)
@@ -141,11 +126,7 @@ def poolings(tables: Tables) -> Figure:
 
 def _pooling_panel(axis: Axes, tables: Tables, method: str, error: str) -> None:
     for pooling, (label, colour, style) in _POOLINGS.items():
-        try:
-            found = running_errors(tables, method, error, pooling)
-        except MissingData as missing:
-            missing_panel(axis, str(missing))
-            return
+        found = running_errors(tables, method, error, pooling)
         half = _BAND * found.drawn_error
         band_curve(axis, found.points, found.mean, half, colour=colour, label=label, linestyle=style)
     for n_samples, value in _published_curve(error, method, found.points[-1]):
@@ -179,10 +160,8 @@ def _plain_numbers(axis: Axes) -> None:
 
 
 def _legend(figure: Figure, axis: Axes, n_columns: int) -> None:
-    """Of one panel above the whole figure, where there is anything drawn."""
-    handles, names = entries_published_last(axis)
-    if handles:
-        figure.legend(handles, names, loc="outside upper center", ncols=n_columns)
+    """Of one panel above the whole figure."""
+    figure.legend(*entries_published_last(axis), loc="outside upper center", ncols=n_columns)
 
 
 DRAW: dict[str, Callable[[Tables], Figure]] = {

@@ -11,12 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import histogram_panel, missing_figure
+from auxmc.plots.panels import histogram_panel
 from auxmc.plots.published import published_level
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.footer import footer
 from auxmc_pipeline.published_values import published_value
-from auxmc_pipeline.tables import MissingData, Tables
+from auxmc_pipeline.tables import Tables
 
 _BLUE, _RED, _GREEN, _ORANGE = CYCLE[0], CYCLE[1], CYCLE[2], CYCLE[5]
 _REFERENCE = QUANTITY_COLOURS["reference"]
@@ -39,13 +39,10 @@ def exploring(tables: Tables) -> Figure:
     """Figure 2.1."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 4.1), layout="constrained")
     left, right = figure.subplots(1, 2, sharex=True, sharey=True)
-    try:
-        walk = tables.curves.array("random_walk_path", "step", "axis").values
-        states = tables.curves.array("hmc_states", "update", "axis").values
-        paths = tables.curves.array("leapfrog_path", "trajectory", "leapfrog", "axis").values
-        labels = [_numbers(tables, _OF_SAMPLERS, method=method) for method in ("random_walk", "hmc")]
-    except MissingData as missing:
-        return missing_figure(figure, str(missing))
+    walk = tables.curves.array("random_walk_path", "step", "axis").values
+    states = tables.curves.array("hmc_states", "update", "axis").values
+    paths = tables.curves.array("leapfrog_path", "trajectory", "leapfrog", "axis").values
+    labels = [_numbers(tables, _OF_SAMPLERS, method=method) for method in ("random_walk", "hmc")]
     reach = max(np.abs(found).max() for found in (walk, paths))
     _plane(left, tables, reach, walk[0], "random-walk Metropolis", labels[0])
     _plane(right, tables, reach, states[0], "Hamiltonian Monte Carlo", labels[1])
@@ -72,11 +69,8 @@ def noisy_gradients(tables: Tables) -> Figure:
         "sgld": (_BLUE, "stochastic-gradient Langevin dynamics"),
         "sghmc": (_RED, "stochastic-gradient HMC"),
     }
-    try:
-        paths = tables.curves.array("gradient_path", "dynamics", "step_number", "axis")
-        labels = [_numbers(tables, _OF_GRADIENT_STEPS, dynamics=name) for name in looks]
-    except MissingData as missing:
-        return missing_figure(figure, str(missing))
+    paths = tables.curves.array("gradient_path", "dynamics", "step_number", "axis")
+    labels = [_numbers(tables, _OF_GRADIENT_STEPS, dynamics=name) for name in looks]
     for axis, label, (name, (colour, title)) in zip(axes, labels, looks.items(), strict=True):
         path = paths.sel(dynamics=name).values
         _plane(axis, tables, np.abs(paths.values).max(), path[0], title, label)
@@ -96,12 +90,9 @@ def gaussian_example(tables: Tables) -> Figure:
     """Figure 3.1."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     axis = figure.subplots()
-    try:
-        prior = tables.curves.array("prior_density", "mu")
-        likelihood = tables.curves.array("scaled_likelihood", "mu").values
-        log_evidence = tables.summary.value("log_evidence")
-    except MissingData as missing:
-        return missing_figure(figure, str(missing))
+    prior = tables.curves.array("prior_density", "mu")
+    likelihood = tables.curves.array("scaled_likelihood", "mu").values
+    log_evidence = tables.summary.value("log_evidence")
     mu, product = prior["mu"].values, prior.values * likelihood
     axis.plot(mu, prior.values, color=_BLUE, label="prior")
     axis.fill_between(mu, product, color=_GREEN, alpha=0.5, linewidth=0.0, label="prior × likelihood")
@@ -124,15 +115,12 @@ def evidence_estimates(name: str, tables: Tables) -> Figure:
     """Figures 3.2 and 3.3: histograms of estimates by prior averaging and by the harmonic mean."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     left, right = figure.subplots(1, 2)
-    try:
-        exact = tables.summary.value("log_evidence")
-        largest = tables.summary.value("log_largest_likelihood")
-        counts = tables.curves.array("ratio_count", "bin", estimate=name).values
-        ends = tables.curves.array("ratio_edges", "end", estimate=name).values
-        log_counts = tables.curves.array("log_ratio_count", "bin", estimate=name).values
-        log_ends = tables.curves.array("log_ratio_edges", "end", estimate=name).values
-    except MissingData as missing:
-        return missing_figure(figure, str(missing))
+    exact = tables.summary.value("log_evidence")
+    largest = tables.summary.value("log_largest_likelihood")
+    counts = tables.curves.array("ratio_count", "bin", estimate=name).values
+    ends = tables.curves.array("ratio_edges", "end", estimate=name).values
+    log_counts = tables.curves.array("log_ratio_count", "bin", estimate=name).values
+    log_ends = tables.curves.array("log_ratio_edges", "end", estimate=name).values
     # In units of the power of ten below the evidence: of order 1e-62, a number that axes do not label well.
     power = int(np.floor(exact / _DECADE))
     unit = np.exp(exact - power * _DECADE)
@@ -162,16 +150,13 @@ def inflation(tables: Tables) -> Figure:
     """Stationary variances."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     left, right = figure.subplots(1, 2)
-    try:
-        variance = tables.summary.array("variance", "configuration", "chain")
-        steps = tables.summary.array("gradient_step_of", "configuration").values
-        inflated = tables.summary.array("inflation", "n_rows", "chain")
-        formulas = (
-            tables.curves.array("variance_curve", "eta"),
-            tables.curves.array("inflation_curve", "n"),
-        )
-    except MissingData as missing:
-        return missing_figure(figure, str(missing))
+    variance = tables.summary.array("variance", "configuration", "chain")
+    steps = tables.summary.array("gradient_step_of", "configuration").values
+    inflated = tables.summary.array("inflation", "n_rows", "chain")
+    formulas = (
+        tables.curves.array("variance_curve", "eta"),
+        tables.curves.array("inflation_curve", "n"),
+    )
     exact = [str(name).startswith("step") for name in variance["configuration"].values]
     _measured(left, steps[exact], variance.values[exact])
     _measured(right, inflated["n_rows"].values, inflated.values)

@@ -9,10 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import missing_figure
 from auxmc.plots.style import CYCLE, QUANTITY_COLOURS
 from auxmc_pipeline.footer import footer
-from auxmc_pipeline.tables import MissingData, Table, Tables
+from auxmc_pipeline.tables import Table, Tables
 
 BLUE, RED, GREEN = CYCLE[:3]
 REFERENCE = QUANTITY_COLOURS["reference"]
@@ -36,18 +35,13 @@ def drawing(
         width: of the figure, in inches.
         height: of the figure, in inches.
         footed: whether the preset is written below it.
-
-    Where the curves are missing, all panels say so.
     """
 
     def enter(fill: Fill) -> Fill:
         @functools.wraps(fill)
         def draw(tables: Tables) -> Figure:
             figure = Figure(figsize=(width, height), layout="constrained")
-            try:
-                fill(figure, tables.curves)
-            except MissingData:
-                return missing_figure(figure, "not run at this preset")
+            fill(figure, tables.curves)
             if footed:
                 footer(figure, tables)
             return figure

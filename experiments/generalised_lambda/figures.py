@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import bar_place, histogram_panel, mean_bars, missing_panel
+from auxmc.plots.panels import bar_place, histogram_panel, mean_bars
 from auxmc.plots.published import (
     entries_published_last,
     published_entry,
@@ -22,10 +22,9 @@ from auxmc.plots.published import (
     published_moments,
 )
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
-from auxmc_pipeline.empty_panels import empty_where_missing
 from auxmc_pipeline.footer import footer
 from auxmc_pipeline.published_values import published_value
-from auxmc_pipeline.tables import MissingData, Table, Tables, Wanted
+from auxmc_pipeline.tables import Table, Tables
 from experiments.generalised_lambda.lookup import CASE_NAMES, GENERATING, PARAMETERS
 from experiments.generalised_lambda.settings import ROWS
 
@@ -49,21 +48,20 @@ def data_figure(tables: Tables) -> Figure:
     """Figure 4.6: the data."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.3), layout="constrained")
     axis = figure.subplots()
-    with empty_where_missing(figure):
-        values = tables.curves.array("observation", "datum", case="reference").values
-        fresh = tables.curves.array("fresh_density", "point", case="reference")
-        points = fresh["point"].values
-        look = {"color": "#E69F00", "alpha": 0.45, "linewidth": 0.5, "element": "step"}
-        name = f"{values.size} observations"
-        sns.histplot(x=values, bins=20, stat="density", label=name, ax=axis, **look)
-        axis.plot(points, fresh.values, color="#009E73", label="10 000 fresh draws")
-        # The rug stands above the axis in units of density, as in the published figure.
-        axis.vlines(values, 0.0, 0.05, color="#B36200", linewidth=0.5)
-        axis.set(
-            xlim=(points.min(), points.max()), xlabel="$x$ (units of the data)", ylabel="probability density"
-        )
-        axis.legend(loc="upper right")
-        footer(figure, tables)
+    values = tables.curves.array("observation", "datum", case="reference").values
+    fresh = tables.curves.array("fresh_density", "point", case="reference")
+    points = fresh["point"].values
+    look = {"color": "#E69F00", "alpha": 0.45, "linewidth": 0.5, "element": "step"}
+    name = f"{values.size} observations"
+    sns.histplot(x=values, bins=20, stat="density", label=name, ax=axis, **look)
+    axis.plot(points, fresh.values, color="#009E73", label="10 000 fresh draws")
+    # The rug stands above the axis in units of density, as in the published figure.
+    axis.vlines(values, 0.0, 0.05, color="#B36200", linewidth=0.5)
+    axis.set(
+        xlim=(points.min(), points.max()), xlabel="$x$ (units of the data)", ylabel="probability density"
+    )
+    axis.legend(loc="upper right")
+    footer(figure, tables)
     return figure
 
 
@@ -73,16 +71,13 @@ def marginals(tables: Tables) -> Figure:
     grid = figure.subplots(len(ROWS), len(PARAMETERS))
     draws = [_chain_draws(tables.curves, row.case) for row in ROWS]
     references = [_reference_draws(tables.curves, row.target) for row in ROWS]
-    last = max((index for index, values in enumerate(draws) if values is not None), default=0)
+    last = len(ROWS) - 1
     for column, parameter in enumerate(PARAMETERS):
         own, known = _of_parameter(draws, parameter), _of_parameter(references, parameter)
         # Chains that have not converged would make the bins too wide for all others.
-        edges = _common_edges([values for values in known if values is not None] or own)
+        edges = _common_edges(known)
         for index, (row, values, reference) in enumerate(zip(ROWS, own, known, strict=True)):
             axis = grid[index, column]
-            if values is None or edges is None:
-                missing_panel(axis, "not run at this preset")
-                continue
             histogram_panel(
                 axis,
                 edges,
@@ -90,8 +85,7 @@ def marginals(tables: Tables) -> Figure:
                 n_total=float(max(values.size, 1)),
                 colour=row.colour,
             )
-            if reference is not None:
-                sns.kdeplot(x=reference, clip=(edges[0], edges[-1]), color="black", linewidth=0.9, ax=axis)
+            sns.kdeplot(x=reference, clip=(edges[0], edges[-1]), color="black", linewidth=0.9, ax=axis)
             axis.set_xlabel(_LABELS[parameter] if index == last else "")
             axis.set_ylabel("density" if column == 0 else "")
             _mark_generating(axis, parameter)
@@ -118,32 +112,31 @@ def efficiency(tables: Tables) -> Figure:
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     axis = figure.subplots()
     labels = {row.case: row.label for row in ROWS}
-    with empty_where_missing(figure):
-        rows = tables.summary.rows("ess_per_second", case=list(labels), prior="strong")
-        rows = rows.assign(
-            method=rows["case"].map(labels), parameter=pd.Categorical(rows["parameter"], PARAMETERS)
-        ).sort_values("parameter")
-        drawn = mean_bars(axis, rows, "parameter", "method", {row.label: row.colour for row in ROWS})
-        axis.set(yscale="log", xlabel="", ylabel="ESS per second (1/s)")
-        axis.set_xticks(range(len(PARAMETERS)), [_LABELS[parameter] for parameter in PARAMETERS])
-        published = {
-            labels[case]: [_published("IM-GL-09", f"{name} {parameter}") for parameter in PARAMETERS]
-            for case, name in CASE_NAMES.items()
-        }
-        for index, name in enumerate(drawn):
-            for group, value in enumerate(published[name]):
-                published_mark(axis, bar_place(group, index, len(drawn)), value, note="its machine")
-        lowest = min(mark.value for name in drawn for mark in published[name])
-        bars = rows.groupby(["method", "parameter"], observed=True)["value"].agg(
-            mean=lambda values: values.mean(skipna=False), error="sem"
-        )
-        axis.set_ylim(bottom=0.4 * min(lowest, bars["mean"].where(bars["mean"] > 0.0).min()))
-        for index, name in enumerate(drawn):
-            for group, (value, error) in enumerate(bars.loc[name].to_numpy()):
-                place = bar_place(group, index, len(drawn))
-                _print_height(axis, place, value, error, published[name][group].value)
-        figure.legend(*entries_published_last(axis), loc="outside upper center", ncols=3)
-        footer(figure, tables, *_lengths(tables.summary), "strong prior")
+    rows = tables.summary.rows("ess_per_second", case=list(labels), prior="strong")
+    rows = rows.assign(
+        method=rows["case"].map(labels), parameter=pd.Categorical(rows["parameter"], PARAMETERS)
+    ).sort_values("parameter")
+    drawn = mean_bars(axis, rows, "parameter", "method", {row.label: row.colour for row in ROWS})
+    axis.set(yscale="log", xlabel="", ylabel="ESS per second (1/s)")
+    axis.set_xticks(range(len(PARAMETERS)), [_LABELS[parameter] for parameter in PARAMETERS])
+    published = {
+        labels[case]: [_published("IM-GL-09", f"{name} {parameter}") for parameter in PARAMETERS]
+        for case, name in CASE_NAMES.items()
+    }
+    for index, name in enumerate(drawn):
+        for group, value in enumerate(published[name]):
+            published_mark(axis, bar_place(group, index, len(drawn)), value, note="its machine")
+    lowest = min(mark.value for name in drawn for mark in published[name])
+    bars = rows.groupby(["method", "parameter"], observed=True)["value"].agg(
+        mean=lambda values: values.mean(skipna=False), error="sem"
+    )
+    axis.set_ylim(bottom=0.4 * min(lowest, bars["mean"].where(bars["mean"] > 0.0).min()))
+    for index, name in enumerate(drawn):
+        for group, (value, error) in enumerate(bars.loc[name].to_numpy()):
+            place = bar_place(group, index, len(drawn))
+            _print_height(axis, place, value, error, published[name][group].value)
+    figure.legend(*entries_published_last(axis), loc="outside upper center", ncols=3)
+    footer(figure, tables, *_lengths(tables.summary), "strong prior")
     return figure
 
 
@@ -155,25 +148,18 @@ def prior_effect(tables: Tables) -> Figure:
     chains = [_chain_draws(tables.curves, "constrained_hmc", prior) for prior in _PRIORS]
     for axis, parameter in zip(axes, PARAMETERS, strict=True):
         known = _of_parameter(references, parameter)
-        together = [values for values in known if values is not None]
-        if not together:
-            missing_panel(axis, "not run at this preset")
-            continue
-        low, high = np.quantile(np.concatenate(together), [0.0005, 0.9995])
+        low, high = np.quantile(np.concatenate(known), [0.0005, 0.9995])
         edges = np.linspace(low, high, 26)
         own = _of_parameter(chains, parameter)
         for look, reference, values in zip(_PRIORS.values(), known, own, strict=True):
             colour, style, marker, _ = look
-            if reference is None:
-                continue
             sns.kdeplot(x=reference, clip=(low, high), color=colour, linestyle=style, ax=axis)
-            if values is not None:
-                density = np.histogram(values, edges)[0] / (max(values.size, 1) * np.diff(edges))
-                middles = 0.5 * (edges[1:] + edges[:-1])
-                axis.plot(middles, density, color=colour, marker=marker, markersize=2.2, linestyle="none")
+            density = np.histogram(values, edges)[0] / (max(values.size, 1) * np.diff(edges))
+            middles = 0.5 * (edges[1:] + edges[:-1])
+            axis.plot(middles, density, color=colour, marker=marker, markersize=2.2, linestyle="none")
         _mark_generating(axis, parameter)
         axis.set(xlabel=_LABELS[parameter], ylabel="", ylim=(0.0, None))
-    axes[0].set_ylabel("probability density" if any(r is not None for r in references) else "")
+    axes[0].set_ylabel("probability density")
     handles = [
         Line2D([], [], color=colour, linestyle=style, marker=marker, markersize=2.2, label=label)
         for colour, style, marker, label in _PRIORS.values()
@@ -187,34 +173,29 @@ def step_sizes(tables: Tables) -> Figure:
     """Accept rate of HMC against its step size at three tolerances."""
     figure = Figure(figsize=(0.7 * PAGE_WIDTH_IN, 2.7), layout="constrained")
     axis = figure.subplots()
-    with empty_where_missing(figure):
-        rates = tables.summary.rows("acceptance_probability", case="step_sizes")
-        # Step sizes of the settings are in units of the tolerance.
-        rates = rates.assign(step=rates["step_size"] * rates["tolerance"])
-        for (tolerance, chains), colour, marker in zip(
-            rates.groupby("tolerance"), CYCLE, "os^Dv", strict=False
-        ):
-            look: dict[str, Any] = {"x": "step", "y": "value", "color": colour, "legend": False, "ax": axis}
-            label = rf"$\epsilon$ = {tolerance:g}"
-            sns.lineplot(chains, errorbar=None, marker=marker, markeredgecolor=colour, label=label, **look)
-            sns.scatterplot(chains, s=4.0, alpha=0.6, **look)
-            with suppress(LookupError):
-                step, rate = (
-                    _published("IM-GL-16", f"{name}, tolerance {tolerance:g}")
-                    for name in ("step size", "accept rate")
-                )
-                published_mark(axis, step, rate, colour=colour, note="most chains")
-        axis.axhline(_AIMED_ACCEPT, color=QUANTITY_COLOURS["reference"], linestyle=":", linewidth=1.0)
-        axis.set_xscale("log")
-        ticks = float(rates["step"].min()) * 2.0 ** np.arange(6)
-        axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-        axis.minorticks_off()
-        axis.set(ylim=(0.0, 1.02), xlabel="step size of HMC", ylabel="accept rate")
-        figure.legend(*entries_published_last(axis), loc="outside upper center", ncols=2)
-        n_chains, n_draws = (
-            tables.summary.setting(name, case="step_sizes") for name in ("n_chains", "n_draws")
-        )
-        footer(figure, tables, f"{n_chains} chains of {n_draws} iterations at each point")
+    rates = tables.summary.rows("acceptance_probability", case="step_sizes")
+    # Step sizes of the settings are in units of the tolerance.
+    rates = rates.assign(step=rates["step_size"] * rates["tolerance"])
+    for (tolerance, chains), colour, marker in zip(rates.groupby("tolerance"), CYCLE, "os^Dv", strict=False):
+        look: dict[str, Any] = {"x": "step", "y": "value", "color": colour, "legend": False, "ax": axis}
+        label = rf"$\epsilon$ = {tolerance:g}"
+        sns.lineplot(chains, errorbar=None, marker=marker, markeredgecolor=colour, label=label, **look)
+        sns.scatterplot(chains, s=4.0, alpha=0.6, **look)
+        with suppress(LookupError):
+            step, rate = (
+                _published("IM-GL-16", f"{name}, tolerance {tolerance:g}")
+                for name in ("step size", "accept rate")
+            )
+            published_mark(axis, step, rate, colour=colour, note="most chains")
+    axis.axhline(_AIMED_ACCEPT, color=QUANTITY_COLOURS["reference"], linestyle=":", linewidth=1.0)
+    axis.set_xscale("log")
+    ticks = float(rates["step"].min()) * 2.0 ** np.arange(6)
+    axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axis.minorticks_off()
+    axis.set(ylim=(0.0, 1.02), xlabel="step size of HMC", ylabel="accept rate")
+    figure.legend(*entries_published_last(axis), loc="outside upper center", ncols=2)
+    n_chains, n_draws = (tables.summary.setting(name, case="step_sizes") for name in ("n_chains", "n_draws"))
+    footer(figure, tables, f"{n_chains} chains of {n_draws} iterations at each point")
     return figure
 
 
@@ -227,24 +208,20 @@ DRAW: dict[str, Callable[[Tables], Figure]] = {
 }
 
 
-def _chain_draws(curves: Table, case: str, prior: str = "strong") -> xr.DataArray | None:
-    """Draws of a case, with a dim parameter, if it was run."""
-    return _draws(curves, "z", "chain", "draw", "parameter", case=case, prior=prior)
+def _chain_draws(curves: Table, case: str, prior: str = "strong") -> xr.DataArray:
+    """Draws of a case, with a dim parameter."""
+    return curves.array("z", "chain", "draw", "parameter", case=case, prior=prior)
 
 
-def _reference_draws(curves: Table, target: str, prior: str = "strong") -> xr.DataArray | None:
-    """Draws of a reference posterior, with a dim parameter, if it was run."""
-    return _draws(curves, "reference_z", "index", "parameter", case="reference", prior=prior, target=target)
+def _reference_draws(curves: Table, target: str, prior: str = "strong") -> xr.DataArray:
+    """Draws of a reference posterior, with a dim parameter."""
+    return curves.array("reference_z", "index", "parameter", case="reference", prior=prior, target=target)
 
 
-def _draws(curves: Table, quantity: str, *dims: str, **wanted: Wanted) -> xr.DataArray | None:
-    return curves.array(quantity, *dims, **wanted) if curves.holds(quantity, **wanted) else None
-
-
-def _of_parameter(draws: list[xr.DataArray | None], parameter: str) -> list[FloatArray | None]:
-    """Finite draws of one parameter [draw], of each that was run."""
-    flat = [None if values is None else values.sel(parameter=parameter).values.ravel() for values in draws]
-    return [None if values is None else values[np.isfinite(values)] for values in flat]
+def _of_parameter(draws: list[xr.DataArray], parameter: str) -> list[FloatArray]:
+    """Finite draws of one parameter [draw], of each method or target."""
+    flat = [values.sel(parameter=parameter).values.ravel() for values in draws]
+    return [values[np.isfinite(values)] for values in flat]
 
 
 def _generating_line() -> Line2D:
@@ -256,13 +233,10 @@ def _mark_generating(axis: Axes, parameter: str) -> None:
     axis.locator_params(axis="x", nbins=4)
 
 
-def _common_edges(samples: Sequence[FloatArray | None]) -> FloatArray | None:
+def _common_edges(samples: Sequence[FloatArray]) -> FloatArray:
     """Edges of 40 equal bins over nearly all of every sample and a quarter more."""
-    usable = [values for values in samples if values is not None and values.size]
-    if not usable:
-        return None
-    low = min(float(np.quantile(values, 0.002)) for values in usable)
-    high = max(float(np.quantile(values, 0.998)) for values in usable)
+    low = min(float(np.quantile(values, 0.002)) for values in samples)
+    high = max(float(np.quantile(values, 0.998)) for values in samples)
     margin = 0.125 * (high - low) or 0.5
     edges: FloatArray = np.linspace(low - margin, high + margin, _N_BINS + 1)
     return edges
@@ -281,9 +255,8 @@ def _print_height(axis: Axes, place: float, height: float, error: float, mark: f
 def _lengths(summary: Table) -> list[str]:
     parts = []
     for row in ROWS:
-        with suppress(MissingData):
-            chains, draws, warm_up = (
-                summary.setting(name, case=row.case) for name in ("n_chains", "n_draws", "n_warm_up")
-            )
-            parts.append(f"{row.label}: {chains} chains of {draws} iterations after {warm_up} of warm-up")
+        chains, draws, warm_up = (
+            summary.setting(name, case=row.case) for name in ("n_chains", "n_draws", "n_warm_up")
+        )
+        parts.append(f"{row.label}: {chains} chains of {draws} iterations after {warm_up} of warm-up")
     return parts

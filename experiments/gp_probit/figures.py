@@ -20,7 +20,6 @@ from auxmc.plots.panels import (
     bin_edges,
     histogram_panel,
     mean_bars,
-    missing_figure,
     missing_panel,
     trace_panel,
 )
@@ -31,13 +30,11 @@ from auxmc.plots.published import (
     published_moments,
 )
 from auxmc.plots.style import METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
-from auxmc_pipeline.empty_panels import empty_where_missing
 from auxmc_pipeline.footer import footer
 from auxmc_pipeline.published_values import published_value
-from auxmc_pipeline.tables import MissingData, Tables
+from auxmc_pipeline.tables import Tables
 from experiments.gp_probit.main_runs import APM_METHODS, MAIN_METHODS, main_case
 
-_NOT_RUN = "not run at this preset"
 _BAND_ALPHA = 0.2
 _REFERENCE = QUANTITY_COLOURS["reference"]
 _CUBIC_OPERATIONS = ("cubic_operations_so_far", "cubic operations in a chain")
@@ -92,21 +89,20 @@ def efficiency_bars(tables: Tables) -> Figure:
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     axis = figure.subplots()
     methods = {main_case(method): METHOD_LABELS[method] for method in MAIN_METHODS}
-    with empty_where_missing(figure):
-        rows = tables.summary.rows("ess_per_1000_cubic_operations", case=list(methods))
-        rows = rows.assign(method=rows["case"].map(methods), coordinate=rows["coordinate"].map(_short))
-        means = rows.groupby(["method", "chain"])["value"].agg(lambda values: values.mean(skipna=False))
-        rows = pd.concat([rows, means.reset_index().assign(coordinate="mean")])
-        colours = {METHOD_LABELS[method]: METHOD_COLOURS[method] for method in MAIN_METHODS}
-        drawn = mean_bars(axis, rows, "coordinate", "method", colours)
-        last = rows["coordinate"].nunique() - 1
-        for index, name in enumerate(drawn):
-            place = bar_place(last, index, len(drawn))
-            published_mark(axis, place, _published("PM-P06", f"average {name}"))
-        axis.set(ylabel="ESS per 1000 cubic operations", ylim=(0.0, None))
-        axis.set_xlabel("log output variance $\\log s$, log length scales by feature")
-        figure.legend(*entries_published_last(axis), loc="outside upper center", ncols=len(drawn) + 1)
-        footer(figure, tables, _lengths(tables))
+    rows = tables.summary.rows("ess_per_1000_cubic_operations", case=list(methods))
+    rows = rows.assign(method=rows["case"].map(methods), coordinate=rows["coordinate"].map(_short))
+    means = rows.groupby(["method", "chain"])["value"].agg(lambda values: values.mean(skipna=False))
+    rows = pd.concat([rows, means.reset_index().assign(coordinate="mean")])
+    colours = {METHOD_LABELS[method]: METHOD_COLOURS[method] for method in MAIN_METHODS}
+    drawn = mean_bars(axis, rows, "coordinate", "method", colours)
+    last = rows["coordinate"].nunique() - 1
+    for index, name in enumerate(drawn):
+        place = bar_place(last, index, len(drawn))
+        published_mark(axis, place, _published("PM-P06", f"average {name}"))
+    axis.set(ylabel="ESS per 1000 cubic operations", ylim=(0.0, None))
+    axis.set_xlabel("log output variance $\\log s$, log length scales by feature")
+    figure.legend(*entries_published_last(axis), loc="outside upper center", ncols=len(drawn) + 1)
+    footer(figure, tables, _lengths(tables))
     return figure
 
 
@@ -134,10 +130,6 @@ def output_scale(tables: Tables) -> Figure:
     drawn: list[tuple[Axes, Axes]] = []
     for (left, right), (method, histogram) in zip(grid, histograms.items(), strict=True):
         colour, title = METHOD_COLOURS[method], METHOD_LABELS[method]
-        if histogram is None:
-            missing_panel(left, f"{title}: {_NOT_RUN}")
-            missing_panel(right, _NOT_RUN)
-            continue
         trace = tables.curves.array("trace", "iteration", case=main_case(method))
         trace_panel(left, trace, first_iteration=1, colour=colour)
         left.set(xlabel="", ylabel=r"$\log s$")
@@ -148,11 +140,10 @@ def output_scale(tables: Tables) -> Figure:
             continue
         histogram_panel(right, edges, counts, n_total=n_draws, colour=colour)
         right.set_title(f"{n_draws:.0f} draws")
-        if pooled is not None:
-            right.stairs(pooled / np.diff(edges), edges, color=_REFERENCE, linewidth=0.8)
+        right.stairs(pooled / np.diff(edges), edges, color=_REFERENCE, linewidth=0.8)
         published_moments(right, *(_published("PM-P12", name) for name in ("mean", "standard deviation")))
         drawn.append((left, right))
-    # Panels are compared with each other: they get the same limits, which a missing panel must not take part in.
+    # Panels are compared with each other: they get the same limits, those without draws left out.
     for column in zip(*drawn, strict=True):
         low, high = (pick(axis.get_ylim()[i] for axis in column) for i, pick in enumerate((min, max)))
         for axis in column:
@@ -177,12 +168,9 @@ def importance_samples(tables: Tables) -> Figure:
         "acceptance_apm_mh": ("MH update of $x$, $u$ fixed", "black", "^"),
         "acceptance_pm_mh": ("PM MH, joint", METHOD_COLOURS["pm_mh"], "o"),
     }
-    try:
-        noise = tables.summary.rows("sd_log_estimate", case="estimator")
-        n_weights = tables.summary.setting("n_weights", case="estimator")
-        found = {name: tables.summary.rows(name, case="estimator") for name in rates}
-    except MissingData as missing:
-        return missing_figure(figure, str(missing))
+    noise = tables.summary.rows("sd_log_estimate", case="estimator")
+    n_weights = tables.summary.setting("n_weights", case="estimator")
+    found = {name: tables.summary.rows(name, case="estimator") for name in rates}
     drawn: dict[str, Any] = {"x": "n_importance", "y": "value", "markeredgewidth": 0.0, "markersize": 5.0}
     # From the first to the ninth decile of all posterior draws.
     deciles: Any = ("pi", 80)
@@ -234,9 +222,8 @@ def _lengths(tables: Tables) -> str:
     sizes = {}
     for method in MAIN_METHODS:
         run = tables.summary.where(case=main_case(method))
-        if len(run.frame):
-            chains, draws = run.setting("n_chains"), run.setting("n_draws")
-            sizes[METHOD_LABELS[method]] = f"{chains} chains of {draws} iterations after warm-up"
+        chains, draws = run.setting("n_chains"), run.setting("n_draws")
+        sizes[METHOD_LABELS[method]] = f"{chains} chains of {draws} iterations after warm-up"
     if len(set(sizes.values())) == 1:
         return f"each method {sizes.popitem()[1]}"
     return "; ".join(f"{name} {size}" for name, size in sizes.items())
@@ -261,12 +248,9 @@ def _r_hat_panel(axis: Axes, tables: Tables, aggregate: str, cost: str, cost_lab
     """Draws log(R-hat - 1) of every method with its upper limit."""
     for method in MAIN_METHODS:
         curves = tables.curves.where(case=main_case(method))
-        try:
-            low = _log_excess(curves.array("psrf", "end", aggregate=aggregate))
-            high = _log_excess(curves.array("psrf_upper", "end", aggregate=aggregate))
-            place = curves.array(cost, "end").values
-        except MissingData:
-            continue
+        low = _log_excess(curves.array("psrf", "end", aggregate=aggregate))
+        high = _log_excess(curves.array("psrf_upper", "end", aggregate=aggregate))
+        place = curves.array(cost, "end").values
         if not np.isfinite(low).any():
             continue
         colour = METHOD_COLOURS[method]
@@ -276,7 +260,7 @@ def _r_hat_panel(axis: Axes, tables: Tables, aggregate: str, cost: str, cost_lab
         usable = (np.isfinite(low) & np.isfinite(high)).tolist()
         axis.fill_between(place, low, high, where=usable, color=colour, alpha=_BAND_ALPHA, linewidth=0.0)
     if not axis.lines:
-        missing_panel(axis, _NOT_RUN)
+        missing_panel(axis, "R-hat is not above 1")
         return
     axis.set_xlim(left=0.0)
     axis.locator_params(axis="x", nbins=5)
@@ -300,16 +284,12 @@ class _Histogram(NamedTuple):
     n_draws: float
 
 
-def _histogram(tables: Tables, method: str) -> _Histogram | None:
-    try:
-        counts = tables.curves.array("histogram", "chain", "bin", case=main_case(method)).sum("chain")
-        n_draws = tables.curves.array("histogram_draws", "chain", case=main_case(method)).sum()
-    except MissingData:
-        return None
+def _histogram(tables: Tables, method: str) -> _Histogram:
+    counts = tables.curves.array("histogram", "chain", "bin", case=main_case(method)).sum("chain")
+    n_draws = tables.curves.array("histogram_draws", "chain", case=main_case(method)).sum()
     return _Histogram(counts.values, bin_edges(counts["bin"]), float(n_draws))
 
 
-def _pooled(histograms: Sequence[_Histogram | None]) -> FloatArray | None:
+def _pooled(histograms: Sequence[_Histogram]) -> FloatArray:
     """Frequencies of methods together, each with equal weight."""
-    frequencies = [found.counts / found.n_draws for found in histograms if found is not None]
-    return np.mean(frequencies, axis=0) if frequencies else None
+    return np.mean([found.counts / found.n_draws for found in histograms], axis=0)

@@ -14,10 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import missing_panel
 from auxmc.plots.published import published_entry, published_level
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, readable
-from auxmc_pipeline.empty_panels import empty_where_missing
 from auxmc_pipeline.footer import footer
 from auxmc_pipeline.published_values import published_value
 from auxmc_pipeline.tables import MissingData, Table, Tables, Wanted
@@ -64,12 +62,11 @@ def errors(tables: Tables) -> Figure:
     cases = {name: name for name in _COMPARED}
     for row, panels in enumerate(grid):
         for view, axis in enumerate(panels[:2], start=1):
-            with empty_where_missing(axis):
-                _draw_image(axis, _scene_image(tables.curves, row + 1, view))
-                if row == 0:
-                    axis.set_title(f"camera {view}")
-                if view == 1:
-                    axis.set_ylabel(f"scene {row + 1}")
+            _draw_image(axis, _scene_image(tables.curves, row + 1, view))
+            if row == 0:
+                axis.set_title(f"camera {view}")
+            if view == 1:
+                axis.set_ylabel(f"scene {row + 1}")
         _error_panel(panels[2], tables.curves, cases, row + 1, last=row == 2, published=True)
     document = _published("IM-PO-03", "HMC scene 1").document
     _method_legend(
@@ -85,114 +82,100 @@ def errors(tables: Tables) -> Figure:
 def monocular(tables: Tables) -> Figure:
     """Figure 4.15: true pose and samples given one image."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 5.6), layout="constrained")
-    with empty_where_missing(figure):
-        (observed,) = _images(tables.curves, "observed", "view", case="monocular").values
-        true = _poses(tables.curves, "true_position", case="monocular").values
-        samples = _poses(tables.curves, "sample_position", "chain", "sample", case="monocular").values
-        drawn = _images(tables.curves, "sample_image", "chain", "sample", "view", case="monocular").values
-        poses, images = np.stack([true, *samples[0]]), np.stack([observed, *drawn[0, :, 0]])
-        grid = figure.subplots(3, len(poses))
-        front, side = (_seen(poses, view) for view in ("front", "left side"))
-        boxes = (
-            common_box(images[:, 0], images[:, 1], 0.2),
-            common_box(front[0], front[1]),
-            common_box(side[0], side[1]),
-        )
-        for column, (pose, image) in enumerate(zip(poses, images, strict=True)):
-            panels, colour = grid[:, column], None if column else _TRUE_COLOUR
-            if column:
-                draw_skeleton(panels[0], image[0], image[1], pose[:, 2], _DRAWING)
-            draw_points(panels[0], observed[0], observed[1])
-            _draw_body(panels[1], pose, "front", colour)
-            _draw_body(panels[2], pose, "left side", colour)
-            for axis, box in zip(panels, boxes, strict=True):
-                _finish(axis, box)
-            panels[0].set_title(f"sample {column}" if column else "true pose")
-        for axis, name in zip(grid[:, 0], ("image", "front", "left side"), strict=True):
-            axis.set_ylabel(name)
-        figure.legend(handles=_side_handles(circles=True), loc="outside upper center", ncols=4)
-        footer(figure, tables, *_lengths(tables.summary, ["monocular"]))
+    (observed,) = _images(tables.curves, "observed", "view", case="monocular").values
+    true = _poses(tables.curves, "true_position", case="monocular").values
+    samples = _poses(tables.curves, "sample_position", "chain", "sample", case="monocular").values
+    drawn = _images(tables.curves, "sample_image", "chain", "sample", "view", case="monocular").values
+    poses, images = np.stack([true, *samples[0]]), np.stack([observed, *drawn[0, :, 0]])
+    grid = figure.subplots(3, len(poses))
+    front, side = (_seen(poses, view) for view in ("front", "left side"))
+    boxes = (
+        common_box(images[:, 0], images[:, 1], 0.2),
+        common_box(front[0], front[1]),
+        common_box(side[0], side[1]),
+    )
+    for column, (pose, image) in enumerate(zip(poses, images, strict=True)):
+        panels, colour = grid[:, column], None if column else _TRUE_COLOUR
+        if column:
+            draw_skeleton(panels[0], image[0], image[1], pose[:, 2], _DRAWING)
+        draw_points(panels[0], observed[0], observed[1])
+        _draw_body(panels[1], pose, "front", colour)
+        _draw_body(panels[2], pose, "left side", colour)
+        for axis, box in zip(panels, boxes, strict=True):
+            _finish(axis, box)
+        panels[0].set_title(f"sample {column}" if column else "true pose")
+    for axis, name in zip(grid[:, 0], ("image", "front", "left side"), strict=True):
+        axis.set_ylabel(name)
+    figure.legend(handles=_side_handles(circles=True), loc="outside upper center", ncols=4)
+    footer(figure, tables, *_lengths(tables.summary, ["monocular"]))
     return figure
 
 
 def scenes(tables: Tables) -> Figure:
     """The scenes: true poses and their images."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 6.0), layout="constrained")
-    with empty_where_missing(figure):
-        images = {
-            (scene, camera): _scene_image(tables.curves, scene, camera)
-            for scene in (1, 2, 3)
-            for camera in (1, 2)
-        }
-        poses = _true_poses(tables.curves)
-        grid = figure.subplots(3, 5)
-        for scene, panels in enumerate(grid, start=1):
-            for axis, view in zip(panels, _VIEWS, strict=False):
-                _draw_body(axis, poses.sel(scene=scene).values, view)
-                clean_axis(axis)
-                axis.margins(0.1)
-            for camera in (1, 2):
-                _draw_image(panels[2 + camera], images[scene, camera])
-            panels[0].set_ylabel(f"scene {scene}")
-        for axis, name in zip(grid[0], (*_VIEWS, "camera 1", "camera 2"), strict=True):
-            axis.set_title(name)
-        figure.legend(handles=_side_handles(circles=False), loc="outside upper center", ncols=3)
-        footer(figure, tables, *_lengths(tables.summary, ["constrained_hmc"]))
+    images = {
+        (scene, camera): _scene_image(tables.curves, scene, camera)
+        for scene in (1, 2, 3)
+        for camera in (1, 2)
+    }
+    poses = _true_poses(tables.curves)
+    grid = figure.subplots(3, 5)
+    for scene, panels in enumerate(grid, start=1):
+        for axis, view in zip(panels, _VIEWS, strict=False):
+            _draw_body(axis, poses.sel(scene=scene).values, view)
+            clean_axis(axis)
+            axis.margins(0.1)
+        for camera in (1, 2):
+            _draw_image(panels[2 + camera], images[scene, camera])
+        panels[0].set_ylabel(f"scene {scene}")
+    for axis, name in zip(grid[0], (*_VIEWS, "camera 1", "camera 2"), strict=True):
+        axis.set_title(name)
+    figure.legend(handles=_side_handles(circles=False), loc="outside upper center", ncols=3)
+    footer(figure, tables, *_lengths(tables.summary, ["constrained_hmc"]))
     return figure
 
 
 def prior_poses(tables: Tables) -> Figure:
     """Poses drawn from the prior."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.4), layout="constrained")
-    with empty_where_missing(figure):
-        poses = _poses(tables.curves, "prior_position", "prior_pose", case="constrained_hmc").values
-        n_columns = 6
-        grid = figure.subplots(-(-len(poses) // n_columns), n_columns)
-        lows, highs = poses.min(axis=1), poses.max(axis=1)
-        widest, tallest, _ = (highs - lows).max(axis=0)
-        half = 0.5 * widest + 0.1
-        for axis, pose, low, high in zip(np.ravel(grid), poses, lows, highs, strict=False):
-            _draw_body(axis, pose, "front")
-            middle = 0.5 * (high[0] + low[0])
-            _finish(axis, ((-middle - half, -middle + half), (low[1] - 0.12, low[1] + tallest + 0.15)))
-        figure.legend(handles=_side_handles(circles=False), loc="outside upper center", ncols=3)
-        prior = tables.summary.setting("prior", case="constrained_hmc")
-        footer(figure, tables, f"prior={prior}", f"{len(poses)} draws")
+    poses = _poses(tables.curves, "prior_position", "prior_pose", case="constrained_hmc").values
+    n_columns = 6
+    grid = figure.subplots(-(-len(poses) // n_columns), n_columns)
+    lows, highs = poses.min(axis=1), poses.max(axis=1)
+    widest, tallest, _ = (highs - lows).max(axis=0)
+    half = 0.5 * widest + 0.1
+    for axis, pose, low, high in zip(np.ravel(grid), poses, lows, highs, strict=False):
+        _draw_body(axis, pose, "front")
+        middle = 0.5 * (high[0] + low[0])
+        _finish(axis, ((-middle - half, -middle + half), (low[1] - 0.12, low[1] + tallest + 0.15)))
+    figure.legend(handles=_side_handles(circles=False), loc="outside upper center", ncols=3)
+    prior = tables.summary.setting("prior", case="constrained_hmc")
+    footer(figure, tables, f"prior={prior}", f"{len(poses)} draws")
     return figure
 
 
 def modes(tables: Tables) -> Figure:
     """Mean pose of each chain by scene and method."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 5.6), layout="constrained")
-    with empty_where_missing(figure):
-        true = _true_poses(tables.curves)
-        means = {
-            name: _poses(tables.curves, "mean_position", "scene", "chain", case=name)
-            for name in _COMPARED
-            if tables.curves.holds("mean_position", case=name)
-        }
-        if not means:
-            raise MissingData("mean_position: not run at this preset")
-        grid = figure.subplots(3, 4)
-        for scene, row in enumerate(grid, start=1):
-            for name, panels in zip(_COMPARED, (row[:2], row[2:]), strict=True):
-                if name not in means:
-                    for axis in panels:
-                        missing_panel(axis, "not run at this preset")
-                    continue
-                pose, chains = (array.sel(scene=scene).values for array in (true, means[name]))
-                for axis, view in zip(panels, ("front", "left side"), strict=True):
-                    _draw_means(axis, pose, chains, view)
-                    if scene == 1:
-                        axis.set_title(f"{_METHODS[name][0]}, {view.removeprefix('left ')}")
-            row[0].set_ylabel(f"scene {scene}")
-        handles = [Line2D([], [], color=_TRUE_COLOUR, linewidth=2.0, label="true pose")]
-        handles += [
-            Line2D([], [], color=_chain_colour(i), linewidth=2.0, label=f"chain {i + 1}")
-            for i in range(max(mean.sizes["chain"] for mean in means.values()))
-        ]
-        figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 6))
-        footer(figure, tables, *_lengths(tables.summary, _COMPARED))
+    true = _true_poses(tables.curves)
+    means = {name: _poses(tables.curves, "mean_position", "scene", "chain", case=name) for name in _COMPARED}
+    grid = figure.subplots(3, 4)
+    for scene, row in enumerate(grid, start=1):
+        for name, panels in zip(_COMPARED, (row[:2], row[2:]), strict=True):
+            pose, chains = (array.sel(scene=scene).values for array in (true, means[name]))
+            for axis, view in zip(panels, ("front", "left side"), strict=True):
+                _draw_means(axis, pose, chains, view)
+                if scene == 1:
+                    axis.set_title(f"{_METHODS[name][0]}, {view.removeprefix('left ')}")
+        row[0].set_ylabel(f"scene {scene}")
+    handles = [Line2D([], [], color=_TRUE_COLOUR, linewidth=2.0, label="true pose")]
+    handles += [
+        Line2D([], [], color=_chain_colour(i), linewidth=2.0, label=f"chain {i + 1}")
+        for i in range(max(mean.sizes["chain"] for mean in means.values()))
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 6))
+    footer(figure, tables, *_lengths(tables.summary, _COMPARED))
     return figure
 
 
@@ -200,38 +183,37 @@ def step_sizes(tables: Tables) -> Figure:
     """Accept rate of HMC against its step size."""
     figure = Figure(figsize=(0.65 * PAGE_WIDTH_IN, 2.6), layout="constrained")
     axis = figure.subplots()
-    with empty_where_missing(figure):
-        colours = (_METHODS["hmc"][1], CYCLE[0])
-        many = tables.summary.rows("acceptance", case="steps")
-        steps = np.sort(many["step_size"].unique().astype(float))
-        one = [many.iloc[:0]]
-        with suppress(MissingData):
-            used_step = tables.summary.value("step_size_used", case="one_step")
-            one.append(tables.summary.rows("acceptance", case="one_step").assign(step_size=used_step))
-            one.append(tables.summary.rows("acceptance", case="one_step_larger"))
-        for rows, colour, marker in zip((many, pd.concat(one)), colours, "os", strict=True):
-            chains: dict[str, Any] = {
-                "data": rows,
-                "x": "step_size",
-                "y": "value",
-                "color": colour,
-                "ax": axis,
-            }
-            sns.lineplot(errorbar=None, **chains)
-            sns.scatterplot(alpha=0.6, linewidth=0.0, s=20.0, marker=marker, **chains)
-        used = _published("IM-PO-04", "step size")
-        published_level(axis, used, vertical=True)
-        axis.set_xscale("log")
-        axis.set_xticks(steps, [f"{step * 1e4:g}" for step in steps])
-        axis.minorticks_off()
-        axis.set(ylim=(-0.03, 1.05), xlabel=r"step size of HMC ($10^{-4}$)", ylabel="accept rate of a chain")
-        handles = [
-            Line2D([], [], color=colours[0], marker="o", label="100 to 200 steps"),
-            Line2D([], [], color=colours[1], marker="s", label="1 step"),
-            published_entry(used.document, "its step size", level=True),
-        ]
-        figure.legend(handles=handles, loc="outside upper center", ncols=2)
-        footer(figure, tables, *_lengths(tables.summary, ["steps", "one_step", "one_step_larger"]))
+    colours = (_METHODS["hmc"][1], CYCLE[0])
+    many = tables.summary.rows("acceptance", case="steps")
+    steps = np.sort(many["step_size"].unique().astype(float))
+    used_step = tables.summary.value("step_size_used", case="one_step")
+    one = [
+        tables.summary.rows("acceptance", case="one_step").assign(step_size=used_step),
+        tables.summary.rows("acceptance", case="one_step_larger"),
+    ]
+    for rows, colour, marker in zip((many, pd.concat(one)), colours, "os", strict=True):
+        chains: dict[str, Any] = {
+            "data": rows,
+            "x": "step_size",
+            "y": "value",
+            "color": colour,
+            "ax": axis,
+        }
+        sns.lineplot(errorbar=None, **chains)
+        sns.scatterplot(alpha=0.6, linewidth=0.0, s=20.0, marker=marker, **chains)
+    used = _published("IM-PO-04", "step size")
+    published_level(axis, used, vertical=True)
+    axis.set_xscale("log")
+    axis.set_xticks(steps, [f"{step * 1e4:g}" for step in steps])
+    axis.minorticks_off()
+    axis.set(ylim=(-0.03, 1.05), xlabel=r"step size of HMC ($10^{-4}$)", ylabel="accept rate of a chain")
+    handles = [
+        Line2D([], [], color=colours[0], marker="o", label="100 to 200 steps"),
+        Line2D([], [], color=colours[1], marker="s", label="1 step"),
+        published_entry(used.document, "its step size", level=True),
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=2)
+    footer(figure, tables, *_lengths(tables.summary, ["steps", "one_step", "one_step_larger"]))
     return figure
 
 
@@ -274,27 +256,18 @@ def _error_panel(
 
     With `published`, levels of the thesis at the end of its chains.
     """
-    drawn = False
     for method, case in cases.items():
-        with suppress(MissingData):
-            rmse, time_s = (
-                curves.array(name, "chain", "point", case=case, scene=scene).values
-                for name in ("rmse", "time_s")
-            )
-            drawn = True
-            _, colour, style = _METHODS[method]
-            # Chains have nearly equal times: the mean serves all.
-            seconds = time_s.mean(axis=0)
-            x, y = np.tile(seconds, len(rmse)), rmse.ravel()
-            look = {"color": colour, "linestyle": style, "err_kws": {"linewidth": 0.0}}
-            sns.lineplot(x=x, y=y, errorbar=("pi", 100), legend=False, ax=axis, **look)
-            if published:
-                published_level(
-                    axis, _published("IM-PO-03", f"{_METHODS[method][0]} scene {scene}"), colour=colour
-                )
-    if not drawn:
-        missing_panel(axis, "not run at this preset")
-        return
+        rmse, time_s = (
+            curves.array(name, "chain", "point", case=case, scene=scene).values for name in ("rmse", "time_s")
+        )
+        label, colour, style = _METHODS[method]
+        # Chains have nearly equal times: the mean serves all.
+        seconds = time_s.mean(axis=0)
+        x, y = np.tile(seconds, len(rmse)), rmse.ravel()
+        look = {"color": colour, "linestyle": style, "err_kws": {"linewidth": 0.0}}
+        sns.lineplot(x=x, y=y, errorbar=("pi", 100), legend=False, ax=axis, **look)
+        if published:
+            published_level(axis, _published("IM-PO-03", f"{label} scene {scene}"), colour=colour)
     axis.set_yscale("log")
     axis.set_xlim(left=0.0)
     low, high = axis.get_ylim()

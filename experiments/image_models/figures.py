@@ -1,7 +1,6 @@
 """Figures of the study, drawn from its two tables alone."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -11,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import band_curve, label_end, missing_panel
+from auxmc.plots.panels import band_curve, label_end
 from auxmc.plots.published import (
     PublishedValue,
     entries_published_last,
@@ -21,7 +20,7 @@ from auxmc.plots.published import (
 from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.footer import footer
 from auxmc_pipeline.published_values import published_settings
-from auxmc_pipeline.tables import MissingData, Tables
+from auxmc_pipeline.tables import Tables
 from experiments.image_models.joint_estimates import models_in, running_estimate, value_of
 
 _TITLES = {
@@ -48,11 +47,7 @@ def test_images(tables: Tables) -> Figure:
     models = models_in(tables)
     figure = Figure(figsize=(PAGE_WIDTH_IN, 0.3 + 4.6 * max(1, len(models))), layout="constrained")
     for axis, model in zip(np.atleast_1d(figure.subplots(max(1, len(models)))), models or [""], strict=True):
-        try:
-            packed = _matrix(tables, "image_rows", model, "image", "row")
-        except MissingData as missing:
-            missing_panel(axis, str(missing))
-            continue
+        packed = _matrix(tables, "image_rows", model, "image", "row")
         _mosaic(axis, unpacked(packed), _N_ROWS)
         axis.set_title(f"{_TITLES[model]}, {len(packed)} images")
     return figure
@@ -66,19 +61,14 @@ def estimates(horizontal: str, label: str, tables: Tables) -> Figure:
     axes = figure.subplots(n_rows, min(2, max(1, len(models))), squeeze=False).ravel()
     entries: dict[str, Artist] = {}
     for axis, model in zip(axes, models or [""], strict=False):
-        try:
-            _estimate_panel(axis, tables, model, horizontal)
-        except MissingData as missing:
-            missing_panel(axis, str(missing))
-            continue
+        _estimate_panel(axis, tables, model, horizontal)
         axis.set_xlabel(label)
         axis.set_title(f"{_TITLES[model]}, {value_of(tables, model, 'n_images_used'):.0f} images")
         entries |= dict(zip(*entries_published_last(axis)[::-1], strict=True))
     for axis in axes[max(1, len(models)) :]:
         axis.set_axis_off()
     axes[0].set_ylabel("joint log evidence (nats)")
-    if entries:
-        figure.legend(list(entries.values()), list(entries), loc="outside upper center", ncols=4)
+    figure.legend(list(entries.values()), list(entries), loc="outside upper center", ncols=4)
     _footer(figure, tables)
     return figure
 
@@ -91,10 +81,7 @@ def _estimate_panel(axis: Axes, tables: Tables, model: str, horizontal: str) -> 
     ends, right = [], 0.0
     published = _published_estimates(tables, model)
     for method in ("st", "gibbs_ct", "ct_hmc"):
-        try:
-            running = running_estimate(tables, model, method)
-        except MissingData:
-            continue
+        running = running_estimate(tables, model, method)
         points = getattr(running, horizontal)
         half, colour = 3.0 * running.error, METHOD_COLOURS[method]
         band_curve(axis, points, running.mean, half, colour=colour, label=METHOD_LABELS[method])
@@ -105,23 +92,20 @@ def _estimate_panel(axis: Axes, tables: Tables, model: str, horizontal: str) -> 
         ends += [running.mean[-1] - half[-1], running.mean[-1] + half[-1]]
         right = max(right, points[-1])
     quantities = ("ais_joint_mean", "ais_joint_error", _ANNEALED_COST[horizontal])
-    # Without annealed runs the panel has no points.
-    with suppress(MissingData):
-        rows = [
-            tables.summary.rows(quantity, model=model).sort_values("n_temperatures")
-            for quantity in quantities
-        ]
-        mean, error, place = (table["value"].to_numpy(float) for table in rows)
-        half = 3.0 * error
-        axis.errorbar(place, mean, yerr=half, color=METHOD_COLOURS["ais"], fmt="s", label="AIS")
-        # Runs of different lengths can take the same time: labels alternate between the ends of the bars.
-        ends_of_bars = mean + half * np.where(np.argsort(np.argsort(place)) % 2, 1.0, -1.0)
-        for x, end, count in zip(place, ends_of_bars, rows[0]["n_temperatures"], strict=True):
-            if value := published.get("CT-C06", {}).get(f"{model}: K = {count:.0f}"):
-                published_mark(axis, x, value, colour=METHOD_COLOURS["ais"], note=_PUBLISHED_NOTE)
-            label_end(axis, x, end, f"{count:.0f}", METHOD_COLOURS["ais"])
-        ends += [*(mean - half), *(mean + half)]
-        right = max(right, place[-1])
+    rows = [
+        tables.summary.rows(quantity, model=model).sort_values("n_temperatures") for quantity in quantities
+    ]
+    mean, error, place = (table["value"].to_numpy(float) for table in rows)
+    half = 3.0 * error
+    axis.errorbar(place, mean, yerr=half, color=METHOD_COLOURS["ais"], fmt="s", label="AIS")
+    # Runs of different lengths can take the same time: labels alternate between the ends of the bars.
+    ends_of_bars = mean + half * np.where(np.argsort(np.argsort(place)) % 2, 1.0, -1.0)
+    for x, end, count in zip(place, ends_of_bars, rows[0]["n_temperatures"], strict=True):
+        if value := published.get("CT-C06", {}).get(f"{model}: K = {count:.0f}"):
+            published_mark(axis, x, value, colour=METHOD_COLOURS["ais"], note=_PUBLISHED_NOTE)
+        label_end(axis, x, end, f"{count:.0f}", METHOD_COLOURS["ais"])
+    ends += [*(mean - half), *(mean + half)]
+    right = max(right, place[-1])
     axis.axhline(lower, color=_REFERENCE, linewidth=1.0, label="lower bound")
     axis.axhline(upper, color=_REFERENCE, linewidth=1.0, linestyle="--", label="upper bound")
     axis.axhline(loose, color=_REFERENCE, linewidth=1.0, linestyle=":", label="upper bound, published form")
@@ -129,8 +113,6 @@ def _estimate_panel(axis: Axes, tables: Tables, model: str, horizontal: str) -> 
         for setting, value in published.get(claim, {}).items():
             if setting.startswith(f"{model}: "):
                 published_level(axis, value, note="bounds")
-    if not ends:
-        raise MissingData(f"estimates for model {model}: not run at this preset")
     # Estimates of the first iterations lie far below and would hide the rest.
     low, high = min([lower, *ends]), max([upper, loose, *ends])
     depth = max(high - low, 1e-3)
@@ -155,22 +137,17 @@ def own_models(tables: Tables) -> Figure:
     figure = Figure(figsize=(PAGE_WIDTH_IN, 0.3 + 2.5 * max(1, len(models))), layout="constrained")
     grid = figure.subplots(max(1, len(models)), 2, squeeze=False, width_ratios=[1.0, 1.5])
     for (left, right), model in zip(grid, models or [""], strict=True):
-        try:
-            for quantity, label, style in (
-                ("training_objective", "trained on", "-"),
-                ("training_held_out", "held out", "--"),
-            ):
-                rows = tables.curves.rows(quantity, model=model).drop_duplicates("epoch")
-                rows = rows.dropna(subset="value").sort_values("epoch")
-                left.plot(rows["epoch"] + 1, rows["value"], style, color=CYCLE[0], label=label)
-            images = [
-                _matrix(tables, quantity, model, "example", "pixel")
-                for quantity in ("example_image", "example_reconstruction")
-            ]
-        except MissingData as missing:
-            missing_panel(left, str(missing))
-            missing_panel(right, str(missing))
-            continue
+        for quantity, label, style in (
+            ("training_objective", "trained on", "-"),
+            ("training_held_out", "held out", "--"),
+        ):
+            rows = tables.curves.rows(quantity, model=model).drop_duplicates("epoch")
+            rows = rows.dropna(subset="value").sort_values("epoch")
+            left.plot(rows["epoch"] + 1, rows["value"], style, color=CYCLE[0], label=label)
+        images = [
+            _matrix(tables, quantity, model, "example", "pixel")
+            for quantity in ("example_image", "example_reconstruction")
+        ]
         left.set(xlabel="epoch", ylabel="bound (nats per image)", title=f"{_TITLES[model]}: training")
         left.set_xscale("log")
         left.legend(loc="lower right")
@@ -183,7 +160,7 @@ def own_models(tables: Tables) -> Figure:
 
 
 def unpacked(rows: FloatArray) -> FloatArray:
-    """Images [image, pixel] of 0 and 1 from rows of pixels as integers [image, row]."""
+    """Images [image, pixel] of 0 and 1 from rows of pixels as whole numbers [image, row]."""
     side = rows.shape[1]
     digits = np.floor(rows[..., None] / 2.0 ** np.arange(side)[::-1]) % 2.0
     return digits.reshape(len(rows), side * side)
@@ -210,12 +187,11 @@ def _matrix(tables: Tables, quantity: str, model: str, row: str, column: str) ->
 
 
 def _footer(figure: Figure, tables: Tables) -> None:
-    with suppress(MissingData):
-        n_repetitions, n_chains, n_runs = (
-            tables.summary.setting(name) for name in ("n_repetitions", "n_chains", "n_runs")
-        )
-        each = f"each of {n_chains} chains or {n_runs} annealed runs of an image"
-        footer(figure, tables, f"{n_repetitions} repetitions, {each}")
+    n_repetitions, n_chains, n_runs = (
+        tables.summary.setting(name) for name in ("n_repetitions", "n_chains", "n_runs")
+    )
+    each = f"each of {n_chains} chains or {n_runs} annealed runs of an image"
+    footer(figure, tables, f"{n_repetitions} repetitions, {each}")
 
 
 DRAW: dict[str, Callable[[Tables], Figure]] = {

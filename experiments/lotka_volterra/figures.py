@@ -13,7 +13,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import bar_place, mean_bars, missing_panel
+from auxmc.plots.panels import bar_place, mean_bars
 from auxmc.plots.published import (
     entries_published_last,
     published_entry,
@@ -22,7 +22,7 @@ from auxmc.plots.published import (
     published_moments,
 )
 from auxmc.plots.style import PAGE_WIDTH_IN
-from auxmc_pipeline.empty_panels import empty_where_missing
+from auxmc_pipeline.available import available
 from auxmc_pipeline.footer import footer
 from auxmc_pipeline.published_values import published_value
 from auxmc_pipeline.tables import MissingData, Table, Tables
@@ -52,16 +52,15 @@ def data_series(tables: Tables) -> Figure:
     """Figure 4.9: prey and predators."""
     figure = Figure(figsize=(0.75 * PAGE_WIDTH_IN, 2.4), layout="constrained")
     axis = figure.subplots()
-    with empty_where_missing(figure):
-        for quantity, label, colour, marker in (
-            ("data_prey", "prey", "#0072B2", "o"),
-            ("data_predators", "predators", "#D55E00", "s"),
-        ):
-            series = known(tables.curves, quantity).drop_duplicates("step").sort_values("step")
-            axis.plot(series["step"], series["value"], color=colour, marker=marker, label=label)
-        axis.set(xlabel="step", ylabel="population", xlim=(-0.5, None), ylim=(0.0, None))
-        figure.legend(loc="outside right upper")
-        footer(figure, tables, "published data, step 0 is the initial state")
+    for quantity, label, colour, marker in (
+        ("data_prey", "prey", "#0072B2", "o"),
+        ("data_predators", "predators", "#D55E00", "s"),
+    ):
+        series = known(tables.curves, quantity).drop_duplicates("step").sort_values("step")
+        axis.plot(series["step"], series["value"], color=colour, marker=marker, label=label)
+    axis.set(xlabel="step", ylabel="population", xlim=(-0.5, None), ylim=(0.0, None))
+    figure.legend(loc="outside right upper")
+    footer(figure, tables, "published data, step 0 is the initial state")
     return figure
 
 
@@ -82,15 +81,12 @@ def _marginals(tables: Tables, rows: Sequence[str], height: float, *, wide: bool
     for rate, axes in enumerate(grid.T):
         exact = _exact_density(tables.curves, rate, "code")
         drawn = {
-            axis: histogram
+            axis: _marginal_panel(axis, tables.curves, row, rate, exact)
             for axis, row in zip(axes, rows, strict=True)
-            if (histogram := _marginal_panel(axis, tables.curves, row, rate, exact))
         }
         for axis, row in zip(axes, rows, strict=True):
-            if axis in drawn:
-                _publish_marginal(axis, row, rate)
-        if drawn:
-            _common_axes(drawn, exact, wide)
+            _publish_marginal(axis, row, rate)
+        _common_axes(drawn, exact, wide)
         for axis in drawn:
             axis.tick_params(labelbottom=axis is axes[-1])
         axes[-1].set_xlabel(_SYMBOLS[rate])
@@ -113,21 +109,13 @@ def _marginals(tables: Tables, rows: Sequence[str], height: float, *, wide: bool
     return figure
 
 
-def _marginal_panel(
-    axis: Axes, curves: Table, row: str, rate: int, exact: _Density | None
-) -> _Density | None:
+def _marginal_panel(axis: Axes, curves: Table, row: str, rate: int, exact: _Density) -> _Density:
     """Draws histogram, exact density and generating value; returns the histogram."""
-    try:
-        edges, heights = _histogram(curves, row, rate)
-    except MissingData:
-        missing_panel(axis, "not run at this preset" if rate == 0 else "-")
-        axis.texts[-1].set_in_layout(False)
-        return None
+    edges, heights = _histogram(curves, row, rate)
     colour = ROWS[row].colour
     axis.stairs(heights, edges, fill=True, color=colour, alpha=0.5, linewidth=0.0)
     axis.stairs(heights, edges, color=colour, linewidth=0.6)
-    if exact is not None:
-        axis.plot(*exact, color=_EXACT, linewidth=0.9)
+    axis.plot(*exact, color=_EXACT, linewidth=0.9)
     axis.axvline(LOG_GENERATING[rate], color=_GENERATING, linestyle="--", linewidth=0.8)
     _without_heights(axis)
     return edges, heights
@@ -143,18 +131,16 @@ def _publish_marginal(axis: Axes, row: str, rate: int) -> None:
         published_level(axis, smallest, vertical=True, colour=ROWS[row].colour)
 
 
-def _common_axes(histograms: Mapping[Axes, _Density], exact: _Density | None, wide: bool) -> None:
+def _common_axes(histograms: Mapping[Axes, _Density], exact: _Density, wide: bool) -> None:
     """Gives the panels of a column the same axes, and says which samples are all outside them."""
     low = min(float(edges[0]) for edges, _ in histograms.values())
     high = max(float(edges[-1]) for edges, _ in histograms.values())
-    top = None
-    if exact is not None:
-        places, density = exact
-        centre, reach = 0.5 * (places[0] + places[-1]), 0.5 * (places[-1] - places[0])
-        limit = reach * (np.inf if wide else _WIDEST_SD / 4.5)
-        low, high = max(min(low, places[0]), centre - limit), min(max(high, places[-1]), centre + limit)
-        tallest = max(float(heights.max()) for _, heights in histograms.values())
-        top = 2.0 * tallest if wide else _TALLEST * float(density.max())
+    places, density = exact
+    centre, reach = 0.5 * (places[0] + places[-1]), 0.5 * (places[-1] - places[0])
+    limit = reach * (np.inf if wide else _WIDEST_SD / 4.5)
+    low, high = max(min(low, places[0]), centre - limit), min(max(high, places[-1]), centre + limit)
+    tallest = max(float(heights.max()) for _, heights in histograms.values())
+    top = 2.0 * tallest if wide else _TALLEST * float(density.max())
     for axis, (edges, _) in histograms.items():
         axis.set(xlim=(low, high), ylim=(0.0, top))
         axis.xaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
@@ -182,18 +168,15 @@ def _histogram(curves: Table, row: str, rate: int, scheme: str = "code") -> _Den
     return np.linspace(low["value"].iloc[0], high["value"].iloc[0], heights.size + 1), heights
 
 
-def _exact_density(curves: Table, rate: int, scheme: str) -> _Density | None:
+def _exact_density(curves: Table, rate: int, scheme: str) -> _Density:
     """Places and density at them [point]."""
-    try:
-        places, density = (
-            known(curves, quantity, coordinate=COORDINATES[rate], scheme=scheme)
-            .drop_duplicates("point")
-            .sort_values("point")["value"]
-            .to_numpy(dtype=np.float64)
-            for quantity in ("exact_place", "exact_density")
-        )
-    except MissingData:
-        return None
+    places, density = (
+        known(curves, quantity, coordinate=COORDINATES[rate], scheme=scheme)
+        .drop_duplicates("point")
+        .sort_values("point")["value"]
+        .to_numpy(dtype=np.float64)
+        for quantity in ("exact_place", "exact_density")
+    )
     return places, density
 
 
@@ -203,13 +186,9 @@ def efficiency(tables: Tables) -> Figure:
     axis = figure.subplots()
     colours = {ROWS[row].label: ROWS[row].colour for row in FIGURE_ROWS}
     chains = []
-    for row in FIGURE_ROWS:
-        with suppress(MissingData):
-            values = pd.DataFrame(by_chain(tables, "ess_per_second", row).T, columns=list(_SYMBOLS))
-            chains.append(values.melt(var_name="rate").assign(method=ROWS[row].label))
-    if not chains:
-        missing_panel(axis, "efficiency: not run at this preset")
-        return figure
+    for row, rates in available(partial(by_chain, tables, "ess_per_second"), FIGURE_ROWS).items():
+        values = pd.DataFrame(rates.T, columns=list(_SYMBOLS))
+        chains.append(values.melt(var_name="rate").assign(method=ROWS[row].label))
     drawn = mean_bars(axis, pd.concat(chains), "rate", "method", colours)
     axis.set(yscale="log", xlabel="", ylabel="ESS per second (1/s)")
     for index, label in enumerate(drawn):
@@ -227,15 +206,10 @@ def schemes(tables: Tables) -> Figure:
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.1), layout="constrained")
     for rate, axis in enumerate(figure.subplots(1, 4)):
         for scheme, colour, style in (("code", _EXACT, "-"), ("text", _TEXT, "--")):
-            exact = _exact_density(tables.curves, rate, scheme)
-            if exact is not None:
-                axis.plot(*exact, color=colour, linestyle=style)
+            axis.plot(*_exact_density(tables.curves, rate, scheme), color=colour, linestyle=style)
             with suppress(MissingData):
                 edges, heights = _histogram(tables.curves, "all", rate, scheme)
                 axis.stairs(heights, edges, fill=True, color=colour, alpha=0.25, linewidth=0.0)
-        if not axis.lines:
-            missing_panel(axis, "exact posterior: not run at this preset")
-            continue
         axis.axvline(LOG_GENERATING[rate], color=_GENERATING, linestyle=":", linewidth=0.9)
         axis.set(xlabel=_SYMBOLS[rate], ylim=(0.0, None))
         _without_heights(axis)
@@ -255,13 +229,12 @@ def schemes(tables: Tables) -> Figure:
 def _lengths(tables: Tables, rows: Sequence[str]) -> str:
     parts = []
     for row in rows:
-        with suppress(MissingData):
-            chains = of_row(tables.summary, "acceptance", row)
-            n_draws = known_value(
-                tables.summary, "n_iterations", design="chains", method=chains["method"].iloc[0]
-            )
-            parts.append(f"{ROWS[row].label}: {len(chains)} x {n_draws:.0f}")
-    return f"chains x iterations, discarded ones included: {'; '.join(parts) or 'none'}"
+        chains = of_row(tables.summary, "acceptance", row)
+        n_draws = known_value(
+            tables.summary, "n_iterations", design="chains", method=chains["method"].iloc[0]
+        )
+        parts.append(f"{ROWS[row].label}: {len(chains)} x {n_draws:.0f}")
+    return f"chains x iterations, discarded ones included: {'; '.join(parts)}"
 
 
 DRAW: dict[str, Callable[[Tables], Figure]] = {

@@ -8,10 +8,9 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from auxmc.plots.panels import missing_panel
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, readable
 from auxmc_pipeline.footer import footer
-from auxmc_pipeline.tables import MissingData, Table, Tables
+from auxmc_pipeline.tables import Table, Tables
 
 _HMC, _CONSTRAINED = CYCLE[1], CYCLE[0]
 
@@ -106,10 +105,7 @@ def costs(tables: Tables) -> Figure:
     """What constrained HMC costs; a figure of this project."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.7), layout="constrained")
     for axis, draw in zip(figure.subplots(1, 3), (_by_noise, _by_size, _by_inner_steps), strict=True):
-        try:
-            draw(axis, tables)
-        except MissingData:
-            missing_panel(axis, "not run at this preset")
+        draw(axis, tables)
     footer(figure, tables)
     return figure
 

@@ -14,7 +14,6 @@ from auxmc_pipeline.footer import footer
 from auxmc_pipeline.tables import Tables
 from experiments.streaming_evidence.stream_runs import row_counts
 
-NOT_RUN = "not run at this preset"
 REFERENCE_COLOUR = QUANTITY_COLOURS["reference"]
 
 

@@ -11,13 +11,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from auxmc.plots.panels import missing_panel
+from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.published import entries_published_last, published_mark
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN
+from auxmc_pipeline.available import available
 from auxmc_pipeline.published_values import published_value
 from auxmc_pipeline.tables import MissingData, Tables
 from experiments.streaming_evidence.drawing import (
-    NOT_RUN,
     REFERENCE_COLOUR,
     Look,
     band,
@@ -71,18 +71,12 @@ def evidence_figure(tables: Tables, model: str, methods: tuple[str, ...]) -> Fig
     left, right = figure.subplots(1, 2)
     estimates = _curves_of(tables, model, methods, log_evidence)
     times = _curves_of(tables, model, [name for name in methods if name != "hybrid"], seconds)
-    for axis, title, found in ((left, "(a)", estimates), (right, "(b)", times)):
+    _evidence_panel(left, tables, model, estimates)
+    _time_panel(right, times)
+    for axis, title in ((left, "(a)"), (right, "(b)")):
         axis.set_title(title)
-        if not found:
-            missing_panel(axis, NOT_RUN)
-            continue
-        if axis is left:
-            _evidence_panel(axis, tables, model, found)
-        else:
-            _time_panel(axis, found)
         log_rows(axis)
-    if estimates:
-        _legend(figure, 3)
+    _legend(figure, 3)
     stream_footer(figure, tables)
     return figure
 
@@ -92,11 +86,7 @@ def errors_figure(tables: Tables) -> Figure:
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.2), layout="constrained")
     for axis, model in zip(figure.subplots(1, len(MODEL_CASES), sharey=True), MODEL_CASES, strict=True):
         axis.set_title(_TITLES[model])
-        try:
-            truth = _from_first_rows(reference(tables, model)).abs()
-        except MissingData:
-            missing_panel(axis, NOT_RUN)
-            continue
+        truth = _from_first_rows(reference(tables, model)).abs()
         methods = ("annealed", "sequential", "corrected", "running_laplace", "nested", "ais")
         for name, found in _curves_of(tables, model, methods, absolute_errors).items():
             look = _LOOKS[name]
@@ -137,13 +127,9 @@ def floor_figure(tables: Tables) -> Figure:
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.3), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
     for axis, draw in ((left, _loss_panel), (middle, _variance_panel), (right, _remedies_panel)):
-        try:
-            draw(axis, tables)
-        except MissingData:
-            missing_panel(axis, NOT_RUN)
+        draw(axis, tables)
     handles, labels = right.get_legend_handles_labels()
-    if handles:
-        figure.legend(handles, labels, loc="outside upper center", ncols=3, title="right panel")
+    figure.legend(handles, labels, loc="outside upper center", ncols=3, title="right panel")
     stream_footer(figure, tables)
     return figure
 
@@ -175,11 +161,7 @@ def absolute_errors(tables: Tables, model: str, name: str) -> pd.DataFrame:
 
 def _curves_of(tables: Tables, model: str, names: Iterable[str], read: _Read) -> dict[str, pd.DataFrame]:
     """What the tables hold for each of some methods; rivals with fewer runs have them again."""
-    found = {}
-    for name in names:
-        with contextlib.suppress(MissingData):
-            found[name] = read(tables, model, name)
-    return found
+    return available(lambda name: read(tables, model, name), names)
 
 
 def _evidence_panel(axis: Axes, tables: Tables, model: str, found: dict[str, pd.DataFrame]) -> None:
@@ -236,14 +218,13 @@ def _legend(figure: Figure, n_columns: int) -> None:
 
 def _loss_panel(axis: Axes, tables: Tables) -> None:
     n_rows = final_rows(tables, "floor")
-    found = {}
-    for variation, rate in RATES.items():
+
+    def loss(variation: str) -> FloatArray:
         runs = varied(tables, "floor", variation)
-        with contextlib.suppress(MissingData):
-            lost = runs.curve("mean_log_weight") - runs.curve("exact").iloc[0]
-            found[rate] = -slope_per_row(lost, n_rows / 10, n_rows)
-    if not found:
-        raise MissingData(NOT_RUN)
+        lost = runs.curve("mean_log_weight") - runs.curve("exact").iloc[0]
+        return -slope_per_row(lost, n_rows / 10, n_rows)
+
+    found = {RATES[variation]: values for variation, values in available(loss, RATES).items()}
     band(axis, pd.DataFrame(found).sort_index(axis=1), _RUNS._replace(marker="o"))
     fine = np.geomspace(min(found), max(found), 50)
     axis.plot(
@@ -283,15 +264,10 @@ def _remedies_panel(axis: Axes, tables: Tables) -> None:
         "cooled": varied(tables, "floor", "method=cooled"),
         "control_variates": varied(tables, "floor", "method=control_variates"),
     }
-    drawn = False
-    for name, own in runs.items():
-        with contextlib.suppress(MissingData):
-            found = between(errors_of(own).abs(), 1000, n_rows).median()
-            look = _LOOKS[name]
-            axis.plot(found.index, found, color=look.colour, linestyle=look.line, label=look.label)
-            drawn = True
-    if not drawn:
-        raise MissingData(NOT_RUN)
+    curves = available(lambda name: between(errors_of(runs[name]).abs(), 1000, n_rows).median(), runs)
+    for name, found in curves.items():
+        look = _LOOKS[name]
+        axis.plot(found.index, found, color=look.colour, linestyle=look.line, label=look.label)
     axis.set_yscale("log")
     axis.set_ylabel("absolute error (nats)")
     log_rows(axis)

@@ -9,11 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
-from auxmc.plots.panels import missing_figure
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN
 from auxmc_pipeline.tables import MissingData, Tables
 from experiments.streaming_evidence.drawing import (
-    NOT_RUN,
     REFERENCE_COLOUR,
     Look,
     band,
@@ -65,20 +63,14 @@ def changes_figure(tables: Tables) -> Figure:
     """Figure 5.8."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.3), layout="constrained")
     left, right = figure.subplots(1, 2)
-    drawn = False
     for number, k in enumerate(COMPONENTS):
         ordered = _look(number, f"{k} components")
         for stream, look in (
             ("non_stationary", ordered),
             ("shuffled", ordered._replace(line="--", label=None)),
         ):
-            with contextlib.suppress(MissingData):
-                band(left, per_row(following(tables, k, stream).curve("log_evidence")), look)
-                drawn = True
-        with contextlib.suppress(MissingData):
-            band(right, steps_of_chunks(following(tables, k, "non_stationary")), ordered)
-    if not drawn:
-        return missing_figure(figure, NOT_RUN)
+            band(left, per_row(following(tables, k, stream).curve("log_evidence")), look)
+        band(right, steps_of_chunks(following(tables, k, "non_stationary")), ordered)
     left.plot([], [], color="black", linestyle="--", label="shuffled")
     left.set_ylabel("log evidence / rows (nats)")
     left.set_ylim(*_SHOWN_SCORES)
@@ -103,10 +95,7 @@ def sweep_figure(tables: Tables, name: str, label: str) -> Figure:
     """
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     axes = figure.subplots(1, 3)
-    try:
-        _sweep_panels(axes, tables, name, sweep(tables, name))
-    except MissingData as missing:
-        return missing_figure(figure, str(missing))
+    _sweep_panels(axes, tables, name, sweep(tables, name))
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=7, title=label, title_fontsize=8.0)
     stream_footer(figure, tables)

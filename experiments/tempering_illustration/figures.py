@@ -19,7 +19,6 @@ from auxmc.plots.published import (
     published_moments,
 )
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
-from auxmc_pipeline.empty_panels import empty_where_missing
 from auxmc_pipeline.footer import chain_lengths, footer
 from auxmc_pipeline.published_values import published_value
 from auxmc_pipeline.tables import Table, Tables
@@ -40,21 +39,20 @@ def path_curves(tables: Tables) -> Figure:
     """Figure 2.13."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     axis = figure.subplots()
-    with empty_where_missing(figure):
-        found = tables.curves.array("bridge_density", "fifth", "x")
-        x = found["x"].values
-        n = found.sizes["fifth"]
-        for i in range(n)[::-1]:
-            b = i / (n - 1)
-            curve = b + _CURVE_HEIGHT * found.values[i]
-            # Curves lie behind those below them.
-            axis.fill_between(x, b, curve, color="white", zorder=2 * (n - i))
-            axis.fill_between(x, b, curve, color=_BLUE, alpha=0.25, linewidth=0.0, zorder=2 * (n - i))
-            axis.plot(x, curve, color=_BLUE, zorder=2 * (n - i) + 1)
-        axis.set_xlim(x[0], x[-1])
-        axis.set_yticks(np.arange(n) / (n - 1), [f"{i / (n - 1):g}" for i in range(n)])
-        axis.set_xlabel("$x$")
-        axis.set_ylabel("inverse temperature (curves shifted)")
+    found = tables.curves.array("bridge_density", "fifth", "x")
+    x = found["x"].values
+    n = found.sizes["fifth"]
+    for i in range(n)[::-1]:
+        b = i / (n - 1)
+        curve = b + _CURVE_HEIGHT * found.values[i]
+        # Curves lie behind those below them.
+        axis.fill_between(x, b, curve, color="white", zorder=2 * (n - i))
+        axis.fill_between(x, b, curve, color=_BLUE, alpha=0.25, linewidth=0.0, zorder=2 * (n - i))
+        axis.plot(x, curve, color=_BLUE, zorder=2 * (n - i) + 1)
+    axis.set_xlim(x[0], x[-1])
+    axis.set_yticks(np.arange(n) / (n - 1), [f"{i / (n - 1):g}" for i in range(n)])
+    axis.set_xlabel("$x$")
+    axis.set_ylabel("inverse temperature (curves shifted)")
     return figure
 
 
@@ -62,49 +60,48 @@ def bimodal(tables: Tables) -> Figure:
     """The four panels on the target with two modes."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 5.2), layout="constrained")
     ((densities, potential), (joint, histograms)) = figure.subplots(2, 2)
-    with empty_where_missing(figure):
-        energies = _arrays(tables.curves, "x", "target_energy", "base_energy")
-        path = _arrays(tables.curves, "point", "trajectory_x", "trajectory_control")
-        plain, states, inverse_temperatures, weights = (
-            array.values
-            for array in _arrays(
-                tables.curves,
-                "draw",
-                "plain_x",
-                "tempered_x",
-                "tempered_inverse_temperature",
-                "tempered_weight",
-            )
+    energies = _arrays(tables.curves, "x", "target_energy", "base_energy")
+    path = _arrays(tables.curves, "point", "trajectory_x", "trajectory_control")
+    plain, states, inverse_temperatures, weights = (
+        array.values
+        for array in _arrays(
+            tables.curves,
+            "draw",
+            "plain_x",
+            "tempered_x",
+            "tempered_inverse_temperature",
+            "tempered_weight",
         )
-        x, (target, base) = energies[0]["x"].values, (energy.values for energy in energies)
-        densities.plot(x, np.exp(-target), color=_BLUE, label="target")
-        densities.plot(x, np.exp(-base), color=_RED, linestyle="--", label="base")
-        densities.set(ylabel="density")
-        densities.set_ylim(bottom=0.0)
-        moments = (_published("CT-A01", name) for name in ("mean", "standard deviation"))
-        published_moments(densities, *moments)
-        densities.legend(
-            *entries_published_last(densities), loc="lower right", bbox_to_anchor=(1.05, 1.0), ncols=2
-        )
-        _potential_panel(potential, x, target, base)
-        potential.plot(*path, color="white", marker=".", markersize=3.0, linewidth=0.7)
-        _joint_panel(joint, x, target, base)
-        discs = {"color": _RED, "alpha": 0.35, "linewidths": 0.0, "rasterized": True}
-        joint.scatter(states, inverse_temperatures, s=5.0 * weights + 1.0, **discs)
-        for values, weight, n_bins, colour, label in (
-            (plain, None, 15, _RED, "HMC"),
-            (states, weights, 50, _GREEN, "CT-HMC, weighted"),
-        ):
-            look = {"color": colour, "label": label, "ax": histograms, **_BARS}
-            sns.histplot(x=values, weights=weight, bins=n_bins, stat="density", **look)
-        histograms.plot(x, np.exp(-target), color=_BLUE, label="target")
-        histograms.set(ylabel="density")
-        histograms.set_ylim(bottom=0.0)
-        _legend_above(histograms, 3)
-        for axis in (densities, potential, joint, histograms):
-            axis.set(xlim=_HISTOGRAM_RANGE, xlabel="$x$")
-        n_draws = tables.summary.setting("n_draws", case="bimodal")
-        footer(figure, tables, f"one chain of {n_draws} iterations of each method")
+    )
+    x, (target, base) = energies[0]["x"].values, (energy.values for energy in energies)
+    densities.plot(x, np.exp(-target), color=_BLUE, label="target")
+    densities.plot(x, np.exp(-base), color=_RED, linestyle="--", label="base")
+    densities.set(ylabel="density")
+    densities.set_ylim(bottom=0.0)
+    moments = (_published("CT-A01", name) for name in ("mean", "standard deviation"))
+    published_moments(densities, *moments)
+    densities.legend(
+        *entries_published_last(densities), loc="lower right", bbox_to_anchor=(1.05, 1.0), ncols=2
+    )
+    _potential_panel(potential, x, target, base)
+    potential.plot(*path, color="white", marker=".", markersize=3.0, linewidth=0.7)
+    _joint_panel(joint, x, target, base)
+    discs = {"color": _RED, "alpha": 0.35, "linewidths": 0.0, "rasterized": True}
+    joint.scatter(states, inverse_temperatures, s=5.0 * weights + 1.0, **discs)
+    for values, weight, n_bins, colour, label in (
+        (plain, None, 15, _RED, "HMC"),
+        (states, weights, 50, _GREEN, "CT-HMC, weighted"),
+    ):
+        look = {"color": colour, "label": label, "ax": histograms, **_BARS}
+        sns.histplot(x=values, weights=weight, bins=n_bins, stat="density", **look)
+    histograms.plot(x, np.exp(-target), color=_BLUE, label="target")
+    histograms.set(ylabel="density")
+    histograms.set_ylim(bottom=0.0)
+    _legend_above(histograms, 3)
+    for axis in (densities, potential, joint, histograms):
+        axis.set(xlim=_HISTOGRAM_RANGE, xlabel="$x$")
+    n_draws = tables.summary.setting("n_draws", case="bimodal")
+    footer(figure, tables, f"one chain of {n_draws} iterations of each method")
     return figure
 
 
@@ -112,31 +109,26 @@ def temperature(tables: Tables) -> Figure:
     """Law of the inverse temperature for several guesses of the normaliser, and what single chains estimate."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     left, right = figure.subplots(1, 2)
-    with empty_where_missing(figure):
-        density = tables.curves.array("temperature_density", "log_zeta", "bin")
-        exact = tables.curves.array("temperature_density_exact", "log_zeta", "bin")
-        masses = tables.summary.array("mass_left_by_chain", "chain")
-        exact_mass = tables.summary.value("mass_left_exact")
-        bins = density["bin"].values
-        edges = bin_edges(bins)
-        for row, log_zeta in enumerate(density["log_zeta"].values):
-            colour = CYCLE[row % len(CYCLE)]
-            left.stairs(
-                density.values[row], edges, color=colour, label=rf"$\log\zeta - \log Z = {log_zeta:g}$"
-            )
-            left.plot(bins, exact.values[row], color=colour, linestyle="--", linewidth=1.0)
-        left.set_yscale("log")
-        left.set(xlim=(0.0, 1.0), xlabel="inverse temperature", ylabel="density")
-        _legend_above(left, 2)
-        colour = QUANTITY_COLOURS["samples"]
-        look = {"color": colour, "bins": 40, "binrange": (0.0, 1.0), **_BARS}
-        sns.histplot(x=masses.values, stat="density", ax=right, **look)
-        right.set(
-            xlim=(0.0, 1.0), xlabel="weighted mass left of zero, single chains", ylabel="density of chains"
-        )
-        right.axvline(exact_mass, color=_REFERENCE, linestyle="--", label="exact")
-        right.legend(loc="upper left")
-        footer(figure, tables, chain_lengths(tables, case="bimodal"))
+    density = tables.curves.array("temperature_density", "log_zeta", "bin")
+    exact = tables.curves.array("temperature_density_exact", "log_zeta", "bin")
+    masses = tables.summary.array("mass_left_by_chain", "chain")
+    exact_mass = tables.summary.value("mass_left_exact")
+    bins = density["bin"].values
+    edges = bin_edges(bins)
+    for row, log_zeta in enumerate(density["log_zeta"].values):
+        colour = CYCLE[row % len(CYCLE)]
+        left.stairs(density.values[row], edges, color=colour, label=rf"$\log\zeta - \log Z = {log_zeta:g}$")
+        left.plot(bins, exact.values[row], color=colour, linestyle="--", linewidth=1.0)
+    left.set_yscale("log")
+    left.set(xlim=(0.0, 1.0), xlabel="inverse temperature", ylabel="density")
+    _legend_above(left, 2)
+    colour = QUANTITY_COLOURS["samples"]
+    look = {"color": colour, "bins": 40, "binrange": (0.0, 1.0), **_BARS}
+    sns.histplot(x=masses.values, stat="density", ax=right, **look)
+    right.set(xlim=(0.0, 1.0), xlabel="weighted mass left of zero, single chains", ylabel="density of chains")
+    right.axvline(exact_mass, color=_REFERENCE, linestyle="--", label="exact")
+    right.legend(loc="upper left")
+    footer(figure, tables, chain_lengths(tables, case="bimodal"))
     return figure
 
 
@@ -144,36 +136,33 @@ def ladder(tables: Tables) -> Figure:
     """Estimators and crossing times of simulated tempering."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     left, right = figure.subplots(1, 2)
-    with empty_where_missing(figure):
-        estimates = _arrays(tables.summary, "chain", "log_normaliser_counts", "log_normaliser_conditional")
-        crossing, error = (
-            tables.summary.array(name, "index_update", "n_intervals")
-            for name in ("crossing_updates", "crossing_updates_error")
-        )
-        finite = [values.values[np.isfinite(values.values)] for values in estimates]
-        edges = np.linspace(np.concatenate(finite).min() - 0.05, np.concatenate(finite).max() + 0.05, 31)
-        for values, name, colour in zip(
-            finite, ("visits", "conditional probabilities"), (_RED, _BLUE), strict=True
-        ):
-            sns.histplot(x=values, bins=edges.tolist(), color=colour, label=name, ax=left, **_BARS)
-        left.axvline(0.0, color=_REFERENCE, linestyle="--", linewidth=0.9)
-        left.set(xlabel=r"estimate of $\log Z$ (nats)", ylabel="chains")
-        left.yaxis.set_major_locator(MaxNLocator(integer=True))
-        _legend_above(left, 2)
-        lengths = crossing["n_intervals"].values.astype(float)
-        for row, (name, colour, marker, slope) in enumerate(
-            (("independent draws", _BLUE, "o", 1.0), ("random walk", _RED, "s", 2.0))
-        ):
-            mean = crossing.values[row]
-            right.errorbar(lengths, mean, yerr=3.0 * error.values[row], color=colour, fmt=marker, label=name)
-            right.plot(lengths, mean[0] * (lengths / lengths[0]) ** slope, color=colour, linestyle="--")
-        right.set(
-            xscale="log", yscale="log", xlabel="intervals of the ladder", ylabel="updates of a crossing"
-        )
-        right.set_xticks(lengths, [f"{length:g}" for length in lengths])
-        right.minorticks_off()
-        _legend_above(right, 2)
-        footer(figure, tables, chain_lengths(tables, case="ladder"))
+    estimates = _arrays(tables.summary, "chain", "log_normaliser_counts", "log_normaliser_conditional")
+    crossing, error = (
+        tables.summary.array(name, "index_update", "n_intervals")
+        for name in ("crossing_updates", "crossing_updates_error")
+    )
+    finite = [values.values[np.isfinite(values.values)] for values in estimates]
+    edges = np.linspace(np.concatenate(finite).min() - 0.05, np.concatenate(finite).max() + 0.05, 31)
+    for values, name, colour in zip(
+        finite, ("visits", "conditional probabilities"), (_RED, _BLUE), strict=True
+    ):
+        sns.histplot(x=values, bins=edges.tolist(), color=colour, label=name, ax=left, **_BARS)
+    left.axvline(0.0, color=_REFERENCE, linestyle="--", linewidth=0.9)
+    left.set(xlabel=r"estimate of $\log Z$ (nats)", ylabel="chains")
+    left.yaxis.set_major_locator(MaxNLocator(integer=True))
+    _legend_above(left, 2)
+    lengths = crossing["n_intervals"].values.astype(float)
+    for row, (name, colour, marker, slope) in enumerate(
+        (("independent draws", _BLUE, "o", 1.0), ("random walk", _RED, "s", 2.0))
+    ):
+        mean = crossing.values[row]
+        right.errorbar(lengths, mean, yerr=3.0 * error.values[row], color=colour, fmt=marker, label=name)
+        right.plot(lengths, mean[0] * (lengths / lengths[0]) ** slope, color=colour, linestyle="--")
+    right.set(xscale="log", yscale="log", xlabel="intervals of the ladder", ylabel="updates of a crossing")
+    right.set_xticks(lengths, [f"{length:g}" for length in lengths])
+    right.minorticks_off()
+    _legend_above(right, 2)
+    footer(figure, tables, chain_lengths(tables, case="ladder"))
     return figure
 
 
@@ -181,17 +170,16 @@ def laplace(tables: Tables) -> Figure:
     """Figure C.1."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.6), layout="constrained")
     left, right = figure.subplots(1, 2)
-    with empty_where_missing(figure):
-        density, gaussian = _arrays(tables.curves, "skew_x", "skew_log_density", "laplace_log_density_curve")
-        x = density["skew_x"].values
-        left.plot(x, density.values, color=_BLUE, label="density")
-        left.plot(x, gaussian.values, color=_RED, linestyle="--", label="Laplace approximation")
-        right.plot(x, np.exp(density.values), color=_BLUE)
-        right.plot(x, np.exp(gaussian.values), color=_RED, linestyle="--")
-        left.set(xlim=(x[0], x[-1]), xlabel="$x$", ylabel="log density (nats)")
-        right.set(xlim=(x[0], x[-1]), xlabel="$x$", ylabel="density")
-        right.set_ylim(bottom=0.0)
-        figure.legend(loc="outside upper center", ncols=2)
+    density, gaussian = _arrays(tables.curves, "skew_x", "skew_log_density", "laplace_log_density_curve")
+    x = density["skew_x"].values
+    left.plot(x, density.values, color=_BLUE, label="density")
+    left.plot(x, gaussian.values, color=_RED, linestyle="--", label="Laplace approximation")
+    right.plot(x, np.exp(density.values), color=_BLUE)
+    right.plot(x, np.exp(gaussian.values), color=_RED, linestyle="--")
+    left.set(xlim=(x[0], x[-1]), xlabel="$x$", ylabel="log density (nats)")
+    right.set(xlim=(x[0], x[-1]), xlabel="$x$", ylabel="density")
+    right.set_ylim(bottom=0.0)
+    figure.legend(loc="outside upper center", ncols=2)
     return figure
 
 
@@ -199,21 +187,20 @@ def divergences(tables: Tables) -> Figure:
     """Figure C.2."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.5), layout="constrained")
     axes = figure.subplots(1, 3, sharey=True)
-    with empty_where_missing(figure):
-        target, published = _arrays(tables.curves, "mixture_x", "mixture_density", "published_half_density")
-        fits = tables.curves.array("fit_density", "fit", "mixture_x")
-        x = target["mixture_x"].values
-        for axis, name, letter in zip(axes, fits["fit"].values, "abc", strict=True):
-            axis.fill_between(x, target.values, color="#CCCCCC", linewidth=0.0, label="$p$")
-            axis.plot(x, fits.sel(fit=name).values, color=_BLUE, label="minimiser $q$")
-            if letter == "b":
-                axis.plot(x, published.values, color=_RED, linestyle=":", label="published $q$")
-            moments = (_published(_FITS[letter], name) for name in ("mean", "standard deviation"))
-            published_moments(axis, *moments, note="mean and sd")
-            axis.set(xlim=(x[0], x[-1]), xlabel="$x$", title=f"({letter}) {name}")
-        axes[0].set_ylabel("density")
-        axes[0].set_ylim(bottom=0.0)
-        figure.legend(*entries_published_last(axes[1]), loc="outside upper center", ncols=4)
+    target, published = _arrays(tables.curves, "mixture_x", "mixture_density", "published_half_density")
+    fits = tables.curves.array("fit_density", "fit", "mixture_x")
+    x = target["mixture_x"].values
+    for axis, name, letter in zip(axes, fits["fit"].values, "abc", strict=True):
+        axis.fill_between(x, target.values, color="#CCCCCC", linewidth=0.0, label="$p$")
+        axis.plot(x, fits.sel(fit=name).values, color=_BLUE, label="minimiser $q$")
+        if letter == "b":
+            axis.plot(x, published.values, color=_RED, linestyle=":", label="published $q$")
+        moments = (_published(_FITS[letter], name) for name in ("mean", "standard deviation"))
+        published_moments(axis, *moments, note="mean and sd")
+        axis.set(xlim=(x[0], x[-1]), xlabel="$x$", title=f"({letter}) {name}")
+    axes[0].set_ylabel("density")
+    axes[0].set_ylim(bottom=0.0)
+    figure.legend(*entries_published_last(axes[1]), loc="outside upper center", ncols=4)
     return figure
 
 
@@ -221,22 +208,21 @@ def orders(tables: Tables) -> Figure:
     """Fits and bounds against the order of the divergence."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.6), layout="constrained")
     left, right = figure.subplots(1, 2)
-    with empty_where_missing(figure):
-        sd, mean = _arrays(tables.curves, "order", "sd_by_order", "mean_by_order")
-        bound = tables.curves.array("bound_by_order", "bound_order")
-        left.plot(sd["order"].values, sd.values, color=_BLUE, marker="o", label="standard deviation")
-        left.plot(mean["order"].values, mean.values, color=_RED, marker="s", linestyle="--", label="mean")
-        # The limits of orders 0 and 1 are the two Kullback-Leibler divergences.
-        for order, claim in ((0.0, "CT-V04"), (0.5, "CT-V05"), (1.0, "CT-V03")):
-            published_mark(left, order, _published(claim, "standard deviation"), colour=_BLUE)
-            published_mark(left, order, _published(claim, "mean"), colour=_RED)
-        left.set(xlabel=r"order $\alpha$ of $D_\alpha[p, q]$", ylabel="of the fitted Gaussian")
-        left.set_ylim(bottom=-0.2)
-        left.legend(*entries_published_last(left), loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
-        right.plot(bound["bound_order"].values, bound.values, color=_BLUE)
-        right.axhline(0.0, color=_REFERENCE, linewidth=0.8)
-        right.axvline(0.0, color=_REFERENCE, linewidth=0.8)
-        right.set(xlabel=r"order $\alpha$", ylabel="Renyi bound (nats)")
+    sd, mean = _arrays(tables.curves, "order", "sd_by_order", "mean_by_order")
+    bound = tables.curves.array("bound_by_order", "bound_order")
+    left.plot(sd["order"].values, sd.values, color=_BLUE, marker="o", label="standard deviation")
+    left.plot(mean["order"].values, mean.values, color=_RED, marker="s", linestyle="--", label="mean")
+    # The limits of orders 0 and 1 are the two Kullback-Leibler divergences.
+    for order, claim in ((0.0, "CT-V04"), (0.5, "CT-V05"), (1.0, "CT-V03")):
+        published_mark(left, order, _published(claim, "standard deviation"), colour=_BLUE)
+        published_mark(left, order, _published(claim, "mean"), colour=_RED)
+    left.set(xlabel=r"order $\alpha$ of $D_\alpha[p, q]$", ylabel="of the fitted Gaussian")
+    left.set_ylim(bottom=-0.2)
+    left.legend(*entries_published_last(left), loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    right.plot(bound["bound_order"].values, bound.values, color=_BLUE)
+    right.axhline(0.0, color=_REFERENCE, linewidth=0.8)
+    right.axvline(0.0, color=_REFERENCE, linewidth=0.8)
+    right.set(xlabel=r"order $\alpha$", ylabel="Renyi bound (nats)")
     return figure
 
 

@@ -2,13 +2,18 @@
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from auxmc.plots.style import save_figure, use_style
+from matplotlib.figure import Figure
+
+from auxmc.plots.panels import missing_figure
+from auxmc.plots.style import PAGE_WIDTH_IN, save_figure, use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.command_errors import errors_in_one_line
 from auxmc_pipeline.judging.study_tables import read_tables
 from auxmc_pipeline.settings import SettingsError, nearest
+from auxmc_pipeline.tables import MissingData, Tables
 
 
 @errors_in_one_line()
@@ -33,10 +38,18 @@ def main(arguments: list[str] | None = None) -> int:
     tables = read_tables(study, options.preset, options.tables)
     with use_style():
         for name in options.figures or draw:
-            figure = draw[name](tables)
+            figure = _drawn(draw[name], tables)
             save_figure(figure, options.out / name, ("pdf", "png", "svg"))
             print(options.out / f"{name}.pdf")
     return 0
+
+
+def _drawn(draw: Callable[[Tables], Figure], tables: Tables) -> Figure:
+    """The figure, or a placeholder that says which data the preset does not run."""
+    try:
+        return draw(tables)
+    except MissingData as missing:
+        return missing_figure(Figure(figsize=(PAGE_WIDTH_IN, 2.0), layout="constrained"), str(missing))
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ def published_numbers(study: str) -> dict[tuple[str, str], str]:
     return found
 
 
-def drawn_as_published(figure: Figure, study: str) -> int:
-    """Number of published marks and levels of a figure, each held to the value in the study's tables."""
+def check_published_marks(figure: Figure, study: str) -> None:
+    """Compares each published mark and level of a figure with the value in the study's tables."""
     numbers = published_numbers(study)
     lines = [line for line in figure.findobj(PublishedLine) if isinstance(line, PublishedLine)]
     for line in lines:
@@ -37,4 +37,3 @@ def drawn_as_published(figure: Figure, study: str) -> int:
         assert stated, "a mark that stands for no published value"
         for value, places, unit in stated:
             assert list(places) == pytest.approx([float(numbers[value.key]) / unit] * len(places), rel=1e-12)
-    return len(lines)

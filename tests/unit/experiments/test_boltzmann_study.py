@@ -7,18 +7,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 
 from auxmc.diagnostics.log_evidence import log_evidence, weighted_moments
 from auxmc.driver.chains import RunContext
-from auxmc.driver.results import write_result
 from auxmc.errors import DataError
-from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.judging.study_tables import claims_of, judge_study
 from auxmc_pipeline.settings import PRESETS, SettingsError
 from auxmc_pipeline.tables import Tables
-from auxmc_pipeline.tidy import tidy_table
 from experiments.boltzmann import problem, run
 from experiments.boltzmann.claims_systems import deepest_valley
 from experiments.boltzmann.problem import build_problem, mean_field_starts
@@ -28,8 +23,7 @@ from experiments.boltzmann.statistics import base_errors, chain_curves, chain_st
 from experiments.boltzmann.systems import leading
 
 STUDY = load_study("boltzmann")
-CLAIMS = claims_of(STUDY)
-MEASURE, DRAW = STUDY.measures(), STUDY.drawings()
+MEASURE = STUDY.measures()
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "boltzmann.csv"
 TINY = [
     "preset=smoke", "n_units=6", "n_chains=4", "n_repeats=2", "n_draws=20", "summary_size=5", "n_runs=6",
@@ -65,17 +59,6 @@ def _settings(overrides):
             key, values = word.removeprefix("+batch.").split("=")
             batch[key] = [int(v) if v.isdigit() else v for v in values.strip("[]").split(",")]
     return dataclasses.replace(STUDY.settings([*TINY, *plain]), batch=batch)
-
-
-@pytest.fixture(scope="module")
-def tables(results, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("results")
-    for name, (settings, result) in results.items():
-        plain = {k: v for k, v in vars(settings).items() if isinstance(v, str | int | float)}
-        provenance = {"settings": plain | {"batch": settings.batch}, "numbers": "digest"}
-        write_result(folder / f"{name}.nc", result, provenance)
-    files = sorted(folder.glob("*.nc"))
-    return Tables.of(tidy_table(files, "statistics"), tidy_table(files, "curves"))
 
 
 # Settings.
@@ -303,39 +286,6 @@ def test_own_weights_that_are_no_machine_are_rejected_by_name(tmp_path) -> None:
 # Figures and claims.
 
 
-@pytest.mark.slow
-def test_every_figure_is_drawn_from_the_tables_and_from_empty_ones(tables) -> None:
-    assert set(DRAW) == set(STUDY.figures)
-    curves = tables.curves.frame
-    with use_style():
-        for draw in DRAW.values():
-            for table in (curves, curves.iloc[:0]):
-                assert isinstance(draw(Tables.of(tables.summary.frame, table)), Figure)
-
-
-@pytest.mark.slow
-def test_claims_about_thirty_units_are_not_judged_on_smaller_systems(tables) -> None:
-    verdicts = judge_study(STUDY, tables).set_index(["claim_id", "setting"])
-    about_thirty = verdicts[verdicts["needs"] == "n_units=30"]
-    assert set(about_thirty["verdict"]) == {"not measured"}
-    assert "needs n_units = 30, this run had 6" in verdicts.loc[("CT-T06", "chains"), "note"]
-    # Identities hold for any number of units.
-    for line in (("CT-B05", "mixture of 1024"), ("CT-B06", "density"), ("CT-B06", "normaliser")):
-        assert verdicts.loc[line, "verdict"] == "reproduced"
-
-
-@pytest.mark.slow
-def test_claims_are_measured_on_all_published_systems_alone(tables) -> None:
-    """The tables of six units stand for thirty, and one system for itself: what is not there is said."""
-    of_thirty = Tables.of(*(table.frame.assign(n_units=30) for table in tables))
-    verdicts = judge_study(STUDY, of_thirty).set_index(["claim_id", "setting"])
-    for line in (("CT-B21", "nested nearest"), ("CT-B18", "start"), ("CT-T23", "visits")):
-        assert "of the 10 published systems" in verdicts.loc[line, "note"], line
-        assert verdicts.loc[line, "verdict"] == "not measured"
-    assert "2001 samples a chain: not run" in verdicts.loc[("CT-B10", "error of the mean"), "note"]
-    assert "2401 samples a chain: not run" in verdicts.loc[("CT-B12", "first 2401 samples"), "note"]
-
-
 def _curves(levels: dict[str, float], n_systems: int = 10) -> pd.DataFrame:
     """Tables in which each method's relative error is its level times 1 + 0.1 repeat, at every point."""
     points = (1, 2001, 2401, 9801, 19_801, 24_801, 29_801)
@@ -417,9 +367,3 @@ def test_the_deepest_valley_tells_clusters_from_one_heap() -> None:
     # Two normal laws one width to either side of the middle, smoothed by their own width.
     assert deepest_valley(np.concatenate([heap - 2.5, heap + 2.5])) == pytest.approx(0.55, abs=0.15)
     assert deepest_valley(heap) > 0.9
-
-
-def test_every_claim_has_a_statement_and_the_published_ids() -> None:
-    ids = set(CLAIMS["claim_id"])
-    assert {f"CT-B{i:02d}" for i in range(1, 24)} <= ids
-    assert {"CT-T06", "CT-T17", "CT-T23", "CT-T24"} <= ids

@@ -9,22 +9,15 @@ from tempfile import mkdtemp
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pandas as pd
 import pytest
 import xarray as xr
-from matplotlib.figure import Figure
 from scipy import linalg
 
 from auxmc.driver.chains import RunContext
-from auxmc.driver.results import write_result
 from auxmc.kernels.streams.stochastic_gradient_chain import ChainNoise, ChainState, stochastic_gradient_chain
 from auxmc.models.regression.linear_regression import linear_regression
-from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.judging.study_tables import judge_study
-from auxmc_pipeline.settings import PRESETS, SettingsError
-from auxmc_pipeline.tables import Tables
-from auxmc_pipeline.tidy import tidy_table
+from auxmc_pipeline.settings import SettingsError
 from experiments.estimator_illustrations import settings as declared
 from experiments.estimator_illustrations.dynamics import stationary_variance
 from experiments.estimator_illustrations.exact_moves import (
@@ -33,17 +26,15 @@ from experiments.estimator_illustrations.exact_moves import (
     powered_regression,
     whole_stages,
 )
-from experiments.estimator_illustrations.identities import run_identities
 from experiments.estimator_illustrations.moves import lag_one_autocorrelation
 from experiments.estimator_illustrations.nested import (
     compressed_log_likelihood,
     exact_masses,
-    run_nested,
     shrinkage_ratios,
     sum_errors,
 )
-from experiments.estimator_illustrations.run import run, together
-from experiments.estimator_illustrations.simple import excess_probabilities, run_simple
+from experiments.estimator_illustrations.run import run
+from experiments.estimator_illustrations.simple import excess_probabilities
 from experiments.estimator_illustrations.trajectories import Bent, correlated, trajectories
 from experiments.streaming_evidence.model import rows
 from tests.exact_posteriors import tempered_posterior
@@ -52,7 +43,6 @@ STUDY = load_study("estimator_illustrations")
 DATA = rows("linear", 60)
 TINY = ["preset=smoke", "n_chains=3", "n_draws=1000", "n_batch_draws=100", "batch_rows=[200,2000]"]
 TINY += ["n_replicates=20000", "n_runs=100", "n_nested_runs=5"]
-WITHOUT_CHAINS = ["SE-02", "SE-03", "SE-04", "SE-15", "SE-17", "SE-22"]
 
 
 def settings(*words: str) -> declared.Settings:
@@ -66,88 +56,11 @@ def context() -> RunContext:
 
 
 @cache
-def without_chains() -> tuple[dict[str, xr.Dataset], dict[str, xr.Dataset]]:
-    """Parts of both designs that start nothing that takes long to compile."""
-    chosen = settings()
-    evidence = together([run_simple(chosen, context()), run_nested(chosen, context())])
-    return run_identities(chosen, context()), evidence
-
-
-@cache
 def with_chains() -> tuple[dict[str, xr.Dataset], dict[str, xr.Dataset]]:
     kernels = run(settings(), context())
     return kernels, run(
         settings("design=evidence", "exact_estimators=[ais,adaptive]", "n_live=[2]"), context()
     )
-
-
-@cache
-def tables(which: str) -> Tables:
-    if which == "nothing":
-        return Tables.of(pd.DataFrame(), pd.DataFrame())
-    results = {"nothing long": without_chains, "everything": with_chains}[which]()
-    folder, paths = Path(mkdtemp()), []
-    about = {
-        "preset": "smoke",
-        "n_chains": 3,
-        "n_draws": 1000,
-        "n_batch_draws": 100,
-        "n_samples": 10,
-        "n_bins": 1000,
-        "n_runs": 100,
-        "n_nested_runs": 5,
-    }
-    about |= {"correlation": 0.9, "n_evaluations_shown": 200, "n_steps_shown": 500, "n_replicates": 20_000}
-    for name, result in zip(("kernels", "evidence"), results, strict=True):
-        paths.append(folder / f"{name}.nc")
-        write_result(paths[-1], result, {"settings": {**about, "design": name}, "numbers": "n"})
-    return Tables.of(tidy_table(paths, "statistics"), tidy_table(paths, "curves"))
-
-
-def judged(which: str) -> pd.DataFrame:
-    return judge_study(STUDY, tables(which)).set_index(["claim_id", "setting"])
-
-
-def test_claims_without_chance_hold_but_for_the_known_error_of_the_source() -> None:
-    found = judged("nothing long")
-    exact = found.loc[WITHOUT_CHAINS].drop(index=("SE-02", "acceptance"))
-    assert (exact["verdict"] == "reproduced").all(), exact[exact["verdict"] != "reproduced"]
-    assert (found.loc["SE-10", "verdict"] == "reproduced").all()
-    # The median is half a decade below what is claimed, fifty standard errors of these replicates.
-    assert found.loc[("SE-12", "median"), "verdict"] == "not reproduced"
-    assert found.loc[("SE-12", "largest possible"), "verdict"] == "reproduced"
-    assert found.loc[("SE-12", "share two decades above"), "verdict"] == "not reproduced"
-    assert "not run" in found.loc[("SE-01", "squared jump"), "note"]
-
-
-@pytest.mark.parametrize("name", list(STUDY.figures))
-def test_every_figure_draws_or_says_that_there_is_nothing(name: str) -> None:
-    with use_style():
-        for which in ("nothing long", "nothing"):
-            figure = STUDY.drawings()[name](tables(which))
-            assert isinstance(figure, Figure)
-            texts = [text.get_text() for axis in figure.axes for text in axis.texts]
-            known = name.startswith("fig_3") and which != "nothing"
-            assert known != any("not run" in text for text in texts)
-
-
-@pytest.mark.slow
-def test_everything_that_runs_is_drawn_and_measured() -> None:
-    with use_style():
-        for draw in STUDY.drawings().values():
-            figure = draw(tables("everything"))
-            assert not any("not run" in text.get_text() for axis in figure.axes for text in axis.texts)
-    found = judged("everything")
-    missing = found[found["measured"].isna()]
-    # SIR, streams with fixed steps, two numbers of live points, more rows and more runs are left out here.
-    left_out = {"SE-06", "SE-18", "SE-21", "SE-23", "SE-31"}
-    assert set(missing.index.get_level_values(0)) <= left_out, missing
-    assert found.loc[("SE-21", "20 rows"), "note"] == "needs n_runs >= 10000, this run had 100"
-    assert found.loc[("SE-02", "acceptance"), "verdict"] == "reproduced"
-    summary = tables("everything").summary.frame
-    failures = summary[summary["quantity"].isin(["n_not_finite", "n_failures"])]["value"].dropna()
-    assert len(failures) >= 5
-    assert (failures == 0.0).all()
 
 
 @pytest.mark.slow
@@ -268,11 +181,6 @@ def test_measures_of_a_series() -> None:
     fractions, errors = excess_probabilities(np.array([0.0, 1.0, 2.5, 3.5]))
     np.testing.assert_array_equal(fractions, [0.75, 0.5, 0.25])
     np.testing.assert_allclose(errors, np.sqrt(fractions * (1.0 - fractions) / 4.0))
-
-
-@pytest.mark.parametrize("preset", PRESETS)
-def test_presets_compose(preset: str) -> None:
-    assert [case.name for case in STUDY.cases(preset)] == ["kernels", "evidence"]
 
 
 @pytest.mark.parametrize(

@@ -3,30 +3,20 @@
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 import xarray as xr
-from matplotlib.figure import Figure
 
 from auxmc.driver.chains import RunContext
-from auxmc.driver.results import write_result
-from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.judging.study_tables import judge_study
-from auxmc_pipeline.settings import PRESETS, SettingsError
-from auxmc_pipeline.tables import Tables
-from auxmc_pipeline.tidy import tidy_table
-from experiments.generalised_lambda import figures, run
-from experiments.generalised_lambda.lookup import chain_moment
+from auxmc_pipeline.settings import SettingsError
+from experiments.generalised_lambda import run
 from experiments.generalised_lambda.problem import build_problem
 from experiments.generalised_lambda.reference import limit_statistics, targets
 from experiments.generalised_lambda.settings import ROWS
 from experiments.generalised_lambda.statistics import (
-    chain_curves,
     chain_groups,
     chain_statistics,
 )
-from tests.unit.experiments.published_marks import drawn_as_published
 
 STUDY = load_study("generalised_lambda")
 NAMES = ["z1", "z2", "z3", "z4"]
@@ -66,119 +56,6 @@ def _constrained_draws(dims: dict[str, list], n_draws: int) -> xr.Dataset:
     draws["n_projection_iterations"] += 120
     draws["residual"] = xr.full_like(draws["log_density"], 1e-13)
     return draws
-
-
-def _reference(n_draws: int = 60) -> dict[str, xr.Dataset]:
-    rng = np.random.default_rng(3)
-    names = ["exact", "cube_0.1", "gaussian_0.05", "gaussian_0.25"]
-    widths = np.array([1.0, 1.02, 1.01, 1.3])[:, None]
-    shift = np.array([0.0, 0.5])[:, None, None]
-    mean = MEANS + shift * SDS + np.zeros((2, 4, 4))
-    sd = (SDS * widths)[None] + np.zeros((2, 4, 4))
-    dims, coords = (
-        ("prior", "target", "parameter"),
-        {
-            "prior": ["strong", "weak"],
-            "target": names,
-            "parameter": NAMES,
-        },
-    )
-    tolerances = [0.05, 0.1, 0.2]
-    limit = np.square(tolerances)[:, None] * np.array([2.0, 0.5, 1.0, 0.2])
-    statistics = {
-        "reference_mean": (dims, mean),
-        "reference_sd": (dims, sd),
-        "reference_mcse_mean": (dims, 0.002 + np.zeros(mean.shape)),
-        "reference_mcse_sd": (dims, 0.002 + np.zeros(mean.shape)),
-        "limit_shift": (("limit_tolerance", "parameter"), limit),
-        "limit_shift_error": (("limit_tolerance", "parameter"), 1e-5 + np.zeros(limit.shape)),
-        "prior_not_finite_share": (("prior",), [0.0, 0.04]),
-        "prior_over_1e10_share": (("prior",), [0.0, 0.3]),
-        "data_difference": ((), 0.0),
-        "n_observations": ((), 250.0),
-    }
-    curves = {
-        "reference_z": (
-            ("prior", "target", "index", "parameter"),
-            mean[:, :, None] + sd[:, :, None] * rng.normal(size=(2, 4, n_draws, 4)),
-        ),
-        "observation": (("datum",), rng.gamma(4.0, 1.5, size=250)),
-        "fresh_density": (("point",), np.full(30, 0.05)),
-    }
-    return {
-        "statistics": xr.Dataset(statistics, coords={**coords, "limit_tolerance": tolerances}),
-        "curves": xr.Dataset(curves, coords={**coords, "point": np.linspace(0.0, 20.0, 30)}),
-    }
-
-
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory):
-    """Summary and curves as the study's cases would make them, from made-up draws."""
-    folder = tmp_path_factory.mktemp("results")
-    both = {"prior": ["strong", "weak"], "chain": [0, 1, 2]}
-    strong = {"prior": ["strong"], "chain": [0, 1, 2]}
-    steps = {"tolerance": [0.05, 0.1, 0.25], "step_size": [0.005, 0.01, 0.015, 0.02, 0.03]}
-    chains = {"chain": [0, 1, 2]}
-    step_draws = _draws({"prior": ["strong"], **steps, **chains}, 30, ("n_not_finite",))
-    falling = xr.DataArray(
-        [0.99, 0.95, 0.85, 0.6, 0.2], dims="step_size", coords={"step_size": steps["step_size"]}
-    )
-    step_draws["acceptance_probability"] = step_draws["acceptance_probability"] * 0.0 + falling
-    step_draws["acceptance_probability"][{"step_size": 3, "chain": 2}] = 0.0
-    own_steps = {"prior": ["strong"], "step_size": [0.3, 0.6, 0.9]}
-    own_step_draws = _constrained_draws({**own_steps, **chains}, 30)
-    own_step_draws["acceptance_probability"] = own_step_draws["acceptance_probability"] * 0.0 + xr.DataArray(
-        [1.0, 0.95, 0.75], dims="step_size", coords={"step_size": own_steps["step_size"]}
-    )
-    abc_counters = ("n_outside_prior", "n_outside_tolerance")
-    made = {
-        "constrained_hmc": (_constrained_draws(both, 420), ["n_warm_up=20"]),
-        "modified_abc": (_draws(both, 320, abc_counters), ["method=modified_abc", "n_warm_up=20"]),
-        "abc_hmc_025": (_draws(strong, 330, ("n_not_finite",), 1.3), ["method=abc_hmc", "n_warm_up=30"]),
-        "abc_hmc_005": (_draws(strong, 340, ("n_not_finite",), 1.2), ["method=abc_hmc", "n_warm_up=40"]),
-        "no_warm_up": (_constrained_draws(strong, 20), ["n_warm_up=0"]),
-        "step_sizes": (step_draws, ["method=abc_hmc", "n_warm_up=0"]),
-        "constrained_steps": (own_step_draws, ["n_warm_up=0"]),
-        "bisections": (
-            _draws({"prior": ["strong"], "n_bisections": [12, 16, 24], "chain": [0, 1]}, 50, abc_counters),
-            ["method=modified_abc", "n_warm_up=0"],
-        ),
-        "weak_starts": (
-            _draws({"prior": ["weak"], "chain": [0, 1, 2]}, 60, abc_counters),
-            ["method=modified_abc", "n_warm_up=0"],
-        ),
-    }
-    made["no_warm_up"][0]["n_not_converged"][{"draw": slice(0, 4)}] = 1
-    made["weak_starts"][0]["accepted"][{"chain": 1}] = False
-    # Lengths and numbers of chains that are as published, or count as enough.
-    said = {
-        "modified_abc": 100_000,
-        "abc_hmc_025": 30_000,
-        "abc_hmc_005": 15_000,
-        "constrained_hmc": 1000,
-        "step_sizes": 300,
-        "weak_starts": 5000,
-    }
-    for case, (draws, overrides) in made.items():
-        settings = STUDY.settings(overrides)
-        redraws = draws["accepted"].isel(draw=0, drop=True).astype(float)
-        statistics = chain_statistics(draws, settings, 12.0, redraws)
-        groups = {"statistics": statistics, "curves": chain_curves(draws, settings)}
-        _write(folder, case, groups, settings, list(draws["z"].dims), said.get(case, settings.n_draws))
-    reference = STUDY.settings(["design=reference", "n_prior_draws=100000"])
-    _write(folder, "reference", _reference(), reference, ["prior"], reference.n_draws)
-    paths = sorted(folder.glob("*.nc"))
-    return Tables.of(tidy_table(paths, "statistics"), tidy_table(paths, "curves"))
-
-
-def _write(
-    folder: Path, case: str, groups: dict[str, xr.Dataset], settings, dims: list[str], n_draws: int
-) -> None:
-    scalars = {k: v for k, v in vars(settings).items() if isinstance(v, str | int | float)}
-    batch = {name: [] for name in ("prior", "step_size", "tolerance", "n_bisections") if name in dims}
-    steps = {"constrained_hmc": 0.6, "abc_hmc_025": 2.5e-3, "abc_hmc_005": 5e-4}
-    about = scalars | {"batch": batch, "n_draws": n_draws, "n_chains": 20, "step_size": steps.get(case, 0.1)}
-    write_result(folder / f"{case}.nc", groups, {"settings": about, "numbers": "digest"})
 
 
 # --- statistics ----------------------------------------------------------------------------------------
@@ -371,106 +248,7 @@ def test_data_that_the_prior_cannot_generate_are_rejected_with_advice(
 # --- figures and claims --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", list(STUDY.figures))
-def test_every_figure_draws(name, tables) -> None:
-    with use_style():
-        figure = figures.DRAW[name](tables)
-        assert isinstance(figure, Figure)
-        figure.canvas.draw()
-    marked = {"fig_4_7": 1, "fig_4_8": 16, "fig_step_size": 2}
-    assert drawn_as_published(figure, "generalised_lambda") == marked.get(name, 0)
-    words = [text.get_text() for axis in figure.axes for text in axis.texts]
-    assert not any("not run" in text for text in words)
-
-
-@pytest.mark.parametrize("name", list(STUDY.figures))
-def test_a_figure_without_data_says_so(name) -> None:
-    with use_style():
-        figure = figures.DRAW[name](Tables.of(pd.DataFrame(), pd.DataFrame()))
-        figure.canvas.draw()
-    words = [text.get_text().replace("\n", " ") for axis in figure.axes for text in axis.texts]
-    assert any("not run at this preset" in text for text in words)
-
-
-def test_figures_and_captions_have_the_same_names() -> None:
-    assert set(figures.DRAW) == set(STUDY.figures)
-
-
-def test_every_claim_is_measured_and_made_up_tables_give_known_numbers(tables) -> None:
-    measured = judge_study(STUDY, tables)
-    by_name = measured.set_index(["claim_id", "setting"])["measured"]
-    missing = by_name[by_name.isna()]
-    assert missing.empty, missing.index.tolist()
-    assert by_name["IM-GL-01", "observations"] == 250
-    assert by_name["IM-GL-02", "posterior mean z1"] == pytest.approx(4.705, abs=0.015)
-    assert by_name["IM-GL-03", "sd at 0.25 / widest of the others"] == pytest.approx(1.3 / 1.02)
-    assert by_name["IM-GL-03", "sd at 0.05 / modified ABC"] == pytest.approx(1.2, rel=0.1)
-    assert by_name["IM-GL-03", "sd at 0.05 / constrained HMC"] == pytest.approx(1.2, rel=0.1)
-    numbers = STUDY.numbers()
-    assert numbers["exact sd at 0.05 over modified ABC"](tables).value == pytest.approx(1.01 / 1.02)
-    assert numbers["exact sd at 0.05 over constrained HMC"](tables).value == pytest.approx(1.01)
-    assert by_name["IM-GL-18", "share of chains that stick"] == pytest.approx(1.0 / 3.0)
-    assert by_name["IM-GL-18", "share of prior data not finite"] == 0.04
-    assert by_name["IM-GL-19", "largest shift"] == pytest.approx(0.5)
-    assert by_name["IM-GL-20", "main settings - warm-up settings"] == pytest.approx(4.0)
-    assert by_name["IM-GL-21", "largest error of a mean"] < 0.2
-    assert by_name["IM-ALG-03", "GL"] == pytest.approx(1e-13)
-    # Constrained HMC accepts nine of ten at 0.675, HMC at 0.0125 tolerances.
-    assert by_name["IM-ALG-06", "GL tolerance 0.25"] == pytest.approx(0.675 / (0.0125 * 0.25))
-    assert by_name["IM-ALG-06", "GL tolerance 0.05"] == pytest.approx(0.675 / (0.0125 * 0.05))
-    assert by_name["IM-ALG-07", "GL exponent"] == pytest.approx(1.0)
-    # From 0.05 to 0.1 the largest shift rises by 2 (0.1^2 - 0.05^2).
-    assert by_name["IM-ALG-14", "GL monotone"] == pytest.approx(2.0 * (0.1**2 - 0.05**2))
-    assert by_name["IM-ALG-14", "GL order"] == pytest.approx(2.0, abs=1e-6)
-    # Two of three chains accept 0.6 at twice the published step, which is aimed at, and the third nothing.
-    assert by_name["IM-GL-16", "smallest where another has 0.6 to 0.9"] == 0.0
-    assert numbers["smallest acceptance rate at twice the step"](tables).value == 0.0
-
-
-def test_claims_without_their_cases_are_not_measured(tables) -> None:
-    empty = Tables.of(tables.summary.frame.iloc[:0], tables.curves.frame.iloc[:0])
-    measured = judge_study(STUDY, empty)
-    assert measured["measured"].isna().all()
-    assert set(measured["verdict"]) == {"not measured"}
-    assert (measured["note"] != "").all()
-
-
-def test_short_chains_settle_nothing_that_is_said_of_long_ones(tables) -> None:
-    short = Tables.of(tables.summary.frame.assign(n_draws=50), tables.curves.frame)
-    by_name = judge_study(STUDY, short).set_index(["claim_id", "setting"])
-    for line in (
-        ("IM-GL-05", "ABC HMC 0.05"),
-        ("IM-GL-16", "smallest where another has 0.6 to 0.9"),
-        ("IM-GL-18", "share of chains that stick"),
-    ):
-        assert by_name.loc[line, "verdict"] == "not measured"
-        assert "this run had 50" in by_name.loc[line, "note"]
-
-
-def test_moments_of_all_chains_are_those_of_their_draws_and_a_chain_that_stays_shows_in_their_errors(
-    tables,
-) -> None:
-    values, _ = chain_moment(tables, "constrained_hmc", "sd")
-    # 400 draws of three chains each, as the made-up chains have after the warm-up; their setting says 1000.
-    assert values == pytest.approx(SDS, rel=0.1)
-    frame = tables.summary.frame
-    moved_away = (
-        (frame["case"] == "constrained_hmc") & (frame["quantity"] == "chain_mean") & (frame["chain"] == 0)
-    )
-    apart = frame.assign(value=np.where(moved_away, frame["value"] + 5.0, frame["value"]))
-    for moment in ("mean", "sd"):
-        _, errors = chain_moment(Tables.of(apart, tables.curves.frame), "constrained_hmc", moment)
-        assert (errors > 1.0).all()
-
-
 # --- settings ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("preset", PRESETS)
-def test_every_case_composes(preset) -> None:
-    names = {case.name for case in STUDY.cases(preset)}
-    assert {"constrained_hmc", "modified_abc"} <= names
-    assert ({"reference", *(row.case for row in ROWS)} <= names) == (preset != "smoke")
 
 
 @pytest.mark.parametrize(

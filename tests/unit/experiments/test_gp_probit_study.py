@@ -6,19 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from matplotlib.figure import Figure
 from scipy import stats
 
 from auxmc.driver.chains import Chains, RunContext
-from auxmc.driver.results import write_result
 from auxmc.driver.units import Share, Units, read_pieces, write_piece
 from auxmc.errors import UnitsMissing
-from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.judging.study_tables import claims_of, judge_study
-from auxmc_pipeline.settings import PRESETS, SettingsError
-from auxmc_pipeline.tables import Tables
-from auxmc_pipeline.tidy import tidy_table
+from auxmc_pipeline.settings import SettingsError
 from experiments.gp_probit import run
 from experiments.gp_probit.claims_convergence import _at_most_ends, _Path
 from experiments.gp_probit.claims_efficiency import _margins
@@ -26,7 +20,6 @@ from experiments.gp_probit.main_runs import MAIN_METHODS
 from experiments.gp_probit.statistics import estimator_statistics, expected_acceptance, recorded
 
 STUDY = load_study("gp_probit")
-CLAIMS = claims_of(STUDY)
 COORDINATES = ["log_output_scale", "log_length_scale[width]", "log_length_scale[height]"]
 TINY = ["preset=smoke", "n_draws=30", "n_chains=2", "n_importance=3", "batch_size=5", "n_batches=4"]
 
@@ -61,27 +54,6 @@ def chains(run_tiny):
 def estimates(run_tiny):
     sizes = ("n_reference_draws=2", "n_weights=60", "n_importance_grid=[1,10]", "n_fixed_step_draws=12")
     return run_tiny("design=estimator", *sizes)
-
-
-@pytest.fixture(scope="module")
-def tables(chains, estimates, tmp_path_factory):
-    """Summary and curves in which one set of chains stands for all cases with chains."""
-    folder = tmp_path_factory.mktemp("results")
-    scalars = {k: v for k, v in vars(STUDY.settings(TINY)).items() if isinstance(v, str | int | float)}
-    for case, result in {"chains": chains, "estimator": estimates}.items():
-        groups = {name: data for name, data in result.items() if name in ("statistics", "curves")}
-        write_result(folder / f"{case}.nc", groups, {"settings": scalars, "numbers": "digest"})
-    names = [*(f"main__method-{method}" for method in MAIN_METHODS), "side_mi"]
-    names += [f"side_pm__n_importance-{n}" for n in (1, 500)]
-    tables = []
-    for group in ("statistics", "curves"):
-        table = tidy_table(sorted(folder.glob("*.nc")), group)
-        copies = [table[table["case"] == "chains"].assign(case=name) for name in names]
-        tables.append(pd.concat([table[table["case"] != "chains"], *copies], ignore_index=True))
-    return Tables.of(*tables)
-
-
-NO_TABLES = Tables.of(pd.DataFrame(), pd.DataFrame())
 
 
 def test_statistics_have_the_right_dimensions_and_are_finite(chains):
@@ -267,56 +239,6 @@ def test_a_chain_that_never_starts_is_an_error():
         recorded(Chains(draws, {"scale": np.ones(1)}, 0.0, 1.0), ("a",))
 
 
-@pytest.mark.parametrize("name", list(STUDY.figures))
-def test_every_figure_draws(name, tables):
-    with use_style():
-        figure = STUDY.drawings()[name](tables)
-        assert isinstance(figure, Figure)
-        figure.canvas.draw()
-
-
-@pytest.mark.parametrize("name", list(STUDY.figures))
-def test_a_figure_without_data_says_so(name):
-    with use_style():
-        figure = STUDY.drawings()[name](NO_TABLES)
-        figure.canvas.draw()
-    words = [text.get_text().replace("\n", " ") for axis in figure.axes for text in axis.texts]
-    assert name == "fig_3_10" or any("not run at this preset" in text for text in words)
-
-
-def test_figures_and_captions_have_the_same_names():
-    assert set(STUDY.drawings()) == set(STUDY.figures)
-
-
-def test_every_claim_is_measured(tables):
-    long = {"n_draws": 10_000, "n_chains": 10, "n_batches": 20, "batch_size": 100, "n_reference_draws": 20}
-    long_run = [table.frame.assign(n_fixed_step_draws=2000, **long) for table in tables]
-    measured = judge_study(STUDY, Tables.of(*long_run))
-    assert len(measured) == len(CLAIMS)
-    by_name = measured.set_index(["claim_id", "setting"])["measured"]
-    for claim in ("PM-P02", "PM-P03", "PM-P06", "PM-P09", "PM-P10", "PM-P11", "PM-P12", "PM-P13"):
-        assert np.isfinite(by_name[claim]).all(), claim
-    # The same chains stand for every method here.
-    assert by_name["PM-P06", "average APM MI+MH / PM MH"] == pytest.approx(1.0)
-    assert by_name["PM-P06", "ordering of coordinates"] == pytest.approx(1.0)
-    assert by_name["PM-P09", "cubic operations"] == pytest.approx(1.0)
-    assert by_name["PM-P12", "largest difference of methods"] == pytest.approx(0.0)
-    assert by_name["PM-P16", "APM SS+SS / smoothest of others"] == pytest.approx(0.0)
-    # Thirty iterations give no path of R-hat.
-    assert np.isnan(by_name["PM-P14", "end of run"])
-    assert (measured["exact"] == (measured["claim_id"] == "PM-P01")).all()
-
-
-def test_short_chains_do_not_judge_statements_about_long_ones(tables):
-    judged = judge_study(STUDY, tables).set_index("claim_id")
-    for claim in ("PM-P06", "PM-P10", "PM-P18"):
-        assert set(judged.loc[[claim], "verdict"]) == {"not measured"}, claim
-        assert judged.loc[[claim], "note"].str.startswith("needs n_draws >= 10000, this run had 30").all()
-    assert judged.loc["PM-P05", "note"].iloc[0].startswith("needs n_batches >= 20")
-    # The published number of rows is not that of the file; these chains had one of their own.
-    assert set(judged.loc[["PM-P01"], "verdict"]) == {"not reproduced"}
-
-
 def test_margins_are_above_one_where_all_statements_hold_alone():
     """Coordinates: all hold; SS+MH below PM MH; SS+SS above PM MH."""
     pm, mi, ss, of_slice = (np.array([row]) for row in ([2, 2, 2], [3, 3, 3], [2.5, 1, 4], [1, 0.5, 2.5]))
@@ -334,23 +256,6 @@ def test_most_ends_are_those_of_the_second_half_at_equal_cost():
     assert _at_most_ends({"pm_mh": below, "apm_ss_ss": other}) < 0.0
     assert pm.of(np.array([0, 1, 2])) is pm
     np.testing.assert_array_equal(below.of(np.array([0, 2])).r_hat, own)
-
-
-def test_claims_without_their_cases_are_not_measured():
-    measured = judge_study(STUDY, NO_TABLES)
-    assert measured["measured"].isna().all()
-    assert set(measured["verdict"]) == {"not measured"}
-    assert (measured["note"] != "").all()
-
-
-@pytest.mark.parametrize("preset", PRESETS)
-def test_every_case_composes(preset):
-    names = [case.name for case in STUDY.cases(preset)]
-    assert {f"main__method-{m}" for m in MAIN_METHODS} <= set(names)
-    assert "estimator" in names
-    assert ({"side_mi", "side_pm__n_importance-1", "side_pm__n_importance-500"} <= set(names)) == (
-        preset != "smoke"
-    )
 
 
 @pytest.mark.parametrize(

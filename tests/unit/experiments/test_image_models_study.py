@@ -5,7 +5,6 @@ import math
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 import xarray as xr
 from scipy.special import logsumexp
@@ -15,14 +14,11 @@ from auxmc.driver.units import Share, Units, read_pieces, write_piece
 from auxmc.errors import DataError, UnitsMissing
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.claims import Measurement
-from auxmc_pipeline.judging.study_tables import claims_of, judge_study
 from auxmc_pipeline.settings import SettingsError
-from auxmc_pipeline.tables import MissingData, Tables
+from auxmc_pipeline.tables import MissingData
 from experiments.image_models.chain_sums import LAYOUTS, chain_sums, running_draws, segment_ends
-from experiments.image_models.claims import MEASURE, NUMBERS, SIMILAR
-from experiments.image_models.figures import DRAW, unpacked
+from experiments.image_models.figures import unpacked
 from experiments.image_models.image_samples import n_claimed, total_over_images
-from experiments.image_models.joint_estimates import reference, running_estimate
 from experiments.image_models.passages import passage, ratio_of_passages
 from experiments.image_models.run import run
 from experiments.image_models.settings import Settings, check, data_files, ladders, method_settings
@@ -212,142 +208,6 @@ def test_published_numbers_belong_to_model_and_method() -> None:
     assert ladders(dataclasses.replace(paper, batch={"n_temperatures": [200, 50]})) == [50, 200]
 
 
-def image_moments(prefix: str, sd: float) -> list[dict[str, object]]:
-    """Estimates of all images that are right on average, with variances that add up to a square of `sd`."""
-    return [
-        {"image": image, "quantity": f"{prefix}_image_{name}", "value": value}
-        for image in range(1000)
-        for name, value in (("mean", -95.401), ("variance", sd * sd / 1000.0))
-    ]
-
-
-def of_images(about: dict[str, object], quantity: str, total: float) -> list[dict[str, object]]:
-    """A quantity of which all images have the same share."""
-    return [{**about, "image": i, "quantity": quantity, "value": total / 1000.0} for i in range(1000)]
-
-
-def made_up_tables() -> Tables:
-    """Tables of the published MNIST model at published sizes, with known values."""
-    one = {"case": "x", "model": "mnist", "preset": "paper", "n_repetitions": 10, "n_chains": 2, "n_runs": 16}
-    one |= {"n_images": 1000, "length": 1.0, "bound_temperatures": 10_000}
-    scalars = {
-        "n_images_used": 1000.0, "joint_lower": -95403.0, "joint_lower_error": 0.5, "joint_upper": -95399.0,
-        "joint_upper_error": 0.5, "joint_upper_arithmetic": -95350.0, "joint_upper_arithmetic_error": 9.0,
-        "joint_log_zeta": -99000.0, "joint_log_zeta_error": 3.0, "joint_single_bound": -106000.0,
-    }  # fmt: skip
-    rows = [{**one, "quantity": name, "value": value} for name, value in scalars.items()]
-    rows += of_images(one, "image_middle", -95401.0)
-    rows += of_images(one, "image_lower", -95403.0) + of_images(one, "image_lower_variance", 0.25)
-    rows += of_images(one, "image_upper", -95399.0) + of_images(one, "image_upper_variance", 0.25)
-    for count, value in ((50, -95460.0), (2000, -95402.0)):
-        about = {"n_temperatures": float(count), "ais_joint_error": 1.0, "ais_seconds": count / 5.0}
-        for name in ("ais_joint_mean", "ais_joint_error", "ais_seconds", "ais_n_gradients"):
-            number = value if name == "ais_joint_mean" else about.get(name, 1e4)
-            rows.append({**one, "n_temperatures": float(count), "quantity": name, "value": number})
-        ladder = {**one, "n_temperatures": float(count)}
-        rows += of_images(ladder, "ais_image_mean", value) + of_images(ladder, "ais_image_variance", 1.0)
-        for n_parallel, sd in ((1, 4.0), (2, 2.0)):
-            for name, number in (("mean", -95401.0), ("sd", sd), ("error", sd / 4.0)):
-                where = {"n_temperatures": float(count), "n_parallel": n_parallel}
-                rows.append({**one, **where, "quantity": f"ais_pooled_{name}", "value": number})
-            where = {"n_temperatures": float(count), "n_parallel": n_parallel}
-            rows += [{**one, **where, **moment} for moment in image_moments("ais_pooled", sd)]
-    curves = []
-    for method, end, cost in (
-        ("st", -95450.0, 0.03),
-        ("gibbs_ct", -95406.0, 0.01),
-        ("ct_hmc", -95410.0, 0.013),
-    ):
-        quantities = {
-            "joint_mean": end, "joint_error": 1.0, "seconds_per_iteration": cost, "seconds_per_gradient": cost / 10,
-            "n_chain_draws": {"st": 3000, "gibbs_ct": 10000, "ct_hmc": 7500}[method],
-        }  # fmt: skip
-        by_method = {**one, "method": method}
-        rows += [{**by_method, "quantity": name, "value": v} for name, v in quantities.items()]
-        rows += of_images(by_method, "image_mean", end) + of_images(by_method, "image_variance", 1.0)
-        for prefix, dim in (("layout", "n_sharing"), ("pooled", "n_parallel")):
-            for count, sd in ((1, 3.0), (2, 6.0)):
-                for name, number in (("mean", -95401.0), ("sd", sd), ("error", sd / 4.0)):
-                    where = {"method": method, dim: count, "quantity": f"{prefix}_{name}", "value": number}
-                    rows.append({**one, **where})
-                rows += [
-                    {**one, **moment, "method": method, dim: count} for moment in image_moments(prefix, sd)
-                ]
-        slowness = {"st": 8.0, "gibbs_ct": 1.0, "ct_hmc": 3.0}[method]
-        for point in range(5):
-            below = 100.0 * slowness * 0.1**point
-            for name, number in (
-                ("mean", -95401.0 - below), ("error", 0.5), ("seconds", cost * (point + 1)),
-                ("gradients", 1000.0 * (point + 1)), ("draws", point + 1),
-            ):  # fmt: skip
-                curves.append({**by_method, "point": point, "quantity": f"running_{name}", "value": number})
-            running = pd.DataFrame(of_images(by_method, "running_image_mean", -95401.0 - below))
-            curves += (
-                running.rename(columns={"image": "estimated_image"}).assign(point=point).to_dict("records")
-            )
-    return Tables.of(pd.DataFrame(rows), pd.DataFrame(curves))
-
-
-def test_claims_measure_what_the_tables_hold() -> None:
-    tables = made_up_tables()
-    assert MEASURE["CT-C03"]["mnist: upper"](tables).value == -95350.0
-    assert MEASURE["CT-C05"]["mnist: upper - lower"](tables).value == pytest.approx(4.0)
-    assert MEASURE["CT-C05"]["mnist: published form - upper"](tables).error == 0.0
-    assert MEASURE["CT-C06"]["mnist: K = 50"](tables).value == -95460.0
-    assert MEASURE["CT-C07"]["mnist: rise"](tables).value == pytest.approx(58.0)
-    assert MEASURE["CT-C07"]["mnist: left at K = 2000"](tables).value == pytest.approx(-1.0)
-    assert MEASURE["CT-C10"]["mnist: final"](tables).value == -95450.0
-    assert MEASURE["CT-C10"]["mnist: Gibbs CT - ST"](tables).value == pytest.approx(44.0)
-    # Gibbs comes within 20 nats of the lower bound at its second point, CT-HMC at its third.
-    assert MEASURE["CT-C12"]["mnist: gradients"](tables).value == pytest.approx(3.0 / 2.0)
-    assert MEASURE["CT-C11"]["mnist: time"](tables).value == pytest.approx(400.0 / 0.02)
-    assert MEASURE["CT-C13"]["mnist: share of the index"](tables).value == pytest.approx(2.0 / 3.0)
-    assert MEASURE["CT-C14"]["mnist: time of a gradient"](tables).value == pytest.approx(1.3)
-    assert MEASURE["CT-C15"]["mnist: 2 chains"](tables).value == pytest.approx(2.0)
-    assert MEASURE["CT-C16"]["mnist: gain"](tables).value == pytest.approx(4.0)
-    assert MEASURE["CT-C17"]["mnist: log zeta - single bound"](tables).value == pytest.approx(7.0)
-    assert (
-        MEASURE["CT-C18"]["mnist: Gibbs CT"](tables).value
-        > 1.0
-        > 1.0 / MEASURE["CT-C18"]["mnist: CT-HMC"](tables).value
-    )
-
-
-def test_every_claim_has_a_measure_and_says_what_is_missing() -> None:
-    table = judge_study(load_study("image_models"), made_up_tables()).set_index(["claim_id", "setting"])
-    assert table.loc[("CT-C08", "mnist: final"), "verdict"] == "reproduced"
-    assert table.loc[("CT-C02", "mnist: images that differ"), "note"].startswith(
-        "cannot be compared: set AUXMC_DATA_DIR"
-    )
-    assert table.loc[("CT-C08", "omniglot: final"), "note"].endswith("not run at this preset")
-
-
-def test_images_that_chains_miss_are_counted_and_can_be_left_out() -> None:
-    tables = made_up_tables()
-    summary = tables.summary.frame
-    gibbs = (summary["method"] == "gibbs_ct") & (summary["quantity"] == "image_mean")
-    # Estimates of all images are 3 / 1000 nats below their lower bound; of two they are 5 and 7 nats lower.
-    for image, missing in ((3, 5.0), (900, 7.0)):
-        summary.loc[gibbs & (summary["image"] == image), "value"] -= missing
-    assert NUMBERS["mnist: missed images"](tables).value == 2 / 1000
-    assert NUMBERS["mnist: Gibbs CT - lower bound"](tables).value == pytest.approx(-15.0)
-    rest = NUMBERS["mnist: Gibbs CT - lower bound, missed images left out"](tables)
-    assert rest.value == pytest.approx(-998 * 0.003)
-    assert rest.note == "998 images together, in nats"
-
-
-def test_an_estimate_that_never_comes_near_gives_a_bound() -> None:
-    tables = made_up_tables()
-    curves = tables.curves.frame
-    slow = curves["method"] == "ct_hmc"
-    curves.loc[slow & (curves["quantity"] == "running_mean"), "value"] -= 1000.0
-    curves.loc[slow & (curves["quantity"] == "running_image_mean"), "value"] -= 1.0
-    found = MEASURE["CT-C12"]["mnist: gradients"](tables)
-    assert found.value == pytest.approx(5.0 / 2.0)
-    assert found.error > 0.0
-    assert found.note.startswith("CT-HMC of model mnist did not come near within its run")
-
-
 @pytest.mark.parametrize(
     ("cost", "unit", "known", "words"),
     [
@@ -369,32 +229,10 @@ def test_a_bound_of_a_ratio_decides_only_what_lies_beyond_it(
     assert math.isfinite(open_ended.error) is (cost[1] or cost[0] > unit[0])
 
 
-def test_the_bands_that_decide_bounds_are_those_of_the_claims() -> None:
-    lines = claims_of(load_study("image_models")).set_index("claim_id")
-    assert set(zip(lines.loc["CT-C11", "low"], lines.loc["CT-C11", "high"], strict=True)) == {SIMILAR}
-    assert set(lines.loc["CT-C12", "low"]) == {1.0}
-
-
 def test_a_ratio_of_two_runs_that_were_too_short_is_not_measured() -> None:
     short = (Measurement(1.0, 0.1), False)
     with pytest.raises(MissingData, match="neither x nor y came near the lower bound within its run"):
         ratio_of_passages(short, short, ("x", "y"), 1.0)
-
-
-def test_a_few_images_say_nothing_about_a_thousand() -> None:
-    tables = made_up_tables()
-    tables.summary.frame["n_images"] = 25
-    table = judge_study(load_study("image_models"), tables).set_index(["claim_id", "setting"])
-    assert table.loc[("CT-C08", "mnist: final"), "verdict"] == "not measured"
-    assert table.loc[("CT-C08", "mnist: final"), "note"] == "needs n_images >= 1000, this run had 25"
-
-
-def test_differences_of_methods_need_fewer_images_than_joint_values() -> None:
-    tables = made_up_tables()
-    tables.summary.frame["n_images"] = 130
-    table = judge_study(load_study("image_models"), tables).set_index(["claim_id", "setting"])
-    assert table.loc[("CT-C10", "mnist: Gibbs CT - ST"), "verdict"] == "reproduced"
-    assert table.loc[("CT-C10", "mnist: final"), "note"] == "needs n_images >= 1000, this run had 130"
 
 
 @pytest.mark.parametrize("n_images", [20, 150])
@@ -429,28 +267,6 @@ def test_a_passage_is_known_to_a_point_and_to_the_errors_of_the_curve() -> None:
     unsure, _ = passage(costs, means, np.full(6, 3.0), -2.0)
     assert unsure.error == pytest.approx(0.5 * (6.0 - 2.0))
     assert passage(costs, means - 9.0, np.full(6, 1e-6), -2.0)[1] is False
-
-
-def test_reference_is_the_middle_of_the_tighter_bounds() -> None:
-    tables = made_up_tables()
-    about = reference(tables, "mnist")
-    assert (about.value, about.lower) == (-95401.0, -95403.0)
-    assert about.error == pytest.approx(0.5 * math.hypot(0.5, 0.5))
-    np.testing.assert_allclose(running_estimate(tables, "mnist", "st").gradients, 1000.0 * np.arange(1, 6))
-
-
-@pytest.mark.parametrize("name", sorted(DRAW))
-def test_figures_draw_from_tables_and_say_what_is_missing(name: str) -> None:
-    full = DRAW[name](made_up_tables())
-    empty = DRAW[name](Tables.of(pd.DataFrame(), pd.DataFrame()))
-    texts = [" ".join(text.get_text().split()) for axis in empty.axes for text in axis.texts]
-    assert any("not run" in text for text in texts)
-    if name in ("fig_5_4", "fig_gradients"):
-        (axis,) = full.axes
-        assert {"ST", "Gibbs CT", "CT-HMC", "AIS"} <= set(axis.get_legend_handles_labels()[1])
-        low, high = axis.get_ylim()
-        assert low < -95460.0
-        assert high > -95350.0
 
 
 def test_published_weights_that_cannot_be_had_stop_the_case(

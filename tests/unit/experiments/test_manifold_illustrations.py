@@ -15,8 +15,8 @@ from auxmc.numerics.jacobians import Jacobian
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.settings import SettingsError
-from auxmc_pipeline.tables import MissingData, Tables
-from experiments.manifold_illustrations.claims import MEASURE
+from auxmc_pipeline.tables import Tables
+from experiments.manifold_illustrations.claims import MEASURE, NUMBERS, _fall_of_changes
 from experiments.manifold_illustrations.costs import _dense, _diagonal, _markovian, _solve
 from experiments.manifold_illustrations.fibre import fibre_height
 from experiments.manifold_illustrations.figures import DRAW
@@ -47,7 +47,7 @@ def test_changes_of_branch_become_claims() -> None:
     # No change in 8000 iterations is no certainty, but says more than a thousandth.
     assert 0.0 < 2.0 * never.error < 1e-3
     assert measured("IM-IL-02", "noisy", rows).value == pytest.approx(0.5)
-    falls = measured("IM-IL-02", "falls", rows)
+    falls = _fall_of_changes(Tables.of(rows, pd.DataFrame()))
     assert falls.value == pytest.approx(0.4)
     # Two chains: the errors of both means are widened.
     assert falls.error == pytest.approx(np.hypot(0.1 / 0.5, 0.4 * 0.1 / 0.5) * few_replicates(2))
@@ -55,7 +55,7 @@ def test_changes_of_branch_become_claims() -> None:
 
 def test_without_any_change_the_ratio_is_unknown() -> None:
     rows = table({0.0: [0.0, 0.0], 0.5: [0.0, 0.0], 2.0: [0.0, 0.0]})
-    assert np.isnan(measured("IM-IL-02", "falls", rows).value)
+    assert np.isnan(_fall_of_changes(Tables.of(rows, pd.DataFrame())).value)
 
 
 def test_unit_densities_have_unit_variance() -> None:
@@ -79,9 +79,6 @@ def test_the_exponent_of_rejection_is_read_from_the_worst_dimension() -> None:
     assert exponent.value == pytest.approx(0.2)
     assert 0.0 < exponent.error < 0.02
     assert exponent.note == "1.2000 in dimension 2"
-    # The exact rates are missing from this table, which is said and not guessed.
-    with pytest.raises(MissingData, match="rejection_exact_rate: not run at this preset"):
-        measured("IM-ALG-15", "exact rate", rows)
 
 
 def test_slopes_are_those_of_the_two_largest_sizes() -> None:
@@ -145,9 +142,9 @@ def test_painting_compares_what_effective_draws_cost() -> None:
         for quantity, value in (("painted_ess_per_iteration", ess), ("painted_passes_per_iteration", passes))
         for chain in range(3)
     ]
-    table = pd.DataFrame(rows, columns=names)
-    assert measured("IM-MN-02", "dearer: passes", table).value == pytest.approx(20.0)
-    assert measured("IM-MN-02", "overall: passes", table).value == pytest.approx(0.2)
+    tables = Tables.of(pd.DataFrame(rows, columns=names), pd.DataFrame())
+    assert NUMBERS["in-painting: passes of an iteration"](tables).value == pytest.approx(20.0)
+    assert NUMBERS["in-painting: draws per pass"](tables).value == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize(

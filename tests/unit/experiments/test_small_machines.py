@@ -7,10 +7,7 @@ from scipy.special import logsumexp
 from experiments.boltzmann.model.enumeration import exact_moments, sign_table
 from experiments.foundations.models.relations import (
     condition_on_units,
-    is_single_flip_maximum,
     log_weights,
-    zero_one_log_weights,
-    zero_one_parameters,
 )
 from experiments.foundations.models.restricted_boltzmann import log_normaliser
 from experiments.foundations.models.small_machines import five_units, three_by_two, three_units
@@ -35,25 +32,6 @@ def test_three_units_have_their_known_probabilities() -> None:
 
 def test_the_restricted_machine_has_its_known_normaliser() -> None:
     assert log_normaliser(three_by_two()) == pytest.approx(4.221014123980, abs=1e-11)
-
-
-def test_five_units_have_two_local_maxima() -> None:
-    maxima = STATES[is_single_flip_maximum(FIVE, STATES)]
-    assert sorted(maxima.tolist()) == [[-1, -1, 1, -1, 1], [1, 1, -1, 1, -1]]
-
-
-def test_a_local_maximum_is_one_by_its_neighbours() -> None:
-    for state in STATES:
-        flips = state * (1.0 - 2.0 * np.eye(5))
-        expected = bool(np.all(log_weights(FIVE, flips) <= log_weights(FIVE, state)))
-        assert bool(is_single_flip_maximum(FIVE, state)) is expected
-
-
-def test_units_of_zero_and_one_make_the_same_machine() -> None:
-    converted = zero_one_parameters(FIVE)
-    offsets = log_weights(FIVE, STATES) - zero_one_log_weights(converted, 0.5 * (STATES + 1.0))
-    assert np.ptp(offsets) < 1e-13
-    assert np.all(np.tril(converted.couplings) == 0.0)
 
 
 @pytest.mark.parametrize("units", [[0, 1], [4], [3, 0, 2]])

@@ -1,4 +1,4 @@
-"""The linear congruential generator: published states, the theorem on periods against counting, errors."""
+"""The linear congruential generator: published states, errors."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,6 @@ import pytest
 from experiments.foundations.numbers.congruential import (
     bit_rows,
     congruential_states,
-    has_full_period,
     smallest_period,
 )
 
@@ -22,14 +21,6 @@ def test_generators_side_by_side_are_those_run_alone() -> None:
     together = congruential_states([[5], [9]], [1, 3, 7], 64, 2, 20)
     assert together.shape == (20, 2, 3)
     np.testing.assert_array_equal(together[:, 1, 2], congruential_states(9, 7, 64, 2, 20))
-
-
-@pytest.mark.parametrize("modulus", [1, 2, 4, 8, 9, 12, 15, 36])
-def test_the_theorem_agrees_with_counting(modulus: int) -> None:
-    for a in range(1, modulus):
-        for c in range(modulus):
-            visited = np.unique(congruential_states(a, c, modulus, 0, modulus)).size
-            assert has_full_period(a, c, modulus) == (visited == modulus), (a, c)
 
 
 def test_products_near_the_largest_modulus_do_not_overflow() -> None:
@@ -61,10 +52,8 @@ def test_arguments_out_of_range_are_rejected() -> None:
         congruential_states(5, 1, 8, 9, 3)
     with pytest.raises(ValueError, match=r"modulus must be in \[1, 2\^31\)"):
         congruential_states(5, 1, 2**31, 0, 3)
-    with pytest.raises(ValueError, match="n must be a positive integer, got 0"):
+    with pytest.raises(ValueError, match="n must be a positive whole number, got 0"):
         congruential_states(5, 1, 8, 0, 0)
-    with pytest.raises(ValueError, match="modulus must be a positive integer, got 0"):
-        has_full_period(5, 1, 0)
     with pytest.raises(ValueError, match=r"states must be in \[0, 2\^n_bits\)"):
         bit_rows([8], 3)
     with pytest.raises(ValueError, match=r"one axis and at least one entry, got shape \(0,\)"):

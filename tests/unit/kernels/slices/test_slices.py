@@ -208,7 +208,7 @@ def test_step_outs_stop_at_the_edge_of_the_slice() -> None:
 
 
 def test_a_gaussian_target_is_accepted_at_the_first_angle() -> None:
-    """With a constant likelihood the slice is the whole ellipse (FN-SL-08)."""
+    """With a constant likelihood the slice is the whole ellipse."""
     kernel = elliptical_slice(lambda _: jnp.zeros(()), jnp.array([[2.0, 0.0], [1.0, 0.5]]))
     noise = kernel.draw(jax.random.key(0))
     state, info = kernel.apply(noise, kernel.init(jax.random.key(0), jnp.array([1.0, -1.0])))

@@ -1,0 +1,32 @@
+"""Which of several methods or cases a preset runs."""
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from auxmc_pipeline.tables import MissingData
+
+Name = TypeVar("Name")
+Found = TypeVar("Found")
+
+
+def available(read: Callable[[Name], Found], names: Iterable[Name]) -> dict[Name, Found]:
+    """What a function reads for each name, without the names that the tables do not hold.
+
+    Raises:
+        MissingData: the tables hold none of them.
+
+    >>> from auxmc_pipeline.tables import Table
+    >>> import pandas as pd
+    >>> rows = Table(pd.DataFrame({"quantity": ["ess"], "value": [2.0]}))
+    >>> available(rows.value, ["ess", "acceptance"])
+    {'ess': 2.0}
+    """
+    found, missing = {}, MissingData("nothing is asked for")
+    for name in names:
+        try:
+            found[name] = read(name)
+        except MissingData as error:
+            missing = error
+    if not found:
+        raise missing
+    return found
