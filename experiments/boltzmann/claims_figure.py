@@ -1,4 +1,4 @@
-"""Measures the claims about the errors that figure 5.2 shows: CT-B16 to CT-B18, CT-B21, CT-B22."""
+"""Measures the claims about the errors that figure 5.2 shows: CT-B16 to CT-B18, CT-B22."""
 
 import math
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from auxmc_pipeline.claims import Measurement, Measures, exact
-from auxmc_pipeline.error_rules import bootstrap, difference, largest, ratio, smallest
+from auxmc_pipeline.error_rules import bootstrap, largest, ratio, smallest
 from auxmc_pipeline.tables import Tables
 from experiments.boltzmann.published import FIGURE_ANNEALED, FIGURE_CURVES
 from experiments.boltzmann.relative_errors import (
@@ -98,14 +98,6 @@ def pooling_distance(tables: Tables, pooling: str) -> Measurement:
     return Measurement(float(np.mean(distances)), math.hypot(*errors) / len(errors), pooling)
 
 
-def nearest_pooling(tables: Tables) -> Measurement:
-    """CT-B21: distance of the nested curves from the published ones minus that of the nearest other pooling."""
-    nested, *others = (pooling_distance(tables, pooling) for pooling in ("nested", "disjoint", "single"))
-    each = ", ".join(f"{found.note} {found.value:.2f}" for found in (nested, *others))
-    note = f"mean absolute log ratio to the published values: {each}"
-    return difference(nested, min(others, key=lambda found: found.value), note)
-
-
 def band_ratio(tables: Tables) -> Measurement:
     """CT-B22: half width of the published bands in our standard errors."""
     ratios = []
@@ -150,7 +142,6 @@ MEASURE: Measures = {
         for k, *_ in FIGURE_ANNEALED[error]
     },
     "CT-B18": {"start": start, "end, chains": end, "end, AIS": end_annealed},
-    "CT-B21": {"nested nearest": nearest_pooling},
     "CT-B22": {"bars as captioned": band_ratio, "bars as drawn": band_ratio},
 }
 

@@ -25,10 +25,19 @@ def _recorded(line: str, computed_by: Callable[[Work], Lines]) -> Callable[[Tabl
 with Path(__file__).with_name("claims.csv").open(newline="", encoding="utf-8") as _file:
     _LINES = [(row["claim_id"], row["setting"]) for row in csv.DictReader(_file)]
 
+_FUNCTIONS = {claim: function for design in TOPICS for claim, function in claims_of(design).items()}
+
 MEASURE: Measures = {
     claim: {
-        setting: _recorded(f"{claim} {setting}", computed_by) for listed, setting in _LINES if listed == claim
+        setting: _recorded(f"{claim} {setting}", _FUNCTIONS[claim]) for id_, setting in _LINES if id_ == claim
     }
-    for design in TOPICS
-    for claim, computed_by in claims_of(design).items()
+    for claim in dict(_LINES)
+}
+
+NUMBERS = {
+    f"{claim} {setting}": _recorded(f"{claim} {setting}", _FUNCTIONS[claim])
+    for topics in TOPICS.values()
+    for module in topics
+    for claim, settings in module.TOPIC.numbers.items()
+    for setting in settings
 }

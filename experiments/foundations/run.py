@@ -15,16 +15,13 @@ from auxmc_pipeline.claims import Measurement
 from experiments.foundations.chains import (
     dynamics,
     dynamics_curves,
-    langevin_distributions,
     markov_curves,
     markov_kernels,
-    perfect_sampling,
     slice_curves,
     slices,
-    spin_scans,
     stochastic_gradients,
 )
-from experiments.foundations.evidence import annealing, estimators, nested, sequential, tempering
+from experiments.foundations.evidence import annealing, estimators, nested, sequential
 from experiments.foundations.models import differentiation, generators, spins, variational
 from experiments.foundations.numbers import (
     averages,
@@ -42,16 +39,13 @@ TOPICS: Mapping[str, tuple[ModuleType, ...]] = {
     "chains": (
         markov_kernels,
         markov_curves,
-        spin_scans,
         slices,
         slice_curves,
         dynamics,
         dynamics_curves,
-        langevin_distributions,
         stochastic_gradients,
-        perfect_sampling,
     ),
-    "evidence": (tempering, estimators, annealing, nested, sequential),
+    "evidence": (estimators, annealing, nested, sequential),
     "models": (spins, variational, differentiation, generators),
 }
 """Modules by design, each with a `TOPIC`."""

@@ -48,7 +48,7 @@ FIGURES = {
     "fig_2_11": "Figure 2.11: every second of 1000 transitions of slice samplers on a Gaussian with unit variances "
     "and correlation 0.99, with brackets of width 1 and at most 4 step-outs; dotted: the ellipse that holds 99 % of "
     "the mass. Right: mean squared jump along the long axis in each of many such chains. Both cost the same "
-    "number of density evaluations a transition (FN-SL-04).",
+    "number of density evaluations a transition.",
     "fig_2_12": "Figure 2.12: two leapfrog trajectories on the generalised logistic density with shape 0.4, each of "
     "nine steps of 0.5 from a square to a triangle; between them the momentum is drawn again (dotted). Contours: first "
     "energy, and 1 nat below and above. Right: potential, kinetic and total energy along both.",

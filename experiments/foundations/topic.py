@@ -1,6 +1,6 @@
 """What a topic of the study is: functions that compute its claims, and functions that compute its curves."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import jax
@@ -62,16 +62,21 @@ class Topic:
     """Claims and curves that belong together; each function of a module enters itself, by a decorator.
 
     Attributes:
-        claims: for each claim id, a function that returns what every setting of the claim has.
+        claims: for each claim id, a function that returns the value of every setting of the claim.
+        numbers: for each claim id, settings that a finding states and no document does.
         curves: for each figure, a function that returns its arrays.
     """
 
     def __init__(self) -> None:
         self.claims: dict[str, Callable[[Work], Lines]] = {}
+        self.numbers: dict[str, Sequence[str]] = {}
         self.curves: dict[str, Callable[[Work], Arrays]] = {}
 
-    def claim(self, claim_id: str) -> Callable[[Callable[[Work], Lines]], Callable[[Work], Lines]]:
-        """Decorator of the function that measures a claim."""
+    def claim(
+        self, claim_id: str, numbers: Sequence[str] = ()
+    ) -> Callable[[Callable[[Work], Lines]], Callable[[Work], Lines]]:
+        """Decorator of the function that measures a claim, and numbers of findings next to it."""
+        self.numbers[claim_id] = numbers
         return lambda function: self.claims.setdefault(claim_id, function)
 
     def figure(self, name: str) -> Callable[[Callable[[Work], Arrays]], Callable[[Work], Arrays]]:

@@ -1,6 +1,6 @@
 """Measures the claims about agreement with the reference posteriors, and about the limit of small tolerances.
 
-IM-GL-21, IM-ALG-04, IM-ALG-14.
+IM-ALG-04, IM-ALG-14.
 """
 
 from functools import partial
@@ -10,7 +10,7 @@ import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement, Measures
-from auxmc_pipeline.error_rules import largest, slope, smallest
+from auxmc_pipeline.error_rules import largest, smallest
 from auxmc_pipeline.tables import Tables
 from experiments.generalised_lambda.lookup import (
     PARAMETERS,
@@ -19,19 +19,6 @@ from experiments.generalised_lambda.lookup import (
     chain_moment,
     reference_moment,
 )
-
-
-def _error_of_means(tables: Tables) -> Measurement:
-    mean, error = chain_moment(tables, "constrained_hmc", "mean")
-    exact, exact_error = reference_moment(tables, "mean", "exact")
-    sd, _ = reference_moment(tables, "sd", "exact")
-    return largest(np.abs(mean - exact) / sd, np.hypot(error, exact_error) / sd, PARAMETERS)
-
-
-def _error_of_sds(tables: Tables) -> Measurement:
-    sd, error = chain_moment(tables, "constrained_hmc", "sd")
-    exact, exact_error = reference_moment(tables, "sd", "exact")
-    return largest(np.abs(sd / exact - 1.0), np.hypot(error, exact_error) / exact, PARAMETERS)
 
 
 def _score(case: str, tables: Tables) -> Measurement:
@@ -53,15 +40,6 @@ def _smallest_rise(tables: Tables) -> Measurement:
     return found._replace(note=f"largest shifts in posterior sd: {note}")
 
 
-def _order(tables: Tables) -> Measurement:
-    tolerances, shifts, errors = _limit(tables)
-    # One parameter throughout: that which is shifted most at the largest tolerance.
-    place = int(np.abs(shifts[-1]).argmax())
-    sizes = np.abs(shifts[:, place])
-    found = slope(np.log(tolerances), np.log(sizes), errors[:, place] / sizes)
-    return found._replace(note=f"{PARAMETERS[place]}, {len(tolerances)} tolerances")
-
-
 def _limit(tables: Tables) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Tolerances, ascending, with the shift of each mean from the exact posterior and its error, in its sd."""
     shifts, errors = (
@@ -72,10 +50,9 @@ def _limit(tables: Tables) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 MEASURE: Measures = {
-    "IM-GL-21": {"largest error of a mean": _error_of_means, "largest error of an sd": _error_of_sds},
     "IM-ALG-04": {
         "GL constrained HMC": partial(_score, "constrained_hmc"),
         "GL modified ABC": partial(_score, "modified_abc"),
     },
-    "IM-ALG-14": {"GL monotone": _smallest_rise, "GL order": _order},
+    "IM-ALG-14": {"GL monotone": _smallest_rise},
 }

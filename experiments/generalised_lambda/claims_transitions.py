@@ -53,10 +53,6 @@ def _acceptance_by_bisections(n_bisections: int, tables: Tables) -> Measurement:
     return mean_over_replicates(rates, _by_chain(rates))
 
 
-def _bisections(tables: Tables) -> Measurement:
-    return difference(_acceptance_by_bisections(24, tables), _acceptance_by_bisections(12, tables))
-
-
 def _smallest_beside_reasonable(tables: Tables) -> Measurement:
     """Smallest accept rate of a chain at a step where another chain accepts in the range aimed at, both tolerances."""
     found, where = [], []
@@ -160,7 +156,6 @@ MEASURE: Measures = {
     "IM-GL-14": {
         "accept rate": partial(_mean_acceptance, "modified_abc"),
         "accept rate from posterior draws": partial(_acceptance_by_bisections, 16),
-        "12 to 24 bisections": _bisections,
     },
     "IM-GL-15": {"accept rate": partial(_mean_acceptance, "constrained_hmc")},
     "IM-GL-16": {

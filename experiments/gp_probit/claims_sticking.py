@@ -1,6 +1,5 @@
 """Measures the claims about stuck chains and what figure 3.12 shows: PM-P10, PM-P12, PM-P13, PM-P16, PM-P19."""
 
-import itertools
 import math
 from collections.abc import Callable
 from functools import partial
@@ -9,15 +8,12 @@ import numpy as np
 
 from auxmc.diagnostics.distributions import histogram_roughness
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.style import METHOD_LABELS
 from auxmc_pipeline.claims import Measurement, Measures
 from auxmc_pipeline.error_rules import (
     bootstrap,
     bootstrap_groups,
-    difference,
     fraction_of_trials,
     jackknife,
-    largest,
     mean_over_replicates,
     ratio_of_means,
 )
@@ -60,14 +56,6 @@ def _standard_deviation(tables: Tables) -> Measurement:
         means.size,
         f"{means.size} chains of all methods together",
     )
-
-
-def _largest_difference(tables: Tables) -> Measurement:
-    means = [mean_over_replicates(chains) for chains in _moments_of_chains(tables, "chain_mean")]
-    differences = [difference(first, second) for first, second in itertools.combinations(means, 2)]
-    pairs = itertools.combinations((METHOD_LABELS[method] for method in MAIN_METHODS), 2)
-    scores = [abs(found.value) / found.error for found in differences]
-    return largest(scores, np.ones(len(scores)), [f"{first} and {second}" for first, second in pairs])
 
 
 def _ess_per_iteration(tables: Tables, case: str) -> FloatArray:
@@ -144,7 +132,6 @@ MEASURE: Measures = {
     "PM-P12": {
         "mean": _mean,
         "standard deviation": _standard_deviation,
-        "largest difference of methods": _largest_difference,
     },
     "PM-P13": {
         "ESS per iteration N=500 / N=50": _ratio_of_ess,

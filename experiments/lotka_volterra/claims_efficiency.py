@@ -95,12 +95,6 @@ MEASURE: Measures = {
             for row in _rivals("all")
             for i, name in enumerate(COORDINATES)
         },
-        **{
-            f"all over {ROWS[row].label}, per run of the generator": partial(
-                _smallest_ratio, "run", "all", (row,)
-            )
-            for row in _rivals("all")
-        },
     },
     "IM-LV-18": {
         **{

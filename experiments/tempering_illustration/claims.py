@@ -63,18 +63,8 @@ def p_values(tables: Tables, quantity: str, **wanted: Wanted) -> Measurement:
     return score_of_p_values(_values(tables, quantity, **wanted))
 
 
-def slopes_fall(tables: Tables) -> Measurement:
-    """CT-T08: errors of differences of second order are proportional to the square of their step."""
-    ratios = [
-        tables.summary.value("slope_error", end=end, difference_step=5e-4)
-        / tables.summary.value("slope_error", end=end, difference_step=1e-3)
-        for end in ("base", "target")
-    ]
-    return exact(max(ratios))
-
-
 def looser_bound(tables: Tables) -> Measurement:
-    """CT-T18: mean over batches of reverse runs of the difference of two upper bounds made of the same weights."""
+    """Mean over batches of reverse runs of the difference of two upper bounds made of the same weights."""
     arithmetic, harmonic = (
         _values(tables, quantity) for quantity in ("bound_upper_arithmetic", "bound_upper")
     )
@@ -167,7 +157,7 @@ def smallest_rise(tables: Tables) -> Measurement:
 
 
 def variance_ratio(quantity: str, note: str, tables: Tables) -> Measurement:
-    """CT-V11: of estimates from the same draws."""
+    """CT-V11: ratio of variances of estimates from the same draws."""
     variances = tables.summary.array(quantity, "chunk", "estimate")
     draws, by_score = (
         variances.sel(estimate=name).values for name in ("reparameterisation", "score function")
@@ -183,7 +173,6 @@ def _fits(tables: Tables, quantity: str) -> list[float]:
     return [tables.summary.value(quantity, fit=name) for name in ("KL(p, q)", "Renyi 1/2", "KL(q, p)")]
 
 
-_ONE_DIMENSION = partial(variance_ratio, "gradient_variance_one", "near the fit")
 _HOT_FRACTION = partial(recorded, "hot_fraction", "hot_fraction_error")
 _HOT_FRACTION_SCORE = partial(
     distance,
@@ -199,7 +188,6 @@ MEASURE: Measures = {
         "law": partial(p_values, quantity="temperature_p_value"),
         "mean": partial(largest_score, quantity="temperature_mean_score"),
     },
-    "CT-T02": {"out of range": _exact("n_out_of_range")},
     "CT-T03": {
         name: _exact("weight_identity_error", identity=name)
         for name in ("integral", "difference", "ratio", "at zero")
@@ -217,7 +205,6 @@ MEASURE: Measures = {
     "CT-T08": {
         "base end": _exact("slope_error", end="base", difference_step=1e-3),
         "target end": _exact("slope_error", end="target", difference_step=1e-3),
-        "falls with the step": slopes_fall,
     },
     "CT-T09": {"end ratio": _exact("end_ratio_error"), "bounds": _exact("bound_slack")},
     "CT-T10": {"end ratio": _exact("elbo_ratio_error"), "slope at the base": _exact("elbo_slope")},
@@ -247,7 +234,6 @@ MEASURE: Measures = {
         "lower bound nears": partial(gap_ratio, quantity="lower_bound_excess"),
         "upper bound nears": partial(gap_ratio, quantity="upper_bound_excess"),
     },
-    "CT-T18": {"arithmetic minus harmonic": looser_bound},
     "CT-T19": {
         "variance ratio": variance_of_counts,
         "error without a visit": unvisited,
@@ -281,12 +267,6 @@ MEASURE: Measures = {
         "fall from u = 0 to u = -5": excess(_BARRIER(control=0.0), _BARRIER(control=-5.0)),
     },
     "CT-A06": {f"curve {fifth}": _exact("n_modes", fifth=fifth) for fifth in (0, 5)},
-    "CT-V01": {
-        "mode": _exact("laplace_mode"),
-        "second derivative": _exact("laplace_hessian"),
-        "log density": _exact("laplace_log_density"),
-        "normaliser": _exact("laplace_normaliser"),
-    },
     "CT-V02": {f"x = {x:g}": _exact("laplace_tail_error", tail=x) for x in (8.0, -8.0)},
     "CT-V03": {
         "mean": _exact("fit_mean", fit="KL(p, q)"),
@@ -307,7 +287,6 @@ MEASURE: Measures = {
     "CT-V08": {
         "largest at positive order": _exact("bound_positive_orders"),
         "smallest at negative order": _exact("bound_negative_orders"),
-        "largest rise": _exact("bound_largest_rise"),
         "order zero": _exact("bound_zero_order"),
         "limit": _exact("bound_limit_error"),
     },
@@ -319,9 +298,12 @@ MEASURE: Measures = {
         name: partial(largest_score, quantity="gradient_score", estimate=name)
         for name in ("reparameterisation", "score function")
     },
-    "CT-V11": {
-        "one dimension": _ONE_DIMENSION,
-        "one dimension, a tenth": _ONE_DIMENSION,
-        "20 dimensions": partial(variance_ratio, "gradient_variance_many", "far from the fit"),
-    },
+    "CT-V11": {"one dimension": partial(variance_ratio, "gradient_variance_one", "near the fit")},
+}
+
+NUMBERS: dict[str, Measure] = {
+    "arithmetic less harmonic upper bound": looser_bound,
+    "variance of the gradient through the draws over that by the score, 20 dimensions": partial(
+        variance_ratio, "gradient_variance_many", "far from the fit"
+    ),
 }

@@ -1,4 +1,4 @@
-"""Claims on Hamiltonian dynamics: figure 2.12, the integrator, its stability, and momenta that persist."""
+"""Claims on Hamiltonian and Langevin dynamics: figure 2.12, the integrator, rejections, momenta that persist."""
 
 import math
 
@@ -6,9 +6,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from scipy import integrate, optimize, special
+from scipy import special
 
-from auxmc.kernels.hamiltonian.hmc import HMCState, leapfrog
+from auxmc.kernels.hamiltonian.hmc import HMCNoise, HMCState, hamiltonian_monte_carlo, leapfrog
+from auxmc.kernels.hamiltonian.langevin import LangevinNoise, metropolis_langevin
 from auxmc.kernels.hamiltonian.persistent_hmc import PersistentNoise, PersistentState, persistent_hmc
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement
@@ -22,35 +23,23 @@ from experiments.foundations.chains.dynamics_curves import (
 )
 from experiments.foundations.chains.inputs import log_uniforms, mixture_draws, mixture_mass_below
 from experiments.foundations.measurements import largest_size, normal_points, power
-from experiments.foundations.shapes import log_skewed
 from experiments.foundations.topic import Found, Lines, Topic, Work
 from experiments.tempering_illustration.model.scalar_mixture import NARROW_LEFT
 
 TOPIC = Topic()
 
 _PERSISTENCE = 0.7
-
-
-@TOPIC.claim("FN-HM-01")
-def ends_of_trajectories(work: Work) -> Lines:
-    """Where the two trajectories of figure 2.12 end."""
-    found = {}
-    for name, path in zip(("first", "second"), work.once(drawn_paths), strict=True):
-        found[f"{name} trajectory, position"] = path.position[-1]
-        found[f"{name} trajectory, momentum"] = path.momentum[-1]
-    return found
+_N_ANGLES = 400_000
 
 
 @TOPIC.claim("FN-HM-02")
 def energies_of_trajectories(work: Work) -> Lines:
-    """Their energies and acceptance probabilities."""
-    found = {}
-    for name, path in zip(("first", "second"), work.once(drawn_paths), strict=True):
-        energy = path.energy
-        found[f"{name} trajectory, energy at the start"] = energy[0]
-        found[f"{name} trajectory, energy at the end"] = energy[-1]
-        found[f"{name} trajectory, acceptance probability"] = min(1.0, math.exp(energy[0] - energy[-1]))
-    return found
+    """Acceptance probabilities of the two trajectories of figure 2.12."""
+    first, second = (path.energy for path in work.once(drawn_paths))
+    return {
+        "first trajectory, acceptance probability": min(1.0, math.exp(first[0] - first[-1])),
+        "second trajectory, acceptance probability": min(1.0, math.exp(second[0] - second[-1])),
+    }
 
 
 @TOPIC.claim("FN-HM-03")
@@ -62,21 +51,6 @@ def drawn_contours(work: Work) -> Lines:
         "first trajectory, largest distance from its contour": largest_size(first - first[0]),
         "second trajectory, largest distance from its contour": largest_size(second - second[0]),
     }
-
-
-@TOPIC.claim("FN-HM-04")
-def skewed_target(work: Work) -> Lines:
-    """Facts of the density of figure 2.12, by quadrature."""
-
-    def moment(power: int) -> float:
-        def weighted(x: float) -> float:
-            return x**power * math.exp(log_skewed(x))
-
-        return sum(integrate.quad(weighted, *ends, epsabs=1e-12)[0] for ends in ((-50.0, 1.0), (1.0, 120.0)))
-
-    mass, mean = moment(0), moment(1)
-    mode = optimize.minimize_scalar(lambda x: -log_skewed(x), bracket=(0.0, 1.0), options={"xtol": 1e-9}).x
-    return {"mass": mass, "mean": mean, "variance": moment(2) - mean**2, "mode": mode}
 
 
 @TOPIC.claim("FN-HM-05")
@@ -115,14 +89,13 @@ def kinetic_spread(work: Work) -> Lines:
     for dim in (1, 10, 100):
         momenta = work.rng("momenta", dim).normal(size=(work.replicates(100_000, 2000), dim))
         energies = 0.5 * np.sum(np.square(momenta), axis=1)
-        found[f"D = {dim}"] = spread_over_replicates(energies)
         found[f"mean over D, D = {dim}"] = mean_over_replicates(energies / dim)
-    return {**found, "D = 100, as printed": found["D = 100"]}
+    return {**found, "D = 100, as printed": spread_over_replicates(energies)}
 
 
-@TOPIC.claim("FN-HM-09")
+@TOPIC.claim("FN-HM-09", numbers=["momentum not reversed"])
 def persistent_momenta(work: Work) -> Lines:
-    """Joint law of position and momentum after a step, with the momentum turned by rejections and without."""
+    """Joint distribution of position and momentum after a step, with the momentum turned by rejections and without."""
     kernel = persistent_hmc(lambda x: NARROW_LEFT.log_density(x)[0], 0.35, 4, _PERSISTENCE, 1)
     n, rng = work.replicates(100_000, 50_000), work.rng("persistent")
     starts = jnp.asarray(mixture_draws(NARROW_LEFT, rng, n)[:, None])
@@ -131,23 +104,20 @@ def persistent_momenta(work: Work) -> Lines:
     evaluate = jax.value_and_grad(lambda x: NARROW_LEFT.log_density(x)[0])
 
     @jax.jit
-    def steps(fraction: Array, sign: Array) -> tuple[Array, Array]:
-        """Steps whose fresh momentum is multiplied by a share, and the kept one, after a rejection, by a sign."""
+    def steps(sign: Array) -> tuple[Array, Array]:
+        """Steps after which a rejected momentum is multiplied by a sign."""
 
         def step(start: Array, momentum: Array, normal: Array, uniform: Array) -> tuple[Array, Array]:
             state = PersistentState(start, momentum, *evaluate(start))
-            new, info = kernel.apply(PersistentNoise(fraction * normal, uniform), state)
+            new, info = kernel.apply(PersistentNoise(normal, uniform), state)
             return new.position[0], jnp.where(info.accepted, 1.0, sign) * new.momentum[0]
 
         return jax.vmap(step)(starts, momenta, normals, uniforms)
 
     one = jnp.ones(())
-    # sqrt(1 - a) in the place of sqrt(1 - a^2).
-    weaker = one / math.sqrt(1.0 + _PERSISTENCE)
     return {
-        "momentum reversed by rejections": _joint_distance(*steps(one, one)),
-        "momentum not reversed": _joint_distance(*steps(one, -one)),
-        "noise with the root of 1 - a": _joint_distance(*steps(weaker, one)),
+        "momentum reversed by rejections": _joint_distance(*steps(one)),
+        "momentum not reversed": _joint_distance(*steps(-one)),
     }
 
 
@@ -170,12 +140,49 @@ def _legendre(uniforms: FloatArray) -> FloatArray:
     return np.stack([math.sqrt(2.0 * k + 1.0) * basis(k)(2.0 * uniforms - 1.0) for k in range(1, 5)], axis=1)
 
 
-@TOPIC.claim("FN-HM-10")
-def stability(work: Work) -> Lines:
-    """Leapfrog on a harmonic oscillator below and above its largest stable step."""
+@TOPIC.claim("FN-HM-07")
+def one_leapfrog_step(work: Work) -> Lines:
+    """Hamiltonian Monte Carlo with one step and Metropolis-adjusted Langevin, the same numbers."""
+    size, n = 0.7, 500
 
-    def error(step: float) -> float:
-        energy = leapfrog_path(lambda x: -0.5 * jnp.sum(x**2), (0.0, 1.0), step, 10_000).energy
-        return largest_size(energy[np.isfinite(energy)] - energy[0])
+    def log_density(x: Array) -> Array:
+        return -jnp.sum(0.25 * x**4) - 0.3 * x[0] * x[1]
 
-    return {"step times frequency 1.99": error(1.99), "step times frequency 2.01": error(2.01)}
+    hamiltonian = hamiltonian_monte_carlo(log_density, size, (1, 1), 2)
+    langevin = metropolis_langevin(log_density, size, 2)
+    starts, normals = jnp.split(jnp.asarray(normal_points(n, 4)), 2, axis=1)
+    always, one = jnp.array(-jnp.inf), jnp.ones((), jnp.int32)
+
+    @jax.jit
+    @jax.vmap
+    def both(normal: Array, start: Array) -> tuple[Array, Array]:
+        end, info = hamiltonian.apply(
+            HMCNoise(normal, one, always), hamiltonian.init(jax.random.key(0), start)
+        )
+        other, other_info = langevin.apply(
+            LangevinNoise(normal, always), langevin.init(jax.random.key(0), start)
+        )
+        return info.energy_change + other_info.log_ratio, jnp.max(jnp.abs(end.position - other.position))
+
+    acceptance, position = both(normals, starts)
+    return {"log acceptance": jnp.max(jnp.abs(acceptance)), "proposed position": jnp.max(jnp.abs(position))}
+
+
+@TOPIC.claim("FN-HM-11")
+def vanishing_rejections(work: Work) -> Lines:
+    """Stationary acceptance probability of Metropolis-adjusted Langevin on N(0, 1) with steps of 0.1.
+
+    The energy error is a quadratic form of (position, noise). On a circle of radius r it is r^2 times that on the unit
+    circle, so that the integral over r is 1 - 1 / (1 + 2 error) and one over the angle is left.
+    """
+    angles = 2.0 * math.pi * (np.arange(_N_ANGLES) + 0.5) / _N_ANGLES
+    kernel = metropolis_langevin(lambda x: -0.5 * jnp.sum(x**2), 0.1, 1)
+
+    def energy_error(position: Array, normal: Array) -> Array:
+        noise = LangevinNoise(normal[None], jnp.zeros(()))
+        return -kernel.apply(noise, kernel.init(jax.random.key(0), position[None]))[1].log_ratio
+
+    circle = np.asarray(jax.jit(jax.vmap(energy_error))(np.cos(angles), np.sin(angles)))
+    # Where the energy falls, nothing is rejected.
+    rejected = float(np.mean(1.0 - 1.0 / (1.0 + 2.0 * np.maximum(circle, 0.0))))
+    return {"step 0.1, acceptance probability": 1.0 - rejected}

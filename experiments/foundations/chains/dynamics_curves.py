@@ -14,8 +14,7 @@ from jax import Array
 from auxmc.kernels.hamiltonian.hmc import HMCNoise, HMCState, hamiltonian_monte_carlo, leapfrog
 from auxmc.kernels.metropolis.metropolis import RandomWalkNoise, random_walk_metropolis
 from auxmc.numerics.array_types import FloatArray
-from experiments.foundations.chains.inputs import correlated, log_uniforms
-from experiments.foundations.shapes import SHAPE
+from experiments.foundations.chains.inputs import SHAPE, correlated, log_uniforms
 from experiments.foundations.topic import Arrays, Topic, Work
 
 TOPIC = Topic()
@@ -130,7 +129,7 @@ def slide_trajectory(work: Work) -> Arrays:
 def cost_against_dimension(work: Work) -> Arrays:
     """Operations for a nearly independent draw of a standard normal vector, against its length.
 
-    The length is the fourth power of an integer r. Hamiltonian Monte Carlo makes 2 r steps of size 0.7 / r, which
+    The length is the fourth power of a whole number r. Hamiltonian Monte Carlo makes 2 r steps of size 0.7 / r, which
     keeps trajectory and acceptance; the random walk has standard deviation 2.38 / r^2. The cost is length x evaluations
     of a transition x autocorrelation time (1 + c) / (1 - c), c being the lag-one correlation of a coordinate, from
     exact draws.

@@ -9,6 +9,9 @@ from scipy import special
 from auxmc.numerics.array_types import FloatArray
 from experiments.tempering_illustration.model.scalar_mixture import ScalarMixture
 
+SHAPE = 0.4
+"""Shape alpha of the skewed density of figure 2.12, a generalised logistic distribution."""
+
 
 def correlated(rho: float) -> FloatArray:
     """Covariance with unit variances and a correlation [2, 2]."""

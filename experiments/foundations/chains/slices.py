@@ -14,7 +14,6 @@ from auxmc.kernels.slices.core import SliceState
 from auxmc.kernels.slices.elliptical_slice import EllipseNoise, elliptical_slice
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc_pipeline.error_rules import (
-    distance_from_exact,
     fraction_of_replicates,
     jackknife,
     mean_over_replicates,
@@ -29,7 +28,6 @@ from experiments.foundations.chains.slice_curves import (
     fresh_transitions,
     many_chains,
 )
-from experiments.foundations.measurements import lowest_point
 from experiments.foundations.topic import Found, Lines, Topic, Work
 from experiments.tempering_illustration.model.scalar_mixture import OVERLAPPING
 
@@ -59,22 +57,15 @@ _TURN = np.array([[1.0, -1.0], [1.0, 1.0]]) / math.sqrt(2.0)
 
 @TOPIC.claim("FN-SL-01")
 def narrow_ellipse(work: Work) -> Lines:
-    """The ellipse drawn in figure 2.11 and the normal law whose 99 % it holds."""
-    # Normal in the plane: the ellipse that leaves out a share s has semi-axes of root(-2 log s) standard deviations.
-    long_variance, short_variance = np.square(_DRAWN_SEMI_AXES) / (-2.0 * math.log(0.01))
+    """The ellipse drawn in figure 2.11 and the normal distribution whose 99 % it holds."""
     points = work.rng("ellipse").multivariate_normal(
         np.zeros(2), correlated(NEARLY_ONE), work.replicates(1_000_000, 20_000)
     )
     inside = np.sum(np.square(points @ _TURN / _DRAWN_SEMI_AXES), axis=1) < 1.0
-    return {
-        "mass inside the dotted ellipse": fraction_of_replicates(inside),
-        "larger eigenvalue": long_variance,
-        "smaller eigenvalue": short_variance,
-        "correlation": (long_variance - short_variance) / (long_variance + short_variance),
-    }
+    return {"mass inside the dotted ellipse": fraction_of_replicates(inside)}
 
 
-@TOPIC.claim("FN-SL-02")
+@TOPIC.claim("FN-SL-02", numbers=DIRECTIONS)
 def exploration(work: Work) -> Lines:
     """Autocorrelation times of the long coordinate."""
     times = {}
@@ -86,16 +77,7 @@ def exploration(work: Work) -> Lines:
     return {**times, "ratio": ratio(axis, unit)}
 
 
-@TOPIC.claim("FN-SL-03")
-def squared_jumps(work: Work) -> Lines:
-    """Mean squared jump of the long coordinate."""
-    return {
-        name: mean_over_replicates(np.square((run.after - run.before) @ _TURN[:, 0]))
-        for name, run in work.once(fresh_transitions).items()
-    }
-
-
-@TOPIC.claim("FN-SL-04")
+@TOPIC.claim("FN-SL-04", numbers=DIRECTIONS)
 def evaluations(work: Work) -> Lines:
     """Density evaluations of a transition, with that of the current point."""
     return {
@@ -121,21 +103,19 @@ def published_samples(work: Work) -> Lines:
     return found
 
 
-@TOPIC.claim("FN-SL-06")
+@TOPIC.claim("FN-SL-06", numbers=["lower end", "upper end"])
 def drawn_slice(work: Work) -> Lines:
-    """Height, ends and dip of the slice in figure 2.10."""
+    """Ends of the slice in figure 2.10."""
 
-    def density(x: float) -> float:
-        return float(mixture_density(OVERLAPPING, x))
+    def above(x: float) -> float:
+        return float(mixture_density(OVERLAPPING, x) - height)
 
-    height = HEIGHT_FRACTION * density(SLICE_START)
-    lower = optimize.brentq(lambda x: density(x) - height, -1.5, SLICE_START, xtol=1e-13)
-    upper = optimize.brentq(lambda x: density(x) - height, 0.5, 2.0, xtol=1e-13)
+    height = HEIGHT_FRACTION * float(mixture_density(OVERLAPPING, SLICE_START))
+    lower = optimize.brentq(above, -1.5, SLICE_START, xtol=1e-13)
+    upper = optimize.brentq(above, 0.5, 2.0, xtol=1e-13)
     return {
-        "height": height,
         "lower end": lower,
         "upper end": upper,
-        "density at the dip": lowest_point(density, -0.2, 0.3, 1e-10)[1],
         "lower end as drawn": lower,
         "upper end as drawn": upper,
     }
@@ -150,20 +130,7 @@ def repeats(work: Work) -> Lines:
     return {"linear": fraction_of_replicates(linear), "elliptical": fraction_of_replicates(elliptical)}
 
 
-@TOPIC.claim("FN-SL-08")
-def exact_reference(work: Work) -> Lines:
-    """Elliptical slice sampling where the reference is the target itself."""
-    run = work.once(_ellipse_chains)["reference"]
-    first, second = run["before"], run["after"]
-    squares = 0.5 * (first**2 - 1.0) * (second**2 - 1.0)
-    return {
-        "autocorrelation of x, distance in standard errors": distance_from_exact(first * second, 0.0),
-        "autocorrelation of squared x, distance in standard errors": distance_from_exact(squares, 0.5),
-        "share of updates with more than one proposal": fraction_of_replicates(run["n_evaluations"] > 1),
-    }
-
-
-@TOPIC.claim("FN-SL-09")
+@TOPIC.claim("FN-SL-09", numbers=["corrected"])
 def membership(work: Work) -> Lines:
     """Current points inside the slice as it should be and as equation 2.50 prints it."""
     run = work.once(_ellipse_chains)["bent"]
@@ -229,11 +196,11 @@ def _ellipse_chains(work: Work) -> dict[str, dict[str, FloatArray]]:
         def step(states: SliceState, noise: EllipseNoise) -> tuple[SliceState, tuple[Array, ...]]:
             new, info = jax.vmap(kernel.apply)(noise, states)
             same = jnp.all(new.position == states.position, axis=1)
-            return new, (new.position, states.log_density, info.log_height, info.n_evaluations, same)
+            return new, (states.log_density, info.log_height, same)
 
         return jax.lax.scan(step, jax.vmap(kernel.init, (None, 0))(jax.random.key(0), starts), noise)[1]
 
-    names = ("position", "log_likelihood", "log_height", "n_evaluations", "repeated")
+    names = ("log_likelihood", "log_height", "repeated")
     found = {}
     for target, strength in (("reference", 0.0), ("bent", 1.0)):
         noise = EllipseNoise(
@@ -244,7 +211,4 @@ def _ellipse_chains(work: Work) -> dict[str, dict[str, FloatArray]]:
         )
         results = run(jnp.asarray(strength), jnp.asarray(normals[0] @ cholesky.T), noise)
         found[target] = dict(zip(names, map(np.asarray, results), strict=True))
-    # In units of its standard deviation, for the laws of one coordinate.
-    found["reference"]["before"] = normals[0][:, 0]
-    found["reference"]["after"] = found["reference"]["position"][0, :, 0] / cholesky[0, 0]
     return found

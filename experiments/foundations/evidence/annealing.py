@@ -9,15 +9,17 @@ import numpy as np
 import xarray as xr
 from scipy.special import logsumexp, ndtri
 
+from auxmc.diagnostics.finite_chains import transition_matrix, uniform_cells
 from auxmc.diagnostics.thermodynamic_integration import thermodynamic_integration
+from auxmc.kernels.tempering.simulated_tempering import propose_neighbour
 from auxmc.numerics.annealing import annealing_increment, log_effective_size
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.schedules import linear_schedule
-from auxmc_pipeline.claims import Measurement
-from auxmc_pipeline.error_rules import difference, distance_in_errors, mean_over_replicates, ratio
+from auxmc_pipeline.error_rules import difference, mean_over_replicates, ratio
 from experiments.boltzmann.model.enumeration import sign_table
 from experiments.estimator_illustrations.model.gaussian_mean import HUNDRED_OBSERVATIONS
 from experiments.estimator_illustrations.model.perfect_annealing import limit_ladder
+from experiments.foundations.measurements import power
 from experiments.foundations.models.relations import log_weights
 from experiments.foundations.models.small_machines import three_units
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
@@ -43,36 +45,18 @@ def annealed_runs(work: Work) -> dict[tuple[int, bool], FloatArray]:
 @TOPIC.claim("FN-EV-10")
 def annealing(work: Work) -> Lines:
     """Log weights of perfect annealing bracket the log evidence."""
-    runs, found, gaps = work.once(annealed_runs), dict[str, float | Measurement](), {}
+    runs, gaps = work.once(annealed_runs), {}
     for steps in (10, 100, 1000):
-        moments = _MODEL.annealed_moments(linear_schedule(steps))
-        lower, upper = moments.forward_mean - _MODEL.log_evidence, -moments.reverse_mean - _MODEL.log_evidence
-        found[f"mean log weight less log evidence, {steps} steps"] = lower
-        found[f"variance of the log weight, {steps} steps"] = moments.forward_variance
-        found[f"upper bound less log evidence, {steps} steps"] = upper
         forward, reverse = mean_over_replicates(runs[steps, False]), mean_over_replicates(-runs[steps, True])
         gaps[steps] = difference(reverse, forward)
-        below, above = distance_in_errors(forward, lower), distance_in_errors(reverse, upper)
-        found[f"simulated lower bound, {steps} steps, distance in standard errors"] = below
-        found[f"simulated upper bound, {steps} steps, distance in standard errors"] = above
-    found["simulated gap, 100 steps over 10 steps"] = ratio(gaps[100], gaps[10])
-    found["simulated gap, 1000 steps over 100 steps"] = ratio(gaps[1000], gaps[100])
     ladder = linear_schedule(1000)
     means, variances = _MODEL.log_likelihood_moments(ladder)
     integral = thermodynamic_integration(ladder, means, variances=variances)
-    found["thermodynamic integration with 1000 steps, error"] = integral.value - _MODEL.log_evidence
-    return found
-
-
-@TOPIC.claim("FN-EV-11")
-def adaptive_ladders(work: Work) -> Lines:
-    """Ladders that keep a share of the effective size, with infinitely many particles."""
-    found = {}
-    for fraction in _FRACTIONS:
-        ladder = _limit_ladder(fraction)
-        found[f"number of temperatures, share {fraction:g}"] = ladder.size - 1
-        found[f"first inverse temperature, share {fraction:g}"] = ladder[1]
-    return found
+    return {
+        "simulated gap, 100 steps over 10 steps": ratio(gaps[100], gaps[10]),
+        "simulated gap, 1000 steps over 100 steps": ratio(gaps[1000], gaps[100]),
+        "thermodynamic integration with 1000 steps, error": integral.value - _MODEL.log_evidence,
+    }
 
 
 @TOPIC.claim("FN-EV-12")
@@ -171,3 +155,25 @@ def _heat_bath(states: FloatArray, log_density: FloatArray) -> FloatArray:
         weights = np.where(same, np.exp(log_density)[None, :], 0.0)
         matrix = matrix @ (weights / weights.sum(axis=1, keepdims=True))
     return matrix
+
+
+@TOPIC.claim("FN-TP-05")
+def crossing(work: Work) -> Lines:
+    """Expected updates of a random walk of the index to cross a flat ladder, by a linear solve."""
+    updates = []
+    for last in (50, 100):
+        inner = _kernel_matrix(np.zeros(last + 1))[:last, :last]
+        updates.append(float(np.linalg.solve(np.eye(last) - inner, np.ones(last))[0]))
+    return {"power of the number of intervals": power((50, 100), updates)}
+
+
+def _kernel_matrix(logits: FloatArray) -> FloatArray:
+    """Transition matrix of the kernel's own index move, its two uniform numbers integrated over."""
+    n = logits.size
+    # Acceptance compares with ratios of neighbours, doubled or halved at the ends.
+    ratios = np.exp(np.diff(logits))
+    heights = np.outer(np.concatenate([ratios, 1.0 / ratios]), [0.5, 1.0, 2.0])
+    points, volumes = uniform_cells([[0.5], np.minimum(heights, 1.0)])
+    index = jnp.arange(n, dtype=jnp.int32)
+    move = jax.jit(jax.vmap(jax.vmap(propose_neighbour, (None, None, 0)), (0, None, None)))
+    return transition_matrix(np.asarray(move(jnp.asarray(points), jnp.asarray(logits), index)), volumes)

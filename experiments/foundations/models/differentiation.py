@@ -38,20 +38,13 @@ def normal_energy(x: Variable, m: Variable, s: Variable) -> Variable:
 
 @TOPIC.claim("FN-AD-01")
 def worked_example(work: Work) -> Lines:
-    """Value and derivatives at one point, and the largest relative error beside derivatives by hand."""
-    values, bars, _ = work.once(_example_sweeps)
+    """The largest relative error of derivatives at one point compared with derivatives by hand."""
+    _, bars, _ = work.once(_example_sweeps)
     x, m, s = _EXAMPLE
     z = (x - m) / s
     by_hand = {"x": z / s, "m": -z / s, "s": (1.0 - z**2) / s}
-    return {
-        "largest error beside derivatives by hand": max(
-            abs(bars[name] / wanted - 1.0) for name, wanted in by_hand.items()
-        ),
-        "value": values["c"],
-        "derivative in x": bars["x"],
-        "derivative in m": bars["m"],
-        "derivative in s": bars["s"],
-    }
+    errors = [abs(bars[name] / wanted - 1.0) for name, wanted in by_hand.items()]
+    return {"largest error beside derivatives by hand": max(errors)}
 
 
 @TOPIC.claim("FN-AD-02")
@@ -83,7 +76,7 @@ def jacobians(work: Work) -> Lines:
     return {"random maps": bootstrap(np.max, errors)}
 
 
-@TOPIC.claim("FN-AD-04")
+@TOPIC.claim("FN-AD-04", numbers=["accumulator of x", "accumulator of x by the drawn rule"])
 def misprint(work: Work) -> Lines:
     """The accumulator of x with the right partial derivative of z = y / s and with the drawn one."""
     _, bars, drawn = work.once(_example_sweeps)

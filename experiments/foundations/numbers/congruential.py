@@ -3,14 +3,12 @@
 The project's own random numbers are those of JAX, by name (`driver.seeds`). This one shows what a period is.
 """
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from auxmc.numerics.array_types import IntegerArray
 
-__all__ = ["bit_rows", "congruential_states", "has_full_period", "smallest_period"]
+__all__ = ["bit_rows", "congruential_states", "smallest_period"]
 
 
 _LARGEST_MODULUS = 2**31
@@ -45,7 +43,7 @@ def congruential_states(
     if not 1 <= modulus < _LARGEST_MODULUS:
         raise ValueError(f"modulus must be in [1, 2^31), got {modulus}")
     if n < 1:
-        raise ValueError(f"n must be a positive integer, got {n}")
+        raise ValueError(f"n must be a positive whole number, got {n}")
     a, c, state = (np.asarray(values, np.int64) for values in (multiplier, increment, seed))
     for name, values, least in (("multiplier", a, 1), ("increment", c, 0), ("seed", state, 0)):
         if np.any((values < least) | (values >= modulus)):
@@ -55,36 +53,6 @@ def congruential_states(
     for i in range(1, n):
         states[i] = (a * states[i - 1] + c) % modulus
     return states
-
-
-def has_full_period(multiplier: int, increment: int, modulus: int) -> bool:
-    """Whether the recursion visits every state, whatever its seed, by the theorem of Hull and Dobell.
-
-    It does if and only if c and m have no common factor and a - 1 is divisible by every prime factor of m, and by 4 if
-    m is.
-
-    Args:
-        multiplier: a, positive.
-        increment: c, not negative.
-        modulus: m, at least 1.
-
-    Raises:
-        ValueError: modulus is not positive.
-
-    Must hold: agrees with counting the states.
-
-    Source: Hull and Dobell 1962, theorem 1.
-
-    >>> has_full_period(37, 61, 128), has_full_period(38, 61, 128)
-    (True, False)
-    """
-    if modulus < 1:
-        raise ValueError(f"modulus must be a positive integer, got {modulus}")
-    if math.gcd(increment, modulus) != 1:
-        return False
-    if modulus % 4 == 0 and (multiplier - 1) % 4 != 0:
-        return False
-    return all((multiplier - 1) % prime == 0 for prime in _prime_factors(modulus))
 
 
 def bit_rows(states: ArrayLike, n_bits: int) -> IntegerArray:
@@ -129,13 +97,3 @@ def smallest_period(sequence: ArrayLike) -> int:
         if np.array_equal(values[period:], values[:-period]):
             return period
     return int(values.size)
-
-
-def _prime_factors(number: int) -> set[int]:
-    factors, candidate = set(), 2
-    while candidate * candidate <= number:
-        while number % candidate == 0:
-            factors.add(candidate)
-            number //= candidate
-        candidate += 1
-    return factors | ({number} if number > 1 else set())

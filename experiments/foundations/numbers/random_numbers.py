@@ -1,24 +1,16 @@
 """Topic: pseudo-random integers and the uniform floats made of them."""
 
-from functools import partial
-
-import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
-from jax import Array
-from jax.typing import DTypeLike
-from numpy.typing import ArrayLike
 
 from auxmc.numerics.array_types import IntegerArray
 from experiments.foundations.numbers.congruential import (
     bit_rows,
     congruential_states,
-    has_full_period,
     smallest_period,
 )
-from experiments.foundations.sampling.transforms import box_muller
-from experiments.foundations.sampling.uniforms import avoiding_zero, uniform_from_bits
+from experiments.foundations.sampling.uniforms import uniform_from_bits
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 TOPIC = Topic()
@@ -45,49 +37,17 @@ def bit_periods(work: Work) -> Lines:
     return {f"bit {j}": smallest_period(row) for j, row in enumerate(rows)}
 
 
-@TOPIC.claim("FN-RNG-03")
-def full_periods(work: Work) -> Lines:
-    """All generators with this modulus, side by side."""
-    multipliers, increments = np.arange(1, _MODULUS), np.arange(_MODULUS)
-    states = congruential_states(multipliers[:, None], increments[None, :], _MODULUS, 0, _MODULUS)
-    counted = np.all(np.sort(states, axis=0) == np.arange(_MODULUS)[:, None, None], axis=0)
-    predicted = np.array(
-        [[has_full_period(int(a), int(c), _MODULUS) for c in increments] for a in multipliers]
-    )
-    return {
-        "full period pairs": counted.sum(),
-        "pairs of which the theorem says otherwise": np.sum(counted != predicted),
-    }
-
-
 @TOPIC.claim("FN-RNG-04")
 def extreme_bits(work: Work) -> Lines:
     """Patterns next to none, to all and to each power of two."""
-    found: dict[str, ArrayLike] = {}
+    found = {}
     for dtype, width in ((jnp.float32, 32), (jnp.float64, 64)):
         patterns = sorted(
             {p for k in range(width) for p in (0, 2**k - 1, 2**k, 2**width - 2**k, 2**width - 1 - 2**k)}
         )
-        above, guarded, bare = _failures(np.array(patterns, f"uint{width}"), dtype)
-        found |= {
-            f"{width} bits: numbers of one or more": above,
-            f"{width} bits: normal numbers that are not finite": guarded,
-            f"{width} bits: the same with log u in place of log(1 - u)": bare,
-        }
+        uniforms = uniform_from_bits(jnp.asarray(np.array(patterns, f"uint{width}")), dtype)
+        found[f"{width} bits: numbers of one or more"] = jnp.sum(uniforms >= 1.0)
     return found
-
-
-@partial(jax.jit, static_argnames="dtype")
-def _failures(patterns: Array, dtype: DTypeLike) -> tuple[Array, Array, Array]:
-    """Numbers of floats that are not below 1, and of pairs without finite normal numbers, with 1 - u and with u."""
-    uniforms = uniform_from_bits(patterns, dtype)
-    pairs = jnp.stack(jnp.meshgrid(uniforms, uniforms, indexing="ij"), axis=-1)
-    guarded = jnp.stack([avoiding_zero(pairs[..., 0]), pairs[..., 1]], axis=-1)
-    return (
-        jnp.sum(uniforms >= 1.0),
-        jnp.sum(~jnp.isfinite(box_muller(guarded))),
-        jnp.sum(~jnp.isfinite(box_muller(pairs))),
-    )
 
 
 @TOPIC.figure("fig_2_1")
