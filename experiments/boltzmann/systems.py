@@ -129,14 +129,11 @@ def _spectrum(settings: Settings, context: RunContext) -> xr.Dataset:
         basis = random_orthogonal(rng, n)
         matrix = (basis * (6.0 * np.tanh(2.0 * rng.normal(size=n)))) @ basis.T
         n_large += int(np.sum(np.abs(np.linalg.eigvalsh(matrix)) > _LARGE_EIGENVALUE))
-    total = settings.n_spectra * n
     exact = math.erfc(0.5 * math.atanh(_LARGE_EIGENVALUE / 6.0) / math.sqrt(2.0))
-    fraction = n_large / total
     return xr.Dataset(
         {
-            "large_eigenvalue_share": fraction,
+            "large_eigenvalue_share": n_large / (settings.n_spectra * n),
             "large_eigenvalue_probability": exact,
-            "large_eigenvalue_z": (fraction - exact) / math.sqrt(exact * (1.0 - exact) / total),
         }
     )
 

@@ -205,8 +205,6 @@ def _growth(settings: Settings, chains: Chains) -> xr.Dataset:
                 ("friction_used", "chain", "tenth"),
                 tenths.mean(axis=3),
             ),
-            # Each step adds eta^2 g to the mean square of the velocity, which the quadratic shares with the position.
-            "variance_rate_expected": ((), 0.5 * _NOISY_STEP * _NOISE * n, {"units": "per tenth"}),
         },
         coords={
             "friction_used": list(names),
@@ -293,7 +291,6 @@ def _inflation(settings: Settings, context: RunContext, chains: Chains) -> xr.Da
         {
             "inflation": (("n_rows", "chain"), squares * (sizes + 1.0)[:, None]),
             "inflation_expected": ("n_rows", _inflation_formula(sizes, noise)),
-            "inflation_leading": ("n_rows", 1.0 + sizes * _LEARNING_RATE / (2.0 * _FRICTION * _BATCH)),
         },
         coords={"n_rows": settings.batch_rows, "chain": np.arange(settings.n_chains)},
     )

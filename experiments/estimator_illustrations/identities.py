@@ -9,7 +9,6 @@ from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import generator
 from auxmc.kernels.streams.stochastic_gradient import sghmc_step, sgld_step
 from auxmc.numerics.annealing import log_effective_size
-from auxmc_pipeline.error_rules import jackknife
 from experiments.estimator_illustrations.settings import Settings
 from experiments.estimator_illustrations.trajectories import Bent, trajectories
 
@@ -51,16 +50,9 @@ def _leapfrog_errors(phases: np.ndarray) -> dict[str, float]:
     nudged = (phases[:, None] + nudges).reshape(-1, 4)
     around = trajectories(_TARGET, nudged, _STEP, _N_STEPS).reshape(-1, 2, 4, 4)
     jacobians = (around[:, 0] - around[:, 1]) / (2.0 * _NUDGE)
-    # With a step half as long, over the same time, the energy error is a quarter: it is of second order.
-    halved = trajectories(_TARGET, phases, 0.5 * _STEP, 2 * _N_STEPS)
-    before = _TARGET.energy(phases)
-    whole, half = (np.square(_TARGET.energy(end) - before) for end in (ends, halved))
-    order = jackknife(lambda kept: 0.5 * float(np.log2(whole[kept].mean() / half[kept].mean())), _N_POINTS)
     return {
         "round_trip_error": float(np.abs(back - phases).max()),
         "jacobian_error": float(np.abs(np.linalg.det(jacobians) - 1.0).max()),
-        "energy_order": order.value,
-        "energy_order_error": order.error,
     }
 
 

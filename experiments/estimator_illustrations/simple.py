@@ -19,8 +19,6 @@ ESTIMATES = ("prior", "harmonic")
 """Prior averaging and the harmonic mean."""
 
 _N_ROWS = 100
-_TRUE_MEAN = 2.0
-_N_DATA_SETS = 2000
 # Replicates are made in this many batches, over which errors are taken.
 _N_BATCHES = 20
 _TOP_FRACTION = 1e-3
@@ -43,14 +41,9 @@ def run_simple(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]
         Groups `statistics` and `curves`.
     """
     model = from_observations(rows("normal", _N_ROWS)[:, 0])
-    data_rng = generator(context.seed, context.study, "data sets")
-    others = [from_observations(data_rng.normal(_TRUE_MEAN, 1.0, _N_ROWS)) for _ in range(_N_DATA_SETS)]
-    decades = np.array([other.log_evidence for other in others]) / np.log(10.0)
     variables: dict[str, Any] = {
         "log_evidence": ((), model.log_evidence, {"units": "nats"}),
         "log10_evidence": ((), model.log_evidence / np.log(10.0), {"units": "decades"}),
-        "log10_evidence_median": ((), np.median(decades), {"units": "decades"}),
-        "log10_evidence_median_error": ((), _median_error(decades), {"units": "decades"}),
         "log_largest_likelihood": ((), model.log_largest_likelihood, {"units": "nats"}),
         "n_not_finite": ("part", np.zeros(len(ESTIMATES), int)),
     }
@@ -166,14 +159,6 @@ def _over_batches(
         found[name] = ((), values.mean(), units)
         found[f"{name}_error"] = ((), standard_error(values), units)
     return found
-
-
-def _median_error(values: FloatArray) -> float:
-    """Standard error of a median: a third of the distance of the order statistics three binomial errors apart."""
-    ordered = np.sort(values)
-    half_width = int(np.ceil(1.5 * np.sqrt(values.size) / 2.0))
-    middle = values.size // 2
-    return float(ordered[middle + half_width] - ordered[middle - half_width]) / 3.0
 
 
 def _histograms(log_ratios: FloatArray, n_bins: int) -> xr.Dataset:

@@ -54,10 +54,6 @@ def fit_groups(n_gradient_draws: int, gradient_dim: int, key: Array) -> tuple[xr
     log_p = np.asarray(jax.jit(NARROW_AND_BROAD.log_density)(_GRID))
     fits = _fits(log_p)
     variables: dict[str, Any] = {
-        "laplace_mode": ((), float(laplace.mode[0])),
-        "laplace_hessian": ((), float(laplace.hessian[0, 0])),
-        "laplace_log_density": ((), laplace.log_density, {"units": "nats"}),
-        "laplace_normaliser": ((), np.exp(laplace.log_normaliser)),
         "laplace_tail_error": ("tail", _tail_errors(laplace), {"units": "nats"}),
         "fit_mean": ("fit", [fit.mean for fit in fits.values()]),
         "fit_sd": ("fit", [fit.sd for fit in fits.values()]),
@@ -123,7 +119,6 @@ def _identity_errors(log_p: FloatArray) -> dict[str, Any]:
         "half_symmetry_error": ((), half, {"units": "nats"}),
         "bound_positive_orders": ((), below, {"units": "nats"}),
         "bound_negative_orders": ((), above, {"units": "nats"}),
-        "bound_largest_rise": ((), np.diff(bounds).max(), {"units": "nats"}),
         "bound_limit_error": ((), limit, {"units": "nats"}),
         "bound_zero_order": ((), abs(renyi_bound(_GRID, log_p, log_q, 0.0)), {"units": "nats"}),
     }

@@ -22,13 +22,11 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.truncated_exponential import (
     draw_inverse_temperature,
     log_base_weight,
-    log_target_weight,
 )
 from experiments.tempering_illustration.settings import Settings
 from experiments.tempering_illustration.target import POINTS, joined, known_path
 
 _DELTAS = (-500.0, -5.0, -1e-9, 0.0, 1e-9, 5.0, 500.0)
-_SIZES = (1e-320, 1e-200, 1e-45, 1e-30, 1e-8, 1e-4, 1e-2, 1.0, 50.0, 90.0, 700.0, 720.0, 1e4, 1e6)
 _UPDATES = 3
 _DURATION = 2.0
 _STEPS_OF_TRAJECTORY = (20, 40, 80)
@@ -49,7 +47,6 @@ def kernel_statistics(settings: Settings, context: RunContext) -> xr.Dataset:
         {
             "temperature_p_value": ("delta", p_values),
             "temperature_mean_score": ("delta", scores, {"units": "standard errors"}),
-            "n_out_of_range": ((), n_out_of_range(), {"units": "values"}),
             "joint_law_p_value": (
                 ("kernel", "distribution"),
                 [distribution[0] for distribution in distributions],
@@ -75,20 +72,6 @@ def truncated_exponential(b: FloatArray, delta: FloatArray | float) -> FloatArra
     inner = np.where(np.asarray(delta) < 0.0, 1.0 - b, b)
     below = np.where(flat, inner, np.expm1(-rate * inner) / np.expm1(-rate))
     return np.asarray(np.where(np.asarray(delta) < 0.0, 1.0 - below, below), dtype=np.float64)
-
-
-def n_out_of_range() -> int:
-    """How many draws and weights are not finite, or draws outside [0, 1], in both precisions."""
-    count = 0
-    for dtype in (jnp.float32, jnp.float64):
-        positive = np.array([size for size in _SIZES if float(dtype(size)) > 0.0])
-        delta = jnp.asarray(np.concatenate([-positive, [0.0], positive]), dtype)
-        for uniform in (0.0, 0.5, 1.0 - float(jnp.finfo(dtype).eps)):
-            b = np.asarray(draw_inverse_temperature(jnp.full(delta.shape, uniform, dtype), delta))
-            count += int(np.sum(~((b >= 0.0) & (b <= 1.0))))
-        for weight in (log_base_weight(delta), log_target_weight(delta)):
-            count += int(np.sum(~np.isfinite(np.asarray(weight))))
-    return count
 
 
 def trajectory_errors() -> tuple[float, float, float]:

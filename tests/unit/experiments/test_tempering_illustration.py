@@ -4,11 +4,13 @@ from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import xarray as xr
 
 from auxmc.driver.chains import RunContext
+from auxmc.numerics.truncated_exponential import draw_inverse_temperature, log_base_weight, log_target_weight
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.settings import SettingsError
 from experiments.tempering_illustration import settings as declared
@@ -19,7 +21,6 @@ from experiments.tempering_illustration.exact import (
     weight_identities,
 )
 from experiments.tempering_illustration.kernel_checks import (
-    n_out_of_range,
     trajectory_errors,
     truncated_exponential,
 )
@@ -101,11 +102,22 @@ def test_the_distribution_of_the_temperature_is_that_of_its_density() -> None:
 
 
 def test_steps_keep_what_they_must() -> None:
-    assert n_out_of_range() == 0
     returned, volume, order = trajectory_errors()
     assert returned < 1e-12
     assert volume < 1e-10
     assert order == pytest.approx(2.0, abs=0.05)
+
+
+def test_temperatures_and_weights_are_finite_in_both_precisions() -> None:
+    sizes = (1e-320, 1e-200, 1e-45, 1e-30, 1e-8, 1e-4, 1e-2, 1.0, 50.0, 90.0, 700.0, 720.0, 1e4, 1e6)
+    for dtype in (jnp.float32, jnp.float64):
+        positive = np.array([size for size in sizes if float(dtype(size)) > 0.0])
+        delta = jnp.asarray(np.concatenate([-positive, [0.0], positive]), dtype)
+        for uniform in (0.0, 0.5, 1.0 - float(jnp.finfo(dtype).eps)):
+            b = np.asarray(draw_inverse_temperature(jnp.full(delta.shape, uniform, dtype), delta))
+            assert np.all((b >= 0.0) & (b <= 1.0))
+        for weight in (log_base_weight(delta), log_target_weight(delta)):
+            assert np.all(np.isfinite(np.asarray(weight)))
 
 
 @pytest.mark.parametrize(
