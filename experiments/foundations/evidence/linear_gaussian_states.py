@@ -84,9 +84,6 @@ def kalman_filter(model: LinearGaussianStates, observations: ArrayLike) -> Kalma
     Returns:
         Predictive densities and moments of the states.
 
-    Raises:
-        ValueError: observations are not a vector of finite numbers, or a variance is not positive.
-
     Must hold: the likelihood and the last moments are those of the joint Gaussian of all states and observations.
 
     Source: Kalman 1960; the exact value that the particle filter of the lecture slides estimates.
@@ -96,11 +93,6 @@ def kalman_filter(model: LinearGaussianStates, observations: ArrayLike) -> Kalma
     -26.685529062
     """
     values = np.asarray(observations, np.float64)
-    if values.ndim != 1 or not values.size or not np.all(np.isfinite(values)):
-        raise ValueError(f"observations must be a vector of finite numbers, got shape {list(values.shape)}")
-    for name in ("state_variance", "noise_variance", "initial_variance"):
-        if not getattr(model, name) > 0.0:
-            raise ValueError(f"{name} must be positive, got {getattr(model, name)!r}")
     found = np.empty((3, values.size))
     mean, variance = 0.0, model.initial_variance
     for step, value in enumerate(values):

@@ -26,18 +26,11 @@ def expected_nested_ratio(model: GaussianMean, n_live: int, factor: float) -> fl
         n_live: live points M, at least 1.
         factor: assumed ratio of successive masses, in (0, 1).
 
-    Raises:
-        ValueError: n_live or factor is outside its range.
-
     Must hold: 1 for factor = 1 - 1/M and any M; above 1 for exp(-1/M) and M/(M+1), falling to 1 as M grows.
 
     Source: ours, of MSc thesis, section 3.2, where the sums with M/(M+1) are called unbiased.
 
     """
-    if n_live < 1:
-        raise ValueError(f"n_live must be at least 1, got {n_live}")
-    if not 0.0 < factor < 1.0:
-        raise ValueError(f"factor must be above 0 and below 1, got {factor!r}")
     return _integral_of_mass(model, n_live * (1.0 - factor))
 
 
@@ -51,16 +44,11 @@ def expected_upper_bound_ratio(model: GaussianMean, n_live: int) -> float:
         model: as in `expected_nested_ratio`.
         n_live: live points M, at least 2.
 
-    Raises:
-        ValueError: n_live is below 2.
-
     Must hold: above 1; nearly M/(M-1) where the likelihood is narrow.
 
     Source: ours, of MSc thesis, section 3.2, which calls the sum with the expected masses unbiased for this bound.
 
     """
-    if n_live < 2:
-        raise ValueError(f"n_live must be at least 2, got {n_live}")
     # By parts, the integral of L X^(M-1) over X is that of P(L > l)^M / M over l.
     return n_live / (n_live - 1.0) * (1.0 - _integral_of_mass(model, float(n_live)) / n_live)
 

@@ -27,20 +27,11 @@ def condition_on_units(
         units: indices of the units that are given, each once.
         spins: their values, -1 or +1 [given].
 
-    Raises:
-        ValueError: an index twice or out of range, no unit is left, or values that are not one spin for each index.
-
     Source: PhD thesis, section 1.3.3.
     Must hold: its law is the conditional law.
     """
     s = np.asarray(spins, float)
     n = parameters.n_units
-    if len(set(units)) != len(units) or not set(units) < set(range(n)):
-        raise ValueError(
-            f"units must be different indices below {n} that leave a unit over, got {list(units)}"
-        )
-    if s.shape != (len(units),) or not np.all(np.abs(s) == 1.0):
-        raise ValueError(f"spins must be one of -1 and +1 for each of {len(units)} units, got {s.tolist()}")
     given = np.asarray(units, int)
     rest = np.setdiff1d(np.arange(n), given)
     w, b = parameters

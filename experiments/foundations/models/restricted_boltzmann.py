@@ -17,7 +17,6 @@ from auxmc.numerics.array_types import FloatArray
 from experiments.boltzmann.model.enumeration import sign_table
 
 __all__ = [
-    "MAX_LAYER",
     "RestrictedBoltzmann",
     "block_gibbs_matrices",
     "contrastive_divergence",
@@ -34,10 +33,6 @@ __all__ = [
     "visible_probabilities",
     "visible_transition",
 ]
-
-
-MAX_LAYER = 16
-"""Most units of a layer whose states are enumerated."""
 
 
 class RestrictedBoltzmann(NamedTuple):
@@ -64,20 +59,9 @@ def restricted_boltzmann(
         visible_biases: b_v [visible].
         hidden_biases: b_h [hidden].
 
-    Raises:
-        ValueError: shapes that do not belong together, or values that are not finite.
-
     Source: lecture slides, restricted Boltzmann machines; their sum over pairs counts each pair once.
     """
     w, b, c = (np.asarray(values, dtype=np.float64) for values in (weights, visible_biases, hidden_biases))
-    if w.ndim != 2 or b.shape != (w.shape[0],) or c.shape != (w.shape[1],):
-        raise ValueError(
-            "weights must be a matrix [visible, hidden] with a bias for each of its rows and columns, got shapes "
-            f"{list(w.shape)}, {list(b.shape)} and {list(c.shape)}"
-        )
-    for name, values in (("weights", w), ("visible_biases", b), ("hidden_biases", c)):
-        if not np.all(np.isfinite(values)):
-            raise ValueError(f"{name} must be finite, got {values[~np.isfinite(values)][0]}")
     return RestrictedBoltzmann(w, b, c)
 
 
@@ -109,16 +93,9 @@ def sample_visible(machine: RestrictedBoltzmann, hidden: ArrayLike, rng: np.rand
 def layer_states(n_units: int) -> FloatArray:
     """All states of a layer [2^n, unit] of zeros and ones, first unit most significant.
 
-    Raises:
-        ValueError: more units than `MAX_LAYER`.
-
     >>> layer_states(2).tolist()
     [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
     """
-    if n_units > MAX_LAYER:
-        raise ValueError(
-            f"all 2^n states of a layer are enumerated: it may have at most {MAX_LAYER} units, got {n_units}"
-        )
     return 0.5 * (sign_table(n_units) + 1.0)
 
 
@@ -131,9 +108,6 @@ def log_weights_visible(machine: RestrictedBoltzmann, visible: ArrayLike) -> Flo
 
 def log_normaliser(machine: RestrictedBoltzmann) -> float:
     """Log Z, in nats, by a sum over the states of the visible layer.
-
-    Raises:
-        ValueError: more visible units than `MAX_LAYER`.
 
     Must hold: the sum over all joint states.
     """
@@ -206,13 +180,9 @@ def contrastive_divergence(
     Returns:
         Derivatives in the shape of the parameters; biased for every k.
 
-    Raises:
-        ValueError: n_sweeps is not positive.
-
     Source: lecture slides, contrastive divergence; Hinton 2002.
     Must hold: its mean is `expected_contrastive_divergence`.
     """
-    _check_sweeps(n_sweeps)
     start = v = np.asarray(data, float)
     for _ in range(n_sweeps):
         v = sample_visible(machine, sample_hidden(machine, v, rng), rng)
@@ -226,17 +196,11 @@ def expected_contrastive_divergence(
 
     Must hold: it tends to `likelihood_gradient` as n_sweeps grows, at the rate of the second largest eigenvalue.
     """
-    _check_sweeps(n_sweeps)
     v = np.asarray(data, float)
     states = layer_states(len(machine.visible_biases))
     start = np.all(v[:, None] == states[None], axis=-1).mean(axis=0)
     law = start @ np.linalg.matrix_power(visible_transition(machine), n_sweeps)
     return _clamped_minus_unclamped(machine, v, states, law)
-
-
-def _check_sweeps(n_sweeps: int) -> None:
-    if n_sweeps < 1:
-        raise ValueError(f"n_sweeps must be a positive integer, got {n_sweeps}")
 
 
 def _correlations(

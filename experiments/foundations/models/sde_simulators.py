@@ -4,7 +4,7 @@ The numbers that drive a path are an argument: one simulator is a deterministic 
 """
 
 from collections.abc import Callable
-from typing import Literal, get_args
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -37,18 +37,9 @@ def simulate_sde(
     Returns:
         States [step, dim], without the start.
 
-    Raises:
-        ValueError: an unknown scheme, or shapes that do not belong together.
-
     Source: PhD thesis, Figure 1.5a.
     Must hold: strong orders 1/2 and 1; both are the same if s is constant.
     """
-    if scheme not in get_args(Scheme):
-        raise ValueError(f"scheme must be one of {', '.join(get_args(Scheme))}, got {scheme!r}")
-    if noise.ndim != 2 or noise.shape[1:] != start.shape:
-        raise ValueError(
-            f"noise must be a matrix [step, dim] with the dim of start, got shapes {noise.shape} and {start.shape}"
-        )
     h = jnp.asarray(time_step)
 
     def step(y: Array, n: Array) -> tuple[Array, Array]:

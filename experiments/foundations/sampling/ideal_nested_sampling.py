@@ -51,9 +51,6 @@ def ideal_nested_sampling(
     Returns:
         Dead and live points with the true masses.
 
-    Raises:
-        ValueError: a number is not positive.
-
     Must hold: ratios of successive masses are independent with law Beta(n_live, 1); live points are independent of
     each other under the prior inside the last mass, and nearer to the centre than every dead point.
 
@@ -66,9 +63,6 @@ def ideal_nested_sampling(
     >>> bool(np.all(np.diff(unit.masses[0]) < 0.0))
     True
     """
-    for name, number in (("n_live", n_live), ("n_dead", n_dead), ("n_runs", n_runs)):
-        if number < 1:
-            raise ValueError(f"{name} must be at least 1, got {number}")
     live = quantile(rng.random((n_runs, n_live)))
     distances = np.abs(live - centre)
     dead, masses = np.empty((n_runs, n_dead)), np.empty((n_runs, n_dead))

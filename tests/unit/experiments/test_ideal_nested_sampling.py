@@ -1,7 +1,6 @@
 """Ideal nested sampling: structure of its runs and true masses."""
 
 import numpy as np
-import pytest
 from scipy.special import ndtr, ndtri
 
 from experiments.foundations.sampling.ideal_nested_sampling import IdealNestedRuns, ideal_nested_sampling
@@ -34,10 +33,3 @@ def test_masses_are_those_of_the_prior_inside_the_contour() -> None:
 def test_the_same_generator_gives_the_same_runs() -> None:
     for first, second in zip(runs(), runs(), strict=True):
         np.testing.assert_array_equal(first, second)
-
-
-@pytest.mark.parametrize("name", ["n_live", "n_dead", "n_runs"])
-def test_numbers_must_be_positive(name: str) -> None:
-    numbers = {"n_live": 2, "n_dead": 2, "n_runs": 2, name: 0}
-    with pytest.raises(ValueError, match=f"{name} must be at least 1, got 0"):
-        ideal_nested_sampling(np.random.default_rng(0), ndtr, ndtri, 0.0, **numbers)

@@ -68,12 +68,3 @@ def test_states_are_maps_of_standard_normal_numbers() -> None:
     np.testing.assert_allclose(
         OTHER.draw_next(key, states), -0.4 * np.asarray(states) + math.sqrt(1.3) * normal, rtol=1e-13
     )
-
-
-def test_what_is_no_chain_is_rejected() -> None:
-    with pytest.raises(ValueError, match=r"noise_variance must be positive, got 0\.0"):
-        kalman_filter(OTHER._replace(noise_variance=0.0), [1.0])
-    with pytest.raises(ValueError, match="observations must be a vector of finite numbers, got shape"):
-        kalman_filter(OTHER, [[1.0]])
-    with pytest.raises(ValueError, match="observations must be a vector of finite numbers"):
-        kalman_filter(OTHER, [math.nan])

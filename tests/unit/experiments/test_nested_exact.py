@@ -56,12 +56,3 @@ def test_the_upper_sum_with_true_masses_is_that_of_simulated_runs() -> None:
 def test_a_narrow_likelihood_has_the_bound_of_small_masses() -> None:
     narrow = HUNDRED_OBSERVATIONS._replace(prior_variance=1e6)
     assert expected_upper_bound_ratio(narrow, 10) == pytest.approx(10.0 / 9.0, abs=1e-9)
-
-
-def test_what_is_no_run_is_rejected() -> None:
-    with pytest.raises(ValueError, match="n_live must be at least 1, got 0"):
-        expected_nested_ratio(FOUR_OBSERVATIONS, 0, 0.5)
-    with pytest.raises(ValueError, match=r"factor must be above 0 and below 1, got 1\.0"):
-        expected_nested_ratio(FOUR_OBSERVATIONS, 2, 1.0)
-    with pytest.raises(ValueError, match="n_live must be at least 2, got 1"):
-        expected_upper_bound_ratio(FOUR_OBSERVATIONS, 1)

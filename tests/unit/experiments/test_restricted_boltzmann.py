@@ -129,14 +129,3 @@ def test_one_estimate_uses_probabilities_of_the_hidden_layer() -> None:
     one = contrastive_divergence(MACHINE, [[1.0, 0.0, 1.0]], 1, rng).weights
     assert np.all(np.abs(one) < 1.0)
     assert len(np.unique(one)) > 2
-
-
-def test_messages() -> None:
-    with pytest.raises(ValueError, match=r"got shapes \[2, 2\], \[1\] and \[2\]"):
-        restricted_boltzmann(np.eye(2), [0.0], [0.0, 0.0])
-    with pytest.raises(ValueError, match="hidden_biases must be finite, got nan"):
-        restricted_boltzmann(np.eye(2), [0.0, 0.0], [0.0, np.nan])
-    with pytest.raises(ValueError, match="n_sweeps must be a positive whole number, got 0"):
-        expected_contrastive_divergence(MACHINE, LAYER_DATA, 0)
-    with pytest.raises(ValueError, match="at most 16 units, got 17"):
-        layer_states(17)

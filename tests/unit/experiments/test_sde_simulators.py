@@ -76,10 +76,3 @@ def test_the_exact_path_does_not_depend_on_the_resolution() -> None:
         for noise in (fine, coarse)
     ]
     assert ends[0] == pytest.approx(float(ends[1]), rel=1e-12)
-
-
-def test_messages() -> None:
-    with pytest.raises(ValueError, match="scheme must be one of euler_maruyama, milstein, got 'heun'"):
-        simulate_sde(drift, diffusion, START, jnp.asarray(NOISE), STEP, "heun")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"got shapes \(32, 2\) and \(1,\)"):
-        simulate_sde(drift, diffusion, jnp.ones(1), jnp.asarray(NOISE), STEP, "milstein")

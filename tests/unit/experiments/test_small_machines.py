@@ -43,18 +43,3 @@ def test_conditioning_is_that_of_the_whole_distribution(units: list[int]) -> Non
         expected = np.exp(logs[chosen] - logsumexp(logs[chosen]))
         found = log_weights(condition_on_units(FIVE, units, spins), STATES[chosen][:, rest])
         np.testing.assert_allclose(np.exp(found - logsumexp(found)), expected, atol=1e-15)
-
-
-@pytest.mark.parametrize(
-    ("units", "spins", "message"),
-    [
-        ([0, 0], [1.0, 1.0], "different indices below 5"),
-        ([5], [1.0], r"leave a unit over, got \[5\]"),
-        ([0, 1, 2, 3, 4], np.ones(5), "leave a unit over"),
-        ([0, 1], [1.0], "for each of 2 units"),
-        ([0], [0.0], r"one of -1 and \+1 for each of 1 units, got \[0.0\]"),
-    ],
-)
-def test_messages(units: list[int], spins: list[float], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        condition_on_units(FIVE, units, spins)

@@ -41,20 +41,3 @@ def test_bits_make_up_their_state() -> None:
 )
 def test_periods_of_short_sequences(sequence: list[int], period: int) -> None:
     assert smallest_period(sequence) == period
-
-
-def test_arguments_out_of_range_are_rejected() -> None:
-    with pytest.raises(ValueError, match=r"multiplier must be in \[1, modulus = 8\), got 8"):
-        congruential_states(8, 1, 8, 0, 3)
-    with pytest.raises(ValueError, match=r"increment must be in \[0, modulus = 8\), got -1"):
-        congruential_states(5, -1, 8, 0, 3)
-    with pytest.raises(ValueError, match=r"seed must be in \[0, modulus = 8\), got 9"):
-        congruential_states(5, 1, 8, 9, 3)
-    with pytest.raises(ValueError, match=r"modulus must be in \[1, 2\^31\)"):
-        congruential_states(5, 1, 2**31, 0, 3)
-    with pytest.raises(ValueError, match="n must be a positive whole number, got 0"):
-        congruential_states(5, 1, 8, 0, 0)
-    with pytest.raises(ValueError, match=r"states must be in \[0, 2\^n_bits\)"):
-        bit_rows([8], 3)
-    with pytest.raises(ValueError, match=r"one axis and at least one entry, got shape \(0,\)"):
-        smallest_period([])
