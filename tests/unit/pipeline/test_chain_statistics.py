@@ -1,4 +1,4 @@
-"""Labelled statistics of chains: made-up draws whose moments are known."""
+"""Labelled statistics of chains: synthetic draws whose moments are known."""
 
 import numpy as np
 import pytest

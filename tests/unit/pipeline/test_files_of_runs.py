@@ -2,7 +2,7 @@
 
 Results say what they were made of by digests of settings, code, and the data that settings name. Files that stand in
 the project and are read by code are in none of these: if one changed, kept results would still count as current, and be
-wrong without a word. Who changes one on purpose changes its sum here, and makes the results of its study anew.
+wrong without a word. Who changes one on purpose changes its sum here, and makes the results of its study again.
 """
 
 import hashlib
