@@ -9,19 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.interface.checks.densities import (
-    advise_jumps,
-    advise_tails,
-    first_step_size,
-    lines_through,
-    start_check,
-    with_halts,
-)
-from auxmc.interface.checks.ridges import advise_ridges
-from auxmc.interface.checks.support import advise_support
+from auxmc.interface.checks.densities import examine_density, start_check
 from auxmc.interface.layout import Layout, named, start_variables
 from auxmc.interface.methods import Method, evaluated, follows_its_key
 from auxmc.interface.precision import (
+    check_level,
     function,
     made_by,
     positive,
@@ -29,6 +21,7 @@ from auxmc.interface.precision import (
     step_range,
     use_float64,
 )
+from auxmc.interface.trajectory_guard import first_step_size, guarded
 from auxmc.interface.transforms import Transform, bounded, checked_bounds, of_distribution, ordered, sampled
 from auxmc.interface.transforms import periodic as _periodic
 from auxmc.kernels.base import Kernel
@@ -40,8 +33,6 @@ __all__ = ["Density", "density", "hmc"]
 
 # Draws of a prior among which a start is looked for.
 _TRIES = 100
-# Of a bounded variable on the real line, in standard deviations of a uniform one.
-_FAR_ENOUGH = 5.0
 
 
 @by_value
@@ -73,6 +64,12 @@ class Density(NamedTuple):
         """Its variables."""
         return f"Density of {', '.join(self.layout.names)} ({self.layout.dim} numbers)"
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the kept variables are the numbers of the vector, and evaluation costs the same everywhere."""
+        is_open = has_open_cost(self.log_density, jnp.asarray(self.start))
+        return self.constrained is None and not self.layout.transforms and not is_open
+
     def values(self, vector: Array) -> dict[str, Array]:
         """What is kept of a vector [dim], by name."""
         variables = self.layout.tree(vector)
@@ -91,6 +88,7 @@ def density(
     bounds: Mapping[str, tuple[Any, Any]] | None = None,
     periodic: str | Sequence[str] = (),
     exchangeable: str | Sequence[str] = (),
+    checks: str = "basic",
 ) -> Density:
     """A model known by its log density, on a real space or within bounds.
 
@@ -112,6 +110,7 @@ def density(
             change of the density, such as the means and weights of a mixture's components. The first one is a vector
             without bounds: draws have it in increasing order, and the evidence counts all n! orders.
         periodic: names of variables that return after one period, between their bounds; from -pi to pi without bounds.
+        checks: "off" to evaluate nothing but shapes; everything else examines the function around the start.
 
     Raises:
         TypeError: If the function cannot be traced, returns integers or complex numbers, is given arrays of another
@@ -121,8 +120,8 @@ def density(
             the start is outside of the bounds.
 
     Warns:
-        SamplingWarning: If it jumps, does not fall far out, is constant along a line, or is NaN at many points around
-            the start.
+        SamplingWarning: If it does not fall far out, is constant along a line, or is NaN at many points around the
+            start.
 
     >>> import auxmc
     >>> model = auxmc.density(lambda v: 7.0 * jnp.log(v["rate"]), {"rate": 0.5}, bounds={"rate": (0, 1)})
@@ -130,6 +129,7 @@ def density(
     Density of rate (1 numbers)
     """
     use_float64()
+    check_level(checks)
     if isinstance(log_density, Density):
         if prior is not None or bounds is not None or len(periodic):
             raise ValueError(
@@ -138,7 +138,8 @@ def density(
         if start is None:
             return log_density
         own = log_density.layout.starts("start", start, 1)[0]
-        start_check(log_density.log_density)(own)
+        if checks != "off":
+            start_check(log_density.log_density)(own)
         return log_density._replace(start=own, spread=None)
     log_prior, draw_prior, transforms = _prior(prior)
     if start is None and draw_prior is None:
@@ -180,15 +181,10 @@ def density(
         )
     if start is None:
         model = model._replace(start=_finite_start(model, tries))
+    if checks == "off":
+        return model
     start_check(model.log_density)(model.start)
-    advice = advise_support("log_density", model.log_density, model.start)
-    advice += advise_tails("log_density", model.log_density, model.start, layout)
-    advice += advise_ridges("log_density", model.log_density, model.start, layout)
-    lines = lines_through(model.start)
-    if transforms:
-        # Farther out the variables round to their bounds.
-        lines = np.clip(lines[0], -_FAR_ENOUGH, _FAR_ENOUGH), np.clip(lines[1], -_FAR_ENOUGH, _FAR_ENOUGH)
-    advice += advise_jumps("log_density", model.log_density, lines, layout)
+    advice = examine_density("log_density", model.log_density, model.start, layout)
     for one in advice:
         one.warn()
     return model._replace(warnings=tuple(one.text for one in advice))
@@ -289,27 +285,29 @@ def hmc(
     step_size = positive("step_size", step_size)
     made_by("model", model, Density, "auxmc.density, auxmc.from_numpyro or auxmc.from_pymc")
 
-    open_cost = has_open_cost(model.log_density, jnp.asarray(model.start))
+    is_open = has_open_cost(model.log_density, jnp.asarray(model.start))
 
     def build(scale: Array) -> Kernel:
-        log_density = with_halts(model.log_density, scale) if open_cost else model.log_density
+        log_density = guarded(model.log_density, scale) if is_open else model.log_density
         return hamiltonian_monte_carlo(log_density, scale, n_steps, model.layout.dim)
 
     # Wrong numbers of steps are refused where they are given, not at the first draw.
     n_steps = step_range(n_steps)
     build(jnp.asarray(step_size))
     return Method(
-        "hmc",
-        build,
-        model.layout,
-        model.values,
-        first_step_size(model.log_density, model.start, step_size),
-        "dual averaging",
-        share("target_acceptance", target_acceptance),
-        start_check(model.log_density),
-        model.draw_start,
+        name="hmc",
+        build=build,
+        layout=model.layout,
+        values=model.values,
+        scale=first_step_size(model.log_density, model.start, step_size),
+        check=start_check(model.log_density),
+        kind="density",
+        adaptation="dual averaging",
+        target=share("target_acceptance", target_acceptance),
+        draw_start=model.draw_start,
         of_state=lambda state: {"lp": state.log_density},
+        log_density=model.log_density,
         log_target=lambda state: state.log_density,
         warnings=model.warnings,
-        plain=model.constrained is None and not model.layout.transforms and not open_cost,
+        is_plain=model.is_plain,
     )

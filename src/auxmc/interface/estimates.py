@@ -10,8 +10,7 @@ import numpy as np
 from jax import Array
 
 from auxmc.interface.advice import Advice
-from auxmc.interface.checks.densities import advise_tails
-from auxmc.interface.checks.support import advise_support, advise_undefined
+from auxmc.interface.checks.densities import advise_tails, advise_undefined, examine_density
 from auxmc.interface.layout import Layout, layout_of, named, start_variables
 from auxmc.interface.methods import Method, evaluated, follows_its_key
 from auxmc.interface.precision import function, made_by, positive, use_float64, whole_shape
@@ -124,12 +123,13 @@ def estimated(
     drawn = draw(jax.random.key(int(np.flatnonzero(np.isfinite(values))[0])))
     advise_tails("log_prior", lambda point: log_prior(layout.tree(point)), vector, layout, proper=False)
     both = "log_prior plus log_estimate"
-    advice = advise_undefined(
-        f"{both} is NaN", np.isnan(values), "draws of the auxiliary variables at the start"
-    )
-    if not advice:
-        advice = advise_support(both, lambda point: as_given(point, drawn), vector, derivatives=False)
-    advice += advise_tails(both, lambda point: log_density(point, drawn), vector, layout)
+    advice = advise_undefined(both, np.isnan(values), "draws of the auxiliary variables")
+    if advice:
+        advice += advise_tails(both, lambda point: log_density(point, drawn), vector, layout)
+    else:
+        advice = examine_density(
+            both, lambda point: as_given(point, drawn), vector, layout, derivatives=False
+        )
     if np.all(values == values[0]):
         advice.append(
             Advice(
@@ -198,19 +198,17 @@ def _method(name: str, model: Estimated, scale: float) -> Method:
             model.estimator.draw_auxiliary,
         )
 
-    adaptation = "" if name.endswith("_ss") else "batches"
     return Method(
-        name,
-        build,
-        model.layout,
-        lambda vector: named(model.layout.tree(vector)),
-        scale,
-        adaptation,
-        math.nan,
-        check,
-        lambda key: model.start,
+        name=name,
+        build=build,
+        layout=model.layout,
+        values=lambda vector: named(model.layout.tree(vector)),
+        scale=scale,
+        check=check,
+        kind="estimate",
+        adaptation="" if name.endswith("_ss") else "batches",
+        draw_start=lambda key: model.start,
         warnings=model.warnings,
-        estimated=True,
     )
 
 

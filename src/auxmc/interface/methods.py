@@ -1,5 +1,6 @@
 """What `auxmc.sample` runs: a kernel on a user's model, with everything that a run must know about it."""
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -22,27 +23,25 @@ _BATCH = 100
 
 @by_value
 class Method(NamedTuple):
-    """A kernel on a model.
+    """A kernel on a model; give its fields by name.
 
     Attributes:
-        name: for messages, seeds and results.
+        name: for seeds and results.
         build: maps the scale of a step (a traced scalar) to the kernel; its random numbers must not depend on it.
         layout: variables in the kernel's vector.
         values: maps the kernel's vector to the variables that are kept, by name.
         scale: of the first step.
+        check: rejects a start [dim] that a chain cannot begin at, by a ValueError.
+        kind: of the model: "density", "simulator" or "estimate"; empty where draws need no advice.
         adaptation: "dual averaging" to `target`, "batches" for random walks, or "" for none.
         target: mean acceptance probability that dual averaging reaches for.
-        check: refuses a start [dim] that a chain cannot begin at, by a ValueError that says why and what to do.
         draw_start: maps a key to a start [dim]; None where a user must give one.
         of_state: maps the kernel's state to further scalars that are kept, by name.
-        log_density: of a point [dim], in nats, the same as `lp` of a state; None where starts are not drawn, or the
-            draws need no comparison with such points.
+        log_density: maps the kernel's vector to nats, the `lp` of a state; None where it is not known.
         log_target: maps the kernel's state to the log of the density that the kernel leaves invariant, minus infinity
             off the model's support; None where a state is more than a position and values at it, or has jumped already.
         warnings: what was said about the model when it was made.
-        plain: whether the variables that are kept are those of the kernel's vector, of a density that may be evaluated
-            far from the draws.
-        estimated: whether an estimate stands in for the density.
+        is_plain: whether the kept variables are those of the vector, of a density that can be evaluated anywhere.
     """
 
     name: str
@@ -50,16 +49,16 @@ class Method(NamedTuple):
     layout: Layout
     values: Callable[[Array], dict[str, Array]]
     scale: float
-    adaptation: str
-    target: float
     check: Callable[[np.ndarray], None]
+    kind: str = ""
+    adaptation: str = ""
+    target: float = math.nan
     draw_start: Callable[[Array], np.ndarray] | None = None
     of_state: Callable[[Any], dict[str, Array]] = lambda state: {}
-    log_density: Callable[[np.ndarray], float] | None = None
+    log_density: Callable[[Array], Array] | None = None
     log_target: Callable[[Any], Array] | None = None
     warnings: tuple[str, ...] = ()
-    plain: bool = False
-    estimated: bool = False
+    is_plain: bool = False
 
     def __repr__(self) -> str:
         """Its name and variables."""

@@ -15,9 +15,11 @@ from auxmc.driver.runtime import leave_debugging
 from auxmc.errors import DataError
 
 __all__ = [
+    "CHECKS",
     "FORKS",
     "check_cores",
     "check_executor",
+    "check_level",
     "float64_tree",
     "folder_path",
     "function",
@@ -36,6 +38,8 @@ FORKS = (
     'mp_context=multiprocessing.get_context("spawn")'
 )
 """Message for executors that fork."""
+CHECKS = ("basic", "full", "off")
+"""Levels of checks: cheap ones and those of known traps, all, or none."""
 
 
 def use_float64() -> None:
@@ -187,6 +191,12 @@ def whole_shape(name: str, value: Any, further: str) -> tuple[int, ...]:
             f"{name} must be a positive whole number or a tuple of them, () for a number, got {value!r}; {further}"
         )
     return tuple(int(n) for n in size)
+
+
+def check_level(value: Any) -> None:
+    """Rejects, by a ValueError, what is not a level of checks."""
+    if value not in CHECKS:
+        raise ValueError(f"checks: expected one of {', '.join(CHECKS)}, got {value!r}")
 
 
 def check_cores(value: Any) -> None:

@@ -43,7 +43,7 @@ IMAGE = os.urandom(8)
 # Blocks of a chain at least: progress is told, and a chain may be stopped, after each.
 _N_BLOCKS = 20
 # Iterations at most of a chain that looks for a further mode.
-_MOST_SCOUTED = 2000
+_SHORT_CHAIN = 2000
 
 
 class ChainJob:
@@ -153,15 +153,15 @@ class ChainJob:
             progress=progress,
         )
 
-    def scout(self, start: np.ndarray, key: Array) -> dict[str, np.ndarray]:
-        """What is recorded of the last iteration of a short chain, without a checkpoint."""
+    def short_chain(self, start: np.ndarray, key: Array) -> tuple[float, dict[str, np.ndarray]]:
+        """Log density and variables at the end of a short chain without a checkpoint."""
         program = self.compiled(start, key)
         point = jnp.asarray(start)[None]
         at = At(program.initial_states(key[None], point), 0, 0.0)
-        n = min(program.block, _MOST_SCOUTED)
-        for _, record in run_blocks(program, point, key[None], at, n):
+        for _, record in run_blocks(program, point, key[None], at, min(program.block, _SHORT_CHAIN)):
             last = {name: np.array(values[0, -1]) for name, values in record.items()}
-        return last
+        values = {name.removeprefix("posterior."): value for name, value in last.items()}
+        return float(last["sample_stats.lp"]), values
 
 
 class Reporter:

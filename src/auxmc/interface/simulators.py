@@ -280,26 +280,26 @@ def _method(
     # Wrong numbers of steps are refused where they are given, not at the first draw.
     build(jnp.asarray(positive("step_size", scale)))
     find = finder(model.model, model.draw_start, 0.1 * tolerance)
-    potential = jax.jit(lambda u: constrained.evaluate_state(model.model, u).potential)
 
     def log_target(state: Any) -> Array:
         off = jnp.max(jnp.abs(model.model.constraint(state.position))) > tolerance
         return jnp.where(off, -jnp.inf, -state.potential)
 
     return Method(
-        name,
-        build,
-        model.layout,
-        model.values,
-        float(scale),
-        "dual averaging",
-        share("target_acceptance", target),
-        manifold_check(model.model, tolerance),
-        lambda key: search(find, key, _TRIES, model.rounding),
-        lambda state: {"lp": -state.potential},
-        lambda point: -float(potential(jnp.asarray(point))),
-        log_target,
-        model.warnings,
+        name=name,
+        build=build,
+        layout=model.layout,
+        values=model.values,
+        scale=float(scale),
+        check=manifold_check(model.model, tolerance),
+        kind="simulator",
+        adaptation="dual averaging",
+        target=share("target_acceptance", target),
+        draw_start=lambda key: search(find, key, _TRIES, model.rounding),
+        of_state=lambda state: {"lp": -state.potential},
+        log_density=lambda u: -constrained.evaluate_state(model.model, u).potential,
+        log_target=log_target,
+        warnings=model.warnings,
     )
 
 

@@ -1,4 +1,4 @@
-"""Jumps of a function, of which its derivative knows nothing: what a kernel that follows derivatives does not see."""
+"""Searches for jumps of a function, which kernels that follow its derivative do not see."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -8,40 +8,57 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from auxmc.interface.advice import Advice
+from auxmc.interface.layout import Layout, named
 from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.programs import has_open_cost
 
-__all__ = ["Jump", "largest_jump"]
+__all__ = ["Jump", "advise_jumps", "largest_jump"]
 
+_N_LINES = 8
 _INTERVALS = 16
 _HALVINGS = 30
-# Largest share of a jump that the derivatives at the ends of the shortest interval may explain.
+# Largest fraction of a jump that the derivatives at both ends of the shortest interval may explain.
 _EXPLAINED = 0.01
 # Rounding of functions that compute a part in single precision.
 _ROUNDING = 1e-6
+_LEAST_JUMP = 0.01
+# Nats, and one for each dimension, below the draws: jumps further down do not matter.
+_DEPTH = 20.0
 
 
 class Jump(NamedTuple):
-    """A jump of a function between two points that nearly coincide.
-
-    Attributes:
-        height: how much the function changes, in its units.
-        before: point on one side [dim].
-        after: point on the other side [dim].
-        moving: which coordinates have a derivative other than zero at a point that was looked at [dim].
-    """
+    """Height of a jump, in units of the function, and its place [dim]."""
 
     height: float
-    before: FloatArray
-    after: FloatArray
-    moving: np.ndarray
+    place: FloatArray
 
 
-class _Ends(NamedTuple):
-    """One end of each interval [line, interval]: place on its line, value, and derivative along the line."""
+def advise_jumps(
+    what: str, function: Callable[[Array], Array], draws: FloatArray, layout: Layout
+) -> list[Advice]:
+    """Advice about the largest jump of a log density on the lines between draws.
 
-    share: FloatArray
-    value: FloatArray
-    slope: FloatArray
+    Args:
+        what: name of the function, for messages.
+        function: maps a vector [dim] to nats.
+        draws: vectors [draw, dim].
+        layout: names of the vector's parts.
+    """
+    some = draws[np.linspace(0, len(draws) - 1, _N_LINES + 1).astype(int)]
+    if has_open_cost(function, jnp.asarray(some[0])):
+        return []
+    jump = largest_jump(function, some[:-1], some[1:], _LEAST_JUMP, _DEPTH + some.shape[1])
+    if jump is None:
+        return []
+    place = named(layout.tree(jnp.asarray(jump.place)))
+    at = ", ".join(f"{name} = {np.array2string(np.asarray(v), precision=3)}" for name, v in place.items())
+    return [
+        Advice(
+            f"{what} jumps by {jump.height:.3g} nats near {at}, which its derivative does not show",
+            "Replace the jump by a smooth function, or check that all chains cross it",
+        )
+    ]
 
 
 def largest_jump(
@@ -51,53 +68,62 @@ def largest_jump(
     least: float,
     depth: float = np.inf,
 ) -> Jump | None:
-    """The largest jump of a function on some lines; None where there is none.
+    """The largest jump of a function on some lines; None if it is continuous.
 
-    A line is cut into intervals, and each of them is halved again and again: the half is kept in which the derivative
-    explains least of the change. Where the function is continuous the change vanishes with the interval; a jump stays.
-    Places where the function is not finite are left out.
+    Each line is cut into intervals, and each interval is halved repeatedly, keeping the half whose change the
+    derivative explains least. A continuous change vanishes with the interval; a jump stays.
 
     Args:
         function: maps a vector [dim] to a number.
-        begins: where lines begin [line, dim].
-        ends: where they end [line, dim].
-        least: jumps below this are none.
-        depth: how far below the largest value on the lines jumps are looked for.
+        begins: first points of the lines [line, dim].
+        ends: last points [line, dim].
+        least: smallest height that counts.
+        depth: how far below the largest value on the lines a jump counts.
     """
-    ways = ends - begins
-    # One program for all points, of one shape.
-    program = jax.jit(jax.vmap(jax.vmap(jax.value_and_grad(function))))
-
-    def evaluate(shares: FloatArray) -> tuple[_Ends, FloatArray]:
-        points = begins[:, None] + shares[..., None] * ways[:, None]
-        values, gradients = (np.asarray(part) for part in program(jnp.asarray(points)))
-        return _Ends(shares, values, np.einsum("lid,ld->li", gradients, ways)), gradients
-
+    program = jax.jit(jax.vmap(jax.value_and_grad(function)))
+    along = np.linspace(0.0, 1.0, _INTERVALS + 1)[:, None, None]
+    cuts = begins + along * (ends - begins)
+    low, high = (part.reshape(-1, begins.shape[1]) for part in (cuts[:-1], cuts[1:]))
     with np.errstate(all="ignore"):
-        shares = np.tile(np.linspace(0.0, 1.0, _INTERVALS + 1), (len(begins), 1))
-        known, gradients = evaluate(shares)
-        usable = np.isfinite(known.value)
-        moving = np.any((gradients != 0.0) & usable[..., None], axis=(0, 1))
-        rounding = _ROUNDING * np.max(np.abs(known.value), initial=0.0, where=usable)
-        low, high = (_Ends(*(part[:, side] for part in known)) for side in (slice(None, -1), slice(1, None)))
+        at_low, at_high = _evaluated(program, low), _evaluated(program, high)
+        tops = np.concatenate([at_low[0], at_high[0]])
+        tops = tops[np.isfinite(tops)]
         for _ in range(_HALVINGS):
-            halves = np.concatenate([shares[:, :1], 0.5 * (low.share + high.share)], axis=1)
-            middle = _Ends(*(part[:, 1:] for part in evaluate(halves)[0]))
-            first = _unexplained(low, middle) >= _unexplained(middle, high)
-            low = _Ends(*(np.where(first, a, b) for a, b in zip(low, middle, strict=True)))
-            high = _Ends(*(np.where(first, a, b) for a, b in zip(middle, high, strict=True)))
-        heights = np.abs(high.value - low.value)
-        explained = (high.share - low.share) * (np.abs(low.slope) + np.abs(high.slope))
-        real = (explained < _EXPLAINED * heights) & (heights > max(least, rounding)) & np.isfinite(heights)
-        real &= np.maximum(low.value, high.value) >= np.max(known.value[usable], initial=-np.inf) - depth
+            middle = 0.5 * (low + high)
+            at_middle = _evaluated(program, middle)
+            first = _unexplained(low, at_low, middle, at_middle) >= _unexplained(
+                middle, at_middle, high, at_high
+            )
+            low, high = np.where(first[:, None], low, middle), np.where(first[:, None], middle, high)
+            at_low, at_high = (
+                (np.where(first, a[0], b[0]), np.where(first[:, None], a[1], b[1]))
+                for a, b in ((at_low, at_middle), (at_middle, at_high))
+            )
+        heights = np.abs(at_high[0] - at_low[0])
+        explained = sum(np.abs(np.sum(slope * (high - low), axis=1)) for _, slope in (at_low, at_high))
+        real = (explained < _EXPLAINED * heights) & np.isfinite(heights)
+        real &= heights > max(least, _ROUNDING * np.max(np.abs(tops), initial=0.0))
+        real &= np.maximum(at_low[0], at_high[0]) >= np.max(tops, initial=-np.inf) - depth
     if not real.any():
         return None
-    place = np.unravel_index(int(np.argmax(np.where(real, heights, 0.0))), heights.shape)
-    before, after = (begins[place[0]] + end.share[place] * ways[place[0]] for end in (low, high))
-    return Jump(float(heights[place]), before, after, moving)
+    k = int(np.argmax(np.where(real, heights, 0.0)))
+    return Jump(float(heights[k]), low[k])
 
 
-def _unexplained(low: _Ends, high: _Ends) -> FloatArray:
-    """Change over an interval beyond what the derivatives at its ends explain; below zero where not finite."""
-    missing = high.value - low.value - 0.5 * (high.share - low.share) * (low.slope + high.slope)
+def _evaluated(
+    program: Callable[..., tuple[Array, Array]], points: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    values, gradients = program(jnp.asarray(points))
+    return np.asarray(values), np.asarray(gradients)
+
+
+def _unexplained(
+    low: FloatArray,
+    at_low: tuple[FloatArray, FloatArray],
+    high: FloatArray,
+    at_high: tuple[FloatArray, FloatArray],
+) -> FloatArray:
+    """Change over intervals [interval] beyond what the derivatives at their ends explain; -1 where not finite."""
+    slopes = 0.5 * np.sum((at_low[1] + at_high[1]) * (high - low), axis=1)
+    missing = at_high[0] - at_low[0] - slopes
     return np.where(np.isfinite(missing), np.abs(missing), -1.0)

@@ -9,18 +9,21 @@ import numpy as np
 from jax import Array
 
 from auxmc.interface.advice import Advice
-from auxmc.interface.checks.densities import advise_jumps, advise_tails
-from auxmc.interface.checks.support import advise_precision, advise_undefined
+from auxmc.interface.checks.densities import (
+    advise_precision,
+    advise_tails,
+    advise_undefined,
+    reject_steps,
+)
 from auxmc.interface.layout import Layout, layout_of, named, variables
 from auxmc.interface.methods import evaluated
 from auxmc.interface.precision import function
 from auxmc.interface.prior import Prior
+from auxmc.numerics.programs import without_reverse_mode
 
 __all__ = ["check_derived", "check_generator", "check_outputs", "check_prior"]
 
-_DRAWS_LOOKED_AT = 8
-# Of outputs, as a share of how much they differ between draws.
-_LEAST_JUMP = 1e-3
+_N_DRAWS = 16
 
 Shapes = dict[str, jax.ShapeDtypeStruct]
 
@@ -127,46 +130,41 @@ def check_prior(what: str, prior: Any) -> list[Advice]:
 def check_generator(
     outputs: Callable[[Array], Array], draw: Callable[[Array], Array], layout: Layout
 ) -> list[Advice]:
-    """Looks at outputs of a generator at draws of the priors.
+    """Advice about the outputs of a generator at draws of the priors.
 
     Args:
         outputs: maps the vector of standard inputs [input] to that of outputs [output].
-        draw: maps a key to such inputs.
+        draw: maps a key to standard inputs.
         layout: of the inputs in the vector.
 
     Raises:
-        ValueError: it gives other outputs for the same inputs, none that are finite, or a step function of an input.
+        ValueError: If it gives other outputs for the same inputs, is nowhere finite, has no derivative in reverse mode,
+            or is a step function of an input.
     """
-    points = [draw(jax.random.key(i)) for i in range(_DRAWS_LOOKED_AT)]
-    first, again = outputs(points[0]), outputs(points[0])
-    if not np.array_equal(first, again, equal_nan=True):
+    points = jnp.stack([draw(jax.random.key(i)) for i in range(_N_DRAWS)])
+    if not np.array_equal(outputs(points[0]), outputs(points[0]), equal_nan=True):
         raise ValueError(
-            "generate gives other outputs for the same inputs: make its random numbers inputs, such as "
-            "auxmc.prior.normal(n), in place of drawing them"
+            "generate gives other outputs for the same inputs. Make its random numbers inputs, such as "
+            "auxmc.prior.normal(n)"
         )
-    values = np.stack([first, *(outputs(point) for point in points[1:])])
+    values = np.asarray(jax.jit(jax.vmap(outputs))(points))
     usable = np.all(np.isfinite(values), axis=1)
     if not usable.any():
-        raise ValueError(
-            f"generate gives no finite outputs for {len(points)} draws of the priors: check it and the priors"
-        )
-    said = advise_precision("generate", outputs, points[0])
-    said += advise_undefined("what generate returns is not finite", ~usable, "draws of the priors")
+        raise ValueError(f"generate gives no finite outputs for {_N_DRAWS} draws of the priors")
+    advice = advise_precision("generate", outputs, points[0])
+    advice += advise_undefined("what generate returns", ~usable, "draws of the priors", "not finite")
     spreads = np.ptp(values[usable], axis=0)
-    if not spreads.any():
-        return said
-    # Each output counts as much as it varies; random shares, so that jumps of several do not cancel.
-    shares = np.random.default_rng(0).uniform(0.5, 1.0, spreads.size) / np.where(
+    # Each output counts as much as it varies; random weights, so that steps of several do not cancel.
+    weights = np.random.default_rng(0).uniform(0.5, 1.0, spreads.size) / np.where(
         spreads > 0.0, spreads, np.inf
     )
-    half = len(points) // 2
-    lines = (np.stack(points[:half]), np.stack(points[half:]))
-    return said + advise_jumps(
-        "what generate returns",
-        lambda u: outputs(u) @ shares,
-        lines,
-        layout,
-        least=_LEAST_JUMP,
-        units=" times its spread",
-        everywhere=True,
-    )
+
+    def weighted(vector: Array) -> Array:
+        return outputs(vector) @ weights
+
+    try:
+        gradients = np.asarray(jax.jit(jax.vmap(jax.grad(weighted)))(points[usable]))
+    except ValueError as error:
+        raise without_reverse_mode("generate", error) from None
+    reject_steps("what generate returns", weighted, np.asarray(points[usable]), gradients, layout)
+    return advice

@@ -14,7 +14,6 @@ from auxmc.interface.densities import Density
 from auxmc.interface.methods import Method
 from auxmc.interface.precision import function, made_by, positive, share
 from auxmc.kernels.base import Kernel
-from auxmc.numerics.programs import has_open_cost
 
 __all__ = ["from_blackjax", "to_blackjax"]
 
@@ -81,18 +80,20 @@ def from_blackjax(
         return Kernel(lambda key, position: _initial(algorithm, key, position), lambda key: key, apply)
 
     return Method(
-        "blackjax",
-        build,
-        model.layout,
-        model.values,
-        step_size,
-        "dual averaging" if "acceptance_rate" in fields else "",
-        target,
-        start_check(model.log_density),
-        model.draw_start,
+        name="blackjax",
+        build=build,
+        layout=model.layout,
+        values=model.values,
+        scale=step_size,
+        check=start_check(model.log_density),
+        kind="density",
+        adaptation="dual averaging" if "acceptance_rate" in fields else "",
+        target=target,
+        draw_start=model.draw_start,
         of_state=lambda state: {"lp": state.logdensity} if hasattr(state, "logdensity") else {},
+        log_density=model.log_density,
         warnings=model.warnings,
-        plain=model.constrained is None and not has_open_cost(model.log_density, jnp.asarray(model.start)),
+        is_plain=model.is_plain,
     )
 
 

@@ -13,8 +13,7 @@ from jax.experimental import checkify
 from auxmc.data.cells import read_floats
 from auxmc.data.tables import rows_in_memory
 from auxmc.interface.advice import Advice
-from auxmc.interface.checks.densities import advise_jumps
-from auxmc.interface.checks.support import advise_precision
+from auxmc.interface.checks.densities import advise_precision, reject_steps
 from auxmc.interface.layout import Layout, layout_of, named, variables
 from auxmc.interface.methods import evaluated, follows_its_key
 from auxmc.interface.precision import function, use_float64
@@ -27,8 +26,8 @@ from auxmc.numerics.programs import coarse_in_float32
 __all__ = ["Rows", "RowsModel", "checked_model", "read_rows", "row_model"]
 
 _BLOCK_ROWS = 32_768
-# Between draws of the prior, on which jumps are looked for.
-_N_LINES = 4
+# Draws of the prior at which derivatives are examined.
+_N_DRAWS = 8
 
 
 class RowsModel(NamedTuple):
@@ -208,20 +207,22 @@ def checked_model(model: RowsModel | RowModel, rows: Rows, key: Array) -> tuple[
         Advice(text, "See auxmc.row_model for what is wanted")
         for text in check_model(model, first, key, "model")
     ]
-    draws = np.asarray(jax.vmap(model.draw_prior)(jax.random.split(jax.random.fold_in(key, 2), 2 * _N_LINES)))
+    draws = jax.vmap(model.draw_prior)(jax.random.split(jax.random.fold_in(key, 2), _N_DRAWS))
     said += advise_precision(
-        "the model", lambda v: model.log_likelihood(v, first) + model.log_prior(v), jnp.asarray(draws[0])
+        "the model", lambda v: model.log_likelihood(v, first) + model.log_prior(v), draws[0]
     )
-    said += _beyond_the_end(model, jnp.asarray(draws[0]), first)
-    if layout is None:
-        layout = layout_of({"parameters": jax.ShapeDtypeStruct((model.dim,), jnp.float64)})
-    return model, said + advise_jumps(
+    said += _beyond_the_end(model, draws[0], first)
+    weights = jnp.ones(len(first))
+    gradients = jax.jit(jax.vmap(lambda v: model.weighted_gradient(v, first, weights)))(draws)
+    layout = layout or layout_of({"parameters": jax.ShapeDtypeStruct((model.dim,), jnp.float64)})
+    reject_steps(
         "log_likelihood",
-        lambda vector: jnp.sum(model.log_likelihood(vector, first)),
-        (draws[:_N_LINES], draws[_N_LINES:]),
+        lambda v: jnp.sum(model.log_likelihood(v, first)),
+        np.asarray(draws),
+        np.asarray(gradients),
         layout,
-        everywhere=True,
     )
+    return model, said
 
 
 def _beyond_the_end(model: RowModel, parameters: Array, rows: Array) -> list[Advice]:

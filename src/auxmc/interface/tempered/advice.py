@@ -9,9 +9,9 @@ from scipy.special import logsumexp
 
 from auxmc.diagnostics.convergence import rank_r_hat
 from auxmc.diagnostics.log_evidence import Evidence, log_evidence, log_evidence_error
-from auxmc.interface.advice import Advice, frozen, too_few
+from auxmc.interface.advice import MIN_DRAWS, Advice, frozen, too_few
+from auxmc.interface.checks.modes import lie_apart
 from auxmc.interface.densities import Density
-from auxmc.interface.modes import lie_apart
 from auxmc.interface.tempered.bases import Base
 from auxmc.interface.tempered.mixture import log_densities
 from auxmc.sampling.importance import pareto_index
@@ -25,13 +25,13 @@ _FEWEST_CHAINS = 0.3
 _SCORE = 4.0
 # Differences below this many nats are never warned of.
 _SMALL = 0.05
-_MIN_DRAWS = 8
 # Annealed runs, in effect, below which their spread does not tell the error.
 _FEWEST_RUNS = 30.0
 _LARGEST_PARETO_INDEX = 0.7
 # Annealed runs that must end apart from the draws: a single one may have stopped on its way.
 _FEWEST_APART = 3
 _SMALLEST_SUPPORT = 0.01
+_MORE_RUNS = "Run more draws or more n_steps, or declare bounds of auxmc.density"
 
 
 def advise_evidence(
@@ -85,7 +85,7 @@ def advise_chains(tree: xr.DataTree, base: Base, found: Evidence) -> Iterator[Ad
     """
     stats = tree["sample_stats"]
     target, weight = (stats[name].to_numpy() for name in ("log_target_weight", "log_base_weight"))
-    if target.shape[1] < _MIN_DRAWS:
+    if target.shape[1] < MIN_DRAWS:
         yield too_few(target.shape[1])
     yield from frozen(tree["posterior"].to_dataset(), "Give a longer warm_up, or a base nearer to the target")
     yield from _crossings(stats["inverse_temperature"].to_numpy())
@@ -109,17 +109,18 @@ def _few_runs(log_weights: np.ndarray) -> Iterator[Advice]:
     n_effective = float(np.exp(2.0 * logsumexp(logs) - logsumexp(2.0 * logs)))
     if n_effective < _FEWEST_RUNS:
         yield Advice(
-            f"{n_effective:.1f} of {logs.size} runs count, in effect: the evidence is in doubt, and "
-            "the error is not known",
-            "Run more draws or more n_steps, or give prior= or bounds= to auxmc.density",
+            f"{n_effective:.1f} of {logs.size} runs count, in effect: the evidence is in doubt, and the error is not "
+            "known",
+            _MORE_RUNS,
+            "no error",
         )
         return
     index = float(pareto_index(logs[np.isfinite(logs)]))
     if index > _LARGEST_PARETO_INDEX:
         yield Advice(
-            f"the largest weights have a Pareto index of {index:.2f}, above {_LARGEST_PARETO_INDEX}: the evidence "
-            "is in doubt, as its error does not cover what is rarely found",
-            "Run more draws or more n_steps, or give prior= or bounds= to auxmc.density",
+            f"the largest weights have a Pareto index of {index:.2f}, above {_LARGEST_PARETO_INDEX}: the evidence is "
+            "in doubt",
+            _MORE_RUNS,
         )
 
 
@@ -128,9 +129,9 @@ def _crossings(temperatures: np.ndarray) -> Iterator[Advice]:
     if not crossed.all():
         yield Advice(
             f"{int(np.sum(~crossed))} of {len(crossed)} chains did not get from the base to the target and back",
-            "Run more draws; if it stays, give a base nearer to the target, or more n_steps",
+            "Run more draws, or give a base nearer to the target, or more n_steps",
         )
-    if temperatures.shape[1] >= _MIN_DRAWS and np.all(np.ptp(temperatures, axis=1) > 0.0):
+    if temperatures.shape[1] >= MIN_DRAWS and np.all(np.ptp(temperatures, axis=1) > 0.0):
         r_hat = float(rank_r_hat(xr.DataArray(temperatures, dims=("chain", "draw"))))
         if r_hat > _MAX_R_HAT:
             yield Advice(
@@ -146,13 +147,14 @@ def _weights_of_chains(target: np.ndarray) -> Iterator[Advice]:
     if n_effective < _FEWEST_CHAINS * len(target):
         yield Advice(
             f"few chains carry the weight, in effect {n_effective:.1f} of {len(target)}: the error is not known",
-            "Run more draws; if it stays, the base misses the mode that these chains found",
+            "Run more draws, or give a base that covers the mode of these chains",
+            "no error",
         )
 
 
 def _halves(target: np.ndarray, weight: np.ndarray) -> Iterator[Advice]:
     half = target.shape[1] // 2
-    if half < _MIN_DRAWS:
+    if half < MIN_DRAWS:
         return
     pairs = [(target[:, part], weight[:, part]) for part in (slice(half), slice(half, None))]
     values = [log_evidence(*pair) for pair in pairs]
@@ -160,7 +162,7 @@ def _halves(target: np.ndarray, weight: np.ndarray) -> Iterator[Advice]:
     if abs(values[0] - values[1]) > _SCORE * max(error, _SMALL):
         yield Advice(
             f"the first and the second half of the draws give {values[0]:.2f} and {values[1]:.2f} nats",
-            "The chains are not yet where they should be: give a longer warm_up, and more draws",
+            "Give a longer warm_up, and more draws",
         )
 
 
@@ -170,12 +172,12 @@ def _missed(model: Density, draws: np.ndarray, base: Base, found: Evidence) -> I
         if value - found.value > _SCORE * max(math.hypot(found.standard_error, error), _SMALL):
             yield Advice(
                 f"other annealed runs found more than the estimate: {value:.2f} nats. The evidence is too low",
-                "A part of the target is missing: run more draws or chains, or give prior= to auxmc.density",
+                base.remedy,
             )
             break
     scouts = np.concatenate([run.ends for run in base.explored])
     scouts = scouts[np.all(np.isfinite(scouts), axis=1)]
-    if len(draws) < _MIN_DRAWS or not len(scouts):
+    if len(draws) < MIN_DRAWS or not len(scouts):
         return
     least = np.quantile(log_densities(model.log_density, draws), 0.01)
     near = scouts[log_densities(model.log_density, scouts) >= least]
@@ -183,5 +185,5 @@ def _missed(model: Density, draws: np.ndarray, base: Base, found: Evidence) -> I
     if n_apart >= _FEWEST_APART:
         yield Advice(
             f"{n_apart} annealed runs ended where the density is as large as at the draws, but no draw is near",
-            'A mode or a tail may be missing: run more draws, and take base="automatic"',
+            base.remedy,
         )

@@ -13,8 +13,10 @@ from scipy.special import logsumexp
 
 from auxmc.diagnostics.log_evidence import annealed_evidence
 from auxmc.interface.tempered.mixture import Mixture
+from auxmc.interface.trajectory_guard import halt_where_steep
 from auxmc.kernels.tempering.tempered_move import TemperedState, tempered_hmc
 from auxmc.models.bridge import Bridge
+from auxmc.numerics.programs import has_open_cost
 
 __all__ = ["N_RUNS", "Annealed", "Path", "anneal", "bridge_to", "fraction_of_step"]
 
@@ -84,8 +86,22 @@ class Annealed(NamedTuple):
         return float(np.exp(2.0 * logsumexp(self.log_weights) - logsumexp(2.0 * self.log_weights)))
 
 
-def bridge_to(target: LogDensity, base: Mixture, prior: LogDensity | None, log_zeta: Any = 0.0) -> Bridge:
-    """The target and a base in the base's coordinates; the prior in place of the mixture where it is given."""
+def bridge_to(
+    target: LogDensity,
+    base: Mixture,
+    prior: LogDensity | None,
+    log_zeta: Any = 0.0,
+    guard: Array | None = None,
+) -> Bridge:
+    """The target and a base in the base's coordinates; the prior in place of the mixture where it is given.
+
+    Args:
+        target: log density [dim], in nats.
+        base: the mixture, or the coordinates of the prior.
+        prior: log density [dim] of the base, in the target's variables.
+        log_zeta: guess of the log of the target's normaliser, in nats.
+        guard: step size times inverse temperature, where trajectories end before a target of open cost gets steep.
+    """
 
     def log_densities(y: Array) -> tuple[Array, Array]:
         x, volume = base.position(y), base.log_volume()
@@ -97,6 +113,8 @@ def bridge_to(target: LogDensity, base: Mixture, prior: LogDensity | None, log_z
     def both(y: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
         volume = base.log_volume()
         value, slope = jax.value_and_grad(lambda y: -target(base.position(y)))(y)
+        if guard is not None:
+            slope = halt_where_steep(slope, guard)
         reference = base.log_density if prior is None else lambda y: prior(base.position(y)) + volume
         base_value, base_slope = jax.value_and_grad(lambda y: -reference(y))(y)
         return (volume - value, -base_value), (-slope, -base_slope)
@@ -159,6 +177,7 @@ def _program(target: LogDensity, prior: LogDensity | None, n_steps: int) -> Call
         base: Mixture, begin: Array, key: Array, given: Array, n_given: Array, n_updates: Array
     ) -> dict[str, Array]:
         joined = bridge_to(target, base, prior)
+        is_open = has_open_cost(target, base.position(begin[0]))
         move = tempered_hmc(joined, 1.0, n_steps)
         states = jax.vmap(lambda y: move.init(key, y))(begin)
         # Runs that begin outside of the support have no weight and do not move.
@@ -190,7 +209,8 @@ def _program(target: LogDensity, prior: LogDensity | None, n_steps: int) -> Call
             def one(pair: tuple[Array, TemperedState]) -> tuple[TemperedState, Array]:
                 own = jax.random.fold_in(pair[0], k + n_after)
                 step = jnp.exp(log_step) * fraction_of_step(jax.random.fold_in(own, 99))
-                update = tempered_hmc(joined, step, n_steps)
+                near = bridge_to(target, base, prior, guard=step * new) if is_open else joined
+                update = tempered_hmc(near, step, n_steps)
                 moved, info = update.apply(update.draw(own), pair[1], new)
                 return moved, info.acceptance_probability
 

@@ -17,6 +17,8 @@ from auxmc.interface.densities import Density
 from auxmc.interface.precision import float64_tree
 from auxmc.interface.tempered.annealing import N_RUNS, Annealed, anneal
 from auxmc.interface.tempered.mixture import Mixture, fit_mixture, gaussian_mixture, log_densities, regions
+from auxmc.interface.trajectory_guard import first_step_size
+from auxmc.numerics.programs import has_open_cost
 from auxmc.numerics.values import by_value
 
 __all__ = ["BASES", "Base", "Gaussian", "find_base", "gaussian", "starts_inside"]
@@ -26,6 +28,10 @@ BASES = ("automatic", "advi", "laplace")
 
 _STEPS_OF_FIT = 4000
 _FACTORS = (1.0, 3.0, 9.0, 27.0)
+# For functions of open cost: the exploring runs, and a base by the first step size, stay near the start.
+_NARROW = (1.0, 1.0, 1.0, 1.0)
+_LARGEST_STEP = 0.1
+_STEPS_OF_WIDTH = 10.0
 # Effective runs of N_RUNS at which a base is good enough, and below which it is warned of.
 _ENOUGH_RUNS = 64.0
 _TRUSTED_RUNS = 12.0
@@ -89,6 +95,11 @@ class Base(NamedTuple):
         where = "from the prior" if self.from_prior else "from the start"
         return f" ({len(self.n_found)} {'mode' if len(self.n_found) == 1 else 'modes'} reached {where})"
 
+    @property
+    def remedy(self) -> str:
+        """What to do where modes may be missing."""
+        return _remedy(is_automatic=len(self.n_found) > 0, from_prior=self.from_prior)
+
     def estimates(self) -> list[tuple[float, float]]:
         """Log normalisers with their standard errors by annealed runs from mixtures, which may know more modes."""
         return [(run.value, run.error) for run in self.pilots if run.n_effective >= _TRUSTED_RUNS]
@@ -131,6 +142,7 @@ def find_base(
         ValueError: If there is no such base, its shapes are wrong, no fit is finite, or no run reaches the target.
     """
     search = _Search(model, key, n_steps)
+    is_open = has_open_cost(model.log_density, jnp.asarray(model.start))
     if isinstance(base, Gaussian):
         first = _given(model, base)
     elif base not in BASES:
@@ -139,11 +151,18 @@ def find_base(
         )
     elif base == "automatic" and model.draw_prior is not None:
         first = search.coordinates_of_prior()
+    elif base == "automatic" and is_open:
+        width = _STEPS_OF_WIDTH * first_step_size(model.log_density, model.start, _LARGEST_STEP)
+        first = gaussian_mixture(model.start, width * np.eye(model.layout.dim))
     else:
         say("fitting a base")
         first = _fitted(model, base, jax.random.fold_in(key, 0))
     say("exploring")
-    explored = search.explore(first, from_prior=base == "automatic" and model.draw_prior is not None)
+    explored = search.explore(
+        first,
+        _NARROW if is_open else _FACTORS,
+        from_prior=base == "automatic" and model.draw_prior is not None,
+    )
     found = [search.pair(first)] if base != "automatic" else []
     n_found = np.zeros(0, int)
     if base == "automatic":
@@ -167,7 +186,8 @@ def find_base(
         raise ValueError(_NOT_REACHED)
     everything = [*explored, *(run for pair in found for run in pair)]
     most = max(run.value - 3.0 * max(run.error, 0.1) for run in everything)
-    advice = tuple(_advice(runs, missed=most > runs.value + 3.0 * runs.error))
+    remedy = _remedy(is_automatic=base == "automatic", from_prior=model.draw_prior is not None)
+    advice = tuple(_advice(runs, remedy, missed=most > runs.value + 3.0 * runs.error))
     return Base(
         runs.base, runs, tuple(pilots), tuple(explored), n_found, model.draw_prior is not None, advice
     )
@@ -193,9 +213,9 @@ class _Search:
         with np.errstate(divide="ignore"):
             return [run._replace(log_weights=run.log_weights + np.log(fraction)) for run in (first, second)]
 
-    def explore(self, first: Mixture, *, from_prior: bool) -> list[Annealed]:
+    def explore(self, first: Mixture, factors: Sequence[float], *, from_prior: bool) -> list[Annealed]:
         if not from_prior:
-            wide = [first.widened(factor) for factor in _FACTORS]
+            wide = [first.widened(factor) for factor in factors]
             return [self.run(base, base.draws(self.random, N_RUNS)) for base in wide]
         points = self._prior_draws()
         parts = np.split(first.standard(points), len(_FACTORS))
@@ -369,15 +389,21 @@ def _lower_bounds(model: Density, bases: Sequence[Mixture], key: Array) -> list[
     return bounds
 
 
-def _advice(runs: Annealed, *, missed: bool) -> Iterator[Advice]:
+def _remedy(*, is_automatic: bool, from_prior: bool) -> str:
+    if not is_automatic:
+        return 'Give base="automatic"'
+    return "Compare with other seeds" if from_prior else "Give prior= to auxmc.density"
+
+
+def _advice(runs: Annealed, remedy: str, *, missed: bool) -> Iterator[Advice]:
     if missed:
         yield Advice(
             "other annealed runs found more of the target than those from this base: the evidence is too low",
-            'The base lies in one part of the target: give prior= to auxmc.density, or base="automatic"',
+            remedy,
         )
     if runs.n_effective < _TRUSTED_RUNS:
         yield Advice(
             f"the base is far from the target: of {runs.log_weights.size} annealed runs, {runs.n_effective:.1f} count, "
             "and the evidence is in doubt",
-            "Give a better start, prior= to auxmc.density, base=auxmc.gaussian(mean, scale), or more n_steps",
+            "Give a better start, base=auxmc.gaussian(mean, scale), or more n_steps",
         )

@@ -21,11 +21,12 @@ from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import stream
 from auxmc.errors import DamagedFile
 from auxmc.interface.checks.densities import NOT_FALLING
+from auxmc.interface.checks.jumps import advise_jumps
 from auxmc.interface.densities import Density, density
 from auxmc.interface.methods import Method
-from auxmc.interface.precision import folder_path, whole_number
+from auxmc.interface.precision import whole_number
 from auxmc.interface.running import one_linear_algebra_thread
-from auxmc.interface.sampling import check_run, run_method
+from auxmc.interface.sampling import RunOptions, run_method
 from auxmc.interface.tempered.advice import advise_chains, advise_evidence
 from auxmc.interface.tempered.annealing import N_RUNS, Annealed, Path, anneal, bridge_to, fraction_of_step
 from auxmc.interface.tempered.bases import Base, Gaussian, find_base, starts_inside
@@ -96,6 +97,7 @@ def evidence(
     executor: Executor | str | None = None,
     checkpoint: str | pathlib.Path | None = None,
     progress: bool = True,
+    checks: str = "basic",
 ) -> TemperedEvidence:
     """Log evidence of a density with its standard error, and draws from all modes found.
 
@@ -122,6 +124,8 @@ def evidence(
         executor: as for `auxmc.sample`.
         checkpoint: as for `auxmc.sample`.
         progress: as for `auxmc.sample`.
+        checks: "basic" examines the density and the result; "full" also looks for jumps between draws; "off" does
+            neither, and states an error where too few runs count to know it.
 
     Raises:
         TypeError: If the log density cannot be traced, or `checkpoint` or `executor` has a wrong type.
@@ -136,31 +140,22 @@ def evidence(
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     whole_number("chains", chains, 2, "their spread is the error")
-    run: dict[str, Any] = {"draws": draws, "chains": chains, "seed": seed}
-    run |= {"cores": cores, "executor": executor, "checkpoint": checkpoint}
-    check_run(warm_up=warm_up, **run)
+    options = RunOptions(draws, warm_up, chains, seed, cores, executor, checkpoint, progress, checks)
     check_settings(n_steps, 1.0, "drift_kick_drift")
-    model = _model(log_density, start)
-    endless = [text for text in model.warnings if NOT_FALLING in text]
-    if endless and model.draw_prior is None:
-        raise ValueError(endless[0])
+    model = _model(log_density, start, checks)
+    improper = [text for text in model.warnings if NOT_FALLING in text]
+    if improper and model.draw_prior is None:
+        raise ValueError(improper[0])
     with one_linear_algebra_thread():
-        return _estimated(model, base, method, warm_up, n_steps, Progress("evidence"), run, progress=progress)
+        return _estimated(model, base, method, n_steps, options)
 
 
 def _estimated(
-    model: Density,
-    base: str | Gaussian,
-    method: str,
-    warm_up: int,
-    n_steps: int,
-    reporter: Progress,
-    run: dict[str, Any],
-    *,
-    progress: bool,
+    model: Density, base: str | Gaussian, method: str, n_steps: int, options: RunOptions
 ) -> TemperedEvidence:
     """The estimate, from arguments that were checked."""
-    draws, seed, chains = run["draws"], run["seed"], run["chains"]
+    draws, seed = options.draws, options.seed
+    reporter = Progress("evidence") if options.progress else None
     one = method in CHAINS
     found = find_base(
         model,
@@ -168,24 +163,24 @@ def _estimated(
         stream(seed, "evidence", "base"),
         n_steps,
         one_component=one,
-        say=reporter.say if progress else lambda text: None,
+        say=reporter.say if reporter else lambda text: None,
     )
     random = np.random.default_rng(_integers(stream(seed, "evidence", "runs")))
     n_batches = -(-draws // N_RUNS)
     starts, fraction, fraction_error = starts_inside(model, found.mixture, random, n_batches * N_RUNS)
     if one:
         method_run = method_of(method, model, found, n_steps)
-        tree, _ = run_method(method_run, None, warm_up=warm_up, progress=progress, **run)
+        tree, _ = run_method(method_run, None, options)
         stats = tree["sample_stats"]
         target, base_weight = (stats[name].to_numpy() for name in ("log_target_weight", "log_base_weight"))
         value = log_evidence(target, base_weight)
-        error = log_evidence_error(target, base_weight) * few_replicates(chains)
+        error = log_evidence_error(target, base_weight) * few_replicates(options.chains)
         ends = tree["sample_stats"]["position"].to_numpy().reshape(target.size, -1)
         tree["sample_stats"] = xr.DataTree(stats.to_dataset().drop_vars(["position"]))
     else:
         job = _Batches(model.log_density, found.mixture, found.runs.path, n_steps)
         keys = [stream(seed, "evidence", "run", str(i)) for i in range(n_batches)]
-        batches = job.run(np.split(starts, n_batches), keys, run, reporter if progress else None)
+        batches = job.run(np.split(starts, n_batches), keys, options, reporter)
         target = np.stack([batch.log_weights for batch in batches])
         ends = np.concatenate([batch.ends for batch in batches])
         tree = _tree_of_runs(model, batches)
@@ -199,11 +194,14 @@ def _estimated(
         model, found, ends, target.ravel(), n_steps, stream(seed, "evidence", "resampling"), draws
     )
     posterior = _posterior(model, vectors)
-    advice = [*found.advice]
-    if one:
-        advice += advise_chains(tree, found, Evidence(value, error))
-    advice += advise_evidence(model, target, vectors, found, Evidence(value, error), fraction, chains=one)
-    if any(item.problem.endswith("the error is not known") for item in advice):
+    result = Evidence(value, error)
+    advice = [] if options.checks == "off" else [*found.advice]
+    if options.checks != "off":
+        advice += advise_chains(tree, found, result) if one else []
+        advice += advise_evidence(model, target, vectors, found, result, fraction, chains=one)
+    if options.checks == "full":
+        advice += advise_jumps("log_density", model.log_density, vectors, model.layout)
+    if any(item.cause == "no error" for item in advice):
         error = math.nan
     texts = (*model.warnings, *(item.text for item in advice))
     tree.attrs["warnings"] = list(texts)
@@ -213,7 +211,7 @@ def _estimated(
     return TemperedEvidence(value, error, posterior, tree, found, texts)
 
 
-def _model(log_density: Any, start: Any) -> Density:
+def _model(log_density: Any, start: Any, checks: str) -> Density:
     if isinstance(log_density, Density):
         if start is not None:
             raise ValueError("start must be left out where a model is given: it has one")
@@ -225,7 +223,7 @@ def _model(log_density: Any, start: Any) -> Density:
         )
     if start is None:
         raise ValueError("start is missing: give variables at which the density is positive")
-    return density(log_density, start)
+    return density(log_density, start, checks=checks)
 
 
 class _Batches:
@@ -245,11 +243,11 @@ class _Batches:
         self,
         starts: Sequence[np.ndarray],
         keys: Sequence[Array],
-        run: dict[str, Any],
+        options: RunOptions,
         reporter: Progress | None,
     ) -> list[Annealed]:
         """Results of all batches, by the cores or the executor of a run; those in its checkpoint are read."""
-        cores, executor, folder = run["cores"], run["executor"], folder_path("checkpoint", run["checkpoint"])
+        folder = options.folder
         files = [folder / f"runs{i:04d}.npz" if folder else None for i in range(len(starts))]
         calls = [
             (self._batch, (start, _integers(key), file))
@@ -264,13 +262,13 @@ class _Batches:
             if reporter:
                 reporter.advance(len(done) * N_RUNS, 0.0)
 
-        if executor is not None:
+        if options.executor is not None:
             # Imported late: few runs need it.
             from auxmc.interface.executors import on_workers
 
-            return on_workers(executor, calls, cores, told)
+            return on_workers(options.executor, calls, options.cores, told)
         results: dict[int, Annealed] = {}
-        with ThreadPoolExecutor(cores or os.cpu_count() or 1) as pool:
+        with ThreadPoolExecutor(options.cores or os.cpu_count() or 1) as pool:
             futures = {pool.submit(function, *rest): i for i, (function, rest) in enumerate(calls)}
             try:
                 for future in as_completed(futures):
@@ -376,16 +374,16 @@ def method_of(name: str, model: Density, base: Base, n_steps: int) -> Method:
         return np.asarray(starts[0])
 
     return Method(
-        name,
-        build,
-        model.layout,
-        lambda vector: model.values(base.mixture.position(vector)),
-        1.0,
-        "dual averaging",
-        0.8,
-        lambda point: None,
-        draw_start,
-        of_state,
+        name=name,
+        build=build,
+        layout=model.layout,
+        values=lambda vector: model.values(base.mixture.position(vector)),
+        scale=1.0,
+        check=lambda point: None,
+        adaptation="dual averaging",
+        target=0.8,
+        draw_start=draw_start,
+        of_state=of_state,
     )
 
 

@@ -1,0 +1,166 @@
+"""Modes that chains missed: points apart from the draws; and starts apart from each other."""
+
+from collections.abc import Callable, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jax import Array
+from scipy.cluster.vq import kmeans2
+from scipy.spatial import cKDTree
+
+from auxmc.driver.seeds import stream
+from auxmc.interface.advice import MIN_DRAWS, Advice
+from auxmc.interface.methods import Method
+
+__all__ = ["advise_missed", "flat_draws", "is_usable", "lie_apart", "spread_starts"]
+
+_MOST_DRAWS = 4000
+# Of the draws' range, how far beyond it a point must lie.
+_MARGIN = 0.5
+# How much farther a point must be from the nearest draw than any draw is.
+_DISTANCE = 2.0
+# Fresh points on a manifold, and how many of them must lie apart.
+_FRESH_POINTS = 24
+_FEWEST_APART = 2
+# Distances at which short chains begin, in standard deviations of the draws.
+_WIDTHS = (6.0, 12.0, 24.0)
+
+Ending = tuple[float, dict[str, np.ndarray]]
+"""Log density of a point, and the variables that are kept of it."""
+
+
+def advise_missed(
+    method: Method, tree: xr.DataTree, short_chain: Callable[[np.ndarray, Array], Ending] | None, seed: int
+) -> list[Advice]:
+    """Advice about a mode without draws, going by points that are as probable as the draws but lie apart from them.
+
+    For a simulator these are fresh points on the manifold; for a density on the real line, whose chains all begin at
+    one point, ends of short chains that begin far from the draws.
+
+    Args:
+        method: that made the draws.
+        tree: as `auxmc.sample` returns it.
+        short_chain: runs from a start [dim] with a key; None to leave densities out.
+        seed: of the points.
+    """
+    posterior, stats = tree["posterior"].to_dataset(), tree["sample_stats"]
+    if posterior.sizes["draw"] < MIN_DRAWS or "lp" not in stats:
+        return []
+    names = sorted(map(str, posterior.data_vars))
+    draws = flat_draws(posterior, names)
+    if method.kind == "simulator":
+        points, fewest = _fresh_points(method, seed), _FEWEST_APART
+        fix = "Leave `start` out, so that chains begin in different ones, or take more chains"
+    elif method.is_plain and short_chain is not None:
+        points, fewest = _ends(method, draws, names, short_chain, seed), 1
+        fix = "Give starts that differ (arrays with a leading axis of chains), or use auxmc.evidence"
+    else:
+        return []
+    least = float(np.quantile(stats["lp"], 0.01))
+    rows = [
+        np.concatenate([np.ravel(values[name]) for name in names]) for lp, values in points if lp >= least
+    ]
+    n_apart = int(np.sum(lie_apart(draws, np.stack(rows)))) if rows else 0
+    if n_apart < fewest:
+        return []
+    return [
+        Advice(
+            f"the chains miss a mode: {n_apart} of {len(points)} other points are as probable as the draws, but no "
+            "draw is near",
+            fix,
+        )
+    ]
+
+
+def _fresh_points(method: Method, seed: int) -> list[Ending]:
+    """Points at which chains could have begun."""
+    assert method.draw_start is not None
+    assert method.log_density is not None
+    key, evaluate = stream(seed, "fresh points", method.name), jax.jit(method.log_density)
+    points = [method.draw_start(jax.random.fold_in(key, i)) for i in range(_FRESH_POINTS)]
+    return [(float(evaluate(point)), method.values(jnp.asarray(point))) for point in points]
+
+
+def _ends(
+    method: Method,
+    draws: np.ndarray,
+    names: list[str],
+    short_chain: Callable[[np.ndarray, Array], Ending],
+    seed: int,
+) -> list[Ending]:
+    """Where short chains end that begin far from the draws."""
+    random = np.random.default_rng(seed)
+    scale, centre = draws.std(axis=0), draws.mean(axis=0)
+    ways = np.array(_WIDTHS)[:, None] * scale * random.normal(size=(len(_WIDTHS), scale.size))
+    # To both sides: a mode that lies to one is not left out by chance.
+    points = np.concatenate([centre + ways, centre - ways])
+    keys = [stream(seed, "scouts", method.name, i) for i in range(len(points))]
+    return [
+        short_chain(point, key) for point, key in zip(points, keys, strict=True) if is_usable(method, point)
+    ]
+
+
+def flat_draws(posterior: xr.Dataset, names: Sequence[str]) -> np.ndarray:
+    """Draws of all chains [draw, dim], variables in the order of their names."""
+    arrays = [posterior[name].to_numpy() for name in names]
+    return np.concatenate([a.reshape(a.shape[0] * a.shape[1], -1).astype(float) for a in arrays], axis=1)
+
+
+def is_usable(method: Method, point: np.ndarray) -> bool:
+    """Whether a chain can begin at a point [dim]."""
+    try:
+        method.check(point)
+    except ValueError:
+        return False
+    return True
+
+
+def lie_apart(draws: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Which points are in none of the regions that draws visited.
+
+    A point lies apart where a coordinate is far outside the draws' range, or where its distance to the nearest draw, in
+    units of the draws' standard deviations, is more than twice the largest such distance between two halves of them.
+
+    Args:
+        draws: [draw, dim], at least two.
+        points: [point, dim].
+
+    Returns:
+        Flags [point].
+    """
+    thinned = draws[:: max(1, len(draws) // _MOST_DRAWS)]
+    low, high = thinned.min(axis=0), thinned.max(axis=0)
+    beyond = np.any(
+        (points < low - _MARGIN * (high - low)) | (points > high + _MARGIN * (high - low)), axis=1
+    )
+    sds = thinned.std(axis=0)
+    scaled = thinned / np.where(sds > 0.0, sds, 1.0)
+    first, second = cKDTree(scaled[::2]), scaled[1::2]
+    usual = float(np.max(first.query(second)[0]))
+    far = first.query(points / np.where(sds > 0.0, sds, 1.0))[0] > _DISTANCE * usual
+    return np.asarray(beyond | (far & (usual > 0.0)))
+
+
+def spread_starts(points: np.ndarray, n: int, seed: int) -> np.ndarray:
+    """Points that stand for different parts of a cloud: the nearest ones to its clusters' centres.
+
+    Args:
+        points: [point, dim], at least one.
+        n: number of starts.
+        seed: of the clusters.
+
+    Returns:
+        Indices of the points [n]; clusters that are empty, or more starts than points, repeat points in turn.
+    """
+    sds = points.std(axis=0)
+    scaled = points / np.where(sds > 0.0, sds, 1.0)
+    if len(points) <= n:
+        return np.arange(n) % len(points)
+    centres, _ = kmeans2(scaled, n, minit="++", seed=seed, missing="warn")
+    chosen: list[int] = []
+    for centre in centres:
+        order = np.argsort(np.sum((scaled - centre) ** 2, axis=1))
+        chosen.append(next(int(i) for i in order if i not in chosen))
+    return np.asarray(chosen)

@@ -1,0 +1,67 @@
+"""Keeps trajectories away from where a function of open cost, such as an adaptive ODE solver, may never return."""
+
+import math
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from auxmc.numerics.programs import has_open_cost
+
+__all__ = ["first_step_size", "guarded", "halt_where_steep"]
+
+# Change of the momentum by a step, in standard deviations of the momentum.
+_LARGEST_KICK = 10.0
+# Distance over which the curvature is measured.
+_NEARBY = 1e-4
+
+
+def first_step_size(log_density: Callable[[Array], Array], start: np.ndarray, step_size: float) -> float:
+    """A step size to begin with, smaller than the given one where the cost of the function depends on the variables.
+
+    The warm-up tries ten times this size early: it is stable at the curvature along some lines through the start, and
+    the gradient there moves the variables by no more than a step.
+
+    Args:
+        log_density: maps a vector [dim] to nats.
+        start: vector where it is finite [dim].
+        step_size: largest.
+    """
+    if not has_open_cost(log_density, jnp.asarray(start)):
+        return step_size
+    gradient = jax.jit(jax.grad(log_density))
+    at_start = np.asarray(gradient(jnp.asarray(start)))
+    ways = np.concatenate([at_start[None], np.random.default_rng(4).normal(size=(3, start.size))])
+    ways *= _NEARBY / np.maximum(np.linalg.norm(ways, axis=1, keepdims=True), 1e-300)
+    turns = [np.linalg.norm(gradient(jnp.asarray(start + way)) - at_start) / _NEARBY for way in ways]
+    with np.errstate(divide="ignore"):
+        return float(min(step_size, 0.1 / np.sqrt(max(turns)), 0.2 / np.linalg.norm(at_start)))
+
+
+def guarded(log_density: Callable[[Array], Array], step_size: Array) -> Callable[[Array], Array]:
+    """A log density whose gradient is NaN where `halt_where_steep` ends a trajectory.
+
+    Args:
+        log_density: maps a vector [dim] to nats.
+        step_size: of the leapfrog steps; may be traced.
+    """
+
+    def evaluate(point: Array) -> tuple[Array, Array]:
+        value, gradient = jax.value_and_grad(log_density)(point)
+        return value, halt_where_steep(gradient, step_size)
+
+    halting = jax.custom_vjp(log_density)
+    halting.defvjp(evaluate, lambda gradient, cotangent: (cotangent * gradient,))
+    return halting
+
+
+def halt_where_steep(gradient: Array, step_size: Array) -> Array:
+    """The gradient [dim], or NaN where a step changes the momentum by more than near any draw.
+
+    NaN ends a trajectory before it reaches where a function of open cost may never return. Trajectories back end at the
+    same points: draws keep their distribution.
+    """
+    limit = _LARGEST_KICK * math.sqrt(gradient.size)
+    return jnp.where(step_size * jnp.linalg.norm(gradient) > limit, jnp.nan, gradient)
