@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from auxmc.diagnostics.runs import longest_rejection_run
 from auxmc.errors import SamplingWarning
 from auxmc.interface.methods import Method
 
-__all__ = ["DIVERGED_NATS", "MIN_DRAWS", "Advice", "advise", "frozen", "too_few"]
+__all__ = ["DIVERGED_NATS", "MIN_DRAWS", "Advice", "advise", "frozen", "issue", "too_few"]
 
 DIVERGED_NATS = 1000.0
 """Energy that a trajectory gains at most before it counts as diverged."""
@@ -61,9 +61,12 @@ class Advice(NamedTuple):
         """Problem and fix, a sentence each."""
         return f"{self.problem}. {self.fix}."
 
-    def warn(self) -> None:
-        """Issues a SamplingWarning where the user called."""
-        warnings.warn(self.text, SamplingWarning, stacklevel=3)
+
+def issue(advice: Sequence[Advice]) -> tuple[str, ...]:
+    """Issues a SamplingWarning for each advice where the user called, and returns their texts."""
+    for one in advice:
+        warnings.warn(one.text, SamplingWarning, stacklevel=3)
+    return tuple(one.text for one in advice)
 
 
 def advise(method: Method, tree: xr.DataTree, cores: int | None = None) -> list[Advice]:
@@ -194,7 +197,8 @@ def _moving(posterior: xr.Dataset) -> Iterator[tuple[str, xr.DataArray]]:
 
 def _convergence(method: Method, posterior: xr.Dataset, cores: int | None) -> Iterator[Advice]:
     """Advice about R-hat and the effective sample size, judged by what the worst of so many numbers may be."""
-    n_chains, (names, draws) = posterior.sizes["chain"], _columns(_moving(posterior))
+    n_chains, moving = posterior.sizes["chain"], list(_moving(posterior))
+    names, draws = [name for name, _ in moving], [own for _, own in moving]
     # Sorting takes most of the time, outside of Python's lock. ArviZ silences warnings by a filter of the whole process
     # while it works; where threads overlap it would stay: what was there before is restored.
     with warnings.catch_warnings(), ThreadPoolExecutor(cores or os.cpu_count() or 1) as pool:
@@ -221,11 +225,3 @@ def _convergence(method: Method, posterior: xr.Dataset, cores: int | None) -> It
             f"the effective sample size is {ess[worst]:.0f} for {names[worst]}, below {_MIN_ESS:.0f} a chain",
             f"Run longer, or {_BETTER_ESTIMATE if method.kind == 'estimate' else scales}",
         )
-
-
-def _columns(pairs: Iterator[tuple[str, xr.DataArray]]) -> tuple[list[str], list[xr.DataArray]]:
-    names, draws = [], []
-    for name, own in pairs:
-        names.append(name)
-        draws.append(own)
-    return names, draws

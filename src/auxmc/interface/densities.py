@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from auxmc.interface.advice import issue
 from auxmc.interface.checks.densities import examine_density, start_check
 from auxmc.interface.layout import Layout, named, start_variables
 from auxmc.interface.methods import Method, evaluated, follows_its_key
@@ -185,9 +186,7 @@ def density(
         return model
     start_check(model.log_density)(model.start)
     advice = examine_density("log_density", model.log_density, model.start, layout)
-    for one in advice:
-        one.warn()
-    return model._replace(warnings=tuple(one.text for one in advice))
+    return model._replace(warnings=issue(advice))
 
 
 def _n_labels(layout: Layout, labels: Sequence[str], transforms: Mapping[str, Transform]) -> int:

@@ -9,11 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.interface.advice import Advice
+from auxmc.interface.advice import Advice, issue
 from auxmc.interface.checks.densities import advise_tails, advise_undefined, examine_density
 from auxmc.interface.layout import Layout, layout_of, named, start_variables
 from auxmc.interface.methods import Method, evaluated, follows_its_key
-from auxmc.interface.precision import function, made_by, positive, use_float64, whole_shape
+from auxmc.interface.precision import check_level, function, made_by, positive, use_float64, whole_shape
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.models.estimator import Estimator, estimator_of
@@ -54,6 +54,8 @@ def estimated(
     log_estimate: Callable[[Any, Any], Array],
     auxiliary: int | tuple[int, ...] | Mapping[str, Any] | Callable[[Array], Any],
     start: Any,
+    *,
+    checks: str = "basic",
 ) -> Estimated:
     """A model whose likelihood is estimated without bias from auxiliary random numbers.
 
@@ -65,6 +67,7 @@ def estimated(
         auxiliary: shape of standard normal auxiliary variables, or shapes by name; or a function that maps a JAX key to
             variables of any law.
         start: parameters to begin at.
+        checks: "off" to evaluate nothing but shapes; otherwise both functions are examined around the start.
 
     Raises:
         TypeError: a function cannot be traced, or is given arrays of another precision.
@@ -87,6 +90,7 @@ def estimated(
     ('mean',)
     """
     use_float64()
+    check_level(checks)
     function("log_prior", log_prior, "maps the parameters to their log prior density")
     function(
         "log_estimate", log_estimate, "maps parameters and auxiliary variables to the log of an estimate"
@@ -118,6 +122,9 @@ def estimated(
     _check_scalar("log_prior", evaluated("log_prior", log_prior, begin))
     auxiliaries = drawn if inner is None else inner.tree(drawn)
     _check_scalar("log_estimate", evaluated("log_estimate", log_estimate, begin, auxiliaries))
+    model = Estimated(estimator_of(log_density, draw), layout, vector, is_normal)
+    if checks == "off":
+        return model
     values = _check_start(lambda u: as_given(jnp.asarray(vector), u), draw)
     # What is looked at with one draw must be so with one whose estimate is positive.
     drawn = draw(jax.random.key(int(np.flatnonzero(np.isfinite(values))[0])))
@@ -133,16 +140,12 @@ def estimated(
     if np.all(values == values[0]):
         advice.append(
             Advice(
-                f"log_estimate has the same value for {len(values)} draws of the auxiliary variables at the start: it "
-                "does not depend on them",
-                "Make the estimate from the auxiliary variables: with random numbers of its own, whose key is fixed, "
-                "it is one draw of the estimate, and the posterior is another",
+                f"log_estimate has the same value for {len(values)} draws of the auxiliary variables: it does not "
+                "depend on them",
+                "Compute the estimate from them; with a fixed key of its own it is a single draw",
             )
         )
-    for one in advice:
-        one.warn()
-    texts = tuple(one.text for one in advice)
-    return Estimated(estimator_of(log_density, draw), layout, vector, is_normal, texts)
+    return model._replace(warnings=issue(advice))
 
 
 def auxiliary_pseudo_marginal(

@@ -1,4 +1,4 @@
-"""What a user gives: double precision, switched on at first use; checks of numbers, functions, models and folders."""
+"""Double precision, and checks of arguments: numbers, functions, models, folders."""
 
 import math
 import numbers
@@ -54,12 +54,12 @@ def float64_tree(name: str, tree: Any) -> Any:
     """A pytree of numbers as arrays of float64.
 
     Args:
-        name: what they are, for messages.
+        name: for messages.
         tree: arrays, or what NumPy makes arrays of: numbers, lists of numbers.
 
     Raises:
-        TypeError: something in it is no array of numbers, or holds half or single precision.
-        ValueError: a value is not finite.
+        TypeError: If something in it is not an array of numbers, or has half or single precision.
+        ValueError: If a value is not finite.
     """
 
     def one(path: Any, value: Any) -> np.ndarray:
@@ -91,23 +91,14 @@ def float64_tree(name: str, tree: Any) -> Any:
 
 
 def seed_number(value: Any) -> int:
-    """A seed of all random numbers.
-
-    Raises:
-        ValueError: it is no whole number from 0 to 2^63 - 1.
-    """
+    """A seed of all random numbers, from 0 to 2^63 - 1; ValueError for anything else."""
     if whole_number("seed", value, 0) >= 2**63:
         raise ValueError(f"seed must be a whole number from 0 to 2^63 - 1, got {value}")
     return int(value)
 
 
 def positive(name: str, value: Any) -> float:
-    """A number that must be positive and finite.
-
-    Raises:
-        TypeError: it is an array or no number.
-        ValueError: it is not positive, or not finite.
-    """
+    """A positive finite number; TypeError for anything but a number, ValueError for any other number."""
     if np.ndim(value) > 0:
         raise TypeError(f"{name} must be one positive number, got an array of shape {np.shape(value)}")
     if isinstance(value, bool) or not isinstance(value, int | float | np.number | jax.Array | np.ndarray):
@@ -118,26 +109,16 @@ def positive(name: str, value: Any) -> float:
 
 
 def share(name: str, value: Any) -> float:
-    """A number that must lie between 0 and 1, both excluded.
-
-    Raises:
-        TypeError: it is an array or no number.
-        ValueError: it lies elsewhere.
-    """
+    """A number between 0 and 1, both excluded; ValueError for any other number."""
     if not positive(name, value) < 1.0:
         raise ValueError(f"{name} must be between 0 and 1, got {value}")
     return float(value)
 
 
 def step_range(value: Any) -> int | tuple[int, int]:
-    """Steps of an update: a whole number, or the smallest and the largest of a uniform draw.
-
-    Raises:
-        ValueError: it is neither, or they are out of order.
-    """
+    """Steps of an update: an integer, or the smallest and the largest of a uniform draw; else ValueError."""
     ends = tuple(value) if isinstance(value, tuple | list) else (value, value)
-    whole = all(isinstance(end, numbers.Integral) and not isinstance(end, bool) for end in ends)
-    if len(ends) != 2 or not whole or not 1 <= ends[0] <= ends[1]:
+    if len(ends) != 2 or not all(map(_is_integer, ends)) or not 1 <= ends[0] <= ends[1]:
         raise ValueError(
             f"n_steps must be a whole number from 1 on, or the smallest and the largest of two, got {value!r}"
         )
@@ -145,76 +126,67 @@ def step_range(value: Any) -> int | tuple[int, int]:
 
 
 def function(name: str, value: Any, what: str) -> None:
-    """Refuses what cannot be called, by a TypeError that says what the function is wanted for."""
+    """Rejects what is not callable, by a TypeError that says what the function does."""
     if not callable(value):
         raise TypeError(f"{name} must be a function that {what}, got {type(value).__name__}")
 
 
 def made_by(name: str, value: Any, kind: type, maker: str) -> None:
-    """Refuses what is not of a kind, by a TypeError that says what makes it."""
+    """Rejects what is not of a kind, by a TypeError that names its maker."""
     if not isinstance(value, kind):
         raise TypeError(f"{name} must be what {maker} makes, got {type(value).__name__}")
 
 
 def whole_number(name: str, value: Any, least: int, why: str = "") -> int:
-    """A whole number that must not be below another one.
-
-    Args:
-        name: what it is, for messages.
-        value: what was given.
-        least: smallest that is allowed.
-        why: why it is, for messages.
-
-    Raises:
-        ValueError: it is no whole number, or below the least.
-    """
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+    """An integer that is not below the least one, for the reason `why`; else ValueError."""
+    if not _is_integer(value) or value < least:
         reason = f": {why}" if why else ""
         raise ValueError(f"{name} must be a whole number, at least {least}{reason}, got {value!r}")
     return int(value)
 
 
 def whole_shape(name: str, value: Any, further: str) -> tuple[int, ...]:
-    """The shape of an array without empty axes.
+    """The shape of an array without empty axes, from an integer or a sequence of them; else ValueError.
 
     Args:
-        name: what it is, for messages.
-        value: a whole number, or a sequence of them.
-        further: what else is to be said, for messages.
-
-    Raises:
-        ValueError: it is neither, or a number in it is below 1.
+        name: for messages.
+        value: of the argument.
+        further: end of the message.
     """
     size = tuple(value) if isinstance(value, Sequence) else (value,)
-    if any(isinstance(n, bool) or not isinstance(n, numbers.Integral) or n < 1 for n in size):
+    if not all(_is_integer(n) and n >= 1 for n in size):
         raise ValueError(
             f"{name} must be a positive whole number or a tuple of them, () for a number, got {value!r}; {further}"
         )
     return tuple(int(n) for n in size)
 
 
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
 def check_level(value: Any) -> None:
-    """Rejects, by a ValueError, what is not a level of checks."""
+    """Rejects what is not a level of checks (ValueError)."""
     if value not in CHECKS:
         raise ValueError(f"checks: expected one of {', '.join(CHECKS)}, got {value!r}")
 
 
 def check_cores(value: Any) -> None:
-    """Refuses, by a ValueError, what is neither None nor a whole number from 1 on."""
+    """Rejects what is neither None nor an integer from 1 on (ValueError)."""
     if value is not None:
         whole_number("cores", value, 1, "how much runs at the same time; leave it out for all cores")
 
 
 def check_executor(value: Any, threads: str) -> None:
-    """Refuses what is neither "processes" nor an executor of `concurrent.futures`.
+    """Rejects what is neither "processes" nor an executor of `concurrent.futures`.
 
     Args:
-        value: what was given.
+        value: of the argument.
         threads: what to do for threads, for messages.
 
     Raises:
-        TypeError: it is neither a text nor an executor.
-        ValueError: it is another text, or its processes are forked.
+        TypeError: If it is neither text nor an executor.
+        ValueError: If it is another text, or its processes are forked.
     """
     if not (value == "processes" if isinstance(value, str) else callable(getattr(value, "submit", None))):
         raise (ValueError if isinstance(value, str) else TypeError)(
@@ -228,12 +200,7 @@ def check_executor(value: Any, threads: str) -> None:
 
 
 def folder_path(name: str, value: Any) -> Path | None:
-    """A folder, which need not be there; None where None is given.
-
-    Raises:
-        TypeError: it is no path.
-        ValueError: it is a file.
-    """
+    """A folder, which need not exist, or None; TypeError for what is not a path, ValueError for a file."""
     if value is None:
         return None
     if not isinstance(value, str | Path):

@@ -11,11 +11,12 @@ import jax
 import numpy as np
 import xarray as xr
 from jax import Array
+from scipy.cluster.vq import kmeans2
 
 from auxmc.driver.seeds import stream
-from auxmc.interface.advice import Advice, advise
+from auxmc.interface.advice import Advice, advise, issue
 from auxmc.interface.checks.jumps import advise_jumps
-from auxmc.interface.checks.modes import advise_missed, flat_draws, is_usable, spread_starts
+from auxmc.interface.checks.modes import advise_missed, flat_draws, is_usable
 from auxmc.interface.methods import Method
 from auxmc.interface.precision import (
     check_cores,
@@ -29,7 +30,7 @@ from auxmc.interface.precision import (
 from auxmc.interface.running import ChainJob, Reporter, on_threads
 from auxmc.interface.trees import library_attributes, tree_of
 
-__all__ = ["RunOptions", "run_method", "sample"]
+__all__ = ["RunOptions", "run_method", "sample", "spread_starts"]
 
 # Points on the manifold for each chain, of which its start is chosen.
 _POINTS_OF_START = 4
@@ -126,9 +127,7 @@ def sample(
     options = RunOptions(draws, warm_up, chains, seed, cores, executor, checkpoint, progress, checks)
     tree, job = run_method(method, start, options)
     found = [] if checks == "off" else _advice(method, tree, job, options)
-    tree.attrs["warnings"] = [*method.warnings, *(advice.text for advice in found)]
-    for advice in found:
-        advice.warn()
+    tree.attrs["warnings"] = [*method.warnings, *issue(found)]
     return tree
 
 
@@ -139,7 +138,7 @@ def _advice(method: Method, tree: xr.DataTree, job: ChainJob, options: RunOption
     found += advise_missed(method, tree, short_chain, options.seed)
     if options.checks == "full" and method.is_plain and method.log_density is not None:
         draws = flat_draws(tree["posterior"].to_dataset(), method.layout.names)
-        found += advise_jumps("log_density", method.log_density, draws, method.layout)
+        found += advise_jumps(method.log_density, draws, method.layout)
     return found
 
 
@@ -159,8 +158,7 @@ def run_method(method: Method, start: Any, options: RunOptions) -> tuple[xr.Data
                 raise ValueError(f"chain {chain}: {error}") from error
     job = ChainJob(method, options.draws + options.warm_up, options.warm_up)
     reporter = Reporter(method.name, options.chains, shown=options.progress)
-    for advice in job.check(starts[0], keys[0], options.chains, options.folder):
-        advice.warn()
+    issue(job.check(starts[0], keys[0], options.chains, options.folder))
     clock = time.perf_counter()
     if options.executor is None:
         samples = on_threads(job, starts, keys, options.cores, options.folder, reporter)
@@ -199,3 +197,26 @@ def _starts(method: Method, start: Any, keys: Sequence[Array], pool: Array) -> n
     if not usable:
         return np.stack(points[: len(keys)])
     return np.stack(usable)[spread_starts(np.stack(usable), len(keys), 0)]
+
+
+def spread_starts(points: np.ndarray, n: int, seed: int) -> np.ndarray:
+    """Points that stand for different parts of a cloud: the nearest ones to its clusters' centres.
+
+    Args:
+        points: [point, dim], at least one.
+        n: number of starts.
+        seed: of the clusters.
+
+    Returns:
+        Indices of the points [n]; clusters that are empty, or more starts than points, repeat points in turn.
+    """
+    sds = points.std(axis=0)
+    scaled = points / np.where(sds > 0.0, sds, 1.0)
+    if len(points) <= n:
+        return np.arange(n) % len(points)
+    centres, _ = kmeans2(scaled, n, minit="++", seed=seed, missing="warn")
+    chosen: list[int] = []
+    for centre in centres:
+        order = np.argsort(np.sum((scaled - centre) ** 2, axis=1))
+        chosen.append(next(int(i) for i in order if i not in chosen))
+    return np.asarray(chosen)

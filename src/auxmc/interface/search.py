@@ -69,36 +69,25 @@ def search(
     Args:
         find: what `finder` returns.
         key: of the draws.
-        tries: draws after which the search is given up.
-        rounding: differences that outputs can have by rounding alone, for the message.
+        tries: number of draws.
+        rounding: differences of outputs that can be rounding.
 
     Raises:
-        ValueError: none does; says how near the nearest came.
+        ValueError: If none is found; says how near the nearest came.
     """
     nearest = math.inf
     for attempt in range(tries):
         point, distance = find(jax.random.fold_in(key, attempt))
         if float(distance) <= _NEAR and bool(jnp.all(jnp.isfinite(point))):
             return np.asarray(point)
-        nearest = min(nearest, float(distance)) if math.isfinite(float(distance)) else nearest
-    raise ValueError(
-        f"no inputs that generate the data were found from {tries} draws of the prior; {_why(nearest, rounding)}"
-    )
-
-
-def _why(nearest: float, rounding: float) -> str:
-    """What the nearest outputs tell, and what to do."""
+        if math.isfinite(float(distance)):
+            nearest = min(nearest, float(distance))
     if not math.isfinite(nearest):
-        return (
-            "outputs are not finite at any of them. Check the generator for overflow, and logarithms and square roots "
-            "of what can be negative"
+        why = "outputs are not finite. Look for overflow, and logarithms of negative numbers"
+    elif nearest <= rounding:
+        why = f"the nearest differ by {nearest:.3g}, which is rounding. Give data and outputs in units of about 1"
+    else:
+        why = (
+            f"the nearest differ by {nearest:.3g}. Check the generator, give closer priors, or a noise_scale"
         )
-    if nearest <= rounding:
-        return (
-            f"the nearest outputs differ by {nearest:.3g}, which is rounding of outputs of their size, and {_NEAR:g} "
-            "counts as none. Give data and outputs in units in which they are about 1"
-        )
-    return (
-        f"the nearest outputs differ by {nearest:.3g}. Check that the generator can give the data (signs, units, "
-        "bounds), give priors that are near them, or a noise_scale"
-    )
+    raise ValueError(f"no inputs that generate the data were found from {tries} draws of the prior: {why}")

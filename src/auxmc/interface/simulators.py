@@ -9,11 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from auxmc.interface.advice import issue
 from auxmc.interface.checks.manifold_starts import manifold_check
 from auxmc.interface.checks.simulators import check_derived, check_generator, check_outputs, check_prior
 from auxmc.interface.layout import Layout, layout_of, named, variables
 from auxmc.interface.methods import Method
 from auxmc.interface.precision import (
+    check_level,
     float64_tree,
     function,
     made_by,
@@ -98,6 +100,7 @@ def simulator(
     *,
     noise_scale: float | None = None,
     derived: Callable[[dict[str, Array]], dict[str, Array]] | None = None,
+    checks: str = "basic",
 ) -> Simulator:
     """A differentiable simulator conditioned on its outputs: no likelihood, no tolerance.
 
@@ -112,6 +115,7 @@ def simulator(
         noise_scale: standard deviation of normal noise added to every output, in units of the data; None for none.
             Wanted where outputs depend on fewer inputs than there are data; the tolerance of ABC, its kernel normal.
         derived: maps the inputs by name to further variables that are kept with every draw.
+        checks: "off" to evaluate nothing but shapes; otherwise the generator is examined at draws of the priors.
 
     Raises:
         TypeError: a prior is none, or `generate` cannot be traced, or returns anything but float64.
@@ -119,8 +123,8 @@ def simulator(
             the same inputs, its outputs are not finite anywhere, or they are step functions of an input.
 
     Warns:
-        SamplingWarning: the outputs jump, or are not finite at many draws of the priors, or a custom prior does
-            not fall far out.
+        SamplingWarning: If the outputs are not finite at many draws of the priors, or a custom prior does not fall far
+            out.
 
     >>> import auxmc
     >>> model = auxmc.simulator(
@@ -132,6 +136,7 @@ def simulator(
     (3, 2)
     """
     use_float64()
+    check_level(checks)
     function("generate", generate, "maps inputs to outputs")
     if not isinstance(inputs, Mapping):
         raise TypeError(
@@ -166,10 +171,10 @@ def simulator(
             f"there are {layout.dim} inputs for {target.size} observed values: {few} give all of them. Let the "
             "generator have inputs of its own for every source of noise, or give noise_scale"
         )
-    advice += check_generator(outputs, lambda key: _drawn(inputs, key), layout)
-    for one in advice:
-        one.warn()
-    texts = tuple(one.text for one in advice)
+    advice = (
+        [] if checks == "off" else advice + check_generator(outputs, lambda key: _drawn(inputs, key), layout)
+    )
+    texts = issue(advice)
     if noise_scale is None:
         model = condition_generator(outputs, log_prior, target)
         return Simulator(model, dict(inputs), layout, derived, None, np.asarray(target), texts)

@@ -54,12 +54,11 @@ def with_symmetry(method: Method, images: Callable[[Any], Any] | Sequence[Callab
     """
     if not isinstance(method, Method):
         raise TypeError(
-            f"method must be a method on a model, such as auxmc.hmc(model), got {type(method).__name__}"
+            f"method: expected a method on a model, such as auxmc.hmc(model), got {type(method).__name__}"
         )
     if method.log_target is None:
         raise TypeError(
-            f"{method.name} takes no jumps: hmc, constrained_hmc and constrained_nuts do; several images are given "
-            "together, in one list"
+            "method: expected hmc, constrained_hmc or constrained_nuts without jumps. Give several images in one list"
         )
     log_target = method.log_target
     if not callable(images) and not isinstance(images, Sequence):

@@ -245,6 +245,16 @@ def test_what_was_warned_of_before_an_error_and_the_errors_kind_are_shown(
     assert "other.py: ZeroDivisionError: division by zero" in rejected(*words)
 
 
+def test_checks_are_made_unless_they_are_switched_off(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = _file(tmp_path, "start = {'x': 0.0}\ndef log_density(v):\n    return -0.5 * v['x'] ** 2")
+    for checks, warned in (("basic", True), ("off", False)):
+        words = ("--draws", 5, "--warm-up", 0, "--quiet", "--checks", checks, "--output", tmp_path / checks)
+        command("sample", model, *words)
+        assert ("too few for any diagnostic" in capsys.readouterr().err) == warned
+
+
 @pytest.mark.parametrize(("name", "text"), [("sample", "log_density(variables)"), ("stream", "--model TEXT")])
 def test_the_help_imports_no_heavy_library(name: str, text: str) -> None:
     code = (

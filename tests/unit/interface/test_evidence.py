@@ -305,6 +305,12 @@ def test_runs_of_which_few_count_have_no_error_and_rare_modes_are_named() -> Non
     rare = _base()._replace(n_found=np.array([500, 1]))
     assert "of 2 modes, 1 were found by one exploring run of 501" in said(rare, even)
     assert "the standard error is 2.00 nats" in said(_base(), even, 2.0)
+    given = _base()._replace(n_found=np.zeros(0, int))
+    assert [base.remedy for base in (given, _base(), _base()._replace(from_prior=True))] == [
+        'Give base="automatic"',
+        "Give prior= to auxmc.density",
+        "Compare with other seeds",
+    ]
 
 
 def _base() -> Base:

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from auxmc.interface.modes import lie_apart, spread_starts
+from auxmc.interface.checks.modes import lie_apart
+from auxmc.interface.sampling import spread_starts
 
 
 @pytest.mark.parametrize("dim", [1, 2, 30])

@@ -155,16 +155,20 @@ SLOPE = float(WEIGHTS @ GRID)
 SLOPE_SD = math.sqrt(float(WEIGHTS @ (GRID - SLOPE) ** 2))
 XX, XY = float(X @ X), float(X @ Y)
 
-FINITE_START, GROWS, FLAT = "the log density at the start is", "grows without end", "is the same everywhere"
+FINITE_START, GROWS, FLAT = (
+    "expected a finite value at the start, got",
+    "grows without end",
+    "is the same everywhere",
+)
 AT_X = (0.0, 1.0, "x")
 
 # fmt: off
 density("start off the support", lambda p: jnp.log(p["x"]) - p["x"], -1.0, rejects(f"{FINITE_START} nan"))
 density("start of density zero", lambda p: inside(p, p["x"] > 0.0, -math.inf), -1.0,
     rejects(f"{FINITE_START} -inf"))
-density("start at a pole", lambda p: -jnp.log(jnp.abs(p["x"])) - p["x"] ** 2, 0.0, rejects("plus infinity"))
+density("start at a pole", lambda p: -jnp.log(jnp.abs(p["x"])) - p["x"] ** 2, 0.0, rejects(f"{FINITE_START} inf"))
 density("start without a derivative", lambda p: -jnp.sqrt(jnp.abs(p["x"])) - p["x"] ** 2, 0.0,
-    rejects("derivatives of the log density at the start are not finite"))
+    rejects("derivatives at the start are not finite"))
 density("start far out", normal, 1e6, RIGHT, moments(*AT_X), warm_up=1000)
 density("start at 1e300", normal, 1e300, rejects(f"{FINITE_START} -inf"))
 density("infinite start", normal, math.inf, rejects("not finite"))
@@ -272,7 +276,7 @@ simulator(
 simulator("all trajectories fail", circle, 1.0, warns("never moved"), step_size=1e6, warm_up=0)
 simulator("datum of 1e300", added, 1e300, rejects("the log density of the prior"))
 simulator("datum of 1e-300", added, 1e-300, RIGHT, moments(0.0, HALF, most=0.35))
-for size, says in (1e300, "no inputs"), (1e-300, RANK), (1e-10, "is not small beside the outputs"):
+for size, says in (1e300, "no inputs"), (1e-300, RANK), (1e-10, "is not small compared with the outputs"):
     simulator(f"outputs of size {size:g}", lambda i, size=size: size * added(i), size, rejects(says))
 simulator("outputs that overflow", output(lambda m, e: jnp.exp(1000.0 * m) + e), 1.0,
     warns("what generate returns is not finite at"), anything)
@@ -530,8 +534,8 @@ def last_line(capsys: pytest.CaptureFixture[str], *words: str | os.PathLike[str]
 @pytest.mark.parametrize(
     ("density", "start", "says"),
     [
-        ("jnp.log(v['x']) - v['x']", -1.0, "start is nan"),
-        ("-0.5 * v['x'] ** 2", 1e300, "start is -inf"),
+        ("jnp.log(v['x']) - v['x']", -1.0, "at the start, got nan"),
+        ("-0.5 * v['x'] ** 2", 1e300, "at the start, got -inf"),
         ("v['x']", 0.0, "grows without end along x"),
         ("0.0 * v['x']", 0.0, "is the same everywhere"),
     ],

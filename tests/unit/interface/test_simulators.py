@@ -20,7 +20,7 @@ DATA = jnp.array([0.1, 0.2])
 @pytest.mark.parametrize(
     ("generate", "observed", "inputs", "error", "message"),
     [
-        (lambda i: i["x"][:1], DATA, NORMAL, ValueError, r"must return the shapes of the observed data"),
+        (lambda i: i["x"][:1], DATA, NORMAL, ValueError, r"expected the shapes of the observed data"),
         (lambda i: jnp.tile(i["x"], 2), jnp.zeros(6), NORMAL, ValueError, "3 inputs for 6 observed values"),
         (
             lambda i: np.exp(i["x"])[:2],
@@ -31,7 +31,7 @@ DATA = jnp.array([0.1, 0.2])
         ),
         (lambda i: float(i["x"][0]) * DATA, DATA, NORMAL, TypeError, "generate uses NumPy"),
         (lambda i: i["y"], DATA, NORMAL, ValueError, "generate asks for 'y', which is not there"),
-        (lambda i: i["x"][:2], DATA, {"x": 3}, TypeError, r"inputs\['x'\] must be a prior, such as"),
+        (lambda i: i["x"][:2], DATA, {"x": 3}, TypeError, r"inputs\['x'\]: expected a prior, such as"),
         (lambda i: i["x"][:2], DATA, {}, ValueError, "inputs is empty"),
         (lambda i: i["x"][:2], np.zeros(2, np.float32), NORMAL, TypeError, "observed is float32"),
         (
@@ -48,7 +48,7 @@ DATA = jnp.array([0.1, 0.2])
             ValueError,
             r"observed\[1\]: missing value",
         ),
-        (lambda i: jnp.log(-jnp.exp(i["x"][:2])), DATA, NORMAL, ValueError, "no finite outputs for 8 draws"),
+        (lambda i: jnp.log(-jnp.exp(i["x"][:2])), DATA, NORMAL, ValueError, "no finite outputs for 16 draws"),
         (3, DATA, NORMAL, TypeError, "generate must be a function that maps inputs to outputs, got int"),
         (
             lambda i: i["x"][:2],
@@ -57,21 +57,27 @@ DATA = jnp.array([0.1, 0.2])
             TypeError,
             "inputs must be a dictionary of priors",
         ),
-        (lambda i: i["x"][:2].astype(int), DATA, NORMAL, TypeError, "must return real numbers .* got int64"),
+        (
+            lambda i: i["x"][:2].astype(int),
+            DATA,
+            NORMAL,
+            TypeError,
+            "expected real outputs in float64.* got int64",
+        ),
         (lambda i: i["x"][:2], np.array([1j, 2.0]), NORMAL, TypeError, "array of numbers, got complex128"),
         (
             lambda i: i["x"][:2].astype(jnp.float32),
             DATA,
             NORMAL,
             TypeError,
-            "generate returns float32: .* Let it compute in float64",
+            "expected real outputs in float64.* got float32",
         ),
         (
             lambda i: OrderedDict(y=i["x"][0], a=i["x"][1]),
             {"y": 0.1, "a": 0.2},
             NORMAL,
             ValueError,
-            "in the order of the observed data, a, y, got y, a: give both in the same kind of container",
+            "expected the order of the observed data, a, y, got y, a. Give both in the same kind of container",
         ),
     ],
 )
@@ -95,7 +101,7 @@ def test_impure_generator_is_refused() -> None:
     def generate(inputs: dict[str, jax.Array]) -> jax.Array:
         return inputs["x"][:2] + random.normal()
 
-    with pytest.raises(ValueError, match="other outputs for the same inputs: make its random numbers inputs"):
+    with pytest.raises(ValueError, match="other outputs for the same inputs. Make its random numbers inputs"):
         auxmc.simulator(generate, DATA, NORMAL)
 
 
@@ -137,7 +143,7 @@ def test_prior_that_is_nan_is_refused() -> None:
     """Trap 3: chains froze without a word."""
     prior = auxmc.prior.custom(2, lambda u: jnp.sum(u) * jnp.nan, lambda key: jax.random.normal(key, (2,)))
     with pytest.raises(
-        ValueError, match=r"log_density of inputs\['x'\] is not finite at a draw of the input"
+        ValueError, match=r"log_density of inputs\['x'\]: expected a finite value at a draw of the input"
     ):
         auxmc.simulator(lambda i: i["x"][:1], jnp.zeros(1), {"x": prior})
 
@@ -155,11 +161,15 @@ def test_prior_without_a_finite_derivative_is_refused() -> None:
 @pytest.mark.parametrize(
     ("log_density", "draw", "message"),
     [
-        (lambda u: -0.5 * u**2, lambda key: jax.random.normal(key, (2,)), r"must return one number.*\(2,\)"),
+        (
+            lambda u: -0.5 * u**2,
+            lambda key: jax.random.normal(key, (2,)),
+            r"expected the shape \(\), got \(2,\)",
+        ),
         (
             lambda u: -0.5 * jnp.sum(u**2),
             jax.random.normal,
-            r"must return the shape \(2,\) of the input, got \(\)",
+            r"expected the shape \(2,\), got \(\)",
         ),
         (lambda u: 0.5 * jnp.sum(u**2), lambda key: jax.random.normal(key, (2,)), "may have the wrong sign"),
     ],

@@ -80,7 +80,7 @@ def _simulator(**changes: Any) -> Any:
         (
             lambda i: {"mean": 100.0 + i["mean"]},
             ValueError,
-            "derived: mean is an input, which is kept already",
+            "derived: mean is an input already",
         ),
         (lambda i: {"m": i["mm"]}, ValueError, "derived asks for 'mm', which is not there"),
         (lambda i: {"draw": i["mean"]}, ValueError, "derived: 'draw' is a dimension"),
@@ -88,12 +88,12 @@ def _simulator(**changes: Any) -> Any:
         (
             lambda i: None,
             TypeError,
-            "derived must return a dictionary of further variables by name, got None",
+            "derived: expected a dictionary of further variables by name, got None",
         ),
         (
             lambda i: i["mean"],
             TypeError,
-            "derived must return a dictionary of further variables by name, got ",
+            "derived: expected a dictionary of further variables by name, got ",
         ),
     ],
 )
@@ -110,12 +110,12 @@ def test_what_is_derived_is_looked_at_when_the_model_is_made(
         (
             lambda i: jnp.exp(i["mean"]) + jnp.exp(i["noise"]),
             -1.0,
-            r"nearest outputs differ by 1\S*. Check",
+            r"the nearest differ by 1\S*. Check",
         ),
         (
             lambda i: 1e10 * (0.3 + i["mean"] + i["noise"]),
             3.1e9,
-            "which is rounding of outputs of their size, and 1e-08 counts as none. Give data and outputs in units",
+            "which is rounding. Give data and outputs in units",
         ),
     ],
 )

@@ -137,6 +137,12 @@ def _run_options(parser: argparse.ArgumentParser, *, draws: int, warm_up: int, c
         "model and command, such as decay-sample)",
     )
     parser.add_argument("--restart", action="store_true", help="delete the run that is in the folder")
+    parser.add_argument(
+        "--checks",
+        choices=("basic", "full", "off"),
+        default="basic",
+        help="of the model and the draws (default: basic)",
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress")
 
 

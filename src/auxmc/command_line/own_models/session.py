@@ -80,7 +80,7 @@ def _sample(own: OwnModel, options: argparse.Namespace, folder: OutputFolder) ->
     make = getattr(auxmc, name)
     settings = read_settings(options.settings, make, {})
     with _as_command_errors(options.model):
-        model = _model(own)
+        model = _model(own, options.checks)
         method: Method = make(model, **settings)
         folder.begin()
         tree = auxmc.sample(method, checkpoint=folder.state, **_counts(options))
@@ -94,12 +94,12 @@ def _evidence(own: OwnModel, options: argparse.Namespace, folder: OutputFolder) 
     settings = read_settings(
         options.settings,
         auxmc.evidence,
-        dict.fromkeys((*_COUNTS, "method", "cores", "executor", "checkpoint", "progress")),
+        dict.fromkeys((*_COUNTS, "method", "cores", "executor", "checkpoint", "progress", "checks")),
     )
     with _as_command_errors(options.model):
         folder.begin()
         found: TemperedEvidence = auxmc.evidence(
-            _model(own),
+            _model(own, options.checks),
             method=options.method,
             checkpoint=folder.state,
             **settings,
@@ -113,11 +113,12 @@ def _evidence(own: OwnModel, options: argparse.Namespace, folder: OutputFolder) 
 
 
 def _counts(options: argparse.Namespace) -> dict[str, Any]:
-    return {name: getattr(options, name) for name in (*_COUNTS, "cores")} | {"progress": not options.quiet}
+    names = (*_COUNTS, "cores", "checks")
+    return {name: getattr(options, name) for name in names} | {"progress": not options.quiet}
 
 
-def _model(own: OwnModel) -> Any:
-    parts = dict(own.parts)
+def _model(own: OwnModel, checks: str) -> Any:
+    parts = own.parts | {"checks": checks}
     if own.kind == "simulator":
         return auxmc.simulator(parts.pop("generate"), parts.pop("observed"), parts.pop("inputs"), **parts)
     return auxmc.estimated(**parts) if own.kind == "estimate" else auxmc.density(**parts)

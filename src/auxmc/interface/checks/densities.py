@@ -116,15 +116,15 @@ def examine_density(
     evaluate = jax.value_and_grad(log_density) if derivatives else lambda point: (log_density(point), point)
     values, gradients = (np.asarray(part) for part in jax.jit(jax.vmap(evaluate))(jnp.asarray(points)))
     finite = np.isfinite(values)
-    if not finite.any():
+    if not finite[1:].any():
         raise ValueError(
-            f"{what} is finite at the start and at none of {len(points)} points around it. Give a start inside the "
+            f"{what} is finite at the start and at none of {len(points) - 1} points around it. Give a start inside the "
             "support"
         )
-    undefined = np.isnan(values) | (finite & np.any(np.isnan(gradients), axis=1))
+    undefined = np.isnan(values[1:]) | (finite & np.any(np.isnan(gradients), axis=1))[1:]
     advice = advise_precision(what, log_density, jnp.asarray(start))
     advice += advise_undefined(f"{what} or its derivative" if derivatives else what, undefined)
-    advice += advise_tails(what, log_density, start, layout)
+    advice += advise_tails(what, log_density, start, layout, value=float(values[0]))
     if derivatives and not is_open:
         usable = finite & np.all(np.isfinite(gradients), axis=1)
         reject_steps(what, log_density, points[usable], gradients[usable], layout)
@@ -133,10 +133,10 @@ def examine_density(
 
 
 def _points_around(start: np.ndarray, distances: FloatArray) -> FloatArray:
-    """Points at all distances from a start [point, dim]."""
+    """The start, and points at all distances from it [point, dim]."""
     random = np.random.default_rng(2)
     ways = random.normal(size=(len(distances), _N_POINTS, start.size)) * (1.0 + np.abs(start))
-    return (start + distances[:, None, None] * ways).reshape(-1, start.size)
+    return np.concatenate([start[None], (start + distances[:, None, None] * ways).reshape(-1, start.size)])
 
 
 def advise_precision(what: str, function: Callable[..., Any], *arguments: Any) -> list[Advice]:
@@ -188,7 +188,13 @@ def advise_undefined(
 
 
 def advise_tails(
-    what: str, log_density: LogDensity, start: np.ndarray, layout: Layout, *, proper: bool = True
+    what: str,
+    log_density: LogDensity,
+    start: np.ndarray,
+    layout: Layout,
+    *,
+    proper: bool = True,
+    value: float | None = None,
 ) -> list[Advice]:
     """Advice about coordinates along which a log density does not fall, from values far from the start.
 
@@ -198,27 +204,29 @@ def advise_tails(
         start: vector where it is finite [dim].
         layout: names of the vector's parts.
         proper: whether its integral must be finite; that of a prior need not be.
+        value: at the start, from another program.
 
     Raises:
         ValueError: If it grows without end in all directions or along a coordinate, changes between calls with the same
             variables, or does not depend on a variable.
     """
-    begin = _beside(start)
-    # One program: taken operation by operation, a model of another package compiles hundreds.
-    near = np.asarray(jax.jit(jax.vmap(log_density))(jnp.asarray(np.stack([begin, start]))))
-    # Traced once more: a function that draws random numbers or counts its calls gives another value.
-    again = float(jax.jit(lambda start: log_density(start))(jnp.asarray(start)))
-    if not math.isclose(again, near[1], rel_tol=1e-6, abs_tol=1e-6):
+    is_open = has_open_cost(log_density, jnp.asarray(start))
+    far, coordinates = _far_points(start)
+    points = np.concatenate([start[None], far.reshape(-1, start.size)])[: 1 if is_open else None]
+    all_values = np.asarray(jax.jit(jax.vmap(log_density))(jnp.asarray(points)))
+    # Traced twice: a function that draws random numbers or counts its calls gives another value.
+    value = float(log_density(jnp.asarray(start))) if value is None else value
+    if not math.isclose(value, all_values[0], rel_tol=1e-6, abs_tol=1e-6):
         raise ValueError(
-            f"{what} gives other values for the same variables, {near[1]:.6g} and {again:.6g}. It must not draw random "
-            "numbers or change anything"
+            f"{what} gives other values for the same variables, {value:.6g} and {all_values[0]:.6g}. It must not draw "
+            "random numbers or change anything"
         )
-    if has_open_cost(log_density, jnp.asarray(start)):
+    if is_open:
         return []
-    values, coordinates = _far_values(log_density, begin)
-    if proper and np.all(values == near[0]) and near[0] == near[1]:
+    values = all_values[1:].reshape(far.shape[:2])
+    if proper and np.all(all_values == all_values[0]):
         raise ValueError(
-            f"{what} is the same everywhere, {near[0]:.6g}. It depends on no variable, or rounding hides it: give it "
+            f"{what} is the same everywhere, {value:.6g}. It depends on no variable, or rounding hides it: give it "
             "without large constants, of variables with scales of about 1"
         )
     with np.errstate(invalid="ignore"):
@@ -232,7 +240,8 @@ def advise_tails(
     if not proper:
         return []
     names = np.asarray(layout.coordinates())[coordinates]
-    unused = names[np.all(values[:, up] == near[0], axis=0) & np.all(values[:, down] == near[0], axis=0)]
+    same = np.all(values == values[0, 0], axis=0)
+    unused = names[same[up] & same[down]]
     if unused.size:
         raise ValueError(
             f"{what} does not depend on {_listed(list(unused))}: its integral is infinite. Give each variable a prior, "
@@ -248,20 +257,16 @@ def advise_tails(
     return list(_improper(what, _listed(flat), "bounds= and periodic= of auxmc.density")) if flat else []
 
 
-def _beside(start: np.ndarray) -> FloatArray:
-    """A point near the start [dim]: at a zero of one variable others may not matter."""
-    random = np.random.default_rng(3)
-    return start + 0.01 * (1.0 + np.abs(start)) * random.normal(size=start.size)
-
-
-def _far_values(log_density: LogDensity, begin: FloatArray) -> tuple[FloatArray, np.ndarray]:
-    """Values at a point and far from it [distance, ray], and the coordinates of the rays after the random ones."""
-    random = np.random.default_rng(0)
-    coordinates = np.unique(np.linspace(0, begin.size - 1, min(begin.size, _MOST_COORDINATES)).astype(int))
-    axes = np.eye(begin.size)[coordinates]
-    rays = np.concatenate([random.normal(size=(_N_RAYS, begin.size)), axes, -axes])
-    points = begin + np.append(0.0, _FAR)[:, None, None] * rays
-    return np.asarray(jax.jit(jax.vmap(jax.vmap(log_density)))(jnp.asarray(points))), coordinates
+def _far_points(start: np.ndarray) -> tuple[FloatArray, np.ndarray]:
+    """Points far from the start [distance, ray, dim], and the coordinates of the rays after the random ones."""
+    # From a point near the start: at a zero of one variable others may not matter.
+    aside = np.random.default_rng(3).normal(size=start.size)
+    begin = start + 0.01 * (1.0 + np.abs(start)) * aside
+    coordinates = np.unique(np.linspace(0, start.size - 1, min(start.size, _MOST_COORDINATES)).astype(int))
+    axes = np.eye(start.size)[coordinates]
+    random = np.random.default_rng(0).normal(size=(_N_RAYS, start.size))
+    rays = np.concatenate([random, axes, -axes])
+    return begin + np.append(0.0, _FAR)[:, None, None] * rays, coordinates
 
 
 def _falls(values: FloatArray) -> BooleanArray:

@@ -1,4 +1,4 @@
-"""Which points of a manifold a chain can begin at."""
+"""Rejects points of a manifold where a chain cannot begin."""
 
 from collections.abc import Callable
 
@@ -23,7 +23,7 @@ _MOST_TURN = 0.1
 
 
 def manifold_check(model: ConditionedModel, tolerance: float) -> Callable[[np.ndarray], None]:
-    """A function that refuses, by a ValueError, inputs [input] at which a chain cannot begin.
+    """A function that rejects inputs [input] where a chain cannot begin (ValueError).
 
     Args:
         model: the conditioned generator.
@@ -54,30 +54,28 @@ def manifold_check(model: ConditionedModel, tolerance: float) -> Callable[[np.nd
         found = {name: float(value) for name, value in evaluate(jnp.asarray(start)).items()}
         if not found["distance"] <= tolerance:
             raise ValueError(
-                f"the start is off the manifold: its outputs differ from the data by up to {found['distance']:.3g} "
-                f"(tolerance {tolerance:g}). Leave the start out, or take it from auxmc.start_on_manifold(model)"
+                f"the start is off the manifold: its outputs differ from the data by up to {found['distance']:.3g}. "
+                "Leave the start out, or use auxmc.start_on_manifold(model)"
             )
         if not np.isfinite(found["log_determinant"]) or not found["unsolved"] <= _MOST_ERROR:
             raise ValueError(
-                "at the start the outputs' derivative by the inputs lacks full rank: some outputs do not depend on the "
-                "inputs, or depend on each other. Leave such outputs out, or give the simulator a noise_scale"
+                "at the start the outputs' derivative lacks full rank. Remove outputs that do not depend on the inputs "
+                "or repeat each other, or give noise_scale"
             )
         if not np.isfinite(found["prior"]):
             raise ValueError(
-                "at the start the log density of the prior or a derivative of the generator is not finite: check the "
-                "priors, and the generator for square roots and logarithms of zero"
+                "at the start the log density of the prior or a derivative of the generator is not finite. Look for "
+                "square roots and logarithms of zero"
             )
         if not found["turn"] <= _MOST_TURN:
             raise ValueError(
-                f"at the start the outputs' derivative by the inputs is nearly zero: within the tolerance "
-                f"{tolerance:g} it changes by {100.0 * found['turn']:.0f} %, and the inputs that generate the data "
-                "are no smooth surface there. Check whether the data lie at the edge of what the generator can give, "
-                "or give the simulator a noise_scale"
+                "at the start the outputs' derivative is nearly zero: the data lie at the edge of what the generator "
+                "can give. Give noise_scale"
             )
         if not found["slack"] <= _MOST_SLACK:
             raise ValueError(
-                f"the tolerance {tolerance:g} is not small beside the outputs: inputs can move by {found['slack']:.2g} "
-                "without leaving it. Give data and outputs on a scale of about 1, or a smaller tolerance"
+                f"the tolerance {tolerance:g} is not small compared with the outputs. Give data and outputs on a scale "
+                "of about 1, or a smaller tolerance"
             )
 
     return check

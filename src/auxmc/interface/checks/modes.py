@@ -1,4 +1,4 @@
-"""Modes that chains missed: points apart from the draws; and starts apart from each other."""
+"""Modes that chains missed: points that are as probable as the draws but lie apart from them."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,14 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jax import Array
-from scipy.cluster.vq import kmeans2
 from scipy.spatial import cKDTree
 
 from auxmc.driver.seeds import stream
 from auxmc.interface.advice import MIN_DRAWS, Advice
 from auxmc.interface.methods import Method
 
-__all__ = ["advise_missed", "flat_draws", "is_usable", "lie_apart", "spread_starts"]
+__all__ = ["advise_missed", "flat_draws", "is_usable", "lie_apart"]
 
 _MOST_DRAWS = 4000
 # Of the draws' range, how far beyond it a point must lie.
@@ -141,26 +140,3 @@ def lie_apart(draws: np.ndarray, points: np.ndarray) -> np.ndarray:
     usual = float(np.max(first.query(second)[0]))
     far = first.query(points / np.where(sds > 0.0, sds, 1.0))[0] > _DISTANCE * usual
     return np.asarray(beyond | (far & (usual > 0.0)))
-
-
-def spread_starts(points: np.ndarray, n: int, seed: int) -> np.ndarray:
-    """Points that stand for different parts of a cloud: the nearest ones to its clusters' centres.
-
-    Args:
-        points: [point, dim], at least one.
-        n: number of starts.
-        seed: of the clusters.
-
-    Returns:
-        Indices of the points [n]; clusters that are empty, or more starts than points, repeat points in turn.
-    """
-    sds = points.std(axis=0)
-    scaled = points / np.where(sds > 0.0, sds, 1.0)
-    if len(points) <= n:
-        return np.arange(n) % len(points)
-    centres, _ = kmeans2(scaled, n, minit="++", seed=seed, missing="warn")
-    chosen: list[int] = []
-    for centre in centres:
-        order = np.argsort(np.sum((scaled - centre) ** 2, axis=1))
-        chosen.append(next(int(i) for i in order if i not in chosen))
-    return np.asarray(chosen)

@@ -1,4 +1,4 @@
-"""Whether a log prior has its constant, going by draws of the prior and of a Gaussian beside it."""
+"""Examines whether a log prior is normalised, by draws of the prior and of a Gaussian near it."""
 
 import math
 
@@ -18,8 +18,8 @@ __all__ = ["advise_constant"]
 _DRAWS = 4000
 # Numbers of a parameter vector for which so many draws give a covariance.
 _MOST_DIM = 100
-# Relative error above which nothing is said, and share of a law that must count as the other's, in both directions:
-# with less in common, rare draws decide, and the error itself is not known.
+# Relative error above which nothing is said, and fraction that both distributions must share: with less in common, rare
+# draws decide, and the error itself is not known.
 _MAX_ERROR = 0.3
 _LEAST_COMMON = 0.02
 # Standard errors, and nats, above which it is said.
@@ -28,19 +28,19 @@ _SMALL = 0.1
 
 
 def advise_constant(model: RowModel, key: Array) -> list[Advice]:
-    """Says by how much the integral of exp(log_prior) is not 1; nothing where that is not known well.
+    """Advice about by how much the integral of exp(log_prior) differs from 1; none where that is uncertain.
 
     Args:
         model: its log_prior and draw_prior are compared.
         key: of the draws.
 
     Source: Bennett 1976, "Efficient estimation of free energy differences from Monte Carlo data", with equal numbers of
-        draws of both laws.
+        draws of both distributions.
     """
     if model.dim > _MOST_DIM:
         return []
     draws = np.asarray(jax.vmap(model.draw_prior)(jax.random.split(jax.random.fold_in(key, 0), 2 * _DRAWS)))
-    # Other draws than those that the Gaussian is fitted to, so that both laws are independent.
+    # Other draws than those that the Gaussian is fitted to, so that both samples are independent.
     fitted, fresh = draws[:_DRAWS], draws[_DRAWS:]
     try:
         root = np.linalg.cholesky(np.atleast_2d(np.cov(fitted, rowvar=False)))
@@ -63,19 +63,19 @@ def advise_constant(model: RowModel, key: Array) -> list[Advice]:
         return []
     return [
         Advice(
-            f"log_prior seems not to be normalised: the log of the integral of its exponential is {log_constant:.2f} "
-            f"+- {error:.2f} nats, and the evidence is off by as much",
-            "Add the constant that log_prior lacks (log_prior is to be the log density of what draw_prior draws)",
+            f"log_prior seems not to be normalised: its log integral is {log_constant:.2f} +- {error:.2f} nats, and "
+            "the evidence is off by as much",
+            "Add the missing constant to log_prior",
         )
     ]
 
 
 def _bridge(of_gaussian: FloatArray, of_prior: FloatArray) -> tuple[float, float, float]:
-    """Log of the prior's integral, its standard error, and the least share of a law that counts as the other's.
+    """Log of the prior's integral, its standard error, and the least fraction that both distributions share.
 
     Args:
         of_gaussian: log of unnormalised prior over Gaussian at draws of the Gaussian [draw].
-        of_prior: the same at draws of the prior [draw].
+        of_prior: log of unnormalised prior over Gaussian at draws of the prior [draw].
     """
     if not np.all(np.isfinite(of_prior)) or np.any(of_gaussian == np.inf):
         return math.nan, math.nan, 0.0
@@ -88,6 +88,6 @@ def _bridge(of_gaussian: FloatArray, of_prior: FloatArray) -> tuple[float, float
 
     both = np.concatenate([finite, of_prior])
     found = float(brentq(excess, both.min() - 50.0, both.max() + 50.0))
-    shares = expit(of_gaussian - found), expit(found - of_prior)
-    error = math.sqrt(sum(np.var(one) / (len(one) * np.mean(one) ** 2) for one in shares))
-    return found, error, float(min(np.mean(one) for one in shares))
+    fractions = expit(of_gaussian - found), expit(found - of_prior)
+    error = math.sqrt(sum(np.var(one) / (len(one) * np.mean(one) ** 2) for one in fractions))
+    return found, error, float(min(np.mean(one) for one in fractions))

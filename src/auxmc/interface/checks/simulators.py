@@ -1,4 +1,4 @@
-"""What a user gives for a simulator: its outputs, the priors of its inputs, and what is derived from them."""
+"""Examines a simulator: its outputs, the priors of its inputs, and derived variables."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +29,7 @@ Shapes = dict[str, jax.ShapeDtypeStruct]
 
 
 def check_outputs(generate: Callable[..., Any], data: Any, shapes: Shapes) -> None:
-    """Looks at what a generator returns, without running it.
+    """Rejects a generator whose outputs do not fit the observed data, without running it.
 
     Args:
         generate: maps the inputs by name to outputs.
@@ -37,90 +37,76 @@ def check_outputs(generate: Callable[..., Any], data: Any, shapes: Shapes) -> No
         shapes: of the inputs, by name.
 
     Raises:
-        TypeError: it cannot be traced, or returns whole or complex numbers, or such of another precision than float64.
-        ValueError: its outputs have other names or shapes than the data, or another order.
+        TypeError: If it cannot be traced, or returns anything but float64.
+        ValueError: If its outputs have other names, shapes or another order than the data.
     """
     outputs = evaluated("generate", generate, shapes)
     wanted, found = (
         {name: tuple(leaf.shape) for name, leaf in named(tree).items()} for tree in (data, outputs)
     )
     if wanted != found:
-        raise ValueError(f"generate must return the shapes of the observed data, {wanted}, got {found}")
+        raise ValueError(f"generate: expected the shapes of the observed data, {wanted}, got {found}")
     if list(wanted) != list(found):
         # A dictionary has its outputs in the order of their names, a named tuple in that of its fields.
         raise ValueError(
-            f"generate must return its outputs in the order of the observed data, {', '.join(wanted)}, got "
-            f"{', '.join(found)}: give both in the same kind of container"
+            f"generate: expected the order of the observed data, {', '.join(wanted)}, got {', '.join(found)}. Give "
+            "both in the same kind of container"
         )
-    kinds = {
-        str(leaf.dtype) for leaf in jax.tree.leaves(outputs) if not jnp.issubdtype(leaf.dtype, jnp.floating)
-    }
-    if kinds:
+    others = sorted({str(leaf.dtype) for leaf in jax.tree.leaves(outputs) if leaf.dtype != jnp.float64})
+    if others:
         raise TypeError(
-            f"generate must return real numbers that change smoothly with its inputs, got {', '.join(sorted(kinds))}"
-        )
-    rough = sorted({str(leaf.dtype) for leaf in jax.tree.leaves(outputs) if leaf.dtype != jnp.float64})
-    if rough:
-        raise TypeError(
-            f"generate returns {', '.join(rough)}: outputs must meet the data more nearly than that. Let it compute in "
-            "float64, as its inputs are"
+            f"generate: expected real outputs in float64, as its inputs are, got {', '.join(others)}"
         )
 
 
 def check_derived(derived: Callable[..., Any], shapes: Shapes) -> None:
-    """Looks at the names of what is derived from inputs.
+    """Rejects a function of derived variables that cannot be kept.
 
     Args:
         derived: maps the inputs by name to further variables.
         shapes: of the inputs, by name.
 
     Raises:
-        TypeError: it is no function, cannot be traced, or returns no dictionary of variables.
-        ValueError: a name cannot be one of a variable, or is that of an input.
+        TypeError: If it is not a function, cannot be traced, or does not return a dictionary of variables.
+        ValueError: If a name is invalid, or that of an input.
     """
     function("derived", derived, "maps the inputs by name to further variables")
     further = evaluated("derived", derived, shapes)
     if not isinstance(further, dict) or not further:
-        raise TypeError(f"derived must return a dictionary of further variables by name, got {further!r}")
+        raise TypeError(f"derived: expected a dictionary of further variables by name, got {further!r}")
     variables("derived", further)
     both = sorted(set(named(further)) & set(shapes))
     if both:
-        raise ValueError(
-            f"derived: {', '.join(both)} is an input, which is kept already; give it another name"
-        )
+        raise ValueError(f"derived: {', '.join(both)} is an input already. Give it another name")
     variables("derived", shapes | named(further))
 
 
 def check_prior(what: str, prior: Any) -> list[Advice]:
-    """Looks at the prior of an input.
+    """Advice about the prior of an input; priors of the library need none.
 
     Args:
         what: the input, for messages.
-        prior: its law; one that the library does not know is looked at itself.
+        prior: its distribution.
 
     Raises:
-        TypeError: it is none, or a function of it cannot be traced.
-        ValueError: a function returns another shape than it should, the log density is not finite at a draw, or grows
-            without end.
+        TypeError: If it is not a prior, or a function of it cannot be traced.
+        ValueError: If a function returns another shape, or the log density is not finite at a draw or grows without
+            end.
     """
     if not isinstance(prior, Prior):
-        raise TypeError(f"{what} must be a prior, such as auxmc.prior.normal(3), got {prior!r}")
+        raise TypeError(f"{what}: expected a prior, such as auxmc.prior.normal(3), got {prior!r}")
     if prior.name != "custom":
         return []
-    standard = jax.ShapeDtypeStruct(prior.shape, jnp.float64)
-    shape = getattr(evaluated(f"log_density of {what}", prior.log_density, standard), "shape", None)
-    if shape != ():
-        raise ValueError(
-            f"log_density of {what} must return one number, in nats, got shape {shape}: sum over it"
-        )
-    drawn = getattr(evaluated(f"draw of {what}", prior.draw, jax.random.key(0)), "shape", None)
-    if drawn != prior.shape:
-        raise ValueError(f"draw of {what} must return the shape {prior.shape} of the input, got {drawn}")
-    start = np.asarray(prior.draw(jax.random.key(0))).ravel()
+    standard, key = jax.ShapeDtypeStruct(prior.shape, jnp.float64), jax.random.key(0)
+    for name, expected, shapes in (
+        (f"log_density of {what}", (), evaluated(f"log_density of {what}", prior.log_density, standard)),
+        (f"draw of {what}", prior.shape, evaluated(f"draw of {what}", prior.draw, key)),
+    ):
+        if (found := getattr(shapes, "shape", None)) != expected:
+            raise ValueError(f"{name}: expected the shape {expected}, got {found}")
+    start = np.asarray(prior.draw(key)).ravel()
     if not np.isfinite(prior.log_density(jnp.asarray(start).reshape(prior.shape))):
-        raise ValueError(
-            f"log_density of {what} is not finite at a draw of the input: both must be of one law on the whole line"
-        )
+        raise ValueError(f"log_density of {what}: expected a finite value at a draw of the input")
     layout = layout_of({"input": standard})
     return advise_tails(
         f"log_density of {what}", lambda v: prior.log_density(v.reshape(prior.shape)), start, layout

@@ -22,10 +22,11 @@ from auxmc.driver.seeds import stream
 from auxmc.driver.stream_program import KeyedStream
 from auxmc.driver.streams import StreamRun, run_streams
 from auxmc.errors import DamagedFile
-from auxmc.interface.advice import Advice
+from auxmc.interface.advice import Advice, issue
 from auxmc.interface.precision import folder_path, made_by, seed_number, use_float64, whole_number
 from auxmc.interface.running import same_run
 from auxmc.interface.streams.rows import Rows, RowsModel, checked_model, read_rows
+from auxmc.interface.trees import dataset_of
 from auxmc.kernels.streams.replicates import replicate_log_evidences, replicated
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
 from auxmc.models.row_model import RowModel
@@ -170,10 +171,7 @@ def _result(
     record = _dataset(run.record, n_replicates, settings.n_particles)
     last = record.isel(chunk=-1)
     advice = [*said, *_advice(run, record, n_replicates)]
-    for one in advice:
-        one.warn()
     state = run.state
-    texts = tuple(one.text for one in advice)
     return StreamEvidence(
         float(last["log_evidence"]),
         float(last["standard_error"]),
@@ -181,7 +179,7 @@ def _result(
         np.asarray(replicate_log_evidences(state, n_replicates)),
         record,
         _posterior(model, state, n_replicates, key),
-        texts,
+        issue(advice),
     )
 
 
@@ -248,12 +246,9 @@ def _posterior(model: RowModel, state: Any, n_replicates: int, key: Array) -> xr
     chosen = jax.vmap(lambda k, w: systematic_indices(k, w, w.shape[0]))(keys, log_weights)
     drawn = jnp.take_along_axis(particles, chosen[:, :, None], axis=1)
     values = jax.vmap(jax.vmap(model.natural))(drawn)
-    variables = {
-        name: (("chain", "draw", *(f"{name}_dim_{i}" for i in range(array.ndim - 2))), np.asarray(array))
-        for name, array in values.items()
-    }
-    coordinates = {"chain": np.arange(n_replicates), "draw": np.arange(particles.shape[1])}
-    return xr.DataTree.from_dict({"posterior": xr.Dataset(variables, coords=coordinates)})
+    return xr.DataTree.from_dict(
+        {"posterior": dataset_of({name: np.asarray(array) for name, array in values.items()})}
+    )
 
 
 def _identity(model: RowModel, rows: Rows, *numbers: Any) -> str:

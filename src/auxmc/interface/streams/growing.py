@@ -10,7 +10,7 @@ import numpy as np
 
 from auxmc.diagnostics.errors_of_means import replicated_evidence_error
 from auxmc.driver.seeds import stream
-from auxmc.interface.advice import Advice
+from auxmc.interface.advice import Advice, issue
 from auxmc.interface.precision import seed_number, use_float64, whole_number
 from auxmc.interface.streams.rows import RowsModel, checked_model, read_rows
 from auxmc.kernels.streams.growing_data import GrowingDataSettings, growing_data_evidence
@@ -87,9 +87,7 @@ def growing_data(
     spread = float(np.std(values, ddof=1))
     error = float(replicated_evidence_error(spread, replicates, expected))
     advice = [*said, *_impossible(values), *_advice(spread, replicates, settings)]
-    for one in advice:
-        one.warn()
-    return GrowingDataEvidence(value, error, values, tuple(one.text for one in advice))
+    return GrowingDataEvidence(value, error, values, issue(advice))
 
 
 def _impossible(values: FloatArray) -> Iterator[Advice]:

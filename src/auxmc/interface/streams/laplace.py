@@ -8,7 +8,7 @@ import numpy as np
 
 from auxmc.approximations import laplace_evidence as laplace
 from auxmc.driver.seeds import stream
-from auxmc.interface.advice import Advice
+from auxmc.interface.advice import Advice, issue
 from auxmc.interface.checks.normalisation import advise_constant
 from auxmc.interface.precision import seed_number, use_float64, whole_number
 from auxmc.interface.streams.rows import RowsModel, checked_model, read_rows
@@ -82,10 +82,7 @@ def laplace_evidence(
     found = laplace.laplace_evidence(checked, data, starts, draws, jax.random.fold_in(key, 1), copies)
     constant = advise_constant(checked, jax.random.fold_in(key, 2))
     advice = [*said, *constant, *_advice(found, draws, copies)]
-    for one in advice:
-        one.warn()
-    texts = tuple(one.text for one in advice)
-    return CheckedLaplace(found.log_evidence, found.standard_error, found, texts)
+    return CheckedLaplace(found.log_evidence, found.standard_error, found, issue(advice))
 
 
 def _advice(found: laplace.LaplaceEvidence, draws: int, copies: int) -> Iterator[Advice]:

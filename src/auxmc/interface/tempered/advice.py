@@ -1,4 +1,4 @@
-"""Warnings about an evidence that must not be trusted as it is, each with what to do."""
+"""Warnings about an evidence that is not reliable as it is, each with what to do."""
 
 import math
 from collections.abc import Iterator
@@ -44,16 +44,16 @@ def advise_evidence(
     *,
     chains: bool,
 ) -> Iterator[Advice]:
-    """Warnings about an evidence by any method.
+    """Advice about an evidence by any method.
 
     Args:
         model: the target.
-        log_weights: of runs or of states of chains for the target [chain, draw].
+        log_weights: of annealed runs, or of states of tempered chains [chain, draw].
         draws: of the target [draw, dim].
         base: with the exploring runs.
         found: the estimate.
         support: fraction of the base inside the target's support.
-        chains: whether weights are those of states of tempered chains, not of independent runs.
+        chains: whether the weights are those of tempered chains.
     """
     if not chains:
         yield from _few_runs(log_weights)
@@ -76,13 +76,7 @@ def advise_evidence(
 
 
 def advise_chains(tree: xr.DataTree, base: Base, found: Evidence) -> Iterator[Advice]:
-    """Warnings about tempered chains.
-
-    Args:
-        tree: tempered chains.
-        base: with annealed runs, whose estimate is independent of the chains.
-        found: the estimate.
-    """
+    """Advice about tempered chains, also compared with the annealed runs of their base."""
     stats = tree["sample_stats"]
     target, weight = (stats[name].to_numpy() for name in ("log_target_weight", "log_base_weight"))
     if target.shape[1] < MIN_DRAWS:

@@ -1,11 +1,13 @@
 """Evidence of a model, and draws of it across its modes, by annealed runs or tempered chains from a base."""
 
 import hashlib
+import json
 import math
 import os
 import pathlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import jax
@@ -20,12 +22,13 @@ from auxmc.driver.files import checked_arrays, write_arrays
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import stream
 from auxmc.errors import DamagedFile
+from auxmc.interface.advice import issue
 from auxmc.interface.checks.densities import NOT_FALLING
 from auxmc.interface.checks.jumps import advise_jumps
 from auxmc.interface.densities import Density, density
 from auxmc.interface.methods import Method
 from auxmc.interface.precision import whole_number
-from auxmc.interface.running import one_linear_algebra_thread
+from auxmc.interface.running import one_linear_algebra_thread, same_run
 from auxmc.interface.sampling import RunOptions, run_method
 from auxmc.interface.tempered.advice import advise_chains, advise_evidence
 from auxmc.interface.tempered.annealing import N_RUNS, Annealed, Path, anneal, bridge_to, fraction_of_step
@@ -200,14 +203,12 @@ def _estimated(
         advice += advise_chains(tree, found, result) if one else []
         advice += advise_evidence(model, target, vectors, found, result, fraction, chains=one)
     if options.checks == "full":
-        advice += advise_jumps("log_density", model.log_density, vectors, model.layout)
+        advice += advise_jumps(model.log_density, vectors, model.layout)
     if any(item.cause == "no error" for item in advice):
         error = math.nan
-    texts = (*model.warnings, *(item.text for item in advice))
+    texts = (*model.warnings, *issue(advice))
     tree.attrs["warnings"] = list(texts)
     posterior.attrs |= tree.attrs | {"log_evidence": value, "log_evidence_standard_error": error}
-    for item in advice:
-        item.warn()
     return TemperedEvidence(value, error, posterior, tree, found, texts)
 
 
@@ -286,26 +287,15 @@ class _Batches:
             b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
         ).hexdigest()
         names = ("ends", "log_weights", "log_densities")
-        if file is not None and file.exists():
-            try:
-                with checked_arrays(file) as saved:
-                    kept = {name: saved[name] for name in names}
-                    same = str(saved["identity"]) == identity
-            except DamagedFile:
-                same = None
-            if same:
-                return Annealed(self.mixture, self.path, **kept)
-            if same is False:
-                raise ValueError(
-                    f"checkpoint {file.parent} holds a run of something else (another model, start, seed or setting, "
-                    "or other versions of packages): give another folder, or delete that one"
-                )
+        if file is not None:
+            same_run(file.parent, file, identity)
+            with suppress(DamagedFile), checked_arrays(file) as saved:
+                return Annealed(self.mixture, self.path, **{name: saved[name] for name in names})
         own = jax.random.wrap_key_data(jnp.asarray(key))
         found = anneal(self.target, self.mixture, start, own, self.n_steps, path=self.path)
         if file is not None:
-            write_arrays(
-                file, {name: getattr(found, name) for name in names} | {"identity": np.asarray(identity)}
-            )
+            about = np.asarray(json.dumps({"identity": identity}))
+            write_arrays(file, {name: getattr(found, name) for name in names} | {"about": about})
         return found
 
 
