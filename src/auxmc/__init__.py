@@ -33,7 +33,7 @@ _NAMES = {
     "laplace_evidence": "streams.laplace",
     "row_model": "streams.rows",
     "stream_evidence": "streams.estimate",
-    "use_float64": "precision",
+    "use_float64": "arguments",
 }
 _MODULES = ("prior",)
 

@@ -10,18 +10,18 @@ import numpy as np
 from jax import Array
 
 from auxmc.interface.advice import issue
+from auxmc.interface.arguments import (
+    check_callable,
+    check_fraction,
+    check_instance,
+    check_level,
+    check_positive,
+    check_steps,
+    use_float64,
+)
 from auxmc.interface.checks.densities import examine_density, start_check
 from auxmc.interface.layout import Layout, named, start_variables
 from auxmc.interface.methods import Method, evaluated, follows_its_key
-from auxmc.interface.precision import (
-    check_level,
-    function,
-    made_by,
-    positive,
-    share,
-    step_range,
-    use_float64,
-)
 from auxmc.interface.trajectory_guard import first_step_size, guarded
 from auxmc.interface.transforms import Transform, bounded, checked_bounds, of_distribution, ordered, sampled
 from auxmc.interface.transforms import periodic as _periodic
@@ -145,7 +145,7 @@ def density(
     log_prior, draw_prior, transforms = _prior(prior)
     if start is None and draw_prior is None:
         raise ValueError("start is wanted: variables at which the log density is finite")
-    function("log_density", log_density, "maps the variables to their log density, in nats")
+    check_callable("log_density", log_density, "maps the variables to their log density, in nats")
     tries = (draw_prior(jax.random.key(i)) for i in range(_TRIES)) if draw_prior else iter(())
     labels = (exchangeable,) if isinstance(exchangeable, str) else tuple(exchangeable)
     begin, layout = start_variables(next(tries) if start is None else start)
@@ -281,8 +281,8 @@ def hmc(
 
     Source: PhD thesis, Algorithm 6.
     """
-    step_size = positive("step_size", step_size)
-    made_by("model", model, Density, "auxmc.density, auxmc.from_numpyro or auxmc.from_pymc")
+    step_size = check_positive("step_size", step_size)
+    check_instance("model", model, Density, "auxmc.density, auxmc.from_numpyro or auxmc.from_pymc")
 
     is_open = has_open_cost(model.log_density, jnp.asarray(model.start))
 
@@ -291,7 +291,7 @@ def hmc(
         return hamiltonian_monte_carlo(log_density, scale, n_steps, model.layout.dim)
 
     # Wrong numbers of steps are refused where they are given, not at the first draw.
-    n_steps = step_range(n_steps)
+    n_steps = check_steps(n_steps)
     build(jnp.asarray(step_size))
     return Method(
         name="hmc",
@@ -302,7 +302,7 @@ def hmc(
         check=start_check(model.log_density),
         kind="density",
         adaptation="dual averaging",
-        target=share("target_acceptance", target_acceptance),
+        target=check_fraction("target_acceptance", target_acceptance),
         draw_start=model.draw_start,
         of_state=lambda state: {"lp": state.log_density},
         log_density=model.log_density,

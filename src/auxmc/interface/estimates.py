@@ -10,10 +10,17 @@ import numpy as np
 from jax import Array
 
 from auxmc.interface.advice import Advice, issue
+from auxmc.interface.arguments import (
+    check_callable,
+    check_instance,
+    check_level,
+    check_positive,
+    check_shape,
+    use_float64,
+)
 from auxmc.interface.checks.densities import advise_tails, advise_undefined, examine_density
 from auxmc.interface.layout import Layout, layout_of, named, start_variables
 from auxmc.interface.methods import Method, evaluated, follows_its_key
-from auxmc.interface.precision import check_level, function, made_by, positive, use_float64, whole_shape
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.models.estimator import Estimator, estimator_of
@@ -91,8 +98,8 @@ def estimated(
     """
     use_float64()
     check_level(checks)
-    function("log_prior", log_prior, "maps the parameters to their log prior density")
-    function(
+    check_callable("log_prior", log_prior, "maps the parameters to their log prior density")
+    check_callable(
         "log_estimate", log_estimate, "maps parameters and auxiliary variables to the log of an estimate"
     )
     begin, layout = start_variables(start)
@@ -167,7 +174,7 @@ def auxiliary_pseudo_marginal(
     for name, given, allowed in (("u", u, _UPDATES_OF_U), ("x", x, _UPDATES_OF_X)):
         if given not in allowed:
             raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {given!r}")
-    made_by("model", model, Estimated, "auxmc.estimated")
+    check_instance("model", model, Estimated, "auxmc.estimated")
     if u == "slice" and not model.is_normal:
         raise ValueError(
             'u="slice" is exact for standard normal auxiliary variables alone: give their shape as `auxiliary` and '
@@ -189,8 +196,8 @@ def pseudo_marginal(model: Estimated, *, scale: float = 0.5) -> Method:
 
 
 def _method(name: str, model: Estimated, scale: float) -> Method:
-    made_by("model", model, Estimated, "auxmc.estimated")
-    scale = positive("scale", scale)
+    check_instance("model", model, Estimated, "auxmc.estimated")
+    scale = check_positive("scale", scale)
 
     def build(step: Array) -> Kernel:
         return pseudo_marginal_method(name, model.estimator, step, model.layout.dim)
@@ -248,7 +255,7 @@ def _check_scalar(what: str, shape: Any) -> None:
 def _shapes(auxiliary: Any) -> Any:
     def one(name: str, shape: Any) -> jax.ShapeDtypeStruct:
         further = "or give shapes by name, or a function that maps a key to the variables"
-        return jax.ShapeDtypeStruct(whole_shape(name, shape, further), jnp.float64)
+        return jax.ShapeDtypeStruct(check_shape(name, shape, further), jnp.float64)
 
     if not isinstance(auxiliary, Mapping):
         return one("auxiliary", auxiliary)

@@ -21,13 +21,13 @@ import numpy as np
 from jax import Array
 
 from auxmc.driver.blocks import Samples
-from auxmc.interface.precision import (
+from auxmc.interface.arguments import (
     FORKS,
     check_cores,
     check_executor,
-    seed_number,
+    check_integer,
+    check_seed,
     use_float64,
-    whole_number,
 )
 from auxmc.interface.running import IMAGE, ChainJob, Reporter, folder_of, one_linear_algebra_thread
 
@@ -88,8 +88,8 @@ def replicate(
     """
     if not callable(function):
         raise TypeError(f"function must be a function of a seed, got {type(function).__name__}")
-    whole_number("n", n, 1)
-    seed_number(seed)
+    check_integer("n", n, 1)
+    check_seed(seed)
     check_cores(cores)
     check_executor(executor, "give a ThreadPoolExecutor")
     use_float64()

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.interface.precision import float64_tree
+from auxmc.interface.arguments import float64_tree
 from auxmc.interface.transforms import Transform
 
 __all__ = ["Layout", "layout_of", "named", "start_variables", "variables"]

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.interface.precision import float64_tree, function, whole_shape
+from auxmc.interface.arguments import check_callable, check_shape, float64_tree
 from auxmc.models.input_maps import INPUT_MAPS, INPUTS
 from auxmc.numerics.random import standard_normal
 
@@ -81,8 +81,8 @@ def custom(shape: Shape, log_density: Callable[[Array], Array], draw: Callable[[
         log_density: maps the input [*shape] to its log density, in nats; a constant may be missing.
         draw: maps a key to the input, a draw of the law.
     """
-    function("log_density", log_density, "maps the input to its log density")
-    function("draw", draw, "maps a key to a draw of the input")
+    check_callable("log_density", log_density, "maps the input to its log density")
+    check_callable("draw", draw, "maps a key to a draw of the input")
     return Prior(_shape(shape), log_density, lambda u: u, draw, "custom")
 
 
@@ -131,4 +131,4 @@ def _width(name: str, value: Any, shape: Shape) -> float | np.ndarray:
 
 
 def _shape(shape: Shape) -> tuple[int, ...]:
-    return whole_shape("shape, the first argument of a prior,", shape, "parameters go by name")
+    return check_shape("shape, the first argument of a prior,", shape, "parameters go by name")

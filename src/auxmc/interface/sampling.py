@@ -15,18 +15,18 @@ from scipy.cluster.vq import kmeans2
 
 from auxmc.driver.seeds import stream
 from auxmc.interface.advice import Advice, advise, issue
+from auxmc.interface.arguments import (
+    check_cores,
+    check_executor,
+    check_folder,
+    check_integer,
+    check_level,
+    check_seed,
+    use_float64,
+)
 from auxmc.interface.checks.jumps import advise_jumps
 from auxmc.interface.checks.modes import advise_missed, flat_draws, is_usable
 from auxmc.interface.methods import Method
-from auxmc.interface.precision import (
-    check_cores,
-    check_executor,
-    check_level,
-    folder_path,
-    seed_number,
-    use_float64,
-    whole_number,
-)
 from auxmc.interface.running import ChainJob, Reporter, on_threads
 from auxmc.interface.trees import library_attributes, tree_of
 
@@ -58,20 +58,20 @@ class RunOptions:
     def __post_init__(self) -> None:
         """Checks the options before anything is computed."""
         use_float64()
-        whole_number("draws", self.draws, 1)
-        whole_number("warm_up", self.warm_up, 0)
-        whole_number("chains", self.chains, 1)
-        seed_number(self.seed)
+        check_integer("draws", self.draws, 1)
+        check_integer("warm_up", self.warm_up, 0)
+        check_integer("chains", self.chains, 1)
+        check_seed(self.seed)
         check_cores(self.cores)
         check_level(self.checks)
         if self.executor is not None:
             check_executor(self.executor, "leave it out")
-        folder_path("checkpoint", self.checkpoint)
+        check_folder("checkpoint", self.checkpoint)
 
     @property
     def folder(self) -> Path | None:
         """Folder for checkpoints."""
-        return folder_path("checkpoint", self.checkpoint)
+        return check_folder("checkpoint", self.checkpoint)
 
 
 def sample(

@@ -10,22 +10,22 @@ import numpy as np
 from jax import Array
 
 from auxmc.interface.advice import issue
+from auxmc.interface.arguments import (
+    check_callable,
+    check_fraction,
+    check_instance,
+    check_integer,
+    check_level,
+    check_positive,
+    check_seed,
+    check_steps,
+    float64_tree,
+    use_float64,
+)
 from auxmc.interface.checks.manifold_starts import manifold_check
 from auxmc.interface.checks.simulators import check_derived, check_generator, check_outputs, check_prior
 from auxmc.interface.layout import Layout, layout_of, named, variables
 from auxmc.interface.methods import Method
-from auxmc.interface.precision import (
-    check_level,
-    float64_tree,
-    function,
-    made_by,
-    positive,
-    seed_number,
-    share,
-    step_range,
-    use_float64,
-    whole_number,
-)
 from auxmc.interface.prior import Prior
 from auxmc.interface.search import finder, search
 from auxmc.kernels.base import Kernel
@@ -137,7 +137,7 @@ def simulator(
     """
     use_float64()
     check_level(checks)
-    function("generate", generate, "maps inputs to outputs")
+    check_callable("generate", generate, "maps inputs to outputs")
     if not isinstance(inputs, Mapping):
         raise TypeError(
             'inputs must be a dictionary of priors by name, such as {"rate": auxmc.prior.log_normal()}, got '
@@ -149,7 +149,7 @@ def simulator(
     if not inputs:
         raise ValueError("inputs is empty: a simulator has at least one random input")
     if noise_scale is not None:
-        noise_scale = positive("noise_scale", noise_scale)
+        noise_scale = check_positive("noise_scale", noise_scale)
     shapes = {name: jax.ShapeDtypeStruct(prior.shape, jnp.float64) for name, prior in inputs.items()}
     layout = variables("inputs", shapes)
     if derived is not None:
@@ -213,7 +213,10 @@ def constrained_hmc(
 
     Source: Graham and Storkey 2017, Algorithm 1; PhD thesis, Algorithm 11.
     """
-    projection, n_steps = ProjectionSettings(tolerance=positive("tolerance", tolerance)), step_range(n_steps)
+    projection, n_steps = (
+        ProjectionSettings(tolerance=check_positive("tolerance", tolerance)),
+        check_steps(n_steps),
+    )
 
     def build(scale: Array) -> Kernel:
         return constrained.constrained_hmc(
@@ -240,7 +243,7 @@ def constrained_nuts(
         target_acceptance: mean acceptance probability that the warm-up reaches for.
         tolerance: as for `constrained_hmc`.
     """
-    projection = ProjectionSettings(tolerance=positive("tolerance", tolerance))
+    projection = ProjectionSettings(tolerance=check_positive("tolerance", tolerance))
 
     def build(scale: Array) -> Kernel:
         return nuts_kernel(model.model, scale, model.layout.dim, max_depth=max_depth, projection=projection)
@@ -264,9 +267,9 @@ def start_on_manifold(model: Simulator, *, chains: int = 4, seed: int = 0, tries
         ValueError: no point was found; says how near the nearest came.
     """
     use_float64()
-    made_by("model", model, Simulator, "auxmc.simulator")
-    whole_number("chains", chains, 1)
-    seed_number(seed)
+    check_instance("model", model, Simulator, "auxmc.simulator")
+    check_integer("chains", chains, 1)
+    check_seed(seed)
     find = finder(model.model, model.draw_start, 1e-9)
     key = jax.random.key(seed)
     points = [search(find, jax.random.fold_in(key, chain), tries, model.rounding) for chain in range(chains)]
@@ -281,9 +284,9 @@ def _method(
     target: float,
     tolerance: float,
 ) -> Method:
-    made_by("model", model, Simulator, "auxmc.simulator")
+    check_instance("model", model, Simulator, "auxmc.simulator")
     # Wrong numbers of steps are refused where they are given, not at the first draw.
-    build(jnp.asarray(positive("step_size", scale)))
+    build(jnp.asarray(check_positive("step_size", scale)))
     find = finder(model.model, model.draw_start, 0.1 * tolerance)
 
     def log_target(state: Any) -> Array:
@@ -299,7 +302,7 @@ def _method(
         check=manifold_check(model.model, tolerance),
         kind="simulator",
         adaptation="dual averaging",
-        target=share("target_acceptance", target),
+        target=check_fraction("target_acceptance", target),
         draw_start=lambda key: search(find, key, _TRIES, model.rounding),
         of_state=lambda state: {"lp": -state.potential},
         log_density=lambda u: -constrained.evaluate_state(model.model, u).potential,

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from auxmc.interface.arguments import check_callable
 from auxmc.interface.methods import Method, evaluated
-from auxmc.interface.precision import function
 from auxmc.kernels.base import Kernel, select
 
 __all__ = ["with_symmetry"]
@@ -71,7 +71,7 @@ def with_symmetry(method: Method, images: Callable[[Any], Any] | Sequence[Callab
         raise ValueError("images is empty: give a function that maps the variables to their mirror image")
     for number, own in enumerate(functions):
         what = "images" if callable(images) else f"images[{number}]"
-        function(what, own, "maps the variables to their mirror image")
+        check_callable(what, own, "maps the variables to their mirror image")
         _check(method, own, what)
     maps = [lambda vector, f=f: method.layout.vector(f(method.layout.tree(vector))) for f in functions]
 

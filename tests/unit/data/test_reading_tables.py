@@ -21,7 +21,7 @@ from auxmc.command_line.own_models.model_file import read_model
 from auxmc.command_line.stream_setup import open_source
 from auxmc.data.tables import open_rows, read_arrays, read_blocks, read_matrix
 from auxmc.errors import CommandError, DataError
-from auxmc.interface.precision import float64_tree
+from auxmc.interface.arguments import float64_tree
 from auxmc.interface.streams.rows import read_rows
 
 Columns = dict[str, Any]

@@ -9,6 +9,7 @@ import numpy as np
 from jax import Array
 
 from auxmc.interface.advice import Advice
+from auxmc.interface.arguments import check_callable
 from auxmc.interface.checks.densities import (
     advise_precision,
     advise_tails,
@@ -17,7 +18,6 @@ from auxmc.interface.checks.densities import (
 )
 from auxmc.interface.layout import Layout, layout_of, named, variables
 from auxmc.interface.methods import evaluated
-from auxmc.interface.precision import function
 from auxmc.interface.prior import Prior
 from auxmc.numerics.programs import without_reverse_mode
 
@@ -70,7 +70,7 @@ def check_derived(derived: Callable[..., Any], shapes: Shapes) -> None:
         TypeError: If it is not a function, cannot be traced, or does not return a dictionary of variables.
         ValueError: If a name is invalid, or that of an input.
     """
-    function("derived", derived, "maps the inputs by name to further variables")
+    check_callable("derived", derived, "maps the inputs by name to further variables")
     further = evaluated("derived", derived, shapes)
     if not isinstance(further, dict) or not further:
         raise TypeError(f"derived: expected a dictionary of further variables by name, got {further!r}")

@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from auxmc.interface.arguments import check_callable, check_fraction, check_instance, check_positive
 from auxmc.interface.checks.densities import start_check
 from auxmc.interface.densities import Density
 from auxmc.interface.methods import Method
-from auxmc.interface.precision import function, made_by, positive, share
 from auxmc.kernels.base import Kernel
 
 __all__ = ["from_blackjax", "to_blackjax"]
@@ -48,9 +48,12 @@ def from_blackjax(
             whose state has a `position`. Those on minibatches (`sgld`) or particles (`tempered_smc`) are not.
         ValueError: the step size is not positive, or the target is not between 0 and 1.
     """
-    step_size, target = positive("step_size", step_size), share("target_acceptance", target_acceptance)
-    made_by("model", model, Density, "auxmc.density, auxmc.from_numpyro or auxmc.from_pymc")
-    function("make", make, "maps a log density and a step size to an algorithm of BlackJAX")
+    step_size, target = (
+        check_positive("step_size", step_size),
+        check_fraction("target_acceptance", target_acceptance),
+    )
+    check_instance("model", model, Density, "auxmc.density, auxmc.from_numpyro or auxmc.from_pymc")
+    check_callable("make", make, "maps a log density and a step size to an algorithm of BlackJAX")
     start = jnp.asarray(model.start)
     example, key = make(model.log_density, jnp.asarray(step_size)), jax.random.key(0)
     if not (hasattr(example, "init") and hasattr(example, "step")):
@@ -111,7 +114,7 @@ def to_blackjax(kernel: Kernel, key: Array | None = None) -> Any:
         kernel: such as `auxmc.kernels.hamiltonian.hmc.hamiltonian_monte_carlo` makes.
         key: of what is random in the initial state, unless `init` is given one.
     """
-    made_by("kernel", kernel, Kernel, "a function of auxmc.kernels, such as hamiltonian_monte_carlo,")
+    check_instance("kernel", kernel, Kernel, "a function of auxmc.kernels, such as hamiltonian_monte_carlo,")
     from blackjax.base import SamplingAlgorithm
 
     def init(position: Array, rng_key: Array | None = None) -> Any:

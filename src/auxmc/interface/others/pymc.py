@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from auxmc.interface.arguments import use_float64
 from auxmc.interface.densities import Density, density
 from auxmc.interface.others.starts import spread_around
-from auxmc.interface.precision import use_float64
 
 __all__ = ["from_pymc"]
 

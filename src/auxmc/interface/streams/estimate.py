@@ -23,7 +23,7 @@ from auxmc.driver.stream_program import KeyedStream
 from auxmc.driver.streams import StreamRun, run_streams
 from auxmc.errors import DamagedFile
 from auxmc.interface.advice import Advice, issue
-from auxmc.interface.precision import folder_path, made_by, seed_number, use_float64, whole_number
+from auxmc.interface.arguments import check_folder, check_instance, check_integer, check_seed, use_float64
 from auxmc.interface.running import same_run
 from auxmc.interface.streams.rows import Rows, RowsModel, checked_model, read_rows
 from auxmc.interface.trees import dataset_of
@@ -81,7 +81,7 @@ class StreamEvidence(NamedTuple):
             TypeError: it is no such evidence.
             ValueError: it has absorbed another number of rows.
         """
-        made_by("other", other, StreamEvidence, "auxmc.stream_evidence")
+        check_instance("other", other, StreamEvidence, "auxmc.stream_evidence")
         if other.n_rows != self.n_rows:
             raise ValueError(
                 f"evidences of {self.n_rows} and of {other.n_rows} rows cannot be compared: give both models the same"
@@ -132,11 +132,11 @@ def stream_evidence(
     Source: `auxmc.kernels.streams.running_laplace`, this project's.
     """
     use_float64()
-    whole_number("chunk", chunk, 1)
-    whole_number("replicates", replicates, 2, "their spread is the error")
-    whole_number("capacity", capacity, 1)
-    seed_number(seed)
-    folder = folder_path("checkpoint", checkpoint)
+    check_integer("chunk", chunk, 1)
+    check_integer("replicates", replicates, 2, "their spread is the error")
+    check_integer("capacity", capacity, 1)
+    check_seed(seed)
+    folder = check_folder("checkpoint", checkpoint)
     source = read_rows(rows, chunk)
     checked, said = checked_model(model, source, stream(seed, "stream", "checks"))
     estimator = replicated(running_laplace(checked, settings), replicates, settings.n_particles)

@@ -9,8 +9,8 @@ import numpy as np
 from auxmc.approximations import laplace_evidence as laplace
 from auxmc.driver.seeds import stream
 from auxmc.interface.advice import Advice, issue
+from auxmc.interface.arguments import check_integer, check_seed, use_float64
 from auxmc.interface.checks.normalisation import advise_constant
-from auxmc.interface.precision import seed_number, use_float64, whole_number
 from auxmc.interface.streams.rows import RowsModel, checked_model, read_rows
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.array_types import FloatArray
@@ -71,9 +71,9 @@ def laplace_evidence(
     Source: `auxmc.approximations.laplace_evidence`.
     """
     use_float64()
-    whole_number("draws", draws, 2, "their spread is the error")
-    whole_number("copies", copies, 1)
-    seed_number(seed)
+    check_integer("draws", draws, 2, "their spread is the error")
+    check_integer("copies", copies, 1)
+    check_seed(seed)
     source = read_rows(rows, 500)
     checked, said = checked_model(model, source, stream(seed, "laplace", "checks"))
     data = np.concatenate(list(source.read(0)))

@@ -13,10 +13,10 @@ from jax.experimental import checkify
 from auxmc.data.cells import read_floats
 from auxmc.data.tables import rows_in_memory
 from auxmc.interface.advice import Advice
+from auxmc.interface.arguments import check_callable, use_float64
 from auxmc.interface.checks.densities import advise_precision, reject_steps
 from auxmc.interface.layout import Layout, layout_of, named, variables
 from auxmc.interface.methods import evaluated, follows_its_key
-from auxmc.interface.precision import function, use_float64
 from auxmc.models.row_model import RowModel
 from auxmc.models.row_model import row_model as vector_row_model
 from auxmc.models.user_model import check_model
@@ -91,9 +91,11 @@ def row_model(
     ('mean',)
     """
     use_float64()
-    function("log_likelihood", log_likelihood, "maps parameters and rows to the log likelihood of each row")
-    function("log_prior", log_prior, "maps parameters to their log prior density")
-    function("draw_prior", draw_prior, "maps a key to parameters")
+    check_callable(
+        "log_likelihood", log_likelihood, "maps parameters and rows to the log likelihood of each row"
+    )
+    check_callable("log_prior", log_prior, "maps parameters to their log prior density")
+    check_callable("draw_prior", draw_prior, "maps a key to parameters")
     key = jax.random.key(0)
     shapes = evaluated("draw_prior", draw_prior, key)
     if not jax.tree.leaves(shapes):

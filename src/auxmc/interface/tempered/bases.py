@@ -13,8 +13,8 @@ from jax import Array
 from auxmc.approximations.advi import MeanField, decaying_adam, fit_mean_field
 from auxmc.approximations.laplace_density import laplace_density
 from auxmc.interface.advice import Advice
+from auxmc.interface.arguments import float64_tree
 from auxmc.interface.densities import Density
-from auxmc.interface.precision import float64_tree
 from auxmc.interface.tempered.annealing import N_RUNS, Annealed, anneal
 from auxmc.interface.tempered.mixture import Mixture, fit_mixture, gaussian_mixture, log_densities, regions
 from auxmc.interface.trajectory_guard import first_step_size

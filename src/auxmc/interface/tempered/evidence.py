@@ -23,11 +23,11 @@ from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import stream
 from auxmc.errors import DamagedFile
 from auxmc.interface.advice import issue
+from auxmc.interface.arguments import check_integer
 from auxmc.interface.checks.densities import NOT_FALLING
 from auxmc.interface.checks.jumps import advise_jumps
 from auxmc.interface.densities import Density, density
 from auxmc.interface.methods import Method
-from auxmc.interface.precision import whole_number
 from auxmc.interface.running import one_linear_algebra_thread, same_run
 from auxmc.interface.sampling import RunOptions, run_method
 from auxmc.interface.tempered.advice import advise_chains, advise_evidence
@@ -142,7 +142,7 @@ def evidence(
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    whole_number("chains", chains, 2, "their spread is the error")
+    check_integer("chains", chains, 2, "their spread is the error")
     options = RunOptions(draws, warm_up, chains, seed, cores, executor, checkpoint, progress, checks)
     check_settings(n_steps, 1.0, "drift_kick_drift")
     model = _model(log_density, start, checks)

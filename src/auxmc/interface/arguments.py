@@ -17,20 +17,20 @@ from auxmc.errors import DataError
 __all__ = [
     "CHECKS",
     "FORKS",
+    "check_callable",
     "check_cores",
     "check_executor",
+    "check_folder",
+    "check_fraction",
+    "check_instance",
+    "check_integer",
     "check_level",
+    "check_positive",
+    "check_seed",
+    "check_shape",
+    "check_steps",
     "float64_tree",
-    "folder_path",
-    "function",
-    "made_by",
-    "positive",
-    "seed_number",
-    "share",
-    "step_range",
     "use_float64",
-    "whole_number",
-    "whole_shape",
 ]
 
 FORKS = (
@@ -90,14 +90,14 @@ def float64_tree(name: str, tree: Any) -> Any:
     return jax.tree_util.tree_map_with_path(one, tree, is_leaf=is_leaf)
 
 
-def seed_number(value: Any) -> int:
+def check_seed(value: Any) -> int:
     """A seed of all random numbers, from 0 to 2^63 - 1; ValueError for anything else."""
-    if whole_number("seed", value, 0) >= 2**63:
+    if check_integer("seed", value, 0) >= 2**63:
         raise ValueError(f"seed must be a whole number from 0 to 2^63 - 1, got {value}")
     return int(value)
 
 
-def positive(name: str, value: Any) -> float:
+def check_positive(name: str, value: Any) -> float:
     """A positive finite number; TypeError for anything but a number, ValueError for any other number."""
     if np.ndim(value) > 0:
         raise TypeError(f"{name} must be one positive number, got an array of shape {np.shape(value)}")
@@ -108,14 +108,14 @@ def positive(name: str, value: Any) -> float:
     return float(value)
 
 
-def share(name: str, value: Any) -> float:
+def check_fraction(name: str, value: Any) -> float:
     """A number between 0 and 1, both excluded; ValueError for any other number."""
-    if not positive(name, value) < 1.0:
+    if not check_positive(name, value) < 1.0:
         raise ValueError(f"{name} must be between 0 and 1, got {value}")
     return float(value)
 
 
-def step_range(value: Any) -> int | tuple[int, int]:
+def check_steps(value: Any) -> int | tuple[int, int]:
     """Steps of an update: an integer, or the smallest and the largest of a uniform draw; else ValueError."""
     ends = tuple(value) if isinstance(value, tuple | list) else (value, value)
     if len(ends) != 2 or not all(map(_is_integer, ends)) or not 1 <= ends[0] <= ends[1]:
@@ -125,19 +125,19 @@ def step_range(value: Any) -> int | tuple[int, int]:
     return int(ends[0]) if ends[0] == ends[1] else (int(ends[0]), int(ends[1]))
 
 
-def function(name: str, value: Any, what: str) -> None:
+def check_callable(name: str, value: Any, what: str) -> None:
     """Rejects what is not callable, by a TypeError that says what the function does."""
     if not callable(value):
         raise TypeError(f"{name} must be a function that {what}, got {type(value).__name__}")
 
 
-def made_by(name: str, value: Any, kind: type, maker: str) -> None:
+def check_instance(name: str, value: Any, kind: type, maker: str) -> None:
     """Rejects what is not of a kind, by a TypeError that names its maker."""
     if not isinstance(value, kind):
         raise TypeError(f"{name} must be what {maker} makes, got {type(value).__name__}")
 
 
-def whole_number(name: str, value: Any, least: int, why: str = "") -> int:
+def check_integer(name: str, value: Any, least: int, why: str = "") -> int:
     """An integer that is not below the least one, for the reason `why`; else ValueError."""
     if not _is_integer(value) or value < least:
         reason = f": {why}" if why else ""
@@ -145,7 +145,7 @@ def whole_number(name: str, value: Any, least: int, why: str = "") -> int:
     return int(value)
 
 
-def whole_shape(name: str, value: Any, further: str) -> tuple[int, ...]:
+def check_shape(name: str, value: Any, further: str) -> tuple[int, ...]:
     """The shape of an array without empty axes, from an integer or a sequence of them; else ValueError.
 
     Args:
@@ -174,7 +174,7 @@ def check_level(value: Any) -> None:
 def check_cores(value: Any) -> None:
     """Rejects what is neither None nor an integer from 1 on (ValueError)."""
     if value is not None:
-        whole_number("cores", value, 1, "how much runs at the same time; leave it out for all cores")
+        check_integer("cores", value, 1, "how much runs at the same time; leave it out for all cores")
 
 
 def check_executor(value: Any, threads: str) -> None:
@@ -199,7 +199,7 @@ def check_executor(value: Any, threads: str) -> None:
             raise ValueError(FORKS)
 
 
-def folder_path(name: str, value: Any) -> Path | None:
+def check_folder(name: str, value: Any) -> Path | None:
     """A folder, which need not exist, or None; TypeError for what is not a path, ValueError for a file."""
     if value is None:
         return None
