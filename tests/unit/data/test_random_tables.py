@@ -21,7 +21,7 @@ from auxmc.command_line.stream_setup import open_source
 from auxmc.data.cells import is_missing, is_number
 from auxmc.data.tables import read_blocks, read_matrix
 from auxmc.errors import CommandError, DataError
-from auxmc.interface.precision import float64_tree
+from auxmc.interface.arguments import float64_tree
 from auxmc.interface.streams.rows import read_rows
 from experiments.boltzmann.model.data import read_parameters
 from experiments.gp_probit.labelled import read_labelled

@@ -34,8 +34,8 @@ def test_a_jump_is_found_with_its_height_and_its_place(
 ) -> None:
     found = largest_jump(function, *LINES, least=0.01)
     assert found is not None
-    assert found.height == pytest.approx(height, rel=1e-6)
-    assert found.place[0] == pytest.approx(place, abs=1e-7)
+    assert found[0] == pytest.approx(height, rel=1e-6)
+    assert found[1][0] == pytest.approx(place, abs=1e-7)
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,9 @@ def test_impure_generator_is_refused() -> None:
     def generate(inputs: dict[str, jax.Array]) -> jax.Array:
         return inputs["x"][:2] + random.normal()
 
-    with pytest.raises(ValueError, match=r"other outputs for the same inputs\. Make its random numbers inputs"):
+    with pytest.raises(
+        ValueError, match=r"other outputs for the same inputs\. Make its random numbers inputs"
+    ):
         auxmc.simulator(generate, DATA, NORMAL)
 
 

@@ -73,11 +73,8 @@ def start_check(log_density: LogDensity, what: str = "log_density") -> Callable[
             raise without_reverse_mode(what, error) from None
         value, gradient = evaluated_in_time(f"{what} at its start", evaluate, point)
         if not math.isfinite(float(value)):
-            advice = (
-                "Return log densities, in nats"
-                if float(value) == math.inf
-                else "Give a start inside the support, and look for nan in the data"
-            )
+            advice = "Give a start inside the support, and look for nan in the data"
+            advice = "Return log densities, in nats" if float(value) == math.inf else advice
             raise ValueError(f"{what}: expected a finite value at the start, got {float(value)}. {advice}")
         if not bool(jnp.all(jnp.isfinite(gradient))):
             n_bad = int(jnp.sum(~jnp.isfinite(gradient)))
@@ -140,12 +137,7 @@ def _points_around(start: np.ndarray, distances: FloatArray) -> FloatArray:
 
 
 def advise_precision(what: str, function: Callable[..., Any], *arguments: Any) -> list[Advice]:
-    """Advice where a function holds arrays of single precision whose values have lost digits.
-
-    Args:
-        what: name of the function, for messages.
-        function: as JAX traces it.
-        arguments: of the function.
+    """Advice where a function of some arguments holds arrays of single precision whose values have lost digits.
 
     Raises:
         ValueError: If so many digits are lost that values cannot be told apart.
@@ -169,14 +161,7 @@ def advise_precision(what: str, function: Callable[..., Any], *arguments: Any) -
 def advise_undefined(
     what: str, undefined: np.ndarray, where: str = "points around the start", state: str = "NaN"
 ) -> list[Advice]:
-    """Advice where a function is undefined at more than a tenth of the points.
-
-    Args:
-        what: name of the function, for messages.
-        undefined: flags [point].
-        where: which points these are, for messages.
-        state: what the function is there, for messages.
-    """
+    """Advice where a function is undefined at more than a tenth of the points, going by flags [point]."""
     if not undefined.mean() > _MOST_UNDEFINED:
         return []
     return [
@@ -298,7 +283,7 @@ def reject_steps(
     Args:
         what: name of the function, for messages.
         function: maps a vector [dim] to a number.
-        points: where it was evaluated [point, dim].
+        points: some vectors [point, dim].
         gradients: at these points [point, dim].
         layout: names of the vector's parts.
 

@@ -1,7 +1,6 @@
 """Searches for jumps of a log density, which kernels that follow its derivative do not see."""
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +12,7 @@ from auxmc.interface.layout import Layout, named
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.programs import has_open_cost
 
-__all__ = ["Jump", "advise_jumps", "largest_jump"]
+__all__ = ["advise_jumps", "largest_jump"]
 
 _N_LINES = 8
 _INTERVALS = 16
@@ -27,13 +26,6 @@ _LEAST_JUMP = 0.01
 _DEPTH = 20.0
 
 
-class Jump(NamedTuple):
-    """Height of a jump, in units of the function, and its place [dim]."""
-
-    height: float
-    place: FloatArray
-
-
 def advise_jumps(log_density: Callable[[Array], Array], draws: FloatArray, layout: Layout) -> list[Advice]:
     """Advice about the largest jump of a log density on lines between draws [draw, dim]."""
     some = draws[np.linspace(0, len(draws) - 1, _N_LINES + 1).astype(int)]
@@ -42,11 +34,12 @@ def advise_jumps(log_density: Callable[[Array], Array], draws: FloatArray, layou
     jump = largest_jump(log_density, some[:-1], some[1:], _LEAST_JUMP, _DEPTH + some.shape[1])
     if jump is None:
         return []
-    place = named(layout.tree(jnp.asarray(jump.place)))
+    height, vector = jump
+    place = named(layout.tree(jnp.asarray(vector)))
     at = ", ".join(f"{name} = {np.array2string(np.asarray(v), precision=3)}" for name, v in place.items())
     return [
         Advice(
-            f"log_density jumps by {jump.height:.3g} nats near {at}, which its derivative does not show",
+            f"log_density jumps by {height:.3g} nats near {at}, which its derivative does not show",
             "Replace the jump by a smooth function, or check that all chains cross it",
         )
     ]
@@ -58,8 +51,8 @@ def largest_jump(
     ends: FloatArray,
     least: float,
     depth: float = np.inf,
-) -> Jump | None:
-    """The largest jump of a function on some lines; None if it is continuous.
+) -> tuple[float, FloatArray] | None:
+    """Height and place [dim] of the largest jump of a function on some lines; None if it is continuous.
 
     Each line is cut into intervals, and each interval is halved repeatedly, keeping the half whose change the
     derivative explains least. A continuous change vanishes with the interval; a jump stays.
@@ -106,4 +99,4 @@ def largest_jump(
     if not real.any():
         return None
     k = int(np.argmax(np.where(real, heights, 0.0)))
-    return Jump(float(heights[k]), places[k])
+    return float(heights[k]), places[k]

@@ -33,10 +33,10 @@ Ending = tuple[float, dict[str, np.ndarray]]
 def advise_missed(
     method: Method, tree: xr.DataTree, short_chain: Callable[[np.ndarray, Array], Ending] | None, seed: int
 ) -> list[Advice]:
-    """Advice about a mode without draws, going by points that are as probable as the draws but lie apart from them.
+    """Advice about a mode without draws.
 
-    For a simulator these are fresh points on the manifold; for a density on the real line, whose chains all begin at
-    one point, ends of short chains that begin far from the draws.
+    Points are compared with the draws: fresh ones on the manifold of a simulator, or the ends of short chains that
+    begin far from the draws of a density, whose chains all begin at one point.
 
     Args:
         method: that made the draws.
