@@ -1,7 +1,8 @@
 """Models known by a log density and its gradient, and Hamiltonian Monte Carlo on them."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import jax
@@ -19,7 +20,7 @@ from auxmc.interface.arguments import (
     check_steps,
     use_float64,
 )
-from auxmc.interface.checks.densities import examine_density, start_check
+from auxmc.interface.checks.densities import examine_density, first_finite, start_check
 from auxmc.interface.layout import Layout, named, start_variables
 from auxmc.interface.methods import Method, evaluated, follows_its_key
 from auxmc.interface.trajectory_guard import first_step_size, guarded
@@ -181,7 +182,9 @@ def density(
             ),
         )
     if start is None:
-        model = model._replace(start=_finite_start(model, tries))
+        draws = (layout.starts("start", jax.tree.map(np.asarray, draw), 1)[0] for draw in tries)
+        found = first_finite(model.log_density, chain([model.start], draws))
+        model = model if found is None else model._replace(start=found)
     if checks == "off":
         return model
     start_check(model.log_density)(model.start)
@@ -225,18 +228,6 @@ def _check_exchange(log_density: Callable[[Any], Array], begin: Any, labels: Seq
             f"exchangeable: the log density changes from {before:.6g} to {after:.6g} nats when the labels of "
             f"{', '.join(labels)} are exchanged; name all variables that carry them"
         )
-
-
-def _finite_start(model: Density, tries: Iterator[Any]) -> np.ndarray:
-    """The first draw of the prior at which the log density and its gradient are finite, or the first one."""
-    evaluate = jax.jit(jax.value_and_grad(model.log_density))
-    vectors = [model.start]
-    while not all(np.all(np.isfinite(part)) for part in evaluate(vectors[-1])):
-        draw = next(tries, None)
-        if draw is None:
-            return vectors[0]
-        vectors.append(model.layout.starts("start", jax.tree.map(np.asarray, draw), 1)[0])
-    return vectors[-1]
 
 
 def _prior(prior: Any) -> tuple[Any, Any, dict[str, Transform]]:

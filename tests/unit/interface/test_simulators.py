@@ -130,14 +130,14 @@ def test_rank_deficient_constraint_is_refused_at_the_start() -> None:
     """Two outputs that are the same (trap 3): chains stay where they are; now they do not begin."""
     model = auxmc.simulator(lambda i: jnp.stack([i["x"][0], i["x"][0]]), jnp.zeros(2), NORMAL)
     start = {"x": np.zeros(3)}
-    with pytest.raises(ValueError, match=r"chain 0: at the start the outputs' derivative .* lacks full rank"):
+    with pytest.raises(ValueError, match=r"chain 0: at the start the outputs' derivative lacks full rank"):
         auxmc.sample(auxmc.constrained_hmc(model), start, draws=5, progress=False)
 
 
 def test_start_off_the_manifold_is_refused() -> None:
     """It says by how much, and where a start is to be had (trap 3)."""
     start = {"mean": np.array([1.0]), "noise": np.array([0.0])}
-    with pytest.raises(ValueError, match=r"off the manifold: .* by up to 0\.5 .* auxmc\.start_on_manifold"):
+    with pytest.raises(ValueError, match=r"off the manifold: .* by up to 0\.5.* auxmc\.start_on_manifold"):
         auxmc.sample(auxmc.constrained_hmc(models.sum_of_normals()), start, draws=5, progress=False)
 
 

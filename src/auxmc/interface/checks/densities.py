@@ -1,7 +1,7 @@
 """Examines a log density before anything is drawn: its start, digits, support, tails and flat directions."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -27,6 +27,7 @@ __all__ = [
     "advise_tails",
     "advise_undefined",
     "examine_density",
+    "first_finite",
     "reject_steps",
     "start_check",
 ]
@@ -84,6 +85,15 @@ def start_check(log_density: LogDensity, what: str = "log_density") -> Callable[
             )
 
     return check
+
+
+def first_finite(log_density: LogDensity, points: Iterable[np.ndarray]) -> np.ndarray | None:
+    """The first of some points [dim] where a log density and its gradient are finite; None without one."""
+    evaluate = _with_gradient(log_density)
+    for point in points:
+        if all(np.all(np.isfinite(part)) for part in evaluate(jnp.asarray(point))):
+            return point
+    return None
 
 
 @lru_cache(maxsize=32)

@@ -1,6 +1,7 @@
 """Modes that chains missed: points that are as probable as the draws but lie apart from them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -26,7 +27,7 @@ _FEWEST_APART = 2
 # Distances at which short chains begin, in standard deviations of the draws.
 _WIDTHS = (6.0, 12.0, 24.0)
 
-Ending = tuple[float, dict[str, np.ndarray]]
+Ending = tuple[float, Mapping[str, Any]]
 """Log density of a point, and the variables that are kept of it."""
 
 

@@ -1,11 +1,13 @@
 """Starts of chains that differ, for models on unconstrained variables."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+
+from auxmc.interface.checks.densities import first_finite
 
 __all__ = ["spread_around"]
 
@@ -15,26 +17,23 @@ _TRIES = 100
 def spread_around(
     centre: np.ndarray, width: float, log_density: Callable[[Array], Array]
 ) -> Callable[[Array], np.ndarray]:
-    """Points about another one at which a log density and its gradient are finite.
+    """Maps a key to a point [dim] near another one, where a log density and its gradient are finite.
 
     Args:
-        centre: of the points [dim].
-        width: largest distance in every direction.
+        centre: of the points [dim], returned where none of a hundred draws is finite.
+        width: largest distance in every direction; points are uniform in this cube.
         log_density: maps a vector [dim] to nats.
-
-    Returns:
-        Maps a key to a point [dim], uniform in a cube, or to the centre where no draw of many can be used.
     """
-    evaluate = jax.jit(jax.value_and_grad(log_density))
 
     def start(key: Array) -> np.ndarray:
-        for attempt in range(_TRIES):
-            draw = jax.random.uniform(
-                jax.random.fold_in(key, attempt), centre.shape, jnp.float64, minval=-width, maxval=width
-            )
-            value, gradient = evaluate(centre + draw)
-            if bool(jnp.isfinite(value)) and bool(jnp.all(jnp.isfinite(gradient))):
-                return np.asarray(centre + draw)
-        return centre
+        def points() -> Iterator[np.ndarray]:
+            for attempt in range(_TRIES):
+                own = jax.random.fold_in(key, attempt)
+                yield np.asarray(
+                    centre + jax.random.uniform(own, centre.shape, jnp.float64, minval=-width, maxval=width)
+                )
+
+        found = first_finite(log_density, points())
+        return centre if found is None else found
 
     return start
