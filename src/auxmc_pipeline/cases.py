@@ -39,11 +39,13 @@ class StudyFile(NamedTuple):
         conf: folder of the Hydra files.
         name: of the study, a file in `conf/study/`.
         schema: its settings dataclass.
+        variant: name of the variant whose settings are laid over all cases; empty for none.
     """
 
     conf: Path
     name: str
     schema: type[CaseSettings]
+    variant: str = ""
 
     @property
     def place(self) -> str:
@@ -142,22 +144,30 @@ def sweep_cases(file: StudyFile, preset: str, over: Sequence[str], batchable: Se
     return _distinct(list(_product(file, preset, "sweep", fixed, spanning)), file.name)
 
 
+def variants_of(file: StudyFile) -> list[str]:
+    """Names of the variants of a study."""
+    return list(_composed_by_hydra(file._replace(variant="")).variants)  # type: ignore[arg-type]
+
+
 @functools.lru_cache(maxsize=64)
 def _at_preset(file: StudyFile, preset: str) -> tuple[DictConfig, dict[str, Any]]:
-    """Settings and cases of a study with those of a preset merged over them."""
+    """Settings and cases of a study with those of a preset, and of a variant, merged over them."""
     if preset not in PRESETS:
         raise SettingsError(
             f"unknown preset: {preset!r}.{nearest(preset, PRESETS)} Allowed: {', '.join(PRESETS)}"
         )
     try:
-        config = _composed_by_hydra(file)  # type: ignore[arg-type]
-        merged = OmegaConf.merge(config, config.presets.get(preset) or {}, {"preset": preset})
+        config = _composed_by_hydra(file._replace(variant=""))  # type: ignore[arg-type]
+        if file.variant and file.variant not in config.variants:
+            raise HydraException(unknown(file.variant, list(config.variants), "variant"))
+        variant = config.variants[file.variant] if file.variant else {}
+        merged = OmegaConf.merge(config, config.presets.get(preset) or {}, variant, {"preset": preset})
         OmegaConf.resolve(merged)
     except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as error:
         raise SettingsError(_slip(error, file.place, file.schema)) from error
     assert isinstance(merged, DictConfig)
     cases = OmegaConf.to_container(merged.cases)
-    merged.cases, merged.presets = {}, {}
+    merged.cases, merged.presets, merged.variants = {}, {}, {}
     return merged, cases  # type: ignore[return-value]
 
 

@@ -1,17 +1,24 @@
 """Which studies there are, and what each of them declares. No JAX, no pandas: the Snakefile imports this."""
 
+import dataclasses
 import functools
 import hashlib
 import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from auxmc.driver.provenance import fingerprint
-from auxmc_pipeline.cases import Case, StudyFile, compose_settings, study_cases, sweep_cases
+from auxmc_pipeline.cases import (
+    Case,
+    StudyFile,
+    compose_settings,
+    study_cases,
+    sweep_cases,
+    variants_of,
+)
 from auxmc_pipeline.code import code_digest
 from auxmc_pipeline.settings import (
     PRESETS,
@@ -69,12 +76,12 @@ def _own_data(settings: Any) -> list[str]:
     return [settings.data] if getattr(settings, "data", "") else []
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Study:
     """What a study declares in `experiments/<name>/study.py`.
 
     Attributes:
-        name: folder in `experiments/` and file in `conf/study/`.
+        name: folder in `experiments/` and file in `conf/study/`; with `-VARIANT`, the study with other settings.
         title: a few words for headings.
         document: whose figures it draws: `fig_4_11` is figure 4.11 of this document.
         schema: its settings dataclass.
@@ -86,6 +93,8 @@ class Study:
         drawn_by: its modules that draw figures, by `DRAW`.
         check: rules across settings, and the data of the user; raises `ValueError`.
         data_files: files whose content a result depends on.
+        about: needs (`auxmc_pipeline.needs`) that a run meets if the published claims are about its model.
+        has_named_tables: whether its tables have a column for each quantity (`auxmc_pipeline.named_tables`).
     """
 
     name: str
@@ -100,15 +109,26 @@ class Study:
     drawn_by: Sequence[str] = ("figures",)
     check: Callable[[Any], None] = _no_rules
     data_files: Callable[[Any], list[str]] = _own_data
+    about: str = ""
+    has_named_tables: bool = False
+
+    @property
+    def folder(self) -> str:
+        """Its folder in `experiments/`: the name without that of a variant."""
+        return self.name.partition("-")[0]
+
+    def variants(self) -> list[str]:
+        """Names of its variants, a few settings each; load_study("NAME-VARIANT") is the study with them."""
+        return variants_of(self.file)
 
     @property
     def file(self) -> StudyFile:
         """Where its settings are."""
-        return StudyFile(CONF, self.name, self.schema)
+        return StudyFile(CONF, self.folder, self.schema, self.name.partition("-")[2])
 
     def module(self, part: str) -> ModuleType:
         """A module of the study, for example `run`."""
-        return importlib.import_module(f"experiments.{self.name}.{part}")
+        return importlib.import_module(f"experiments.{self.folder}.{part}")
 
     def measures(self) -> dict[str, Any]:
         """What measures each claim."""
@@ -152,7 +172,7 @@ class Study:
         """
         modules = {"run": ("run",), "claims": self.claims, "figures": self.drawn_by}[part]
         without = _NOT_IN_DIGEST if part == "run" else ()
-        digests = [_code_digest(f"experiments.{self.name}.{module}", without) for module in modules]
+        digests = [_code_digest(f"experiments.{self.folder}.{module}", without) for module in modules]
         return digests[0] if len(digests) == 1 else fingerprint(digests)
 
     def data_digest(self, settings: CaseSettings) -> str:
@@ -206,7 +226,12 @@ def load_study(name: str) -> Study:
     Raises:
         SettingsError: If there is no such study.
     """
-    return _registry()[_known(name, studies(), "study")]
+    base, _, variant = name.partition("-")
+    study = _registry()[_known(base, studies(), "study")]
+    if not variant:
+        return study
+    _known(variant, study.variants(), f"variant of {base}")
+    return dataclasses.replace(study, name=name)
 
 
 def check_preset(preset: str) -> str:

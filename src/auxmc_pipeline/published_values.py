@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from auxmc.plots.published import PublishedValue
-from auxmc_pipeline.catalogue import STUDIES
+from auxmc_pipeline.catalogue import STUDIES, load_study
 from auxmc_pipeline.judging.documents import read_documents
+from auxmc_pipeline.named_tables import NamedTables, unmet_about
 from auxmc_pipeline.needs import number
 
-__all__ = ["COLUMNS", "EXTRA", "published_settings", "published_value"]
+__all__ = ["COLUMNS", "EXTRA", "PublishedMarks", "published_settings", "published_value"]
 
 EXTRA = "published_figures.csv"
 """Name of the file of values that no claim compares with."""
@@ -39,6 +40,23 @@ def published_value(study: str, claim_id: str, setting: str) -> PublishedValue:
         return _values(STUDIES / study)[claim_id, setting]
     except KeyError:
         raise LookupError(f"no number is published for {claim_id}, {setting} of {study}") from None
+
+
+class PublishedMarks:
+    """Published values of a study, where its tables are of the model that they are about.
+
+    Args:
+        study: name of the study.
+        tables: of a run.
+    """
+
+    def __init__(self, study: str, tables: NamedTables) -> None:
+        self._study = study
+        self._apply = not unmet_about(load_study(study), tables)
+
+    def __call__(self, claim_id: str, setting: str) -> PublishedValue | None:
+        """As `published_value`; None where the run is about another model."""
+        return published_value(self._study, claim_id, setting) if self._apply else None
 
 
 def published_settings(study: str, claim_id: str) -> dict[str, PublishedValue]:

@@ -10,7 +10,7 @@ from auxmc.errors import AuxmcError
 PRESETS = ("smoke", "quick", "paper")
 
 # What makes cases, not a setting of one.
-OF_STUDY = ("presets", "cases")
+OF_STUDY = ("presets", "cases", "variants")
 # Settings that say where, when or how often something runs, and so never change a result.
 _NOT_NUMBERS = ("preset", *OF_STUDY, "resources")
 _RESOURCES = ("mem_mb", "runtime", "gpu", "pieces")
@@ -20,7 +20,14 @@ class SettingsError(AuxmcError, ValueError):
     """A setting is misspelt, of the wrong type, out of range, or contradicts another."""
 
 
-def setting(default: Any, help: str, allowed: Sequence[str | float | None] = (), *, unit: str = "") -> Any:
+def setting(
+    default: Any,
+    help: str,
+    allowed: Sequence[str | float | None] = (),
+    *,
+    unit: str = "",
+    added: bool = False,
+) -> Any:
     """Field of a settings dataclass with what a user needs to know about it.
 
     Args:
@@ -29,13 +36,21 @@ def setting(default: Any, help: str, allowed: Sequence[str | float | None] = (),
         allowed: of a text, the choices; of a number, or of each element of a list, the smallest and the largest value,
             None for no bound; empty for anything.
         unit: physical or statistical unit, empty for a pure number.
+        added: results made before the setting was added stay valid: its default does not count among the numbers.
 
     Returns:
         A dataclass field with the metadata help, unit, minimum, maximum and choices.
     """
     texts = [word for word in allowed if isinstance(word, str)]
     minimum, maximum = allowed if len(allowed) == 2 and not texts else (None, None)
-    about = {"help": help, "unit": unit, "minimum": minimum, "maximum": maximum, "choices": tuple(texts)}
+    about: dict[str, Any] = {
+        "help": help,
+        "unit": unit,
+        "minimum": minimum,
+        "maximum": maximum,
+        "added": added,
+    }
+    about["choices"] = tuple(texts)
     if isinstance(default, list | dict):
         return dataclasses.field(default_factory=lambda: default.copy(), metadata=about)
     return dataclasses.field(default=default, metadata=about)
@@ -54,6 +69,7 @@ class CaseSettings:
     batch: dict[str, Any] = setting({}, "values of swept settings that run inside one compiled program")
     presets: dict[str, Any] = setting({}, "settings of each preset, laid over the others")
     cases: dict[str, Any] = setting({}, "cases of the study: settings of each, by name")
+    variants: dict[str, Any] = setting({}, "settings of each variant of the study, laid over all cases")
     resources: dict[str, Any] = setting(
         {}, "hints for the scheduler: mem_mb, runtime (minutes), gpu, pieces (jobs that share a case's work)"
     )
@@ -61,7 +77,12 @@ class CaseSettings:
 
 def numbers_of(settings: CaseSettings) -> dict[str, Any]:
     """The part of the settings that can change a result, as plain containers."""
-    return {k: v for k, v in dataclasses.asdict(settings).items() if k not in _NOT_NUMBERS}
+    added = {f.name: f.default for f in dataclasses.fields(settings) if f.metadata.get("added")}
+    return {
+        name: value
+        for name, value in dataclasses.asdict(settings).items()
+        if name not in _NOT_NUMBERS and (name not in added or value != added[name])
+    }
 
 
 def nearest(word: str, known: Sequence[str]) -> str:

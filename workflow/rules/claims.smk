@@ -30,7 +30,7 @@ rule judge_claims:
         code=lambda w: load_study(w.study).code("claims"),
         judge=lambda w: code_of("auxmc_pipeline.steps.judge"),
         numbers=lambda w: numbers_of_cases(w.study, w.preset),
-        published=lambda w: content_of(f"experiments/{w.study}/claims.csv"),
+        published=lambda w: content_of(f"experiments/{load_study(w.study).folder}/claims.csv"),
     shell:
         "{params.pipeline}.steps.judge {wildcards.study} {wildcards.preset}"
         " --tables {input.tables:q} --out {output.claims:q} > {log:q} 2>&1 || (cat {log:q} >&2; false)"

@@ -44,7 +44,7 @@ def checked(function):
 
 
 SWEEP = ("study", "name", "over")
-KNOWN_CONFIG = ("preset", *SWEEP)
+KNOWN_CONFIG = ("preset", "variant", *SWEEP)
 for _key in config:
     if _key not in KNOWN_CONFIG:
         raise WorkflowError(
@@ -64,9 +64,17 @@ def typed(key):
     return value or ""
 
 
+if typed("variant"):
+    # In place of the studies, under names of their own: results and figures go to folders of their own.
+    _variants = {study: load_study(study).variants() for study in STUDIES}
+    _known = sorted({name for names in _variants.values() for name in names})
+    STUDIES = [f"{study}-{typed('variant')}" for study in STUDIES if typed("variant") in _variants[study]]
+    if not STUDIES:
+        raise WorkflowError(f"unknown variant {typed('variant')!r}. Allowed: {', '.join(_known) or 'none'}")
 PRESET = typed("preset") if "preset" in config else "quick"
 NAME = "(?!\\.\\.?/)[A-Za-z0-9._-]+"  # of a sweep: a folder
 TABLES = ("summary", "curves")
+NAMED = [_study for _study in STUDIES if load_study(_study).has_named_tables]
 PYTHON = "python" if "conda" in str(workflow.deployment_settings.deployment_method) else sys.executable
 
 
@@ -152,7 +160,9 @@ def content_of(*files):
 
 
 def tables_of(study, preset):
-    return [f"results/{preset}/{study}/{table}.parquet" for table in TABLES]
+    """The folder of a study's named tables; of a study that is not moved to them yet, its two tables of rows."""
+    names = ("tables",) if study in NAMED else [f"{table}.parquet" for table in TABLES]
+    return [f"results/{preset}/{study}/{name}" for name in names]
 
 
 def figure_files(study, preset):

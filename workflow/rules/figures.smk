@@ -12,7 +12,7 @@ for _study in STUDIES:
 
     rule:
         name:
-            f"draw_{_study}"
+            f"draw_{load_study(_study).folder}"
         input:
             tables=tables_of(_study, "{preset}"),
         output:

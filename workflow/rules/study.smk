@@ -73,11 +73,30 @@ rule summarise:
         " --curves {output.curves:q} {input:q} > {log:q} 2>&1 || (cat {log:q} >&2; false)"
 
 
+rule tabulate:
+    input:
+        lambda w: case_files(w.study, w.preset),
+    output:
+        directory("results/{preset}/{study}/tables"),
+    wildcard_constraints:
+        study="|".join(NAMED),
+    log:
+        "logs/{preset}/{study}/tabulate.log",
+    localrule: True
+    conda:
+        "../envs/auxmc.yaml"
+    params:
+        pipeline=pipeline,
+        code=code_of("auxmc_pipeline.steps.summarise"),
+    shell:
+        "{params.pipeline}.steps.summarise --folder {output:q} {input:q} > {log:q} 2>&1 || (cat {log:q} >&2; false)"
+
+
 for _study in STUDIES:
 
     rule:
         name:
-            _study
+            load_study(_study).folder
         input:
             lambda w, study=_study: study_targets(study, PRESET),
         localrule: True

@@ -89,14 +89,14 @@ def published_entry(
 
 def published_mark(
     axis: Axes,
-    across: PublishedValue | float,
-    up: PublishedValue | float,
+    across: PublishedValue | float | None,
+    up: PublishedValue | float | None,
     *,
     colour: str = PUBLISHED_COLOUR,
     unit: float = 1.0,
     note: str = "",
-) -> PublishedLine:
-    """Draws a hollow cross, with the bar that the document draws.
+) -> PublishedLine | None:
+    """Draws a hollow cross, with the bar that the document draws; nothing where a place is None.
 
     Args:
         axis: where to draw.
@@ -109,6 +109,8 @@ def published_mark(
     Returns:
         The cross; it is called published in legends made from the panel.
     """
+    if across is None or up is None:
+        return None
     x = across.value if isinstance(across, PublishedValue) else across
     y = up.value / unit if isinstance(up, PublishedValue) else up
     if isinstance(up, PublishedValue) and math.isfinite(up.low):
@@ -155,15 +157,15 @@ def published_moments(
 
 def published_level(
     axis: Axes,
-    level: PublishedValue,
+    level: PublishedValue | None,
     *,
     colour: str = PUBLISHED_COLOUR,
     unit: float = 1.0,
     vertical: bool = False,
     extent: tuple[float, float] = (0.0, 1.0),
     note: str = "",
-) -> PublishedLine:
-    """Draws a thin dashed line at a published height, or at a published place across.
+) -> PublishedLine | None:
+    """Draws a thin dashed line at a published height, or at a published place across; nothing where it is None.
 
     Args:
         axis: where to draw; its limits stay, unless they are automatic and the level lies outside.
@@ -177,6 +179,8 @@ def published_level(
     Returns:
         The line; it is called published in legends made from the panel.
     """
+    if level is None:
+        return None
     at = level.value / unit
     ends = ([at, at], extent) if vertical else (extent, [at, at])
     transform = axis.get_xaxis_transform() if vertical else axis.get_yaxis_transform()

@@ -18,7 +18,7 @@ from auxmc_pipeline.error_rules import standard_error
 _FAR = 3.0
 _MOST_ROWS = 12
 _ERROR = "_error"
-_NOT_SETTINGS = ("presets", "cases", "grids", "resources")
+_NOT_SETTINGS = ("presets", "cases", "variants", "grids", "resources")
 _ORIGIN = [
     "study",
     "seed",

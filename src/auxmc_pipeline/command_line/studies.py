@@ -15,7 +15,7 @@ from auxmc_pipeline.settings import PRESETS, interval
 
 _COST = ("cpu_s", "peak_memory_mib")
 # What a preset is made of, not what a user sets.
-_NOT_LISTED = ("preset", "presets", "cases", "resources", "batch")
+_NOT_LISTED = ("preset", "presets", "cases", "variants", "resources", "batch")
 
 
 def list_studies() -> str:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 from scipy.special import ndtr
 
-from auxmc_pipeline.judging.verdicts import VERDICTS
+from auxmc_pipeline.judging.verdicts import DOES_NOT_APPLY, VERDICTS
 
 __all__ = ["Counts", "counts_by_document", "counts_of", "verdict_of_claim"]
 
@@ -58,6 +58,7 @@ def counts_of(judged: pd.DataFrame) -> Counts:
     """
     verdicts = dict.fromkeys(VERDICTS, 0)
     n_misprints, expected = 0, 0.0
+    judged = judged[judged["verdict"] != DOES_NOT_APPLY]
     for _, lines in judged.groupby("claim_id", sort=False):
         found = verdict_of_claim(set(lines["verdict"]))
         verdicts[found] += 1

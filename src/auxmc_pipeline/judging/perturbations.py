@@ -13,6 +13,7 @@ import pandas as pd
 from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc_pipeline.claims import Measurement, Measures
 from auxmc_pipeline.judging.verdicts import verdict
+from auxmc_pipeline.named_tables import NamedTables, perturbed
 from auxmc_pipeline.tables import MissingData, ReadRows, Tables
 
 __all__ = ["GROUP_PERTURBATIONS", "PERTURBATIONS", "Response", "responses"]
@@ -158,7 +159,7 @@ class _Rows(NamedTuple):
         yield from (q | group for q in quantities for group in single if "quantity" not in group)
 
 
-def responses(claims: pd.DataFrame, measures: Measures, tables: Tables) -> Iterator[Response]:
+def responses(claims: pd.DataFrame, measures: Measures, tables: Tables | NamedTables) -> Iterator[Response]:
     """How each line responds that the tables measure, except those about time and those declared exact.
 
     Args:
@@ -168,24 +169,32 @@ def responses(claims: pd.DataFrame, measures: Measures, tables: Tables) -> Itera
     """
     for line in claims.to_dict("records"):
         measure = measures[str(line["claim_id"])][str(line["setting"])]
-        recorded, read = tables.recording()
+        recorded, read = (tables, []) if isinstance(tables, NamedTables) else tables.recording()
         try:
-            found = measure(recorded)
+            found = measure(recorded)  # type: ignore[arg-type]
         except MissingData:
             continue
-        if not (math.isnan(found.value) or found.exact or line["kind"] == "W"):
-            yield _response(line, measure, found, _rows_read(measure, found, tables, read))
+        if math.isnan(found.value) or found.exact or line["kind"] == "W":
+            continue
+        if isinstance(tables, NamedTables):
+            changes = _named_changes(tables)
+        else:
+            changes = _changes(_rows_read(measure, found, tables, read))
+        yield _response(line, measure, found, changes)
 
 
 def _response(
-    line: Mapping[Hashable, Any], measure: Callable[[Tables], Measurement], found: Measurement, rows: _Rows
+    line: Mapping[Hashable, Any],
+    measure: Callable[[Any], Measurement],
+    found: Measurement,
+    changes: Iterator[tuple[str, Callable[[], Any]]],
 ) -> Response:
     def judged(measurement: Measurement) -> str:
         return verdict(measurement, float(line["low"]), float(line["high"]), str(line["kind"]))
 
     now = judged(found)
     moves, changed_by = False, ""
-    for name, change in _changes(rows):
+    for name, change in changes:
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
                 other = measure(change())
@@ -210,6 +219,23 @@ def _changes(rows: _Rows) -> Iterator[tuple[str, Callable[[], Tables]]]:
     for group in rows.groups():
         for name, perturb in GROUP_PERTURBATIONS.items():
             yield f"{group}: {name}", functools.partial(rows.perturbed, name, perturb, group)
+
+
+def _named_changes(tables: NamedTables) -> Iterator[tuple[str, Callable[[], NamedTables]]]:
+    """Changed tables: all quantities together first, then one after the other."""
+    rng = np.random.default_rng(0)
+    for only in ("", *tables["quantity"]["quantity"].unique()):
+        for name, perturb in {**PERTURBATIONS, **GROUP_PERTURBATIONS}.items():
+            change = functools.partial(_of_known, functools.partial(perturb, rng=rng))
+            yield f"{only or 'all'}: {name}", functools.partial(perturbed, tables, change, only)
+
+
+def _of_known(perturb: Callable[[FloatArray], FloatArray], values: FloatArray) -> FloatArray:
+    """Perturbed values where they are known."""
+    known = ~np.isnan(values)
+    changed = values.copy()
+    changed[known] = perturb(values[known])
+    return changed
 
 
 # What a verdict must be able to become.

@@ -12,31 +12,38 @@ from auxmc_pipeline.catalogue import STUDIES, Study, stale_cases
 from auxmc_pipeline.claims import COLUMNS, Measurement, Measures, read_claims
 from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.judging.verdicts import judge
+from auxmc_pipeline.named_tables import NamedTables, read_named_tables, unmet_about
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.tables import MissingData, Tables
 
 
-def read_tables(study: Study, preset: str, paths: Sequence[Path]) -> Tables:
-    """Summary and curves of a study.
+def read_tables(study: Study, preset: str, paths: Sequence[Path]) -> Tables | NamedTables:
+    """Tables of a study.
 
     Args:
         study: the study.
         preset: preset that the tables belong to.
-        paths: files of the summary and of the curves.
+        paths: the folder of its tables, or the files of its summary and curves.
 
     Raises:
         SettingsError: the tables were made with other settings than the present ones, which Snakemake cannot
             see where the result files themselves are gone.
     """
-    summary, curves = (read_table(path) for path in paths)
-    numbers = dict(zip(summary["case"], summary["numbers"], strict=True))
+    tables: Tables | NamedTables
+    if study.has_named_tables:
+        tables = read_named_tables(paths[0])
+        about = tables["settings"]
+    else:
+        tables = Tables.of(*(read_table(path) for path in paths))
+        about = tables.summary.everything
+    numbers = dict(zip(about["case"], about["numbers"], strict=True))
     stale = stale_cases(study, preset, numbers)
     if stale:
         raise SettingsError(
             f"{paths[0]} was made with other settings for {', '.join(stale)}; bring it up to date with "
             f"`snakemake {paths[0]} --forcerun run_case`"
         )
-    return Tables.of(summary, curves)
+    return tables
 
 
 def read_verdicts(path: Path) -> pd.DataFrame:
@@ -62,11 +69,14 @@ def claims_of(study: Study) -> pd.DataFrame:
         ValueError: as `auxmc_pipeline.claims.read_claims`.
     """
     keys = [document.key for document in read_documents()]
-    return read_claims(STUDIES / study.name / "claims.csv", setting_names(study), keys)
+    return read_claims(STUDIES / study.folder / "claims.csv", setting_names(study), keys)
 
 
 def judge_study(
-    study: Study, tables: Tables, claims: pd.DataFrame | None = None, measures: Measures | None = None
+    study: Study,
+    tables: Tables | NamedTables,
+    claims: pd.DataFrame | None = None,
+    measures: Measures | None = None,
 ) -> pd.DataFrame:
     """The claims of a study measured in its tables, by `auxmc_pipeline.judging.verdicts.judge`.
 
@@ -77,10 +87,12 @@ def judge_study(
         measures: what measures these; all functions of the study by default.
     """
     lines = claims_of(study) if claims is None else claims
-    return judge(lines, study.measures() if measures is None else measures, tables, setting_names(study))
+    found = study.measures() if measures is None else measures
+    other_model = unmet_about(study, tables) if isinstance(tables, NamedTables) else ""
+    return judge(lines, found, tables, setting_names(study), other_model)
 
 
-def measure_numbers(study: Study, tables: Tables) -> pd.DataFrame:
+def measure_numbers(study: Study, tables: Tables | NamedTables) -> pd.DataFrame:
     """The numbers that the study measures for its findings alone.
 
     Returns:

@@ -1,17 +1,22 @@
 """From claims and tables to verdicts."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Hashable, Mapping
+from typing import Any
 
 import pandas as pd
 
 from auxmc_pipeline.claims import Measurement, Measures
+from auxmc_pipeline.named_tables import NamedTables, unmet_needs
 from auxmc_pipeline.needs import parse_needs
 from auxmc_pipeline.tables import MissingData, Tables
 
-__all__ = ["VERDICTS", "judge", "verdict"]
+__all__ = ["DOES_NOT_APPLY", "VERDICTS", "judge", "verdict"]
 
 VERDICTS = ("reproduced", "not reproduced", "inconclusive", "not measured", "timing")
+
+DOES_NOT_APPLY = "does not apply"
+"""In place of a verdict on a published claim, where the run is of another model than the claim; never counted."""
 
 
 def verdict(measurement: Measurement, low: float, high: float, kind: str) -> str:
@@ -45,7 +50,11 @@ def verdict(measurement: Measurement, low: float, high: float, kind: str) -> str
 
 
 def judge(
-    claims: pd.DataFrame, measures: Measures, tables: Tables, settings: Collection[str]
+    claims: pd.DataFrame,
+    measures: Measures,
+    tables: Tables | NamedTables,
+    settings: Collection[str],
+    other_model: str = "",
 ) -> pd.DataFrame:
     """Measures every claim and gives its verdict.
 
@@ -56,6 +65,7 @@ def judge(
             and its note says what is missing.
         tables: of the study.
         settings: names of the study's settings.
+        other_model: why the published claims are not about the model of the run; empty where they are.
 
     Returns:
         The claims with columns measured, monte_carlo_error, exact, verdict, note.
@@ -72,25 +82,40 @@ def judge(
         claim_id, setting = line["claim_id"], line["setting"]
         if setting not in measures[claim_id]:
             raise ValueError(f"{claim_id}: nothing measures the setting {setting!r}")
-        needs = parse_needs(line["needs"], settings)
-        recorded, read = tables.recording()
-        try:
-            found = measures[claim_id][setting](recorded)
-            unmet = [text for need in needs if (text := need.unmet([rows.frame for rows in read]))]
-            if unmet:
-                raise MissingData("; ".join(unmet))
-        except MissingData as missing:
-            found = Measurement(math.nan, math.nan, str(missing))
-        except ValueError as error:
-            raise ValueError(f"{claim_id}, {setting}: {error}") from error
+        found = _measured(line, measures[claim_id][setting], tables, settings)
+        found_verdict = verdict(found, float(line["low"]), float(line["high"]), str(line["kind"]))
+        if other_model and line["origin"] == "published":
+            found, found_verdict = Measurement(math.nan, math.nan, other_model), DOES_NOT_APPLY
         rows.append(
             {
                 **line,
                 "measured": found.value,
                 "monte_carlo_error": found.error,
                 "exact": found.exact,
-                "verdict": verdict(found, float(line["low"]), float(line["high"]), str(line["kind"])),
+                "verdict": found_verdict,
                 "note": found.note,
             }
         )
     return pd.DataFrame(rows)
+
+
+def _measured(
+    line: Mapping[Hashable, Any],
+    measure: Callable[[Any], Measurement],
+    tables: Tables | NamedTables,
+    settings: Collection[str],
+) -> Measurement:
+    """What a line measures; NaN, with the reason, where the tables lack something or the run was too short."""
+    try:
+        if isinstance(tables, NamedTables):
+            found, unmet = measure(tables), unmet_needs(str(line["needs"]), tables["settings"])
+        else:
+            recorded, read = tables.recording()
+            found = measure(recorded)
+            needs = parse_needs(str(line["needs"]), settings)
+            unmet = "; ".join(filter(None, (need.unmet([rows.frame for rows in read]) for need in needs)))
+    except MissingData as missing:
+        return Measurement(math.nan, math.nan, str(missing))
+    except ValueError as error:
+        raise ValueError(f"{line['claim_id']}, {line['setting']}: {error}") from error
+    return Measurement(math.nan, math.nan, unmet) if unmet else found

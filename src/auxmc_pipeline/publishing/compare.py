@@ -13,6 +13,7 @@ from auxmc.driver.results import read_table
 from auxmc_pipeline.checksums import check_kept
 from auxmc_pipeline.digests import measures_time
 from auxmc_pipeline.jobs import jobs_of_result
+from auxmc_pipeline.named_tables import NamedTables, long_rows, read_named_tables, tabulate
 from auxmc_pipeline.tidy import replicate_columns, tidy_table
 
 __all__ = ["Comparison", "allowed_distance", "compare_case", "compare_values"]
@@ -43,16 +44,17 @@ def compare_case(again: Path, sha256: str, published: Path) -> Comparison:
         sha256: published digest of all arrays.
         published: folder of the study in `published/`.
     """
-    summary = published / "summary.parquet"
     if not again.is_file():
         return Comparison(False, None)
     same = jobs_of_result(again)[-1]["sha256"] == sha256
-    if not summary.is_file():
+    summary, tables = published / "summary.parquet", published / "tables"
+    if tables.is_dir():
+        kept, new = long_rows(read_named_tables(tables)), long_rows(NamedTables(tabulate([again])))
+    elif summary.is_file():
+        kept, new = read_table(check_kept(summary)), tidy_table([again], "statistics")
+    else:
         return Comparison(same, None)
-    table = read_table(check_kept(summary))
-    return Comparison(
-        same, compare_values(table[table["case"] == again.stem], tidy_table([again], "statistics"))
-    )
+    return Comparison(same, compare_values(kept[kept["case"] == again.stem], new))
 
 
 def compare_values(kept: pd.DataFrame, again: pd.DataFrame) -> pd.DataFrame:

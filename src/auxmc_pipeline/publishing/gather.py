@@ -23,7 +23,7 @@ CASES = "cases"
 LIMIT_MB = 60.0
 # Presets published with cases, curves and figures. The others run in minutes: their tables are enough.
 _WHOLE = ("paper",)
-_TABLES = ("claims.csv", "numbers.csv", "*.parquet", "figures/*.svg")
+_TABLES = ("claims.csv", "numbers.csv", "*.parquet", "tables/*.parquet", "figures/*.svg")
 
 
 class Gathered(NamedTuple):
@@ -133,13 +133,21 @@ def write_gathered(place: Path, found: Mapping[str, Gathered], limit_mb: float =
 def _tables(study: Study, preset: str, root: Path) -> dict[str, bytes]:
     """Contents of tables, claims and figures, by their paths in the study's folder."""
     results = root / "results" / preset / study.name
-    names = ("summary", "curves") if preset in _WHOLE else ("summary",)
+    tables = _table_files(study, results)
+    if preset not in _WHOLE and not study.has_named_tables:
+        tables = tables[:1]
     return {
-        **{f"{name}.parquet": _parquet(results / f"{name}.parquet") for name in names},
+        **{path.relative_to(results).as_posix(): _parquet(path) for path in tables},
         "claims.csv": read_verdicts(results / "claims.csv")[MEASURED].to_csv(index=False).encode(),
         "numbers.csv": checked_csv(results / "numbers.csv").read_bytes(),
         **{f"figures/{path.name}": path.read_bytes() for path in _drawings(study, preset, root)},
     }
+
+
+def _table_files(study: Study, results: Path) -> list[Path]:
+    if study.has_named_tables:
+        return sorted((results / "tables").glob("*.parquet")) or [results / "tables" / "point.parquet"]
+    return [results / "summary.parquet", results / "curves.parquet"]
 
 
 def _drawings(study: Study, preset: str, root: Path) -> list[Path]:
@@ -153,7 +161,7 @@ def _out_of_date(study: Study, preset: str, root: Path, cases: Sequence[str]) ->
     judged = [folder / "claims.csv", folder / "numbers.csv", *_drawings(study, preset, root)]
     stages = [
         [folder / f"{case}.nc" for case in cases],
-        [*map(folder.joinpath, ("summary.parquet", "curves.parquet"))],
+        _table_files(study, folder),
     ]
     for stage in (*stages, judged):
         for path in stage:

@@ -16,6 +16,7 @@ from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.judging.published import Published
 from auxmc_pipeline.judging.study_tables import read_numbers, read_verdicts
 from auxmc_pipeline.judging.verdicts import VERDICTS
+from auxmc_pipeline.named_tables import long_rows, read_named_tables
 from auxmc_pipeline.report.claim_lines import claim_groups, unexplained
 from auxmc_pipeline.report.code_places import algorithms
 from auxmc_pipeline.report.figures import LARGEST_VECTOR_BYTES, page_figures
@@ -81,7 +82,7 @@ def results_of_run(preset: str) -> dict[str, StudyResults]:
             folder=folder,
             judged=read_verdicts(folder / "claims.csv"),
             numbers=read_numbers(folder / "numbers.csv"),
-            summary=read_table(folder / "summary.parquet"),
+            summary=_summary(study, folder),
             figures={name: _drawing(drawings / name) for name in study.figures},
             drawings=f"{drawings}/{{name}}.pdf",
             jobs=by_case(job_table(rows)),
@@ -104,12 +105,19 @@ def published_results(kept: Published) -> dict[str, StudyResults]:
             folder=folder.relative_to(ROOT),
             judged=kept.judged[name],
             numbers=kept.numbers[name],
-            summary=read_table(check_kept(folder / "summary.parquet")),
+            summary=_summary(load_study(name), folder),
             figures={figure: check_kept(path) for figure, path in drawings.items() if path.is_file()},
             drawings=f"{folder.relative_to(ROOT)}/{FIGURES}/{{name}}.svg",
             jobs=by_case(read_jobs(folder / "pieces.csv")),
         )
     return found
+
+
+def _summary(study: Study, folder: Path) -> pd.DataFrame:
+    """Statistics of all cases, a row a value."""
+    if study.has_named_tables:
+        return long_rows(read_named_tables(folder / "tables"))
+    return read_table(check_kept(folder / "summary.parquet"))
 
 
 def read_page(results: Mapping[str, StudyResults], run: str, *, is_published: bool = False) -> dict[str, Any]:
@@ -209,6 +217,7 @@ def _study_page(study: Study, results: StudyResults, readme: Readme) -> dict[str
         "settings": settings_table(study, results.preset),
         "jobs": results.jobs.to_dict("records"),
         "failures": failures(results.summary),
+        "tables_at": "tables/" if study.has_named_tables else "summary.parquet",
         "tables": quantities(results.summary),
     }
 

@@ -26,7 +26,8 @@ def main(arguments: list[str] | None = None) -> int:
     for name in options.studies or studies():
         study = load_study(name)
         folder = Path("results") / options.preset / name
-        tables = read_tables(study, options.preset, [folder / "summary.parquet", folder / "curves.parquet"])
+        names = ("tables",) if study.has_named_tables else ("summary.parquet", "curves.parquet")
+        tables = read_tables(study, options.preset, [folder / name for name in names])
         found = list(responses(claims_of(study), study.measures(), tables))
         constant = [response for response in found if response.is_constant]
         print(f"{name}: {len(found)} lines with an error, {len(constant)} that nothing changes", flush=True)

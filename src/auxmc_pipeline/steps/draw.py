@@ -26,7 +26,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("study")
     parser.add_argument("preset")
     parser.add_argument("figures", nargs="*", help="which ones, by default all")
-    parser.add_argument("--tables", nargs=2, type=Path, required=True, metavar=("SUMMARY", "CURVES"))
+    parser.add_argument(
+        "--tables", nargs="+", type=Path, required=True, help="folder of the tables, or summary and curves"
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder to write to")
     options = parser.parse_args(arguments)
     study = load_study(options.study)

@@ -173,7 +173,7 @@ def _context(study: Study, settings: CaseSettings, out: Path, label: str, units:
 
     folder = Path(".checkpoints") / out.with_suffix("")
     identity = fingerprint(identity_of(study, settings))
-    return RunContext(study.name, settings.seed, folder, identity, f"{study.name}/{label}", units)
+    return RunContext(study.folder, settings.seed, folder, identity, f"{study.name}/{label}", units)
 
 
 def _run(

@@ -35,7 +35,7 @@ JOB = {
 
 
 def write_case(path: Path, *, shift: float = 0.0, seconds: float = 1.0, **about: object) -> None:
-    """Writes a synthetic result of study radon."""
+    """Writes a synthetic result of study gp_probit."""
     draws = np.random.default_rng(3).normal(size=(4, 50)) + shift
     groups = {
         "posterior": xr.Dataset({"z": (("chain", "draw"), draws)}),
@@ -43,14 +43,14 @@ def write_case(path: Path, *, shift: float = 0.0, seconds: float = 1.0, **about:
         "curves": xr.Dataset({"trace": ("draw", draws[0])}),
     }
     own = NOW.get(path.stem, NOW["ais"])
-    attributes = {"study": "radon", "settings": {"seed": 1, "batch": {}}, **own, **JOB, **about}
+    attributes = {"study": "gp_probit", "settings": {"seed": 1, "batch": {}}, **own, **JOB, **about}
     write_result(path, groups, attributes)
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A folder with results of both cases at preset paper, and their tables, claims and figures."""
-    folder = tmp_path / "results" / "paper" / "radon"
+    folder = tmp_path / "results" / "paper" / "gp_probit"
     paths = [folder / f"{case}.nc" for case in NOW]
     for path in paths:
         write_case(path)
@@ -59,8 +59,8 @@ def root(tmp_path: Path) -> Path:
     columns = "claim_id,setting,kind,document,quantity,low,high,measured,monte_carlo_error,exact,note,verdict"
     (folder / "claims.csv").write_text(f"{columns}\nA1,x,M,phd,q,0,1,0.5,0.1,False,,reproduced\n")
     (folder / "numbers.csv").write_text("name,value,error,note,exact\n")
-    for figure in load_study("radon").figures:
-        path = tmp_path / "paper_figures" / "paper" / "radon" / f"{figure}.svg"
+    for figure in load_study("gp_probit").figures:
+        path = tmp_path / "paper_figures" / "paper" / "gp_probit" / f"{figure}.svg"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("<svg/>")
     return tmp_path
@@ -68,7 +68,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def study() -> Study:
-    return load_study("radon")
+    return load_study("gp_probit")
 
 
 def publish(
@@ -76,10 +76,10 @@ def publish(
 ) -> tuple[Gathered, set[str]]:
     """What was gathered, and the published files; their checksums are listed."""
     place = root / "published" / preset
-    found = gather(study, preset, now, root, place / "radon")
-    write_gathered(place, {"radon": found})
-    files = {str(p.relative_to(place / "radon")) for p in (place / "radon").rglob("*") if p.is_file()}
-    listed = {line.split("  ")[1] for line in (place / "radon" / SUMS).read_text().splitlines()}
+    found = gather(study, preset, now, root, place / "gp_probit")
+    write_gathered(place, {"gp_probit": found})
+    files = {str(p.relative_to(place / "gp_probit")) for p in (place / "gp_probit").rglob("*") if p.is_file()}
+    listed = {line.split("  ")[1] for line in (place / "gp_probit" / SUMS).read_text().splitlines()}
     assert listed == files - {SUMS}
     return found, listed
 
@@ -88,7 +88,7 @@ def test_a_finished_study_is_published_whole_and_only_once(root: Path, study: St
     found, files = publish(root, study)
     assert found.missing == []
     assert files == TABLES | CASES | {"curves.parquet"} | {f"figures/{name}.svg" for name in study.figures}
-    place, results = root / "published" / "paper" / "radon", root / "results" / "paper" / "radon"
+    place, results = root / "published" / "paper" / "gp_probit", root / "results" / "paper" / "gp_probit"
     tables = [pd.read_parquet(folder / "summary.parquet") for folder in (place, results)]
     pd.testing.assert_frame_equal(*tables)
     header, *lines = (place / "claims.csv").read_text().splitlines()
@@ -100,7 +100,7 @@ def test_a_finished_study_is_published_whole_and_only_once(root: Path, study: St
     assert jobs["case"].tolist() == ["ais", "nuts"]
     assert set(jobs["versions"]) == {"python 3.11.7, jax 0.10.2, jaxlib ?, numpy ?, scipy ?"}
     again = gather(study, "paper", NOW, root, place)
-    assert "0 files changed" in write_gathered(root / "published" / "paper", {"radon": again})
+    assert "0 files changed" in write_gathered(root / "published" / "paper", {"gp_probit": again})
 
 
 def test_of_quick_only_tables_are_published(root: Path, study: Study) -> None:
@@ -120,7 +120,7 @@ def test_of_quick_only_tables_are_published(root: Path, study: Study) -> None:
 def test_what_is_missing_or_old_is_named_and_left_out(
     root: Path, study: Study, what: str, reason: str, files: set[str]
 ) -> None:
-    results, now = root / "results" / "paper" / "radon", {**NOW}
+    results, now = root / "results" / "paper" / "gp_probit", {**NOW}
     if what == "absent":
         (results / "nuts.nc").unlink()
     elif what == "other code":
@@ -139,16 +139,19 @@ def test_earlier_results_stay_until_there_are_new_ones(root: Path, study: Study)
     found, files = publish(root, study, now)
     assert len(found.missing) == 2
     assert files == before
-    write_case(root / "results" / "paper" / "radon" / "nuts.nc", code="c2", created="2026-11-23")
+    write_case(root / "results" / "paper" / "gp_probit" / "nuts.nc", code="c2", created="2026-11-23")
     found, _ = publish(root, study, now)
-    assert found.missing == ["radon: ais is made with other code"]
-    assert read_jobs(root / "published" / "paper" / "radon" / "pieces.csv")["code"].tolist() == ["c1", "c2"]
+    assert found.missing == ["gp_probit: ais is made with other code"]
+    assert read_jobs(root / "published" / "paper" / "gp_probit" / "pieces.csv")["code"].tolist() == [
+        "c1",
+        "c2",
+    ]
 
 
 def test_more_than_the_limit_is_rejected_with_sizes(root: Path, study: Study) -> None:
-    found = gather(study, "paper", NOW, root, root / "published" / "paper" / "radon")
-    with pytest.raises(SettingsError, match=r"expected at most 0.001 MB, got 0.\d \(radon 0.\d\)"):
-        write_gathered(root / "published" / "paper", {"radon": found}, limit_mb=0.001)
+    found = gather(study, "paper", NOW, root, root / "published" / "paper" / "gp_probit")
+    with pytest.raises(SettingsError, match=r"expected at most 0.001 MB, got 0.\d \(gp_probit 0.\d\)"):
+        write_gathered(root / "published" / "paper", {"gp_probit": found}, limit_mb=0.001)
     assert not (root / "published").exists()
 
 
@@ -192,11 +195,11 @@ def test_present_cases_are_restored_and_others_named(
     now = {**NOW, "nuts": {**NOW["nuts"], "numbers": "others"}}
     monkeypatch.setattr(restoring, "identities", lambda study, preset: now)
     published, results = root / "published" / "paper", root / "elsewhere"
-    path = results / "paper" / "radon" / "ais.nc"
+    path = results / "paper" / "gp_probit" / "ais.nc"
     restored, left_out = restoring.restore("paper", published, results)
-    assert (restored, left_out) == ([path], ["radon nuts: made with other settings"])
+    assert (restored, left_out) == ([path], ["gp_probit nuts: made with other settings"])
     assert not differences(read_attributes(path), "ais", now)
-    assert restoring.restore("paper", published, results)[1][0] == "radon ais: there already"
+    assert restoring.restore("paper", published, results)[1][0] == "gp_probit ais: there already"
 
 
 def test_differences_name_what_changed() -> None:

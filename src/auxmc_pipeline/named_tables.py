@@ -1,0 +1,291 @@
+"""Tables of a study: one for each set of dimensions, a row for each of their values, a column for each quantity.
+
+`point` has a row for each case and each point that the case sweeps, `chain` a row for each chain there, and so on; the
+name says what distinguishes the rows of a point. `settings` has a row for each case, `quantity` one for each quantity.
+"""
+
+import dataclasses
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from auxmc.driver.results import read_result, read_table, write_table
+from auxmc_pipeline.catalogue import Study
+from auxmc_pipeline.measuring import Measurement
+from auxmc_pipeline.needs import parse_needs
+from auxmc_pipeline.tables import MissingData, Wanted
+
+__all__ = [
+    "NamedTables",
+    "long_rows",
+    "perturbed",
+    "read_named_tables",
+    "recorded",
+    "tabulate",
+    "unmet_about",
+    "unmet_needs",
+    "write_named_tables",
+]
+
+_GROUPS = ("statistics", "curves")
+_ABOUT = ("settings", "quantity")
+
+
+class NamedTables(Mapping[str, pd.DataFrame]):
+    """Tables by name.
+
+    Args:
+        tables: as `tabulate` makes them.
+    """
+
+    def __init__(self, tables: Mapping[str, pd.DataFrame]) -> None:
+        self._tables = dict(tables)
+
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        """A table; raises MissingData where the run recorded nothing of this kind."""
+        if name not in self._tables:
+            raise MissingData(f"no table {name!r}: not recorded by this run")
+        return self._tables[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Names of the tables."""
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        """Number of tables."""
+        return len(self._tables)
+
+    def rows(self, name: str, quantity: str = "", **wanted: Wanted) -> pd.DataFrame:
+        """Rows of a table whose columns have the wanted values, of which a quantity is known.
+
+        Args:
+            name: of the table.
+            quantity: a column; rows in which it is NaN are left out. Empty for all rows.
+            wanted: values, or several that are allowed, by column; numbers agree to rounding.
+
+        Raises:
+            MissingData: If there are no such rows.
+        """
+        table = self[name]
+        if quantity and quantity not in table:
+            raise _not_run(quantity, wanted)
+        for column, value in wanted.items():
+            table = table[_agrees(table[column], value)] if column in table else table.iloc[:0]
+        table = table[table[quantity].notna()] if quantity else table
+        if table.empty:
+            raise _not_run(quantity or name, wanted)
+        return table
+
+    def values(self, quantity: str, by: str = "chain", **wanted: Wanted) -> np.ndarray:  # type: ignore[override]
+        """A quantity of one table as an array [row]."""
+        return self.rows(by, quantity, **wanted)[quantity].to_numpy(np.float64)
+
+    def array(self, quantity: str, *dims: str, table: str = "", **wanted: Wanted) -> xr.DataArray:
+        """A quantity as an array with columns of its table as dimensions.
+
+        Args:
+            quantity: a column.
+            dims: other columns.
+            table: its name; by default that of the dims.
+            wanted: as in `rows`.
+        """
+        found = self.rows(table or "_".join(dims), quantity, **wanted)
+        array: xr.DataArray = found.set_index(list(dims))[quantity].to_xarray()
+        return array.reindex({dim: pd.unique(found[dim]) for dim in dims})
+
+    def value(self, quantity: str, **wanted: Wanted) -> float:
+        """The value of a quantity that all points asked for have in common.
+
+        Raises:
+            MissingData: If there is none.
+            ValueError: If there are several.
+        """
+        found = pd.unique(self.rows("point", quantity, **wanted)[quantity])
+        if len(found) > 1:
+            raise ValueError(f"{quantity}: expected one value, got {len(found)}; name the case and the point")
+        return float(found[0])
+
+    def setting(self, name: str, **wanted: Wanted) -> Any:
+        """A setting that all cases asked for have in common; raises as `value`."""
+        found = list(self.rows("settings", **wanted)[name].dropna().unique())
+        if len(found) != 1:
+            raise (_not_run(name, wanted) if not found else ValueError(f"setting {name}: got {found}"))
+        return found[0]
+
+
+def recorded(
+    quantity: str, error: str = "", *, exact: bool = False, note: str = "", **wanted: Wanted
+) -> Callable[[NamedTables], Measurement]:
+    """Makes a function that measures a number as the run recorded it.
+
+    Args:
+        quantity: its name.
+        error: name of its recorded standard error; without one it is unknown, unless the value is exact.
+        exact: as in Measurement.
+        note: as in Measurement.
+        wanted: as in `NamedTables.value`.
+    """
+
+    def measure(tables: NamedTables) -> Measurement:
+        spread = tables.value(error, **wanted) if error else 0.0 if exact else np.nan
+        return Measurement(tables.value(quantity, **wanted), spread, note, exact)
+
+    return measure
+
+
+def unmet_needs(needs: str, settings: pd.DataFrame) -> str:
+    """Settings that a run lacks, in words; empty for none.
+
+    Args:
+        needs: as `needs.parse_needs` reads them.
+        settings: table `settings` of the run.
+
+    Raises:
+        MissingData: If no case has a setting that is needed.
+    """
+    unmet = []
+    for need in parse_needs(needs, list(settings)):
+        try:
+            unmet.append(need.unmet([settings]))
+        except ValueError:
+            raise MissingData(f"no case {need.case} with the setting {need.name}") from None
+    return "; ".join(filter(None, unmet))
+
+
+def unmet_about(study: Study, tables: NamedTables) -> str:
+    """Why the published claims of a study are not about the model of a run; empty where they are."""
+    settings = tables["settings"]
+    defaults = {field.name: field.default for field in dataclasses.fields(study.schema)}
+    # A setting that was added since is not recorded: the run had its default.
+    added = {need.name: defaults[need.name] for need in parse_needs(study.about, list(defaults))}
+    missing = {name: default for name, default in added.items() if name not in settings}
+    return unmet_needs(study.about, settings.assign(**missing))
+
+
+def tabulate(paths: Sequence[Path]) -> dict[str, pd.DataFrame]:
+    """Tables of some cases, from the groups `statistics` and `curves` of their result files.
+
+    Args:
+        paths: result files.
+
+    Returns:
+        Tables by name. Each has a column `case`, one for each swept setting and dimension, and one float64 column for
+        each quantity; rows of which no quantity is known are left out. `settings` has the scalar settings of each case,
+        missing where the case sweeps them, and `numbers`, the digest of all; `quantity` has `table`, `group`, `unit`.
+    """
+    parts: dict[str, list[pd.DataFrame]] = {}
+    quantities: dict[tuple[str, str], tuple[str, str, str, str]] = {}
+    for path in paths:
+        tree = read_result(path)
+        try:
+            settings = json.loads(tree.attrs["settings"])
+            parts.setdefault("settings", []).append(_settings_row(path.stem, tree.attrs["numbers"], settings))
+            groups = {name: tree[name].to_dataset().load() for name in _GROUPS if name in tree.children}
+        finally:
+            tree.close()
+        group_of = {name: group for group, data in groups.items() for name in data.data_vars}
+        data = xr.merge(groups.values(), join="outer", compat="no_conflicts", combine_attrs="override")
+        for name, variables in _by_dimensions(data, settings).items():
+            frame = _frame(data[variables].reset_coords(drop=True).astype(float))
+            frame = frame.dropna(how="all", subset=variables)
+            frame.insert(0, "case", path.stem)
+            parts.setdefault(name, []).append(frame)
+            for quantity in variables:
+                unit = data[quantity].attrs.get("units", "")
+                quantities[name, quantity] = (quantity, name, group_of[quantity], unit)
+    tables = {name: pd.concat(frames, ignore_index=True) for name, frames in parts.items()}
+    return tables | {
+        "quantity": pd.DataFrame(quantities.values(), columns=["quantity", "table", "group", "unit"])
+    }
+
+
+def write_named_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> None:
+    """Writes each table as `NAME.parquet` in a folder, and removes others that are there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, table in tables.items():
+        write_table(folder / f"{name}.parquet", table)
+    for path in folder.glob("*.parquet"):
+        if path.stem not in tables:
+            path.unlink()
+
+
+def read_named_tables(folder: Path) -> NamedTables:
+    """Reads what `write_named_tables` wrote.
+
+    Raises:
+        FileNotFoundError: If there is no table; says which command makes them.
+    """
+    paths = sorted(folder.glob("*.parquet"))
+    if not paths:
+        raise FileNotFoundError(f"no tables in {folder}: make them with `snakemake {folder}`")
+    return NamedTables({path.stem: read_table(path) for path in paths})
+
+
+def long_rows(tables: NamedTables) -> pd.DataFrame:
+    """All statistics, a row for each number: `case`, `quantity`, `unit`, `value`, and the columns that say which."""
+    parts = []
+    for row in tables["quantity"].query("group == 'statistics'").to_dict("records"):
+        table, quantity = tables[row["table"]], row["quantity"]
+        keys = [name for name in table if name not in set(tables["quantity"]["quantity"]) - {quantity}]
+        part = table[keys].dropna(subset=[quantity]).rename(columns={quantity: "value"})
+        parts.append(part.assign(quantity=quantity, unit=row["unit"]))
+    return pd.concat(parts, ignore_index=True)
+
+
+def perturbed(tables: NamedTables, change: Callable[[np.ndarray], np.ndarray], only: str = "") -> NamedTables:
+    """Tables with changed values, for the check that claims can fail.
+
+    Args:
+        tables: the tables.
+        change: maps the values of a column to others.
+        only: the quantity to change; empty for all.
+    """
+    chosen = {only} if only else set(tables["quantity"]["quantity"])
+    changed = dict(tables)
+    for name in tables.keys() - set(_ABOUT):
+        table = tables[name]
+        changed[name] = table.assign(**{q: change(table[q].to_numpy()) for q in table if q in chosen})
+    return NamedTables(changed)
+
+
+def _frame(data: xr.Dataset) -> pd.DataFrame:
+    if not data.dims:
+        return pd.DataFrame([{str(name): float(array) for name, array in data.items()}])
+    return data.to_dataframe().reset_index()
+
+
+def _settings_row(case: str, numbers: str, settings: Mapping[str, Any]) -> pd.DataFrame:
+    swept = settings.get("batch", {})
+    scalars = {
+        name: np.nan if name in swept else value
+        for name, value in settings.items()
+        if isinstance(value, str | int | float)
+    }
+    return pd.DataFrame([{"case": case, "numbers": numbers, **scalars}])
+
+
+def _by_dimensions(data: xr.Dataset, settings: Collection[str]) -> dict[str, list[str]]:
+    """Names of quantities by the table that they belong to: their dimensions other than settings, or `point`."""
+    found: dict[str, list[str]] = {}
+    for name, array in data.data_vars.items():
+        own = "_".join(str(dim) for dim in array.dims if dim not in settings)
+        found.setdefault(own or "point", []).append(str(name))
+    return found
+
+
+def _not_run(what: str, wanted: Mapping[str, Wanted]) -> MissingData:
+    asked = ", ".join(f"{name} {value}" for name, value in wanted.items())
+    return MissingData(f"{what}{' for ' * bool(asked)}{asked}: not run at this preset")
+
+
+def _agrees(column: "pd.Series[Any]", value: Wanted) -> "pd.Series[bool] | np.ndarray[Any, Any]":
+    if isinstance(value, str):
+        return column == value
+    if isinstance(value, Collection):
+        return column.isin(list(value))
+    return np.isclose(column.astype(float), value)
