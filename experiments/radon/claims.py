@@ -1,4 +1,4 @@
-"""Measures the published claims CT-D01 to CT-D12 from the study's tables."""
+"""Measures the published claims CT-D01 to CT-D11, and the numbers of the findings, from the tables of the study."""
 
 import math
 from collections.abc import Callable
@@ -7,164 +7,144 @@ from functools import partial
 import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement, Measures, exact, recorded
-from auxmc_pipeline.error_rules import (
-    bootstrap,
-    difference,
-    largest,
-    mean_over_replicates,
-    rate_of_events,
-    score,
-)
-from auxmc_pipeline.tables import MissingData, Tables
+from auxmc_pipeline.measuring import Measurement, estimate, exact, largest, mean, rate
+from auxmc_pipeline.named_tables import NamedTables, recorded
+from auxmc_pipeline.tables import MissingData
 
 _PUBLISHED_AIS = -1081.01
 _NEAR_NATS = 1.5
 
+log_zeta = recorded("log_zeta", "log_zeta_error", case="nuts")
 
-def data_difference(tables: Tables) -> Measurement:
+
+def log_evidence(tables: NamedTables, case: str) -> Measurement:
+    """Estimate of the log evidence by all chains or runs of a case."""
+    return recorded("log_evidence", "log_evidence_error", case=case)(tables)
+
+
+def exact_evidence(tables: NamedTables) -> float:
+    """Log evidence by quadrature."""
+    return tables.value("exact_log_evidence", case="nuts")
+
+
+def data_difference(tables: NamedTables) -> Measurement:
     """CT-D01."""
     try:
-        return exact(_value(tables, "data_difference"), "log radon, floor, uranium and county")
+        difference = tables.value("data_difference", case="nuts")
     except MissingData:
-        raise MissingData(
-            "cannot be compared: set AUXMC_DATA_DIR to the folder that holds the author's data file"
-        ) from None
+        raise MissingData("set AUXMC_DATA_DIR to the folder that holds the author's data file") from None
+    return exact(difference, "log radon, floor, uranium and county")
 
 
-def annealed(tables: Tables) -> Measurement:
+def annealed(tables: NamedTables) -> Measurement:
     """CT-D03."""
-    note = f"effective sample size of the weights {_value(tables, 'ess_is', 'ais'):.0f}"
-    return recorded("log_evidence", "log_evidence_error", note=note, case="ais")(tables)
+    ess = tables.value("ess_is", case="ais")
+    return log_evidence(tables, "ais").noted(f"effective sample size of the weights {ess:.0f}")
 
 
-def quadrature_and_line(tables: Tables) -> Measurement:
-    """CT-D04, the value."""
-    evidence = _value(tables, "exact_log_evidence")
+def quadrature_and_line(tables: NamedTables) -> Measurement:
+    """CT-D04."""
+    evidence = exact_evidence(tables)
     return exact(evidence - _PUBLISHED_AIS, f"quadrature gives {evidence:.4f}")
 
 
-def objective(tables: Tables) -> Measurement:
+def objective(tables: NamedTables) -> Measurement:
     """CT-D05, the published rule."""
-    note = f"the bound of the final fit, from many draws, is {_value(tables, 'lower_bound'):.2f}"
-    return recorded("log_zeta", "log_zeta_error", note=note, case="nuts")(tables)
+    final = tables.value("lower_bound", case="nuts")
+    return log_zeta(tables).noted(f"the bound of the final fit, from many draws, is {final:.2f}")
 
 
-def bound(tables: Tables) -> Measurement:
+def bound(tables: NamedTables) -> Measurement:
     """CT-D05, the sign."""
-    gap = _value(tables, "lower_bound") - _value(tables, "exact_log_evidence")
-    return Measurement(gap, _value(tables, "lower_bound_error"))
+    return recorded("lower_bound", "lower_bound_error", case="nuts")(tables) - exact_evidence(tables)
 
 
-def final_estimate(tables: Tables) -> Measurement:
+def final_estimate(tables: NamedTables) -> Measurement:
     """CT-D06, in nats: mean over chains of their estimates, as published."""
-    by_chain = _by_chain(tables, "log_evidence_by_chain")
-    evidence = _value(tables, "exact_log_evidence")
-    pooled = _value(tables, "log_evidence") - evidence
-    note = f"{by_chain.size} chains; their pooled estimate differs by {pooled:.3f}"
-    return mean_over_replicates(by_chain - evidence, note)
+    by_chain, evidence = tables.values("log_evidence_by_chain", case="nuts"), exact_evidence(tables)
+    pooled = log_evidence(tables, "nuts").value - evidence
+    return mean(by_chain - evidence, f"{by_chain.size} chains; their pooled estimate differs by {pooled:.3f}")
 
 
-def final_score(tables: Tables) -> Measurement:
+def final_score(tables: NamedTables) -> Measurement:
     """CT-D06, in standard errors."""
-    return score(final_estimate(tables), 0.0)
+    return final_estimate(tables).score()
 
 
-def running(tables: Tables, n_iterations: int) -> Measurement:
+def running(tables: NamedTables, n_iterations: int) -> Measurement:
     """CT-D07 after a number of iterations."""
-    by_chain = tables.curves.array("running_by_chain", "chain", case="nuts", iteration=n_iterations)
-    return mean_over_replicates(by_chain.values - _value(tables, "exact_log_evidence"))
+    by_chain = tables.values("running_by_chain", "chain_iteration", case="nuts", iteration=n_iterations)
+    return mean(by_chain - exact_evidence(tables))
 
 
-def iterations_until_near(tables: Tables) -> Measurement:
+def iterations_until_near(tables: NamedTables) -> Measurement:
     """CT-D07: iterations after which the mean of the running estimates stays near the exact value."""
-    estimates = tables.curves.array("running_by_chain", "chain", "iteration", case="nuts")
-    iterations, known = estimates["iteration"].values, _value(tables, "exact_log_evidence")
+    estimates = tables.array("running_by_chain", "chain", "iteration", case="nuts")
+    iterations, known = estimates["iteration"].values, exact_evidence(tables)
 
     def until_near(by_chain: FloatArray) -> float:
         far = np.flatnonzero(np.abs(by_chain.mean(axis=0) - known) > _NEAR_NATS)
         first = int(far[-1]) + 1 if far.size else 0
         return float(iterations[first]) if first < iterations.size else math.inf
 
-    return bootstrap(until_near, estimates.values, f"mean of {len(estimates)} chains")
+    return estimate(until_near, estimates, note=f"mean of {len(estimates)} chains")
 
 
-def seconds_until_near(tables: Tables) -> Measurement:
+def seconds_until_near(tables: NamedTables) -> Measurement:
     """CT-D07: the same as time."""
     found = iterations_until_near(tables).value
     if math.isinf(found):
         raise MissingData("does not stay near within the iterations of this preset")
-    first = {"iteration": found}
-    seconds_so_far, gradients = (
-        float(tables.curves.array(name, "iteration", case="nuts").sel(first))
-        for name in ("time_so_far", "gradients_so_far")
+    there = tables.rows("iteration", "time_so_far", case="nuts", iteration=found).iloc[0]
+    return Measurement(
+        there["time_so_far"], math.nan, f"{there['gradients_so_far']:.0f} gradients in a chain"
     )
-    return Measurement(seconds_so_far, math.nan, f"{gradients:.0f} gradients in a chain")
 
 
-def improvement(tables: Tables) -> Measurement:
+def improvement(tables: NamedTables) -> Measurement:
     """CT-D08."""
-    zeta = recorded("log_zeta", "log_zeta_error", case="nuts")(tables)
-    final = _value(tables, "exact_log_evidence") - _value(tables, "lower_bound")
+    final = exact_evidence(tables) - tables.value("lower_bound", case="nuts")
     note = f"quadrature minus the bound of the final fit: {final:.2f}"
-    return difference(annealed(tables), zeta, note)
+    return (annealed(tables) - log_zeta(tables)).noted(note)
 
 
-def seconds(tables: Tables, quantity: str) -> Measurement:
-    """CT-D09."""
-    return Measurement(_value(tables, quantity), math.nan, "depends on the machine")
-
-
-def acceptance(tables: Tables) -> Measurement:
-    """CT-D10, acceptance after adaptation."""
-    return mean_over_replicates(_by_chain(tables, "acceptance"), "after the step size has adapted")
-
-
-def divergences(tables: Tables, case: str = "nuts") -> Measurement:
-    """CT-D10, divergences."""
-    counts = _by_chain(tables, "n_failures", case)
-    thousands = float(tables.summary.setting("n_draws", case=case)) / 1000.0
+def divergences(tables: NamedTables, case: str = "nuts") -> Measurement:
+    """CT-D10: diverged trajectories in a thousand."""
+    counts = tables.values("n_failures", case=case)
+    thousands = float(tables.setting("n_draws", case=case)) / 1000.0
     note = f"{int(counts.sum())} in all"
-    if not counts.any():
-        return rate_of_events(0, counts.size * thousands, note)
-    return mean_over_replicates(counts / thousands, note)
+    return mean(counts / thousands, note) if counts.any() else rate(0, counts.size * thousands, note)
 
 
-def base_moments(tables: Tables) -> Measurement:
+def base_moments(tables: NamedTables) -> Measurement:
     """CT-D11."""
-    scores = np.abs(tables.summary.array("base_moment_score", "base_moment", case="nuts").values)
+    scores = np.abs(tables.values("base_moment_score", "base_moment", case="nuts"))
     note = f"largest of {scores.size} means and second moments; mean square score {np.mean(scores**2):.2f}"
     return largest(scores, np.ones_like(scores), [note] * scores.size)
 
 
-def parametrisations(tables: Tables) -> Measurement:
-    """CT-D12."""
+def parametrisations(tables: NamedTables) -> Measurement:
+    """Distance of the evidence of the centred and the non-centred form, in standard errors."""
     non_centred, centred = (
-        mean_over_replicates(_by_chain(tables, "log_evidence_by_chain", case)) for case in ("nuts", "centred")
+        mean(tables.values("log_evidence_by_chain", case=case)) for case in ("nuts", "centred")
     )
-    return score(difference(centred, non_centred, "centred minus non-centred, nats"), 0.0)
+    return (centred - non_centred).noted("centred minus non-centred, nats").score()
 
 
-def gradients(tables: Tables, case: str) -> Measurement:
+def gradients(tables: NamedTables, case: str) -> Measurement:
     """Gradients of all chains or runs of a case, in millions; of the no-U-turn sampler as they happened."""
     if case == "ais":
-        return exact(_value(tables, "n_gradients_per_run", case) * _value(tables, "n_runs", case) / 1e6)
-    each = _by_chain(tables, "n_gradients_per_chain", case) / 1e6
+        n_runs = tables.value("n_runs", case=case)
+        return exact(tables.value("n_gradients_per_run", case=case) * n_runs / 1e6)
+    each = tables.values("n_gradients_per_chain", case=case) / 1e6
     if np.ptp(each) == 0.0:  # trajectories of fixed length
         return exact(float(each.sum()))
-    mean = mean_over_replicates(each)
-    return Measurement(each.size * mean.value, each.size * mean.error)
+    return mean(each) * each.size
 
 
-def _value(tables: Tables, quantity: str, case: str = "nuts") -> float:
-    return tables.summary.value(quantity, case=case)
+Measure = Callable[[NamedTables], Measurement]
 
-
-def _by_chain(tables: Tables, quantity: str, case: str = "nuts") -> FloatArray:
-    return np.asarray(tables.summary.array(quantity, "chain", case=case).values, dtype=np.float64)
-
-
-MEASURE: Measures = {
+MEASURE: dict[str, dict[str, Measure]] = {
     "CT-D01": {"largest difference": data_difference},
     "CT-D02": {
         "parameters": recorded("n_parameters", case="nuts", exact=True),
@@ -172,10 +152,7 @@ MEASURE: Measures = {
         "rows": recorded("n_rows", case="nuts", exact=True),
     },
     "CT-D03": {"log evidence": annealed},
-    "CT-D04": {
-        "quadrature minus published line": quadrature_and_line,
-        "change between grids": recorded("exact_log_evidence_error", case="nuts", exact=True),
-    },
+    "CT-D04": {"quadrature minus published line": quadrature_and_line},
     "CT-D05": {"mean of last 100 values": objective, "final bound minus exact value": bound},
     "CT-D06": {"last estimate minus quadrature": final_estimate, "distance in standard errors": final_score},
     "CT-D07": {
@@ -186,27 +163,32 @@ MEASURE: Measures = {
     },
     "CT-D08": {"AIS minus variational objective": improvement},
     "CT-D09": {
-        "variational fit": partial(seconds, quantity="fit_seconds"),
-        "NUTS chain": partial(seconds, quantity="seconds_per_chain"),
+        "variational fit": recorded("fit_seconds", case="nuts", note="depends on the machine"),
+        "NUTS chain": recorded("seconds_per_chain", case="nuts", note="depends on the machine"),
     },
-    "CT-D10": {"mean acceptance": acceptance, "diverged per 1000 iterations": divergences},
+    "CT-D10": {"diverged per 1000 iterations": divergences},
     "CT-D11": {"largest distance in standard errors": base_moments},
-    "CT-D12": {"distance in standard errors": parametrisations},
 }
 
-NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
-    "log zeta": recorded("log_zeta", "log_zeta_error", case="nuts"),
+_CASES = {
+    "AIS": "ais",
+    "NUTS": "nuts",
+    "centred NUTS": "centred",
+    "Gibbs CT": "hmc__method-gibbs_ct",
+    "CT-HMC": "hmc__method-ct_hmc",
+}
+
+NUMBERS: dict[str, Measure] = {
+    "log zeta": log_zeta,
     "bound of the non-centred fit": recorded("lower_bound", "lower_bound_error", case="nuts"),
     "bound of the centred fit": recorded("lower_bound", "lower_bound_error", case="centred"),
     "exact log evidence": recorded("exact_log_evidence", case="nuts", exact=True),
-    "log evidence by AIS": recorded("log_evidence", "log_evidence_error", case="ais"),
-    "log evidence by NUTS": recorded("log_evidence", "log_evidence_error", case="nuts"),
-    "log evidence by centred NUTS": recorded("log_evidence", "log_evidence_error", case="centred"),
-    "log evidence by Gibbs CT": recorded("log_evidence", "log_evidence_error", case="hmc__method-gibbs_ct"),
-    "log evidence by CT-HMC": recorded("log_evidence", "log_evidence_error", case="hmc__method-ct_hmc"),
-    "million gradients of AIS": partial(gradients, case="ais"),
-    "million gradients of NUTS": partial(gradients, case="nuts"),
-    "million gradients of centred NUTS": partial(gradients, case="centred"),
-    "million gradients of Gibbs CT": partial(gradients, case="hmc__method-gibbs_ct"),
+    "change of the quadrature between grids": recorded("exact_log_evidence_error", case="nuts", exact=True),
+    "centred minus non-centred form, in standard errors": parametrisations,
     "divergences of centred NUTS": partial(divergences, case="centred"),
+    **{f"log evidence by {name}": partial(log_evidence, case=case) for name, case in _CASES.items()},
+    **{
+        f"million gradients of {name}": partial(gradients, case=_CASES[name])
+        for name in ("AIS", "NUTS", "centred NUTS", "Gibbs CT")
+    },
 }

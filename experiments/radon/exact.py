@@ -5,16 +5,15 @@ explicit function. With the group statistics, the part that depends on sigma_a a
 group sizes, and sigma_b enters through one small factorisation: a point of the grid costs microseconds.
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
 
 from auxmc.numerics.array_types import FloatArray
-from experiments.radon.model import GroupedRegression
 
-__all__ = ["Evidence", "Grid", "evidence_on_grid", "exact_evidence", "log_marginal", "quadrature_grid"]
-
+if TYPE_CHECKING:
+    from experiments.radon.model import GroupedRegression
 
 _START_POINTS = (33, 41, 33)
 _MOST_POINTS = 2_000_000
@@ -44,7 +43,7 @@ class Evidence(NamedTuple):
     Attributes:
         log_evidence: in nats.
         error: sum of its changes when the step along each axis is halved, in nats.
-        mean: posterior means of the effects (see `grouped_regression.effects`) [effect].
+        mean: posterior means of the effects (see `model.effects`) [effect].
         sd: posterior standard deviations of the effects [effect].
         n_points: points of the grid.
     """
@@ -56,7 +55,7 @@ class Evidence(NamedTuple):
     n_points: int
 
 
-def exact_evidence(model: GroupedRegression, tolerance: float = 1e-4) -> Evidence:
+def exact_evidence(model: "GroupedRegression", tolerance: float = 1e-4) -> Evidence:
     """Halves the step along each axis of the grid until the log evidence settles.
 
     Args:
@@ -88,7 +87,7 @@ def exact_evidence(model: GroupedRegression, tolerance: float = 1e-4) -> Evidenc
     return found._replace(error=float(changes.sum()))
 
 
-def quadrature_grid(model: GroupedRegression, n_points: tuple[int, int, int]) -> Grid:
+def quadrature_grid(model: "GroupedRegression", n_points: tuple[int, int, int]) -> Grid:
     """Box around all of the posterior of the scales that matters.
 
     Each axis reaches from the mode to where the integrand, maximised over the other two, has fallen by exp(-20).
@@ -102,7 +101,7 @@ def quadrature_grid(model: GroupedRegression, n_points: tuple[int, int, int]) ->
     return Grid(*(np.linspace(low, high, n) for (low, high), n in zip(ends, n_points, strict=True)))
 
 
-def evidence_on_grid(model: GroupedRegression, grid: Grid) -> Evidence:
+def evidence_on_grid(model: "GroupedRegression", grid: Grid) -> Evidence:
     """Trapezoidal rule on one grid; `error` is infinite, since one grid cannot know it."""
     shape = tuple(axis.size for axis in grid)
     logs = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, 3)
@@ -126,7 +125,7 @@ def evidence_on_grid(model: GroupedRegression, grid: Grid) -> Evidence:
     return Evidence(float(np.log(total) + top), np.inf, mean, np.sqrt(variance), len(logs))
 
 
-def log_marginal(model: GroupedRegression, log_scales: FloatArray) -> FloatArray:
+def log_marginal(model: "GroupedRegression", log_scales: FloatArray) -> FloatArray:
     """Log density of the data and of (log sigma_a, log sigma_b, log epsilon), all else integrated out.
 
     Args:
@@ -140,7 +139,7 @@ def log_marginal(model: GroupedRegression, log_scales: FloatArray) -> FloatArray
 
 
 def _conditional(
-    model: GroupedRegression, log_scales: FloatArray
+    model: "GroupedRegression", log_scales: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Log marginal density [point], and conditional means and variances of the effects [point, effect].
 
@@ -194,7 +193,7 @@ def _conditional(
     return log_density, np.hstack([means, b_mean]), np.hstack([variances, b_variance])
 
 
-def _mode(model: GroupedRegression) -> FloatArray:
+def _mode(model: "GroupedRegression") -> FloatArray:
     data = model.statistics
     degrees = max(1.0, float(data.n_rows) - model.n_groups)
     noise = 0.5 * np.log(max(data.scatter[0, 0] / degrees, 1e-300))
@@ -208,7 +207,7 @@ def _mode(model: GroupedRegression) -> FloatArray:
     return mode
 
 
-def _reach(model: GroupedRegression, mode: FloatArray, axis: int, sign: float) -> float:
+def _reach(model: "GroupedRegression", mode: FloatArray, axis: int, sign: float) -> float:
     """End of the box along one axis: where the profile of the integrand has fallen by exp(-20)."""
     top = float(log_marginal(model, mode[None])[0])
     others = [i for i in range(3) if i != axis]

@@ -1,27 +1,25 @@
-"""Figures of the study, drawn from its two tables."""
+"""Figures of the study, drawn from its tables."""
 
-import math
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
-from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
-import xarray as xr
+import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.factor_graphs import add_factor, add_variable, add_words, graph_plane
-from auxmc.plots.panels import band_curve, missing_figure
+from auxmc.plots.factor_graphs import factor_graph
+from auxmc.plots.panels import band_curve, missing_panel
 from auxmc.plots.published import entries_published_last, published_level, published_mark
 from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
-from auxmc_pipeline.empty_panels import empty_where_missing
 from auxmc_pipeline.footer import chain_lengths, footer
-from auxmc_pipeline.published_values import published_value
-from auxmc_pipeline.tables import MissingData, Tables
+from auxmc_pipeline.named_tables import NamedTables
+from auxmc_pipeline.published_values import PublishedMarks
+from auxmc_pipeline.tables import MissingData
 
 _N_ERRORS = 3.0
 _BLUE, _RED, _REFERENCE = CYCLE[0], CYCLE[1], QUANTITY_COLOURS["reference"]
@@ -40,240 +38,181 @@ _SYMBOLS = {
     "mu_b": r"$\mu_b$",
     "log epsilon": r"$\log\epsilon$",
 }
-# Axis of the published figure, in nats above the exact value.
-_PUBLISHED_RANGE = (-19.0, 11.0)
-_METHODS_RANGE = (-8.0, 3.0)
-_published = partial(published_value, "radon")
+# Axes in nats above the exact value: that of the published figure, and that of all methods.
+_PUBLISHED_RANGE, _METHODS_RANGE = (-19.0, 11.0), (-8.0, 3.0)
 # Iterations at which values were read off the published curve.
 _PUBLISHED_ITERATIONS = (100, 250, 500, 1000, 2500)
 
 
-def model_graph(tables: Tables) -> Figure:
+def model_graph(tables: NamedTables) -> Figure:
     """Figure 5.5: the factor graph of the model; uses no data."""
     del tables
-    figure, axis = graph_plane(3.6, (-0.9, 14.3), (-0.55, 7.1))
-    for corner, size, label, place in (
-        ((4.55, 4.35), (1.9, 2.05), r"$j = 1 \ldots 85$", (6.35, 4.5)),
-        ((4.55, 0.35), (1.9, 2.05), r"$k = 1, 2$", (6.35, 0.5)),
-        ((7.75, 1.55), (6.2, 3.75), r"$i = 1 \ldots 919$", (13.85, 1.7)),
-    ):
-        box = "round,pad=0,rounding_size=0.25"
-        axis.add_patch(FancyBboxPatch(corner, *size, boxstyle=box, facecolor="none", edgecolor="#777777"))
-        axis.text(*place, label, ha="right", va="bottom", fontsize=7.0, color="#444444")
-    centre_a, centre_b, likelihood, observed = (3.6, 5.6), (3.6, 1.6), (10.9, 3.5), (12.9, 3.5)
-    for path in (
-        [(0.0, 6.4), (1.9, 6.4), centre_a, (5.5, 5.6), likelihood, observed],
-        [(0.0, 4.8), (1.9, 4.8), centre_a],
-        [(0.0, 2.4), (1.9, 2.4), centre_b, (5.5, 1.6), likelihood],
-        [(0.0, 0.8), (1.9, 0.8), centre_b],
-        [(8.9, 6.4), (10.9, 6.4), likelihood],
-        [(9.75, 4.6), likelihood],
-        [(9.75, 2.4), likelihood],
-    ):
-        for (x0, y0), (x1, y1) in pairwise(path):
-            axis.plot([x0, x1], [y0, y1], color="black", linewidth=0.8, zorder=1)
-    for x, y, text, above in (
-        (0.0, 6.4, r"$\mathcal{C}^+(2.5)$", False),
-        (0.0, 4.8, r"$\mathcal{N}(0, 1)$", False),
-        (*centre_a, r"$\mathcal{N}(\mu_a, \sigma_a^2)$", True),
-        (0.0, 2.4, r"$\mathcal{C}^+(2.5)$", False),
-        (0.0, 0.8, r"$\mathcal{N}(0, 1)$", False),
-        (*centre_b, r"$\mathcal{N}(\mu_b, \sigma_b^2)$", True),
-        (8.9, 6.4, r"$\mathcal{C}^+(2.5)$", False),
-        (*likelihood, "", False),
-    ):
-        add_factor(axis, x, y, text, above=above)
-    axis.text(
-        12.3,
-        2.45,
-        r"$\mathcal{N}(a_{c_i} + b_1 x_i + b_2 u_i,\ \epsilon^2)$",
-        ha="center",
-        va="center",
-        fontsize=7.5,
-    )
-    for x, y, name, seen in (
-        (1.9, 6.4, r"$\sigma_a$", False),
-        (1.9, 4.8, r"$\mu_a$", False),
-        (5.5, 5.6, r"$a_j$", False),
-        (1.9, 2.4, r"$\sigma_b$", False),
-        (1.9, 0.8, r"$\mu_b$", False),
-        (5.5, 1.6, r"$b_k$", False),
-        (10.9, 6.4, r"$\epsilon$", False),
-        (*observed, r"$y_i$", True),
-    ):
-        add_variable(axis, x, y, name, observed=seen)
-    for x, y, name in ((9.6, 4.75, r"$c_i$"), (9.6, 2.2, r"$x_i, u_i$")):
-        axis.text(x, y, name, ha="center", va="center", fontsize=10.0)
-    words = (
-        (5.5, 6.62, "intercepts of counties"),
-        (5.5, 0.1, "coefficients"),
-        (8.8, 4.8, "county"),
-        (9.6, 1.8, "floor, uranium"),
-        (12.9, 4.25, "log radon"),
-        (11.85, 6.4, "noise"),
-    )
-    add_words(axis, words)
-    return figure
+    return factor_graph(Path(__file__).with_name("model_graph.toml"))
 
 
-def evidence_over_time(tables: Tables) -> Figure:
+def evidence_over_time(tables: NamedTables) -> Figure:
     """Figure 5.6: running estimate and variational objective against run time."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.3), layout="constrained")
     axis = figure.subplots()
-    numbers, curves = (table.where(case="nuts") for table in tables)
-    with empty_where_missing(figure):
-        objective, fit_time = (curves.array(name, "fit_step").values for name in ("objective", "fit_time"))
-        estimates, errors, times = (
-            curves.array(name, "iteration") for name in ("running_mean", "running_mean_error", "time_so_far")
-        )
-        running, error, time = estimates.values, errors.values, times.values
-        iterations = times["iteration"].values.astype(float)
-        seconds, zeta, exact = (
-            numbers.value(name) for name in ("fit_seconds", "log_zeta", "exact_log_evidence")
-        )
-        axis.plot(fit_time, objective, color=_BLUE, label="variational objective")
-        band_curve(
-            axis, seconds + time, running, _half_width(error), colour=_NUTS, label="NUTS, mean of chains"
-        )
-        axis.axvline(seconds, color="black", linestyle=":", linewidth=0.9, label="end of the variational fit")
-        axis.axhline(zeta, color=_RED, linestyle="-.", linewidth=1.0, label=r"$\log\zeta$")
-        # Without the case of annealed importance sampling the figure has one line less.
-        with suppress(MissingData):
-            reference = tables.summary.value("log_evidence", case="ais")
-            axis.axhline(reference, color="black", linestyle="--", linewidth=1.0, label="AIS")
-        axis.axhline(exact, color=_REFERENCE, linewidth=0.8, label="quadrature")
-        published_mark(axis, seconds, _published("CT-D05", "mean of last 100 values"), colour=_BLUE)
-        # Their seconds are those of another machine: they stand at ours after as many iterations.
-        for n_iterations in _PUBLISHED_ITERATIONS:
-            if n_iterations <= iterations[-1]:
-                value = _published("CT-D07", f"estimate, {n_iterations} iterations")
-                place = seconds + float(np.interp(n_iterations, iterations, time))
-                published_mark(axis, place, value, colour=_NUTS)
-        published_mark(axis, 0.5 * seconds, _published("CT-D03", "log evidence"))
-        axis.set_xlim(0.0, 1.02 * (seconds + float(time[-1])))
-        # The published range, moved to the exact value; wider where log zeta would lie outside.
-        low, high = _PUBLISHED_RANGE
-        axis.set_ylim(min(exact + low, zeta - 5.0), max(exact + high, zeta + 5.0))
-        axis.set_xlabel("run time without compiling (s)")
-        axis.set_ylabel("log evidence (nats)")
-        figure.legend(*entries_published_last(axis), loc="outside upper center", ncols=4)
-        said = "published: AIS (black), end of the fit and estimates after as many iterations, without their seconds"
-        _footer(figure, tables, said)
+    published = PublishedMarks("radon", tables)
+    fit = tables.rows("fit_step", case="nuts")
+    point = tables.rows("point", case="nuts").iloc[0]
+    seconds, zeta = point["fit_seconds"], point["log_zeta"]
+    times = tables.rows("iteration", "time_so_far", case="nuts")
+    running = tables.rows("chain_iteration", case="nuts").merge(times[["iteration", "time_so_far"]])
+    running = running.assign(time=seconds + running["time_so_far"])
+    sns.lineplot(fit, x="fit_time", y="objective", color=_BLUE, label="variational objective", ax=axis)
+    sns.lineplot(
+        running,
+        x="time",
+        y="running_by_chain",
+        errorbar=("se", _N_ERRORS),
+        color=_NUTS,
+        err_kws={"alpha": 0.25, "linewidth": 0.0},
+        label="NUTS, mean of chains",
+        ax=axis,
+    )
+    axis.axvline(seconds, color="black", linestyle=":", linewidth=0.9, label="end of the variational fit")
+    axis.axhline(zeta, color=_RED, linestyle="-.", linewidth=1.0, label=r"$\log\zeta$")
+    reference = tables.value("log_evidence", case="ais")
+    axis.axhline(reference, color="black", linestyle="--", linewidth=1.0, label="AIS")
+    exact = _exact_line(axis, tables)
+    published_mark(axis, seconds, published("CT-D05", "mean of last 100 values"), colour=_BLUE)
+    # Their seconds are those of another machine: they stand at ours after as many iterations.
+    for n_iterations in _PUBLISHED_ITERATIONS:
+        if n_iterations <= times["iteration"].max():
+            place = seconds + float(np.interp(n_iterations, times["iteration"], times["time_so_far"]))
+            value = published("CT-D07", f"estimate, {n_iterations} iterations")
+            published_mark(axis, place, value, colour=_NUTS)
+    published_mark(axis, 0.5 * seconds, published("CT-D03", "log evidence"))
+    # The published range, moved to the exact value; wider where log zeta would lie outside.
+    low, high = _PUBLISHED_RANGE
+    axis.set(
+        xlim=(0.0, 1.02 * running["time"].max()),
+        ylim=(min(exact + low, zeta - 5.0), max(exact + high, zeta + 5.0)),
+        xlabel="run time without compiling (s)",
+        ylabel="log evidence (nats)",
+    )
+    _legend_above(figure, axis)
+    said = (
+        "published: AIS (black), end of the fit and estimates after as many iterations, without their seconds"
+    )
+    _footer(figure, tables, said)
     return figure
 
 
-def methods(tables: Tables) -> Figure:
+def methods(tables: NamedTables) -> Figure:
     """Pooled running estimates of all methods, and their errors, against gradients."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.2), layout="constrained")
     left, right = figure.subplots(1, 2, sharex=True)
-    exact = math.nan
     for case, (label, colour, line) in _CHAINS.items():
-        try:
-            pooled, error, gradients = (
-                tables.curves.array(name, "iteration", case=case).values
-                for name in ("running_pooled", "running_pooled_error", "gradients_so_far")
-            )
-        except MissingData:
-            continue
-        exact = tables.summary.value("exact_log_evidence", case=case)
-        total = gradients * float(tables.summary.setting("n_chains", case=case))
-        band_curve(left, total, pooled, _half_width(error), colour=colour, label=label, linestyle=line)
-        right.plot(total, error, color=colour, linestyle=line)
-    if math.isnan(exact):
-        return missing_figure(figure, "not run at this preset")
-    left.axhline(exact, color=_REFERENCE, linewidth=0.8, label="quadrature")
-    with suppress(MissingData):
-        gradients_per_run, n_runs, value, sd = (
-            tables.summary.value(name, case="ais")
-            for name in ("n_gradients_per_run", "n_runs", "log_evidence", "log_evidence_error")
-        )
-        total_ais = gradients_per_run * n_runs
-        left.errorbar(total_ais, value, yerr=_N_ERRORS * sd, color="black", fmt="s", label="AIS")
-        right.plot(total_ais, sd, "s", color="black")
-    published_level(left, _published("CT-D03", "log evidence"), note="AIS")
-    left.set_ylim(exact + _METHODS_RANGE[0], exact + _METHODS_RANGE[1])
-    left.set_ylabel("log evidence (nats)")
-    right.set_ylabel("standard error (nats)")
-    right.set_yscale("log")
+        with suppress(MissingData):
+            rows = tables.rows("iteration", "running_pooled", case=case)
+            total = rows["gradients_so_far"] * float(tables.setting("n_chains", case=case))
+            pooled, error = rows["running_pooled"], rows["running_pooled_error"]
+            band_curve(left, total, pooled, _half_width(error), colour=colour, label=label, linestyle=line)
+            right.plot(total, error, color=colour, linestyle=line)
+    exact = _exact_line(left, tables)
+    runs = tables.rows("point", case="ais").iloc[0]
+    total, error = runs["n_gradients_per_run"] * runs["n_runs"], runs["log_evidence_error"]
+    left.errorbar(total, runs["log_evidence"], yerr=_N_ERRORS * error, color="black", fmt="s", label="AIS")
+    right.plot(total, error, "s", color="black")
+    published_level(left, PublishedMarks("radon", tables)("CT-D03", "log evidence"), note="AIS")
+    left.set(ylim=(exact + _METHODS_RANGE[0], exact + _METHODS_RANGE[1]), ylabel="log evidence (nats)")
+    right.set(ylabel="standard error (nats)", yscale="log")
     right.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     right.yaxis.set_major_formatter("{x:g}")
     right.yaxis.set_minor_locator(NullLocator())
     for axis in (left, right):
-        axis.set_xscale("log")
+        axis.set(xscale="log", xlabel="gradients of all chains or runs")
         axis.xaxis.set_minor_formatter(NullFormatter())
-        axis.set_xlabel("gradients of all chains or runs")
-    figure.legend(*entries_published_last(left), loc="outside upper center", ncols=4)
+    _legend_above(figure, left)
     _footer(figure, tables)
     return figure
 
 
-def temperature_and_moments(tables: Tables) -> Figure:
-    """Law of the inverse temperature, and posterior moments beside the exact ones."""
+def temperature_and_moments(tables: NamedTables) -> Figure:
+    """Distribution of the inverse temperature, and posterior moments compared with the exact ones."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.2), layout="constrained")
-    for axis, draw in zip(figure.subplots(1, 2), (_temperature_panel, _moments_panel), strict=True):
-        with empty_where_missing(axis):
-            draw(axis, tables)
+    left, right = figure.subplots(1, 2)
+    _temperature_panel(left, tables)
+    _moments_panel(right, tables)
     _footer(figure, tables)
     return figure
 
 
-def _temperature_panel(axis: Axes, tables: Tables) -> None:
-    density, error = (
-        tables.curves.array(name, "inverse_temperature", case="nuts")
-        for name in ("log_temperature_density", "log_temperature_density_error")
-    )
-    points = density["inverse_temperature"].values
-    band_curve(axis, points, density.values, _half_width(error.values), colour=_NUTS, label="NUTS")
-    exact, zeta = (tables.summary.value(name, case="nuts") for name in ("exact_log_evidence", "log_zeta"))
-    bound = [0.0, exact - zeta]
-    axis.plot([0.0, 1.0], bound, color=_REFERENCE, linestyle="--", linewidth=1.0, label="exact bound")
-    axis.set_xlim(0.0, 1.0)
-    axis.set_xlabel("inverse temperature")
-    axis.set_ylabel("log density relative to the base (nats)")
+def _temperature_panel(axis: Axes, tables: NamedTables) -> None:
+    rows = tables.rows("inverse_temperature", case="nuts")
+    half = _half_width(rows["log_temperature_density_error"])
+    points, density = rows["inverse_temperature"], rows["log_temperature_density"]
+    band_curve(axis, points, density, half, colour=_NUTS, label="NUTS")
+    with suppress(MissingData):
+        bound = [0.0, tables.value("exact_log_evidence") - tables.value("log_zeta", case="nuts")]
+        axis.plot([0.0, 1.0], bound, color=_REFERENCE, linestyle="--", linewidth=1.0, label="exact bound")
+    axis.set(xlim=(0.0, 1.0), xlabel="inverse temperature", ylabel="log density relative to the base (nats)")
     axis.legend(loc="upper left")
 
 
-def _moments_panel(axis: Axes, tables: Tables) -> None:
-    def by_effect(quantity: str) -> xr.DataArray:
-        return tables.summary.array(quantity, "effect", case="nuts")
-
-    exact_mean, exact_sd = by_effect("exact_mean"), by_effect("exact_sd").values
-    rows = np.arange(exact_sd.size)[::-1]
-    for offset, value, error, exact, colour, marker, label in (
-        (0.12, "posterior_mean", "posterior_mean_error", exact_mean.values, _BLUE, "o", "mean"),
-        (-0.12, "posterior_sd", "posterior_sd_error", exact_sd, _RED, "s", "standard deviation"),
+def _moments_panel(axis: Axes, tables: NamedTables) -> None:
+    """Moments minus the exact ones, in exact standard deviations."""
+    moments = tables.rows("effect", case="nuts")
+    if "exact_sd" not in moments:
+        missing_panel(axis, "no exact moments are known")
+        return
+    rows = np.arange(len(moments))[::-1]
+    sd = moments["exact_sd"]
+    for offset, moment, colour, marker, label in (
+        (0.12, "mean", _BLUE, "o", "mean"),
+        (-0.12, "sd", _RED, "s", "standard deviation"),
     ):
         axis.errorbar(
-            (by_effect(value).values - exact) / exact_sd,
+            (moments[f"posterior_{moment}"] - moments[f"exact_{moment}"]) / sd,
             rows + offset,
             # Where an error is not known there is no bar.
-            xerr=_N_ERRORS * by_effect(error).values / exact_sd,
+            xerr=_N_ERRORS * moments[f"posterior_{moment}_error"] / sd,
             color=colour,
             marker=marker,
             linestyle="none",
             label=label,
         )
     axis.axvline(0.0, color=_REFERENCE, linewidth=0.8)
-    axis.set_yticks(rows, [_pretty(str(name)) for name in exact_mean["effect"].values])
+    axis.set_yticks(rows, [_pretty(name) for name in moments["effect"]])
     axis.set_xlabel("difference to quadrature (posterior sds)")
     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
 
 
-def _half_width(error: FloatArray) -> FloatArray | None:
-    """Of a band; none where errors are not known."""
-    return _N_ERRORS * error if np.isfinite(error).all() else None
+def _exact_line(axis: Axes, tables: NamedTables) -> float:
+    """Draws the exact log evidence and returns it; without one, that of annealed importance sampling."""
+    try:
+        exact = tables.value("exact_log_evidence")
+    except MissingData:
+        return tables.value("log_evidence", case="ais")
+    axis.axhline(exact, color=_REFERENCE, linewidth=0.8, label="quadrature")
+    return exact
+
+
+def _half_width(error: "pd.Series[float]") -> FloatArray | None:
+    """Half height of a band; None where errors are not known."""
+    return _N_ERRORS * error.to_numpy() if np.isfinite(error).all() else None
 
 
 def _pretty(name: str) -> str:
     return _SYMBOLS.get(name, name.removeprefix("b[").removesuffix("]").replace("_", " "))
 
 
-def _footer(figure: Figure, tables: Tables, *details: str) -> None:
+def _legend_above(figure: Figure, axis: Axes) -> None:
+    handles, labels = entries_published_last(axis)
+    if axis.get_legend() is not None:
+        axis.get_legend().remove()
+    figure.legend(handles, labels, loc="outside upper center", ncols=4)
+
+
+def _footer(figure: Figure, tables: NamedTables, *details: str) -> None:
     chains = chain_lengths(tables, case="nuts")
     footer(figure, tables, chains and f"{chains}, all of them used", *details)
 
 
-DRAW: dict[str, Callable[[Tables], Figure]] = {
+DRAW: dict[str, Callable[[NamedTables], Figure]] = {
     "fig_5_5": model_graph,
     "fig_5_6": evidence_over_time,
     "fig_methods": methods,

@@ -1,6 +1,8 @@
 """Regression with an intercept for each group: hierarchical prior, sufficient statistics, two parametrisations."""
 
-from typing import Literal, NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import Literal, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -8,21 +10,9 @@ import numpy as np
 from jax import Array
 
 from auxmc.numerics.array_types import FloatArray
-from experiments.radon.grouped import GroupedData
-
-__all__ = [
-    "PARAMETRISATIONS",
-    "SCALE_NAMES",
-    "GroupStatistics",
-    "GroupedRegression",
-    "Parametrisation",
-    "coordinate_names",
-    "effect_names",
-    "effects",
-    "grouped_regression",
-    "log_density",
-    "prior_start",
-]
+from experiments.radon.exact import Evidence, exact_evidence
+from experiments.radon.grouped import RADON_FILE, GroupedData, read_grouped
+from experiments.radon.settings import Settings, columns
 
 Parametrisation = Literal["non_centred", "centred"]
 PARAMETRISATIONS: tuple[Parametrisation, ...] = ("non_centred", "centred")
@@ -31,6 +21,49 @@ SCALE_NAMES = ("log sigma_a", "mu_a", "log sigma_b", "mu_b", "log epsilon")
 """First coordinates of the unconstrained vector; those of the coefficients, then those of the groups, follow."""
 
 _N_SCALES = len(SCALE_NAMES)
+
+
+class Problem(NamedTuple):
+    """The data and the posterior of a case, and what is known exactly of it.
+
+    Attributes:
+        data: rows and groups.
+        dim: length of the unconstrained vector.
+        log_density: log joint density of data and unconstrained vector [dim], in nats.
+        start: unconstrained vector [dim] where variational fits start.
+        effects: maps an unconstrained vector [dim] to the quantities of interest [effect].
+        effect_names: their names [effect].
+        known: log evidence and posterior moments of the effects; None where they are not known.
+    """
+
+    data: GroupedData
+    dim: int
+    log_density: Callable[[Array], Array]
+    start: Array
+    effects: Callable[[Array], Array]
+    effect_names: tuple[str, ...]
+    known: Evidence | None
+
+
+def problem(settings: Settings) -> Problem:
+    """The regression of a case, with its evidence by quadrature.
+
+    Raises:
+        DataError: If the user's file cannot be used.
+        ValueError: If the quadrature does not settle.
+    """
+    data = read_grouped(settings.data or RADON_FILE, columns(settings))
+    model = grouped_regression(data, settings.prior_scale)
+    parametrisation = cast(Parametrisation, settings.parametrisation)
+    return Problem(
+        data=data,
+        dim=model.dim,
+        log_density=partial(log_density, model, parametrisation),
+        start=prior_start(model),
+        effects=partial(effects, model, parametrisation),
+        effect_names=effect_names(model),
+        known=exact_evidence(model),
+    )
 
 
 class GroupStatistics(NamedTuple):

@@ -36,4 +36,6 @@ STUDY = Study(
     check=check,
     data_files=data_files,
     figures=FIGURES,
+    about="prior_scale=2.5",
+    has_named_tables=True,
 )

@@ -11,18 +11,16 @@ import pytest
 import xarray as xr
 
 from auxmc.driver.chains import RunContext
-from auxmc.driver.results import write_result
 from auxmc.errors import DataError
 from auxmc.plots.style import use_style
-from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.judging.study_tables import judge_study
+from auxmc_pipeline.catalogue import ROOT, load_study
+from auxmc_pipeline.named_tables import NamedTables, read_named_tables
 from auxmc_pipeline.settings import PRESETS, SettingsError
-from auxmc_pipeline.tables import MissingData, Tables
-from auxmc_pipeline.tidy import tidy_table
+from auxmc_pipeline.tables import MissingData
 from experiments.radon import settings as declared
 from experiments.radon.figures import DRAW
+from experiments.radon.measure import base_moment_scores, running_points
 from experiments.radon.run import run
-from experiments.radon.statistics import base_moment_scores, running_points
 
 STUDY = load_study("radon")
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "grouped.csv"
@@ -159,71 +157,16 @@ def test_data_are_compared_with_the_published_file_where_there_is_one(
     assert declared.data_files(own) == [str(EXAMPLE)]
 
 
-# Tables, figures and claims.
+# Figures and claims. That all draw and measure is tested in test_named_studies.py.
 
 
-@cache
-def tables() -> Tables:
-    """Tables of all cases, of the tiny runs under the names of the study's cases."""
-    folder = Path(mkdtemp())
-    cases = {
-        "nuts": "nuts",
-        "centred": "nuts",
-        "hmc__method-gibbs_ct": "nuts",
-        "hmc__method-ct_hmc": "nuts",
-        "ais": "ais",
-    }
-    paths = []
-    for name, method in cases.items():
-        sizes = {"n_chains": 3, "n_draws": 40, "n_temperatures": 30, "n_fit_steps": 400}
-        about = {"settings": {"preset": "smoke", "method": method, **sizes}}
-        paths.append(folder / f"{name}.nc")
-        write_result(paths[-1], run_tiny(method), {**about, "numbers": "n"})
-    return Tables.of(tidy_table(paths, "statistics"), tidy_table(paths, "curves"))
-
-
-@pytest.mark.parametrize("name", list(STUDY.figures))
-def test_every_figure_draws_and_says_when_there_is_nothing(name: str) -> None:
-    with use_style():
-        full, empty = (DRAW[name](found) for found in (tables(), Tables.of(pd.DataFrame(), pd.DataFrame())))
-    says = [
-        any("not run" in text.get_text() for axis in figure.axes for text in axis.texts)
-        for figure in (full, empty)
-    ]
-    assert says == [False, name != "fig_5_5"]
-
-
-def test_every_claim_is_measured_and_none_without_tables() -> None:
-    judged = judge_study(STUDY, tables()).set_index(["claim_id", "setting"])
-    assert judged.loc[("CT-D02", "parameters"), "measured"] == 15
-    assert "AUXMC_DATA_DIR" in judged.loc[("CT-D01", "largest difference"), "note"]
-    assert "iteration 250: not run" in judged.loc[("CT-D07", "250 iterations"), "note"]
-    short = judged.loc[("CT-D03", "log evidence")]
-    assert short["verdict"] == "not measured"
-    assert "needs n_temperatures >= 10000, this run had 30" in short["note"]
-    assert judged.loc[("CT-D12", "distance in standard errors"), "measured"] == 0.0
-    assert (
-        "needs n_draws >= 2500, this run had 40"
-        in judged.loc[("CT-D06", "last estimate minus quadrature"), "note"]
-    )
-    found = statistics("nuts")
-    by_chain = found["log_evidence_by_chain"].values
-    final = STUDY.measures()["CT-D06"]["last estimate minus quadrature"](tables())
-    assert final.value == pytest.approx(by_chain.mean() - float(found["exact_log_evidence"]))
-    empty = judge_study(STUDY, Tables.of(pd.DataFrame(), pd.DataFrame()))
-    assert empty["measured"].isna().all()
-
-
-def _running(estimates: np.ndarray) -> Tables:
+def _running(estimates: np.ndarray) -> NamedTables:
     """Tables with running estimates [chain, iteration] of an evidence whose log is -10."""
-    rows = [
-        ("nuts", "running_by_chain", chain, float(iteration + 1), value)
-        for chain, of_chain in enumerate(estimates)
-        for iteration, value in enumerate(of_chain)
-    ]
-    curves = pd.DataFrame(rows, columns=["case", "quantity", "chain", "iteration", "value"])
-    summary = pd.DataFrame({"case": ["nuts"], "quantity": ["exact_log_evidence"], "value": [-10.0]})
-    return Tables.of(summary, curves)
+    chains, iterations = np.indices(estimates.shape)
+    columns = {"chain": chains.ravel(), "iteration": iterations.ravel() + 1.0}
+    rows = pd.DataFrame({"case": "nuts", **columns, "running_by_chain": estimates.ravel()})
+    point = pd.DataFrame({"case": ["nuts"], "exact_log_evidence": [-10.0]})
+    return NamedTables({"chain_iteration": rows, "point": point})
 
 
 def test_convergence_is_counted_from_the_last_estimate_that_is_far() -> None:
@@ -238,13 +181,10 @@ def test_convergence_is_counted_from_the_last_estimate_that_is_far() -> None:
 
 
 def test_an_unknown_error_has_no_bar() -> None:
-    known = tables()
-    summary = known.summary.frame.copy()
-    summary.loc[summary["quantity"] == "posterior_mean_error", "value"] = np.nan
+    tables = dict(read_named_tables(ROOT / "published" / "paper" / "radon" / "tables"))
+    unknown = tables | {"effect": tables["effect"].assign(posterior_mean_error=np.nan)}
     with use_style():
-        figures = [
-            DRAW["fig_temperature"](Tables.of(s, known.curves.frame)) for s in (known.summary.frame, summary)
-        ]
+        figures = [DRAW["fig_temperature"](NamedTables(found)) for found in (tables, unknown)]
     bars = [figure.axes[1].containers[0].lines[2][0].get_segments() for figure in figures]
     assert len(bars[0]) > 0
     lengths = [

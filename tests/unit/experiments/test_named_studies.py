@@ -1,0 +1,106 @@
+"""Studies whose tables have a column for each quantity: every figure draws and every claim measures."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from auxmc.plots.style import use_style
+from auxmc_pipeline.cases import StudyFile, study_cases
+from auxmc_pipeline.catalogue import ROOT, load_study, studies
+from auxmc_pipeline.judging.study_tables import judge_study, measure_numbers
+from auxmc_pipeline.judging.verdicts import DOES_NOT_APPLY
+from auxmc_pipeline.named_tables import NamedTables, read_named_tables
+from auxmc_pipeline.settings import SettingsError
+
+NAMED = [name for name in studies() if load_study(name).has_named_tables]
+FIGURES = [(name, figure) for name in NAMED for figure in load_study(name).figures]
+
+
+def published(study: str) -> Path:
+    return ROOT / "published" / "paper" / study
+
+
+def without_exact_answers(study: str) -> NamedTables:
+    """Published tables as a run of another model would have made them: other settings, nothing known exactly."""
+    tables = dict(read_named_tables(published(study) / "tables"))
+    name, _, value = load_study(study).about.partition("=")
+    other = -1.0 if value.replace(".", "").isdigit() else "another"
+    tables["settings"] = tables["settings"].assign(**{name: other})
+    return NamedTables(
+        {
+            name: table.drop(columns=[c for c in table if c.startswith("exact_")])
+            for name, table in tables.items()
+        }
+    )
+
+
+@pytest.mark.parametrize(("study", "figure"), FIGURES)
+def test_every_figure_draws_the_published_tables(study: str, figure: str) -> None:
+    with use_style():
+        drawn = load_study(study).drawings()[figure](read_named_tables(published(study) / "tables"))
+        drawn.canvas.draw()
+    assert not any("not run" in text.get_text() for axis in drawn.axes for text in axis.texts)
+
+
+@pytest.mark.parametrize(("study", "figure"), FIGURES)
+def test_figures_of_another_model_have_no_published_marks(study: str, figure: str) -> None:
+    with use_style():
+        drawn = load_study(study).drawings()[figure](without_exact_answers(study))
+        drawn.canvas.draw()
+    labels = [line.get_label() for axis in drawn.axes for line in axis.lines]
+    labels += [text.get_text() for legend in drawn.legends for text in legend.get_texts()]
+    assert not any(str(label).startswith("published") for label in labels)
+
+
+@pytest.mark.parametrize("study", NAMED)
+def test_every_claim_and_number_is_that_of_the_published_results(study: str) -> None:
+    tables = read_named_tables(published(study) / "tables")
+    keys = ["claim_id", "setting"]
+    judged = judge_study(load_study(study), tables).set_index(keys)
+    kept = pd.read_csv(published(study) / "claims.csv").set_index(keys)
+    assert list(judged.index) == list(kept.index)
+    for column in ("measured", "monte_carlo_error"):
+        np.testing.assert_allclose(judged[column], kept[column], rtol=1e-9, atol=1e-15, equal_nan=True)
+    assert judged["measured"].notna().all()
+    assert (judged["exact"] | (judged["monte_carlo_error"] > 0.0) | (judged["kind"] == "W")).all()
+    numbers = measure_numbers(load_study(study), tables).set_index("name")
+    kept = pd.read_csv(published(study) / "numbers.csv").set_index("name")
+    np.testing.assert_allclose(numbers["value"], kept.loc[numbers.index, "value"], rtol=1e-9)
+
+
+@pytest.mark.parametrize("study", NAMED)
+def test_published_claims_do_not_apply_to_another_model(study: str) -> None:
+    judged = judge_study(load_study(study), without_exact_answers(study))
+    assert set(judged["verdict"]) == {DOES_NOT_APPLY}
+    assert judged["note"].str.startswith("needs ").all()
+
+
+@pytest.mark.parametrize("study", NAMED)
+def test_runs_that_are_too_short_judge_nothing_about_long_ones(study: str) -> None:
+    tables = dict(read_named_tables(published(study) / "tables"))
+    short = {
+        name: 1
+        for name in ("n_draws", "n_evaluations", "n_temperatures", "n_fit_steps")
+        if name in tables["settings"]
+    }
+    tables["settings"] = tables["settings"].assign(**short)
+    judged = judge_study(load_study(study), NamedTables(tables))
+    assert (judged.loc[judged["needs"] != "", "verdict"] == "not measured").all()
+    assert (judged.loc[judged["needs"] == "", "verdict"] != "not measured").all()
+
+
+def test_a_variant_lays_its_settings_over_all_cases(tmp_path: Path) -> None:
+    conf, study = tmp_path / "conf", load_study("gaussian_latent")
+    shutil.copytree(ROOT / "conf", conf)
+    with (conf / "study" / "gaussian_latent.yaml").open("a") as file:
+        file.write("\nvariants:\n  loud: {sd_observation: 3.0}\n")
+    place = StudyFile(conf, study.name, study.schema)
+    cases, loud = (study_cases(place._replace(variant=name), "smoke") for name in ("", "loud"))
+    assert [case.name for case in loud] == [case.name for case in cases]
+    assert {case.settings.sd_observation for case in loud} == {3.0}  # type: ignore[attr-defined]
+    assert {case.settings.sd_observation for case in cases} == {2.0}  # type: ignore[attr-defined]
+    with pytest.raises(SettingsError, match=r"unknown variant.*'lod'.*Did you mean 'loud'"):
+        study_cases(place._replace(variant="lod"), "smoke")
