@@ -5,28 +5,17 @@ Source of the model: PhD thesis, section 3.6.1; the forms are consequences of Ga
 """
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
 from auxmc.numerics.array_types import FloatArray
-from experiments.gaussian_latent.model import GaussianLatentModel
+from experiments.gaussian_latent.known import Distribution, Known
 
-__all__ = [
-    "AuxiliaryMarginal",
-    "ExactPosterior",
-    "auxiliary_marginal",
-    "conditional_precision",
-    "exact_posterior",
-    "holding_fraction",
-    "independence_acceptance",
-    "log_estimate_variance",
-    "mean_independence_acceptance",
-    "mean_marginal_weight",
-    "metropolis_acceptance",
-]
+if TYPE_CHECKING:
+    from experiments.gaussian_latent.model import GaussianLatentModel
 
 # The norm of a Gaussian vector is within 9 standard deviations of its mean up to a probability of 1e-17, and its
 # density is smooth on that scale: 200 Gauss-Legendre nodes leave rounding errors only.
@@ -42,13 +31,13 @@ class ExactPosterior(NamedTuple):
 
 
 class AuxiliaryMarginal(NamedTuple):
-    """Stationary law of one component of the auxiliary variables: a mixture of two Gaussians.
+    """Stationary distribution of one component of the auxiliary variables: a mixture of two Gaussians.
 
     Attributes:
         mean: mean of the mixture.
         sd: standard deviation of the mixture.
         weight: 1/N, weight of the informed Gaussian; the other one is standard normal.
-        informed_mean: mean of the informed Gaussian, the law for one importance sample.
+        informed_mean: mean of the informed Gaussian, the distribution for one importance sample.
         informed_sd: standard deviation of the informed Gaussian.
     """
 
@@ -57,6 +46,10 @@ class AuxiliaryMarginal(NamedTuple):
     weight: float
     informed_mean: float
     informed_sd: float
+
+    def distribution(self) -> Distribution:
+        """Moments, density and distribution function alone."""
+        return Distribution(self.mean, self.sd, self.density, self.cumulative)
 
     def density(self, values: ArrayLike) -> FloatArray:
         """Density of the mixture at the values, in their shape."""
@@ -69,7 +62,38 @@ class AuxiliaryMarginal(NamedTuple):
         return np.asarray(self.weight * informed + (1.0 - self.weight) * stats.norm.cdf(values))
 
 
-def exact_posterior(model: GaussianLatentModel) -> ExactPosterior:
+def known(model: "GaussianLatentModel") -> Known:
+    """All that is known of the model for the figures, claims and findings of the study."""
+    posterior, precision = exact_posterior(model), conditional_precision(model)
+
+    def acceptance_position(method: str, n_importance: int, scales: FloatArray) -> FloatArray | None:
+        has_one = n_importance == 1 and method in ("apm_mi_mh", "apm_ss_mh")
+        return metropolis_acceptance(scales, precision, model.dim) if has_one else None
+
+    def acceptance_auxiliary(method: str, n_importance: int) -> float | None:
+        has_one = n_importance == 1 and method in ("apm_mi_mh", "apm_mi_ss")
+        return mean_independence_acceptance(model) if has_one else None
+
+    return Known(
+        position=[
+            Distribution(float(mean), posterior.sd, normal.pdf, normal.cdf)
+            for mean in posterior.mean
+            for normal in [stats.norm(mean, posterior.sd)]
+        ],
+        auxiliary=lambda n_importance: auxiliary_marginal(model, n_importance).distribution(),
+        acceptance_position=acceptance_position,
+        acceptance_auxiliary=acceptance_auxiliary,
+        numbers=lambda: {
+            "exact_mean_weight": mean_marginal_weight(model),
+            "exact_fraction_above_1e4": holding_fraction(model, 1e4),
+            "exact_fraction_above_1e5": holding_fraction(model, 1e5),
+            "exact_fraction_above_long_chain": holding_fraction(model, 1.6e6),
+            "exact_sd_between": math.sqrt(posterior.sd**2 - 1.0 / precision),
+        },
+    )
+
+
+def exact_posterior(model: "GaussianLatentModel") -> ExactPosterior:
     """Posterior of x given y: mean sum of y / (M + S), variance S / (M + S) in every component.
 
     Source: PhD thesis, Eq. 3.15, with the number of observations M in place of N in the variance.
@@ -79,7 +103,7 @@ def exact_posterior(model: GaussianLatentModel) -> ExactPosterior:
     return ExactPosterior(mean, math.sqrt(total / (model.n_observations + total)))
 
 
-def log_estimate_variance(model: GaussianLatentModel, position: ArrayLike) -> float:
+def log_estimate_variance(model: "GaussianLatentModel", position: ArrayLike) -> float:
     """Variance of the log estimate with one importance sample at x [dim], over the auxiliary variables.
 
     (2 M D sigma^4 + 4 sigma^2 R) / (4 eps^4) with R the sum of squared residuals y - x, in nats squared.
@@ -90,13 +114,13 @@ def log_estimate_variance(model: GaussianLatentModel, position: ArrayLike) -> fl
     return variance / (4.0 * model.sd_observation**4)
 
 
-def conditional_precision(model: GaussianLatentModel) -> float:
+def conditional_precision(model: "GaussianLatentModel") -> float:
     """Precision 1 + M/eps^2 of x given y and the auxiliary variables of one importance sample."""
     return 1.0 + model.n_observations / model.sd_observation**2
 
 
 def metropolis_acceptance(scale: ArrayLike, precision: float, dim: int) -> FloatArray:
-    """Stationary accept rate of random-walk Metropolis on an isotropic Gaussian.
+    """Stationary acceptance rate of random-walk Metropolis on an isotropic Gaussian.
 
     With step size `scale` it is 2 T(-sqrt(dim precision) scale / 2), T being the distribution function of
     Student's t with `dim` degrees of freedom: the log ratio given the step is Gaussian with variance precision
@@ -120,13 +144,13 @@ def metropolis_acceptance(scale: ArrayLike, precision: float, dim: int) -> Float
     if not precision > 0.0:
         raise ValueError(f"precision must be positive, got {precision!r}")
     if not dim >= 1:
-        raise ValueError(f"dim must be a positive integer, got {dim!r}")
+        raise ValueError(f"dim must be a positive whole number, got {dim!r}")
     statistic = -0.5 * math.sqrt(dim * precision) * np.abs(np.asarray(scale, dtype=np.float64))
     return np.asarray(2.0 * stats.t.cdf(statistic, df=dim))
 
 
 def auxiliary_marginal(
-    model: GaussianLatentModel, n_importance: int, observation: int = 0, component: int = 0
+    model: "GaussianLatentModel", n_importance: int, observation: int = 0, component: int = 0
 ) -> AuxiliaryMarginal:
     """Exact marginal of u[n, observation, component] under the joint target of x and u, equal for every n.
 
@@ -149,7 +173,7 @@ def auxiliary_marginal(
     Source: PhD thesis, Eq. 3.13 and section 3.6.1.3.
     """
     if n_importance < 1:
-        raise ValueError(f"n_importance must be a positive integer, got {n_importance!r}")
+        raise ValueError(f"n_importance must be a positive whole number, got {n_importance!r}")
     total = _total_variance(model)
     posterior = exact_posterior(model)
     distance = float(model.observations[observation, component] - posterior.mean[component])
@@ -162,8 +186,8 @@ def auxiliary_marginal(
     return AuxiliaryMarginal(mixture_mean, mixture_sd, weight, mean, math.sqrt(variance))
 
 
-def independence_acceptance(model: GaussianLatentModel, position: ArrayLike) -> float:
-    """Stationary accept rate of independence updates of u at fixed x [dim], for one importance sample.
+def independence_acceptance(model: "GaussianLatentModel", position: ArrayLike) -> float:
+    """Stationary acceptance rate of independence updates of u at fixed x [dim], for one importance sample.
 
     The log estimate is -q/(2 eps^2) up to a constant, with q ~ sigma^2 chi'(R/sigma^2) for fresh u and
     q ~ (sigma^2 eps^2/S) chi'(eps^2 R/(sigma^2 S)) for u from its conditional given x, where chi' is noncentral
@@ -173,8 +197,8 @@ def independence_acceptance(model: GaussianLatentModel, position: ArrayLike) -> 
     return _independence_acceptance(model, _residual_sum(model, position))
 
 
-def mean_independence_acceptance(model: GaussianLatentModel) -> float:
-    """Mean of `independence_acceptance` over the exact posterior of x: the accept rate of a long chain.
+def mean_independence_acceptance(model: "GaussianLatentModel") -> float:
+    """Mean of `independence_acceptance` over the exact posterior of x: the acceptance rate of a long chain.
 
     R depends on x through M |x - mean of y|^2, a scaled noncentral chi-squared variable with D degrees of
     freedom under the posterior, over which a second quadrature runs.
@@ -202,7 +226,7 @@ class _Block(NamedTuple):
     variance: float
 
 
-def _blocks(model: GaussianLatentModel) -> tuple[_Block, _Block]:
+def _blocks(model: "GaussianLatentModel") -> tuple[_Block, _Block]:
     """The observations across their mean and along it."""
     noise = model.sd_observation**2
     along = model.n_observations * float(np.sum(model.observation_mean**2))
@@ -210,18 +234,18 @@ def _blocks(model: GaussianLatentModel) -> tuple[_Block, _Block]:
     return across, _Block(model.dim, along, noise + model.n_observations)
 
 
-def mean_marginal_weight(model: GaussianLatentModel) -> float:
+def mean_marginal_weight(model: "GaussianLatentModel") -> float:
     """Stationary mean of the weight of u, a lower bound of the mean time for which u is held.
 
     For one importance sample the weight is w(u) = p(y | u) / p(y), the stationary density of u over that from which
-    independence updates draw it. With K(u) the accept rate of fresh u averaged over x given u, K(u) <= 1 / w(u), as
-    min(1, ratio) is at most the ratio. Starting from the stationary law of x given u, and x being updated by a
+    independence updates draw it. With K(u) the acceptance rate of fresh u averaged over x given u, K(u) <= 1 / w(u), as
+    min(1, ratio) is at most the ratio. Starting from the stationary distribution of x given u, and x being updated by a
     positive kernel (random-walk Metropolis with Gaussian steps is), u is held for 1 / K(u) iterations or more in the
     mean (Jensen's inequality for the spectral measure). So the iterations from a stationary state until u next moves
-    have at least this mean; the time that an accept rate suggests, one over its mean, counts each holding once
+    have at least this mean; the time that an acceptance rate suggests, one over its mean, counts each holding once
     rather than once for each iteration that it lasts, and is far shorter.
 
-    Gaussian in closed form: the mean of w^2 under the law of fresh u.
+    Gaussian in closed form: the mean of w^2 under the distribution of fresh u.
     """
     latent = model.sd_latent**2
     log_mean = 0.0
@@ -232,8 +256,8 @@ def mean_marginal_weight(model: GaussianLatentModel) -> float:
     return math.exp(log_mean)
 
 
-def holding_fraction(model: GaussianLatentModel, weight: float) -> float:
-    """Share of the stationary law of u, for one importance sample, with weights above the given one.
+def holding_fraction(model: "GaussianLatentModel", weight: float) -> float:
+    """Fraction of the stationary distribution of u, for one importance sample, with weights above the given one.
 
     Under it the squares of y - sigma u are scaled noncentral chi-squared, independent along the mean of the
     observations and across it; the log weight is a sum of both, over which a quadrature runs.
@@ -271,7 +295,7 @@ def _log_normal(n_numbers: int, squares: float, variance: float) -> float:
     return -0.5 * (n_numbers * math.log(2.0 * math.pi * variance) + squares / variance)
 
 
-def _independence_acceptance(model: GaussianLatentModel, residual: float) -> float:
+def _independence_acceptance(model: "GaussianLatentModel", residual: float) -> float:
     degrees = model.observations.size
     latent = model.sd_latent**2
     shrinkage = model.sd_observation**2 / _total_variance(model)
@@ -292,12 +316,12 @@ def _norm_quadrature(degrees: int, noncentrality: float) -> tuple[FloatArray, Fl
     return norms, 0.5 * (high - low) * _NODE_WEIGHTS * density
 
 
-def _residual_sum(model: GaussianLatentModel, position: ArrayLike) -> float:
+def _residual_sum(model: "GaussianLatentModel", position: ArrayLike) -> float:
     x = np.asarray(position, dtype=np.float64)
     if x.shape != (model.dim,):
         raise ValueError(f"position must have shape ({model.dim},), got {x.shape}")
     return float(np.sum((model.observations - x) ** 2))
 
 
-def _total_variance(model: GaussianLatentModel) -> float:
+def _total_variance(model: "GaussianLatentModel") -> float:
     return model.sd_latent**2 + model.sd_observation**2

@@ -1,19 +1,17 @@
 # Question: how do auxiliary pseudo-marginal updates compare with pseudo-marginal Metropolis-Hastings where the
 # posterior is known? Source: PhD thesis, section 3.6.1, figures 3.1 to 3.9.
 # One case: python -m auxmc_pipeline.steps.run study=gaussian_latent method=pm_mh n_importance=8 out=x.nc
-# Cost per preset: README.md.
-"""Maps the settings of a case to model, kernels and recorded quantities, and runs the chains."""
+"""Maps the settings of a case to estimator, kernels and recorded quantities, and runs the chains."""
 
+import dataclasses
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import xarray as xr
 from jax import Array
 
-from auxmc.data.tables import read_matrix
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.kernels.base import Kernel
@@ -23,45 +21,14 @@ from auxmc.kernels.pseudo_marginal.updates import (
     pseudo_marginal_method,
 )
 from auxmc.models.estimator import Estimator
-from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.chain_statistics import MOST_KEPT, arviz_groups
+from experiments.gaussian_latent import measure
 from experiments.gaussian_latent.checks import estimator_noise, exactness_checks
-from experiments.gaussian_latent.exact import (
-    auxiliary_marginal,
-    conditional_precision,
-    exact_posterior,
-    mean_independence_acceptance,
-    metropolis_acceptance,
-)
-from experiments.gaussian_latent.model import (
-    GaussianLatentModel,
-    estimator,
-    gaussian_latent_model,
-    lumped_estimator,
-    simulate_data,
-)
-from experiments.gaussian_latent.settings import Settings, programs, scale_name
-from experiments.gaussian_latent.statistics import (
-    auxiliary_curves,
-    auxiliary_statistics,
-    chain_statistics,
-    coordinate_names,
-    position_curves,
-    position_statistics,
-    recorded,
-)
+from experiments.gaussian_latent.model import Problem, problem
+from experiments.gaussian_latent.settings import DATASETS, Settings, programs, scale_name
 
 # Estimator calls of one iteration, for those that depend on the chain a round number near their mean.
 _CALLS = {"pm_mh": 1, "apm_mi_mh": 2, "apm_ss_mh": 4, "apm_mi_ss": 6, "apm_ss_ss": 8}
-
-_DATASETS = ("calibrated", "as_stated")
-
-
-class _Problem(NamedTuple):
-    model: GaussianLatentModel
-    # Where the noise of the log estimate is measured: the generating x, or the exact posterior mean of own data.
-    reference: FloatArray
-    label: str
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
@@ -75,12 +42,17 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
         Groups `statistics` and `observed_data`; designs other than sweep also `curves`; `posterior` and
         `sample_stats` where the draws are few enough to keep.
     """
-    problem = _problem(settings, settings.dataset)
+    posterior = problem(settings)
     if settings.design in ("sweep", "long"):
-        groups = _run_programs(problem, settings, context)
+        groups = _run_programs(posterior, settings, context)
     else:
-        groups = _run_checks(problem, settings, context)
-    return {**groups, "observed_data": _observed_data(problem)}
+        groups = _run_checks(posterior, settings, context)
+    names = {"coordinate": [f"x{i + 1}" for i in range(posterior.dim)]}
+    data: dict[str, Any] = {"y": (("observation", "coordinate"), posterior.observations)}
+    if posterior.generating is not None:
+        data["x_generating"] = ("coordinate", posterior.generating)
+    rows = {"observation": range(len(posterior.observations))}
+    return {**groups, "observed_data": xr.Dataset(data, coords={**rows, **names})}
 
 
 def long_chain_draws(settings: Settings, method: str, n_importance: int) -> int:
@@ -90,26 +62,15 @@ def long_chain_draws(settings: Settings, method: str, n_importance: int) -> int:
     return max(10, settings.n_evaluations // (_CALLS[method] * n_importance))
 
 
-def _problem(settings: Settings, dataset: str) -> _Problem:
-    scales = (settings.sd_latent, settings.sd_observation)
-    if settings.data:
-        model = gaussian_latent_model(read_matrix(settings.data), *scales)
-        return _Problem(model, exact_posterior(model).mean, "own")
-    data = simulate_data(settings.seed, dataset, settings.n_observations, settings.dim, *scales)  # type: ignore[arg-type]
-    return _Problem(gaussian_latent_model(data.observations, *scales), data.position, dataset)
-
-
-def _run_programs(problem: _Problem, settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
+def _run_programs(posterior: Problem, settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     parts: list[dict[str, xr.Dataset]] = []
     for method, n_importance in programs(settings):
-        chains = _chains(problem, settings, context, method, n_importance)
+        chains = _chains(posterior, settings, context, method, n_importance)
         about: dict[str, Sequence[Any]] = {"method": [method], "n_importance": [n_importance]}
-        groups = {
-            name: data.expand_dims(about)
-            for name, data in _measured(problem, settings, chains, method, n_importance)
-        }
+        groups = _measured(posterior, settings, chains, method, n_importance)
+        groups = {name: data.expand_dims(about) for name, data in groups.items()}
         if len(programs(settings)) == 1:
-            draws = recorded(chains).drop_vars("auxiliary", errors="ignore").rename(position="x")
+            draws = measure.recorded(chains).drop_vars("auxiliary", errors="ignore").rename(position="x")
             groups |= arviz_groups(draws.expand_dims(about), ["x"], most=MOST_KEPT)
         parts.append(groups)
     merged = {
@@ -126,20 +87,19 @@ def _run_programs(problem: _Problem, settings: Settings, context: RunContext) ->
 
 
 def _chains(
-    problem: _Problem, settings: Settings, context: RunContext, method: str, n_importance: int
+    posterior: Problem, settings: Settings, context: RunContext, method: str, n_importance: int
 ) -> Chains:
-    model = problem.model
-    # The lumped form has the same law and far fewer numbers, but elliptical updates need u itself.
-    lumped = not method.startswith("apm_ss") and not settings.record_auxiliary
-    estimate = (lumped_estimator if lumped else estimator)(model, n_importance)
-    name = scale_name(method)
+    # Elliptical updates need the normal variables themselves.
+    normal_auxiliaries = method.startswith("apm_ss") or settings.record_auxiliary
+    estimate = posterior.estimator(n_importance, normal_auxiliaries)
+    scale = scale_name(method)
     return run_chains(
         context,
-        (problem.label, settings.design, method, n_importance),
-        _sampler(estimate, method, name, model.dim, settings.record_auxiliary),
+        ("own" if settings.data else settings.dataset, settings.design, method, n_importance),
+        _sampler(estimate, method, scale, posterior.dim, settings.record_auxiliary),
         n_draws=long_chain_draws(settings, method, n_importance),
         n_chains=settings.n_chains,
-        sweep={name: settings.batch.get(name, [getattr(settings, name)])},
+        sweep={scale: settings.batch.get(scale, [getattr(settings, scale)])},
         block_size=settings.block_size,
     )
 
@@ -171,58 +131,29 @@ def _sampler(estimate: Estimator, method: str, scale: str, dim: int, record_auxi
 
 
 def _measured(
-    problem: _Problem, settings: Settings, chains: Chains, method: str, n_importance: int
-) -> list[tuple[str, xr.Dataset]]:
-    model = problem.model
-    posterior = exact_posterior(model)
-    draws = recorded(chains)
-    statistics = chain_statistics(draws, chains.run_s / chains.n_lanes, n_importance).merge(
-        _closed_forms(model, chains, method, n_importance)
-    )
+    posterior: Problem, settings: Settings, chains: Chains, method: str, n_importance: int
+) -> dict[str, xr.Dataset]:
+    known, draws = posterior.known, measure.recorded(chains)
+    statistics = measure.chain_statistics(draws, chains.run_s / chains.n_lanes, n_importance)
+    statistics = statistics.merge(measure.exact_acceptance(known, chains, method, n_importance))
     if settings.design == "sweep":
-        return [("statistics", statistics)]
-    statistics = statistics.merge(position_statistics(draws, posterior))
-    curves = position_curves(draws, posterior)
+        return {"statistics": statistics}
+    statistics = statistics.merge(measure.position_statistics(draws, known))
+    curves = measure.position_curves(draws, known)
     if settings.record_auxiliary:
-        marginal = auxiliary_marginal(model, n_importance)
-        statistics = statistics.merge(auxiliary_statistics(draws, marginal, n_importance))
-        curves = curves.merge(auxiliary_curves(draws, marginal))
-    return [("statistics", statistics), ("curves", curves)]
+        exact = None if known.auxiliary is None else known.auxiliary(n_importance)
+        statistics = statistics.merge(measure.auxiliary_statistics(draws, exact, n_importance))
+        curves |= measure.auxiliary_curves(draws, exact)
+    return {"statistics": statistics, "curves": xr.Dataset(curves)}
 
 
-def _closed_forms(model: GaussianLatentModel, chains: Chains, method: str, n_importance: int) -> xr.Dataset:
-    """Exact stationary accept rates; NaN where the method or the number of importance samples has none."""
-    (axis,) = chains.axes
-    scales = chains.axes[axis]
-    position, auxiliary = np.full(scales.size, np.nan), np.nan
-    if n_importance == 1 and method in ("apm_mi_mh", "apm_ss_mh"):
-        position = metropolis_acceptance(scales, conditional_precision(model), model.dim)
-    if n_importance == 1 and method in ("apm_mi_mh", "apm_mi_ss"):
-        auxiliary = mean_independence_acceptance(model)
-    return xr.Dataset(
-        {"exact_acceptance_position": ((axis,), position), "exact_acceptance_auxiliary": ((), auxiliary)},
-        coords={axis: scales},
-    )
-
-
-def _run_checks(problem: _Problem, settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
+def _run_checks(posterior: Problem, settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     sizes = [size for method, size in programs(settings) if method == programs(settings)[0][0]]
     if settings.design == "estimator":
-        noise = estimator_noise(
-            context, {problem.label: (problem.model, problem.reference)}, sizes, settings.n_draws
-        )
+        label = "own" if settings.data else settings.dataset
+        noise = estimator_noise(context, {label: posterior}, sizes, settings.n_draws)
         return {name: data.squeeze("dataset", drop=True) for name, data in noise.items()}
-    both = {name: _problem(settings, name) for name in _DATASETS}
-    points = {name: (p.model, p.reference) for name, p in both.items()}
-    noise = estimator_noise(context, points, sizes, settings.n_draws)
-    checks = exactness_checks(context, problem.model, settings.n_draws)
+    both = {name: problem(dataclasses.replace(settings, dataset=name)) for name in DATASETS}
+    noise = estimator_noise(context, both, sizes, settings.n_draws)
+    checks = exactness_checks(context, posterior)
     return {name: noise[name].merge(checks[name]) for name in noise}
-
-
-def _observed_data(problem: _Problem) -> xr.Dataset:
-    model = problem.model
-    data: dict[str, Any] = {"y": (("observation", "coordinate"), model.observations)}
-    if problem.label != "own":
-        data["x_generating"] = (("coordinate",), problem.reference)
-    coords = {"observation": range(model.n_observations), "coordinate": coordinate_names(model.dim)}
-    return xr.Dataset(data, coords=coords)

@@ -6,6 +6,13 @@ from auxmc.data.tables import read_matrix
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
 METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss")
+DATASETS = ("calibrated", "as_stated")
+SIZES = (1, 8, 32)
+"""Numbers of importance samples, N in the thesis."""
+TARGET_ACCEPTANCE = 0.234
+"""Acceptance rate by which the thesis tunes the step size of APM MI+MH (section 3.6.1.2)."""
+BEST_STEP = {"pm_mh": {1: 0.55, 8: 0.375, 32: 0.4}, "apm_mi_mh": {1: 0.425, 8: 0.425, 32: 0.425}}
+"""Step sizes of long chains, by method and N (thesis, captions of figures 3.4 and 3.6)."""
 BATCHABLE = ("step_size", "bracket_width")
 
 
@@ -30,6 +37,7 @@ class Settings(CaseSettings):
         "density evaluations of a long chain, about: sets its iterations (design long); 0 for n_draws iterations",
         (0, None),
     )
+    noise: str = setting("gaussian", "distribution of the observation noise", ("gaussian",), added=True)
     record_auxiliary: bool = setting(False, "also record the auxiliary variable u[0, 0, 0] (design long)")
     sd_latent: float = setting(1.0, "standard deviation of the latents", (1e-6, None))
     sd_observation: float = setting(2.0, "standard deviation of the observation noise", (1e-6, None))
@@ -47,6 +55,19 @@ def programs(settings: Settings) -> list[tuple[str, int]]:
 def scale_name(method: str) -> str:
     """The setting that tunes the update of x in a method."""
     return "bracket_width" if method.endswith("ss") else "step_size"
+
+
+def sweep_case(method: str, n_importance: int, dataset: str = "calibrated") -> str:
+    """The case that sweeps a method."""
+    if dataset == "as_stated":
+        return "as_stated"
+    return "two_samples" if n_importance == 2 else "apm_slice" if method.endswith("_ss") else method
+
+
+def long_case(method: str, n_importance: int) -> dict[str, str | int]:
+    """Where the tables have the long chains of PM MH or APM MI+MH."""
+    case = f"long_{method}_{n_importance}" if method == "pm_mh" else f"long_{method}"
+    return {"case": case, "n_importance": n_importance}
 
 
 def check(settings: Settings) -> None:

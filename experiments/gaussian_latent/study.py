@@ -50,14 +50,8 @@ STUDY = Study(
     sweep_quantities=("ess_per_evaluation", "ess_per_second", "acceptance_position", "acceptance_auxiliary"),
     batchable=BATCHABLE,
     batched=("method", "n_importance"),
-    claims=(
-        "claims_acceptance",
-        "claims_efficiency",
-        "claims_exactness",
-        "claims_findings",
-        "claims_mixing",
-        "claims_tuning",
-    ),
     check=check,
     figures=FIGURES,
+    about="noise=gaussian",
+    has_named_tables=True,
 )

@@ -1,40 +1,27 @@
 """The Gaussian latent study: tiny real runs, statistics against known answers, figures, claims, settings."""
 
-import itertools
 from pathlib import Path
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from scipy import stats
 
 from auxmc.diagnostics.errors_of_means import few_replicates
 from auxmc.driver.chains import Chains, RunContext
 from auxmc.driver.results import write_result
-from auxmc.kernels.base import Kernel
-from auxmc.kernels.slices.core import SliceState
-from auxmc.kernels.slices.linear_slice import linear_slice
-from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.claims import Measurement
-from auxmc_pipeline.judging.study_tables import judge_study
+from auxmc_pipeline.measuring import Measurement
+from auxmc_pipeline.named_tables import NamedTables, tabulate
 from auxmc_pipeline.settings import SettingsError
-from auxmc_pipeline.tables import Tables
-from auxmc_pipeline.tidy import tidy_table
-from experiments.gaussian_latent import checks, statistics, sweeps
-from experiments.gaussian_latent import exact as exact
+from experiments.gaussian_latent import checks, claims, exact, measure
 from experiments.gaussian_latent import settings as declared
-from experiments.gaussian_latent.comparisons import extreme_ratio, rounding_error, with_rounding
-from experiments.gaussian_latent.exact import ExactPosterior, exact_posterior
-from experiments.gaussian_latent.model import gaussian_latent_model, simulate_data
+from experiments.gaussian_latent.known import Distribution, Known
+from experiments.gaussian_latent.model import GaussianLatentModel, Problem, problem
 from experiments.gaussian_latent.run import long_chain_draws, run
 
 STUDY = load_study("gaussian_latent")
-NO_TABLES = Tables.of(pd.DataFrame(), pd.DataFrame())
-# Settings of the made-up tables: the run that claims need, and the model.
-PUBLISHED_SIZES = {"n_draws": 50_000, "n_evaluations": 3_200_000, "sd_latent": 1.0, "sd_observation": 2.0}
 SMALL = ["dim=2", "n_observations=3", "block_size=500"]
 
 
@@ -46,6 +33,15 @@ def run_small(folder: Path, *overrides: str) -> dict[str, xr.Dataset]:
     settings = STUDY.settings([*SMALL, *overrides])
     assert isinstance(settings, declared.Settings)
     return run(settings, context(folder))
+
+
+def model_of(sweep: dict[str, xr.Dataset]) -> GaussianLatentModel:
+    return GaussianLatentModel(sweep["observed_data"]["y"].values, 1.0, 2.0)
+
+
+def normal(mean: float, sd: float) -> Known:
+    frozen = stats.norm(mean, sd)
+    return Known(position=[Distribution(mean, sd, frozen.pdf, frozen.cdf)] * 2)
 
 
 # Real runs.
@@ -76,7 +72,7 @@ def test_sweep_has_named_dimensions_and_units(sweep: dict[str, xr.Dataset]) -> N
 def test_sweep_has_acceptance_rates_beside_their_exact_values(sweep: dict[str, xr.Dataset]) -> None:
     """That the rates are these is tested in tests/statistical/test_latent_estimates.py."""
     data = sweep["statistics"]
-    model = gaussian_latent_model(sweep["observed_data"]["y"].values)
+    model = model_of(sweep)
     auxiliary = exact.mean_independence_acceptance(model)
     position = exact.metropolis_acceptance(np.array([0.3, 0.9]), exact.conditional_precision(model), 2)
     np.testing.assert_allclose(data["exact_acceptance_auxiliary"].values.ravel(), auxiliary, rtol=1e-12)
@@ -89,10 +85,10 @@ def test_sweep_has_acceptance_rates_beside_their_exact_values(sweep: dict[str, x
 
 def test_sweep_reproduces_the_exact_posterior(sweep: dict[str, xr.Dataset]) -> None:
     data = sweep["statistics"].squeeze(("method", "n_importance"))
-    exact = exact_posterior(gaussian_latent_model(sweep["observed_data"]["y"].values))
+    posterior = exact.exact_posterior(model_of(sweep))
     for error in ("mcse_mean", "mcse_mean_within"):
-        assert (abs(data["posterior_mean"] - exact.mean) < 6 * data[error]).all()
-    assert np.allclose(data["posterior_sd"], exact.sd, rtol=0.15)
+        assert (abs(data["posterior_mean"] - posterior.mean) < 6 * data[error]).all()
+    assert np.allclose(data["posterior_sd"], posterior.sd, rtol=0.15)
     assert (data["r_hat"] < 1.05).all()
 
 
@@ -143,17 +139,36 @@ def test_own_data_give_moments_and_errors_for_each_coordinate(tmp_path: Path) ->
     assert "posterior" in result
 
 
-def test_results_become_rows_with_the_settings_of_their_chains(
+def test_results_become_tables_with_a_column_for_each_quantity(
     sweep: dict[str, xr.Dataset], tmp_path: Path
 ) -> None:
-    path = tmp_path / "case.nc"
-    about = {"settings": {"design": "sweep", "step_size": 0.425, "method": "pm_mh"}, "numbers": "x"}
+    path = tmp_path / "apm_mi_mh.nc"
+    about = {"settings": {"step_size": 0.425, "method": "apm_mi_mh", "n_importance": 1}, "numbers": "x"}
     write_result(path, sweep, about)
-    table = tidy_table([path], "statistics")
-    tables = Tables.of(table.assign(dataset="calibrated"), pd.DataFrame())
-    grid = sweeps.grid_of(tables, "ess", "apm_mi_mh", 1)
-    assert grid.points.tolist() == [0.3, 0.9]
-    assert grid.values.shape == (2, 8)
+    tables = NamedTables(tabulate([path]))
+    found = claims.sweep_of(tables, "ess_per_evaluation", ("apm_mi_mh", 1))
+    assert found.points.tolist() == [0.3, 0.9]
+    np.testing.assert_array_equal(
+        found.values, sweep["statistics"]["ess_per_evaluation"].squeeze(("method", "n_importance"))
+    )
+    assert len(tables["chain_coordinate"]) == 2 * 8 * 2
+
+
+@pytest.mark.parametrize("unknown", ["position", "acceptance_position"])
+def test_a_model_without_exact_answers_runs_and_records_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unknown: str
+) -> None:
+    known = exact.known
+    monkeypatch.setattr(exact, "known", lambda model: known(model)._replace(**{unknown: None}))
+    words = ("design=long", "method=apm_mi_mh", "n_chains=2", "n_draws=60", "step_size=0.9")
+    result = run_small(tmp_path, *words)
+    missing = {
+        "position": {"total_variation", "exact_mean", "exact_sd"},
+        "acceptance_position": {"exact_acceptance_position"},
+    }[unknown]
+    assert not missing & set(result["statistics"])
+    assert ("exact_density_position" in result["curves"]) == (unknown != "position")
+    assert np.isfinite(result["curves"]["histogram_position"]).all()
 
 
 # Iterations and statistics.
@@ -189,7 +204,7 @@ def independent_chains(n_draws: int, mean: float = 0.3, sd: float = 0.5) -> Chai
 
 
 def test_statistics_of_independent_draws() -> None:
-    data = statistics.chain_statistics(statistics.recorded(independent_chains(5000)), 2.0, n_importance=4)
+    data = measure.chain_statistics(measure.recorded(independent_chains(5000)), 2.0, n_importance=4)
     assert np.allclose(data["ess"], 5000, rtol=0.3)
     assert np.allclose(data["ess_per_evaluation"], data["ess"].mean("coordinate") / (5000 * 5 * 4))
     assert np.allclose(data["ess_per_second"], data["ess"].mean("coordinate") / 2.0)
@@ -208,14 +223,12 @@ def test_errors_between_many_chains_of_independent_draws_are_those_of_the_draws(
     draws = np.random.default_rng(4).normal(0.3, 0.5, (1, 200, 500, 2))
     chains = independent_chains(500)
     made = {name: np.repeat(array[:1, :1], 200, axis=1) for name, array in chains.draws.items()}
-    long = statistics.recorded(Chains(made | {"position": draws}, {"step_size": np.array([0.1])}, 1.0, 1.0))
-    data = statistics.chain_statistics(long, 1.0, 1).merge(
-        statistics.position_statistics(long, ExactPosterior(np.array([0.3, 0.3]), 0.5))
-    )
+    long = measure.recorded(Chains(made | {"position": draws}, {"step_size": np.array([0.1])}, 1.0, 1.0))
+    data = measure.chain_statistics(long, 1.0, 1).merge(measure.position_statistics(long, normal(0.3, 0.5)))
     np.testing.assert_allclose(data["mcse_mean"], 0.5 / np.sqrt(100_000), rtol=0.2)
     np.testing.assert_allclose(data["mcse_sd"], 0.5 / np.sqrt(200_000), rtol=0.2)
     np.testing.assert_allclose(data["mcse_sd"], data["mcse_sd_within"], rtol=0.2)
-    one = statistics.chain_statistics(long.isel(chain=[0]), 1.0, 1)
+    one = measure.chain_statistics(long.isel(chain=[0]), 1.0, 1)
     assert np.isnan(one["mcse_mean"]).all()
 
 
@@ -230,9 +243,9 @@ def test_errors_cover_where_chains_hold_their_auxiliary_variables(tmp_path: Path
 
 
 def test_histogram_error_is_small_for_the_exact_distribution_and_large_for_another() -> None:
-    draws = statistics.recorded(independent_chains(20000))
-    right = statistics.position_statistics(draws, ExactPosterior(np.array([0.3, 0.3]), 0.5))
-    wrong = statistics.position_statistics(draws, ExactPosterior(np.array([0.8, 0.8]), 0.5))
+    draws = measure.recorded(independent_chains(20000))
+    right = measure.position_statistics(draws, normal(0.3, 0.5))
+    wrong = measure.position_statistics(draws, normal(0.8, 0.5))
     assert (right["total_variation"] < 0.04).all()
     assert (wrong["total_variation"] > 0.3).all()
 
@@ -248,282 +261,46 @@ def test_theory_constants_are_the_published_ones() -> None:
     assert constants.compromise_sd == pytest.approx(1.2, abs=0.05)
 
 
-@pytest.mark.slow
-def test_reflective_slice_passes_and_a_line_that_ends_at_the_wall_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert checks._reflective_chi_square(context(tmp_path), 4000)[1] > 1e-3
-
-    def clipped(log_density: object, dim: int) -> Kernel:
-        def pulled(point: jax.Array) -> jax.Array:
-            return log_density(jnp.clip(point, 0.0, 1.0))  # type: ignore[operator]
-
-        kernel = linear_slice(pulled, 1.0, dim)
-
-        def apply(noise: object, state: SliceState) -> tuple[SliceState, object]:
-            state, info = kernel.apply(noise, state)
-            return SliceState(jnp.clip(state.position, 0.0, 1.0), state.log_density), info
-
-        return Kernel(kernel.init, kernel.draw, apply)
-
-    monkeypatch.setattr(checks, "reflective_slice", clipped)
-    assert checks._reflective_chi_square(context(tmp_path), 4000)[1] < 1e-6
-
-
 def test_pseudo_marginal_metropolis_is_metropolis_on_the_joint_space(tmp_path: Path) -> None:
-    model = gaussian_latent_model(simulate_data(3, n_observations=3, dim=2).observations)
-    assert checks._identity_difference(context(tmp_path), model) == 0.0
+    estimate = small_problem(tmp_path).estimator(1, True)
+    assert checks.identity_difference(context(tmp_path), estimate, 2) == 0.0
+
+
+def small_problem(folder: Path, *overrides: str) -> Problem:
+    settings = STUDY.settings([*SMALL, *overrides])
+    assert isinstance(settings, declared.Settings)
+    return problem(settings)
 
 
 def test_noise_of_the_estimate_agrees_with_its_closed_form(tmp_path: Path) -> None:
-    data = simulate_data(3)
-    model = gaussian_latent_model(data.observations)
-    found = checks.estimator_noise(context(tmp_path), {"calibrated": (model, data.position)}, [1], 4000)
-    sd, error = (found["statistics"][f"sd_log_estimate{part}"].item() for part in ("", "_error"))
+    points = {"calibrated": small_problem(tmp_path, "dim=10", "n_observations=10", "seed=3")}
+    found = checks.estimator_noise(context(tmp_path), points, [1], 4000)["statistics"]
+    sd, error = (found[f"sd_log_estimate{part}"].item() for part in ("", "_error"))
     assert abs(sd - np.sqrt((200 + 4 * 157) / 64)) < 5 * error
     assert 0.0 < error < 0.1
+    assert found["exact_fraction_above_1e5"].item() < found["exact_fraction_above_1e4"].item() < 1.0
 
 
-# Tables for figures and claims.
-
-
-def sweep_rows(method: str, n_importance: int, dataset: str, rng: np.random.Generator) -> list[xr.Dataset]:
-    axis = declared.scale_name(method)
-    points = np.arange(0.025, 1.01, 0.1) if axis == "step_size" else np.arange(1.0, 10.1, 0.5)
-    shape = (points.size, 4)
-    scale = points[:, None] / points.max()
-    variables = {
-        "ess_per_second": 1e3 * scale * (1.05 - scale),
-        "ess_per_evaluation": 1e-3 * scale * (1.05 - scale) / n_importance,
-        "acceptance_position": np.exp(-3.0 * scale),
-        "acceptance_auxiliary": np.full_like(scale, 0.05 * n_importance**0.4),
-        "estimates_auxiliary": np.full_like(scale, 4.0),
-        "estimates_position": np.full_like(scale, 2.0),
-        "longest_run_position": np.full_like(scale, 1.0 + 30.0 / n_importance),
-        "longest_run_auxiliary": np.ones_like(scale),
-        "evaluations_per_iteration": np.full_like(
-            scale, n_importance * (1.0 + 2.0 * (method == "apm_ss_mh"))
-        ),
-    }
-    data = xr.Dataset(
-        {
-            name: ((axis, "chain"), value * rng.uniform(0.99, 1.01, shape))
-            for name, value in variables.items()
-        },
-        coords={axis: points, "chain": range(4)},
-    )
-    # Slice updates always move.
-    for name, part in (("acceptance_auxiliary", "apm_ss"), ("acceptance_position", "_ss")):
-        if method.startswith(part) or method.endswith(part):
-            data[name] = xr.ones_like(data[name])
-    data["exact_acceptance_position"] = ((axis,), np.exp(-3.0 * scale[:, 0]))
-    data["exact_acceptance_auxiliary"] = 0.05
-    data["n_iterations"] = 1000.0
-    about = {"method": method, "n_importance": n_importance, "dataset": dataset, "design": "sweep"}
-    case = {"apm_mi_ss": "apm_slice", "apm_ss_ss": "apm_slice"}.get(method, method)
-    case = "as_stated" if dataset == "as_stated" else "two_samples" if n_importance == 2 else case
-    return [data.assign_attrs(about=about, case=case)]
-
-
-def melted(data: xr.Dataset, **about: object) -> pd.DataFrame:
-    parts = []
-    for name, array in data.data_vars.items():
-        frame = (
-            array.rename("value").to_dataframe().reset_index()
-            if array.ndim
-            else pd.DataFrame({"value": [float(array)]})
-        )
-        parts.append(frame.assign(quantity=name))
-    table = pd.concat(parts, ignore_index=True)
-    for name, value in about.items():
-        if name not in table:
-            table[name] = value
-    return table.assign(preset="quick", unit="", **PUBLISHED_SIZES)
-
-
-def made_up_checks() -> dict[str, xr.Dataset]:
-    coords = {"dataset": ["calibrated", "as_stated"], "n_importance": [1, 8, 32]}
-    bins = np.linspace(-19.75, 19.75, 80)
-    constants = {f"theory_{name}": value for name, value in checks.theory_constants()._asdict().items()}
-    return {
-        "statistics": xr.Dataset(
-            {
-                "sd_log_estimate": (tuple(coords), np.array([[3.6, 1.8, 1.2], [5.9, 3.2, 2.4]])),
-                "sd_log_estimate_error": (tuple(coords), np.full((2, 3), 0.01)),
-                "reflective_p_value": 0.4,
-                "identity_largest_difference": 0.0,
-                **constants,
-            },
-            coords=coords,
-        ),
-        "curves": xr.Dataset(
-            {
-                "density_log_estimate": (
-                    (*coords, "bin_log_estimate"),
-                    np.tile(np.exp(-(bins**2) / 20), (2, 3, 1)),
-                )
-            },
-            coords={**coords, "bin_log_estimate": bins},
-        ),
-    }
-
-
-@pytest.fixture(scope="module")
-def tables() -> Tables:
-    rng = np.random.default_rng(4)
-    summary, curves = [], []
-    cells = itertools.product(("pm_mh", "apm_mi_mh"), (1, 2, 8, 32), ("calibrated", "as_stated"))
-    for method, size, dataset in [*cells, *((m, 1, "calibrated") for m in declared.METHODS[2:])]:
-        for data in sweep_rows(method, size, dataset, rng):
-            summary.append(melted(data, **data.attrs["about"], case=data.attrs["case"]))
-    steps = {"pm_mh": {1: 0.55, 8: 0.375, 32: 0.4}, "apm_mi_mh": dict.fromkeys((1, 8, 32), 0.425)}
-    long_cases = [
-        (m, s, f"long_{m}" if m == "apm_mi_mh" else f"long_{m}_{s}") for m in steps for s in (1, 8, 32)
-    ]
-    long_cases += [("apm_mi_mh", 1, "auxiliary"), ("apm_ss_mh", 1, "auxiliary")]
-    for method, size, case in long_cases:
-        step = steps.get(method, {1: 0.425})[size]
-        chains = independent_chains(400 + 10 * size)
-        chains = chains._replace(
-            draws={name: array[:1] for name, array in chains.draws.items()},
-            axes={"step_size": np.array([step])},
-        )
-        draws = statistics.recorded(chains)
-        posterior = ExactPosterior(np.array([0.3, 0.3]), 0.5)
-        marginal = statistics.AuxiliaryMarginal(0.0, 1.0, 1.0, 0.0, 1.0)
-        about = {
-            "method": method,
-            "n_importance": size,
-            "dataset": "calibrated",
-            "design": "long",
-            "case": case,
-        }
-        data = statistics.chain_statistics(draws, 12.0 / chains.n_lanes, size).merge(
-            statistics.position_statistics(draws, posterior)
-        )
-        # Chains differ in how long they stick.
-        data["longest_run_window"] = data["longest_run_window"] * (1.0 + 10.0 * data["chain"])
-        summary.append(melted(data.merge(statistics.auxiliary_statistics(draws, marginal, size)), **about))
-        drawn = statistics.position_curves(draws, posterior).merge(
-            statistics.auxiliary_curves(draws, marginal)
-        )
-        curves.append(melted(drawn, **about))
-    about = {"design": "checks", "case": "checks"}
-    made = made_up_checks()
-    summary.append(melted(made["statistics"], **about))
-    curves.append(melted(made["curves"], **about))
-    curves.append(melted(checks._illustration(context(Path("unused"))), **about))
-    return Tables.of(pd.concat(summary, ignore_index=True), pd.concat(curves, ignore_index=True))
-
-
-def texts_of(figure: object) -> str:
-    texts = " ".join(text.get_text() for axis in figure.axes for text in axis.texts)  # type: ignore[attr-defined]
-    return texts.replace("\n", " ")
-
-
-@pytest.mark.parametrize("name", sorted(STUDY.figures))
-def test_figures_draw_from_the_tables(name: str, tables: Tables) -> None:
-    with use_style():
-        figure = STUDY.drawings()[name](tables)
-        figure.canvas.draw()
-    assert "not run" not in texts_of(figure)
-
-
-@pytest.mark.parametrize("name", sorted(set(STUDY.figures) - {"fig_3_1"}))
-def test_figures_without_data_say_so_on_their_face(name: str) -> None:
-    with use_style():
-        figure = STUDY.drawings()[name](NO_TABLES)
-        figure.canvas.draw()
-    assert "not run" in texts_of(figure)
-
-
-def test_figures_have_captions() -> None:
-    assert set(STUDY.drawings()) == set(STUDY.figures)
-    assert all("chain" in text for name, text in STUDY.figures.items() if name != "fig_3_1")
-
-
-@pytest.fixture(scope="module")
-def judged(tables: Tables) -> pd.DataFrame:
-    return judge_study(STUDY, tables)
-
-
-def test_every_claim_is_measured(judged: pd.DataFrame) -> None:
-    missing = judged[judged["measured"].isna()]
-    assert missing.empty, missing[["claim_id", "setting", "note"]].to_string()
-
-
-def test_claims_without_data_are_not_measured_and_say_why() -> None:
-    judged = judge_study(STUDY, NO_TABLES)
-    assert set(judged["verdict"]) == {"not measured"}
-    assert judged["measured"].isna().all()
-    assert judged["note"].str.contains("not run at this preset").all()
-
-
-def test_claims_are_those_of_the_specification() -> None:
-    expected = {f"PM-G{i:02d}" for i in range(1, 30)} | {"PM-T01", "PM-T04", "PM-T05", "PM-T06"}
-    assert set(STUDY.measures()) == expected
-
-
-def test_measured_claims_of_known_tables(judged: pd.DataFrame) -> None:
-    measured = judged.set_index(["claim_id", "setting"])["measured"]
-    assert measured["PM-G03", "N = 1 over N = 8"] == pytest.approx(8.0, rel=0.02)
-    assert measured["PM-G08", "N = 8 per estimator call"] == pytest.approx(1.0, rel=0.04)
-    assert measured["PM-G16", "N = 1"] == pytest.approx(1.0, rel=0.02)
-    assert measured["PM-G14", "N = 1 target"] == pytest.approx(-np.log(0.234) / 3.0 * 0.925, abs=0.02)
-    assert measured["PM-G17", "N = 32 per evaluation"] == pytest.approx(32.0, rel=0.04)
-    assert measured["PM-G19", "median"] == pytest.approx(1.0, rel=0.02)
-    assert measured["PM-G19", "evaluations per iteration"] == pytest.approx(3.0, rel=0.02)
-    assert measured["PM-G26", "u over x"] == pytest.approx(2.0, rel=0.02)
-    assert measured["PM-G29", "x in slice updates"] == 0.0
-    assert measured["PM-T01", "pseudo-marginal noise sd"] == pytest.approx(1.812, abs=1e-3)
-    # The printed denominator has N = 1 in place of M = 10: here the posterior has standard deviation 0.5.
-    assert measured["PM-G02", "as printed"] == pytest.approx(0.5 / np.sqrt(5.0 / 6.0), rel=0.05)
-    assert measured["PM-G02", "N = 8 corrected"] == pytest.approx(1.0, rel=0.05)
-
-
-def test_every_line_has_an_error_or_is_exact(judged: pd.DataFrame) -> None:
-    known = judged["exact"] | (judged["monte_carlo_error"] > 0.0)
-    assert known.all(), judged.loc[~known, ["claim_id", "setting", "measured"]].to_string()
-    assert set(judged.loc[judged["exact"], "claim_id"]) == {"PM-G02", "PM-G21", "PM-T01", "PM-T06"}
-
-
-def test_short_chains_do_not_judge_statements_about_long_ones(tables: Tables) -> None:
-    short = Tables.of(*(table.frame.assign(n_draws=100, n_evaluations=12_800) for table in tables))
-    judged = judge_study(STUDY, short).set_index(["claim_id", "setting"])
-    assert judged.loc[("PM-G06", "N = 1"), "note"] == "needs n_draws >= 50000, this run had 100"
-    assert judged.loc[("PM-G18", "N = 32"), "note"] == "needs n_evaluations >= 640000, this run had 12800"
-    for line in (("PM-G03", "N = 1 over N = 8"), ("PM-G19", "largest"), ("PM-G20", "ESS per iteration")):
-        assert judged.loc[line, "verdict"] == "not measured"
-    # That slice updates always move, and the size of their work, hold for any length.
-    assert judged.loc[("PM-G26", "u over x"), "verdict"] == "reproduced"
+# Claims. That they are measured, and every figure drawn, is tested in test_named_studies.py.
 
 
 def test_the_extreme_of_a_ratio_knows_that_another_point_might_be_it() -> None:
     rng = np.random.default_rng(3)
     means, spread = np.array([2.0, 2.05, 3.0, 3.0]), np.array([0.1, 0.1, 0.1, 0.5])
+    place = {
+        "n_importance": 1,
+        "step_size": np.repeat(np.arange(4.0), 10),
+        "chain": np.tile(np.arange(10), 4),
+    }
     rows = [
-        pd.DataFrame(
-            {
-                "quantity": "q",
-                "design": "sweep",
-                "dataset": "calibrated",
-                "method": method,
-                "n_importance": 1,
-                "step_size": np.repeat(np.arange(4.0), 10),
-                "chain": np.tile(np.arange(10), 4),
-                "value": values.ravel(),
-            }
-        )
+        pd.DataFrame({"case": method, "method": method, **place, "q": values.ravel()})
         for method, values in {
             "pm_mh": means[:, None] + spread[:, None] * rng.standard_normal((4, 10)),
             "apm_mi_mh": np.ones((4, 10)) + 0.01 * rng.standard_normal((4, 10)),
         }.items()
     ]
-    made = Tables.of(pd.concat(rows), pd.DataFrame())
-    least, most = (
-        extreme_ratio(extreme, "q", ("pm_mh", 1), ("apm_mi_mh", 1), made)
-        for extreme in (np.argmin, np.argmax)
-    )
+    made = NamedTables({"chain": pd.concat(rows)})
+    least, most = (claims.extreme_ratio(made, "q", claims.PM, claims.MI, sign=sign) for sign in (-1.0, 1.0))
     assert least.value == pytest.approx(2.0, abs=0.1)
     assert 0.01 < least.error < 0.1
     assert most.value == pytest.approx(3.0, abs=0.4)
@@ -532,13 +309,19 @@ def test_the_extreme_of_a_ratio_knows_that_another_point_might_be_it() -> None:
 
 def test_a_best_step_is_never_known_better_than_its_grid() -> None:
     points = np.array([0.1, 0.2, 0.3, 0.4])
-    grid = sweeps.Grid(points, np.array([[1.0, 1.1], [9.0, 9.1], [1.0, 1.2], [0.0, 0.1]]))
-    found = with_rounding(Measurement(0.2, np.nan), rounding_error(grid), grid)
+    sweep = claims.Sweep(points, np.array([[1.0, 1.1], [9.0, 9.1], [1.0, 1.2], [0.0, 0.1]]))
+    found = claims.with_rounding(Measurement(0.2, np.nan), claims.rounding_error(sweep), sweep)
     assert found.error == pytest.approx(0.1 / np.sqrt(12.0))
-    assert np.isnan(
-        with_rounding(found._replace(error=np.nan), 0.1, sweeps.Grid(points, grid.values[:, :1])).error
+    single = claims.Sweep(points, sweep.values[:, :1])
+    assert np.isnan(claims.with_rounding(found._replace(error=np.nan), 0.1, single).error)
+
+
+def test_a_curve_is_smoothed_over_five_points_and_fewer_at_its_ends() -> None:
+    curve = np.zeros(12)
+    curve[[0, 6]] = 3.0, 5.0
+    np.testing.assert_allclose(
+        claims.smoothed(curve), [1.0, 0.75, 0.6, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
     )
-    assert np.isnan(sweeps.Grid(points, grid.values[:, :1]).standard_error).all()
 
 
 # Settings.

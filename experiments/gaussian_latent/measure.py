@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from scipy import stats
 
 from auxmc.diagnostics.coda import effective_sample_size
 from auxmc.diagnostics.convergence import mcse_sd
@@ -31,7 +30,7 @@ from auxmc_pipeline.chain_statistics import (
     thinned_r_hat,
     with_units,
 )
-from experiments.gaussian_latent.exact import AuxiliaryMarginal, ExactPosterior
+from experiments.gaussian_latent.known import Distribution, Known
 
 TRACE_WINDOW = 10_000
 """Iterations at the end of a long chain that are drawn and searched for sticking (thesis figure 3.4)."""
@@ -43,7 +42,6 @@ _N_BINS = 100
 _HALF_RANGE_SD = 4.0
 _AUXILIARY_EDGES = np.linspace(-4.0, 4.0, _N_BINS + 1)
 _R_HAT_DRAWS = 1000
-
 _UNITS = {
     "ess_per_evaluation": "draws per density evaluation",
     "estimates_position": "1/iteration",
@@ -60,23 +58,18 @@ _UNITS = {
 }
 
 
-def coordinate_names(dim: int) -> list[str]:
-    """Names x1, x2, ... of the target variables."""
-    return [f"x{i + 1}" for i in range(dim)]
-
-
 def recorded(chains: Chains) -> xr.Dataset:
     """Recorded quantities with dims (sweep axis, chain, draw), the position with coordinate in addition."""
-    names = coordinate_names(chains.draws["position"].shape[-1])
+    names = [f"x{i + 1}" for i in range(chains.draws["position"].shape[-1])]
     return labelled_draws(chains, {"coordinate": names}, {"position": ["coordinate"]})
 
 
 def chain_statistics(draws: xr.Dataset, chain_s: float, n_importance: int) -> xr.Dataset:
-    """Efficiency, accept rates, work, sticking and posterior moments of every chain at every sweep point.
+    """Efficiency, acceptance rates, work, sticking and posterior moments of every chain at every sweep point.
 
     Args:
         draws: recorded `position` (sweep axis, chain, draw, coordinate), flags and counters.
-        chain_s: seconds of a chain, its share of the time that all at all sweep points took side by side.
+        chain_s: seconds of a chain, its fraction of the time that all took side by side.
         n_importance: importance samples of one density estimate, each counted as one density evaluation.
 
     Returns:
@@ -84,7 +77,7 @@ def chain_statistics(draws: xr.Dataset, chain_s: float, n_importance: int) -> xr
         the error between the chains, widened for few, NaN for a single one; `mcse_mean_within` comes from the
         effective sample sizes, which do not see that auxiliary variables are held for thousands of iterations.
     """
-    position = draws["position"]
+    position, calls = draws["position"], _calls(draws)
     # One chain at a time: a copy of all draws of a large sweep would not fit into memory.
     ess = xr.apply_ufunc(
         effective_sample_size,
@@ -94,7 +87,6 @@ def chain_statistics(draws: xr.Dataset, chain_s: float, n_importance: int) -> xr
         vectorize=True,
     )
     few = ["bulk_ess", "tail_ess"] if position.size <= MOST_KEPT else []
-    calls = _calls(draws)
     found: dict[str, Any] = {
         "ess": ess,
         "ess_per_evaluation": ess.mean("coordinate") / (calls * n_importance),
@@ -121,27 +113,35 @@ def chain_statistics(draws: xr.Dataset, chain_s: float, n_importance: int) -> xr
     return with_units(found, _UNITS)
 
 
-def position_statistics(draws: xr.Dataset, posterior: ExactPosterior) -> xr.Dataset:
-    """How far the histograms and moments of long chains are from the exact posterior.
+def exact_acceptance(known: Known, chains: Chains, method: str, n_importance: int) -> xr.Dataset:
+    """Exact stationary acceptance rates, as far as they are known."""
+    (axis, scales), *_ = chains.axes.items()
+    found: dict[str, Any] = {}
+    if known.acceptance_position is not None:
+        rates = known.acceptance_position(method, n_importance, scales)
+        found |= {} if rates is None else {"exact_acceptance_position": ((axis,), rates)}
+    if known.acceptance_auxiliary is not None:
+        rate = known.acceptance_auxiliary(method, n_importance)
+        found |= {} if rate is None else {"exact_acceptance_auxiliary": rate}
+    return with_units(found, {}).assign_coords({axis: scales})
+
+
+def position_statistics(draws: xr.Dataset, known: Known) -> xr.Dataset:
+    """Histograms and moments of long chains, and how far they are from the exact posterior where it is known.
 
     Args:
         draws: recorded `position` (sweep axis, chain, draw, coordinate) and flags.
-        posterior: exact mean and standard deviation.
+        known: exact distributions.
 
     Returns:
-        Total variation distance and roughness of 100-bin histograms by chain and coordinate, longest constant run
-        in the last `TRACE_WINDOW` iterations by chain, the exact moments, errors of the estimated standard deviation
-        as those of the mean in `chain_statistics`.
+        Roughness of 100-bin histograms and their total variation distance from the exact distribution, by chain and
+        coordinate, longest constant run in the last `TRACE_WINDOW` iterations by chain, the exact moments, errors of
+        the estimated standard deviation as those of the mean in `chain_statistics`.
     """
     position = draws["position"]
 
     def roughness(coordinate: int, chain: FloatArray) -> float:
-        return histogram_roughness(sample_frequencies(chain, _position_edges(posterior, coordinate)))
-
-    def distance(coordinate: int, chain: FloatArray) -> float:
-        edges = _position_edges(posterior, coordinate)
-        exact = bin_probabilities(stats.norm(posterior.mean[coordinate], posterior.sd).cdf, edges)
-        return total_variation(sample_frequencies(chain, edges), exact)
+        return histogram_roughness(sample_frequencies(chain, _edges(position, known, coordinate)))
 
     def by_coordinate(function: Callable[[int, FloatArray], float]) -> xr.DataArray:
         found = [
@@ -151,50 +151,47 @@ def position_statistics(draws: xr.Dataset, posterior: ExactPosterior) -> xr.Data
         return xr.concat(found, position["coordinate"]).transpose(..., "coordinate")
 
     window = draws["accepted_position"].isel(draw=slice(-TRACE_WINDOW, None))
-    found = {
-        "total_variation": by_coordinate(distance),
+    found: dict[str, Any] = {
         "histogram_roughness": by_coordinate(roughness),
         "longest_run_window": over_draws(longest_rejection_run, window),
         "mcse_sd": _error_of_sd(position),
         "mcse_sd_within": over_chains(mcse_sd, position, one_by_one=True),
-        "exact_mean": ("coordinate", posterior.mean),
-        "exact_sd": posterior.sd,
     }
+    if known.position is not None:
+        exact = known.position
+
+        def distance(coordinate: int, chain: FloatArray) -> float:
+            return _distance(exact[coordinate], _edges(position, known, coordinate), chain)
+
+        found["total_variation"] = by_coordinate(distance)
+        found["exact_mean"] = ("coordinate", [one.mean for one in exact])
+        found["exact_sd"] = ("coordinate", [one.sd for one in exact])
     return with_units(found, _UNITS)
 
 
-def position_curves(draws: xr.Dataset, posterior: ExactPosterior) -> xr.Dataset:
+def position_curves(draws: xr.Dataset, known: Known) -> dict[str, Any]:
     """Trace of x1 at the end of the first chain, histograms of x1 in all chains, exact density of x1."""
     first = draws["position"].isel(coordinate=0, drop=True)
-    density = _densities(first, _position_edges(posterior, 0), "bin")
-    exact = stats.norm.pdf(density["bin"], posterior.mean[0], posterior.sd)
-    return xr.Dataset(
-        {
-            "trace_position": _trace(first),
-            "histogram_position": density,
-            "exact_density_position": ("bin", exact),
-        }
-    )
+    density = _densities(first, _edges(draws["position"], known, 0), "bin")
+    found = {"trace_position": _trace(first), "histogram_position": density}
+    if known.position is not None:
+        found["exact_density_position"] = ("bin", known.position[0].density(density["bin"].values))
+    return found
 
 
-def auxiliary_statistics(draws: xr.Dataset, marginal: AuxiliaryMarginal, n_importance: int) -> xr.Dataset:
-    """Moments, efficiency and histogram error of u[0, 0, 0] against its exact marginal.
+def auxiliary_statistics(draws: xr.Dataset, exact: Distribution | None, n_importance: int) -> xr.Dataset:
+    """Moments and efficiency of u[0, 0, 0], and the error of its histogram where its distribution is known.
 
     The errors of the moments are those of means over the chains, between them; the errors of each chain's moments as
-    they look from within it stand beside them.
+    they look from within it are recorded next to them.
 
     Args:
         draws: recorded `auxiliary` (sweep axis, chain, draw) and counters.
-        marginal: the exact law.
+        exact: the stationary distribution.
         n_importance: importance samples of one density estimate.
     """
     series = draws["auxiliary"]
     ess = over_draws(effective_sample_size, series)
-    exact = bin_probabilities(marginal.cumulative, _AUXILIARY_EDGES)
-
-    def distance(chain: FloatArray) -> float:
-        return total_variation(sample_frequencies(chain, _AUXILIARY_EDGES), exact)
-
     mean, second = series.mean("draw"), (series**2).mean("draw")
     found = {
         "auxiliary_mean": mean,
@@ -206,25 +203,23 @@ def auxiliary_statistics(draws: xr.Dataset, marginal: AuxiliaryMarginal, n_impor
         "auxiliary_ess": ess,
         "auxiliary_ess_per_iteration": ess / series.sizes["draw"],
         "auxiliary_ess_per_evaluation": ess / (_calls(draws) * n_importance),
-        "total_variation_auxiliary": over_draws(distance, series, one_by_one=True),
-        "exact_auxiliary_mean": marginal.mean,
-        "exact_auxiliary_sd": marginal.sd,
     }
+    if exact is not None:
+        distance = partial(_distance, exact, _AUXILIARY_EDGES)
+        found["total_variation_auxiliary"] = over_draws(distance, series, one_by_one=True)
+        found |= {"exact_auxiliary_mean": exact.mean, "exact_auxiliary_sd": exact.sd}
     return with_units(found, _UNITS)
 
 
-def auxiliary_curves(draws: xr.Dataset, marginal: AuxiliaryMarginal) -> xr.Dataset:
+def auxiliary_curves(draws: xr.Dataset, exact: Distribution | None) -> dict[str, Any]:
     """Trace of u[0, 0, 0] at the end of the first chain, its histograms in all chains, its exact density."""
     series = draws["auxiliary"]
     density = _densities(series, _AUXILIARY_EDGES, "bin_auxiliary")
-    exact = marginal.density(density["bin_auxiliary"].values)
-    return xr.Dataset(
-        {
-            "trace_auxiliary": _trace(series),
-            "histogram_auxiliary": density,
-            "exact_density_auxiliary": ("bin_auxiliary", exact),
-        }
-    )
+    found = {"trace_auxiliary": _trace(series), "histogram_auxiliary": density}
+    if exact is not None:
+        values = exact.density(density["bin_auxiliary"].values)
+        found["exact_density_auxiliary"] = ("bin_auxiliary", values)
+    return found
 
 
 def _calls(draws: xr.Dataset) -> xr.DataArray:
@@ -252,9 +247,17 @@ def _standard_errors(series: FloatArray) -> FloatArray:
         return np.where(ess > 0.0, series.std(axis=-1, ddof=1) / np.sqrt(ess), np.nan)
 
 
-def _position_edges(posterior: ExactPosterior, coordinate: int) -> FloatArray:
-    half = _HALF_RANGE_SD * posterior.sd
-    return np.linspace(posterior.mean[coordinate] - half, posterior.mean[coordinate] + half, _N_BINS + 1)
+def _edges(position: xr.DataArray, known: Known, coordinate: int) -> FloatArray:
+    """Edges of the bins of a coordinate: about its exact distribution, or about all draws where that is not known."""
+    draws = position.isel(coordinate=coordinate)
+    exact = None if known.position is None else known.position[coordinate]
+    mean, sd = (float(draws.mean()), float(draws.std())) if exact is None else (exact.mean, exact.sd)
+    return np.linspace(mean - _HALF_RANGE_SD * sd, mean + _HALF_RANGE_SD * sd, _N_BINS + 1)
+
+
+def _distance(exact: Distribution, edges: FloatArray, chain: FloatArray) -> float:
+    """Total variation distance of the histogram of a chain [draw] from its exact distribution."""
+    return total_variation(sample_frequencies(chain, edges), bin_probabilities(exact.cumulative, edges))
 
 
 def _densities(series: xr.DataArray, edges: FloatArray, dim: str) -> xr.DataArray:

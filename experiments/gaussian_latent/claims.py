@@ -1,0 +1,655 @@
+"""Measures the published claims PM-G01 to PM-T06, and the numbers of the findings, from the tables of the study."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from auxmc.diagnostics.errors_of_means import error_between_chains
+from auxmc.numerics.array_types import BooleanArray, FloatArray
+from auxmc_pipeline.measuring import Measurement, estimate, exact, largest, mean, proportion
+from auxmc_pipeline.named_tables import NamedTables, recorded
+from auxmc_pipeline.tables import MissingData
+from experiments.gaussian_latent.settings import SIZES, TARGET_ACCEPTANCE, long_case, scale_name
+from experiments.gaussian_latent.settings import sweep_case as case_of
+
+Measure = Callable[[NamedTables], Measurement]
+# Method and number of importance samples.
+Program = tuple[str, int]
+
+PM, MI, SS, MI_SLICE, SS_SLICE = (
+    (method, 1) for method in ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss")
+)
+_UNITS = {"per evaluation": "ess_per_evaluation", "per second": "ess_per_second"}
+_SMOOTHING_POINTS = 5
+# PM-G11 is about step sizes from the first on, PM-G19 from the second on, PM-G24 about brackets from the third on.
+_TREND_FROM, _LEAST_STEP, _LEAST_BRACKET = 0.1, 0.05, 2.0
+# PM-G27: efficiency is good from this fraction of its peak on.
+_GOOD = 0.9
+# PM-G06: the smallest step sizes, up to where figure 3.3 shows the acceptance rate to rise.
+_SMALL_STEPS = 0.15
+
+
+class Sweep(NamedTuple):
+    """A quantity of one program over its tuning parameter: points [point] and values [point, chain]."""
+
+    points: FloatArray
+    values: FloatArray
+
+    @property
+    def mean(self) -> FloatArray:
+        """Mean over chains [point]."""
+        return np.asarray(self.values.mean(axis=1))
+
+    def where(self, chosen: BooleanArray) -> "Sweep":
+        """The part of the sweep at the chosen points [point]."""
+        return Sweep(self.points[chosen], self.values[chosen])
+
+
+def sweep_of(tables: NamedTables, quantity: str, program: Program, dataset: str = "calibrated") -> Sweep:
+    """A quantity of a program over its step sizes or brackets, in each chain."""
+    method, size = program
+    scale = scale_name(method)
+    where = {"case": case_of(method, size, dataset), "method": method, "n_importance": size}
+    found = tables.array(quantity, scale, "chain", table="chain", **where).sortby(scale)
+    return Sweep(found[scale].values, found.values)
+
+
+def statistic(function: Callable[..., float], *sweeps: Sweep, note: str = "") -> Measurement:
+    """A statistic of curves of means [point], one for each sweep; its error is from resampling their chains."""
+    return estimate(
+        lambda *chains: function(*(values.mean(axis=0) for values in chains)),
+        *(sweep.values.T for sweep in sweeps),
+        note=note,
+    )
+
+
+def smoothed(curve: FloatArray) -> FloatArray:
+    """Moving average over up to five neighbours [point]; fewer at the ends and for curves under 12 points."""
+    n = curve.shape[-1]
+    half = min(_SMOOTHING_POINTS // 2, n // 6)
+    distance = np.abs(np.arange(n)[:, None] - np.arange(n)[None, :])
+    weights = (distance <= half).astype(np.float64)
+    return np.asarray(curve @ (weights / weights.sum(axis=0)))
+
+
+def common(sweeps: Sequence[Sweep], low: float = -math.inf) -> list[Sweep]:
+    """The parts of sweeps at the points from `low` on that all of them have."""
+    points = sweeps[0].points
+    for sweep in sweeps[1:]:
+        points = points[np.isin(points.round(9), sweep.points.round(9))]
+    points = points[points >= low - 1e-9]
+    if points.size == 0:
+        raise MissingData("no common values of the tuning parameter at this preset")
+    return [sweep.where(np.isin(sweep.points.round(9), points.round(9))) for sweep in sweeps]
+
+
+def median_ratio(
+    tables: NamedTables, quantity: str, above: Program, below: Program, low: float = -math.inf
+) -> Measurement:
+    """Median over common points, from `low` on, of the ratio of two means."""
+
+    def median(above: FloatArray, below: FloatArray) -> float:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = above / below
+        return float(np.nanmedian(ratios)) if np.isfinite(ratios).any() else math.nan
+
+    return statistic(median, *common([sweep_of(tables, quantity, one) for one in (above, below)], low))
+
+
+def extreme_ratio(
+    tables: NamedTables,
+    quantity: str,
+    above: Program,
+    below: Program,
+    low: float = -math.inf,
+    sign: float = -1.0,
+) -> Measurement:
+    """Smallest (sign -1) or largest (sign 1) ratio of two means over common points from `low` on."""
+    first, second = common([sweep_of(tables, quantity, one) for one in (above, below)], low)
+    if not second.mean.all():
+        raise MissingData(f"all chains of {below[0]} are stuck at a point of the sweep")
+    ratios = [mean(a) / mean(b) for a, b in zip(first.values, second.values, strict=True)]
+    values = np.array([found.value for found in ratios])
+    names = [f"at {point:g}; from {values.min():.3g} to {values.max():.3g}" for point in first.points]
+    found = largest(sign * values, [ratio.error for ratio in ratios], names)
+    return found._replace(value=sign * found.value)
+
+
+def height(curve: FloatArray) -> float:
+    """Largest value of the smoothed curve."""
+    return float(smoothed(curve).max())
+
+
+def peak(sweep: Sweep) -> float:
+    """Where the smoothed mean curve is largest."""
+    return float(sweep.points[np.argmax(smoothed(sweep.mean))])
+
+
+def peak_ratio(tables: NamedTables, quantity: str, first: Program, second: Program) -> Measurement:
+    """PM-G03, G12, G22, G25: ratio of the heights of two peaks."""
+    above, below = (sweep_of(tables, quantity, one) for one in (first, second))
+    if not below.values.any():
+        raise MissingData(f"all chains of {second[0]} are stuck")
+    note = f"peaks at {peak(above):g} and {peak(below):g} of five-point moving averages"
+    return statistic(lambda a, b: height(a) / height(b), above, below, note=note)
+
+
+# Log estimate, exact moments, theory: PM-G01, G02, G21, T01, T06.
+
+
+def noise(tables: NamedTables, size: int, dataset: str = "as_stated") -> Measurement:
+    """PM-G01."""
+    where = {"case": "checks", "dataset": dataset, "n_importance": size}
+    return recorded("sd_log_estimate", "sd_log_estimate_error", **where)(tables)
+
+
+def sd_ratio(tables: NamedTables, size: int) -> Measurement:
+    """PM-G02: posterior standard deviation in chains over the exact one, mean over coordinates."""
+    rows = tables.rows("coordinate", "exact_sd", case="long_apm_mi_mh", n_importance=size)
+    found = (rows["posterior_sd"] / rows["exact_sd"]).to_numpy()
+    # All coordinates come from the same chains: their errors are taken to go together.
+    errors = (rows["mcse_sd"] / rows["exact_sd"]).to_numpy()
+    return Measurement(float(found.mean()), float(errors.mean()), f"mean over {found.size} coordinates")
+
+
+def sd_ratio_as_printed(tables: NamedTables) -> Measurement:
+    """PM-G02 with the printed denominator, which has the number of importance samples in place of that of data."""
+    variance = sum(
+        tables.setting(name, case="long_apm_mi_mh") ** 2 for name in ("sd_latent", "sd_observation")
+    )
+    exact_sd = tables.values("exact_sd", "coordinate", case="long_apm_mi_mh")[0]
+    return sd_ratio(tables, 1) * (exact_sd / math.sqrt(variance / (1.0 + variance)))
+
+
+def drawn_auxiliary_sd(tables: NamedTables) -> Measurement:
+    """PM-G21, the exact marginal."""
+    return exact(tables.value("exact_auxiliary_sd", case="auxiliary"), "closed form of the marginal")
+
+
+def auxiliary_sd(tables: NamedTables) -> Measurement:
+    """PM-G21, samples."""
+    rows = tables.rows("chain", "auxiliary_mean", case="auxiliary", method="apm_ss_mh")
+    return estimate(
+        lambda first, second: math.sqrt(second.mean() - first.mean() ** 2),
+        rows["auxiliary_mean"],
+        rows["auxiliary_second_moment"],
+        method="paired",
+        note=f"all {len(rows)} chains together",
+    )
+
+
+def optimum(quantity: str) -> Measure:
+    """PM-T01: a constant of the theory."""
+    return recorded(f"theory_{quantity}", exact=True, note="numerical optimum", case="checks")
+
+
+def optimal_noise(tables: NamedTables) -> Measurement:
+    """PM-T01: standard deviation of the log estimate at the optimum."""
+    found = optimum("pseudo_marginal_variance")(tables)
+    return found._replace(value=math.sqrt(found.value))
+
+
+# Efficiency and its peaks: PM-G04, G05, G13, G14, G19, G23, G26, G27.
+
+
+def best_step(tables: NamedTables, program: Program) -> Measurement:
+    """PM-G04, G14: the step size of the peak, which is known to a point of the sweep."""
+    sweep = sweep_of(tables, "ess_per_evaluation", program)
+    found = statistic(
+        lambda curve: float(sweep.points[np.argmax(smoothed(curve))]),
+        sweep,
+        note="peak of a five-point moving average",
+    )
+    return with_rounding(found, rounding_error(sweep), sweep)
+
+
+def rounding_error(sweep: Sweep) -> float:
+    """Standard error of a value that is rounded to a point of a sweep."""
+    return float(np.ptp(sweep.points)) / max(sweep.points.size - 1, 1) / math.sqrt(12.0)
+
+
+def with_rounding(found: Measurement, rounding: float, *sweeps: Sweep) -> Measurement:
+    """A point of sweeps with the error of resampling and that of rounding; NaN if a sweep has one chain."""
+    if any(sweep.values.shape[1] < 2 for sweep in sweeps):
+        return found
+    # Where all resamples have the same peak, rounding alone is left.
+    return found._replace(error=math.hypot(0.0 if math.isnan(found.error) else found.error, rounding))
+
+
+def peak_value(tables: NamedTables, size: int) -> Measurement:
+    """PM-G05."""
+    sweep = sweep_of(tables, "ess_per_evaluation", ("pm_mh", size))
+    return statistic(height, sweep, note=f"peak of a five-point moving average, at {peak(sweep):g}")
+
+
+def best_over_sizes(tables: NamedTables, quantity: str) -> Measurement:
+    """PM-G13."""
+    above, below = (
+        [sweep_of(tables, quantity, (method, size)) for size in SIZES] for method in ("apm_mi_mh", "pm_mh")
+    )
+
+    def ratio_of_best(*curves: FloatArray) -> float:
+        heights = [height(curve) for curve in curves]
+        return max(heights[: len(SIZES)]) / max(heights[len(SIZES) :])
+
+    best = [SIZES[int(np.argmax([height(sweep.mean) for sweep in sweeps]))] for sweeps in (above, below)]
+    return statistic(ratio_of_best, *above, *below, note=f"N = {best[0]} and N = {best[1]}")
+
+
+def evaluations_ratio(tables: NamedTables) -> Measurement:
+    """PM-G19, work of an iteration."""
+    sweeps = [sweep_of(tables, "evaluations_per_iteration", one) for one in (SS, MI)]
+    return statistic(lambda a, b: float(a.mean() / b.mean()), *sweeps)
+
+
+def flatness(tables: NamedTables, low: float, high: float) -> Measurement:
+    """PM-G23: least efficiency over some brackets, as a fraction of its peak."""
+    sweep = sweep_of(tables, "ess_per_evaluation", MI_SLICE)
+    inside = (sweep.points >= low - 1e-9) & (sweep.points <= high + 1e-9)
+    if not inside.any():
+        raise MissingData(f"no bracket from {low:g} to {high:g}: not run at this preset")
+
+    def fraction(curve: FloatArray) -> float:
+        smooth = smoothed(curve)
+        return float(smooth[inside].min() / smooth.max())
+
+    return statistic(fraction, sweep, note="moving averages")
+
+
+def calls_ratio(tables: NamedTables) -> Measurement:
+    """PM-G26: calls of the estimator for u over those for x, at the best bracket."""
+    bracket = peak(sweep_of(tables, "ess_per_evaluation", SS_SLICE))
+    sweeps = [sweep_of(tables, name, SS_SLICE) for name in ("estimates_auxiliary", "estimates_position")]
+    above, below = (sweep.values[int(np.argmin(np.abs(sweep.points - bracket)))] for sweep in sweeps)
+    note = f"{above.mean():.2f} and {below.mean():.2f} calls an iteration at bracket {bracket:g}"
+    return estimate(lambda a, b: float(a.mean() / b.mean()), above, below, method="paired", note=note)
+
+
+def tuning_ranges(tables: NamedTables) -> Measurement:
+    """PM-G27."""
+    slices, walks = (sweep_of(tables, "ess_per_evaluation", one) for one in (MI_SLICE, MI))
+
+    def ends(sweep: Sweep, curve: FloatArray) -> tuple[float, float]:
+        smooth = smoothed(curve)
+        if not smooth.max() > 0.0:
+            raise MissingData("all chains are stuck")
+        good = sweep.points[smooth >= _GOOD * smooth.max()]
+        return float(good[0]), float(good[-1])
+
+    def ratio_of_widths(slice_curve: FloatArray, walk_curve: FloatArray) -> float:
+        (a, b), (c, d) = ends(slices, slice_curve), ends(walks, walk_curve)
+        return (b / a) / (d / c)
+
+    (a, b), (c, d) = ends(slices, slices.mean), ends(walks, walks.mean)
+    note = f"bracket {a:g} to {b:g}, step size {c:g} to {d:g}"
+    if b > slices.points[-1] - 1e-9:
+        note = f"{note}; the range goes on beyond the grid, so that the ratio is a lower bound"
+    found = statistic(ratio_of_widths, slices, walks, note=note)
+    # Each end is known to a point of its grid.
+    of_slices, of_walks = rounding_error(slices), rounding_error(walks)
+    relative = np.linalg.norm([of_slices / a, of_slices / b, of_walks / c, of_walks / d])
+    return with_rounding(found, found.value * float(relative), slices, walks)
+
+
+# Acceptance rates: PM-G06, G07, G11, G14, G15, G16, G28.
+
+
+def first_rise(tables: NamedTables, size: int) -> Measurement:
+    """PM-G06: mean acceptance rate at small step sizes, minus that at the smallest."""
+    sweep = sweep_of(tables, "acceptance_position", ("pm_mh", size))
+    small = np.flatnonzero(sweep.points[1:] <= _SMALL_STEPS) + 1
+    if small.size == 0:
+        raise MissingData(f"no second step size up to {_SMALL_STEPS:g}: not run at this preset")
+    smallest, last = sweep.points[0], sweep.points[small[-1]]
+    note = f"at step sizes up to {last:g}, minus {sweep.mean[0]:.3g} at {smallest:g}"
+    return statistic(lambda curve: float(curve[small].mean() - curve[0]), sweep, note=note)
+
+
+def largest_acceptance(tables: NamedTables, size: int) -> Measurement:
+    """PM-G07."""
+    sweep = sweep_of(tables, "acceptance_position", ("pm_mh", size))
+    note = f"at step size {sweep.points[int(np.argmax(sweep.mean))]:g}"
+    return statistic(lambda curve: float(curve.max()), sweep, note=note)
+
+
+def efficiency_at_largest_acceptance(tables: NamedTables) -> Measurement:
+    """PM-G07: as a fraction of the peak."""
+    rates, efficiency = (
+        sweep_of(tables, name, ("pm_mh", 32)) for name in ("acceptance_position", "ess_per_evaluation")
+    )
+    best = int(np.argmax(rates.mean))
+    note = f"at step size {rates.points[best]:g}"
+    return statistic(lambda curve: float(curve[best] / smoothed(curve).max()), efficiency, note=note)
+
+
+def independence_acceptance(tables: NamedTables, size: int) -> Measurement:
+    """PM-G11."""
+    sweep = sweep_of(tables, "acceptance_auxiliary", ("apm_mi_mh", size))
+    try:
+        known = tables.value("exact_acceptance_auxiliary", case="apm_mi_mh", n_importance=size)
+        note = f"mean over chains and step sizes; exact stationary value {known:.4f}"
+    except MissingData:
+        note = "mean over chains and step sizes"
+    return statistic(lambda curve: float(curve.mean()), sweep, note=note)
+
+
+def independence_trend(tables: NamedTables, size: int) -> Measurement:
+    """PM-G11: relative change over step sizes."""
+    (rates,) = common([sweep_of(tables, "acceptance_auxiliary", ("apm_mi_mh", size))], _TREND_FROM)
+    if rates.points.size < 3:
+        raise MissingData(f"a trend needs three step sizes from {_TREND_FROM:g} on: not run at this preset")
+
+    def change(curve: FloatArray) -> float:
+        gradient = np.polyfit(rates.points, curve, 1)[0]
+        return float(gradient * np.ptp(rates.points) / curve.mean())
+
+    return statistic(change, rates, note=f"straight line through {rates.points.size} step sizes")
+
+
+def step_at_target(points: FloatArray, rates: FloatArray) -> float:
+    """Where acceptance rates first fall to the target, by linear interpolation; NaN if they do not."""
+    below = np.flatnonzero(rates < TARGET_ACCEPTANCE)
+    if below.size == 0 or below[0] == 0:
+        return math.nan
+    right = int(below[0])
+    fraction = (rates[right - 1] - TARGET_ACCEPTANCE) / (rates[right - 1] - rates[right])
+    return float(points[right - 1] + fraction * (points[right] - points[right - 1]))
+
+
+def target_step(tables: NamedTables, size: int) -> Measurement:
+    """PM-G14: the step size at which updates of x have the acceptance rate that they are tuned for."""
+    rates = sweep_of(tables, "acceptance_position", ("apm_mi_mh", size))
+    note = f"linear interpolation between {rates.points.size} step sizes"
+    return statistic(partial(step_at_target, rates.points), rates, note=note)
+
+
+def efficiency_at_target(tables: NamedTables, size: int) -> Measurement:
+    """PM-G14: efficiency at that step size, as a fraction of the peak."""
+    rates, efficiency = (
+        sweep_of(tables, name, ("apm_mi_mh", size)) for name in ("acceptance_position", "ess_per_evaluation")
+    )
+    step = step_at_target(rates.points, rates.mean)
+
+    def fraction(curve: FloatArray) -> float:
+        smooth = smoothed(curve)
+        return float(np.interp(step, efficiency.points, smooth) / smooth.max())
+
+    return statistic(fraction, efficiency, note=f"at step size {step:.3f}")
+
+
+def largest_rise(tables: NamedTables) -> Measurement:
+    """PM-G15: from one step size to the next."""
+    rises: list[float] = []
+    errors: list[float] = []
+    names: list[str] = []
+    for size in SIZES:
+        rates = sweep_of(tables, "acceptance_position", ("apm_mi_mh", size))
+        error = error_between_chains(rates.values)
+        rises.extend(np.diff(rates.mean))
+        errors.extend(np.hypot(error[1:], error[:-1]))
+        names.extend(f"N = {size}, from step size {point:g} on" for point in rates.points[:-1])
+    return largest(rises, errors, names)
+
+
+def noise_ratio(tables: NamedTables, size: int) -> Measurement:
+    """PM-G15: relative spread over chains of the acceptance rate, PM MH over APM MI+MH."""
+    above, below = (relative_noise(tables, (method, size)) for method in ("pm_mh", "apm_mi_mh"))
+    return (above / below).noted(f"medians {above.value:.3g} and {below.value:.3g}")
+
+
+def relative_noise(tables: NamedTables, program: Program) -> Measurement:
+    """Median over step sizes of the spread of acceptance rates over chains, relative to their mean."""
+    values = sweep_of(tables, "acceptance_position", program).values
+    if values.shape[1] < 3 or not values.any():
+        raise MissingData("a spread over chains needs three chains that move: not run at this preset")
+
+    def median_spread(chains: FloatArray) -> float:
+        rates = chains.mean(axis=0)
+        spread = np.divide(
+            chains.std(axis=0, ddof=1), rates, out=np.full_like(rates, np.nan), where=rates > 0.0
+        )
+        return float(np.nanmedian(spread))
+
+    return estimate(median_spread, values.T, method="jackknife")
+
+
+def growth(tables: NamedTables) -> Measurement:
+    """PM-G28."""
+
+    def of_doublings(first: FloatArray, second: FloatArray, third: FloatArray) -> float:
+        rates = [float(curve.mean()) for curve in (first, second, third)]
+        return float((rates[1] / rates[0]) ** (1.0 / 3.0) / (rates[2] / rates[1]) ** 0.5)
+
+    sweeps = [sweep_of(tables, "acceptance_auxiliary", ("apm_mi_mh", size)) for size in SIZES]
+    return statistic(of_doublings, *common(sweeps))
+
+
+# Sticking and histograms of long chains: PM-G09, G10, G18, G20, G29.
+
+
+def longest_run(tables: NamedTables, program: Program) -> Measurement:
+    """PM-G09, G18: largest over chains of the longest runs of one state at the end of the long chains."""
+    runs = tables.values("longest_run_window", **long_case(*program))
+    said = ", ".join(f"{run:g}" for run in np.sort(runs))
+    return estimate(np.max, runs, note=f"longest runs of the chains: {said}")
+
+
+def median_run_ratio(tables: NamedTables, first: int, second: int) -> Measurement:
+    """PM-G09: of longest runs in the chains of the PM MH sweeps."""
+    above, below = (
+        sweep_of(tables, "longest_run_position", ("pm_mh", size)).values.T for size in (first, second)
+    )
+    note = f"medians {np.median(above):g} and {np.median(below):g} iterations"
+    return estimate(lambda a, b: np.median(a) / np.median(b), above, below, note=note)
+
+
+def distance_ratio(tables: NamedTables, first: Program, second: Program) -> Measurement:
+    """PM-G10, G18: of total variation distances of histograms from the exact posterior."""
+    above, below = (
+        tables.rows("chain_coordinate", "total_variation", **long_case(*one))
+        .groupby("chain")["total_variation"]
+        .mean()
+        .to_numpy()
+        for one in (first, second)
+    )
+    note = f"means over coordinates and chains: {above.mean():.3g} and {below.mean():.3g}"
+    return (mean(above) / mean(below)).noted(note)
+
+
+def auxiliary_ratio(tables: NamedTables, quantity: str, first: str, second: str) -> Measurement:
+    """PM-G20: of means over the chains of figure 3.8."""
+    above, below = (tables.values(quantity, case="auxiliary", method=one) for one in (first, second))
+    return mean(above) / mean(below)
+
+
+def auxiliary_efficiency(tables: NamedTables) -> Measurement:
+    """PM-G20: effective samples of u."""
+    methods = ("apm_ss_mh", "apm_mi_mh")
+    costed = auxiliary_ratio(tables, "auxiliary_ess_per_evaluation", *methods).value
+    note = f"per density evaluation {costed:.2g}" if costed > 0.0 else ""
+    return auxiliary_ratio(tables, "auxiliary_ess_per_iteration", *methods).noted(note)
+
+
+def kept_in_chains(tables: NamedTables) -> Measurement:
+    """PM-G20: fraction of elliptical updates that leave u as it is, in the chains of figure 3.8."""
+    rates = tables.values("acceptance_auxiliary", case="auxiliary", method="apm_ss_mh")
+    return fraction_kept(rates, tables.value("n_iterations", case="auxiliary", method="apm_ss_mh"))
+
+
+def kept_in_sweeps(tables: NamedTables, quantity: str, programs: tuple[Program, Program]) -> Measurement:
+    """PM-G29: fraction of slice updates that leave their variables as they are."""
+    rates = np.concatenate([sweep_of(tables, quantity, one).values.ravel() for one in programs])
+    return fraction_kept(
+        rates, tables.value("n_iterations", case=case_of(*programs[1]), method=programs[1][0])
+    )
+
+
+def fraction_kept(rates: FloatArray, n_iterations: float) -> Measurement:
+    """One minus the mean of acceptance rates."""
+    n_updates = rates.size * n_iterations
+    return proportion(1.0 - float(rates.mean()), n_updates, f"of {n_updates:.0f} updates")
+
+
+def stuck_fraction(tables: NamedTables) -> Measurement:
+    """Fraction of a chain of PM MH that its longest run lasts, median over chains and step sizes, data as stated."""
+    runs = sweep_of(tables, "longest_run_position", PM, "as_stated").values.T
+    n_iterations = tables.value("n_iterations", case="as_stated", method="pm_mh", n_importance=1)
+    return estimate(np.median, runs / n_iterations)
+
+
+def expected_holding(tables: NamedTables) -> Measurement:
+    """Iterations for which u is held, as the exact acceptance rate suggests."""
+    return exact(1.0 / tables.value("exact_acceptance_auxiliary", case="apm_mi_mh", n_importance=1))
+
+
+def by_size(measure: Callable[..., Measurement], suffix: str = "") -> dict[str, Measure]:
+    """Settings of a claim, one for each number of importance samples."""
+    return {f"N = {size}{suffix}": partial(measure, size=size) for size in SIZES}
+
+
+def of_program(measure: Callable[..., Measurement], method: str) -> dict[str, Measure]:
+    """Settings of a claim, one for each number of importance samples of a method."""
+    return {f"N = {size}": partial(measure, program=(method, size)) for size in SIZES}
+
+
+def by_unit(measure: Callable[..., Measurement], **about: object) -> dict[str, Measure]:
+    """Settings of a claim, one for each unit of efficiency."""
+    return {unit: partial(measure, quantity=quantity, **about) for unit, quantity in _UNITS.items()}
+
+
+_PER_EVALUATION = {"quantity": "ess_per_evaluation"}
+_OVER_SS = {"above": MI, "below": SS, "low": _LEAST_STEP}
+_joint = partial(median_ratio, quantity="acceptance_position")
+
+MEASURE: Mapping[str, Mapping[str, Measure]] = {
+    "PM-G01": {
+        **{f"N = {size}": partial(noise, size=size, dataset="calibrated") for size in SIZES[1:]},
+        **by_size(noise, " data as stated"),
+    },
+    "PM-G02": {"as printed": sd_ratio_as_printed, **by_size(sd_ratio, " corrected")},
+    "PM-G03": {
+        f"N = {a} over N = {b}": partial(
+            peak_ratio, first=("pm_mh", a), second=("pm_mh", b), **_PER_EVALUATION
+        )
+        for a, b in ((1, 8), (1, 32), (8, 32))
+    },
+    "PM-G04": of_program(best_step, "pm_mh"),
+    "PM-G05": by_size(peak_value),
+    "PM-G06": {f"N = {size}": partial(first_rise, size=size) for size in (1, 8)},
+    "PM-G07": {**by_size(largest_acceptance), "N = 32 efficiency there": efficiency_at_largest_acceptance},
+    "PM-G08": {
+        f"N = {size}": partial(extreme_ratio, quantity="ess_per_second", above=("pm_mh", size), below=PM)
+        for size in SIZES[1:]
+    },
+    "PM-G09": {
+        "N = 1 longest": partial(longest_run, program=PM),
+        "N = 1 over N = 8": partial(median_run_ratio, first=1, second=8),
+        "N = 8 over N = 32": partial(median_run_ratio, first=8, second=32),
+    },
+    "PM-G10": {"N = 1": partial(distance_ratio, first=PM, second=MI)},
+    "PM-G11": {**by_size(independence_acceptance), **by_size(independence_trend, " trend")},
+    "PM-G12": {"N = 1": partial(peak_ratio, first=MI, second=PM, **_PER_EVALUATION)},
+    "PM-G13": {
+        "best N of each": partial(best_over_sizes, quantity="ess_per_second"),
+        "best N of each per evaluation": partial(best_over_sizes, **_PER_EVALUATION),
+    },
+    "PM-G14": {
+        "N = 1 best step": partial(best_step, program=MI),
+        **by_size(target_step, " target"),
+        **by_size(efficiency_at_target, " efficiency there"),
+    },
+    "PM-G15": {"largest rise": largest_rise, **by_size(noise_ratio, " noise")},
+    "PM-G16": {
+        **{f"N = {n}": partial(_joint, above=("apm_mi_mh", n), below=("pm_mh", n)) for n in SIZES},
+        "N = 2 as printed": partial(_joint, above=("apm_mi_mh", 2), below=("pm_mh", 2)),
+    },
+    "PM-G17": {
+        f"N = {size} {unit}": measure
+        for size in SIZES[1:]
+        for unit, measure in by_unit(extreme_ratio, above=MI, below=("apm_mi_mh", size)).items()
+    },
+    "PM-G18": {
+        **of_program(longest_run, "apm_mi_mh"),
+        "N = 8 over N = 1": partial(distance_ratio, first=("apm_mi_mh", 8), second=MI),
+        "N = 32 over N = 1": partial(distance_ratio, first=("apm_mi_mh", 32), second=MI),
+    },
+    "PM-G19": {
+        "median": partial(median_ratio, **_PER_EVALUATION, **_OVER_SS),
+        "smallest": partial(extreme_ratio, **_PER_EVALUATION, **_OVER_SS),
+        "largest": partial(extreme_ratio, sign=1.0, **_PER_EVALUATION, **_OVER_SS),
+        "per second": partial(median_ratio, quantity="ess_per_second", **_OVER_SS),
+        "evaluations per iteration": evaluations_ratio,
+    },
+    "PM-G20": {
+        "ESS per iteration": auxiliary_efficiency,
+        "updates of u that keep it": kept_in_chains,
+        "histogram of u": partial(
+            auxiliary_ratio, quantity="total_variation_auxiliary", first="apm_mi_mh", second="apm_ss_mh"
+        ),
+    },
+    "PM-G21": {"as drawn": drawn_auxiliary_sd, "samples": auxiliary_sd},
+    "PM-G22": by_unit(peak_ratio, first=MI, second=MI_SLICE),
+    "PM-G23": {"bracket 2 to 10": partial(flatness, low=2.0, high=10.0)},
+    "PM-G24": by_unit(median_ratio, above=SS_SLICE, below=MI_SLICE, low=_LEAST_BRACKET),
+    "PM-G25": by_unit(peak_ratio, first=SS_SLICE, second=SS),
+    "PM-G26": {"u over x": calls_ratio},
+    "PM-G27": {"MI+SS over MI+MH": tuning_ranges},
+    "PM-G28": {"N": growth},
+    "PM-G29": {
+        "x in slice updates": partial(
+            kept_in_sweeps, quantity="acceptance_position", programs=(MI_SLICE, SS_SLICE)
+        ),
+        "u in elliptical updates": partial(
+            kept_in_sweeps, quantity="acceptance_auxiliary", programs=(SS, SS_SLICE)
+        ),
+    },
+    "PM-T01": {
+        "random-walk accept rate": optimum("random_walk_acceptance"),
+        "pseudo-marginal accept rate": optimum("pseudo_marginal_acceptance"),
+        "pseudo-marginal noise sd": optimal_noise,
+        "recommended noise sd": optimum("compromise_sd"),
+    },
+    "PM-T06": {"N = 1": recorded("identity_largest_difference", exact=True, case="checks")},
+}
+
+
+def _exact_number(quantity: str, dataset: str = "calibrated") -> Measure:
+    return recorded(f"exact_{quantity}", exact=True, case="checks", dataset=dataset)
+
+
+def elliptical_calls(tables: NamedTables) -> Measurement:
+    """Calls of the estimator in an elliptical update of u."""
+    sweep = sweep_of(tables, "estimates_auxiliary", SS)
+    return statistic(lambda curve: float(curve.mean()), sweep, note="APM SS+MH, mean over step sizes")
+
+
+def slower_per_call(tables: NamedTables, size: int) -> Measurement:
+    """Smallest ratio over step sizes of effective samples a call of the estimator, PM MH with N over N = 1."""
+    return extreme_ratio(tables, "ess_per_evaluation", ("pm_mh", size), PM) * size
+
+
+def exact_sd(tables: NamedTables) -> Measurement:
+    """Exact posterior standard deviation of the first coordinate of x."""
+    return exact(tables.values("exact_sd", "coordinate", case="long_apm_mi_mh")[0])
+
+
+NUMBERS: Mapping[str, Measure] = {
+    "accept rate of u": recorded("exact_acceptance_auxiliary", exact=True, case="apm_mi_mh", n_importance=1),
+    "iterations by the accept rate": expected_holding,
+    "mean weight of u": _exact_number("mean_weight"),
+    "share of weights above 10^4": _exact_number("fraction_above_1e4"),
+    "share of weights above 10^5": _exact_number("fraction_above_1e5"),
+    "share of weights above a long chain, data as stated": _exact_number(
+        "fraction_above_long_chain", "as_stated"
+    ),
+    "sd of the mean of x given u": _exact_number("sd_between"),
+    "longest run of PM MH over its chain, data as stated": stuck_fraction,
+    "sd of the log estimate, N = 1, calibrated data": partial(noise, size=1, dataset="calibrated"),
+    "exact sd of x": exact_sd,
+    "least efficiency for brackets from 3.5 to 9": partial(flatness, low=3.5, high=9.0),
+    "calls of an elliptical update": elliptical_calls,
+    **{f"PM MH per call, N = {size}": partial(slower_per_call, size=size) for size in SIZES[1:]},
+}
