@@ -1,0 +1,18 @@
+"""What the study declares. No JAX, no pandas: the Snakefile imports this."""
+
+from experiments.two_modes.settings import Settings
+
+from auxmc_pipeline.catalogue import Study
+
+STUDY = Study(
+    name="two_modes",
+    title="A mixture of two Gaussians",
+    document="",
+    schema=Settings,
+    figures={
+        "fig_density": "Histogram of x_1 in all chains, with its exact density; bands +- 1 sd over chains."
+    },
+    sweep_quantities=("ess_per_iteration",),
+    about="distance=1.5",
+    has_named_tables=True,
+)

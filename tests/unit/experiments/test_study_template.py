@@ -1,0 +1,52 @@
+"""The study of docs/examples/study, as a reader would copy it, runs, draws and judges."""
+
+import dataclasses
+import importlib
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import experiments
+from auxmc.driver.chains import RunContext
+from auxmc.driver.results import write_result
+from auxmc.plots.style import use_style
+from auxmc_pipeline import catalogue
+from auxmc_pipeline.judging import study_tables
+from auxmc_pipeline.named_tables import read_named_tables, tabulate, write_named_tables
+
+TEMPLATE = catalogue.ROOT / "docs" / "examples" / "study"
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> catalogue.Study:
+    shutil.copytree(TEMPLATE, tmp_path / "two_modes")
+    shutil.copytree(catalogue.CONF, tmp_path / "conf")
+    shutil.move(tmp_path / "two_modes" / "two_modes.yaml", tmp_path / "conf" / "study")
+    monkeypatch.setattr(experiments, "__path__", [*experiments.__path__, str(tmp_path)])
+    monkeypatch.setattr(catalogue, "CONF", tmp_path / "conf")
+    monkeypatch.setattr(study_tables, "STUDIES", tmp_path)
+    found: catalogue.Study = importlib.import_module("experiments.two_modes.study").STUDY
+    return found
+
+
+def test_the_template_runs_draws_and_judges(study: catalogue.Study, tmp_path: Path) -> None:
+    paths = []
+    for case in study.cases("smoke"):
+        context = RunContext("two_modes", 3, tmp_path / "checkpoints" / case.name, "identity", "test")
+        groups = study.module("run").run(case.settings, context)
+        paths.append(tmp_path / f"{case.name}.nc")
+        about = {"settings": dataclasses.asdict(case.settings), "numbers": "n"}
+        write_result(paths[-1], groups, about)
+    write_named_tables(tmp_path / "tables", tabulate(paths))
+    tables = read_named_tables(tmp_path / "tables")
+    assert set(tables) == {"settings", "quantity", "chain", "chain_bin", "bin"}
+    with use_style():
+        for draw in study.drawings().values():
+            assert draw(tables).axes[0].lines
+    judged: pd.DataFrame = study_tables.judge_study(study, tables)
+    assert judged["verdict"].isin(["reproduced", "inconclusive"]).all()
+    assert abs(judged["measured"].iloc[0] - 0.3267) < 5.0 * judged["monte_carlo_error"].iloc[0]
+    numbers = study_tables.measure_numbers(study, tables)
+    assert numbers["value"].notna().all()
