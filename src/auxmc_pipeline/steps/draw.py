@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -12,6 +13,7 @@ from auxmc.plots.style import PAGE_WIDTH_IN, save_figure, use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.command_errors import errors_in_one_line
 from auxmc_pipeline.judging.study_tables import read_tables
+from auxmc_pipeline.named_tables import NamedTables
 from auxmc_pipeline.settings import SettingsError, nearest
 from auxmc_pipeline.tables import MissingData, Tables
 
@@ -46,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _drawn(draw: Callable[[Tables], Figure], tables: Tables) -> Figure:
+def _drawn(draw: Callable[[Any], Figure], tables: Tables | NamedTables) -> Figure:
     """The figure, or a placeholder that says which data the preset does not run."""
     try:
         return draw(tables)
