@@ -18,7 +18,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "tutorials"]  # the gallery has its own copy of these
+exclude_patterns = ["_build", "examples", "tutorials"]  # the gallery has its own copy of the tutorials
 templates_path = ["_templates"]
 html_theme = "furo"
 html_static_path = ["_static"]
