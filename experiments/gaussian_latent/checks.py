@@ -19,7 +19,7 @@ from auxmc.kernels.pseudo_marginal.updates import PseudoMarginalState, pseudo_ma
 from auxmc.models.estimator import Estimator
 from auxmc.numerics.array_types import FloatArray
 from experiments.gaussian_latent.illustration import reflective_update
-from experiments.gaussian_latent.model import Problem
+from experiments.gaussian_latent.problem import Problem
 
 _N_BINS = 80
 _IDENTITY_STEPS = 500

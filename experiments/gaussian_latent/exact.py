@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from auxmc.numerics.array_types import FloatArray
-from experiments.gaussian_latent.known import Distribution, Known
+from experiments.gaussian_latent.problem import Distribution, Known
 
 if TYPE_CHECKING:
     from experiments.gaussian_latent.model import GaussianLatentModel

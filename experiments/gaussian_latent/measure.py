@@ -30,7 +30,7 @@ from auxmc_pipeline.chain_statistics import (
     thinned_r_hat,
     with_units,
 )
-from experiments.gaussian_latent.known import Distribution, Known
+from experiments.gaussian_latent.problem import Distribution, Known
 
 TRACE_WINDOW = 10_000
 """Iterations at the end of a long chain that are drawn and searched for sticking (thesis figure 3.4)."""

@@ -21,36 +21,12 @@ from auxmc.models.estimator import Estimator
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.random import chi_square, standard_normal
 from experiments.gaussian_latent import exact
-from experiments.gaussian_latent.known import Known
+from experiments.gaussian_latent.problem import Problem
 from experiments.gaussian_latent.settings import Settings
 
 # The published noise of the log estimate needs residuals with sum of squares 157 at 100 numbers of variance 5,
 # where data drawn from the model have about 500.
 CALIBRATED_RESIDUAL_FRACTION = 157.0 / 500.0
-
-
-class Problem(NamedTuple):
-    """The data and the model of a case, and what is known exactly of it.
-
-    Attributes:
-        observations: y [observation, coordinate].
-        generating: x that the data were simulated from [coordinate]; None for the user's own data.
-        reference: x at which the noise of the log estimate is measured [coordinate].
-        estimator: makes the estimate of p(x) p(y | x) from a number of importance samples; where its second argument
-            is true, auxiliary variables are standard normal, else a cheaper equivalent may be returned.
-        known: what is known exactly; any part of it may be None.
-    """
-
-    observations: FloatArray
-    generating: FloatArray | None
-    reference: FloatArray
-    estimator: Callable[[int, bool], Estimator]
-    known: Known
-
-    @property
-    def dim(self) -> int:
-        """Number of coordinates of x."""
-        return int(self.observations.shape[1])
 
 
 def problem(settings: Settings) -> Problem:

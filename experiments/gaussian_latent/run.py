@@ -24,7 +24,8 @@ from auxmc.models.estimator import Estimator
 from auxmc_pipeline.chain_statistics import MOST_KEPT, arviz_groups
 from experiments.gaussian_latent import measure
 from experiments.gaussian_latent.checks import estimator_noise, exactness_checks
-from experiments.gaussian_latent.model import Problem, problem
+from experiments.gaussian_latent.model import problem
+from experiments.gaussian_latent.problem import Problem
 from experiments.gaussian_latent.settings import DATASETS, Settings, programs, scale_name
 
 # Estimator calls of one iteration, for those that depend on the chain a round number near their mean.

@@ -17,8 +17,8 @@ from auxmc_pipeline.named_tables import NamedTables, tabulate
 from auxmc_pipeline.settings import SettingsError
 from experiments.gaussian_latent import checks, claims, exact, measure
 from experiments.gaussian_latent import settings as declared
-from experiments.gaussian_latent.known import Distribution, Known
-from experiments.gaussian_latent.model import GaussianLatentModel, Problem, problem
+from experiments.gaussian_latent.model import GaussianLatentModel, problem
+from experiments.gaussian_latent.problem import Distribution, Known, Problem
 from experiments.gaussian_latent.run import long_chain_draws, run
 
 STUDY = load_study("gaussian_latent")
