@@ -19,7 +19,7 @@ class _Parsed(NamedTuple):
     """What counts of a file.
 
     Attributes:
-        digest: of its code without docstrings.
+        digest: of its code without docstrings and annotations.
         imports: of each import its level, 0 if it is absolute, the module, and the names.
     """
 
@@ -30,7 +30,7 @@ class _Parsed(NamedTuple):
 def code_digest(module: str, roots: Sequence[Path], without: Collection[str] = ()) -> str:
     """Digest of a module and of everything of this project that it imports, at any depth.
 
-    Comments, docstrings and layout do not count.
+    Comments, docstrings, annotations and layout do not count.
 
     Args:
         module: dotted name, for example `experiments.gaussian_latent.run`.
@@ -120,4 +120,8 @@ def _parse(content: bytes) -> _Parsed:
         elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             if ast.get_docstring(node, clean=False) is not None:
                 node.body = node.body[1:] or [ast.Pass()]
+        if isinstance(node, ast.arg | ast.AnnAssign):
+            node.annotation = ast.Constant(None)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.returns = None
     return _Parsed(hashlib.sha256(ast.dump(tree).encode()).hexdigest(), imports)

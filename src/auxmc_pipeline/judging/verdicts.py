@@ -74,14 +74,13 @@ def judge(
         ValueError: a line of a claim has no function, a claim's function no line, or a line has needs that cannot be
             checked because its function read no rows.
     """
-    unmatched = set(claims["claim_id"]) ^ set(measures)
-    if unmatched:
-        raise ValueError(f"claims without a function, or functions without a claim: {sorted(unmatched)}")
+    lines = set(zip(claims["claim_id"], claims["setting"], strict=True))
+    measured = {(claim, setting) for claim, settings_of in measures.items() for setting in settings_of}
+    if odd := [f"{claim}, {setting}" for claim, setting in sorted(lines ^ measured)]:
+        raise ValueError(f"claims without a function, or functions without a claim: {'; '.join(odd)}")
     rows = []
     for line in claims.to_dict("records"):
         claim_id, setting = line["claim_id"], line["setting"]
-        if setting not in measures[claim_id]:
-            raise ValueError(f"{claim_id}: nothing measures the setting {setting!r}")
         found = _measured(line, measures[claim_id][setting], tables, settings)
         found_verdict = verdict(found, float(line["low"]), float(line["high"]), str(line["kind"]))
         if other_model and line["origin"] == "published":

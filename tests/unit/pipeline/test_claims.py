@@ -154,10 +154,12 @@ def test_needs_that_nothing_can_check_are_rejected(tmp_path: Path) -> None:
 
 
 def test_claims_and_functions_must_match(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="claims without a function"):
-        judge(_claims(tmp_path), {}, _tables(), SETTINGS)
-    with pytest.raises(ValueError, match="X-1: nothing measures the setting 'N=1'"):
-        judge(_claims(tmp_path), {"X-1": {}}, _tables(), SETTINGS)
+    for measures in ({}, {"X-1": {}}):
+        with pytest.raises(ValueError, match=r"claims without a function, .*: X-1, N=1"):
+            judge(_claims(tmp_path), measures, _tables(), SETTINGS)
+    none = lambda _: Measurement(1.0, 0.1)
+    with pytest.raises(ValueError, match="functions without a claim: X-1, N=2; X-2, a"):
+        judge(_claims(tmp_path), {"X-1": {"N=1": none, "N=2": none}, "X-2": {"a": none}}, _tables(), SETTINGS)
 
 
 def test_what_tables_lack_is_the_note_of_a_claim_that_is_not_measured(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ def test_imports_are_followed_at_any_depth(project: Path) -> None:
         ("helper.py", "from . import deep\ndef f():\n    return 2\n", True),
         ("deep.py", "X = 2\n", True),
         ("helper.py", 'from . import deep\n\n# why\ndef f():\n    """What."""\n    return 1\n', False),
+        ("helper.py", "from . import deep\ndef f() -> int:\n    return 1\n", False),
         ("other.py", "Y = 2\n", False),
     ],
 )
