@@ -1,4 +1,4 @@
-"""The step at which acceptance rates fall to a target is found between those tried, with the error that chains give it."""
+"""The step at which acceptance rates fall to a target lies between those tried, with the error that chains give it."""
 
 import numpy as np
 import pytest
