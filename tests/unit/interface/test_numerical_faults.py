@@ -171,7 +171,7 @@ density("start without a derivative", lambda p: -jnp.sqrt(jnp.abs(p["x"])) - p["
     rejects("derivatives at the start are not finite"))
 density("start far out", normal, 1e6, RIGHT, moments(*AT_X), warm_up=1000)
 density("start at 1e300", normal, 1e300, rejects(f"{FINITE_START} -inf"))
-density("infinite start", normal, math.inf, rejects("not finite"))
+density("infinite start", normal, math.inf, rejects("not a finite number"))
 density("constant density", lambda p: 0.0 * p["x"], 0.0, rejects(FLAT))
 density("density at one point alone", lambda p: jnp.where(p["x"] == 0.5, 0.0, -math.inf), 0.5,
     rejects("at none of 96 points around it"))
