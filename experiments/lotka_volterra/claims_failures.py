@@ -105,7 +105,7 @@ MEASURE: Measures = {
     },
     "IM-LV-06": {name: partial(_rejected_summaries, 2.0, reading) for name, reading in _READINGS.items()},
     "IM-LV-07": {name: partial(_rejected_summaries, 1.0, reading) for name, reading in _READINGS.items()},
-    "IM-LV-22": {"prior mean -1": partial(_finite_under, -1.0)},
+    "IM-LV-22": {"prior mean -1": partial(_finite_under, -1.0), "finite paths": _finite},
 }
 
 NUMBERS: dict[str, Callable[[Tables], Measurement]] = {"share of prior paths that stay finite": _finite}

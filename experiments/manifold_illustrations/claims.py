@@ -203,6 +203,16 @@ MEASURE: Measures = {
     "IM-ALG-12": {"metric": partial(_largest, "metric_error")},
     "IM-ALG-13": {"small noise": _small_noise, "small noise: evaluations": _small_noise_by_evaluations},
     "IM-ALG-15": {"exponent": _rejection_exponent},
+    "IM-MN-01": {
+        "constrained HMC": partial(_painted, "painted_acceptance", "constrained_hmc"),
+        "HMC": partial(_painted, "painted_acceptance", "hmc"),
+    },
+    "IM-MN-02": {
+        "dearer: time": _painted_time,
+        "dearer: passes": partial(_painted_cost, "painted_passes_per_iteration"),
+        "overall: time": partial(_painted_efficiency, "painted_seconds_per_iteration"),
+        "overall: passes": partial(_painted_efficiency, "painted_passes_per_iteration"),
+    },
 }
 
 NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
@@ -214,9 +224,4 @@ NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
     "growth of operations, independent": partial(
         _growth_of_cost, "gram_structured_operations", "structured_size"
     ),
-    "in-painting: acceptance of constrained HMC": partial(_painted, "painted_acceptance", "constrained_hmc"),
-    "in-painting: acceptance of HMC": partial(_painted, "painted_acceptance", "hmc"),
-    "in-painting: time of an iteration": _painted_time,
-    "in-painting: passes of an iteration": partial(_painted_cost, "painted_passes_per_iteration"),
-    "in-painting: draws per pass": partial(_painted_efficiency, "painted_passes_per_iteration"),
 }

@@ -28,7 +28,7 @@ KINDS = ("I", "W", "Q")
 
 NATURES = ("conclusion", "printed", "reading")
 """What a claim is: something that its document concludes or reports; a formula, number or drawing as it stands there,
-which a misprint can spoil; or one of several readings of an unclear statement."""
+which a misprint can spoil; or one of several readings of an unclear statement, followed by a colon and the reading."""
 
 ORIGINS = ("published", "own")
 """Whether the compared value or statement stands in a document, or is an exact value or a regression check of ours."""
@@ -127,7 +127,8 @@ def _check_words(row: Mapping[str, str], documents: Collection[str], place: str)
         "origin": ORIGINS,
     }
     for column, words in allowed.items():
-        if row[column] not in words:
+        word, _, reading = row[column].partition(": ") if column == "nature" else (row[column], "", "")
+        if word not in words or (word == "reading") != bool(reading):
             raise ValueError(f"{place}: {column} must be one of {', '.join(words)}, got {row[column]!r}")
     source, _, reason = row["band_from"].partition(":")
     if not (row["low"] or row["high"]):

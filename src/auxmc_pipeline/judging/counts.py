@@ -1,7 +1,7 @@
 """How often each verdict was reached, by claim id, and how many verdicts Monte Carlo error may have spoilt."""
 
 import math
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -11,7 +11,7 @@ from auxmc_pipeline.judging.verdicts import DOES_NOT_APPLY, VERDICTS
 
 __all__ = ["Counts", "counts_by_document", "counts_of", "verdict_of_claim"]
 
-# From the worst: a claim of several lines has the verdict of the first of these that one of its lines has.
+# A claim of several lines has the verdict of the first of these that one of its lines has.
 _WORST_FIRST = ("not reproduced", "inconclusive", "not measured", "reproduced", "timing")
 
 
@@ -36,13 +36,27 @@ class Counts(NamedTuple):
         return sum(self.verdicts.values())
 
 
-def verdict_of_claim(verdicts: Collection[str]) -> str:
-    """The verdict of a claim from those of its lines: the worst counts, times only where there is nothing else.
+def verdict_of_claim(lines: pd.DataFrame) -> str:
+    """Returns the verdict of a claim: the worst of its lines, where of several readings the best counts.
 
-    >>> verdict_of_claim(["reproduced", "timing", "inconclusive"])
-    'inconclusive'
+    Times count only where there is nothing else.
+
+    Args:
+        lines: of one claim, with columns `verdict` and `nature`.
     """
-    return next(word for word in _WORST_FIRST if word in verdicts)
+    return _worst(_counted(lines))
+
+
+def _counted(lines: pd.DataFrame) -> pd.DataFrame:
+    """Lines that decide: those of the best reading, and all that are no reading of an unclear statement."""
+    is_reading = lines["nature"].str.startswith("reading")
+    readings = [reading for _, reading in lines[is_reading].groupby("nature", sort=False)]
+    best = max(readings, key=lambda reading: _WORST_FIRST.index(_worst(reading)), default=lines[:0])
+    return pd.concat([lines[~is_reading], best])
+
+
+def _worst(lines: pd.DataFrame) -> str:
+    return next(word for word in _WORST_FIRST if (lines["verdict"] == word).any())
 
 
 def counts_of(judged: pd.DataFrame) -> Counts:
@@ -60,9 +74,10 @@ def counts_of(judged: pd.DataFrame) -> Counts:
     n_misprints, expected = 0, 0.0
     judged = judged[judged["verdict"] != DOES_NOT_APPLY]
     for _, lines in judged.groupby("claim_id", sort=False):
-        found = verdict_of_claim(set(lines["verdict"]))
+        counted = _counted(lines)
+        found = _worst(counted)
         verdicts[found] += 1
-        deciding = lines[lines["verdict"] == found]
+        deciding = counted[counted["verdict"] == found]
         chances = [_chance_of_error(line) for line in deciding.to_dict("records")]
         if found == "not reproduced":
             n_misprints += bool((deciding["nature"] == "printed").all())

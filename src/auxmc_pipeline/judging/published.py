@@ -16,8 +16,8 @@ from auxmc_pipeline.settings import PRESETS
 
 __all__ = ["MEASURED", "Published", "published_presets", "read_published"]
 
-# Columns of claims.csv as it is kept.
-MEASURED = ["claim_id", "setting", "measured", "monte_carlo_error", "exact", "note"]
+# Columns of claims.csv as it is kept; low and high are the bands of that time.
+MEASURED = ["claim_id", "setting", "low", "high", "measured", "monte_carlo_error", "exact", "note"]
 
 
 class Published(NamedTuple):
@@ -99,6 +99,7 @@ def _judged(study: Study, path: Path) -> pd.DataFrame:
     measured = pd.DataFrame(columns=MEASURED)
     if path.is_file():
         measured = pd.read_csv(check_kept(path), dtype={"claim_id": str, "setting": str, "note": str})
+    measured = measured.drop(columns=["low", "high"], errors="ignore")
     table = claims_of(study).merge(measured, on=["claim_id", "setting"], how="left", validate="1:1")
     table["exact"] = table["exact"].fillna(value=False).astype(bool)
     table["note"] = table["note"].fillna("")

@@ -10,6 +10,7 @@ import pandas as pd
 from auxmc.command_line.columns import duration
 from auxmc_pipeline.catalogue import Study
 from auxmc_pipeline.jobs import recorded_jobs
+from auxmc_pipeline.judging.band_history import describe_change, read_band_history
 from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.report.code_places import measured_by
 from auxmc_pipeline.report.figures import PageFigure, is_named
@@ -49,8 +50,12 @@ def claim_groups(
     """
     groups: dict[tuple[str, str], list[Line]] = {}
     cpu_s = {name: recorded_jobs(study.name, name)["cpu_s"].sum() for name in {preset, _LARGEST}}
+    changes = _changes(study, judged)
     for row in judged.to_dict("records"):
         line = claim_line({str(name): value for name, value in row.items()}, study, preset, findings, cpu_s)
+        line["changes"] = changes.pop((line["claim_id"], line["setting"]), []) + changes.pop(
+            line["claim_id"], []
+        )
         groups.setdefault((line["claim_id"], line["statement"]), []).append(line)
     out: list[Line] = []
     for (claim_id, statement), lines in groups.items():
@@ -69,6 +74,20 @@ def claim_groups(
     return out
 
 
+def _changes(study: Study, judged: pd.DataFrame) -> dict[Any, list[str]]:
+    """What was changed after a result had been seen, by line; by claim id for lines that are no longer there."""
+    lines = set(zip(judged["claim_id"], judged["setting"], strict=True))
+    found: dict[Any, list[str]] = {}
+    for change in read_band_history(study).to_dict("records"):
+        line = change["claim_id"], change["setting"]
+        said = describe_change(change)
+        if line in lines:
+            found.setdefault(line, []).append(said)
+        else:
+            found.setdefault(line[0], []).append(f"{line[1]}, {said}" if line[1] else said)
+    return found
+
+
 def claim_line(
     row: Line, study: Study, preset: str, findings: Sequence[Finding], cpu_s: Mapping[str, float]
 ) -> Line:
@@ -80,10 +99,12 @@ def claim_line(
     value, error = float(row["measured"]), float(row["monte_carlo_error"])
     decides, at, times = what_decides(row, preset) if row["verdict"] in _OPEN else ("", "", math.nan)
     cost = times * cpu_s[at] if at else 0.0
+    nature, _, reading = row["nature"].partition(": ")
     return {
         **row,
         "document_name": {d.key: d.name for d in read_documents()}.get(row["document"], ""),
-        "nature": row["nature"] if row["origin"] == "published" else "ours",
+        "nature": nature if row["origin"] == "published" else "ours",
+        "reading": reading,
         "published": row["published"] or "–",
         "band": band(row["low"], row["high"]),
         "ours": with_error(value, error),

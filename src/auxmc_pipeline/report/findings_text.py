@@ -63,15 +63,14 @@ class LookUp:
             return str(self._line(claim, setting, study)["verdict"])
         lines = self._of(claim, study)
         published = lines[lines["origin"] == "published"]
-        return verdict_of_claim(set((lines if published.empty else published)["verdict"]))
+        return verdict_of_claim(lines if published.empty else published)
 
     def count(self, study: str, verdict: str) -> int:
         """Number of the documents' claims of a study with a verdict; the worst line of a claim counts."""
         lines = self._lines[(self._lines["study"] == study) & (self._lines["origin"] == "published")]
         if lines.empty or verdict not in VERDICTS:
             raise LookupError(f"no claims of {study!r} can be counted as {verdict!r}: {', '.join(VERDICTS)}")
-        worst = lines.groupby("claim_id")["verdict"].agg(lambda found: verdict_of_claim(set(found)))
-        return int((worst == verdict).sum())
+        return sum(verdict_of_claim(claim) == verdict for _, claim in lines.groupby("claim_id"))
 
     def number(self, study: str, name: str) -> str:
         """A number that a study measures for its findings with its error, or that it was not measured."""

@@ -11,6 +11,7 @@ from auxmc.driver.results import read_attributes, read_table
 from auxmc_pipeline.catalogue import ROOT, Study, load_study, studies
 from auxmc_pipeline.checksums import check_kept
 from auxmc_pipeline.jobs import PUBLISHED, by_case, job_table, jobs_of_attributes, read_jobs
+from auxmc_pipeline.judging.band_history import read_band_history
 from auxmc_pipeline.judging.counts import counts_by_document, counts_of
 from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.judging.published import Published
@@ -163,6 +164,11 @@ def read_page(results: Mapping[str, StudyResults], run: str, *, is_published: bo
             f"{page['name']}: {claim}"
             for page in pages
             for claim in unexplained(page["groups"], page["preset"])
+        ],
+        "changes": [
+            {"is_moved": change["old_verdict"] != change["new_verdict"]}
+            for study in declared
+            for change in read_band_history(study).to_dict("records")
         ],
         "created": jobs["created"].max()[:10] if len(jobs) else "unknown date",
         "machines": machines(jobs),

@@ -16,7 +16,7 @@ from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.tables import Tables
-from experiments.manifold_illustrations.claims import MEASURE, NUMBERS, _fall_of_changes
+from experiments.manifold_illustrations.claims import MEASURE, _fall_of_changes
 from experiments.manifold_illustrations.costs import _dense, _diagonal, _markovian, _solve
 from experiments.manifold_illustrations.fibre import fibre_height
 from experiments.manifold_illustrations.figures import DRAW
@@ -143,8 +143,8 @@ def test_painting_compares_what_effective_draws_cost() -> None:
         for chain in range(3)
     ]
     tables = Tables.of(pd.DataFrame(rows, columns=names), pd.DataFrame())
-    assert NUMBERS["in-painting: passes of an iteration"](tables).value == pytest.approx(20.0)
-    assert NUMBERS["in-painting: draws per pass"](tables).value == pytest.approx(0.2)
+    assert MEASURE["IM-MN-02"]["dearer: passes"](tables).value == pytest.approx(20.0)
+    assert MEASURE["IM-MN-02"]["overall: passes"](tables).value == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize(

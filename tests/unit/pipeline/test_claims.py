@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from auxmc_pipeline.claims import Measurement, exact, read_claims, recorded
-from auxmc_pipeline.judging.counts import counts_by_document, counts_of
+from auxmc_pipeline.judging.counts import counts_by_document, counts_of, verdict_of_claim
 from auxmc_pipeline.judging.verdicts import judge, verdict
 from auxmc_pipeline.needs import parse_needs
 from auxmc_pipeline.tables import MissingData, Tables
@@ -84,6 +84,10 @@ def test_our_own_check_needs_no_document(tmp_path: Path) -> None:
         (
             {"nature": "misprint"},
             r"line 2 .*nature must be one of conclusion, printed, reading, got 'misprint'",
+        ),
+        (
+            {"nature": "reading"},
+            r"line 2 .*nature must be one of conclusion, printed, reading, got 'reading'",
         ),
         ({"kind": "Z"}, r"line 2 .*kind must be one of I, W, Q, got 'Z'"),
         ({"document": "book"}, r"line 2 .*document must be one of thesis, paper, got 'book'"),
@@ -205,6 +209,25 @@ def test_the_worst_line_counts_and_an_id_counts_once() -> None:
     }  # fmt: skip
     assert (found["thesis"].n_claims, found["thesis"].n_lines) == (2, 3)
     assert "paper" not in found
+
+
+def test_of_several_readings_the_best_counts_and_of_all_else_the_worst() -> None:
+    judged = _judged(
+        ("A", "t", "published", "not reproduced", -9.0),
+        ("A", "t", "published", "inconclusive", 1.0),
+        ("A", "t", "published", "reproduced", 9.0),
+        ("A", "t", "published", "timing", 1.0),
+    )
+
+    def found(*natures: str) -> str:
+        return verdict_of_claim(judged.assign(nature=natures))
+
+    assert found("reading: a", "reading: b", "conclusion", "conclusion") == "inconclusive"
+    assert found("reading: a", "conclusion", "reading: b", "conclusion") == "inconclusive"
+    assert found("conclusion", "reading: a", "reading: b", "conclusion") == "not reproduced"
+    # Lines of one reading stand or fall together.
+    assert found("reading: a", "reading: b", "reading: a", "conclusion") == "inconclusive"
+    assert found("reading: a", "reading: a", "reading: b", "conclusion") == "reproduced"
 
 
 def test_a_claim_that_fails_only_as_printed_is_a_misprint() -> None:

@@ -222,7 +222,7 @@ def _look_up() -> LookUp:
         "origin",
     ]
     numbers = pd.DataFrame([("steps", 12.0, 0.5, False)], columns=["name", "value", "error", "exact"])
-    judged = {"alpha": pd.DataFrame(lines, columns=names)}
+    judged = {"alpha": pd.DataFrame(lines, columns=names).assign(nature="conclusion")}
     return LookUp(judged, {"alpha": numbers, "beta": numbers.iloc[:0]}, {"alpha": "quick", "beta": "paper"})
 
 

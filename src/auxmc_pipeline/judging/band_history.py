@@ -1,0 +1,93 @@
+"""Bands, measures and lines of claims that were changed after a result had been seen."""
+
+import math
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from auxmc_pipeline.catalogue import STUDIES, Study
+
+__all__ = ["COLUMNS", "describe_change", "read_band_history", "unexplained_bands"]
+
+COLUMNS = [
+    "claim_id", "setting", "date", "commit", "change", "old_low", "old_high", "new_low", "new_high", "measured",
+    "error", "old_verdict", "new_verdict", "reason",
+]  # fmt: skip
+"""Columns of a study's `band_history.csv`: a line for each change, in nats and the like as in `claims.csv`."""
+
+_BOUNDS = ["low", "high"]
+
+
+def read_band_history(study: Study) -> pd.DataFrame:
+    """Returns the changes of a study's claims [change], with the columns of COLUMNS; empty where it has none.
+
+    Raises:
+        ValueError: If a column is unknown or missing, or a change has no reason.
+    """
+    path = STUDIES / study.name / "band_history.csv"
+    if not path.is_file():
+        return pd.DataFrame(columns=COLUMNS)
+    text = ["claim_id", "setting", "date", "commit", "change", "old_verdict", "new_verdict", "reason"]
+    history = pd.read_csv(path, dtype=dict.fromkeys(text, "str"))
+    history[text] = history[text].fillna("")
+    if list(history) != COLUMNS:
+        raise ValueError(
+            f"{path}: expected the columns {', '.join(COLUMNS)}, got {', '.join(map(str, history))}"
+        )
+    if (history["reason"] == "").any():
+        raise ValueError(f"{path}: expected a reason for every change, got none for one of them")
+    return history
+
+
+def describe_change(change: Mapping[Hashable, Any]) -> str:
+    """Returns a sentence that says what was changed, with both bands and both verdicts."""
+    bands = [_band(change[f"{when}_low"], change[f"{when}_high"]) for when in ("old", "new")]
+    verdicts = [change[f"{when}_verdict"] or "no line" for when in ("old", "new")]
+    moved = f" from {bands[0]} to {bands[1]}" if "band" in change["change"] else ""
+    commit = f", {change['commit']}" if change["commit"] else ""
+    measured = f", measured {change['measured']:.4g} +- {change['error']:.2g}" * math.isfinite(
+        change["measured"]
+    )
+    return (
+        f"{change['date']}{commit}: {change['change']}{moved}{measured}; {verdicts[0]} before, "
+        f"{verdicts[1]} after. {change['reason']}."
+    )
+
+
+def _band(low: float, high: float) -> str:
+    return f"[{low:.4g}, {high:.4g}]".replace("[nan", "(-inf").replace("nan]", "inf)")
+
+
+def unexplained_bands(kept: pd.DataFrame, claims: pd.DataFrame, history: pd.DataFrame) -> list[str]:
+    """Returns the lines whose band is not the one that they were judged by, and that no change explains.
+
+    Args:
+        kept: kept results of a study, with the columns `low` and `high` of the bands at that time.
+        claims: its lines of today.
+        history: its changes, as `read_band_history` returns them.
+    """
+    line = ["claim_id", "setting"]
+    both = kept[[*line, *_BOUNDS]].merge(claims[[*line, *_BOUNDS]], on=line, suffixes=("_kept", ""))
+    changed = [
+        row
+        for row in both.to_dict("records")
+        if any(_differ(row[bound], row[f"{bound}_kept"]) for bound in _BOUNDS)
+    ]
+    explained = {
+        (row["claim_id"], row["setting"], _text(row["new_low"]), _text(row["new_high"]))
+        for row in history.to_dict("records")
+    }
+    return [
+        f"{row['claim_id']}, {row['setting']}"
+        for row in changed
+        if (row["claim_id"], row["setting"], _text(row["low"]), _text(row["high"])) not in explained
+    ]
+
+
+def _differ(first: float, second: float) -> bool:
+    return _text(first) != _text(second)
+
+
+def _text(bound: float) -> str:
+    return f"{bound:.6g}"
