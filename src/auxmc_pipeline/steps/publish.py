@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from pathlib import Path
 
 import pandas as pd
 
@@ -11,7 +10,7 @@ from auxmc_pipeline.catalogue import ROOT, check_preset, load_study, studies
 from auxmc_pipeline.command_errors import errors_in_one_line
 from auxmc_pipeline.jobs import PUBLISHED, identities, record_costs
 from auxmc_pipeline.judging.published import read_published
-from auxmc_pipeline.publishing.gather import gather, write_gathered
+from auxmc_pipeline.publishing.gather import gather, write_study
 from auxmc_pipeline.publishing.readme import with_results
 from auxmc_pipeline.settings import SettingsError
 
@@ -27,37 +26,33 @@ def main(arguments: list[str] | None = None) -> int:
         "be of the present settings, code and data.",
     )
     parser.add_argument("preset")
-    parser.add_argument(
-        "--so-far", action="store_true", help="publish the cases and studies that are finished"
-    )
+    parser.add_argument("--so-far", action="store_true", help="publish the studies that are finished")
     parser.add_argument(
         "--costs-only", action="store_true", help="record the costs of jobs in conf/costs.csv alone"
     )
     options = parser.parse_args(arguments)
     preset = check_preset(options.preset)
-    found = {}
+    found, missing = {}, []
     for study in map(load_study, studies()):
-        now = identities(study, preset)
-        found[study.name] = gather(study, preset, now, Path(), PUBLISHED / preset / study.name)
-    missing = [line for files in found.values() for line in files.missing]
-    if missing and not options.so_far:
-        raise SettingsError(
-            "\n  ".join(["missing results:", *missing])
-            + f"\nmake them with `snakemake --config preset={preset}`, or publish what is finished with --so-far"
-        )
-    jobs = pd.concat([files.jobs for files in found.values()])
-    if jobs.empty:
-        raise SettingsError(f"nothing to publish: no job of preset {preset} is finished")
-    if missing:
-        print("\n  ".join(["still missing:", *missing]))
+        try:
+            found[study.name] = gather(study, preset, identities(study, preset))
+        except SettingsError as error:
+            missing.append(str(error))
+    if missing and not (options.so_far and found):
+        advice = f"`snakemake --config preset={preset}` makes them; --so-far publishes the studies that are finished"
+        raise SettingsError("\n  ".join(["missing results:", *missing]) + f"\n{advice}")
     if options.costs_only:
-        record_costs(preset, jobs)
-        written = f"costs of {len(jobs)} jobs recorded in conf/costs.csv"
+        record_costs(preset, pd.concat([jobs for _, jobs in found.values()]))
     else:
-        written = write_gathered(PUBLISHED / preset, found)
+        n_written = sum(write_study(PUBLISHED / preset / name, files) for name, (files, _) in found.items())
+        print(f"published/{preset}: {n_written} files of {len(found)} studies changed")
     text = with_results(README.read_text(encoding="utf-8"), read_published())
     write_atomically(README, lambda path: path.write_text(text, encoding="utf-8"))
-    print(f"preset {preset}: {written}")
+    print(
+        "\n  ".join(["still missing:", *missing])
+        if missing
+        else f"all studies of preset {preset} are recorded"
+    )
     return 0
 
 

@@ -14,14 +14,13 @@ from auxmc_pipeline.checksums import SUMS
 from auxmc_pipeline.digests import array_digest
 from auxmc_pipeline.jobs import Identities, by_case, differences, job_table, jobs_of_result, read_jobs
 from auxmc_pipeline.publishing.cases import pack_case, unpack_case
-from auxmc_pipeline.publishing.gather import Gathered, gather, write_gathered
+from auxmc_pipeline.publishing.gather import gather, write_study
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.steps import restore as restoring
 from auxmc_pipeline.tidy import tidy_table
 
 NOW = {case: {"numbers": f"n-{case}", "code": "c1", "data": ""} for case in ("ais", "nuts")}
 TABLES = {"summary.parquet", "claims.csv", "numbers.csv", "pieces.csv"}
-CASES = {"cases/ais.nc.gz", "cases/nuts.nc.gz"}
 JOB = {
     "git_commit": "d" * 40,
     "created": "2026-11-22T01:02:03",
@@ -71,88 +70,55 @@ def study() -> Study:
     return load_study("gp_probit")
 
 
-def publish(
-    root: Path, study: Study, now: Identities = NOW, preset: str = "paper"
-) -> tuple[Gathered, set[str]]:
-    """What was gathered, and the published files; their checksums are listed."""
-    place = root / "published" / preset
-    found = gather(study, preset, now, root, place / "gp_probit")
-    write_gathered(place, {"gp_probit": found})
-    files = {str(p.relative_to(place / "gp_probit")) for p in (place / "gp_probit").rglob("*") if p.is_file()}
-    listed = {line.split("  ")[1] for line in (place / "gp_probit" / SUMS).read_text().splitlines()}
+def publish(root: Path, study: Study, now: Identities = NOW, preset: str = "paper") -> tuple[int, set[str]]:
+    """Number of files written, and the published files; their checksums are listed."""
+    place = root / "published" / preset / "gp_probit"
+    n_written = write_study(place, gather(study, preset, now, root)[0])
+    files = {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
+    listed = {line.split("  ")[1] for line in (place / SUMS).read_text().splitlines()}
     assert listed == files - {SUMS}
-    return found, listed
+    return n_written, listed
 
 
 def test_a_finished_study_is_published_whole_and_only_once(root: Path, study: Study) -> None:
-    found, files = publish(root, study)
-    assert found.missing == []
-    assert files == TABLES | CASES | {"curves.parquet"} | {f"figures/{name}.svg" for name in study.figures}
     place, results = root / "published" / "paper" / "gp_probit", root / "results" / "paper" / "gp_probit"
+    (place / "cases").mkdir(parents=True)
+    (place / "cases" / "gone.nc.gz").touch()
+    n_written, files = publish(root, study)
+    figures = {f"figures/{name}.svg" for name in study.figures}
+    assert files == TABLES | figures | {"curves.parquet", "cases/ais.nc.gz", "cases/nuts.nc.gz"}
+    assert n_written == len(files)
     tables = [pd.read_parquet(folder / "summary.parquet") for folder in (place, results)]
     pd.testing.assert_frame_equal(*tables)
     header, *lines = (place / "claims.csv").read_text().splitlines()
-    assert (header, lines) == (
-        "claim_id,setting,measured,monte_carlo_error,exact,note",
-        ["A1,x,0.5,0.1,False,"],
-    )
+    assert header == "claim_id,setting,measured,monte_carlo_error,exact,note"
+    assert lines == ["A1,x,0.5,0.1,False,"]
     jobs = read_jobs(place / "pieces.csv")
     assert jobs["case"].tolist() == ["ais", "nuts"]
     assert set(jobs["versions"]) == {"python 3.11.7, jax 0.10.2, jaxlib ?, numpy ?, scipy ?"}
-    again = gather(study, "paper", NOW, root, place)
-    assert "0 files changed" in write_gathered(root / "published" / "paper", {"gp_probit": again})
-
-
-def test_of_quick_only_tables_are_published(root: Path, study: Study) -> None:
+    assert publish(root, study) == (0, files)
     (root / "results" / "paper").rename(root / "results" / "quick")
-    found, files = publish(root, study, preset="quick")
-    assert (found.missing, files) == ([], TABLES)
+    assert publish(root, study, preset="quick")[1] == TABLES
 
 
-@pytest.mark.parametrize(
-    ("what", "reason", "files"),
-    [
-        ("absent", "nuts is not there", {"cases/ais.nc.gz"}),
-        ("other code", "nuts is made with other code", {"cases/ais.nc.gz"}),
-        ("old table", "summary.parquet is older than the files it is made from", CASES),
-    ],
-)
-def test_what_is_missing_or_old_is_named_and_left_out(
-    root: Path, study: Study, what: str, reason: str, files: set[str]
-) -> None:
-    results, now = root / "results" / "paper" / "gp_probit", {**NOW}
-    if what == "absent":
-        (results / "nuts.nc").unlink()
-    elif what == "other code":
-        now["nuts"] = {**NOW["nuts"], "code": "c2"}
-    else:
-        os.utime(results / "summary.parquet", (1.0, 1.0))
-    found, published = publish(root, study, now)
-    assert len(found.missing) == 1
-    assert reason in found.missing[0]
-    assert published == {"pieces.csv"} | files
+def test_what_is_missing_or_old_is_named_and_nothing_is_published(root: Path, study: Study) -> None:
+    results = root / "results" / "paper" / "gp_probit"
+    (root / "paper_figures" / "paper" / "gp_probit" / "fig_3_11a.svg").unlink()
+    os.utime(results / "summary.parquet", (1.0, 1.0))
+    now = {**NOW, "nuts": {**NOW["nuts"], "code": "c2"}, "hmc": NOW["nuts"]}
+    with pytest.raises(SettingsError) as caught:
+        gather(study, "paper", now, root)
+    assert str(caught.value) == (
+        "gp_probit: nuts.nc is made with other code; hmc.nc is missing; summary.parquet is older than the files it is "
+        "made from; fig_3_11a.svg is missing"
+    )
 
 
-def test_earlier_results_stay_until_there_are_new_ones(root: Path, study: Study) -> None:
-    _, before = publish(root, study)
-    now = {case: {**digests, "code": "c2"} for case, digests in NOW.items()}
-    found, files = publish(root, study, now)
-    assert len(found.missing) == 2
-    assert files == before
-    write_case(root / "results" / "paper" / "gp_probit" / "nuts.nc", code="c2", created="2026-11-23")
-    found, _ = publish(root, study, now)
-    assert found.missing == ["gp_probit: ais is made with other code"]
-    assert read_jobs(root / "published" / "paper" / "gp_probit" / "pieces.csv")["code"].tolist() == [
-        "c1",
-        "c2",
-    ]
-
-
-def test_more_than_the_limit_is_rejected_with_sizes(root: Path, study: Study) -> None:
-    found = gather(study, "paper", NOW, root, root / "published" / "paper" / "gp_probit")
-    with pytest.raises(SettingsError, match=r"expected at most 0.001 MB, got 0.\d \(gp_probit 0.\d\)"):
-        write_gathered(root / "published" / "paper", {"gp_probit": found}, limit_mb=0.001)
-    assert not (root / "published").exists()
+def test_more_than_the_limit_is_rejected(root: Path, study: Study) -> None:
+    place = root / "published" / "paper" / "gp_probit"
+    with pytest.raises(SettingsError, match=r"expected at most 0.001 MB of all studies, got 0.\d"):
+        write_study(place, gather(study, "paper", NOW, root)[0], limit_mb=0.001)
+    assert not place.exists()
 
 
 def test_pieces_have_rows_of_their_own_and_one_together(tmp_path: Path) -> None:
