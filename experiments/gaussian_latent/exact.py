@@ -30,38 +30,6 @@ class ExactPosterior(NamedTuple):
     sd: float
 
 
-class AuxiliaryMarginal(NamedTuple):
-    """Stationary distribution of one component of the auxiliary variables: a mixture of two Gaussians.
-
-    Attributes:
-        mean: mean of the mixture.
-        sd: standard deviation of the mixture.
-        weight: 1/N, weight of the informed Gaussian; the other one is standard normal.
-        informed_mean: mean of the informed Gaussian, the distribution for one importance sample.
-        informed_sd: standard deviation of the informed Gaussian.
-    """
-
-    mean: float
-    sd: float
-    weight: float
-    informed_mean: float
-    informed_sd: float
-
-    def distribution(self) -> Distribution:
-        """Moments, density and distribution function alone."""
-        return Distribution(self.mean, self.sd, self.density, self.cumulative)
-
-    def density(self, values: ArrayLike) -> FloatArray:
-        """Density of the mixture at the values, in their shape."""
-        informed = stats.norm.pdf(values, self.informed_mean, self.informed_sd)
-        return np.asarray(self.weight * informed + (1.0 - self.weight) * stats.norm.pdf(values))
-
-    def cumulative(self, values: ArrayLike) -> FloatArray:
-        """Cumulative distribution function of the mixture at the values, in their shape."""
-        informed = stats.norm.cdf(values, self.informed_mean, self.informed_sd)
-        return np.asarray(self.weight * informed + (1.0 - self.weight) * stats.norm.cdf(values))
-
-
 def known(model: "GaussianLatentModel") -> Known:
     """All that is known of the model for the figures, claims and findings of the study."""
     posterior, precision = exact_posterior(model), conditional_precision(model)
@@ -80,7 +48,7 @@ def known(model: "GaussianLatentModel") -> Known:
             for mean in posterior.mean
             for normal in [stats.norm(mean, posterior.sd)]
         ],
-        auxiliary=lambda n_importance: auxiliary_marginal(model, n_importance).distribution(),
+        auxiliary=lambda n_importance: auxiliary_marginal(model, n_importance),
         acceptance_position=acceptance_position,
         acceptance_auxiliary=acceptance_auxiliary,
         numbers=lambda: {
@@ -151,7 +119,7 @@ def metropolis_acceptance(scale: ArrayLike, precision: float, dim: int) -> Float
 
 def auxiliary_marginal(
     model: "GaussianLatentModel", n_importance: int, observation: int = 0, component: int = 0
-) -> AuxiliaryMarginal:
+) -> Distribution:
     """Exact marginal of u[n, observation, component] under the joint target of x and u, equal for every n.
 
     For one importance sample it is Gaussian with mean sigma (y - posterior mean of x) / S and variance
@@ -182,8 +150,15 @@ def auxiliary_marginal(
     weight = 1.0 / n_importance
     second_moment = weight * (variance + mean**2) + 1.0 - weight
     mixture_mean = weight * mean
-    mixture_sd = math.sqrt(second_moment - mixture_mean**2)
-    return AuxiliaryMarginal(mixture_mean, mixture_sd, weight, mean, math.sqrt(variance))
+    informed = stats.norm(mean, math.sqrt(variance))
+
+    def density(values: ArrayLike) -> FloatArray:
+        return np.asarray(weight * informed.pdf(values) + (1.0 - weight) * stats.norm.pdf(values))
+
+    def cumulative(values: ArrayLike) -> FloatArray:
+        return np.asarray(weight * informed.cdf(values) + (1.0 - weight) * stats.norm.cdf(values))
+
+    return Distribution(mixture_mean, math.sqrt(second_moment - mixture_mean**2), density, cumulative)
 
 
 def independence_acceptance(model: "GaussianLatentModel", position: ArrayLike) -> float:

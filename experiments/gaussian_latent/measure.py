@@ -173,7 +173,7 @@ def position_curves(draws: xr.Dataset, known: Known) -> dict[str, Any]:
     """Trace of x1 at the end of the first chain, histograms of x1 in all chains, exact density of x1."""
     first = draws["position"].isel(coordinate=0, drop=True)
     density = _densities(first, _edges(draws["position"], known, 0), "bin")
-    found = {"trace_position": _trace(first), "histogram_position": density}
+    found: dict[str, Any] = {"trace_position": _trace(first), "histogram_position": density}
     if known.position is not None:
         found["exact_density_position"] = ("bin", known.position[0].density(density["bin"].values))
     return found
@@ -193,7 +193,7 @@ def auxiliary_statistics(draws: xr.Dataset, exact: Distribution | None, n_import
     series = draws["auxiliary"]
     ess = over_draws(effective_sample_size, series)
     mean, second = series.mean("draw"), (series**2).mean("draw")
-    found = {
+    found: dict[str, Any] = {
         "auxiliary_mean": mean,
         "auxiliary_second_moment": second,
         "auxiliary_mean_error": _error_between_chains(mean),
@@ -215,7 +215,7 @@ def auxiliary_curves(draws: xr.Dataset, exact: Distribution | None) -> dict[str,
     """Trace of u[0, 0, 0] at the end of the first chain, its histograms in all chains, its exact density."""
     series = draws["auxiliary"]
     density = _densities(series, _AUXILIARY_EDGES, "bin_auxiliary")
-    found = {"trace_auxiliary": _trace(series), "histogram_auxiliary": density}
+    found: dict[str, Any] = {"trace_auxiliary": _trace(series), "histogram_auxiliary": density}
     if exact is not None:
         values = exact.density(density["bin_auxiliary"].values)
         found["exact_density_auxiliary"] = ("bin_auxiliary", values)

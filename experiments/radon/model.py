@@ -154,13 +154,6 @@ def grouped_regression(data: GroupedData, prior_scale: float = 2.5) -> GroupedRe
     return GroupedRegression(statistics, prior_scale, data.group_names, data.regressor_names)
 
 
-def coordinate_names(model: GroupedRegression, parametrisation: Parametrisation) -> tuple[str, ...]:
-    """Names of the entries of the unconstrained vector [dim]."""
-    mark = "n_" if parametrisation == "non_centred" else ""
-    coefficients = (f"{mark}b[{name}]" for name in model.regressor_names)
-    return (*SCALE_NAMES, *coefficients, *(f"{mark}a[{name}]" for name in model.group_names))
-
-
 def effect_names(model: GroupedRegression) -> tuple[str, ...]:
     """Names of the entries of `effects` [effect]."""
     return (*SCALE_NAMES, *(f"b[{name}]" for name in model.regressor_names))

@@ -19,7 +19,6 @@ from experiments.radon.model import (
     PARAMETRISATIONS,
     GroupedRegression,
     Parametrisation,
-    coordinate_names,
     effect_names,
     effects,
     grouped_regression,
@@ -98,11 +97,8 @@ def test_both_parametrisations_have_one_density_up_to_their_jacobian() -> None:
     )
 
 
-def test_names_belong_to_coordinates() -> None:
-    names = coordinate_names(model(), "non_centred")
-    assert len(names) == model().dim == 11
-    assert names[5:8] == ("n_b[x]", "n_b[u]", "n_a[a]")
-    assert coordinate_names(model(), "centred")[5] == "b[x]"
+def test_effects_are_named() -> None:
+    assert len(model().regressor_names) + 5 == len(effect_names(model()))
     assert effect_names(model())[-1] == "b[u]"
 
 
