@@ -8,11 +8,17 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
 from auxmc.plots.panels import band_curve
-from auxmc.plots.published import PublishedValue, entries_published_last, published_mark
+from auxmc.plots.published import (
+    PublishedValue,
+    entries_published_last,
+    published_curve,
+    published_label,
+    published_mark,
+)
 from auxmc.plots.style import CYCLE, METHOD_COLOURS, PAGE_WIDTH_IN
 from auxmc_pipeline.available import available
 from auxmc_pipeline.footer import footer
-from auxmc_pipeline.published_values import published_settings
+from auxmc_pipeline.published_values import published_series, published_settings
 from auxmc_pipeline.tables import Tables
 from experiments.boltzmann.relative_errors import (
     CURVE_METHODS,
@@ -37,6 +43,8 @@ _COSTS = {
     "seconds_per_repeat": "run time a repeat (s)",
 }
 _BAND = 3.0
+_DOCUMENT = "PhD thesis"
+_PUBLISHED_POINTS = "#E69F00"
 # Published values are drawn up to this multiple of the samples that our chains have.
 _REACH = 1.2
 
@@ -53,6 +61,12 @@ def projections(tables: Tables) -> Figure:
         ),
         strict=True,
     ):
+        if view == "published":
+            there = published_series("boltzmann", "5.1", "samples")
+            look = {"markersize": 2.5, "color": _PUBLISHED_POINTS, "rasterized": True, "zorder": 3.0}
+            # The sign of an eigenvector is arbitrary.
+            axis.plot(-there.x, there.y, ".", label=published_label(_DOCUMENT, "its system"), **look)
+            axis.legend(loc="upper right", markerscale=3.0)
         points = tables.curves.array("projection", "axis", "sample", view=view)
         axis.plot(*points.values, ".", markersize=1.5, color=CYCLE[0], alpha=0.5, rasterized=True)
         axis.set(xlabel=names[0], ylabel=names[1])
@@ -76,6 +90,7 @@ def errors(error: str, tables: Tables) -> Figure:
 
 
 def _error_panel(axis: Axes, tables: Tables, error: str, cost: str) -> None:
+    drawn_there = []
     curves = available(lambda method: running_errors(tables, method, error), _LINES)
     for method, found in curves.items():
         unit = cost_per_repeat(tables, method, cost)
@@ -84,6 +99,10 @@ def _error_panel(axis: Axes, tables: Tables, error: str, cost: str) -> None:
         band_curve(axis, found.points * unit, found.mean, half, **look)
         # Seconds of another machine have no place on this axis.
         if method in CURVE_METHODS and cost == "gradients_per_repeat":
+            there = published_series("boltzmann", "5.2", f"{error} {method}")
+            as_far = there.x <= _REACH * found.points[-1]
+            ends = there.low[as_far], there.high[as_far]
+            drawn_there.append((there.x[as_far] * unit, there.y[as_far], ends, _COLOURS[method]))
             for n_samples, value in _published_curve(error, method, found.points[-1]):
                 published_mark(axis, n_samples * unit, value, colour=_COLOURS[method], note="nested groups")
     annealed = available(lambda method: annealed_errors(tables, method, error), _MARKERS)
@@ -104,6 +123,8 @@ def _error_panel(axis: Axes, tables: Tables, error: str, cost: str) -> None:
                     published_mark(axis, place, at_k, colour=colour, note="nested groups")
     axis.axhline(1.0, color="#555555", linewidth=0.6)
     axis.set(xscale="log", yscale="log", xmargin=0.16)
+    for x, y, ends, colour in drawn_there:
+        published_curve(axis, x, y, ends, document=_DOCUMENT, colour=colour, note="nested groups")
     _plain_numbers(axis)
 
 

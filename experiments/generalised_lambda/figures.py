@@ -17,13 +17,14 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import bar_place, histogram_panel, mean_bars
 from auxmc.plots.published import (
     entries_published_last,
+    published_curve,
     published_entry,
     published_mark,
     published_moments,
 )
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.footer import footer
-from auxmc_pipeline.published_values import published_value
+from auxmc_pipeline.published_values import published_series, published_value
 from auxmc_pipeline.tables import Table, Tables
 from experiments.generalised_lambda.lookup import CASE_NAMES, GENERATING, PARAMETERS
 from experiments.generalised_lambda.settings import ROWS
@@ -42,6 +43,7 @@ _PRIORS: dict[str, tuple[str, Any, str, str]] = {
 _N_BINS = 40
 _AIMED_ACCEPT = 0.9
 _published = partial(published_value, "generalised_lambda")
+_DOCUMENT = "PhD thesis"
 
 
 def data_figure(tables: Tables) -> Figure:
@@ -60,7 +62,10 @@ def data_figure(tables: Tables) -> Figure:
     axis.set(
         xlim=(points.min(), points.max()), xlabel="$x$ (units of the data)", ylabel="probability density"
     )
-    axis.legend(loc="upper right")
+    for series, steps in (("histogram", True), ("kde_10000", False)):
+        drawn_there = published_series("generalised_lambda", "4.6", series)
+        published_curve(axis, drawn_there.x, drawn_there.y, document=_DOCUMENT, steps=steps)
+    axis.legend(*entries_published_last(axis), loc="upper right")
     footer(figure, tables)
     return figure
 
@@ -89,6 +94,9 @@ def marginals(tables: Tables) -> Figure:
             axis.set_xlabel(_LABELS[parameter] if index == last else "")
             axis.set_ylabel("density" if column == 0 else "")
             _mark_generating(axis, parameter)
+            drawn_there = published_series("generalised_lambda", "4.7", f"{row.case} {parameter}")
+            axis.set_ylim(top=max(axis.get_ylim()[1], 1.05 * drawn_there.y.max()))
+            published_curve(axis, drawn_there.x, drawn_there.y, document=_DOCUMENT, steps=True)
             if (row.case, parameter) == ("constrained_hmc", "z1"):
                 moments = (_published("IM-GL-02", f"posterior {name} z1") for name in ("mean", "sd"))
                 published_moments(axis, *moments)
@@ -100,6 +108,7 @@ def marginals(tables: Tables) -> Figure:
     handles = [
         Line2D([], [], color="black", linewidth=0.9, label="reference posterior"),
         _generating_line(),
+        published_entry(_DOCUMENT, "histogram", curve=True),
         published_entry(_published("IM-GL-02", "posterior mean z1").document, "mean, bar of 1 sd"),
     ]
     figure.legend(handles=handles, loc="outside upper right", ncols=3)

@@ -24,14 +24,16 @@ from auxmc.plots.panels import (
     trace_panel,
 )
 from auxmc.plots.published import (
+    PUBLISHED_COLOUR,
     entries_published_last,
+    published_curve,
     published_entry,
     published_mark,
     published_moments,
 )
 from auxmc.plots.style import METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.footer import footer
-from auxmc_pipeline.published_values import published_value
+from auxmc_pipeline.published_values import PublishedSeries, published_series, published_value
 from auxmc_pipeline.tables import Tables
 from experiments.gp_probit.main_runs import APM_METHODS, MAIN_METHODS, main_case
 
@@ -40,6 +42,10 @@ _REFERENCE = QUANTITY_COLOURS["reference"]
 _CUBIC_OPERATIONS = ("cubic_operations_so_far", "cubic operations in a chain")
 _PUBLISHED_SIZE = 50
 _published = partial(published_value, "gp_probit")
+_DOCUMENT = "PhD thesis"
+_PUBLISHED_BARS: dict[str, Any] = {
+    "color": PUBLISHED_COLOUR, "fmt": "_", "elinewidth": 0.6, "markersize": 3.0, "markeredgewidth": 0.8,
+}  # fmt: skip
 _RUN_TIME = ("run_time_so_far", "run time of a chain (s)")
 
 
@@ -96,9 +102,13 @@ def efficiency_bars(tables: Tables) -> Figure:
     colours = {METHOD_LABELS[method]: METHOD_COLOURS[method] for method in MAIN_METHODS}
     drawn = mean_bars(axis, rows, "coordinate", "method", colours)
     last = rows["coordinate"].nunique() - 1
+    methods_of = {METHOD_LABELS[method]: method for method in MAIN_METHODS}
     for index, name in enumerate(drawn):
         place = bar_place(last, index, len(drawn))
         published_mark(axis, place, _published("PM-P06", f"average {name}"))
+        bars = published_series("gp_probit", "3.11a", methods_of[name])
+        places = np.array([bar_place(group, index, len(drawn)) for group in range(len(bars.y))])
+        axis.errorbar(places, bars.y, bars.high - bars.y, label="_", **_PUBLISHED_BARS)
     axis.set(ylabel="ESS per 1000 cubic operations", ylim=(0.0, None))
     axis.set_xlabel("log output variance $\\log s$, log length scales by feature")
     figure.legend(*entries_published_last(axis), loc="outside upper center", ncols=len(drawn) + 1)
@@ -140,6 +150,8 @@ def output_scale(tables: Tables) -> Figure:
             continue
         histogram_panel(right, edges, counts, n_total=n_draws, colour=colour)
         right.set_title(f"{n_draws:.0f} draws")
+        there = published_series("gp_probit", "3.12", method)
+        published_curve(right, there.x, there.y, document=_DOCUMENT, steps=True)
         right.stairs(pooled / np.diff(edges), edges, color=_REFERENCE, linewidth=0.8)
         published_moments(right, *(_published("PM-P12", name) for name in ("mean", "standard deviation")))
         drawn.append((left, right))
@@ -154,7 +166,11 @@ def output_scale(tables: Tables) -> Figure:
         drawn[-1][0].set_xlabel("iteration of the main run")
         drawn[-1][1].set_xlabel(r"$\log s$")
         document = _published("PM-P12", "mean").document
-        figure.legend(handles=[published_entry(document, "mean, bar of 1 sd")], loc="outside upper right")
+        entries = [
+            published_entry(document, "mean, bar of 1 sd"),
+            published_entry(_DOCUMENT, "histogram", curve=True),
+        ]
+        figure.legend(handles=entries, loc="outside upper right", ncols=2)
     footer(figure, tables, _lengths(tables))
     return figure
 
@@ -237,7 +253,7 @@ def _r_hat_figure(tables: Tables, *panels: tuple[str, str, str, str]) -> Figure:
         _r_hat_panel(axis, tables, aggregate, cost, cost_label)
         axis.set_title(title)
     axes[1].set_ylabel("")
-    handles, labels = axes[0].get_legend_handles_labels()
+    handles, labels = entries_published_last(axes[0])
     if handles:
         figure.legend(handles, labels, loc="outside upper center", ncols=len(handles))
     footer(figure, tables, _lengths(tables))
@@ -245,7 +261,8 @@ def _r_hat_figure(tables: Tables, *panels: tuple[str, str, str, str]) -> Figure:
 
 
 def _r_hat_panel(axis: Axes, tables: Tables, aggregate: str, cost: str, cost_label: str) -> None:
-    """Draws log(R-hat - 1) of every method with its upper limit."""
+    """Draws log(R-hat - 1) of every method with its upper limit, and the estimates that the thesis draws."""
+    drawn_there: list[tuple[PublishedSeries, float, str]] = []
     for method in MAIN_METHODS:
         curves = tables.curves.where(case=main_case(method))
         low = _log_excess(curves.array("psrf", "end", aggregate=aggregate))
@@ -257,12 +274,19 @@ def _r_hat_panel(axis: Axes, tables: Tables, aggregate: str, cost: str, cost_lab
         band_curve(axis, place, low, colour=colour, label=METHOD_LABELS[method])
         if len(low) == 1:
             axis.vlines(place, low, high, color=colour, alpha=0.5)
+        if cost == _CUBIC_OPERATIONS[0] and aggregate == "mean over coordinates":
+            ends = curves.array("psrf", "end", aggregate=aggregate)["end"].values
+            there = published_series("gp_probit", "3.11b", method)
+            # An iteration of a method costs as many cubic operations throughout.
+            drawn_there.append((there, place[-1] / ends[-1], colour))
         usable = (np.isfinite(low) & np.isfinite(high)).tolist()
         axis.fill_between(place, low, high, where=usable, color=colour, alpha=_BAND_ALPHA, linewidth=0.0)
     if not axis.lines:
         missing_panel(axis, "R-hat is not above 1")
         return
     axis.set_xlim(left=0.0)
+    for there, unit, colour in drawn_there:
+        published_curve(axis, unit * there.x, there.y, document=_DOCUMENT, colour=colour)
     axis.locator_params(axis="x", nbins=5)
     axis.set_xlabel(cost_label)
     axis.set_ylabel(r"$\log(\hat{R} - 1)$")

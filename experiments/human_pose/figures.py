@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.published import published_entry, published_level
+from auxmc.plots.published import published_curve, published_entry, published_level
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, readable
 from auxmc_pipeline.footer import footer
-from auxmc_pipeline.published_values import published_value
+from auxmc_pipeline.published_values import published_series, published_value
 from auxmc_pipeline.tables import MissingData, Table, Tables, Wanted
 from experiments.human_pose.model.skeleton import DRAWN_BONES, JOINT_NAMES
 from experiments.human_pose.skeletons import (
@@ -73,7 +73,10 @@ def errors(tables: Tables) -> Figure:
         figure,
         tables.summary,
         cases,
-        [published_entry(document, "other scenes, end of its runs", level=True)],
+        [
+            published_entry(document, "its scenes, at the end", level=True),
+            published_entry(document, "its scenes", curve=True),
+        ],
     )
     footer(figure, tables, *_lengths(tables.summary, _COMPARED))
     return figure
@@ -256,6 +259,7 @@ def _error_panel(
 
     With `published`, levels of the thesis at the end of its chains.
     """
+    drawn_there = []
     for method, case in cases.items():
         rmse, time_s = (
             curves.array(name, "chain", "point", case=case, scene=scene).values for name in ("rmse", "time_s")
@@ -267,9 +271,15 @@ def _error_panel(
         look = {"color": colour, "linestyle": style, "err_kws": {"linewidth": 0.0}}
         sns.lineplot(x=x, y=y, errorbar=("pi", 100), legend=False, ax=axis, **look)
         if published:
+            # At the same iteration: seconds of the thesis are those of its machine.
+            there = published_series("human_pose", "4.14", f"{method} {scene}")
+            drawn_there.append((seconds[-1] * there.x / there.x[-1], there, colour))
             published_level(axis, _published("IM-PO-03", f"{label} scene {scene}"), colour=colour)
     axis.set_yscale("log")
     axis.set_xlim(left=0.0)
+    for x, there, colour in drawn_there:
+        ends = there.low, there.high
+        published_curve(axis, x, there.y, ends, document="PhD thesis", colour=colour, note="its scenes")
     low, high = axis.get_ylim()
     # A range of less than a decade would have hardly a tick that is labelled.
     for digits in ((1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7)):
@@ -370,7 +380,7 @@ def _method_legend(
     ]
     if handles:
         handles += more
-        figure.legend(handles=handles, loc="outside upper right", ncols=len(handles))
+        figure.legend(handles=handles, loc="outside upper right", ncols=min(len(handles), 2))
 
 
 def _side_handles(*, circles: bool) -> list[Line2D]:

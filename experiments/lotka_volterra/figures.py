@@ -16,6 +16,7 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import bar_place, mean_bars
 from auxmc.plots.published import (
     entries_published_last,
+    published_curve,
     published_entry,
     published_level,
     published_mark,
@@ -24,7 +25,7 @@ from auxmc.plots.published import (
 from auxmc.plots.style import PAGE_WIDTH_IN
 from auxmc_pipeline.available import available
 from auxmc_pipeline.footer import footer
-from auxmc_pipeline.published_values import published_value
+from auxmc_pipeline.published_values import published_series, published_value
 from auxmc_pipeline.tables import MissingData, Table, Tables
 from experiments.lotka_volterra.lookup import (
     COORDINATES,
@@ -44,6 +45,7 @@ _TALLEST = 1.6
 _WIDEST_SD = 12.0
 
 _published = partial(published_value, "lotka_volterra")
+_DOCUMENT = "PhD thesis"
 
 _Density = tuple[FloatArray, FloatArray]
 
@@ -87,6 +89,16 @@ def _marginals(tables: Tables, rows: Sequence[str], height: float, *, wide: bool
         for axis, row in zip(axes, rows, strict=True):
             _publish_marginal(axis, row, rate)
         _common_axes(drawn, exact, wide)
+        for axis, row in zip(axes, rows, strict=True):
+            # The samples on raw summaries are those of the earlier paper.
+            place = {"pm_normalised": "4.10", "pm_raw": "EJS 9"}.get(row, "4.11")
+            there = published_series("lotka_volterra", place, f"{row} log_z{rate + 1}")
+            published_curve(axis, there.x, there.y, document=_DOCUMENT, steps=True)
+            if wide:
+                seen = there.x[there.y > 0.01 * there.y.max()]
+                low, high = axis.get_xlim()
+                for panel in axes:
+                    panel.set_xlim(min(low, seen[0]), max(high, seen[-1]))
         for axis in drawn:
             axis.tick_params(labelbottom=axis is axes[-1])
         axes[-1].set_xlabel(_SYMBOLS[rate])
@@ -97,6 +109,7 @@ def _marginals(tables: Tables, rows: Sequence[str], height: float, *, wide: bool
         Line2D([], [], color=_EXACT, label="exact posterior, all data"),
         Line2D([], [], color=_GENERATING, linestyle="--", label="generating value"),
     ]
+    handles.append(published_entry(_DOCUMENT, "raw: EJS figure 9" if wide else "histogram", curve=True))
     if "all" in rows:
         document = _published("IM-LV-10", "mean log z1").document
         handles.append(published_entry(document, "mean, bar of 1 sd"))

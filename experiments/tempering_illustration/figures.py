@@ -15,12 +15,13 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import bin_edges
 from auxmc.plots.published import (
     entries_published_last,
+    published_curve,
     published_mark,
     published_moments,
 )
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.footer import chain_lengths, footer
-from auxmc_pipeline.published_values import published_value
+from auxmc_pipeline.published_values import published_series, published_value
 from auxmc_pipeline.tables import Table, Tables
 
 _BLUE, _RED, _GREEN = CYCLE[0], CYCLE[1], CYCLE[2]
@@ -187,14 +188,14 @@ def divergences(tables: Tables) -> Figure:
     """Figure C.2."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.5), layout="constrained")
     axes = figure.subplots(1, 3, sharey=True)
-    target, published = _arrays(tables.curves, "mixture_x", "mixture_density", "published_half_density")
+    target = tables.curves.array("mixture_density", "mixture_x")
     fits = tables.curves.array("fit_density", "fit", "mixture_x")
     x = target["mixture_x"].values
     for axis, name, letter in zip(axes, fits["fit"].values, "abc", strict=True):
         axis.fill_between(x, target.values, color="#CCCCCC", linewidth=0.0, label="$p$")
         axis.plot(x, fits.sel(fit=name).values, color=_BLUE, label="minimiser $q$")
-        if letter == "b":
-            axis.plot(x, published.values, color=_RED, linestyle=":", label="published $q$")
+        there = published_series("tempering_illustration", "C.2", letter)
+        published_curve(axis, there.x, there.y, document="PhD thesis")
         moments = (_published(_FITS[letter], name) for name in ("mean", "standard deviation"))
         published_moments(axis, *moments, note="mean and sd")
         axis.set(xlim=(x[0], x[-1]), xlabel="$x$", title=f"({letter}) {name}")

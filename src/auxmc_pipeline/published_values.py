@@ -9,20 +9,82 @@ import functools
 import math
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
+import pandas as pd
+
+from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.published import PublishedValue
 from auxmc_pipeline.catalogue import STUDIES, load_study
 from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.named_tables import NamedTables, unmet_about
 from auxmc_pipeline.needs import number
 
-__all__ = ["COLUMNS", "EXTRA", "PublishedMarks", "published_settings", "published_value"]
+__all__ = [
+    "COLUMNS",
+    "CURVES",
+    "EXTRA",
+    "PublishedMarks",
+    "PublishedSeries",
+    "published_series",
+    "published_settings",
+    "published_value",
+]
 
 EXTRA = "published_figures.csv"
 """Name of the file of values that no claim compares with."""
 
 COLUMNS = ("claim_id", "setting", "quantity", "document", "place", "value", "low", "high")
 """Its columns; `low` and `high` are the ends of the bar or band that the document draws, empty where it draws none."""
+
+
+CURVES = "published_curves.csv"
+"""Name of the file of curves that the PhD thesis draws: columns figure, series, x, y, low, high.
+
+They are the numbers of its vector figures; of histograms `x` is the centre of a bin.
+"""
+
+
+class PublishedSeries(NamedTuple):
+    """A curve that the PhD thesis draws.
+
+    Attributes:
+        x: horizontal places [point].
+        y: heights [point].
+        low: lower end of the band [point]; NaN where none is drawn.
+        high: upper end of the band [point].
+    """
+
+    x: FloatArray
+    y: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+def published_series(study: str, figure: str, series: str) -> PublishedSeries:
+    """Returns a curve that a figure of the PhD thesis draws.
+
+    Args:
+        study: name of the study.
+        figure: number of the figure there, such as "4.7".
+        series: name of the curve in the study's `published_curves.csv`.
+
+    Raises:
+        LookupError: If there is no such curve.
+    """
+    found = _curves(STUDIES / study).get((figure, series))
+    if found is None:
+        raise LookupError(f"figure {figure}, {series!r}: expected a curve of {STUDIES / study / CURVES}")
+    return found
+
+
+@functools.cache
+def _curves(folder: Path) -> Mapping[tuple[str, str], PublishedSeries]:
+    table = pd.read_csv(folder / CURVES, dtype={"figure": str})
+    return {
+        (str(figure), str(series)): PublishedSeries(*rows[["x", "y", "low", "high"]].to_numpy(float).T)
+        for (figure, series), rows in table.groupby(["figure", "series"])
+    }
 
 
 def published_value(study: str, claim_id: str, setting: str) -> PublishedValue:

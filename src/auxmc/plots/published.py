@@ -1,4 +1,4 @@
-"""Values that a document prints, drawn beside ours: hollow crosses, and thin dashed lines for levels.
+"""Values that a document prints or draws, next to ours: hollow crosses, dashed levels, and thin curves.
 
 One look for all figures: what is hollow or thinly dashed and called "published" is the document's, all else is ours.
 """
@@ -6,15 +6,19 @@ One look for all figures: what is hollow or thinly dashed and called "published"
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike
 
 __all__ = [
     "PUBLISHED_COLOUR",
+    "PublishedCurve",
     "PublishedLine",
     "PublishedValue",
     "entries_published_last",
+    "published_curve",
     "published_entry",
     "published_label",
     "published_level",
@@ -30,6 +34,7 @@ _LEVEL_WIDTH = 0.9
 _LEVEL_DASHES = (0, (4.0, 2.5))
 # Above all that is ours, so that bars and bands do not hide it.
 _ABOVE = 6.0
+_CURVE_WIDTH, _CURVE_BAND = 0.7, 0.15
 
 
 class PublishedValue(NamedTuple):
@@ -63,6 +68,10 @@ class PublishedLine(Line2D):
     """Unit of the vertical axis."""
 
 
+class PublishedCurve(Line2D):
+    """A curve that the document draws."""
+
+
 def published_label(document: str, note: str = "") -> str:
     """What the legend calls it.
 
@@ -73,7 +82,12 @@ def published_label(document: str, note: str = "") -> str:
 
 
 def published_entry(
-    document: str, note: str = "", *, level: bool = False, colour: str = PUBLISHED_COLOUR
+    document: str,
+    note: str = "",
+    *,
+    level: bool = False,
+    curve: bool = False,
+    colour: str = PUBLISHED_COLOUR,
 ) -> Line2D:
     """An entry for a legend that is not made from the panels.
 
@@ -81,9 +95,10 @@ def published_entry(
         document: short name of the document.
         note: what a reader must know to compare, such as "its machine".
         level: the entry of dashed lines in place of that of marks.
+        curve: the entry of curves.
         colour: as in the panels.
     """
-    look = _level_look(colour) if level else _mark_look(colour)
+    look = _level_look(colour) if level else _curve_look(colour) if curve else _mark_look(colour)
     return Line2D([], [], label=published_label(document, note), **look)
 
 
@@ -193,6 +208,50 @@ def published_level(
     return line
 
 
+def published_curve(
+    axis: Axes,
+    across: ArrayLike,
+    up: ArrayLike,
+    ends: tuple[ArrayLike, ArrayLike] | None = None,
+    *,
+    document: str,
+    colour: str = PUBLISHED_COLOUR,
+    steps: bool = False,
+    note: str = "",
+) -> PublishedCurve:
+    """Draws a curve of the document as a thin line, with its band.
+
+    Limits of the panel stay as they are.
+
+    Args:
+        axis: where to draw.
+        across: horizontal places [point].
+        up: heights [point], in units of the axis.
+        ends: lower and upper ends of the band [point]; NaN where the document draws none.
+        document: short name of the document.
+        colour: of the line, that of the series that it belongs to.
+        steps: for the bars of a histogram of equal widths, whose centres are `across`.
+        note: for the legend, as in `published_label`.
+
+    Returns:
+        The line; it is called published in legends made from the panel.
+    """
+    limits = axis.get_xlim(), axis.get_ylim()
+    x, y = np.asarray(across, np.float64), np.asarray(up, np.float64)
+    if steps:
+        half = 0.5 * (x[1] - x[0])
+        x, y = np.append(x - half, x[-1] + half), np.append(y, y[-1])
+    look = _curve_look(colour) | {"drawstyle": "steps-post" if steps else "default"}
+    line = PublishedCurve(x, y, label=_named_once(axis, document, note), **look)
+    axis.add_line(line)
+    if ends is not None:
+        axis.fill_between(
+            np.asarray(across), *ends, color=colour, alpha=_CURVE_BAND, linewidth=0.0, zorder=1.0
+        )
+    axis.set(xlim=limits[0], ylim=limits[1])
+    return line
+
+
 def entries_published_last(axis: Axes) -> tuple[list[Artist], list[str]]:
     """Handles and labels for the legend of a panel, those of published values after ours and without their colours."""
     ours: dict[str, Artist] = {}
@@ -202,6 +261,8 @@ def entries_published_last(axis: Axes) -> tuple[list[Artist], list[str]]:
             is_level = handle.get_marker() in ("None", "")
             look = _level_look(PUBLISHED_COLOUR) if is_level else _mark_look(PUBLISHED_COLOUR)
             published[label] = Line2D([], [], label=label, **look)
+        elif isinstance(handle, PublishedCurve):
+            published[label] = Line2D([], [], label=label, **_curve_look(PUBLISHED_COLOUR))
         else:
             ours[label] = handle
     return [*ours.values(), *published.values()], [*ours, *published]
@@ -227,6 +288,10 @@ def _mark_look(colour: str) -> dict[str, Any]:
         "linestyle": "none",
         "zorder": _ABOVE + 0.5,
     }
+
+
+def _curve_look(colour: str) -> dict[str, Any]:
+    return {"color": colour, "linewidth": _CURVE_WIDTH, "linestyle": "-", "zorder": _ABOVE - 0.5}
 
 
 def _level_look(colour: str) -> dict[str, Any]:

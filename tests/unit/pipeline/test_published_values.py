@@ -10,7 +10,7 @@ import pytest
 from auxmc_pipeline.catalogue import STUDIES, studies
 from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.needs import number
-from auxmc_pipeline.published_values import COLUMNS, EXTRA, published_value
+from auxmc_pipeline.published_values import COLUMNS, EXTRA, published_series, published_value
 from tests.unit.experiments.published_marks import published_numbers
 
 EXTRAS = sorted(path.parent.name for path in STUDIES.glob(f"*/{EXTRA}"))
@@ -76,3 +76,11 @@ def test_figures_name_values_that_there_are(path: Path) -> None:
         if isinstance(first, ast.Constant) and isinstance(second, ast.Constant)
     ]
     assert [key for key in asked if key not in numbers] == []
+
+
+def test_curves_of_the_thesis_are_found_by_figure_and_name() -> None:
+    curve = published_series("gp_probit", "3.11a", "apm_ss_ss")
+    assert curve.x.tolist() == list(range(1, 11))
+    assert ((curve.low < curve.y) & (curve.y < curve.high)).all()
+    with pytest.raises(LookupError, match=r"figure 3.11a, 'hmc': expected a curve of .*published_curves.csv"):
+        published_series("gp_probit", "3.11a", "hmc")

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from auxmc.plots.published import (
     PublishedValue,
     entries_published_last,
+    published_curve,
     published_entry,
     published_level,
     published_mark,
@@ -83,3 +84,17 @@ def test_a_legend_names_published_values_once_and_last(axis: Axes) -> None:
     mark = published_mark(axis, 2.0, _value(3.0))
     assert published_entry("PhD thesis").get_marker() == mark.get_marker()
     assert published_entry("PhD thesis", "its machine", level=True).get_label().endswith(", its machine)")
+
+
+def test_a_curve_keeps_the_limits_and_comes_last_in_the_legend(axis: Axes) -> None:
+    axis.plot([0.0, 1.0], [0.0, 1.0], label="ours")
+    limits = axis.get_xlim(), axis.get_ylim()
+    line = published_curve(axis, [-1.0, 5.0], [2.0, 3.0], ([1.0, 2.0], [3.0, 4.0]), document="PhD thesis")
+    assert (axis.get_xlim(), axis.get_ylim()) == limits
+    assert (list(line.get_xdata()), list(line.get_ydata())) == ([-1.0, 5.0], [2.0, 3.0])
+    assert entries_published_last(axis)[1] == ["ours", "published (PhD thesis)"]
+
+
+def test_bars_of_a_published_histogram_begin_and_end_at_its_edges(axis: Axes) -> None:
+    line = published_curve(axis, [0.5, 1.5], [2.0, 3.0], document="PhD thesis", steps=True)
+    assert (list(line.get_xdata()), list(line.get_ydata())) == ([0.0, 1.0, 2.0], [2.0, 3.0, 3.0])
