@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 
 from auxmc.plots.factor_graphs import factor_graph
 from auxmc.plots.panels import bin_edges, histogram_panel, missing_panel, trace_panel
-from auxmc.plots.published import published_entry, published_level, published_mark
+from auxmc.plots.published import published_curve, published_entry, published_level, published_mark
 from auxmc.plots.style import METHOD_COLOURS, PAGE_WIDTH_IN, QUANTITY_COLOURS, readable
 from auxmc_pipeline.footer import footer
 from auxmc_pipeline.named_tables import NamedTables
@@ -35,6 +35,10 @@ _DATA_SET_ROWS = (
     {"pm_mh": "longest_run_fraction", "apm_mi_mh": "longest_run_fraction"},
     {"pm_mh": "ess_per_evaluation", "apm_mi_mh": "ess_per_evaluation"},
 )
+# Figure of the thesis for each method, and darker shades of our colours for its curves.
+_FIGURES = {"pm_mh": "3.3", "apm_mi_mh": "3.5", "apm_ss_mh": "3.7", "apm_mi_ss": "3.9", "apm_ss_ss": "3.9"}
+_DARK = {"ess": "#0B4D38", "accept": "#6E3000"}
+_DOCUMENT = "PhD thesis"
 _BAND = {"errorbar": "sd", "err_kws": {"alpha": 0.25, "linewidth": 0.0}, "legend": False}
 
 
@@ -118,6 +122,7 @@ def efficiency(
         for axis, (quantity, label, unit) in zip(axes, _EFFICIENCIES, strict=True):
             scaled = sweep.assign(**{quantity: sweep[quantity] / unit})
             twin = _efficiency_panel(axis, scaled, scale_name(method), quantity, label, accept=accept)
+            _published_curves(axis, twin, published, method, size, unit, quantity)
             axis.set(title=title, xlim=(0.0, max(1.0, float(sweep[scale_name(method)].max()))))
             if tuned:
                 _tuning(axis, twin, tables, published, method, size)
@@ -134,20 +139,24 @@ def efficiency(
 
 def long_chains(tables: NamedTables, method: str) -> Figure:
     """Figures 3.4, 3.6: trace and histogram of x1 in one long chain, a row for each number of importance samples."""
-    rows = {
-        f"{readable(method)}, N = {size}, step size {BEST_STEP[method][size]:g}": long_case(method, size)
-        for size in SIZES
+    titles = {
+        size: f"{readable(method)}, N = {size}, step size {BEST_STEP[method][size]:g}" for size in SIZES
     }
-    return _traces_and_histograms(rows, _POSITION, 5.6, "iterations for N = 1, 8, 32", tables)
+    rows = {title: long_case(method, size) for size, title in titles.items()}
+    series = {title: f"{method} {size} x_1" for size, title in titles.items()}
+    figure = {"pm_mh": "3.4", "apm_mi_mh": "3.6"}[method]
+    lengths_of = "iterations for N = 1, 8, 32"
+    return _traces_and_histograms(rows, _POSITION, 5.6, lengths_of, tables, figure, series)
 
 
 def auxiliary(tables: NamedTables) -> Figure:
     """Figure 3.8: trace and histogram of one auxiliary variable for independence and elliptical slice updates."""
+    titles = {method: f"{readable(method)}, N = 1" for method in ("apm_mi_mh", "apm_ss_mh")}
     rows: dict[str, dict[str, str | int]] = {
-        f"{readable(method)}, N = 1": {"case": "auxiliary", "method": method, "n_importance": 1}
-        for method in ("apm_mi_mh", "apm_ss_mh")
+        title: {"case": "auxiliary", "method": method, "n_importance": 1} for method, title in titles.items()
     }
-    return _traces_and_histograms(rows, _AUXILIARY, 3.9, "iterations", tables)
+    series = {title: f"{method} 1 u_1" for method, title in titles.items()}
+    return _traces_and_histograms(rows, _AUXILIARY, 3.9, "iterations", tables, "3.8", series)
 
 
 def data_sets(tables: NamedTables) -> Figure:
@@ -207,21 +216,43 @@ def _efficiency_panel(
 
 def _efficiency_legend(figure: Figure, published: PublishedMarks, methods: set[str], *, tuned: bool) -> None:
     peak, target = published("PM-G05", "N = 1"), published("PM-G14", "N = 1 target")
-    if "pm_mh" in methods and peak is not None:
+    if peak is None or target is None:
+        return
+    entries = [published_entry(peak.document, "curves", curve=True)]
+    if "pm_mh" in methods:
         ess, accept = QUANTITY_COLOURS["ess"], QUANTITY_COLOURS["accept"]
-        entries = [
+        entries += [
             published_entry(peak.document, "peak of ESS", colour=ess),
             published_entry(peak.document, "largest acceptance rate", level=True, colour=accept),
         ]
-        figure.legend(handles=entries, loc="outside upper right", ncols=2)
-    elif tuned and target is not None:
-        note = "step size, and the acceptance rate that it is tuned for"
-        figure.legend(handles=[published_entry(target.document, note, level=True)], loc="outside upper right")
+    elif tuned:
+        entries.append(published_entry(target.document, "tuned step size and acceptance rate", level=True))
+    figure.legend(handles=entries, loc="outside upper right", ncols=2)
 
 
 def _published_peak(axis: Axes, published: PublishedMarks, size: int, unit: float, colour: str) -> None:
     step, peak = (published(claim, f"N = {size}") for claim in ("PM-G04", "PM-G05"))
     published_mark(axis, step, peak, unit=unit, colour=colour)
+
+
+def _published_curves(
+    axis: Axes,
+    twin: Axes | None,
+    published: PublishedMarks,
+    method: str,
+    size: int,
+    unit: float,
+    quantity: str,
+) -> None:
+    """Curves of the thesis; seconds are those of its machine and are left out."""
+    for place, name, scale, colour in (
+        (axis if quantity == "ess_per_evaluation" else None, "ess_per_density_eval", unit, "ess"),
+        (twin, "target_accept_rate", 1.0, "accept"),
+    ):
+        there = published.curve(_FIGURES[method], f"{method} {size} {name}") if place else None
+        if place is not None and there is not None:
+            ends = there.low / scale, there.high / scale
+            published_curve(place, there.x, there.y / scale, ends, document=_DOCUMENT, colour=_DARK[colour])
 
 
 def _tuning(
@@ -247,13 +278,17 @@ def _traces_and_histograms(
     height: float,
     lengths_of: str,
     tables: NamedTables,
+    figure_there: str,
+    series: dict[str, str],
 ) -> Figure:
     figure = Figure(figsize=(PAGE_WIDTH_IN, height), layout="constrained")
     grid = figure.subplots(len(rows), 2, width_ratios=(1.35, 1.0))
     lengths = []
     for axes, (title, where) in zip(grid, rows.items(), strict=True):
         try:
-            n_draws = _trace_and_histogram(axes, tables, recorded, where, title)
+            n_draws = _trace_and_histogram(
+                axes, tables, recorded, where, title, (figure_there, series[title])
+            )
             lengths.append(f"{n_draws:,}".replace(",", " "))
         except MissingData as missing:
             for axis in axes:
@@ -263,7 +298,9 @@ def _traces_and_histograms(
         Patch(facecolor=QUANTITY_COLOURS["samples"], alpha=0.45, label="histogram of the chain"),
         Line2D([], [], color=QUANTITY_COLOURS["exact_density"], label="exact density"),
     ]
-    figure.legend(handles=handles, loc="outside upper right", ncols=2)
+    if PublishedMarks("gaussian_latent", tables)("PM-G05", "N = 1") is not None:
+        handles.append(published_entry(_DOCUMENT, "histogram, its data", curve=True))
+    figure.legend(handles=handles, loc="outside upper right", ncols=3)
     footer(figure, tables, f"calibrated data; one chain a row; {lengths_of}: {', '.join(lengths)}")
     return figure
 
@@ -274,6 +311,7 @@ def _trace_and_histogram(
     recorded: _Recorded,
     where: dict[str, str | int],
     title: str,
+    histogram_there: tuple[str, str],
 ) -> int:
     """Draws one row and returns the number of iterations."""
     symbol, name, bins = recorded
@@ -291,6 +329,8 @@ def _trace_and_histogram(
     if f"exact_density_{name}" in tables.get(bins, ()):
         exact = tables.rows(bins, f"exact_density_{name}", **where)
         axes[1].plot(exact[bins], exact[f"exact_density_{name}"], color=QUANTITY_COLOURS["exact_density"])
+    if (there := PublishedMarks("gaussian_latent", tables).curve(*histogram_there)) is not None:
+        published_curve(axes[1], there.x, there.y, document=_DOCUMENT, steps=True)
     axes[1].set_xlabel(symbol)
     axes[0].set_ylim(edges[0], edges[-1])
     return n_draws

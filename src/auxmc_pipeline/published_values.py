@@ -120,6 +120,10 @@ class PublishedMarks:
         """As `published_value`; None where the run is about another model."""
         return published_value(self._study, claim_id, setting) if self._apply else None
 
+    def curve(self, figure: str, series: str) -> PublishedSeries | None:
+        """As `published_series`; None where the run is about another model."""
+        return published_series(self._study, figure, series) if self._apply else None
+
 
 def published_settings(study: str, claim_id: str) -> dict[str, PublishedValue]:
     """All published values of a claim, by setting, in the order of the lines."""

@@ -166,6 +166,7 @@ def published_moments(
     _bar(axis, (mean.value - sd.value, mean.value + sd.value), (height, height), colour)
     line = published_mark(axis, mean, height, colour=colour, note=note)
     # Bars of narrow densities are not much longer than a cross.
+    assert line is not None
     line.set_markersize(_SMALL_MARK_SIZE)
     return line
 
