@@ -10,11 +10,12 @@ import pytest
 import xarray as xr
 from matplotlib.figure import Figure
 
-from auxmc.driver.results import write_result, write_table
+from auxmc.driver.results import write_result
 from auxmc.plots.style import save_figure
 from auxmc_pipeline.catalogue import ROOT, load_study
 from auxmc_pipeline.judging.published import Published, read_published
 from auxmc_pipeline.judging.study_tables import claims_of
+from auxmc_pipeline.named_tables import tabulate, write_named_tables
 from auxmc_pipeline.report import __main__ as command
 from auxmc_pipeline.report import page as page_module
 
@@ -56,11 +57,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     names = {n for path in texts for n in re.findall(rf'number\("{STUDY}", "([^"]+)"\)', path.read_text())}
     numbers = pd.DataFrame({"name": sorted(names), "value": -1.0, "error": 0.5, "note": "", "exact": False})
     numbers.to_csv(results / "numbers.csv", index=False)
-    rows = [("nuts", "n_failures", "iterations", 3.0), ("nuts", "log_evidence", "nats", -1081.0)]
-    write_table(
-        results / "summary.parquet", pd.DataFrame(rows, columns=["case", "quantity", "unit", "value"])
-    )
-    write_result(results / "nuts.nc", {"statistics": xr.Dataset({"log_evidence": -1081.0})}, RESULT)
+    statistics = xr.Dataset({"n_failures": 3.0, "log_evidence": -1081.0})
+    write_result(results / "nuts.nc", {"statistics": statistics}, RESULT)
+    write_named_tables(results / "tables", tabulate([results / "nuts.nc"]))
     for name in load_study(STUDY).figures:
         figure = Figure(figsize=(4.0, 2.0), layout="constrained")
         figure.subplots().plot([0.0, 1.0], [1.0, 0.0])

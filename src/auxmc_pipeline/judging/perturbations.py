@@ -25,6 +25,7 @@ _CHANGES = {
     **{f"times factors {draw}": lambda x, rng: x * np.exp(rng.normal(0.0, 2.0, x.size)) for draw in range(8)},
     "evenly spread": lambda x, rng: rng.permutation(np.linspace(x.min(), x.max(), x.size)),
     # With little spread left, errors are small too.
+    "constant": lambda x, rng: x.mean() + 0.01 * (x - x.mean()),
     "constant plus 1000": lambda x, rng: x.mean() + 0.01 * (x - x.mean()) + 1000.0,
     "constant minus 1000": lambda x, rng: x.mean() + 0.01 * (x - x.mean()) - 1000.0,
 }
