@@ -45,7 +45,8 @@ def _counts_table(published: Published) -> str:
             numbers = [*counts.verdicts.values(), counts.n_claims]
             rows.append([document.name, *map(str, numbers), f"{counts.expected_wrong:.1f}"])
     return (
-        f"{_markdown(rows)}\nOne claim is one numbered statement; the worst of its lines counts, of several readings the best.\n"
+        f"{_markdown(rows)}\nOne claim is one numbered statement; the worst of its lines counts, of several "
+        "readings the best.\n"
         f"Run: {published.run_in_words}.\n"
     )
 
