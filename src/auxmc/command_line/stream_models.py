@@ -104,12 +104,14 @@ def _build(words: list[str], n_columns: int, settings: dict[str, str]) -> NamedM
     model = NamedModel(" ".join(words), _MODELS[name](n_columns, **values))
     if name != "logistic":
         return model
-    classes = np.arange(values["classes"])
-    return model._replace(
-        valid_rows=lambda rows: np.isin(rows[:, -1], classes),
-        requirement=f"one of the classes 0 to {classes[-1]}",
-        column=n_columns - 1,
-    )
+    n_classes = values["classes"]
+
+    def has_class(rows: FloatArray) -> BooleanArray:
+        labels = rows[:, -1]
+        return (labels == np.floor(labels)) & (labels >= 0) & (labels < n_classes)
+
+    requirement = f"one of the classes 0 to {n_classes - 1}"
+    return model._replace(valid_rows=has_class, requirement=requirement, column=n_columns - 1)
 
 
 def _load_own(name: str, path: Path, function: str, n_columns: int, settings: dict[str, str]) -> NamedModel:
