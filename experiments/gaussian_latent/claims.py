@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,7 +52,7 @@ def sweep_of(tables: NamedTables, quantity: str, program: Program, dataset: str 
     """A quantity of a program over its step sizes or brackets, in each chain."""
     method, size = program
     scale = scale_name(method)
-    where = {"case": case_of(method, size, dataset), "method": method, "n_importance": size}
+    where: dict[str, Any] = {"case": case_of(method, size, dataset), "method": method, "n_importance": size}
     found = tables.array(quantity, scale, "chain", table="chain", **where).sortby(scale)
     return Sweep(found[scale].values, found.values)
 
@@ -142,7 +142,7 @@ def peak_ratio(tables: NamedTables, quantity: str, first: Program, second: Progr
 
 def noise(tables: NamedTables, size: int, dataset: str = "as_stated") -> Measurement:
     """PM-G01."""
-    where = {"case": "checks", "dataset": dataset, "n_importance": size}
+    where: dict[str, Any] = {"case": "checks", "dataset": dataset, "n_importance": size}
     return recorded("sd_log_estimate", "sd_log_estimate_error", **where)(tables)
 
 
@@ -520,8 +520,8 @@ def by_unit(measure: Callable[..., Measurement], **about: object) -> dict[str, M
     return {unit: partial(measure, quantity=quantity, **about) for unit, quantity in _UNITS.items()}
 
 
-_PER_EVALUATION = {"quantity": "ess_per_evaluation"}
-_OVER_SS = {"above": MI, "below": SS, "low": _LEAST_STEP}
+_PER_EVALUATION: dict[str, Any] = {"quantity": "ess_per_evaluation"}
+_OVER_SS: dict[str, Any] = {"above": MI, "below": SS, "low": _LEAST_STEP}
 _joint = partial(median_ratio, quantity="acceptance_position")
 
 MEASURE: Mapping[str, Mapping[str, Measure]] = {

@@ -39,7 +39,7 @@ _DATA_SET_ROWS = (
 _FIGURES = {"pm_mh": "3.3", "apm_mi_mh": "3.5", "apm_ss_mh": "3.7", "apm_mi_ss": "3.9", "apm_ss_ss": "3.9"}
 _DARK = {"ess": "#0B4D38", "accept": "#6E3000"}
 _DOCUMENT = "PhD thesis"
-_BAND = {"errorbar": "sd", "err_kws": {"alpha": 0.25, "linewidth": 0.0}, "legend": False}
+_BAND: dict[str, Any] = {"errorbar": "sd", "err_kws": {"alpha": 0.25, "linewidth": 0.0}, "legend": False}
 
 
 class _Recorded(NamedTuple):
@@ -152,7 +152,7 @@ def long_chains(tables: NamedTables, method: str) -> Figure:
 def auxiliary(tables: NamedTables) -> Figure:
     """Figure 3.8: trace and histogram of one auxiliary variable for independence and elliptical slice updates."""
     titles = {method: f"{readable(method)}, N = 1" for method in ("apm_mi_mh", "apm_ss_mh")}
-    rows: dict[str, dict[str, str | int]] = {
+    rows: dict[str, dict[str, Any]] = {
         title: {"case": "auxiliary", "method": method, "n_importance": 1} for method, title in titles.items()
     }
     series = {title: f"{method} 1 u_1" for method, title in titles.items()}
@@ -264,7 +264,7 @@ def _tuning(
     twin.set_ylim(0.0, 1.0)
     published_level(twin, published("PM-T01", "random-walk accept rate"))
     try:
-        where = {"case": sweep_case(method, size), "method": method, "n_importance": size}
+        where: dict[str, Any] = {"case": sweep_case(method, size), "method": method, "n_importance": size}
         exact = tables.rows("point", "exact_acceptance_position", **where)
     except MissingData:
         return
@@ -273,7 +273,7 @@ def _tuning(
 
 
 def _traces_and_histograms(
-    rows: dict[str, dict[str, str | int]],
+    rows: dict[str, dict[str, Any]],
     recorded: _Recorded,
     height: float,
     lengths_of: str,
@@ -309,7 +309,7 @@ def _trace_and_histogram(
     axes: Sequence[Axes],
     tables: NamedTables,
     recorded: _Recorded,
-    where: dict[str, str | int],
+    where: dict[str, Any],
     title: str,
     histogram_there: tuple[str, str],
 ) -> int:
@@ -338,7 +338,7 @@ def _trace_and_histogram(
 
 def _noise_panel(axis: Axes, tables: NamedTables, published: PublishedMarks, size: int) -> None:
     for line, (dataset, style) in enumerate(_STYLES.items()):
-        where = {"case": "checks", "dataset": dataset, "n_importance": size}
+        where: dict[str, Any] = {"case": "checks", "dataset": dataset, "n_importance": size}
         density = tables.rows("bin_log_estimate", **where)
         sd = tables.value("sd_log_estimate", **where)
         axis.plot(density["bin_log_estimate"], density["density_log_estimate"], color="#555555", ls=style)
@@ -359,7 +359,11 @@ def _data_set_panel(
         except MissingData:
             continue
         drawn = True
-        where = {"case": sweep_case(method, size, dataset), "method": method, "n_importance": size}
+        where: dict[str, Any] = {
+            "case": sweep_case(method, size, dataset),
+            "method": method,
+            "n_importance": size,
+        }
         n_iterations = tables.value("n_iterations", **where)
         sweep = sweep.assign(longest_run_fraction=sweep["longest_run_position"] / n_iterations)
         # Chains that never move have efficiency 0, which a logarithmic axis cannot show: gaps where all are stuck.

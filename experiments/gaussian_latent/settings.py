@@ -1,6 +1,7 @@
 """Settings of the Gaussian latent study. No JAX, no pandas: the Snakefile imports this."""
 
 import dataclasses
+from typing import Any
 
 from auxmc.data.tables import read_matrix
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
@@ -64,7 +65,7 @@ def sweep_case(method: str, n_importance: int, dataset: str = "calibrated") -> s
     return "two_samples" if n_importance == 2 else "apm_slice" if method.endswith("_ss") else method
 
 
-def long_case(method: str, n_importance: int) -> dict[str, str | int]:
+def long_case(method: str, n_importance: int) -> dict[str, Any]:
     """Where the tables have the long chains of PM MH or APM MI+MH."""
     case = f"long_{method}_{n_importance}" if method == "pm_mh" else f"long_{method}"
     return {"case": case, "n_importance": n_importance}

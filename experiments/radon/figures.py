@@ -193,7 +193,7 @@ def _exact_line(axis: Axes, tables: NamedTables) -> float:
 
 def _half_width(error: "pd.Series[float]") -> FloatArray | None:
     """Half height of a band; None where errors are not known."""
-    return _N_ERRORS * error.to_numpy() if np.isfinite(error).all() else None
+    return np.asarray(_N_ERRORS * error, np.float64) if np.isfinite(error).all() else None
 
 
 def _pretty(name: str) -> str:
@@ -202,8 +202,8 @@ def _pretty(name: str) -> str:
 
 def _legend_above(figure: Figure, axis: Axes) -> None:
     handles, labels = entries_published_last(axis)
-    if axis.get_legend() is not None:
-        axis.get_legend().remove()
+    if (legend := axis.get_legend()) is not None:
+        legend.remove()
     figure.legend(handles, labels, loc="outside upper center", ncols=4)
 
 

@@ -112,7 +112,7 @@ class NamedTables(Mapping[str, pd.DataFrame]):
 
     def setting(self, name: str, **wanted: Wanted) -> Any:
         """A setting that all cases asked for have in common; raises as `value`."""
-        found = list(self.rows("settings", **wanted)[name].dropna().unique())
+        found = list(self.rows("settings", "", **wanted)[name].dropna().unique())
         if len(found) != 1:
             raise (_not_run(name, wanted) if not found else ValueError(f"setting {name}: got {found}"))
         return found[0]
@@ -149,7 +149,7 @@ def unmet_needs(needs: str, settings: pd.DataFrame) -> str:
         MissingData: If no case has a setting that is needed.
     """
     unmet = []
-    for need in parse_needs(needs, list(settings)):
+    for need in parse_needs(needs, list(map(str, settings))):
         try:
             unmet.append(need.unmet([settings]))
         except ValueError:
@@ -160,7 +160,7 @@ def unmet_needs(needs: str, settings: pd.DataFrame) -> str:
 def unmet_about(study: Study, tables: NamedTables) -> str:
     """Why the published claims of a study are not about the model of a run; empty where they are."""
     settings = tables["settings"]
-    defaults = {field.name: field.default for field in dataclasses.fields(study.schema)}
+    defaults: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(study.schema)}
     # A setting that was added since is not recorded: the run had its default.
     added = {need.name: defaults[need.name] for need in parse_needs(study.about, list(defaults))}
     missing = {name: default for name, default in added.items() if name not in settings}
@@ -249,7 +249,7 @@ def perturbed(tables: NamedTables, change: Callable[[np.ndarray], np.ndarray], o
     changed = dict(tables)
     for name in tables.keys() - set(_ABOUT):
         table = tables[name]
-        changed[name] = table.assign(**{q: change(table[q].to_numpy()) for q in table if q in chosen})
+        changed[name] = table.assign(**{str(q): change(table[q].to_numpy()) for q in table if q in chosen})
     return NamedTables(changed)
 
 
