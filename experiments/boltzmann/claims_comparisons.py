@@ -136,7 +136,3 @@ MEASURE: Measures = {
         for run, until in (("first 2401 samples", _BEGINNING_OF_RUN), ("whole run", _END_OF_CONTINUOUS))
     },
 }
-
-NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
-    "error of the mean of HMC over that of Gibbs CT": over_tempered,
-}

@@ -21,7 +21,6 @@ from experiments.boltzmann.relative_errors import (
 
 # Samples of a chain at which poolings are compared: the first two of the published values.
 _POOLED = (1, 2001)
-_LAST_OF_SHORT_RUN = 2401
 
 
 def curve_value(tables: Tables, method: str, error: str, n_samples: int) -> Measurement:
@@ -41,18 +40,6 @@ def disjoint_value(tables: Tables, method: str) -> Measurement:
     """The running error of the mean after 2001 samples, disjoint groups."""
     found = running_errors(tables, method, "mean")
     return found.measured(found.at_samples(_POOLED[-1]))
-
-
-def text_value(tables: Tables, error: str) -> Measurement:
-    """AIS with the settings of the text and the fewest published temperatures, of the systems that were run."""
-    found = annealed_errors(tables, "ais_20", error)
-    return found.of_these(found.at_temperatures(FIGURE_ANNEALED[error][0][0]))
-
-
-def last_value(tables: Tables, method: str) -> Measurement:
-    """The error of the covariance after 2401 samples."""
-    found = running_errors(tables, method, "covariance")
-    return found.measured(found.at_samples(_LAST_OF_SHORT_RUN))
 
 
 def start(tables: Tables) -> Measurement:
@@ -152,9 +139,4 @@ NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
     "mean, disjoint groups, simulated tempering": partial(disjoint_value, method="st"),
     "mean, disjoint groups, Gibbs CT": partial(disjoint_value, method="gibbs_ct"),
     "mean, disjoint groups, CT-HMC": partial(disjoint_value, method="ct_hmc"),
-    "log normaliser, AIS, 20 steps": partial(text_value, error="log_z"),
-    "mean, AIS, 20 steps": partial(text_value, error="mean"),
-    "covariance, AIS, 20 steps": partial(text_value, error="covariance"),
-    "covariance, published base": partial(last_value, method="gibbs_ct"),
-    "covariance, converged base": partial(last_value, method="tuned"),
 }

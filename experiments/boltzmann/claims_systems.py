@@ -144,7 +144,6 @@ MEASURE: Measures = {
 }
 
 NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
-    "most by which log zeta exceeds log Z": _largest("log_zeta_excess_published", "nats"),
     "fewest fits kept": partial(n_fits, quantity="n_fits_published", extreme=np.min),
     "most fits kept": partial(n_fits, quantity="n_fits_published", extreme=np.max),
     "fewest distinct fits": partial(n_fits, quantity="n_fits_converged", extreme=np.min),

@@ -85,9 +85,6 @@ NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
         f"inflation at {n_rows} rows": recorded("inflation_expected", exact=True, n_rows=n_rows)
         for n_rows in (200, 2000, 20_000, 200_000)
     },
-    "variance left by the whole correction": recorded(
-        "variance_expected", exact=True, configuration="overcorrected"
-    ),
     "length of the path of SGHMC over that of SGLD": partial(_ratio, "travelled_length", _SGHMC, _SGLD),
     "variance left by half the correction": partial(_variance, "corrected"),
     "variance at the smallest step": recorded("variance_expected", exact=True, configuration="step 0.01"),

@@ -73,21 +73,6 @@ def _smallest_beside_reasonable(tables: Tables) -> Measurement:
     )
 
 
-def _smallest_at_multiple(factor: float, tables: Tables) -> Measurement:
-    """Smallest accept rate of a chain at a multiple of the published step, both tolerances."""
-    rates = _step_rates(tables)
-    steps = rates["step_size"].values
-    place = np.flatnonzero(np.isclose(steps, factor * _PUBLISHED_RELATIVE_STEP))
-    if place.size == 0:
-        raise MissingData(f"no chains at {factor:g} times the published step at this preset")
-    # Not as keywords: `sel` has an argument of the name tolerance.
-    at_step = rates.isel(step_size=int(place[0])).sel({"tolerance": list(_TOLERANCES.values())})
-    # Chains of one number have one start, whatever the tolerance.
-    return smallest_fraction(
-        at_step.min("tolerance").values, tables.summary.setting("n_draws", case="step_sizes")
-    )
-
-
 def _step_ratio(case: str, tables: Tables) -> Measurement:
     """Steps of constrained HMC and of HMC at which either accepts nine of ten proposals."""
     rates = array_of(tables, "acceptance_probability", "step_size", "chain", case="constrained_steps")
@@ -173,7 +158,4 @@ MEASURE: Measures = {
     "IM-ALG-07": {"GL exponent": _step_exponent},
 }
 
-NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
-    "smallest accept rate at twice the step": partial(_smallest_at_multiple, 2.0),
-    "share of weak prior data above 1e10": partial(_prior_data_fraction, "prior_over_1e10_share"),
-}
+NUMBERS: dict[str, Callable[[Tables], Measurement]] = {}

@@ -256,7 +256,6 @@ MEASURE: Measures = {
 }
 
 NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
-    "usable step of HMC": partial(_usable_step, "steps"),
     "usable step of HMC over the published one": _usable_over_published,
     "smallest step at which a chain of HMC stops": _smallest_step_that_stops,
     "smallest accept rate of HMC at 8e-4": partial(_accept_at, "steps", 8e-4),

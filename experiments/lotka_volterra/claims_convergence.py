@@ -109,6 +109,4 @@ MEASURE: Measures = {
 
 NUMBERS: Mapping[str, Callable[[Tables], Measurement]] = {
     "iterations for which a chain of HMC stands still": _longest_stand,
-    "scale reduction on raw summaries": partial(_psrf, "pm_raw"),
-    "scale reduction on normalised summaries": partial(_psrf, "pm_normalised"),
 }

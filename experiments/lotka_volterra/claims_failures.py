@@ -4,7 +4,6 @@ IM-LV-01 to IM-LV-07, IM-LV-22.
 """
 
 import math
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -107,5 +106,3 @@ MEASURE: Measures = {
     "IM-LV-07": {name: partial(_rejected_summaries, 1.0, reading) for name, reading in _READINGS.items()},
     "IM-LV-22": {"prior mean -1": partial(_finite_under, -1.0), "finite paths": _finite},
 }
-
-NUMBERS: dict[str, Callable[[Tables], Measurement]] = {"share of prior paths that stay finite": _finite}

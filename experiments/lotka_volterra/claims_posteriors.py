@@ -201,14 +201,6 @@ def _abc_near_generating(tables: Tables) -> Measurement:
     return bootstrap_groups(distance, *(_moments_of_moving_chains(row, tables) for row in ABC_ROWS))
 
 
-def _pooled_over_summary_abc(tables: Tables) -> Measurement:
-    """Largest ratio of sds of all chains together, those that stand still included."""
-    return bootstrap_groups(
-        lambda wide, *chains: max(np.max(_pooled_sds(one) / _pooled_sds(wide)) for one in chains),
-        *(_chain_moments(row, tables) for row in ("pm_normalised", *ABC_ROWS)),
-    )
-
-
 def _nearest(tables: Tables) -> Measurement:
     """Distance of the ball of radius 10 from the exact posterior less that of the nearest other, log z1 and z2."""
     distances = {}
@@ -250,5 +242,4 @@ MEASURE: Measures = {
 NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
     "distance of the mean of log z4 from the exact one, scheme code": partial(_log_z4_from_exact, "code"),
     "distance of the mean of log z4 from the exact one, scheme text": partial(_log_z4_from_exact, "text"),
-    "largest sd of all chains together over that of ABC on summaries": _pooled_over_summary_abc,
 }

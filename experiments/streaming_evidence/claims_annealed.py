@@ -206,26 +206,14 @@ MEASURE: Measures = {
 }
 
 NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
-    "annealed, softmax, relative error at 1e5 rows": partial(
-        _relative_error, model="softmax", n_rows=100_000
-    ),
-    "annealed, mixture, relative error at 1e5 rows": partial(
-        _relative_error, model="mixture", n_rows=100_000
-    ),
     **{
         f"loss of the mean log weight over the prediction, {name}": partial(loss_of_weights, variation=name)
-        for name in ("default", "learning_rate=1", "batch_size=2000 chunk_size=500")
+        for name in ("default", "learning_rate=1")
     },
-    **{
-        f"spread of particles over the prediction, {n} rows": partial(spread_of_particles, n_rows=n)
-        for n in (10_000, 100_000, 1_000_000)
-    },
-    **{
-        f"loss with shared rows, {method}": partial(
-            shared_rows, method=method, shared=f"method={method}_shared"
-        )
-        for method in ("sequential", "annealed")
-    },
+    "spread of particles over the prediction, 1000000 rows": partial(spread_of_particles, n_rows=1_000_000),
+    "loss with shared rows, sequential": partial(
+        shared_rows, method="sequential", shared="method=sequential_shared"
+    ),
     **{
         f"loss left by {name}": _lowered_by(f"method={name}")
         for name in ("resampled", "cooled", "control_variates")

@@ -13,7 +13,6 @@ from auxmc_pipeline.error_rules import (
     largest,
     mean_over_replicates,
     median_over_replicates,
-    paired_ratio,
     ratio_of_means,
 )
 from auxmc_pipeline.tables import Tables
@@ -109,15 +108,6 @@ def _early_and_late(tables: Tables, cost: str) -> tuple[FloatArray, FloatArray]:
 def sequential_error(tables: Tables, model: str, size: int) -> Measurement:
     """SE-32, size."""
     return mean_over_replicates(values_at(errors_of(published(tables, model, "sequential")), size))
-
-
-def later_error(tables: Tables) -> Measurement:
-    """Error of the sequential estimator at 10000 rows over that at 1000."""
-    found = errors_of(published(tables, "linear", "sequential"))
-    first, later = values_at(found, 1000), values_at(found, 10_000)
-    end = found.iloc[:, -1].to_numpy()
-    note = f"{first.mean():.1f}, {later.mean():.1f} and, at the end, {end.mean():.1f} nats"
-    return paired_ratio(later, first, note)
 
 
 def hybrid_distance(tables: Tables, model: str) -> Measurement:
@@ -219,14 +209,10 @@ MEASURE: Measures = {
 }
 
 NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
-    "error of the additive rule, 200 live points": partial(stopping_rules, live_points=200),
     **{
         f"AIS, linear, nats a row at {n} rows": partial(annealed_error, model="linear", size=n)
         for n in _SIZES_WITH_REFERENCE
     },
     "sequential, linear, nats at 1e2 rows": partial(sequential_error, model="linear", size=100),
-    "sequential, linear, nats at 1e4 over 1e3 rows": later_error,
     "hybrid, linear, nats at 1e3 rows": hybrid_size,
-    "sequential, softmax, nats a row at 1e5 rows": partial(_final_error, model="softmax", n_rows=100_000),
-    "sequential, mixture, nats a row at 1e5 rows": partial(_final_error, model="mixture", n_rows=100_000),
 }
