@@ -1,7 +1,7 @@
 """Models known by a log density and its gradient, and Hamiltonian Monte Carlo on them."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -147,7 +147,7 @@ def density(
     if start is None and draw_prior is None:
         raise ValueError("start is wanted: variables at which the log density is finite")
     check_callable("log_density", log_density, "maps the variables to their log density, in nats")
-    tries = (draw_prior(jax.random.key(i)) for i in range(_TRIES)) if draw_prior else iter(())
+    tries: Iterator[Any] = (draw_prior(jax.random.key(i)) for i in range(_TRIES)) if draw_prior else iter(())
     labels = (exchangeable,) if isinstance(exchangeable, str) else tuple(exchangeable)
     begin, layout = start_variables(next(tries) if start is None else start)
     for name, (low, high, turns) in checked_bounds(layout.names, bounds or {}, periodic).items():
