@@ -100,10 +100,11 @@ def biases(work: Work) -> Lines:
     true_sums = np.exp(work.once(true_upper_sums))
     expected_sums = np.exp(work.once(log_ratios)[10, "mean"])
     bound = expected_upper_bound_ratio(_MODEL, 10)
-    return {
+    printed: Lines = {
         "as printed": expected_nested_ratio(_MODEL, 10, _factor(10, "mean")) / bound,
         "as printed, simulated": paired_ratio(_block_means(expected_sums), _block_means(true_sums)),
-    } | {
+    }
+    return {**printed} | {
         f"{name}, {n_live} live points": expected_nested_ratio(_MODEL, n_live, _factor(n_live, shrinkage))
         for n_live in (10, 100)
         for shrinkage, name in _FACTORS.items()

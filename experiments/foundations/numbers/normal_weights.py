@@ -58,7 +58,8 @@ def slide_exponent(work: Work) -> Lines:
 
 def _exponent(variance: float) -> FloatArray:
     """Coefficients of the exponent for draws from N(1, variance), the constant first."""
-    return (Polynomial([0.0, 0.0, -1.0]) + Polynomial([-1.0, 1.0]) ** 2 / (2.0 * variance)).coef
+    exponent = Polynomial([0.0, 0.0, -1.0]) + Polynomial([-1.0, 1.0]) ** 2 / (2.0 * variance)
+    return np.asarray(exponent.coef, np.float64)
 
 
 def _slide_runs(work: Work) -> FloatArray:

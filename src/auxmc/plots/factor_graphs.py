@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -29,21 +30,28 @@ def factor_graph(path: Path) -> Figure:
     figure, axis = graph_plane(graph["height_in"], graph["x_range"], graph["y_range"])
     for plate in graph.get("plates", ()):
         (x, y), (width, height) = plate["corner"], plate["size"]
-        look = {"boxstyle": "round,pad=0,rounding_size=0.25", "facecolor": "none", "edgecolor": "#777777"}
+        look: dict[str, Any] = {
+            "boxstyle": "round,pad=0,rounding_size=0.25",
+            "facecolor": "none",
+            "edgecolor": "#777777",
+        }
         axis.add_patch(FancyBboxPatch((x, y), width, height, **look))
         place = (x + width - 0.1, y + 0.15)
         axis.text(*place, plate["label"], ha="right", va="bottom", fontsize=7.0, color="#444444")
     for start, end in (pair for edge in graph.get("edges", ()) for pair in pairwise(edge)):
         axis.plot(*zip(start, end, strict=True), color="black", linewidth=0.8, zorder=1)
     for start, end in graph.get("arrows", ()):
-        style = {"arrowstyle": "-|>", "mutation_scale": 9, "shrinkA": 0, "shrinkB": 0}
+        style: dict[str, Any] = {"arrowstyle": "-|>", "mutation_scale": 9, "shrinkA": 0, "shrinkB": 0}
         axis.add_patch(FancyArrowPatch(start, end, color="black", linewidth=0.8, zorder=1, **style))
     for factor in graph.get("factors", ()):
-        add_factor(axis, *factor["at"], factor.get("text", ""), above=factor.get("above", False))
+        x, y = factor["at"]
+        add_factor(axis, x, y, factor.get("text", ""), above=factor.get("above", False))
     for variable in graph.get("variables", ()):
-        add_variable(axis, *variable["at"], variable["name"], observed=variable.get("observed", False))
+        x, y = variable["at"]
+        add_variable(axis, x, y, variable["name"], observed=variable.get("observed", False))
     for given in graph.get("inputs", ()):
-        axis.text(*given["at"], given["name"], ha="center", va="center", fontsize=10.0)
+        x, y = given["at"]
+        axis.text(x, y, given["name"], ha="center", va="center", fontsize=10.0)
     add_words(axis, ((*word["at"], word["text"]) for word in graph.get("words", ())))
     return figure
 
