@@ -276,12 +276,7 @@ def _assert_power(found: float, detects: float, n: int) -> None:
 
 
 def _judge(
-    rule: str,
-    label: str,
-    n: int | list[int],
-    statistic: float,
-    threshold: float,
-    alpha: float,
+    rule: str, label: str, n: int | list[int], statistic: float, threshold: float, alpha: float
 ) -> None:
     global n_assertions
     if _charging:

@@ -102,15 +102,7 @@ def check_means(values: np.ndarray, label: str) -> None:
 
 
 @pytest.mark.parametrize("posterior", POSTERIORS)
-@pytest.mark.parametrize(
-    "kernel",
-    [
-        "random_walk",
-        "linear",
-        "elliptical",
-        "hmc",
-    ],
-)
+@pytest.mark.parametrize("kernel", ["random_walk", "linear", "elliptical", "hmc"])
 def test_chains_reach_a_known_posterior(kernel: str, posterior: str) -> None:
     distribution = POSTERIORS[posterior]
     built = KERNELS[kernel](distribution)

@@ -147,10 +147,7 @@ def test_linear_constraints_give_the_exact_conditional_distribution() -> None:
     mean, basis = jnp.asarray(value * normal[0] / np.sum(normal**2)), jnp.asarray(linalg.null_space(normal))
     kernel = constrained_hmc(plane, 0.4, (2, 5), 3)
     runs = run(
-        kernel,
-        lambda key: mean + basis @ jax.random.normal(key, (2,)),
-        lambda u: ndtr(basis.T @ u),
-        "plane",
+        kernel, lambda key: mean + basis @ jax.random.normal(key, (2,)), lambda u: ndtr(basis.T @ u), "plane"
     )
     check_invariance(runs, floor=0.8)
 

@@ -18,13 +18,7 @@ from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.langevin import metropolis_langevin, unadjusted_langevin
 from auxmc.kernels.hamiltonian.persistent_hmc import persistent_hmc
 from auxmc.kernels.metropolis.coupling_from_the_past import coupling_from_the_past
-from auxmc.kernels.metropolis.gibbs import (
-    gaussian_blocks,
-    gibbs,
-    permuted_scan,
-    spin_blocks,
-    systematic_scan,
-)
+from auxmc.kernels.metropolis.gibbs import gaussian_blocks, gibbs, permuted_scan, spin_blocks, systematic_scan
 from auxmc.kernels.metropolis.involution import involution_metropolis
 from auxmc.kernels.metropolis.simulated_annealing import simulated_annealing
 from auxmc.kernels.slices.directed_slice import along_axes, along_gaussian, along_unit_vectors, directed_slice
@@ -45,13 +39,7 @@ from tests.statistical.kernel_checks import (
     square_driver,
     target_cdf,
 )
-from tests.statistical.levels import (
-    assert_at_least,
-    assert_standard_mean,
-    assert_uniform,
-    key_for,
-    legendre,
-)
+from tests.statistical.levels import assert_at_least, assert_standard_mean, assert_uniform, key_for, legendre
 
 RHO = 0.7
 BIMODAL = jnp.asarray(0, jnp.int32)

@@ -38,14 +38,7 @@ SINGLE: dict[str, Callable[[], Kernel]] = {
 }
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "random_walk",
-        "linear",
-        "elliptical",
-    ],
-)
+@pytest.mark.parametrize("name", ["random_walk", "linear", "elliptical"])
 def test_kernels_in_single_precision_keep_type_and_distribution(name: str) -> None:
     with jax.enable_x64(False):
         kernel = SINGLE[name]()

@@ -154,10 +154,7 @@ def _extended(mass: float, **options: Any) -> Case:
 def _ladder(index_update: str) -> Case:
     kernel = simulated_tempering(BRIDGE, LADDER, 0.5, 3, index_update=index_update)
     return Case(
-        kernel,
-        lambda key, x, u: kernel.init(key, x, _draw_index(x, u)),
-        lambda state: state.index,
-        "ladder",
+        kernel, lambda key, x, u: kernel.init(key, x, _draw_index(x, u)), lambda state: state.index, "ladder"
     )
 
 
@@ -217,14 +214,10 @@ def test_inverse_temperature_has_its_truncated_exponential_distribution(delta: f
 # Annealed runs whose weights are bounded, so that Hoeffding's inequality is exact.
 
 NARROW = bridge(
-    lambda x: -0.5 * jnp.sum(jnp.square((x - 0.3) / 0.5)),
-    gaussian_base(jnp.zeros(1), jnp.array([1.2])),
-    0.3,
+    lambda x: -0.5 * jnp.sum(jnp.square((x - 0.3) / 0.5)), gaussian_base(jnp.zeros(1), jnp.array([1.2])), 0.3
 )
 WIDE = bridge(
-    lambda x: -0.5 * jnp.sum(jnp.square((x - 0.3) / 1.8)),
-    gaussian_base(jnp.zeros(1), jnp.array([1.2])),
-    0.3,
+    lambda x: -0.5 * jnp.sum(jnp.square((x - 0.3) / 1.8)), gaussian_base(jnp.zeros(1), jnp.array([1.2])), 0.3
 )
 N_RUNS = 150_000
 

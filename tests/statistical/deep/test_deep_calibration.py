@@ -151,15 +151,7 @@ INFERENCES: dict[str, Inference] = {
 }
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "estimated",
-        "hamiltonian",
-        "constrained",
-        "approximate",
-    ],
-)
+@pytest.mark.parametrize("name", ["estimated", "hamiltonian", "constrained", "approximate"])
 def test_truths_are_calibrated(name: str) -> None:
     check_ranks(ranks(INFERENCES[name], name), name)
 

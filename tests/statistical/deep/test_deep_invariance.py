@@ -197,8 +197,6 @@ def test_tempering_kernels(name: str) -> None:
 
 def test_a_density_raised_to_nearly_one_is_found() -> None:
     """An error of a twentieth in the log ratio, which a hundred thousand draws would pass."""
-    driver = line_driver(
-        lambda index: random_walk_metropolis(lambda x: log_target(index, x) / 1.05, 1.0, 1),
-    )
+    driver = line_driver(lambda index: random_walk_metropolis(lambda x: log_target(index, x) / 1.05, 1.0, 1))
     with expecting_failure(), pytest.raises(AssertionError, match="exceeds"):
         assert_distribution_unchanged(driver, 0, "deep/raised", reversible=True)

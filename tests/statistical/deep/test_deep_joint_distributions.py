@@ -7,12 +7,7 @@ import numpy as np
 import pytest
 from jax import Array
 
-from tests.statistical.levels import (
-    assert_standard_mean,
-    expecting_failure,
-    key_for,
-    legendre,
-)
+from tests.statistical.levels import assert_standard_mean, expecting_failure, key_for, legendre
 from tests.statistical.test_joint_distributions import Cycle, abc_ball, abc_split, constrained, hmc
 
 pytestmark = pytest.mark.slow
@@ -44,15 +39,7 @@ def check_averages(values: np.ndarray, label: str) -> None:
     assert_standard_mean(values / values.std(axis=0), detects=0.1, label=label)
 
 
-@pytest.mark.parametrize(
-    ("cycle", "dim"),
-    [
-        (hmc, 1),
-        (abc_ball, 2),
-        (abc_split, 2),
-        (constrained, 3),
-    ],
-)
+@pytest.mark.parametrize(("cycle", "dim"), [(hmc, 1), (abc_ball, 2), (abc_split, 2), (constrained, 3)])
 def test_averages_of_long_chains_are_those_of_the_joint_distribution(cycle: Cycle, dim: int) -> None:
     check_averages(averages(cycle, dim, cycle.__name__), cycle.__name__)
 

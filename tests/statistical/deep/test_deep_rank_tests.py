@@ -101,12 +101,7 @@ def _assert_uniform_ranks(start: Callable[[Array], tuple[Kernel, Any, Array]], n
         return min(1.0, N_FUNCTIONS * min(uniform_p_value(column) for column in uniforms.T))
 
     assert_sequential(
-        p_value,
-        N_FIRST,
-        detects=0.016,
-        n_statistics=N_FUNCTIONS,
-        sequence=Sequence(n_stages=3),
-        label=name,
+        p_value, N_FIRST, detects=0.016, n_statistics=N_FUNCTIONS, sequence=Sequence(n_stages=3), label=name
     )
 
 
@@ -119,16 +114,7 @@ def _exact(build: Build) -> Callable[[Array], tuple[Kernel, Any, Array]]:
     return start
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "random_walk",
-        "linear",
-        "elliptical",
-        "hmc",
-        "langevin",
-    ],
-)
+@pytest.mark.parametrize("name", ["random_walk", "linear", "elliptical", "hmc", "langevin"])
 def test_ranks_of_exact_draws_are_uniform(name: str) -> None:
     _assert_uniform_ranks(_exact(KERNELS[name]), name)
 

@@ -4,12 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from importance_weighted_training import (
-    Stage,
-    importance_weighted_bound,
-    published_stages,
-    train,
-)
+from importance_weighted_training import Stage, importance_weighted_bound, published_stages, train
 from jax import Array
 
 KEY = jax.random.key(4)

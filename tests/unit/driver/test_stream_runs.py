@@ -198,10 +198,7 @@ def test_streams_side_by_side_give_the_numbers_that_each_gives_alone(
 
     def both(n_rows: int, n_blocks: int) -> dict[str, StreamRun]:
         return run_streams(
-            {
-                "one": KeyedStream(toy(), jax.random.key(4)),
-                "other": KeyedStream(toy(2.0), jax.random.key(5)),
-            },
+            {"one": KeyedStream(toy(), jax.random.key(4)), "other": KeyedStream(toy(2.0), jax.random.key(5))},
             lambda first: iter([DATA[first:n_rows]]),
             6,
             chunk_sizes=SIZES,

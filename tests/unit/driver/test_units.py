@@ -42,14 +42,7 @@ def _case(context: RunContext) -> dict[str, np.ndarray]:
     def chains(name: str) -> dict[str, np.ndarray]:
         sweep = {"scale": [0.5, 0.9]}
         found = run_chains(
-            context,
-            (name,),
-            _walk(0.1),
-            n_draws=40,
-            n_chains=4,
-            sweep=sweep,
-            block_size=15,
-            lanes_per_unit=3,
+            context, (name,), _walk(0.1), n_draws=40, n_chains=4, sweep=sweep, block_size=15, lanes_per_unit=3
         )
         return found.draws
 

@@ -74,11 +74,7 @@ def test_tiny_support_leads_to_bounds() -> None:
     """Less than a hundredth of a given base lies inside."""
     with pytest.warns(auxmc.SamplingWarning, match=r"0.* % of the base lies where .* bounds="):
         auxmc.evidence(
-            _half_normal,
-            {"x": 1.0},
-            base=auxmc.gaussian({"x": -2.5}, {"x": 1.0}),
-            draws=100,
-            progress=False,
+            _half_normal, {"x": 1.0}, base=auxmc.gaussian({"x": -2.5}, {"x": 1.0}), draws=100, progress=False
         )
 
 
@@ -86,10 +82,7 @@ def test_bounds_and_a_prior_with_draws() -> None:
     """A rate with a uniform prior: declared bounds, draws on the natural scale."""
     model = auxmc.density(
         _binomial,
-        prior=(
-            lambda p: jnp.zeros(()),
-            lambda key: {"theta": jax.random.uniform(key)},
-        ),
+        prior=(lambda p: jnp.zeros(()), lambda key: {"theta": jax.random.uniform(key)}),
         bounds={"theta": (0, 1)},
     )
     found = auxmc.evidence(model, draws=1000, progress=False)

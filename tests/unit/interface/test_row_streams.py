@@ -96,13 +96,7 @@ def test_models_are_compared_with_an_error(whole: StreamEvidence) -> None:
 def test_a_stream_goes_on_and_does_not_depend_on_how_rows_come(tmp_path: Path) -> None:
     def run(rows: object, checkpoint: Path | None = None) -> StreamEvidence:
         return auxmc.stream_evidence(
-            linear(),
-            rows,
-            chunk=40,
-            replicates=2,
-            settings=QUICK,
-            checkpoint=checkpoint,
-            progress=False,
+            linear(), rows, chunk=40, replicates=2, settings=QUICK, checkpoint=checkpoint, progress=False
         )
 
     once = run(ROWS)

@@ -12,11 +12,7 @@ from scipy import stats
 from scipy.special import softmax
 
 from auxmc.models.mixtures.gaussian_mixture import MEAN_COORDINATES, WEIGHT_COORDINATES, gaussian_mixture
-from auxmc.models.regression.linear_regression import (
-    PrefixEvidence,
-    extend_evidence,
-    linear_regression,
-)
+from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
 from auxmc.models.regression.softmax_regression import softmax_regression
 from auxmc.models.row_model import RowModel, row_model
 from auxmc.numerics.array_types import FloatArray

@@ -171,8 +171,7 @@ def test_a_prior_that_is_not_that_of_its_draws_is_noticed(tmp_path: Path, extra:
 
 
 @pytest.mark.parametrize(
-    "model",
-    [linear_regression(5), gaussian_mixture(2), gaussian_mixture(2, mean_coordinates="non_centred")],
+    "model", [linear_regression(5), gaussian_mixture(2), gaussian_mixture(2, mean_coordinates="non_centred")]
 )
 def test_priors_agree_with_their_draws(model: RowModel) -> None:
     assert prior_disagreement(model, KEY) < 5.0
@@ -191,10 +190,7 @@ def test_heavy_tails_agree_with_their_draws() -> None:
 
 @pytest.mark.parametrize(
     ("prior", "said"),
-    [
-        ("return 1.0 if parameters[0] > 0 else 0.0", "TracerBoolConversionError"),
-        ("exit(3)", "SystemExit"),
-    ],
+    [("return 1.0 if parameters[0] > 0 else 0.0", "TracerBoolConversionError"), ("exit(3)", "SystemExit")],
 )
 def test_what_a_function_raises_is_one_line(tmp_path: Path, prior: str, said: str) -> None:
     path = tmp_path / "model.py"

@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 from jax import Array
 
-from auxmc.numerics.truncated_exponential import (
-    draw_inverse_temperature,
-    log_base_weight,
-    log_target_weight,
-)
+from auxmc.numerics.truncated_exponential import draw_inverse_temperature, log_base_weight, log_target_weight
 
 SIZES = (1e-320, 1e-310, 1e-300, 1e-100, 1e-45, 1e-38, 1e-20, 1e-9, 9.9e-5, 1.01e-4, 9e-3, 1.1e-2, 0.5, 30.0, 88.0,
          100.0, 709.0, 1e3, 1e6)  # fmt: skip

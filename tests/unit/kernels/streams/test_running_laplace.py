@@ -12,16 +12,8 @@ from jax import Array
 from auxmc.driver.row_chunks import ChunkSizes
 from auxmc.driver.streams import run_stream
 from auxmc.kernels.streams.contract import Chunk, ChunkRecord, PastRows
-from auxmc.kernels.streams.running_laplace import (
-    RunningLaplaceSettings,
-    RunningLaplaceState,
-    running_laplace,
-)
-from auxmc.models.regression.linear_regression import (
-    PrefixEvidence,
-    extend_evidence,
-    linear_regression,
-)
+from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, RunningLaplaceState, running_laplace
+from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
 from auxmc.models.row_model import RowModel, row_model
 from experiments.streaming_evidence.model import rows
 from tests.exact_posteriors import tempered_posterior

@@ -12,10 +12,7 @@ from jax import Array
 from auxmc.kernels.streams.contract import Chunk, PastRows, StreamSettings, StreamState
 from auxmc.kernels.streams.published_estimators import remember, stream_evidence
 from auxmc.kernels.streams.stochastic_gradient import injected_noise, sghmc_step, sgld_step
-from auxmc.kernels.streams.stochastic_gradient_moves import (
-    no_anchors,
-    renewed_anchors,
-)
+from auxmc.kernels.streams.stochastic_gradient_moves import no_anchors, renewed_anchors
 from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
 from experiments.streaming_evidence.model import rows
 

@@ -82,10 +82,7 @@ def _energy_fixed(phase: Array) -> Array:
 
 EXTENDED = jnp.concatenate([START, jnp.array([0.4]), MOMENTUM, jnp.array([-0.5])])
 FIXED = jnp.concatenate([START, MOMENTUM])
-FLOWS = {
-    "extended": (_extended, _energy_extended, EXTENDED),
-    "fixed": (_fixed, _energy_fixed, FIXED),
-}
+FLOWS = {"extended": (_extended, _energy_extended, EXTENDED), "fixed": (_fixed, _energy_fixed, FIXED)}
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
@@ -258,10 +255,7 @@ def test_momenta_are_kept_after_acceptance_and_reversed_after_rejection(name: st
 
 def test_a_trajectory_that_overflows_is_rejected_and_counted() -> None:
     joined = bridge(lambda x: -jnp.sum(x**4), gaussian_base(jnp.zeros(1), jnp.ones(1)))
-    for kernel in (
-        gibbs_continuous_tempering(joined, 50.0, 30),
-        continuously_tempered_hmc(joined, 50.0, 30),
-    ):
+    for kernel in (gibbs_continuous_tempering(joined, 50.0, 30), continuously_tempered_hmc(joined, 50.0, 30)):
         state = kernel.init(jax.random.key(0), jnp.array([2.0]), 0.9)
         new, info = kernel.step(jax.random.key(1), state)
         assert not bool(info.accepted)
