@@ -7,13 +7,14 @@ sum of the levels of a run, which bounds its false-alarm probability (Bonferroni
 
 Seeds belong to names, so that a run gives the same numbers everywhere; the environment variable
 AUXMC_STATISTICAL_SEED (any text) enters every name and so makes a run with fresh numbers.
+AUXMC_STATISTICAL_DRAWS (an integer) multiplies the draws of the checks of kernels.
 """
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from itertools import combinations
 
 import jax
 import numpy as np
@@ -25,19 +26,16 @@ from auxmc.diagnostics.confidence_sequence import confidence_sequence
 __all__ = [
     "ALPHA",
     "TOTAL_LEVEL",
-    "Sequence",
     "assert_at_least",
     "assert_bounded_mean",
-    "assert_sequential",
+    "assert_independent",
     "assert_standard_mean",
     "assert_uniform",
-    "dkw_half_width",
     "expecting_failure",
+    "joint_functions",
     "key_for",
     "legendre",
-    "mean_p_value",
     "seed_for",
-    "uniform_p_value",
 ]
 
 ALPHA = 1e-7
@@ -48,6 +46,9 @@ TOTAL_LEVEL = 1e-4
 
 MISS = 1e-3
 """Probability of not finding the declared discrepancy."""
+
+DRAWS = int(os.environ.get("AUXMC_STATISTICAL_DRAWS", "1"))
+"""Factor of the number of draws: ten times as many find a third of the discrepancy."""
 
 n_assertions = 0
 """Number of assertions that this process has made, without those that are expected to fail."""
@@ -134,99 +135,6 @@ def assert_bounded_mean(
     _judge("bounded mean", label, n, abs(expected - 0.5 * (upper + lower)), half_width, ALPHA)
 
 
-# --- sequential tests ----------------------------------------------------------------------------------
-
-
-class Sequence(NamedTuple):
-    """Stages of a sequential test whose false-alarm probability is at most `alpha` in total.
-
-    A stage draws again. With p-value q it fails if q <= beta, passes if q > gamma + beta, and otherwise the
-    next stage has `factor` times as many draws and beta / gamma in the place of beta; the last one passes. A
-    correct program reaches stage i with probability gamma^(i - 1) and fails there with beta / gamma^(i - 1),
-    beta = alpha / n_stages in all of them together: alpha.
-
-    Attributes:
-        alpha: false-alarm probability of all stages together.
-        n_stages: at most so many.
-        factor: growth of the number of draws from stage to stage.
-
-    Source: A. Gandy and J. Scott (2020), Unit testing for MCMC and other Monte Carlo methods, algorithm 1.
-    """
-
-    alpha: float = ALPHA
-    n_stages: int = 4
-    factor: int = 4
-
-    @property
-    def gamma(self) -> float:
-        """Probability with which a correct program continues to the next stage."""
-        return float((self.alpha / self.n_stages) ** (1.0 / self.n_stages))
-
-    def betas(self) -> list[float]:
-        """Levels of the stages."""
-        return [self.alpha / self.n_stages / self.gamma**stage for stage in range(self.n_stages)]
-
-    def run(self, p_value: Callable[[int, int], float], n: int) -> tuple[bool, list[int], float, float]:
-        """Runs the stages; returns whether it passed, draws of each stage, the last p-value and its level."""
-        sizes = []
-        for stage, beta in enumerate(self.betas()):
-            sizes.append(n * self.factor**stage)
-            q = float(p_value(sizes[-1], stage))
-            if not q > beta:
-                return False, sizes, q, beta
-            if q > self.gamma + beta:
-                break
-        return True, sizes, q, beta
-
-    def found(self, n: int, n_statistics: int = 1) -> float:
-        """Difference of distribution functions found with probability 0.999 by the band of each stage."""
-        last = self.n_stages - 1
-        widths = []
-        for stage, beta in enumerate(self.betas()):
-            size = n * self.factor**stage
-            level = (beta if stage == last else self.gamma + beta) / n_statistics
-            widths.append(dkw_half_width(size, level) + dkw_half_width(size, MISS / self.n_stages))
-        return max(widths)
-
-
-def assert_sequential(
-    p_value: Callable[[int, int], float],
-    n: int,
-    *,
-    detects: float,
-    n_statistics: int = 1,
-    sequence: Sequence | None = None,
-    label: str = "",
-) -> None:
-    """Asserts a hypothesis by a sequential test: small samples first, larger ones only in doubt.
-
-    Args:
-        p_value: maps (number of draws, stage from 0) to a p-value of fresh draws, independent of those of
-            other stages; of several statistics, the smallest p-value times their number.
-        n: draws of the first stage.
-        detects: difference of distribution functions that is found with probability 0.999.
-        n_statistics: number of statistics of which `p_value` takes the smallest.
-        sequence: stages and levels.
-        label: what is tested, for the report and the message.
-    """
-    stages = sequence or Sequence()
-    _assert_power(stages.found(n, n_statistics), detects, n)
-    _, sizes, q, beta = stages.run(p_value, n)
-    evidence = abs(np.log10(max(q, 1e-300))) if q == q else np.inf
-    _judge("sequential", label, sizes, evidence, -np.log10(beta), stages.alpha)
-
-
-def uniform_p_value(values: ArrayLike) -> float:
-    """Bound of the p-value of independent values being uniform on (0, 1), from the same band as `assert_uniform`."""
-    return min(1.0, float(2.0 * np.exp(-2.0 * len(np.asarray(values)) * _distance_from_uniform(values) ** 2)))
-
-
-def mean_p_value(values: ArrayLike) -> float:
-    """Smallest p-value of columns [draw, function] of variance 1 having mean 0, times the number of columns."""
-    statistic, _, n_functions = _largest_z(values)
-    return min(1.0, float(2.0 * n_functions * stats.norm.sf(statistic)))
-
-
 # --- shared --------------------------------------------------------------------------------------------
 
 
@@ -237,6 +145,48 @@ def legendre(uniforms: ArrayLike, n_degrees: int = 4) -> np.ndarray:
         np.sqrt(2.0 * k + 1.0) * np.polynomial.Legendre.basis(k)(argument) for k in range(1, n_degrees + 1)
     ]
     return np.stack(columns, axis=1)
+
+
+def joint_functions(uniforms: ArrayLike, n_own: int = 4, n_pair: int = 2) -> np.ndarray:
+    """Legendre functions of each column and products of two columns' first ones [draw, function].
+
+    Args:
+        uniforms: independent uniform numbers [draw, coordinate].
+        n_own: degrees of each column.
+        n_pair: degrees of each factor of a product; every degree of one times every degree of the other.
+    """
+    columns = [legendre(column, max(n_own, n_pair)) for column in np.asarray(uniforms).T]
+    pairs = [
+        (columns[i][:, :n_pair, None] * columns[j][:, None, :n_pair]).reshape(len(columns[0]), -1)
+        for i, j in combinations(range(len(columns)), 2)
+    ]
+    return np.concatenate([*(column[:, :n_own] for column in columns), *pairs], axis=1)
+
+
+def assert_independent(
+    uniforms: ArrayLike,
+    label: str = "",
+    *,
+    detects: float = 0.02,
+    detects_mean: float = 0.03,
+    n_own: int = 4,
+    n_pair: int = 2,
+) -> None:
+    """Asserts that the columns of numbers [draw, coordinate] are uniform on (0, 1) and independent.
+
+    Args:
+        uniforms: draws [draw, coordinate].
+        label: what is tested, for the message.
+        detects: of `assert_uniform`, for each column.
+        detects_mean: of `assert_standard_mean`, for the functions of `joint_functions`.
+        n_own: degrees of each column.
+        n_pair: degrees of each factor of a product.
+    """
+    for place, column in enumerate(np.asarray(uniforms).T):
+        assert_uniform(column, detects=detects, label=f"{label}, coordinate {place}")
+    assert_standard_mean(
+        joint_functions(uniforms, n_own, n_pair), detects=detects_mean, label=f"{label}, joint"
+    )
 
 
 @contextmanager

@@ -23,8 +23,8 @@ from auxmc.kernels.slices.core import Candidate, SliceState
 from auxmc.kernels.slices.elliptical_slice import draw_ellipse, shrink_ellipse
 from auxmc.models.abc_estimator import abc_estimator
 from auxmc.models.abc_kernels import log_abc_kernel
-from tests.statistical.kernel_checks import N_STEPS, N, Runs, check_invariance
-from tests.statistical.levels import expecting_failure, key_for
+from tests.statistical.kernel_checks import Runs, check_invariance, follow, many_replicas
+from tests.statistical.levels import expecting_failure
 
 OBSERVED = 1.0
 TOLERANCE = 0.5
@@ -63,26 +63,15 @@ def run_replicas(
     inputs_of: Callable[[Any], Array],
     stream: str,
 ) -> Runs:
-    """Transforms of replicas that start from exact draws, after no, one and five steps."""
+    """Replicas that start from exact draws."""
 
-    def replica(key: Array) -> Any:
+    def replica(_: Array, key: Array) -> Any:
         key_start, key_steps = jax.random.split(key)
         state = make_state(draw_exactly(name, key_start))
+        transform_state = lambda state: transform(name, inputs_of(state))
+        return follow(kernel, state, key_steps, transform_state, lambda end: make_state(inputs_of(end)))
 
-        def step(state: Any, key: Array) -> Any:
-            state, info = kernel.step(key, state)
-            return state, (transform(name, inputs_of(state)), jnp.sum(info.n_collapsed, dtype=jnp.int32))
-
-        end, (path, n_collapsed) = jax.lax.scan(step, state, jax.random.split(key_steps, N_STEPS))
-        fresh, carried = make_state(inputs_of(end)), end
-        name_of_density = "log_estimate" if hasattr(end, "log_estimate") else "log_density"
-        error = jnp.abs(getattr(fresh, name_of_density) - getattr(carried, name_of_density))
-        start = transform(name, inputs_of(state))
-        return start, path[0], path[-1], error, jnp.sum(n_collapsed, dtype=jnp.int32)
-
-    start, once, last, error, collapsed = jax.jit(jax.vmap(replica))(jax.random.split(key_for(stream), N))
-    clip = lambda values: np.clip(np.asarray(values), 0.0, 1.0)
-    return Runs(clip(start), clip(once), clip(last), float(error.max()), int(collapsed.sum()))
+    return many_replicas(replica)(0, stream)
 
 
 def log_likelihood(inputs: Array) -> Array:

@@ -29,6 +29,7 @@ from experiments.foundations.sampling.transforms import box_muller
 from experiments.foundations.sampling.uniforms import avoiding_zero, uniform_from_bits
 from experiments.tempering_illustration.model.scalar_mixture import OVERLAPPING
 from tests.statistical.levels import (
+    assert_independent,
     assert_standard_mean,
     assert_uniform,
     expecting_failure,
@@ -74,11 +75,7 @@ def test_box_muller_draws_are_independent_normal_numbers() -> None:
     bits = jax.random.bits(key_for("box_muller"), (N, 2), jnp.uint64)
     uniforms = uniform_from_bits(bits)
     guarded = jnp.stack([avoiding_zero(uniforms[:, 0]), uniforms[:, 1]], axis=1)
-    first, second = stats.norm.cdf(np.asarray(box_muller(guarded))).T
-    assert_uniform(first, label="first number")
-    assert_uniform(second, label="second number")
-    products = legendre(first, 3)[:, :, None] * legendre(second, 3)[:, None, :]
-    assert_standard_mean(products.reshape(N, -1), label="independence")
+    assert_independent(stats.norm.cdf(np.asarray(box_muller(guarded))), "two numbers")
 
 
 def test_inverted_draws_have_their_distribution() -> None:
@@ -91,11 +88,7 @@ def test_correlated_normal_vectors_have_their_covariance() -> None:
     first = (x[:, 0] - 1.0) / 2.0
     # What is left of the second coordinate given the first is standard normal and independent of it.
     second = (x[:, 1] + 2.0 - 0.6 * first) / 0.8
-    a, b = stats.norm.cdf(first), stats.norm.cdf(second)
-    products = legendre(a, 2)[:, :, None] * legendre(b, 2)[:, None, :]
-    assert_standard_mean(
-        np.hstack([legendre(a), legendre(b), products.reshape(N, -1)]), label="joint distribution"
-    )
+    assert_independent(stats.norm.cdf(np.column_stack([first, second])), "two coordinates")
 
 
 def test_proposals_decisions_and_heights_have_their_joint_distribution() -> None:

@@ -1,7 +1,4 @@
-"""Kernels of the background chapters leave their targets invariant: involution, Gibbs, Langevin, persistent momentum.
-
-Also slices along chosen directions, coupling from the past, and simulated annealing.
-"""
+"""Kernels of the background chapters: Gibbs, persistent momentum, slices along chosen directions, annealing."""
 
 from collections.abc import Callable
 from itertools import product
@@ -15,60 +12,32 @@ from jax import Array
 from jax.scipy.special import ndtr
 
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.hamiltonian.langevin import metropolis_langevin, unadjusted_langevin
+from auxmc.kernels.hamiltonian.langevin import unadjusted_langevin
 from auxmc.kernels.hamiltonian.persistent_hmc import persistent_hmc
 from auxmc.kernels.metropolis.coupling_from_the_past import coupling_from_the_past
 from auxmc.kernels.metropolis.gibbs import gaussian_blocks, gibbs, permuted_scan, spin_blocks, systematic_scan
-from auxmc.kernels.metropolis.involution import involution_metropolis
 from auxmc.kernels.metropolis.simulated_annealing import simulated_annealing
 from auxmc.kernels.slices.directed_slice import along_axes, along_gaussian, along_unit_vectors, directed_slice
 from experiments.boltzmann.model.data import BoltzmannParameters
 from experiments.boltzmann.model.enumeration import exact_moments
 from experiments.foundations.models.small_machines import five_units
 from tests.statistical.kernel_checks import (
-    N_STEPS,
-    N,
     Runs,
     check_invariance,
     check_reversibility,
     draw_target,
-    line_driver,
+    follow,
     log_square,
     log_target,
+    many_replicas,
     normal_transform,
     square_driver,
     target_cdf,
 )
-from tests.statistical.levels import assert_at_least, assert_standard_mean, assert_uniform, key_for, legendre
+from tests.statistical.levels import assert_at_least, assert_standard_mean, assert_uniform, key_for
 
 RHO = 0.7
 BIMODAL = jnp.asarray(0, jnp.int32)
-
-
-def partner(x: Array) -> Array:
-    """An involution of the line with a Jacobian: 3 / u, u being log(1 + exp(x)), taken back by log(exp(u) - 1)."""
-    image = 3.0 / jax.nn.softplus(x)
-    return image + jnp.log(-jnp.expm1(-image))
-
-
-def involution(index: Array) -> Kernel:
-    return involution_metropolis(lambda x: log_target(index, x), partner)
-
-
-def langevin(index: Array) -> Kernel:
-    return metropolis_langevin(lambda x: log_target(index, x), 1.1, 1)
-
-
-def test_the_involution_kernel_is_invariant_and_reversible() -> None:
-    runs = line_driver(involution)(1, "invariance/involution")
-    check_invariance(runs, floor=0.2)
-    check_reversibility(runs)
-
-
-def test_adjusted_langevin_is_invariant_and_reversible() -> None:
-    runs = line_driver(langevin)(1, "invariance/langevin")
-    check_invariance(runs, floor=0.5)
-    check_reversibility(runs)
 
 
 def test_slices_along_chosen_directions_are_invariant_and_reversible() -> None:
@@ -94,27 +63,14 @@ def test_directions_have_their_distributions() -> None:
     assert_uniform(normal_transform(gaussian @ oblique / spread), detects=0.04, label="Gaussian")
 
 
-def _follow(
-    start: Callable[[Array], Any],
-    step: Callable[[Array, Any], Any],
-    transform: Callable[[Any], Array],
-    name: str,
+def _runs(
+    kernel: Kernel, start: Callable[[Array], Any], transform: Callable[[Any], Array], name: str
 ) -> Runs:
-    """Transforms [draw, coordinate] of replicas at exact draws and after one and five steps."""
-
-    def replica(key: Array) -> tuple[Array, Array, Array]:
+    def replica(_: Array, key: Array) -> Any:
         key_start, key_steps = jax.random.split(key)
-        state = start(key_start)
+        return follow(kernel, start(key_start), key_steps, transform)
 
-        def advance(state: Any, key: Array) -> tuple[Any, Array]:
-            state = step(key, state)
-            return state, transform(state)
-
-        _, path = jax.lax.scan(advance, state, jax.random.split(key_steps, N_STEPS))
-        return transform(state), path[0], path[-1]
-
-    found = jax.jit(jax.vmap(replica))(jax.random.split(key_for(name), N))
-    return Runs(*(np.clip(np.asarray(values), 0.0, 1.0) for values in found), 0.0, 0)
+    return many_replicas(replica)(0, name)
 
 
 SCANS = {"systematic": systematic_scan((0, 1)), "permuted": permuted_scan(2)}
@@ -130,48 +86,11 @@ def test_gaussian_gibbs_is_invariant_and_reversible_where_its_scan_is(name: str)
         x, y = state.position
         return ndtr(jnp.stack([x, (y - RHO * x) / jnp.sqrt(1.0 - RHO**2)]))
 
-    runs = _follow(
-        lambda key: kernel.init(jax.random.key(0), factor @ jax.random.normal(key, (2,))),
-        lambda key, state: kernel.step(key, state)[0],
-        transform,
-        f"invariance/gibbs/{name}",
-    )
+    start = lambda key: kernel.init(jax.random.key(0), factor @ jax.random.normal(key, (2,)))
+    runs = _runs(kernel, start, transform, f"invariance/gibbs/{name}")
     check_invariance(runs, floor=0.5)
     if name != "systematic":
         check_reversibility(runs)
-
-
-def test_joint_distribution_of_parameters_and_data_is_unchanged_by_gibbs() -> None:
-    """theta ~ N(0, I_2), y | theta ~ N(theta_1 + theta_2, 1): ten cycles of a sweep and new data."""
-    kernel = gibbs(
-        gaussian_blocks(np.zeros(2), np.linalg.inv(np.eye(2) + np.ones((2, 2)))), systematic_scan((0, 1))
-    )
-
-    def replica(key: Array) -> tuple[Array, Array]:
-        key_start, key_cycles = jax.random.split(key)
-        normals = jax.random.normal(key_start, (3,))
-
-        def cycle(theta_y: tuple[Array, Array], key: Array) -> Any:
-            theta, y = theta_y
-            key_step, key_data = jax.random.split(key)
-            # The posterior mean of both coordinates is y / 3.
-            theta = (
-                kernel.step(key_step, kernel.init(jax.random.key(0), theta - y / 3.0))[0].position + y / 3.0
-            )
-            return (theta, jnp.sum(theta) + jax.random.normal(key_data)), None
-
-        start = (normals[:2], jnp.sum(normals))
-        (theta, y), _ = jax.lax.scan(cycle, start, jax.random.split(key_cycles, 10))
-        return theta, y
-
-    theta, y = (
-        np.asarray(v) for v in jax.jit(jax.vmap(replica))(jax.random.split(key_for("geweke/gibbs"), N))
-    )
-    first, residual = normal_transform(theta[:, 0]), normal_transform(y - theta.sum(axis=1))
-    assert_uniform(first, label="theta")
-    assert_uniform(normal_transform(y / np.sqrt(3.0)), label="data")
-    products = legendre(first, 3)[:, :, None] * legendre(residual, 3)[:, None, :]
-    assert_standard_mean(products.reshape(N, -1), label="theta and residual")
 
 
 def test_spins_reach_the_distribution_found_by_enumeration() -> None:
@@ -200,28 +119,24 @@ def test_persistent_momentum_keeps_the_joint_distribution_and_trajectories_are_r
     def transform(state: Any) -> Array:
         return jnp.stack([target_cdf(BIMODAL, state.position[0]), ndtr(state.momentum[0])])
 
-    runs = _follow(start, lambda key, state: kernel.step(key, state)[0], transform, "invariance/persistent")
-    check_invariance(runs, floor=0.5)
+    check_invariance(_runs(kernel, start, transform, "invariance/persistent"), floor=0.5)
 
-    def trajectory(key: Array, state: Any) -> Any:
+    def trajectory(noise: Any, state: Any) -> Any:
         """A step whose refreshment gives the momentum back as it is, and then turns it round."""
         kept = state.momentum * (1.0 - fraction) / jnp.sqrt(1.0 - fraction**2)
-        new = kernel.apply(kernel.draw(key)._replace(normal=kept), state)[0]
-        return new._replace(momentum=-new.momentum)
+        new, info = kernel.apply(noise._replace(normal=kept), state)
+        return new._replace(momentum=-new.momentum), info
 
-    check_reversibility(_follow(start, trajectory, transform, "reversibility/persistent"))
+    kept = kernel._replace(apply=trajectory)
+    check_reversibility(_runs(kept, start, transform, "reversibility/persistent"))
 
 
 def test_unadjusted_langevin_keeps_its_biased_distribution() -> None:
     size = 0.9
     sd = 1.0 / np.sqrt(1.0 - size**2 / 4.0)
     kernel = unadjusted_langevin(lambda x: -0.5 * jnp.sum(x**2), size, 1)
-    runs = _follow(
-        lambda key: kernel.init(jax.random.key(0), sd * jax.random.normal(key, (1,))),
-        lambda key, state: kernel.step(key, state)[0],
-        lambda state: ndtr(state.position / sd),
-        "invariance/unadjusted",
-    )
+    start = lambda key: kernel.init(jax.random.key(0), sd * jax.random.normal(key, (1,)))
+    runs = _runs(kernel, start, lambda state: ndtr(state.position / sd), "invariance/unadjusted")
     check_invariance(runs, floor=0.5)
 
 

@@ -14,26 +14,27 @@ import pytest
 from jax import Array
 from jax.scipy.special import ndtr
 
+from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.manifold.projection import ProjectionSettings
+from auxmc.kernels.metropolis.gibbs import gaussian_blocks, gibbs, systematic_scan
+from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.kernels.slices.blocked_elliptical_slice import blocked_elliptical_slice
+from auxmc.kernels.slices.elliptical_slice import elliptical_slice
+from auxmc.kernels.slices.linear_slice import linear_slice
 from auxmc.models.abc_estimator import abc_estimator
 from auxmc.models.abc_kernels import log_abc_kernel
 from auxmc.models.conditioned import condition_generator
-from tests.statistical.levels import (
-    assert_standard_mean,
-    assert_uniform,
-    expecting_failure,
-    key_for,
-    legendre,
-)
+from tests.statistical.kernel_checks import draw_auxiliary_given, latent_estimator
+from tests.statistical.levels import assert_independent, expecting_failure, key_for
 
 N = 100_000
 N_CYCLES = 10
 TOLERANCE = 0.7
 
+LogDensity = Callable[[Array], Array]
 Cycle = Callable[[Array, Array], tuple[Array, Array]]
 """Maps (key, inputs) to (inputs after new data and a step, uniform numbers under the joint distribution)."""
 
@@ -42,13 +43,50 @@ def log_normal(u: Array) -> Array:
     return -0.5 * jnp.sum(jnp.square(u))
 
 
-def hmc(key: Array, theta: Array, noise_sd: float = 1.0) -> tuple[Array, Array]:
-    """theta ~ N(0, 1), y given theta ~ N(theta, 1); `noise_sd` is that of the density of the kernel."""
+def mean_of_one_datum(build: Callable[[LogDensity, LogDensity], Kernel], noise_sd: float = 1.0) -> Cycle:
+    """theta ~ N(0, 1), y given theta ~ N(theta, 1).
+
+    Args:
+        build: maps the log density of the posterior and the log likelihood to a kernel.
+        noise_sd: standard deviation of the data that the kernel takes for granted.
+    """
+
+    def cycle(key: Array, theta: Array) -> tuple[Array, Array]:
+        key_data, key_step = jax.random.split(key)
+        y = theta + jax.random.normal(key_data, (1,))
+        log_likelihood = lambda x: log_normal((y - x) / noise_sd)
+        kernel = build(lambda x: log_normal(x) + log_likelihood(x), log_likelihood)
+        theta = kernel.step(key_step, kernel.init(jax.random.key(0), theta))[0].position
+        return theta, ndtr(jnp.concatenate([theta, y - theta]))
+
+    return cycle
+
+
+def estimated(name: str) -> Cycle:
+    """A latent variable between theta and y; u is drawn from its exact distribution given both."""
+
+    def cycle(key: Array, theta: Array) -> tuple[Array, Array]:
+        key_data, key_u, key_step = jax.random.split(key, 3)
+        y = theta[0] + jnp.sqrt(2.0) * jax.random.normal(key_data)
+        estimator = latent_estimator(2, y)
+        kernel = pseudo_marginal_method(name, estimator, 1.5, 1)
+        u = draw_auxiliary_given(key_u, 2, theta[0], y)
+        state = kernel.init(key_u, theta)
+        state = state._replace(auxiliary=u, log_estimate=estimator.log_estimate(theta, u))
+        theta = kernel.step(key_step, state)[0].position
+        return theta, ndtr(jnp.concatenate([theta, (y - theta) / jnp.sqrt(2.0)]))
+
+    return cycle
+
+
+def two_means(key: Array, theta: Array) -> tuple[Array, Array]:
+    """theta ~ N(0, I_2), y given theta ~ N(theta_1 + theta_2, 1); the posterior mean of both is y / 3."""
     key_data, key_step = jax.random.split(key)
-    y = theta + jax.random.normal(key_data, (1,))
-    kernel = hamiltonian_monte_carlo(lambda x: log_normal(x) + log_normal((y - x) / noise_sd), 0.6, (1, 4), 1)
-    theta = kernel.step(key_step, kernel.init(jax.random.key(0), theta))[0].position
-    return theta, ndtr(jnp.concatenate([theta, y - theta]))
+    y = jnp.sum(theta) + jax.random.normal(key_data)
+    covariance = np.linalg.inv(np.eye(2) + np.ones((2, 2)))
+    kernel = gibbs(gaussian_blocks(np.zeros(2), covariance), systematic_scan((0, 1)))
+    theta = kernel.step(key_step, kernel.init(jax.random.key(0), theta - y / 3.0))[0].position + y / 3.0
+    return theta, ndtr(jnp.append(theta, y - jnp.sum(theta)))
 
 
 def abc_ball(key: Array, inputs: Array, tolerance: float = TOLERANCE) -> tuple[Array, Array]:
@@ -119,48 +157,34 @@ def uniforms_after_cycles(cycle: Cycle, dim: int, name: str) -> np.ndarray:
     return np.clip(np.asarray(found), 0.0, 1.0)
 
 
-def check_joint_distribution(uniforms: np.ndarray) -> None:
-    """Each number is uniform, and they are independent."""
-    n_numbers = uniforms.shape[1]
-    for i in range(n_numbers):
-        assert_uniform(uniforms[:, i], label=f"number {i}")
-        assert_standard_mean(legendre(uniforms[:, i]), label=f"number {i}, Legendre")
-    for i in range(n_numbers):
-        for j in range(i):
-            products = legendre(uniforms[:, i], 3)[:, :, None] * legendre(uniforms[:, j], 3)[:, None, :]
-            assert_standard_mean(products.reshape(N, -1), label=f"numbers {j} and {i}")
-
-
-def test_hmc_keeps_the_joint_distribution() -> None:
-    check_joint_distribution(uniforms_after_cycles(hmc, 1, "hmc"))
-
-
-@pytest.mark.parametrize("cycle", [abc_ball, abc_split])
-def test_approximate_bayesian_computation_keeps_the_joint_distribution(cycle: Cycle) -> None:
-    check_joint_distribution(uniforms_after_cycles(cycle, 2, cycle.__name__))
-
-
-def test_constrained_hmc_keeps_the_joint_distribution() -> None:
-    check_joint_distribution(uniforms_after_cycles(constrained, 3, "constrained"))
-
-
+HMC = lambda posterior, _: hamiltonian_monte_carlo(posterior, 0.6, (1, 4), 1)
+CYCLES: dict[str, tuple[Cycle, int]] = {
+    "random walk": (mean_of_one_datum(lambda posterior, _: random_walk_metropolis(posterior, 1.0, 1)), 1),
+    "linear slice": (mean_of_one_datum(lambda posterior, _: linear_slice(posterior, 2.0, 1)), 1),
+    "elliptical slice": (mean_of_one_datum(lambda _, likelihood: elliptical_slice(likelihood, dim=1)), 1),
+    "hmc": (mean_of_one_datum(HMC), 1),
+    "apm_mi_mh": (estimated("apm_mi_mh"), 1),
+    "apm_ss_ss": (estimated("apm_ss_ss"), 1),
+    "gibbs": (two_means, 2),
+    "abc_ball": (abc_ball, 2),
+    "abc_split": (abc_split, 2),
+    "constrained": (constrained, 3),
+}
 WRONG: dict[str, tuple[Cycle, int]] = {
-    "noise too small": (lambda key, inputs: hmc(key, inputs, noise_sd=0.8), 1),
+    "noise too small": (mean_of_one_datum(HMC, noise_sd=0.8), 1),
     "tolerance too large": (lambda key, inputs: abc_ball(key, inputs, tolerance=0.8), 2),
     "volume of another fibre": (lambda key, inputs: constrained(key, inputs, slope=0.0), 3),
 }
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "noise too small",
-        "tolerance too large",
-        pytest.param("volume of another fibre", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("name", CYCLES)
+def test_kernels_keep_the_joint_distribution(name: str) -> None:
+    assert_independent(uniforms_after_cycles(*CYCLES[name], name), name, n_pair=3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WRONG)
 def test_wrong_models_are_found(name: str) -> None:
-    cycle, dim = WRONG[name]
-    uniforms = uniforms_after_cycles(cycle, dim, name)
+    uniforms = uniforms_after_cycles(*WRONG[name], name)
     with expecting_failure(), pytest.raises(AssertionError, match="exceeds"):
-        check_joint_distribution(uniforms)
+        assert_independent(uniforms, name, n_pair=3)

@@ -1,4 +1,4 @@
-"""Every kernel leaves its target invariant: invariance, reversibility, joint distribution with data."""
+"""Kernels leave their target invariant and are reversible; the numbers inside an update have their distributions."""
 
 from collections.abc import Callable
 from functools import cache
@@ -9,8 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import Array
+from scipy import stats
 
 from auxmc.kernels.base import Kernel
+from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.hamiltonian.langevin import metropolis_langevin
+from auxmc.kernels.metropolis.involution import involution_metropolis
 from auxmc.kernels.metropolis.metropolis import metropolis_independence, random_walk_metropolis
 from auxmc.kernels.pseudo_marginal.updates import (
     METHODS,
@@ -21,31 +25,29 @@ from auxmc.kernels.pseudo_marginal.updates import (
     pseudo_marginal_metropolis,
     slice_position,
 )
+from auxmc.kernels.slices.directed_slice import along_axes, directed_slice
 from auxmc.kernels.slices.elliptical_slice import elliptical_slice
 from auxmc.kernels.slices.linear_slice import draw_line, linear_slice
 from auxmc.kernels.slices.reflective_slice import reflective_slice
 from auxmc.models.estimator import Estimator
 from tests.statistical.kernel_checks import (
     TARGETS,
-    N,
     check_ellipse_bracket,
     check_height,
     check_invariance,
     check_line_bracket,
     check_reversibility,
     check_structure,
-    draw_auxiliary_given,
     flat_infos,
     latent_driver,
     latent_estimator,
     line_driver,
     log_square,
     log_target,
-    normal_transform,
     slice_internals,
     square_driver,
 )
-from tests.statistical.levels import assert_standard_mean, assert_uniform, key_for, legendre
+from tests.statistical.levels import assert_independent, assert_uniform, key_for
 
 
 def random_walk(index: Array) -> Kernel:
@@ -72,13 +74,31 @@ def linear_step_out(index: Array) -> Kernel:
     return linear_slice(lambda x: log_target(index, x), 0.8, 1, 3)
 
 
-LINE_KERNELS: dict[str, Callable[[Array], Kernel]] = {
-    "random_walk": random_walk,
-    "independence": independence,
-    "elliptical": elliptical,
-    "linear": linear,
-    "linear_step_out": linear_step_out,
-}
+def directed(index: Array) -> Kernel:
+    return directed_slice(lambda x: log_target(index, x), along_axes(1), 0.8, 1, 2)
+
+
+def hmc(index: Array) -> Kernel:
+    """A step of 0.12 is coarse for the narrow mode (sd 0.1), where one proposal in five is rejected."""
+    return hamiltonian_monte_carlo(lambda x: log_target(index, x), 0.12, (2, 6), 1)
+
+
+def langevin(index: Array) -> Kernel:
+    return metropolis_langevin(lambda x: log_target(index, x), jnp.where(index == 0, 0.15, 1.1), 1)
+
+
+def partner(x: Array) -> Array:
+    """An involution of the line with a Jacobian: 3 / u, u being log(1 + exp(x)), taken back by log(exp(u) - 1)."""
+    image = 3.0 / jax.nn.softplus(x)
+    return image + jnp.log(-jnp.expm1(-image))
+
+
+def involution(index: Array) -> Kernel:
+    return involution_metropolis(lambda x: log_target(index, x), partner)
+
+
+BUILDS = (random_walk, independence, elliptical, linear, linear_step_out, directed, hmc, langevin, involution)
+LINE_KERNELS: dict[str, Callable[[Array], Kernel]] = {build.__name__: build for build in BUILDS}
 
 UPDATES: dict[str, Callable[[Estimator], Any]] = {
     "independence_auxiliary": independence_auxiliary,
@@ -97,7 +117,7 @@ def _line_driver(name: str) -> Any:
 @pytest.mark.parametrize("name", LINE_KERNELS)
 def test_kernel_on_the_line_is_invariant_and_reversible(name: str, target: str) -> None:
     runs = _line_driver(name)(TARGETS.index(target), f"invariance/{name}/{target}")
-    check_invariance(runs, floor=0.5)
+    check_invariance(runs, floor=0.2 if name == "involution" else 0.5)
     check_reversibility(runs)
 
 
@@ -162,81 +182,6 @@ def test_metropolis_random_numbers_have_their_distributions_and_are_independent(
     keys = jax.random.split(key_for("metropolis noise"), 20_000)
     kernel = pseudo_marginal_metropolis(latent_estimator(1), 1.0, 1)
     noise = jax.vmap(kernel.draw)(keys)
-    transforms = [
-        normal_transform(np.asarray(noise.normal)[:, 0]),
-        normal_transform(np.asarray(noise.auxiliary)[:, 0]),
-        np.exp(np.asarray(noise.log_uniform)),
-    ]
-    for values in transforms:
-        assert_uniform(values, detects=0.04)
-    for first, second in ((0, 1), (0, 2), (1, 2)):
-        products = legendre(transforms[first], 2)[:, :, None] * legendre(transforms[second], 2)[:, None, :]
-        assert_standard_mean(products.reshape(len(products), -1), detects=0.07)
-
-
-GEWEKE_KERNELS: dict[str, Callable[[Array], Kernel]] = {
-    "random_walk": lambda y: random_walk_metropolis(lambda x: -0.5 * (x[0] ** 2 + (y - x[0]) ** 2), 1.0, 1),
-    "elliptical": lambda y: elliptical_slice(lambda x: -0.5 * (y - x[0]) ** 2, dim=1),
-    "linear": lambda y: linear_slice(lambda x: -0.5 * (x[0] ** 2 + (y - x[0]) ** 2), 2.0, 1),
-}
-
-
-@pytest.mark.parametrize("name", GEWEKE_KERNELS)
-def test_joint_distribution_of_parameter_and_data_is_unchanged(name: str) -> None:
-    """Parallel Geweke test: theta ~ N(0, 1), y | theta ~ N(theta, 1), ten cycles of kernel and new data."""
-
-    def replica(key: Array) -> tuple[Array, Array]:
-        key_start, key_cycles = jax.random.split(key)
-        start = jax.random.normal(key_start, (2,))
-
-        def cycle(theta_y: tuple[Array, Array], key: Array) -> Any:
-            theta, y = theta_y
-            key_step, key_data = jax.random.split(key)
-            kernel = GEWEKE_KERNELS[name](y)
-            theta = kernel.step(key_step, kernel.init(jax.random.key(0), theta))[0].position
-            return (theta, theta[0] + jax.random.normal(key_data)), None
-
-        (theta, y), _ = jax.lax.scan(
-            cycle, (start[:1], start[0] + start[1]), jax.random.split(key_cycles, 10)
-        )
-        return theta[0], y
-
-    _check_joint(*jax.jit(jax.vmap(replica))(jax.random.split(key_for(f"geweke/{name}"), N)))
-
-
-@pytest.mark.parametrize("name", ["apm_mi_mh", "apm_ss_ss"])
-def test_joint_distribution_is_unchanged_with_an_estimated_likelihood(name: str) -> None:
-    """As above with a latent variable between theta and y; u is drawn from its exact distribution given both."""
-
-    def replica(key: Array) -> tuple[Array, Array]:
-        key_start, key_cycles = jax.random.split(key)
-        start = jax.random.normal(key_start, (2,))
-
-        def cycle(theta_y: tuple[Array, Array], key: Array) -> Any:
-            theta, y = theta_y
-            key_u, key_step, key_data = jax.random.split(key, 3)
-            estimator = latent_estimator(2, y)
-            kernel = pseudo_marginal_method(name, estimator, 1.5, 1)
-            u = draw_auxiliary_given(key_u, 2, theta[0], y)
-            log_estimate = estimator.log_estimate(theta, u)
-            state = kernel.init(key_u, theta)._replace(auxiliary=u, log_estimate=log_estimate)
-            theta = kernel.step(key_step, state)[0].position
-            return (theta, theta[0] + jnp.sqrt(2.0) * jax.random.normal(key_data)), None
-
-        first = (start[:1], start[0] + jnp.sqrt(2.0) * start[1])
-        (theta, y), _ = jax.lax.scan(cycle, first, jax.random.split(key_cycles, 10))
-        return theta[0], y
-
-    theta, y = jax.jit(jax.vmap(replica))(jax.random.split(key_for(f"geweke/{name}"), N))
-    _check_joint(theta, y, noise_sd=np.sqrt(2.0))
-
-
-def _check_joint(theta: Array, y: Array, noise_sd: float = 1.0) -> None:
-    parameter = normal_transform(np.asarray(theta))
-    residual = normal_transform(np.asarray(y - theta) / noise_sd)
-    marginal = normal_transform(np.asarray(y) / np.hypot(1.0, noise_sd))
-    assert_uniform(parameter, label="theta")
-    assert_uniform(marginal, label="data")
-    assert_standard_mean(legendre(parameter), label="theta, Legendre")
-    products = legendre(parameter, 3)[:, :, None] * legendre(residual, 3)[:, None, :]
-    assert_standard_mean(products.reshape(N, -1), label="theta and residual")
+    numbers = np.stack([noise.normal[:, 0], noise.auxiliary[:, 0]], axis=1)
+    uniforms = np.column_stack([stats.norm.cdf(numbers), np.exp(noise.log_uniform)])
+    assert_independent(uniforms, "metropolis noise", detects=0.04, detects_mean=0.07)

@@ -24,10 +24,9 @@ from experiments.gp_probit.model import estimator as gp_estimator
 from experiments.gp_probit.model import gp_probit_model, load_biopsy, standardise
 from tests.statistical.levels import (
     assert_bounded_mean,
-    assert_standard_mean,
+    assert_independent,
     assert_uniform,
     key_for,
-    legendre,
     seed_for,
 )
 
@@ -224,13 +223,8 @@ def test_prior_draws_have_the_quantiles_of_the_prior() -> None:
     draws = np.asarray(draw(jax.random.split(key_for("process/prior"), 20_000)))
     scale = stats.loggamma(1.1, loc=np.log(10.0)).cdf(draws[:, 0])
     lengths = stats.loggamma(1.0, loc=0.5 * np.log(3.0)).cdf(draws[:, 1:])
-    assert_uniform(scale, detects=0.04, label="variance")
-    assert_uniform(lengths.ravel(), label="length scales")
-    functions = [legendre(scale), *(legendre(lengths[:, i]) for i in range(3))]
-    pairs = [functions[i][:, :2] * functions[j][:, :2] for i in range(4) for j in range(i)]
-    assert_standard_mean(
-        np.concatenate([*functions, *pairs], axis=1), detects=0.07, label="joint distribution"
-    )
+    uniforms = np.column_stack([scale, lengths])
+    assert_independent(uniforms, "variance and length scales", detects=0.04, detects_mean=0.07)
 
 
 def test_collapsing_duplicates_leaves_the_distribution_of_the_estimate_unchanged() -> None:

@@ -1,24 +1,17 @@
 """The statistical assertions themselves, their seeds, and the sum of their levels."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
 from tests.statistical import levels
 from tests.statistical.levels import (
-    Sequence,
     assert_at_least,
     assert_bounded_mean,
-    assert_sequential,
     assert_standard_mean,
     assert_uniform,
-    dkw_half_width,
     expecting_failure,
     legendre,
-    mean_p_value,
     seed_for,
-    uniform_p_value,
 )
 
 N = 100_000
@@ -26,11 +19,6 @@ N = 100_000
 
 def _rng(name: str) -> np.random.Generator:
     return np.random.default_rng(seed_for(name))
-
-
-def test_half_widths_are_those_of_the_specification() -> None:
-    assert dkw_half_width(10_000, 2.5e-7) == pytest.approx(0.0282, abs=5e-5)
-    assert dkw_half_width(100_000, 2.5e-7) == pytest.approx(0.0089, abs=5e-5)
 
 
 def test_uniform_draws_pass_and_the_declared_discrepancies_fail() -> None:
@@ -87,60 +75,6 @@ def test_means_of_bounded_values_pass_and_the_declared_difference_fails() -> Non
         assert_bounded_mean(rare, 0.0, 0.5, 0.01, detects=0.006)
     with pytest.raises(ValueError, match="draw more"):
         assert_bounded_mean(rare[:1000], 0.0, 1.0, 0.01, detects=0.001)
-
-
-# --- sequential tests ----------------------------------------------------------------------------------
-
-
-def _uniform_p_values(rng: np.random.Generator) -> Iterator[float]:
-    while True:
-        yield from rng.uniform(size=100_000)
-
-
-@pytest.mark.parametrize("n_stages", [2, 4, 7])
-def test_a_sequential_test_keeps_its_level(n_stages: int) -> None:
-    """With exactly uniform p-values the level is met with equality: one in a hundred fails."""
-    p_values = _uniform_p_values(_rng(f"levels/sequence/{n_stages}"))
-    sequence = Sequence(alpha=0.01, n_stages=n_stages)
-    failed = [not sequence.run(lambda n, stage: next(p_values), 1)[0] for _ in range(N)]
-    assert_bounded_mean(failed, 0.0, 1.0, 0.01, detects=0.006)
-
-
-def test_stages_of_the_specification() -> None:
-    sequence = Sequence(alpha=2e-7, n_stages=4)
-    assert sequence.betas()[0] == pytest.approx(5e-8)
-    assert sequence.gamma == pytest.approx(0.015, abs=5e-4)
-    asked = []
-
-    def doubtful(n: int, stage: int) -> float:
-        asked.append((n, stage))
-        return 0.5 * sequence.gamma
-
-    assert sequence.run(doubtful, 1000)[1] == [1000, 4000, 16_000, 64_000]
-    assert asked == [(1000, 0), (4000, 1), (16_000, 2), (64_000, 3)]
-
-
-def test_sequential_tests_find_what_they_promise_and_reject_to_promise_more() -> None:
-    rng = _rng("levels/sequential")
-    assert_sequential(lambda n, stage: uniform_p_value(rng.uniform(size=n)), 50_000, detects=0.02)
-    with expecting_failure(), pytest.raises(AssertionError, match="exceeds"):
-        assert_sequential(
-            lambda n, stage: uniform_p_value(np.maximum(rng.uniform(size=n), 0.02)), 50_000, detects=0.02
-        )
-    with expecting_failure(), pytest.raises(AssertionError, match="exceeds"):
-        assert_sequential(lambda n, stage: np.nan, 50_000, detects=0.02)
-    with pytest.raises(ValueError, match="draw more"):
-        assert_sequential(lambda n, stage: 1.0, 1000, detects=0.02)
-
-
-def test_p_values_agree_with_the_thresholds_of_the_assertions() -> None:
-    n = 20_000
-    shift = dkw_half_width(n, 1e-4)
-    spaced = (np.arange(n) + 0.5) / n
-    assert uniform_p_value(np.maximum(spaced, shift)) == pytest.approx(1e-4, rel=0.05)
-    signs = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
-    assert mean_p_value(signs + 3.0 / np.sqrt(n)) == pytest.approx(0.0027, rel=0.01)
-    assert uniform_p_value(np.append(spaced, np.nan)) < 1e-300
 
 
 # --- seeds and levels ----------------------------------------------------------------------------------------

@@ -9,8 +9,15 @@ import pytest
 from jax import Array
 from jax.scipy.special import ndtr
 
+from auxmc.diagnostics.nested_evidence import nested_evidence
 from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
-from tests.statistical.levels import assert_at_least, assert_standard_mean, assert_uniform, key_for, legendre
+from tests.statistical.levels import (
+    assert_at_least,
+    assert_bounded_mean,
+    assert_independent,
+    assert_uniform,
+    key_for,
+)
 
 N = 60_000
 
@@ -66,10 +73,40 @@ def test_replacements_have_the_distribution_of_the_prior_above_the_contour(shape
     else:
         low, high = np.asarray(ndtr(-np.abs(edge))), np.asarray(ndtr(np.abs(edge)))
     inside = (np.asarray(ndtr(across)) - low) / (high - low)
-    place = np.asarray(ndtr(along))
-    assert_uniform(inside, label=f"{shape}, across")
-    assert_uniform(place, label=f"{shape}, along")
-    assert_standard_mean(legendre(inside), detects=0.04, label=f"{shape}, across, Legendre")
-    assert_standard_mean(legendre(place), detects=0.04, label=f"{shape}, along, Legendre")
+    uniforms = np.column_stack([inside, ndtr(along)])
+    assert_independent(uniforms, f"{shape}, across and along", detects_mean=0.04)
     moved = np.any(new != draws[rows, 1 - worst], axis=1)
     assert_at_least(moved, 0.9, label=f"{shape}, moves")
+
+
+@pytest.mark.slow
+def test_nested_sampling_is_calibrated_and_says_how_far_off_it_is() -> None:
+    """Weights below the truth are uniform; errors of the log evidence in standard errors are seldom above two."""
+    n_runs, n_live = 2_000, 100
+    settings = NestedSettings(n_live=n_live, n_moves=20, step=0.05, max_iterations=1500)
+    log_normal = lambda x: -0.5 * jnp.sum(jnp.square(x))
+
+    def one(key: Array) -> Any:
+        keys = jax.random.split(key, 4)
+        truth = jax.random.normal(keys[0], (1,))
+        y = truth + 0.5 * jax.random.normal(keys[1], (1,))
+        sampler = nested_sampling(lambda x: log_normal((y - x) / 0.5), log_normal, settings)
+        return truth[0], y[0], sampler(keys[2], jax.random.normal(keys[3], (n_live, 1)))
+
+    keys = jax.random.split(key_for("calibration/nested"), n_runs)
+    truths, data, runs = jax.tree.map(
+        np.asarray, jax.jit(lambda keys: jax.lax.map(one, keys, batch_size=100))(keys)
+    )
+    assert runs.finished.all()
+    below, scores = np.empty(n_runs), np.empty(n_runs)
+    for i in range(n_runs):
+        n = int(runs.n_iterations[i])
+        found = nested_evidence(runs.log_likelihoods[i, :n], n_live, runs.live_log_likelihoods[i])
+        points = np.concatenate([runs.dead[i, :n, 0], runs.live[i, :, 0]])
+        below[i] = np.exp(found.log_weights) @ (points < truths[i])
+        exact = -0.5 * np.log(1.25) - 0.5 * float(data[i]) ** 2 / 1.25 + np.log(0.5)
+        scores[i] = (found.value - exact) / found.standard_error
+    assert_uniform(np.clip(below, 0.0, 1.0), detects=0.11, label="weight below the truth")
+    # A normal score is above two with probability 0.046, and one whose variance is 1.4 with 0.091.
+    assert_bounded_mean(np.abs(scores) > 2.0, 0.0, 1.0, 0.0455, detects=0.12, label="scores above two")
+    assert 0.7 < scores.var() < 1.4

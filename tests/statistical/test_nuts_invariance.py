@@ -1,5 +1,7 @@
 """One step of the no-U-turn sampler from exact draws of position and control leaves their distribution as it was."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,15 +12,9 @@ from jax.scipy.special import ndtr
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.tempering.tempered_nuts import tempered_nuts
 from auxmc.models.bridge import Bridge, bridge, gaussian_base
-from tests.statistical.levels import (
-    assert_standard_mean,
-    assert_uniform,
-    expecting_failure,
-    key_for,
-    legendre,
-)
+from tests.statistical.kernel_checks import Runs, follow, many_replicas
+from tests.statistical.levels import assert_independent, expecting_failure
 
-N = 100_000
 MEAN, SD, LOG_ZETA = 2.0, 0.6, 0.7
 
 
@@ -49,37 +45,34 @@ _CUMULATED = np.concatenate([[0.0], np.cumsum(0.5 * (_DENSITY[1:] + _DENSITY[:-1
 DISTRIBUTION = _CUMULATED / _CUMULATED[-1]
 
 
-def uniforms_after_a_step(kernel: Kernel, name: str) -> np.ndarray:
-    """Distribution functions of b, and of x given b, after one step from exact draws [draw, 2]."""
+def run(kernel: Kernel, name: str) -> Runs:
+    """Distribution functions of b, and of x given b, of replicas that start from exact draws."""
 
-    def one(key: Array) -> Array:
+    def transform(state: Any) -> Array:
+        b = state.inverse_temperature
+        mean, sd = conditional(b)
+        place = jnp.interp(b, jnp.asarray(GRID), jnp.asarray(DISTRIBUTION))
+        return jnp.stack([place, ndtr((state.position[0] - mean) / sd)])
+
+    def replica(_: Array, key: Array) -> Any:
         keys = jax.random.split(key, 3)
         b = jnp.interp(jax.random.uniform(keys[0]), jnp.asarray(DISTRIBUTION), jnp.asarray(GRID))
         mean, sd = conditional(b)
         x = mean + sd * jax.random.normal(keys[1], ())
-        state, _ = kernel.step(keys[2], kernel.init(keys[2], x[None], jnp.log(b) - jnp.log1p(-b)))
-        new_b = state.inverse_temperature
-        mean, sd = conditional(new_b)
-        place = jnp.interp(new_b, jnp.asarray(GRID), jnp.asarray(DISTRIBUTION))
-        return jnp.stack([place, ndtr((state.position[0] - mean) / sd)])
+        control = jnp.log(b) - jnp.log1p(-b)
+        state = kernel.init(keys[2], x[None], control)
+        return follow(kernel, state, keys[2], transform, lambda state: state, n_steps=1)
 
-    return np.asarray(
-        jax.jit(lambda keys: jax.lax.map(one, keys, batch_size=1000))(jax.random.split(key_for(name), N))
-    )
+    return many_replicas(replica, batch_size=1000)(0, name)
 
 
 @pytest.mark.parametrize("step_size", [0.4, 1.2])
 def test_a_step_leaves_the_joint_distribution_invariant(step_size: float) -> None:
     kernel = tempered_nuts(gaussian_bridge(), step_size, jnp.array([1.0, 2.0]), max_doublings=4)
-    found = uniforms_after_a_step(kernel, f"nuts/{step_size}")
-    assert_uniform(found[:, 0], label="inverse temperature")
-    assert_uniform(found[:, 1], label="position given it")
-    products = legendre(found[:, 0], 2) * legendre(found[:, 1], 2)
-    assert_standard_mean(products, label="independence")
+    assert_independent(run(kernel, f"nuts/{step_size}").once, "inverse temperature and position")
 
 
 def test_a_sampler_of_another_log_zeta_is_found_out() -> None:
     kernel = tempered_nuts(gaussian_bridge(LOG_ZETA + 0.5), 0.4, jnp.array([1.0, 2.0]), max_doublings=4)
-    found = uniforms_after_a_step(kernel, "nuts/wrong")
     with expecting_failure(), pytest.raises(AssertionError, match="exceeds"):
-        assert_uniform(found[:, 0])
+        assert_independent(run(kernel, "nuts/wrong").once)

@@ -28,10 +28,9 @@ from tests.exact_posteriors import tempered_posterior
 from tests.statistical.levels import (
     assert_at_least,
     assert_bounded_mean,
+    assert_independent,
     assert_standard_mean,
-    assert_uniform,
     key_for,
-    legendre,
     seed_for,
 )
 from tests.statistical.test_row_moves import DATA, check_standard_normal, standardised
@@ -63,12 +62,7 @@ def test_first_rates_have_the_stated_normal_distribution() -> None:
     draw = jax.jit(jax.vmap(lambda key: initial_inputs(model, key)[:4]))
     rates = np.asarray(draw(jax.random.split(key_for("populations/start"), 20_000)))
     uniforms = stats.norm.cdf((rates + 4.0) / 0.1)
-    assert_uniform(uniforms.ravel(), label="rates")
-    functions = [legendre(uniforms[:, i]) for i in range(4)]
-    pairs = [functions[i][:, :1] * functions[j][:, :1] for i in range(4) for j in range(i)]
-    assert_standard_mean(
-        np.concatenate([*functions, *pairs], axis=1), detects=0.07, label="joint distribution"
-    )
+    assert_independent(uniforms, "rates", detects=0.04, detects_mean=0.07)
 
 
 def test_dropped_draws_are_those_whose_plain_path_leaves_the_limit() -> None:
@@ -89,11 +83,8 @@ def test_noise_of_the_batched_simulator_has_the_standard_deviation_of_a_step() -
     model = short_series()._replace(prior_mean=-60.0)
     first = simulate_prior(model, rng_for("populations/noise"), 20_000).paths[:, 0]
     assert len(first) == 20_000
-    prey, predators = stats.norm.cdf((first - model.initial_state) / model.step_sd).T
-    assert_uniform(np.concatenate([prey, predators]), detects=0.03, label="noise")
-    products = legendre(prey, 2)[:, :, None] * legendre(predators, 2)[:, None, :]
-    functions = [legendre(prey), legendre(predators), products.reshape(len(prey), -1)]
-    assert_standard_mean(np.concatenate(functions, axis=1), detects=0.07, label="joint distribution")
+    uniforms = stats.norm.cdf((first - model.initial_state) / model.step_sd)
+    assert_independent(uniforms, "noise", detects=0.04, detects_mean=0.07)
 
 
 # --- quantile distributions ----------------------------------------------------------------------------
@@ -103,13 +94,9 @@ def test_inputs_of_the_parameters_have_the_distribution_of_their_prior() -> None
     """Three standard normal numbers and one logistic: with 1 / (1 + exp(-rate d)) uniform."""
     draw = jax.jit(jax.vmap(sample_parameter_inputs))
     inputs = np.asarray(draw(jax.random.split(key_for("quantiles/inputs"), 20_000)))
-    uniforms = [*stats.norm.cdf(inputs[:, :3]).T, stats.logistic.cdf(LOGISTIC_RATE * inputs[:, 3])]
-    assert_uniform(np.concatenate(uniforms), detects=0.03, label="inputs")
-    functions = [legendre(values) for values in uniforms]
-    pairs = [functions[i][:, :1] * functions[j][:, :1] for i in range(4) for j in range(i)]
-    assert_standard_mean(
-        np.concatenate([*functions, *pairs], axis=1), detects=0.07, label="joint distribution"
-    )
+    logistic = stats.logistic.cdf(LOGISTIC_RATE * inputs[:, 3])
+    uniforms = np.column_stack([stats.norm.cdf(inputs[:, :3]), logistic])
+    assert_independent(uniforms, "inputs", detects=0.04, detects_mean=0.07)
 
 
 # --- estimates and their errors ------------------------------------------------------------------------

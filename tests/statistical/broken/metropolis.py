@@ -1,4 +1,4 @@
-"""Metropolis kernels made wrong, by the check that must notice each."""
+"""Metropolis and Hamiltonian kernels made wrong, by the check that must notice each."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from auxmc.kernels.base import Kernel
+from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
 from auxmc.kernels.metropolis.metropolis import (
     MetropolisInfo,
     metropolis_independence,
@@ -64,7 +65,25 @@ def independence_without_weight(log_density: LogDensity) -> Kernel:
     return metropolis_independence(log_density, lambda key: 1.5 * jax.random.logistic(key, (1,)))
 
 
+def _hmc(log_density: LogDensity) -> Kernel:
+    return hamiltonian_monte_carlo(log_density, 0.12, (2, 6), 1)
+
+
+def hmc_without_accept_test(log_density: LogDensity) -> Kernel:
+    """Hamiltonian Monte Carlo that takes every end of a trajectory."""
+    return with_noise(_hmc(log_density), lambda n, _: n._replace(log_uniform=jnp.full((), -jnp.inf)))
+
+
+def hmc_without_first_kick(log_density: LogDensity) -> Kernel:
+    """Trajectories that start from a gradient of zero, and so cannot be reversed."""
+    kernel = _hmc(log_density)
+    without = lambda state: state._replace(gradient=jnp.zeros_like(state.gradient))
+    return kernel._replace(apply=lambda noise, state: kernel.apply(noise, without(state)))
+
+
 ON_LINE = {
+    "hmc_without_accept_test": hmc_without_accept_test,
+    "hmc_without_first_kick": hmc_without_first_kick,
     "drifted_proposal": drifted_proposal,
     "scaled_log_ratio": scaled_log_ratio,
     "until_accepted": until_accepted,

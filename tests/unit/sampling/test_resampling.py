@@ -8,7 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from auxmc.sampling.resampling import SCHEMES, _invert, _strata, sampling_importance_resampling
+from auxmc.sampling.resampling import (
+    SCHEMES,
+    _invert,
+    _strata,
+    residual_indices,
+    sampling_importance_resampling,
+)
 
 N = 40
 FRACTIONS = np.array([0.1, 0.02, 0.5, 0.08, 0.3, 0.0])
@@ -129,3 +135,14 @@ def test_resampled_points_are_those_of_their_indices() -> None:
 def test_points_and_weights_of_different_number_are_rejected() -> None:
     with pytest.raises(ValueError, match=r"one row for each of the log_weights \(6,\), got \(4, 2\)"):
         sampling_importance_resampling(KEYS[0], jnp.zeros((4, 2)), jnp.asarray(LOG_WEIGHTS), 7)
+
+
+def test_a_particle_of_whole_expectation_is_drawn_that_often() -> None:
+    log_weights = jnp.log(jnp.array([0.5, 0.3, 0.2])) - 40.0
+    draw = jax.jit(jax.vmap(lambda key: residual_indices(key, log_weights, 4)))
+    draws = np.asarray(draw(jax.random.split(jax.random.key(1), 60)))
+    counts = np.stack([np.bincount(drawn, minlength=3) for drawn in draws])
+    assert (counts[:, 0] == 2).all()
+    assert (counts[:, 1] >= 1).all()
+    # The fourth draw is of the second or the third particle.
+    assert set(map(tuple, counts)) == {(2, 2, 0), (2, 1, 1)}

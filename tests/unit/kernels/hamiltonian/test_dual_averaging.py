@@ -49,10 +49,3 @@ def test_the_target_is_reached_from_both_sides_and_the_scale_is_frozen(initial: 
 
 def test_without_warm_up_the_initial_scale_stays() -> None:
     np.testing.assert_allclose(run(0.3, 0, 0.8, 10), 0.3)
-
-
-def test_wrong_settings_are_rejected() -> None:
-    with pytest.raises(ValueError, match=r"target must be between 0 and 1, got 1.2"):
-        dual_averaging(build, 0.1, 10, 1.2)
-    with pytest.raises(ValueError, match="n_warm_up must not be negative, got -1"):
-        dual_averaging(build, 0.1, -1)

@@ -120,32 +120,7 @@ def test_an_end_of_density_zero_is_rejected_and_one_on_the_way_is_not() -> None:
     assert float(moved.position[0]) == pytest.approx(1.0)
 
 
-def test_step_sizes_may_be_traced_and_chains_run_side_by_side() -> None:
-    def step(step_size: jax.Array, key: jax.Array) -> jax.Array:
-        kernel = hamiltonian_monte_carlo(log_quartic, step_size, (2, 6), dim=2)
-        return kernel.step(key, kernel.init(jax.random.key(0), START))[0].position
-
-    sizes, keys = jnp.array([0.05, 0.2, 0.4]), jax.random.split(jax.random.key(5), 3)
-    together = jax.jit(jax.vmap(step))(sizes, keys)
-    alone = [step(size, key) for size, key in zip(sizes, keys, strict=True)]
-    np.testing.assert_allclose(together, jnp.stack(alone), rtol=1e-12)
-
-
 def test_a_number_of_steps_is_a_pair_of_equal_ones() -> None:
     noises = [hamiltonian_monte_carlo(log_quartic, 0.1, n, 2).draw(jax.random.key(2)) for n in (4, (4, 4))]
     jax.tree.map(np.testing.assert_array_equal, *noises)
     assert int(noises[0].n_steps) == 4
-
-
-@pytest.mark.parametrize(
-    ("n_steps", "dim", "message"),
-    [
-        (0, 2, "1 <= low <= high, got 0"),
-        ((0, 5), 2, r"1 <= low <= high, got \(0, 5\)"),
-        ((6, 5), 2, r"1 <= low <= high, got \(6, 5\)"),
-        ((1, 5), 0, "dim must be a positive integer, got 0"),
-    ],
-)
-def test_wrong_arguments_are_rejected(n_steps, dim, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        hamiltonian_monte_carlo(log_quartic, 0.1, n_steps, dim)

@@ -83,9 +83,3 @@ def test_a_proposal_that_is_not_finite_is_rejected_or_counted() -> None:
         assert int(info.n_not_finite) == 1
         assert float(info.acceptance_probability) == 0.0
         assert np.isfinite(float(new.log_density)) != accepted
-
-
-@pytest.mark.parametrize("build", [metropolis_langevin, unadjusted_langevin])
-def test_a_wrong_dimension_is_named(build) -> None:
-    with pytest.raises(ValueError, match="dim must be a positive integer, got 0"):
-        build(log_normal, 0.5, 0)

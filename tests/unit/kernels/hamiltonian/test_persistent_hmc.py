@@ -73,17 +73,3 @@ def test_an_end_without_a_finite_energy_is_a_counted_rejection() -> None:
     assert float(info.acceptance_probability) == 0.0
     assert float(new.position[0]) == 2.0
     assert np.isfinite(float(new.momentum[0]))
-
-
-@pytest.mark.parametrize(
-    ("n_steps", "persistence", "dim", "message"),
-    [
-        (0, 0.5, 1, "n_steps must be a positive integer, got 0"),
-        (3, 1.0, 1, "at least 0 and below 1, got 1.0"),
-        (3, -0.1, 1, "at least 0 and below 1, got -0.1"),
-        (3, 0.5, 0, "dim must be a positive integer, got 0"),
-    ],
-)
-def test_wrong_arguments_are_named(n_steps, persistence, dim, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        persistent_hmc(log_quartic, 0.1, n_steps, persistence, dim)

@@ -145,15 +145,3 @@ def test_finer_bisection_accepts_more_and_may_be_traced() -> None:
     coarse, fine = jax.jit(jax.vmap(rate))(jnp.array([4, 20], jnp.int32))
     # Independent draws of a Bernoulli variable this often would differ by 0.04 with probability under 1e-3.
     assert float(fine) > float(coarse) + 0.1
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"dim": 0}, "dim must be a positive integer, got 0"),
-        ({"observations": jnp.zeros((2, 2))}, r"must be a vector.*got shape \(2, 2\)"),
-    ],
-)
-def test_wrong_arguments_are_rejected(changes, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        _kernel(**changes)

@@ -85,10 +85,3 @@ def test_adaptation_brings_the_acceptance_rate_into_the_band() -> None:
         kernel.init(jax.random.key(0), jnp.zeros(4))
     )
     assert 0.08 < float(np.mean(info.inner.accepted[2000:])) < 0.42
-
-
-def test_impossible_batches_are_rejected() -> None:
-    with pytest.raises(ValueError, match="batch_size must be a positive integer, got 0"):
-        batch_adaptation(_scripted, 0.5, 0)
-    with pytest.raises(ValueError, match="n_batches must not be negative, got -1"):
-        batch_adaptation(_scripted, 0.5, 10, -1)

@@ -69,17 +69,3 @@ def test_a_search_without_an_end_is_cut_off_and_says_so() -> None:
     )
     assert not bool(result.coalesced)
     assert int(result.horizon) == 32
-
-
-@pytest.mark.parametrize(
-    ("starts", "options", "message"),
-    [
-        (jnp.arange(1), {}, r"at least two states \[start, ...\], got shape \(1,\)"),
-        (jnp.zeros(()), {}, "at least two states"),
-        (jnp.arange(2), {"first_horizon": 0}, "first 0 and largest 65536"),
-        (jnp.arange(2), {"first_horizon": 8, "max_horizon": 4}, "first 8 and largest 4"),
-    ],
-)
-def test_wrong_arguments_are_named(starts, options, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        coupling_from_the_past(jax.random.uniform, jump, starts, **options)

@@ -144,20 +144,3 @@ def test_a_step_draws_apart_from_its_state_and_tells_its_order() -> None:
     for block, numbers in zip(noise.order, noise.updates, strict=True):
         position = update.redraw(numbers, block, position)
     np.testing.assert_allclose(plain[0].position, position, atol=1e-13)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: gibbs(spin_blocks(log_odds, 3), systematic_scan([0, 3])), r"from 0 to 2.*\[0, 3\]"),
-        (lambda: gibbs(spin_blocks(log_odds, 3), systematic_scan([])), "at least one, got"),
-        (lambda: spin_blocks(log_odds, 0), "at least one coordinate, got 0"),
-        (lambda: spin_blocks(log_odds, 3, [(0,), (5,)]), "from 0 to 2, got 5"),
-        (lambda: spin_blocks(log_odds, 3, [()]), "at least one coordinate each"),
-        (lambda: gaussian_blocks(np.zeros(2), np.eye(3)), r"got \(2,\) and \(3, 3\)"),
-        (lambda: gaussian_blocks(np.zeros(2), [[1.0, 2.0], [2.0, 1.0]]), "positive definite"),
-    ],
-)
-def test_wrong_arguments_are_named(call, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -85,18 +85,3 @@ def test_a_proposal_without_a_finite_density_is_rejected() -> None:
     state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.array([1.0])))
     assert not bool(info.accepted)
     assert float(state.best_log_density) == -1.0
-
-
-@pytest.mark.parametrize(
-    ("schedule", "message"),
-    [
-        ([], "one a step, got shape"),
-        ([[1.0]], r"one a step, got shape \(1, 1\)"),
-        ([1.0, 0.5], "not fall, got"),
-        ([0.0, 1.0], "must be positive"),
-        ([1.0, np.inf], "finite and not fall"),
-    ],
-)
-def test_wrong_schedules_are_named(schedule, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        build(schedule)

@@ -63,30 +63,27 @@ def test_pm_mh_is_metropolis_hastings_on_the_pair_with_fresh_u() -> None:
     assert 0 < np.sum(infos.accepted_position) < len(KEYS)
 
 
-@pytest.mark.parametrize("name", ["pm_mh", "metropolis_position"])
-def test_without_noise_the_random_walk_kernel_is_reproduced_to_the_last_bit(name: str) -> None:
-    estimator = exact_estimator(log_bimodal)
-    marginal = random_walk_metropolis(log_bimodal, 0.4, DIM)
+EXACT = exact_estimator(log_bimodal)
+WITHOUT_NOISE = {
+    "pm_mh": (pseudo_marginal_metropolis(EXACT, 0.4, DIM), random_walk_metropolis(log_bimodal, 0.4, DIM)),
+    "metropolis": (metropolis_position(EXACT, 0.4, DIM), random_walk_metropolis(log_bimodal, 0.4, DIM)),
+    "slice": (slice_position(EXACT, 0.8, DIM), linear_slice(log_bimodal, 0.8, DIM)),
+    "step out": (slice_position(EXACT, 0.8, DIM, 3), linear_slice(log_bimodal, 0.8, DIM, 3)),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_NOISE)
+def test_without_noise_the_plain_kernel_is_reproduced_to_the_last_bit(name: str) -> None:
+    update, marginal = WITHOUT_NOISE[name]
     position = jnp.array([-1.0, 1.2])
-    start = pseudo_marginal_method("pm_mh", estimator, 0.4, DIM).init(jax.random.key(0), position)
-    build = pseudo_marginal_metropolis if name == "pm_mh" else metropolis_position
-    states, infos = _chain(build(estimator, 0.4, DIM), start)
+    start = pseudo_marginal_method("pm_mh", EXACT, 0.4, DIM).init(jax.random.key(0), position)
+    states, infos = _chain(update, start)
     expected, expected_infos = _chain(marginal, marginal.init(jax.random.key(0), position))
     np.testing.assert_array_equal(states.position, expected.position)
     np.testing.assert_array_equal(states.log_estimate, expected.log_density)
-    np.testing.assert_array_equal(infos.accepted_position, expected_infos.accepted)
-
-
-@pytest.mark.parametrize("max_step_outs", [0, 3])
-def test_without_noise_the_linear_slice_is_reproduced_to_the_last_bit(max_step_outs: int) -> None:
-    estimator = exact_estimator(log_bimodal)
-    marginal = linear_slice(log_bimodal, 0.8, DIM, max_step_outs)
-    position = jnp.array([-1.0, 1.2])
-    start = pseudo_marginal_method("pm_mh", estimator, 0.8, DIM).init(jax.random.key(0), position)
-    states, infos = _chain(slice_position(estimator, 0.8, DIM, max_step_outs), start)
-    expected, expected_infos = _chain(marginal, marginal.init(jax.random.key(0), position))
-    np.testing.assert_array_equal(states.position, expected.position)
     np.testing.assert_array_equal(infos.n_estimates_position, expected_infos.n_evaluations)
+    if hasattr(expected_infos, "accepted"):
+        np.testing.assert_array_equal(infos.accepted_position, expected_infos.accepted)
 
 
 def test_the_elliptical_update_is_the_elliptical_slice_kernel_on_u() -> None:
@@ -230,24 +227,3 @@ def test_init_gives_up_after_a_hundred_draws_with_an_estimate_that_says_so() -> 
     assert isinstance(state, PseudoMarginalState)
     assert float(state.log_estimate) == -np.inf
     assert len(calls) == MAX_INITIAL_DRAWS == 100
-
-
-def test_the_scale_may_be_traced_and_batched() -> None:
-    estimator = latent_estimator()
-
-    def position(scale: jax.Array) -> jax.Array:
-        kernel = pseudo_marginal_method("apm_mi_ss", estimator, scale, DIM)
-        state = kernel.init(jax.random.key(0), jnp.zeros(DIM))
-        return kernel.step(jax.random.key(3), state)[0].position
-
-    positions = jax.jit(jax.vmap(position))(jnp.array([0.01, 0.02]))
-    assert not np.array_equal(positions[0], positions[1])
-
-
-def test_an_unknown_method_is_rejected_by_name() -> None:
-    with pytest.raises(ValueError, match=r"unknown method 'apm'.*pm_mh, apm_mi_mh"):
-        pseudo_marginal_method("apm", latent_estimator(), 1.0, DIM)
-    with pytest.raises(ValueError, match="dim must be a positive integer, got 0"):
-        pseudo_marginal_method("pm_mh", latent_estimator(), 1.0, 0)
-    with pytest.raises(ValueError, match="max_step_outs must not be negative"):
-        slice_position(latent_estimator(), 1.0, 1, -2)

@@ -3,7 +3,6 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 from jax import Array
 
 from auxmc.kernels.slices.blocked_elliptical_slice import blocked_elliptical_slice
@@ -59,14 +58,3 @@ def test_update_without_a_point_on_the_slice_keeps_its_block_and_is_counted() ->
     np.testing.assert_array_equal(states.position, 0.5)
     assert np.all(infos.n_collapsed == 1)
     assert np.all(infos.n_evaluations == 5)
-
-
-@pytest.mark.parametrize("blocks", [[(0, 2), (3, 5)], [(0, 3), (2, 5)], [(0, 0), (0, 5)], [(1, 5)]])
-def test_blocks_that_do_not_hold_every_input_once_are_rejected(blocks: list[tuple[int, int]]) -> None:
-    with pytest.raises(ValueError, match="blocks must hold every input exactly once"):
-        blocked_elliptical_slice(log_likelihood, blocks)
-
-
-def test_no_block_at_all_is_rejected() -> None:
-    with pytest.raises(ValueError, match="at least one block"):
-        blocked_elliptical_slice(log_likelihood, [])

@@ -3,7 +3,6 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from auxmc.kernels.slices.directed_slice import along_axes, along_gaussian, along_unit_vectors, directed_slice
 from auxmc.kernels.slices.linear_slice import linear_slice
@@ -60,16 +59,3 @@ def test_an_update_moves_along_its_direction_and_stays_on_the_slice() -> None:
     assert np.all((np.asarray(info.lower) <= 0.0) & (np.asarray(info.upper) >= 0.0))
     assert np.all(np.asarray(info.upper - info.lower) <= 4 * 0.7 + 1e-12)
     assert np.all(np.asarray(info.n_collapsed) == 0)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: directed_slice(log_normal, along_axes(1), 1.0, 0), "positive integer, got 0"),
-        (lambda: directed_slice(log_normal, along_axes(1), 1.0, 1, -1), "must not be negative, got -1"),
-        (lambda: along_gaussian(jnp.zeros((2, 3))), r"square matrix, got shape \(2, 3\)"),
-    ],
-)
-def test_wrong_arguments_are_named(call, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()

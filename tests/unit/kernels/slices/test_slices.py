@@ -253,27 +253,3 @@ def test_line_directions_have_unit_length_unless_asked_otherwise() -> None:
     np.testing.assert_allclose(np.linalg.norm(unit, axis=1), 1.0, rtol=1e-14)
     free = jax.vmap(lambda key: draw_line(key, 5, unit_length=False).direction)(keys)
     assert np.std(np.linalg.norm(free, axis=1)) > 0.1
-
-
-def test_width_may_be_traced_and_batched() -> None:
-    widths = jnp.array([0.1, 1.0, 10.0])
-
-    def bracket(width: jax.Array) -> jax.Array:
-        kernel = linear_slice(lambda _: jnp.zeros(()), width, 2)
-        _, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.zeros(2)))
-        return info.upper - info.lower
-
-    np.testing.assert_allclose(jax.jit(jax.vmap(bracket))(widths), widths, rtol=1e-12)
-
-
-def test_impossible_arguments_are_rejected() -> None:
-    with pytest.raises(ValueError, match="got neither"):
-        elliptical_slice(log_normal)
-    with pytest.raises(ValueError, match=r"square matrix, got shape \(2, 3\)"):
-        elliptical_slice(log_normal, jnp.zeros((2, 3)))
-    with pytest.raises(ValueError, match="dim must be"):
-        linear_slice(log_normal, 1.0, 0)
-    with pytest.raises(ValueError, match="max_step_outs must not be negative, got -1"):
-        linear_slice(log_normal, 1.0, 1, -1)
-    with pytest.raises(ValueError, match="dim must be"):
-        reflective_slice(log_normal, 0)

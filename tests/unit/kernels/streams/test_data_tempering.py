@@ -127,18 +127,3 @@ def test_chunks_cover_all_rows_once() -> None:
             assert boundaries[-1] == n_rows
             assert (sizes >= 1).all()
             assert sizes.max() <= 500
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"n_particles": 1}, "n_particles must be at least 2, got 1"),
-        ({"first_chunk": 0}, "first_chunk must be at least 1, got 0"),
-        ({"growth": -0.1}, "growth must not be negative, got -0.1"),
-        ({"n_leapfrog": 0}, "n_leapfrog must be at least 1, got 0"),
-        ({"resampling": "rarely"}, "resampling must be one of none, always"),
-    ],
-)
-def test_settings_outside_their_range_are_rejected(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        growing_data_evidence(MODEL, GrowingDataSettings(**changes))

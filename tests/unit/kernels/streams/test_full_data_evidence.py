@@ -140,21 +140,3 @@ def test_the_path_goes_on_while_a_particle_has_a_likelihood_left() -> None:
     assert int(found.n_unfinished) == 0
     # Both halves of the likelihood of five rows are in the weights.
     assert float(found.log_evidence) == pytest.approx(math.log(n_left / 10.0) - 5 * 0.1)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"n_particles": 1}, "n_particles must be at least 2, got 1"),
-        ({"n_moves": 0}, "n_moves must be at least 1, got 0"),
-        ({"kernel": "gibbs"}, "kernel must be one of stochastic_gradient, hamiltonian, got 'gibbs'"),
-        ({"target_size": 10.0}, "target_size must be below n_particles=10, got 10.0"),
-        ({"friction": 1.5}, r"friction in \(0, 1\]"),
-        ({"powers": (0.5, 0.5, 1.0)}, "powers must be positive and increase to 1"),
-        ({"powers": (0.5,)}, "powers must be positive and increase to 1"),
-        ({"powers": ()}, "powers must be positive and increase to 1"),
-    ],
-)
-def test_settings_outside_their_range_are_rejected(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        full_data_evidence(MODEL, AnnealedSettings(**changes))

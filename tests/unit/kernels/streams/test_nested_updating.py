@@ -1,7 +1,6 @@
 """Nested sampling chunk by chunk, and the weighted reservoirs between chunks."""
 
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -115,18 +114,3 @@ def test_a_reservoir_does_not_depend_on_what_comes_later() -> None:
     draw = jax.jit(weighted_reservoirs, static_argnums=2)
     key = jax.random.key(4)
     np.testing.assert_array_equal(draw(key, cut, 50), draw(key, log_weights[:12], 50))
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"n_live": 2}, "n_live must be at least 10, got 2"),
-        ({"n_moves": 0}, "n_moves must be at least 1, got 0"),
-        ({"friction": 0.0}, r"friction must be in \(0, 1\], got 0.0"),
-        ({"free_friction": 1.1}, r"free_friction must be in \(0, 1\], got 1.1"),
-        ({"first_step": 0.0}, "learning_rate and first_step must be positive, got 0.1 and 0.0"),
-    ],
-)
-def test_settings_outside_their_range_are_rejected(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        nested_updating(MODEL, UpdatingSettings(**changes))

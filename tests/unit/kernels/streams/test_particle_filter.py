@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -176,21 +175,3 @@ def test_runs_side_by_side_are_those_one_by_one() -> None:
     alone = jax.jit(one)
     for row, key in enumerate(keys):
         np.testing.assert_allclose(together.log_evidence[row], alone(key).log_evidence, rtol=1e-13)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"n_particles": 0}, "n_particles must be a positive integer, got 0"),
-        ({"n_steps": 0}, "n_steps must be a positive integer, got 0"),
-        ({"n_steps": True}, "n_steps must be a positive integer, got True"),
-        ({"threshold": 1.5}, r"threshold must be from 0 to 1, got 1\.5"),
-        ({"threshold": float("nan")}, "threshold must be from 0 to 1, got nan"),
-    ],
-)
-def test_settings_outside_their_range_are_rejected(options: dict[str, Any], message: str) -> None:
-    numbers = {"n_steps": 2, "n_particles": 2, **options}
-    with pytest.raises(ValueError, match=message):
-        sequential_importance_resampling(
-            lambda key, n: jnp.zeros(n), toward_one, lambda key, step, x: x, **numbers
-        )

@@ -176,23 +176,3 @@ def test_a_skewed_posterior_is_followed_to_a_fraction_of_a_nat() -> None:
     terms = total * grid - n * np.exp(grid) - 0.5 * grid**2 - 0.5 * math.log(2 * math.pi) - constant
     truth = terms.max() + math.log(np.exp(terms - terms.max()).sum() * (grid[1] - grid[0]))
     assert abs(record["log_evidence"][-1] - truth) < 0.6
-
-
-def test_the_smallest_settings_are_allowed() -> None:
-    least = {"n_moves": 1, "n_leapfrog": 1, "first_fit": 1, "exact_rows": 1, "max_annealing_steps": 1}
-    running_laplace(LINEAR, SETTINGS._replace(**least))
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"n_particles": 5}, "n_particles must be even and at least 4, got 5"),
-        ({"n_particles": 2}, "n_particles must be even and at least 4, got 2"),
-        ({"n_moves": 0}, "n_moves must be at least 1, got 0"),
-        ({"exact_rows": 0}, "exact_rows must be at least 1, got 0"),
-        ({"least_fit": 1.0}, r"least_fit must be in \[0, 1\), got 1.0"),
-    ],
-)
-def test_settings_outside_their_range_are_rejected(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        running_laplace(LINEAR, RunningLaplaceSettings(**changes))

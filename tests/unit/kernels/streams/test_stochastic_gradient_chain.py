@@ -7,7 +7,8 @@ import pytest
 from jax import Array
 
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.streams.stochastic_gradient import sghmc_step, sgld_step
+from auxmc.kernels.streams.gradient_noise import evidence_loss_per_row, particle_variance_ratio
+from auxmc.kernels.streams.stochastic_gradient import sghmc_step
 from auxmc.kernels.streams.stochastic_gradient_chain import ChainNoise, ChainState, stochastic_gradient_chain
 
 CURVATURES = jnp.array([1.0, 4.0])
@@ -41,15 +42,6 @@ def test_a_step_is_that_of_the_dynamics_with_the_drawn_numbers() -> None:
     assert not np.any(np.asarray(noise.normal) == np.asarray(noise.gradient) / 3.0)
 
 
-def test_with_friction_one_the_velocity_is_forgotten() -> None:
-    kernel = chain(1.0)
-    noise = kernel.draw(jax.random.key(1))
-    state, _ = kernel.apply(noise, start())
-    slope = CURVATURES * start().position + noise.gradient
-    langevin = sgld_step(start().position, slope, noise.normal, 0.1)
-    np.testing.assert_allclose(state.position, langevin, rtol=1e-14)
-
-
 def test_without_friction_and_noise_the_dynamics_keep_their_energy() -> None:
     kernel = chain(0.0)
     quiet = ChainNoise(jnp.ones(2), jnp.zeros(2))
@@ -79,6 +71,11 @@ def test_chains_that_leave_the_finite_numbers_are_counted() -> None:
     assert int(lost[-1]) == 1
 
 
-def test_a_length_of_zero_is_rejected() -> None:
-    with pytest.raises(ValueError, match="dim must be a positive integer, got 0"):
-        stochastic_gradient_chain(lambda x, noise: x, lambda key: 0.0, 0.1, 0.2, 0)
+def test_predicted_loss_is_a_thousandth_of_the_log_evidence() -> None:
+    assert evidence_loss_per_row(0.1, 500, 0.2, 6.0) == pytest.approx(-1.5e-3 / (1.0 - 0.1 / 3.6))
+    assert evidence_loss_per_row(1.0, 500, 0.2, 6.0) == pytest.approx(-0.0208, rel=2e-3)
+
+
+def test_particles_are_twice_as_wide_where_noise_and_posterior_are_of_one_size() -> None:
+    assert particle_variance_ratio(0.1, 500, 0.2, 0.0) == 1.0
+    assert particle_variance_ratio(0.1, 500, 0.2, 2000.0) == pytest.approx(2.0)

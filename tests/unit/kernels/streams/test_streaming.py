@@ -145,22 +145,6 @@ def test_lost_particles_are_counted_and_do_not_spoil_the_estimate() -> None:
     assert math.isfinite(float(record.log_evidence[-1]))
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"estimator": "anneal"}, "estimator must be one of annealed, sequential, got 'anneal'"),
-        ({"resampling": "sometimes"}, "resampling must be one of none, always"),
-        ({"n_particles": 1}, "n_particles must be at least 2, got 1"),
-        ({"target_size": 10.0}, "target_size must be below n_particles=10, got 10.0"),
-        ({"batch_size": 0}, "batch_size must be at least 1, got 0"),
-        ({"friction": 0.0}, r"friction in \(0, 1\]"),
-    ],
-)
-def test_settings_outside_their_range_are_rejected(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        stream_evidence(MODEL, StreamSettings(**changes))
-
-
 def test_anchors_add_up_the_gradients_of_chunks_and_follow_the_particles_when_rows_have_doubled() -> None:
     data = jnp.asarray(DATA[:60])
     first = jnp.zeros((2, 6))
@@ -175,13 +159,6 @@ def test_anchors_add_up_the_gradients_of_chunks_and_follow_the_particles_when_ro
         np.testing.assert_allclose(anchors.points, where)
         expected = jax.vmap(lambda p, n=end: MODEL.weighted_gradient(p, data[:n], jnp.ones(n)))(where)
         np.testing.assert_allclose(anchors.gradients, expected, rtol=1e-11)
-
-
-def test_control_variates_do_not_go_with_rows_from_elsewhere() -> None:
-    with pytest.raises(ValueError, match="control_variates need all past rows in PastRows"):
-        stream_evidence(
-            MODEL, StreamSettings(control_variates=True), fetch=lambda past, numbers: past.rows[numbers]
-        )
 
 
 def test_control_variates_lower_the_loss_of_later_chunks() -> None:
@@ -204,3 +181,27 @@ def test_control_variates_lower_the_loss_of_later_chunks() -> None:
         return (EXACT - exact) - float(found[9] - found[3])
 
     assert growth(control_variates=True, resampling="effective_size") < 3.0 < growth(learning_rate=0.5)
+
+
+def test_resampled_particles_share_the_mean_of_the_weights() -> None:
+    """Without moves, so that nothing forgets which particles were drawn."""
+    settings = StreamSettings(n_particles=8, target_size=1.0, resampling="always")
+    stream = stream_evidence(linear_regression(1), settings, lambda key, particles, target: particles)
+    data = jnp.asarray(np.random.default_rng(5).normal(size=(6, 2)))
+    state, log_evidence = stream.init(jax.random.key(3), jnp.float64), 0.0
+    for begin in (0, 3):
+        before = np.asarray(state.particles)
+        chunk, past = Chunk(data[begin : begin + 3], jnp.int32(3)), PastRows(data, jnp.int32(begin))
+        state, record = stream.absorb(jax.random.key(begin), state, chunk, past)
+        design = np.column_stack([np.asarray(chunk.rows)[:, 0], np.ones(3)])
+        residuals = np.asarray(chunk.rows)[:, 1] - before @ design.T
+        likelihoods = np.exp(-0.5 * np.sum(residuals**2, axis=1)) / (2.0 * np.pi) ** 1.5
+        log_evidence += np.log(likelihoods.mean())
+        assert float(record.log_evidence) == pytest.approx(log_evidence, rel=1e-10)
+        np.testing.assert_allclose(state.log_weights, log_evidence, rtol=1e-10)
+        # Copies of a particle stand side by side and share their part of the weights.
+        places, copies = np.unique(before, axis=0, return_inverse=True)
+        expected = 8.0 * np.bincount(copies.ravel(), likelihoods) / likelihoods.sum()
+        counts = (np.asarray(state.particles)[:, None] == places).all(axis=2).sum(axis=0)
+        assert counts.sum() == 8
+        assert (np.abs(counts - expected) < 1.0).all()

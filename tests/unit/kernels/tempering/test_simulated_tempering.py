@@ -4,7 +4,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 
 from auxmc.kernels.tempering.simulated_tempering import (
     draw_categorical_index,
@@ -14,7 +13,7 @@ from auxmc.kernels.tempering.simulated_tempering import (
     simulated_tempering,
 )
 from auxmc.models.bridge import bridge, gaussian_base
-from auxmc.numerics.schedules import linear_schedule, sigmoidal_schedule
+from auxmc.numerics.schedules import sigmoidal_schedule
 
 LOG_ZETA = 0.3
 BRIDGE = bridge(lambda x: -2.0 * jnp.sum((x - 0.5) ** 2), gaussian_base(jnp.zeros(2), jnp.ones(2)), LOG_ZETA)
@@ -138,31 +137,3 @@ def test_integrating_the_index_out_beats_counting_and_needs_no_visit() -> None:
     state = kernel.init(jax.random.key(0), jnp.zeros(1), 10)
     assert np.isfinite(float(state.log_target_weight))
     assert np.isfinite(float(state.log_base_weight))
-
-
-def test_many_chains_do_what_single_chains_do() -> None:
-    kernel = simulated_tempering(BRIDGE, linear_schedule(5), 0.4, 2)
-    keys = jax.random.split(jax.random.key(3), 3)
-    states = jax.vmap(lambda key: kernel.init(key, jnp.ones(2), 2))(keys)
-    together = jax.jit(jax.vmap(kernel.step))(keys, states)
-    for i in range(3):
-        alone = kernel.step(keys[i], jax.tree.map(lambda leaf, i=i: leaf[i], states))
-        jax.tree.map(lambda a, b, i=i: np.testing.assert_allclose(a[i], b, rtol=1e-11), together, alone)
-
-
-@pytest.mark.parametrize(
-    ("ladder", "options", "message"),
-    [
-        (np.array([0.0]), {}, "vectors of one length, at least 2"),
-        (np.zeros((2, 2)), {}, "vectors of one length, at least 2"),
-        (np.array([0.0, 1.0]), {"log_weights": np.zeros(3)}, r"got shapes \[2\] and \[3\]"),
-        (
-            np.array([0.0, 1.0]),
-            {"index_update": "gibbs"},
-            "must be one of independent, random_walk, got 'gibbs'",
-        ),
-    ],
-)
-def test_wrong_arguments_are_rejected(ladder: Array, options, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        simulated_tempering(BRIDGE, ladder, 0.1, 1, **options)

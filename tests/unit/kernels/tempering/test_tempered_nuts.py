@@ -5,7 +5,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from auxmc.kernels.hamiltonian.dual_averaging import dual_averaging
 from auxmc.kernels.tempering.tempered_nuts import TemperedTreeState, tempered_nuts
 from auxmc.models.bridge import bridge, gaussian_base
 
@@ -57,40 +56,9 @@ def test_a_step_is_a_function_of_its_key_and_counts_its_work() -> None:
     assert 0.0 < float(info.acceptance_probability) <= 1.0
 
 
-def test_shapes_and_dtypes_are_kept() -> None:
-    state = jax.eval_shape(lambda: KERNEL.init(jax.random.key(0), jnp.zeros(2)))
-    new, info = jax.eval_shape(KERNEL.step, jax.random.key(0), state)
-    assert jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype), new) == jax.tree.map(
-        lambda leaf: (leaf.shape, leaf.dtype), state
-    )
-    assert {leaf.shape for leaf in jax.tree.leaves(info)} == {()}
-
-
 def test_a_step_that_is_far_too_long_diverges_stays_and_says_so() -> None:
     wild = tempered_nuts(JOINED, 1e3, jnp.ones(3))
     start = wild.init(jax.random.key(0), jnp.ones(2), 5.0)
     state, info = jax.jit(wild.step)(jax.random.key(0), start)
     assert bool(info.diverged)
     np.testing.assert_array_equal(state.extended, start.extended)
-
-
-def test_dual_averaging_reaches_its_target() -> None:
-    adapted = dual_averaging(lambda step: tempered_nuts(JOINED, step, jnp.ones(3), 5), 1e-3, 200, 0.8)
-
-    def run(state: object, key: jax.Array) -> tuple[object, tuple[jax.Array, jax.Array]]:
-        state, info = adapted.step(key, state)
-        return state, (info.inner.acceptance_probability, info.scale)
-
-    keys = jax.random.split(jax.random.key(0), 600)
-    _, (acceptance, scale) = jax.jit(lambda s, k: jax.lax.scan(run, s, k))(
-        adapted.init(jax.random.key(0), jnp.zeros(2)), keys
-    )
-    assert float(scale[-1]) > 0.05
-    assert float(jnp.mean(acceptance[200:])) == pytest.approx(0.8, abs=0.12)
-
-
-def test_wrong_arguments_are_named() -> None:
-    with pytest.raises(ValueError, match=r"inverse_mass must be \[3\]"):
-        tempered_nuts(JOINED, 0.1, jnp.ones(2))
-    with pytest.raises(ValueError, match="max_doublings must be a positive integer, got 0"):
-        tempered_nuts(JOINED, 0.1, jnp.ones(3), 0)
