@@ -1,11 +1,9 @@
 """Draws of the registry, of mapped inputs and of the restricted Boltzmann machine against their distributions."""
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from auxmc.models.input_maps import INPUT_MAPS
 from experiments.foundations.models.density_registry import DENSITIES
 from experiments.foundations.models.restricted_boltzmann import (
     contrastive_divergence,
@@ -79,15 +77,6 @@ def test_vector_draws_are_normal_along_a_direction(name: str) -> None:
     projected = density.to_real(density.draw(generator(name), N_DRAWS)) @ along
     standard = (projected - mean @ along) / np.sqrt(along @ covariance @ along)
     assert_uniform(ndtr(standard), label=name)
-
-
-@pytest.mark.parametrize("name", sorted(INPUT_MAPS))
-def test_mapped_inputs_have_the_distribution_of_the_registry(name: str) -> None:
-    mapped, family = INPUT_MAPS[name], DENSITIES[name]
-    scale = np.sqrt(3.0) / np.pi if mapped.source == "logistic" else 1.0
-    inputs = DENSITIES[mapped.source].at(mu=0.0, sigma=scale).draw(generator(f"input/{name}"), N_DRAWS)
-    values = [float(np.asarray(family.parameters[p].example)) for p in mapped.parameters]
-    assert_uniform(family.example().cdf(np.asarray(mapped.forward(jnp.asarray(inputs), *values))), label=name)
 
 
 @pytest.mark.parametrize("n_sweeps", [1, 5])

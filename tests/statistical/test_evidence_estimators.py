@@ -20,13 +20,11 @@ from auxmc.kernels.streams.particle_filter import (
     bootstrap_particle_filter,
     sequential_importance_resampling,
 )
-from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
-from auxmc.models.bridge import Bridge, bridge, gaussian_base
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import linear_schedule
 from auxmc.sampling.importance import importance_draws
 from auxmc.sampling.resampling import SCHEMES
-from experiments.estimator_illustrations.model.gaussian_mean import FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS
+from experiments.estimator_illustrations.model.gaussian_mean import FOUR_OBSERVATIONS
 from experiments.foundations.evidence.linear_gaussian_states import (
     SINE_OBSERVATIONS,
     TWENTY_STEPS,
@@ -35,7 +33,6 @@ from experiments.foundations.evidence.linear_gaussian_states import (
 from experiments.foundations.evidence.nested_exact import expected_nested_ratio
 from experiments.foundations.sampling.ideal_nested_sampling import IdealNestedRuns, ideal_nested_sampling
 from tests.statistical.levels import (
-    assert_at_least,
     assert_bounded_mean,
     assert_standard_mean,
     assert_uniform,
@@ -113,46 +110,7 @@ def test_reciprocal_likelihoods_of_posterior_draws_are_unbiased_for_the_reciproc
     assert ratios.min() >= ends[0] * (1.0 - 1e-9)
 
 
-def test_unbiased_estimates_keep_markovs_bound() -> None:
-    draws = rng_for("evidence/markov").standard_normal((100_000, 10))
-    logs = prior_average(HUNDRED_OBSERVATIONS.log_likelihood(draws)) - HUNDRED_OBSERVATIONS.log_evidence
-    for excess in (1.0, 2.0, 3.0):
-        assert_at_least(logs <= excess, 1.0 - math.exp(-excess), label=f"excess of {excess} nats")
-
-
 # --- annealed importance sampling ----------------------------------------------------------------------
-
-
-def posterior_bridge() -> Bridge:
-    """From the prior to prior times likelihood of the four observations."""
-
-    def log_joint(x: Array) -> Array:
-        log_likelihood = MODEL.log_largest_likelihood - 0.5 * MODEL.n_rows * jnp.square(
-            x[0] - MODEL.sample_mean
-        )
-        return log_likelihood - 0.5 * jnp.square(x[0]) - 0.5 * math.log(2.0 * math.pi)
-
-    return bridge(log_joint, gaussian_base(jnp.zeros(1), jnp.ones(1)))
-
-
-def test_annealed_weights_with_a_fixed_ladder_are_unbiased() -> None:
-    """Short trajectories, so that transitions are far from draws of their targets."""
-    kernel = annealed_importance_sampling(posterior_bridge(), linear_schedule(4), 0.3, 2)
-    run = jax.jit(jax.vmap(lambda key: kernel.step(key, kernel.init(jax.random.key(0)))[0].log_weight))
-    logs = np.asarray(run(jax.random.split(key_for("evidence/annealed"), 60_000)))
-    assert_bounded_mean(
-        np.exp(logs - MODEL.log_evidence), 0.0, BOUND, 1.0, detects=0.04, label="annealed weights"
-    )
-
-
-def test_annealing_in_one_step_is_importance_sampling() -> None:
-    path = posterior_bridge()
-    kernel = annealed_importance_sampling(path, [0.0, 1.0], 0.3, 2)
-    keys = jax.random.split(key_for("evidence/one step"), 50)
-    state, info = jax.jit(jax.vmap(lambda key: kernel.step(key, kernel.init(jax.random.key(0)))))(keys)
-    target, base = jax.jit(jax.vmap(path.log_densities))(info.start)
-    np.testing.assert_allclose(state.log_weight, target - base, rtol=1e-14)
-    np.testing.assert_array_equal(state.position, info.start)
 
 
 @pytest.mark.parametrize("reverse", [False, True])

@@ -203,14 +203,6 @@ def test_joint_distribution_of_position_and_temperature_is_invariant(name: str) 
     assert_at_least(moved, 0.7, label=f"{name} moves")
 
 
-@pytest.mark.parametrize("delta", [-500.0, -5.0, -1e-9, 0.0, 1e-9, 5.0, 500.0])
-def test_inverse_temperature_has_its_truncated_exponential_distribution(delta: float) -> None:
-    """Claim CT-T01."""
-    uniform = jax.random.uniform(key_for(f"temperature/{delta}"), (N,))
-    b = np.asarray(draw_inverse_temperature(uniform, jnp.full((N,), delta)))
-    assert_uniform(_continuous_cdf(np.full(N, delta), b, b) if delta else b)
-
-
 # Annealed runs whose weights are bounded, so that Hoeffding's inequality is exact.
 
 NARROW = bridge(

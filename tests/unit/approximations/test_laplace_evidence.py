@@ -141,7 +141,5 @@ def test_a_density_without_a_peak_is_rejected() -> None:
 
 
 def test_numbers_of_starts_must_be_positive() -> None:
-    with pytest.raises(
-        ValueError, match="n_starts, n_candidates and n_rows must be positive, got 0, 200 and 500"
-    ):
+    with pytest.raises(ValueError, match="n_starts, n_candidates and n_rows must be positive, got 0, 200"):
         prior_starts(LINEAR, DATA, KEY, n_starts=0)

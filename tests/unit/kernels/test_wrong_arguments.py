@@ -108,14 +108,8 @@ def test_an_impossible_dimension_is_rejected(name: str) -> None:
         (lambda: batch_adaptation(walk, 0.5, 10, -1), "n_batches must not be negative, got -1"),
         (lambda: on_sphere(n_steps=(0, 3)), r"1 <= low <= high, got \(0, 3\)"),
         (lambda: on_sphere(n_steps=(1, 2), n_inner_steps=0), "n_inner_steps must be at least 1, got 0"),
-        (
-            lambda: on_sphere(n_steps=(1, 2), projection=ProjectionSettings("newtn")),
-            "unknown solver 'newtn': expected one of quasi_newton",
-        ),
-        (
-            lambda: on_sphere(n_steps=(1, 2), reversibility_check="no"),
-            "unknown reversibility_check 'no': expected one of position_and",
-        ),
+        (lambda: on_sphere(n_steps=(1, 2), projection=ProjectionSettings("newtn")), "unknown solver 'newtn'"),
+        (lambda: on_sphere(n_steps=(1, 2), reversibility_check="no"), "unknown reversibility_check 'no'"),
         (
             lambda: modified_abc(lambda p, z: p, log_normal, jnp.zeros((2, 2)), 0.1, 0.5, 1),
             r"must be a vector.*got shape \(2, 2\)",
@@ -198,10 +192,7 @@ def test_an_impossible_dimension_is_rejected(name: str) -> None:
         (lambda: ladder(ENDS, log_weights=np.zeros(3)), r"got shapes \[2\] and \[3\]"),
         (lambda: ladder(ENDS, index_update="gibbs"), "one of independent, random_walk, got 'gibbs'"),
         (lambda: tempered_nuts(BRIDGE, 0.1, jnp.ones(2)), r"inverse_mass must be \[3\]"),
-        (
-            lambda: tempered_nuts(BRIDGE, 0.1, jnp.ones(3), 0),
-            "max_doublings must be a positive integer, got 0",
-        ),
+        (lambda: tempered_nuts(BRIDGE, 0.1, jnp.ones(3), 0), "max_doublings must be a positive integer, got"),
     ],
 )
 def test_wrong_arguments_are_named(call, message: str) -> None:

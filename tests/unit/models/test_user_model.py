@@ -87,10 +87,7 @@ def test_constants_of_a_file_do_not_change_the_precision(tmp_path: Path) -> None
     ("text", "message"),
     [
         ("x = (", "mine.py: the file fails: SyntaxError"),
-        (
-            "import absent_library",
-            "mine.py, line 1: the file fails: ModuleNotFoundError: No module named 'absent_library'",
-        ),
+        ("import absent_library", "mine.py, line 1: the file fails: ModuleNotFoundError: No module named"),
         ("def other(): pass", "neither a function 'model' nor a function 'log_likelihood'.*; it has other"),
         ("model = 3", "model must be a function of n_columns, got int"),
         ("def model(n_columns): return 3", "model must return what .*row_model makes, got int"),
@@ -128,24 +125,12 @@ def test_names_and_settings_that_are_not_there_are_rejected(tmp_path: Path) -> N
             "-jnp.ones((2, 40)) * parameters[0]",
             r"log_likelihood must return a number for each row \[row\], shape \[40\]; got shape \[2, 40\]",
         ),
-        (
-            "parameters[0] ** 2 -",
-            "parameters ** 2 -",
-            r"log_prior must return a number, shape \[\]; got shape \[1\]",
-        ),
-        (
-            "rows[:, 0] - parameters[0]",
-            "rows[:, 0] - parameters[0] / 0.0",
-            "log_likelihood is not finite at 32 of 32",
-        ),
+        ("parameters[0] ** 2 -", "parameters ** 2 -", r"log_prior must return a number, shape \[\]; got"),
+        ("rows[:, 0] - parameters[0]", "rows[:, 0] - parameters[0] / 0.0", "log_likelihood is not finite at"),
         ("-0.5 * parameters[0] ** 2", "jnp.log(parameters[0])", "log_prior is not finite at .* of 32 draws"),
         ("rows[:, 0] - p", "rows[:, 7:8].sum() - jnp.nan * p", "log_likelihood must return a number"),
         ("rows[:, 0]", "missing", "log_likelihood fails: NameError: name 'missing' is not defined"),
-        (
-            "random.normal(key, (1,))",
-            "random.normal(key, (1,)) * jnp.inf",
-            "draw_prior gives parameters that are not finite",
-        ),
+        ("random.normal(key, (1,))", "random.normal(key, (1,)) * jnp.inf", "draw_prior gives parameters"),
     ],
 )
 def test_a_function_that_is_wrong_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
