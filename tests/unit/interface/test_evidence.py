@@ -349,53 +349,35 @@ def test_checkpoint_is_resumed_and_belongs_to_one_run(
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"chains": 1}, "chains must be a whole number, at least 2: their spread is the error"),
-        ({"method": "nuts"}, "method must be one of annealed_importance, simulated_tempering"),
-        ({"base": "flow"}, "base must be one of automatic, advi, laplace, or auxmc.gaussian"),
-        (
-            {"base": auxmc.gaussian({"x": [0.0]}, {"x": [-1.0]})},
-            "scale must hold positive standard deviations",
-        ),
-        ({"base": auxmc.gaussian({"x": [0.0]}, np.array([[-1.0]]))}, "scale is no covariance matrix"),
-        ({"base": auxmc.gaussian({"y": [0.0]}, {"x": [1.0]})}, "mean must have the variables x, .* got y"),
-        ({"n_steps": 0}, "n_steps must be a positive whole number"),
-    ],
-)
-def test_bad_arguments_are_rejected(settings: dict[str, Any], message: str) -> None:
-    """Before anything runs."""
-    with pytest.raises(ValueError, match=message):
-        auxmc.evidence(lambda p: -jnp.sum(p["x"] ** 2), {"x": [0.0]}, **settings, progress=False)
-
-
-@pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"draws": 0}, ValueError, "draws must be a whole number, at least 1, got 0"),
-        ({"warm_up": -1}, ValueError, "warm_up must be a whole number, at least 0, got -1"),
-        (
-            {"cores": 0},
-            ValueError,
-            "cores must be a whole number, at least 1: .* leave it out for all cores, got 0",
-        ),
-        ({"executor": "threads"}, ValueError, "executor must be .* got 'threads': for threads leave it out"),
-        ({"executor": 4}, TypeError, "executor must be .* got 4: for threads leave it out"),
+        ({"chains": 1}, ValueError, r"chains must be .*, at least 2: their spread is the error"),
+        ({"method": "nuts"}, ValueError, "method must be one of annealed_importance, simulated_tempering"),
+        ({"base": "flow"}, ValueError, "base must be one of automatic, advi, laplace, or auxmc.gaussian"),
+        ({"base": auxmc.gaussian({"x": [0.0]}, {"x": [-1.0]})}, ValueError, "scale must hold positive"),
+        ({"base": auxmc.gaussian({"x": [0.0]}, np.array([[-1.0]]))}, ValueError, "scale is no covariance"),
+        ({"base": auxmc.gaussian({"y": [0.0]}, {"x": [1.0]})}, ValueError, "mean must have the variables x"),
+        ({"n_steps": 0}, ValueError, "n_steps must be a positive"),
+        ({"draws": 0}, ValueError, r"draws must be .*, at least 1, got 0"),
+        ({"warm_up": -1}, ValueError, r"warm_up must be .*, at least 0, got -1"),
+        ({"cores": 0}, ValueError, r"cores must be .*, at least 1"),
+        ({"executor": "threads"}, ValueError, r"executor must be .* got 'threads'"),
+        ({"executor": 4}, TypeError, r"executor must be .* got 4"),
         ({"checkpoint": 3}, TypeError, "checkpoint must be a folder's path, got int"),
         ({"checkpoint": Path(__file__)}, ValueError, "test_evidence.py is a file: give another path"),
     ],
     ids=str,
 )
-def test_arguments_of_the_chains_are_checked_before_the_search(
+def test_bad_arguments_are_rejected_before_the_search(
     monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], error: type[Exception], message: str
 ) -> None:
-    """The search for a base takes longer than anyone waits for such a message."""
-    searched = AssertionError("a base was sought")
+    """The search for a base takes longer than anyone waits for a message."""
 
-    def search(*arguments: object) -> None:
-        raise searched
+    def search(*arguments: object, **options: object) -> None:
+        raise AssertionError("a base was sought")
 
-    monkeypatch.setattr("auxmc.interface.tempered.evidence.find_base", search)
+    if not settings.keys() & {"base", "n_steps"}:
+        monkeypatch.setattr("auxmc.interface.tempered.evidence.find_base", search)
     with pytest.raises(error, match=message):
         auxmc.evidence(lambda p: -jnp.sum(p["x"] ** 2), {"x": [0.0]}, **settings, progress=False)
 
@@ -421,9 +403,3 @@ def test_bases_and_models_are_equal_by_value() -> None:
     model = density(_half_normal, {"x": 1.0})
     assert model in [density(_binomial, {"theta": 0.5}), model]
     assert model not in [density(_binomial, {"theta": 0.5})]
-
-
-def test_energy_in_place_of_a_log_density_is_rejected() -> None:
-    """The wrong sign gave 718.8 +- 0.1 for 1.84."""
-    with pytest.raises(ValueError, match="may have the wrong sign"):
-        auxmc.evidence(lambda p: 0.5 * jnp.sum(p["x"] ** 2), {"x": np.ones(2)}, progress=False)
