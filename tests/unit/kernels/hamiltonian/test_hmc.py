@@ -124,3 +124,19 @@ def test_a_number_of_steps_is_a_pair_of_equal_ones() -> None:
     noises = [hamiltonian_monte_carlo(log_quartic, 0.1, n, 2).draw(jax.random.key(2)) for n in (4, (4, 4))]
     jax.tree.map(np.testing.assert_array_equal, *noises)
     assert int(noises[0].n_steps) == 4
+
+
+@pytest.mark.slow
+def test_trajectories_are_those_of_blackjax() -> None:
+    from blackjax.mcmc import integrators, metrics
+
+    state = _state(START)
+    end, end_momentum, _ = leapfrog(EVALUATE, state, MOMENTUM, 0.11, jnp.asarray(25, jnp.int32))
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        step = integrators.velocity_verlet(log_quartic, metrics.default_metric(jnp.ones(2)).kinetic_energy)
+        theirs = integrators.IntegratorState(START, MOMENTUM, *EVALUATE(START))
+        for _ in range(25):
+            theirs = step(theirs, 0.11)
+    ours = (end.position, end_momentum, end.log_density, end.gradient)
+    for found, expected in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
