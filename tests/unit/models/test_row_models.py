@@ -16,7 +16,6 @@ from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evi
 from auxmc.models.regression.softmax_regression import softmax_regression
 from auxmc.models.row_model import RowModel, row_model
 from auxmc.numerics.array_types import FloatArray
-from tests.exact_posteriors import tempered_posterior
 
 GENERATOR = np.random.default_rng(11)
 CONTINUOUS = GENERATOR.normal(size=(12, 3))
@@ -132,17 +131,6 @@ def test_exact_evidence_keeps_its_digits_at_small_noise() -> None:
         mean = mean + root @ f * e / v
         root = root - np.outer(root @ f, f) / (v + noise * math.sqrt(v))
     assert found == pytest.approx(total, rel=1e-9)
-
-
-def test_tempered_posterior_solves_its_normal_equations() -> None:
-    rows, weights = CONTINUOUS, np.linspace(0.0, 1.0, 12)
-    mean, covariance = tempered_posterior(rows, weights, 0.7)
-    design = np.column_stack([rows[:, :2], np.ones(12)])
-    precision = np.eye(3) + (design * weights[:, None]).T @ design / 0.49
-    np.testing.assert_allclose(covariance @ precision, np.eye(3), atol=1e-10)
-    np.testing.assert_allclose(
-        precision @ mean, (design * weights[:, None]).T @ rows[:, 2] / 0.49, atol=1e-10
-    )
 
 
 @pytest.mark.parametrize(

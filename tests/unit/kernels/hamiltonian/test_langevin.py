@@ -34,19 +34,6 @@ def test_a_step_is_hamiltonian_monte_carlo_with_one_leapfrog_step() -> None:
         assert float(new.log_density) == pytest.approx(float(log_quartic(new.position)), rel=1e-13)
 
 
-def test_the_ratio_is_that_of_densities_of_both_moves() -> None:
-    """log p(x') + log N(x | x' + h^2/2 g(x'), h^2) against the same from x to x', for N(0, 1) by hand."""
-    size, x, normal = 0.9, 0.4, -1.2
-    kernel = metropolis_langevin(log_normal, size, 1)
-    _, info = kernel.apply(
-        LangevinNoise(jnp.array([normal]), jnp.zeros(())), kernel.init(jax.random.key(0), jnp.array([x]))
-    )
-    proposed = x * (1.0 - size**2 / 2.0) + size * normal
-    log_move = lambda a, b: -0.5 * ((b - a * (1.0 - size**2 / 2.0)) / size) ** 2
-    expected = -0.5 * proposed**2 + log_move(proposed, x) + 0.5 * x**2 - log_move(x, proposed)
-    assert float(info.log_ratio) == pytest.approx(expected, abs=1e-13)
-
-
 @pytest.mark.parametrize("size", [0.2, 0.5, 1.0])
 def test_without_an_accept_step_a_normal_distribution_is_too_wide(size: float) -> None:
     """A step maps variance v to a^2 v + b^2; the fixed point is 1 / (1 - size^2 / 4)."""

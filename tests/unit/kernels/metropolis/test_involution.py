@@ -37,21 +37,6 @@ def test_a_given_volume_is_used_for_the_differentiated_one() -> None:
         np.testing.assert_allclose(a, b, atol=1e-14)
 
 
-def test_two_states_at_most_and_a_rejected_one_is_kept_in_every_bit() -> None:
-    kernel = involution_metropolis(log_gamma, lambda x: 1.0 / x)
-    state = kernel.init(jax.random.key(0), jnp.array([2.0]))
-    seen, step = set(), jax.jit(kernel.step)
-    for i in range(30):
-        new, info = step(jax.random.key(i), state)
-        assert bool(info.accepted) == (float(info.log_uniform) < float(info.log_ratio))
-        if not bool(info.accepted):
-            assert float(new.position[0]) == float(state.position[0])
-        assert float(new.log_density) == pytest.approx(float(log_gamma(new.position)), rel=1e-14)
-        state = new
-        seen.add(float(state.position[0]))
-    assert seen == {0.5, 2.0}
-
-
 @pytest.mark.parametrize("bad", [jnp.nan, jnp.inf, -jnp.inf])
 def test_an_image_without_a_finite_density_is_rejected(bad: float) -> None:
     kernel = involution_metropolis(lambda x: jnp.where(x[0] > 0.0, 0.0, bad), lambda x: -x)

@@ -37,32 +37,6 @@ def _chain(kernel: Any, state: Any, keys: jax.Array = KEYS) -> Any:
     return jax.jit(lambda state: jax.lax.scan(step, state, keys)[1])(state)
 
 
-def test_pm_mh_is_metropolis_hastings_on_the_pair_with_fresh_u() -> None:
-    """PM-T06: the accept ratio of MH on (x, u) with an independence proposal of u, computed in full."""
-    estimator, scale = latent_estimator(), 0.7
-    kernel = pseudo_marginal_metropolis(estimator, scale, DIM)
-    start = kernel.init(jax.random.key(0), jnp.zeros(DIM))
-    states, infos = _chain(kernel, start)
-    noise = jax.vmap(kernel.draw)(KEYS)
-
-    def log_joint(x: np.ndarray, u: np.ndarray) -> float:
-        weights = np.exp(-0.5 * np.sum((1.0 - x - u) ** 2, axis=1))
-        return float(-0.5 * x @ x + np.log(weights.mean()) - 0.5 * np.sum(u**2))
-
-    x, u = np.asarray(start.position), np.asarray(start.auxiliary)
-    for i in range(len(KEYS)):
-        x_new, u_new = x + scale * np.asarray(noise.normal[i]), np.asarray(noise.auxiliary[i])
-        log_proposal_ratio = 0.5 * np.sum(u_new**2) - 0.5 * np.sum(u**2)
-        log_ratio = log_joint(x_new, u_new) - log_joint(x, u) + log_proposal_ratio
-        accepted = float(noise.log_uniform[i]) < log_ratio
-        if accepted:
-            x, u = x_new, u_new
-        assert bool(infos.accepted_position[i]) == accepted
-        np.testing.assert_allclose(states.position[i], x, rtol=1e-13, atol=1e-13)
-        np.testing.assert_array_equal(states.auxiliary[i], u)
-    assert 0 < np.sum(infos.accepted_position) < len(KEYS)
-
-
 EXACT = exact_estimator(log_bimodal)
 WITHOUT_NOISE = {
     "pm_mh": (pseudo_marginal_metropolis(EXACT, 0.4, DIM), random_walk_metropolis(log_bimodal, 0.4, DIM)),
