@@ -2,15 +2,16 @@
 
 import numpy as np
 
+from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = ["tempered_posterior"]
+__all__ = ["linear_log_evidence", "standardised", "tempered_posterior"]
 
 
 def tempered_posterior(
     rows: FloatArray, weights: FloatArray, noise_scale: float = 1.0
 ) -> tuple[FloatArray, FloatArray]:
-    """Mean and covariance of the law proportional to prior times the product of p(row_i | parameters)^weight_i.
+    """Mean and covariance of the distribution proportional to prior times the product of p(row_i | parameters)^weight_i.
 
     The model is linear regression with a standard normal prior.
 
@@ -28,3 +29,16 @@ def tempered_posterior(
     inverse = np.linalg.inv(factor)
     mean, *_ = np.linalg.lstsq(stacked, target, rcond=None)
     return mean, inverse @ inverse.T
+
+
+def linear_log_evidence(rows: FloatArray, noise_scale: float = 1.0) -> float:
+    """Log evidence of linear regression with a standard normal prior on rows [row, n_features + 1]."""
+    empty = PrefixEvidence.empty(rows.shape[1] - 1)
+    return extend_evidence(empty, rows, noise_scale).log_evidence(noise_scale)
+
+
+def standardised(points: FloatArray, rows: FloatArray) -> FloatArray:
+    """Points [point, parameter] in coordinates in which the posterior of all rows is standard normal."""
+    mean, covariance = tempered_posterior(rows, np.ones(len(rows)))
+    result: FloatArray = np.linalg.solve(np.linalg.cholesky(covariance), (np.asarray(points) - mean).T).T
+    return result

@@ -20,10 +20,11 @@ from auxmc.kernels.streams.growing_data import GrowingDataSettings, chunk_bounda
 from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.kernels.streams.weighted_reservoir import weighted_reservoirs
 from auxmc.models.mixtures.gaussian_mixture import MEAN_COORDINATES, WEIGHT_COORDINATES, gaussian_mixture
-from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
+from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.models.regression.softmax_regression import softmax_regression
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.array_types import FloatArray
+from tests.exact_posteriors import linear_log_evidence
 from tests.statistical.levels import assert_bounded_mean, assert_standard_mean, key_for
 from tests.unit.kernels.linear_moves import exact_linear_moves
 
@@ -32,10 +33,6 @@ TWENTY_ROWS = np.random.default_rng(5).normal(size=(20, 2)) + np.array([0.0, 0.5
 # Responses near a line: the lines that fit single chunks best are not much better than one for all of them.
 TWELVE_ROWS = np.random.default_rng(5).normal(size=(12, 2)) * np.array([0.6, 0.3]) + np.array([0.0, 0.8])
 POWERS = (0.02, 0.1, 0.3, 1.0)
-
-
-def log_evidence(data: FloatArray) -> float:
-    return extend_evidence(PrefixEvidence.empty(1), data, 1.0).log_evidence(1.0)
 
 
 def log_largest_likelihood(data: FloatArray) -> float:
@@ -162,7 +159,7 @@ def test_with_a_fixed_schedule_the_estimate_is_unbiased(kernel: str) -> None:
     )
     found = one(jax.random.split(key_for(f"rows/annealed/{kernel}"), 20_000))
     assert (np.asarray(found.n_annealing_steps) == len(POWERS)).all()
-    exact = log_evidence(TWENTY_ROWS)
+    exact = linear_log_evidence(TWENTY_ROWS)
     ratios = np.exp(np.asarray(found.log_evidence) - exact)
     bound = math.exp(log_largest_likelihood(TWENTY_ROWS) - exact)
     assert_bounded_mean(ratios, 0.0, bound, 1.0, detects=0.15, label=kernel)
@@ -194,7 +191,7 @@ def assert_unbiased_at_every_prefix(log_estimates: FloatArray, boundaries: tuple
     log_bound, begin = 0.0, 0
     for place, end in enumerate(boundaries):
         log_bound += log_largest_likelihood(TWELVE_ROWS[begin:end])
-        exact = log_evidence(TWELVE_ROWS[:end])
+        exact = linear_log_evidence(TWELVE_ROWS[:end])
         ratios = np.exp(log_estimates[:, place] - exact)
         assert_bounded_mean(ratios, 0.0, math.exp(log_bound - exact), 1.0, detects=0.06, label=f"{end} rows")
         begin = end

@@ -13,21 +13,16 @@ from auxmc.kernels.streams.growing_data import (
     chunk_boundaries,
     growing_data_evidence,
 )
-from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
+from auxmc.models.regression.linear_regression import linear_regression
 from experiments.streaming_evidence.model import rows
+from tests.exact_posteriors import linear_log_evidence, standardised
 
 MODEL = linear_regression(5)
 DATA = rows("linear", 600)
 
 
 def exact(data: np.ndarray, boundaries: tuple[int, ...]) -> np.ndarray:
-    n_features = data.shape[1] - 1
-    return np.array(
-        [
-            extend_evidence(PrefixEvidence.empty(n_features), data[:n], 1.0).log_evidence(1.0)
-            for n in boundaries
-        ]
-    )
+    return np.array([linear_log_evidence(data[:n]) for n in boundaries])
 
 
 def run(settings: GrowingDataSettings, dtype: Any = jnp.float64) -> GrowingDataRun:
@@ -54,10 +49,7 @@ def test_the_evidence_of_every_prefix_is_met(default_run: GrowingDataRun) -> Non
 
 
 def test_particles_follow_the_posterior(default_run: GrowingDataRun) -> None:
-    design = np.column_stack([DATA[:, :5], np.ones(600)])
-    precision = np.eye(6) + design.T @ design
-    mean = np.linalg.solve(precision, design.T @ DATA[:, 5])
-    standard = (np.asarray(default_run.particles) - mean) @ np.linalg.cholesky(precision)
+    standard = standardised(default_run.particles, DATA)
     # 400 draws, moved three times since they were last drawn from one another.
     assert np.abs(standard.mean(axis=0)).max() < 0.4
     assert 0.6 < standard.var(axis=0).min() < standard.var(axis=0).max() < 1.5

@@ -10,14 +10,15 @@ import pytest
 from jax import Array
 
 from auxmc.kernels.streams.full_data_evidence import AnnealedRun, AnnealedSettings, full_data_evidence
-from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
+from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.models.row_model import row_model
 from experiments.streaming_evidence.model import rows
+from tests.exact_posteriors import linear_log_evidence
 from tests.unit.kernels.linear_moves import exact_linear_moves
 
 MODEL = linear_regression(5)
 DATA = rows("linear", 1000)
-EXACT = extend_evidence(PrefixEvidence.empty(5), DATA, 1.0).log_evidence(1.0)
+EXACT = linear_log_evidence(DATA)
 
 SMALL = linear_regression(1)
 FEW = np.random.default_rng(5).normal(size=(20, 2)) + np.array([0.0, 0.5])
@@ -81,7 +82,7 @@ def test_hamiltonian_moves_and_many_particles_meet_the_evidence() -> None:
 def test_first_increments_of_a_ten_millionth_lead_to_the_end() -> None:
     noise = 1e-3
     data = FEW * np.array([1.0, noise])
-    exact = extend_evidence(PrefixEvidence.empty(1), data, noise).log_evidence(noise)
+    exact = linear_log_evidence(data, noise)
     settings = AnnealedSettings(n_particles=100, target_size=99.0)
     annealed = full_data_evidence(linear_regression(1, noise), settings, exact_linear_moves(noise))
     found = jax.jit(annealed)(jax.random.key(3), jnp.asarray(data))

@@ -8,12 +8,13 @@ from jax import Array
 
 from auxmc.diagnostics.nested_evidence import NestedEvidence, nested_evidence
 from auxmc.kernels.streams.nested_sampling import NestedRun, NestedSettings, nested_sampling
-from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
+from auxmc.models.regression.linear_regression import linear_regression
 from experiments.streaming_evidence.model import rows
+from tests.exact_posteriors import linear_log_evidence, tempered_posterior
 
 MODEL = linear_regression(5)
 DATA = rows("linear", 100)
-EXACT = extend_evidence(PrefixEvidence.empty(5), DATA, 1.0).log_evidence(1.0)
+EXACT = linear_log_evidence(DATA)
 
 
 def log_likelihood(parameters: Array) -> Array:
@@ -70,12 +71,9 @@ def test_posterior_moments_come_with_the_evidence(robust: NestedRun) -> None:
     found = nested_evidence(robust.log_likelihoods[:n], 100, robust.live_log_likelihoods)
     points = np.concatenate([robust.dead[:n], robust.live])
     mean = np.exp(found.log_weights) @ points
-    design = np.column_stack([DATA[:, :5], np.ones(100)])
-    precision = np.eye(6) + design.T @ design
-    exact = np.linalg.solve(precision, design.T @ DATA[:, 5])
-    sds = np.sqrt(np.linalg.inv(precision).diagonal())
+    exact, covariance = tempered_posterior(DATA, np.ones(100))
     # About 300 effective draws.
-    assert np.abs((mean - exact) / sds).max() < 0.6
+    assert np.abs((mean - exact) / np.sqrt(covariance.diagonal())).max() < 0.6
 
 
 def test_the_published_rule_stops_too_early_with_many_live_points() -> None:

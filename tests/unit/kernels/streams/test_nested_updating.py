@@ -13,16 +13,13 @@ from auxmc.driver.streams import StreamRun, run_stream
 from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
 from auxmc.kernels.streams.nested_updating import UpdatingSettings, nested_updating
 from auxmc.kernels.streams.weighted_reservoir import weighted_reservoirs
-from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
+from auxmc.models.regression.linear_regression import linear_regression
+from tests.exact_posteriors import linear_log_evidence, standardised
 
 MODEL = linear_regression(2)
 DATA = np.random.default_rng(8).normal(size=(500, 3)) @ np.array([[1, 0, 0.8], [0, 1, -0.5], [0, 0, 1.0]])
 RUN_KEY = jax.random.key(3)
 SETTINGS = UpdatingSettings(n_live=40, max_iterations=800)
-
-
-def exact(n_rows: int) -> float:
-    return extend_evidence(PrefixEvidence.empty(2), DATA[:n_rows], 1.0).log_evidence(1.0)
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +36,7 @@ def updated() -> StreamRun:
 
 def test_the_evidence_of_every_prefix_is_met(updated: StreamRun) -> None:
     record = updated.record
-    errors = record["log_evidence"] - [exact(n) for n in record["n_rows"]]
+    errors = record["log_evidence"] - [linear_log_evidence(DATA[:n]) for n in record["n_rows"]]
     deviations = np.sqrt(np.cumsum(record["variance"]))
     assert (deviations < 0.8).all()
     # Six standard deviations, and a nat for live points that are not quite draws of the posterior.
@@ -61,10 +58,7 @@ def test_every_lost_point_is_counted() -> None:
 
 
 def test_live_points_follow_the_posterior(updated: StreamRun) -> None:
-    design = np.column_stack([DATA[:, :2], np.ones(500)])
-    precision = np.eye(3) + design.T @ design
-    mean = np.linalg.solve(precision, design.T @ DATA[:, 2])
-    standard = (np.asarray(updated.state.particles) - mean) @ np.linalg.cholesky(precision)
+    standard = standardised(updated.state.particles, DATA)
     assert len(np.unique(np.asarray(updated.state.particles), axis=0)) == 40
     # Forty draws; gradients from batches widen them by a quarter.
     assert np.abs(standard.mean(axis=0)).max() < 1.2

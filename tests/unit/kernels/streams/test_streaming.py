@@ -13,12 +13,13 @@ from auxmc.kernels.streams.contract import Chunk, PastRows, StreamSettings, Stre
 from auxmc.kernels.streams.published_estimators import remember, stream_evidence
 from auxmc.kernels.streams.stochastic_gradient import injected_noise, sghmc_step, sgld_step
 from auxmc.kernels.streams.stochastic_gradient_moves import no_anchors, renewed_anchors
-from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
+from auxmc.models.regression.linear_regression import linear_regression
 from experiments.streaming_evidence.model import rows
+from tests.exact_posteriors import linear_log_evidence
 
 MODEL = linear_regression(5)
 DATA = rows("linear", 5000)
-EXACT = extend_evidence(PrefixEvidence.empty(5), DATA, 1.0).log_evidence(1.0)
+EXACT = linear_log_evidence(DATA)
 
 
 # --- dynamics ------------------------------------------------------------------------------------------
@@ -177,7 +178,7 @@ def test_control_variates_lower_the_loss_of_later_chunks() -> None:
         chunks = (jnp.arange(10, dtype=jnp.int32), jnp.asarray(DATA.reshape(10, 500, 6), jnp.float32))
         begin = stream.init(jax.random.key(5), jnp.float32)
         found = np.asarray(jax.jit(lambda: jax.lax.scan(one, begin, chunks)[1])())
-        exact = extend_evidence(PrefixEvidence.empty(5), DATA[:2000], 1.0).log_evidence(1.0)
+        exact = linear_log_evidence(DATA[:2000])
         return (EXACT - exact) - float(found[9] - found[3])
 
     assert growth(control_variates=True, resampling="effective_size") < 3.0 < growth(learning_rate=0.5)
