@@ -11,7 +11,7 @@ __all__ = ["linear_log_evidence", "standardised", "tempered_posterior"]
 def tempered_posterior(
     rows: FloatArray, weights: FloatArray, noise_scale: float = 1.0
 ) -> tuple[FloatArray, FloatArray]:
-    """Mean and covariance of the distribution proportional to prior times the product of p(row_i | parameters)^weight_i.
+    """Mean and covariance of the density proportional to prior times the product of p(row_i | parameters)^weight_i.
 
     The model is linear regression with a standard normal prior.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache
+from itertools import product
 from typing import Any
 
 import jax
@@ -113,8 +114,11 @@ def _line_driver(name: str) -> Any:
     return line_driver(LINE_KERNELS[name])
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("name", LINE_KERNELS)
+# The involution does not lead from one mode to the other.
+PAIRS = [pair for pair in product(LINE_KERNELS, TARGETS) if pair != ("involution", "bimodal")]
+
+
+@pytest.mark.parametrize(("name", "target"), PAIRS)
 def test_kernel_on_the_line_is_invariant_and_reversible(name: str, target: str) -> None:
     runs = _line_driver(name)(TARGETS.index(target), f"invariance/{name}/{target}")
     check_invariance(runs, floor=0.2 if name == "involution" else 0.5)
