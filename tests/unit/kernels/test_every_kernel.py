@@ -195,8 +195,9 @@ def test_a_kernel_starts_from_a_key_and_a_position_and_keeps_shapes_and_dtypes(n
     assert all(p.default is not p.empty or p.kind is p.VAR_KEYWORD for p in further)
     start = jax.eval_shape(kernel.init, jax.random.key(0), POSITION)
     assert shapes(getattr(start, "inner", start).position) == shapes(POSITION)
-    end, _ = jax.eval_shape(kernel.step, jax.random.key(1), start)
+    end, info = jax.eval_shape(kernel.step, jax.random.key(1), start)
     assert shapes(end) == shapes(start)
+    assert {leaf.dtype for leaf in jax.tree.leaves(info)} <= {jnp.dtype(t) for t in (bool, "int32", float)}
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -206,6 +207,16 @@ def test_numbers_drawn_for_many_steps_at_once_are_those_of_single_steps(name: st
     together, alone = jax.vmap(draw)(keys), draw(keys[2])
     for one, single in zip(jax.tree.leaves(together), jax.tree.leaves(alone), strict=True):
         assert bool(jnp.all(one[2] == single))
+
+
+@pytest.mark.parametrize(
+    "name", ["random_walk_metropolis", "elliptical_slice", "linear_slice/step out", "pseudo_marginal_method"]
+)
+def test_compiled_steps_agree_with_interpreted_ones(name: str) -> None:
+    kernel, key = kernel_of(name), jax.random.key(4)
+    state = kernel.init(jax.random.key(0), POSITION)
+    steps = kernel.apply(kernel.draw(key), state), jax.jit(kernel.step)(key, state)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-12), *steps)
 
 
 @pytest.mark.parametrize("name", COMPILED)

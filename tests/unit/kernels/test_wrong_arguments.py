@@ -214,3 +214,7 @@ def test_wrong_arguments_are_named(call, message: str) -> None:
 def test_wrong_arguments_of_tempered_trajectories_are_named(build, n_steps, options, message) -> None:
     with pytest.raises(ValueError, match=message):
         build(BRIDGE, 0.1, n_steps, **options)
+
+
+def test_the_smallest_settings_are_allowed() -> None:
+    laplace(n_moves=1, n_leapfrog=1, first_fit=1, exact_rows=1, max_annealing_steps=1)
