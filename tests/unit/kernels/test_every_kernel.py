@@ -193,8 +193,13 @@ def test_a_kernel_starts_from_a_key_and_a_position_and_keeps_shapes_and_dtypes(n
     _, position, *further = inspect.signature(kernel.init).parameters.values()
     assert position.name == "position"
     assert all(p.default is not p.empty or p.kind is p.VAR_KEYWORD for p in further)
-    start = jax.eval_shape(kernel.init, jax.random.key(0), POSITION)
-    assert shapes(getattr(start, "inner", start).position) == shapes(POSITION)
+
+    def init(key: jax.Array, position: jax.Array) -> tuple[Any, jax.Array]:
+        state = kernel.init(key, position)
+        return state, getattr(state, "inner", state).position
+
+    start, placed = jax.eval_shape(init, jax.random.key(0), POSITION)
+    assert shapes(placed) == shapes(POSITION)
     end, info = jax.eval_shape(kernel.step, jax.random.key(1), start)
     assert shapes(end) == shapes(start)
     assert {leaf.dtype for leaf in jax.tree.leaves(info)} <= {jnp.dtype(t) for t in (bool, "int32", float)}
