@@ -79,13 +79,17 @@ def estimated(name: str) -> Cycle:
     return cycle
 
 
+GIBBS = gibbs(
+    gaussian_blocks(np.zeros(2), np.linalg.inv(np.eye(2) + np.ones((2, 2)))), systematic_scan((0, 1))
+)
+
+
 def two_means(key: Array, theta: Array) -> tuple[Array, Array]:
     """theta ~ N(0, I_2), y given theta ~ N(theta_1 + theta_2, 1); the posterior mean of both is y / 3."""
     key_data, key_step = jax.random.split(key)
     y = jnp.sum(theta) + jax.random.normal(key_data)
-    covariance = np.linalg.inv(np.eye(2) + np.ones((2, 2)))
-    kernel = gibbs(gaussian_blocks(np.zeros(2), covariance), systematic_scan((0, 1)))
-    theta = kernel.step(key_step, kernel.init(jax.random.key(0), theta - y / 3.0))[0].position + y / 3.0
+    state, _ = GIBBS.step(key_step, GIBBS.init(jax.random.key(0), theta - y / 3.0))
+    theta = state.position + y / 3.0
     return theta, ndtr(jnp.append(theta, y - jnp.sum(theta)))
 
 

@@ -122,7 +122,10 @@ def _extended(mass: float, **options: Any) -> Case:
 def _ladder(index_update: str) -> Case:
     kernel = simulated_tempering(BRIDGE, LADDER, 0.5, 3, index_update=index_update)
     return Case(
-        kernel, lambda key, x, u: kernel.init(key, x, _draw_index(x, u)), lambda state: state.index, "ladder"
+        kernel,
+        lambda key, x, u: kernel.init(key, x, _draw_index(x, u)),
+        lambda state: state.index,
+        _index_cdf,
     )
 
 
