@@ -126,12 +126,13 @@ def exact_acceptance(known: Known, chains: Chains, method: str, n_importance: in
     return with_units(found, {}).assign_coords({axis: scales})
 
 
-def position_statistics(draws: xr.Dataset, known: Known) -> xr.Dataset:
+def position_statistics(draws: xr.Dataset, known: Known, reference: FloatArray) -> xr.Dataset:
     """Histograms and moments of long chains, and how far they are from the exact posterior where it is known.
 
     Args:
         draws: recorded `position` (sweep axis, chain, draw, coordinate) and flags.
         known: exact distributions.
+        reference: x about which histograms lie where the exact distribution is not known [coordinate].
 
     Returns:
         Roughness of 100-bin histograms and their total variation distance from the exact distribution, by chain and
@@ -141,7 +142,7 @@ def position_statistics(draws: xr.Dataset, known: Known) -> xr.Dataset:
     position = draws["position"]
 
     def roughness(coordinate: int, chain: FloatArray) -> float:
-        return histogram_roughness(sample_frequencies(chain, _edges(position, known, coordinate)))
+        return histogram_roughness(sample_frequencies(chain, _edges(known, reference, coordinate)))
 
     def by_coordinate(function: Callable[[int, FloatArray], float]) -> xr.DataArray:
         found = [
@@ -161,7 +162,7 @@ def position_statistics(draws: xr.Dataset, known: Known) -> xr.Dataset:
         exact = known.position
 
         def distance(coordinate: int, chain: FloatArray) -> float:
-            return _distance(exact[coordinate], _edges(position, known, coordinate), chain)
+            return _distance(exact[coordinate], _edges(known, reference, coordinate), chain)
 
         found["total_variation"] = by_coordinate(distance)
         found["exact_mean"] = ("coordinate", [one.mean for one in exact])
@@ -169,10 +170,10 @@ def position_statistics(draws: xr.Dataset, known: Known) -> xr.Dataset:
     return with_units(found, _UNITS)
 
 
-def position_curves(draws: xr.Dataset, known: Known) -> dict[str, Any]:
+def position_curves(draws: xr.Dataset, known: Known, reference: FloatArray) -> dict[str, Any]:
     """Trace of x1 at the end of the first chain, histograms of x1 in all chains, exact density of x1."""
     first = draws["position"].isel(coordinate=0, drop=True)
-    density = _densities(first, _edges(draws["position"], known, 0), "bin")
+    density = _densities(first, _edges(known, reference, 0), "bin")
     found: dict[str, Any] = {"trace_position": _trace(first), "histogram_position": density}
     if known.position is not None:
         found["exact_density_position"] = ("bin", known.position[0].density(density["bin"].values))
@@ -247,11 +248,11 @@ def _standard_errors(series: FloatArray) -> FloatArray:
         return np.where(ess > 0.0, series.std(axis=-1, ddof=1) / np.sqrt(ess), np.nan)
 
 
-def _edges(position: xr.DataArray, known: Known, coordinate: int) -> FloatArray:
-    """Edges of the bins of a coordinate: about its exact distribution, or about all draws where that is not known."""
-    draws = position.isel(coordinate=coordinate)
-    exact = None if known.position is None else known.position[coordinate]
-    mean, sd = (float(draws.mean()), float(draws.std())) if exact is None else (exact.mean, exact.sd)
+def _edges(known: Known, reference: FloatArray, coordinate: int) -> FloatArray:
+    """Edges of the bins of a coordinate, the same for all programs of a case."""
+    mean, sd = float(reference[coordinate]), 1.0
+    if known.position is not None:
+        mean, sd = known.position[coordinate].mean, known.position[coordinate].sd
     return np.linspace(mean - _HALF_RANGE_SD * sd, mean + _HALF_RANGE_SD * sd, _N_BINS + 1)
 
 

@@ -139,8 +139,8 @@ def _measured(
     statistics = statistics.merge(measure.exact_acceptance(known, chains, method, n_importance))
     if settings.design == "sweep":
         return {"statistics": statistics}
-    statistics = statistics.merge(measure.position_statistics(draws, known))
-    curves = measure.position_curves(draws, known)
+    statistics = statistics.merge(measure.position_statistics(draws, known, posterior.reference))
+    curves = measure.position_curves(draws, known, posterior.reference)
     if settings.record_auxiliary:
         exact = None if known.auxiliary is None else known.auxiliary(n_importance)
         statistics = statistics.merge(measure.auxiliary_statistics(draws, exact, n_importance))

@@ -160,7 +160,7 @@ def test_a_model_without_exact_answers_runs_and_records_none(
 ) -> None:
     known = exact.known
     monkeypatch.setattr(exact, "known", lambda model: known(model)._replace(**{unknown: None}))
-    words = ("design=long", "method=apm_mi_mh", "n_chains=2", "n_draws=60", "step_size=0.9")
+    words = ("design=long", "n_chains=2", "n_draws=60", "step_size=0.9", "++batch.n_importance=[1,2]")
     result = run_small(tmp_path, *words)
     missing = {
         "position": {"total_variation", "exact_mean", "exact_sd"},
@@ -224,7 +224,9 @@ def test_errors_between_many_chains_of_independent_draws_are_those_of_the_draws(
     chains = independent_chains(500)
     made = {name: np.repeat(array[:1, :1], 200, axis=1) for name, array in chains.draws.items()}
     long = measure.recorded(Chains(made | {"position": draws}, {"step_size": np.array([0.1])}, 1.0, 1.0))
-    data = measure.chain_statistics(long, 1.0, 1).merge(measure.position_statistics(long, normal(0.3, 0.5)))
+    data = measure.chain_statistics(long, 1.0, 1).merge(
+        measure.position_statistics(long, normal(0.3, 0.5), np.zeros(2))
+    )
     np.testing.assert_allclose(data["mcse_mean"], 0.5 / np.sqrt(100_000), rtol=0.2)
     np.testing.assert_allclose(data["mcse_sd"], 0.5 / np.sqrt(200_000), rtol=0.2)
     np.testing.assert_allclose(data["mcse_sd"], data["mcse_sd_within"], rtol=0.2)
@@ -244,8 +246,8 @@ def test_errors_cover_where_chains_hold_their_auxiliary_variables(tmp_path: Path
 
 def test_histogram_error_is_small_for_the_exact_distribution_and_large_for_another() -> None:
     draws = measure.recorded(independent_chains(20000))
-    right = measure.position_statistics(draws, normal(0.3, 0.5))
-    wrong = measure.position_statistics(draws, normal(0.8, 0.5))
+    right = measure.position_statistics(draws, normal(0.3, 0.5), np.zeros(2))
+    wrong = measure.position_statistics(draws, normal(0.8, 0.5), np.zeros(2))
     assert (right["total_variation"] < 0.04).all()
     assert (wrong["total_variation"] > 0.3).all()
 
