@@ -33,7 +33,7 @@ STUDY = Study(
     title="Tempering on the line, and variational approximations",
     document="PhD thesis",
     schema=Settings,
-    sweep_quantities=("mass_left", "mass_left_error", "acceptance", "base_to_target_fraction"),
+    sweep_quantities=("mass_left", "mass_left_error", "acceptance"),
     check=check,
     figures=FIGURES,
 )
