@@ -115,7 +115,7 @@ MEASURE: Measures = {
         ),
         "whole files": _largest("generation_difference_all", "all weights and biases of each file"),
     },
-    "CT-B02": {"share of large eigenvalues": fraction_of_large_eigenvalues},
+    "CT-B02": {"fraction of large eigenvalues": fraction_of_large_eigenvalues},
     "CT-B03": {"log Z": _largest("published_log_z_difference", "author's diagonal, all states enumerated")},
     "CT-B04": {
         "norm of mean": _largest("published_mean_norm_difference", "relative difference"),

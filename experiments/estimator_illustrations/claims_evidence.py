@@ -172,15 +172,15 @@ MEASURE: Measures = {
     },
     "SE-11": {
         "mean": recorded("prior_mean_ratio", "prior_mean_ratio_error"),
-        "share below": recorded("prior_below", "prior_below_error"),
-        "share two decades below": recorded("prior_far_below", "prior_far_below_error"),
+        "fraction below": recorded("prior_below", "prior_below_error"),
+        "fraction two decades below": recorded("prior_far_below", "prior_far_below_error"),
         "median": recorded("prior_median_decades", "prior_median_decades_error"),
     },
     "SE-12": {
         "median": recorded("harmonic_median_decades", "harmonic_median_decades_error"),
-        "share two decades above": _two_decades_above,
+        "fraction two decades above": _two_decades_above,
     },
-    "SE-13": {"share of the top": _top_fraction, "drift": _drift},
+    "SE-13": {"fraction of the top": _top_fraction, "drift": _drift},
     "SE-14": {
         f"{setting} {excess}": partial(_over_bound, *names, float(excess))
         for setting, names in {
@@ -190,7 +190,7 @@ MEASURE: Measures = {
         for excess in (1, 2, 3)
     },
     "SE-15": {"largest": _shrinkage_term},
-    "SE-16": {"law of the ratios": _distance_from_distribution, "mean": _mean_mass},
+    "SE-16": {"distribution of the ratios": _distance_from_distribution, "mean": _mean_mass},
     "SE-17": {
         name: recorded("sum_error", exact=True, sum=name)
         for name in ("level", "lower", "upper", "listing", "difference")

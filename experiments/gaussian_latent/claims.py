@@ -607,8 +607,8 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
         ),
     },
     "PM-T01": {
-        "random-walk accept rate": optimum("random_walk_acceptance"),
-        "pseudo-marginal accept rate": optimum("pseudo_marginal_acceptance"),
+        "random-walk acceptance rate": optimum("random_walk_acceptance"),
+        "pseudo-marginal acceptance rate": optimum("pseudo_marginal_acceptance"),
         "pseudo-marginal noise sd": optimal_noise,
         "recommended noise sd": optimum("compromise_sd"),
     },
@@ -637,12 +637,12 @@ def exact_sd(tables: NamedTables) -> Measurement:
 
 
 NUMBERS: Mapping[str, Measure] = {
-    "accept rate of u": recorded("exact_acceptance_auxiliary", exact=True, case="apm_mi_mh", n_importance=1),
-    "iterations by the accept rate": expected_holding,
+    "acceptance rate of u": recorded("exact_acceptance_auxiliary", exact=True, case="apm_mi_mh", n_importance=1),
+    "iterations by the acceptance rate": expected_holding,
     "mean weight of u": _exact_number("mean_weight"),
-    "share of weights above 10^4": _exact_number("fraction_above_1e4"),
-    "share of weights above 10^5": _exact_number("fraction_above_1e5"),
-    "share of weights above a long chain, data as stated": _exact_number(
+    "fraction of weights above 10^4": _exact_number("fraction_above_1e4"),
+    "fraction of weights above 10^5": _exact_number("fraction_above_1e5"),
+    "fraction of weights above a long chain, data as stated": _exact_number(
         "fraction_above_long_chain", "as_stated"
     ),
     "sd of the mean of x given u": _exact_number("sd_between"),

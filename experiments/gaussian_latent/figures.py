@@ -262,7 +262,7 @@ def _tuning(
     if twin is None:
         return
     twin.set_ylim(0.0, 1.0)
-    published_level(twin, published("PM-T01", "random-walk accept rate"))
+    published_level(twin, published("PM-T01", "random-walk acceptance rate"))
     try:
         where: dict[str, Any] = {"case": sweep_case(method, size), "method": method, "n_importance": size}
         exact = tables.rows("point", "exact_acceptance_position", **where)

@@ -142,6 +142,6 @@ NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
     "exact sd at 0.05 over constrained HMC": partial(_mean_sd_ratio, "abc_hmc_005", "constrained_hmc"),
     "smallest observation": partial(_fact, "data_min"),
     "largest observation": partial(_fact, "data_max"),
-    "share of weak prior chains that stand still": _fraction_still,
-    "share of weak prior chains far from the posterior": _fraction_far_off,
+    "fraction of weak prior chains that stand still": _fraction_still,
+    "fraction of weak prior chains far from the posterior": _fraction_far_off,
 }

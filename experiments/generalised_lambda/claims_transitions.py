@@ -139,17 +139,17 @@ def _residual(tables: Tables) -> Measurement:
 
 MEASURE: Measures = {
     "IM-GL-14": {
-        "accept rate": partial(_mean_acceptance, "modified_abc"),
-        "accept rate from posterior draws": partial(_acceptance_by_bisections, 16),
+        "acceptance rate": partial(_mean_acceptance, "modified_abc"),
+        "acceptance rate from posterior draws": partial(_acceptance_by_bisections, 16),
     },
-    "IM-GL-15": {"accept rate": partial(_mean_acceptance, "constrained_hmc")},
+    "IM-GL-15": {"acceptance rate": partial(_mean_acceptance, "constrained_hmc")},
     "IM-GL-16": {
         **{f"tolerance {eps:g}": partial(_median_acceptance, case) for case, eps in _TOLERANCES.items()},
         "smallest where another has 0.6 to 0.9": _smallest_beside_reasonable,
     },
     "IM-GL-18": {
-        "share of chains that stick": _stuck_fraction,
-        "share of prior data not finite": partial(_prior_data_fraction, "prior_not_finite_share"),
+        "fraction of chains that stick": _stuck_fraction,
+        "fraction of prior data not finite": partial(_prior_data_fraction, "prior_not_finite_share"),
     },
     "IM-GL-20": {"main settings - warm-up settings": _early_failures},
     "IM-ALG-02": {"GL": _failed_share},

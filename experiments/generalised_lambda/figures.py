@@ -193,7 +193,7 @@ def step_sizes(tables: Tables) -> Figure:
         with suppress(LookupError):
             step, rate = (
                 _published("IM-GL-16", f"{name}, tolerance {tolerance:g}")
-                for name in ("step size", "accept rate")
+                for name in ("step size", "acceptance rate")
             )
             published_mark(axis, step, rate, colour=colour, note="most chains")
     axis.axhline(_AIMED_ACCEPT, color=QUANTITY_COLOURS["reference"], linestyle=":", linewidth=1.0)
@@ -201,7 +201,7 @@ def step_sizes(tables: Tables) -> Figure:
     ticks = float(rates["step"].min()) * 2.0 ** np.arange(6)
     axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axis.minorticks_off()
-    axis.set(ylim=(0.0, 1.02), xlabel="step size of HMC", ylabel="accept rate")
+    axis.set(ylim=(0.0, 1.02), xlabel="step size of HMC", ylabel="acceptance rate")
     figure.legend(*entries_published_last(axis), loc="outside upper center", ncols=2)
     n_chains, n_draws = (tables.summary.setting(name, case="step_sizes") for name in ("n_chains", "n_draws"))
     footer(figure, tables, f"{n_chains} chains of {n_draws} iterations at each point")

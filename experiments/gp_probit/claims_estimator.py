@@ -68,11 +68,11 @@ MEASURE: Measures = {
         for step_size in (0.001, 0.01, 0.1)
     },
     "PM-P04": {
-        "accept rate N=50 / N=1": _fifty_over_one,
+        "acceptance rate N=50 / N=1": _fifty_over_one,
         "time per iteration N=50 / N=1": partial(time_ratio, _FIFTY_SAMPLES, _ONE_SAMPLE),
     },
     "PM-P05": {
-        "accept rate of last batches": partial(
+        "acceptance rate of last batches": partial(
             _mean, "side_mi", "acceptance_last_batches", "last quarter of the batches"
         ),
     },
@@ -81,6 +81,6 @@ MEASURE: Measures = {
 
 NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
     "distinct inputs": _of_data("distinct_inputs"),
-    "accept rate of u from importance weights": _independence_acceptance,
+    "acceptance rate of u from importance weights": _independence_acceptance,
     "adapted step size of APM MI+MH, one sample": partial(_mean, "side_mi", "adapted_step_size", ""),
 }

@@ -238,7 +238,7 @@ MEASURE: Measures = {
         },
     },
     "IM-PO-04": {
-        "smallest accept rate at 2e-4": partial(_accept_at, "steps", 2e-4),
+        "smallest acceptance rate at 2e-4": partial(_accept_at, "steps", 2e-4),
         "smallest at larger steps": partial(_smallest_at_larger_steps, "steps"),
         "smallest at larger steps, one step": partial(_smallest_at_larger_steps, "one_step_larger"),
     },
@@ -258,8 +258,8 @@ MEASURE: Measures = {
 NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
     "usable step of HMC over the published one": _usable_over_published,
     "smallest step at which a chain of HMC stops": _smallest_step_that_stops,
-    "smallest accept rate of HMC at 8e-4": partial(_accept_at, "steps", 8e-4),
-    "smallest accept rate of HMC at 1.6e-3": partial(_accept_at, "steps", 1.6e-3),
+    "smallest acceptance rate of HMC at 8e-4": partial(_accept_at, "steps", 8e-4),
+    "smallest acceptance rate of HMC at 1.6e-3": partial(_accept_at, "steps", 1.6e-3),
     "error of constrained HMC in the notebook's settings": partial(
         _notebook_error, "notebook_constrained_hmc"
     ),

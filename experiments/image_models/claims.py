@@ -360,7 +360,7 @@ MEASURE: Measures = {
     ),
     "CT-C13": _by_model(
         {
-            "share of the index": index_fraction,
+            "fraction of the index": index_fraction,
             "ST over Gibbs CT": partial(time_ratio, quantity="seconds_per_iteration", method="st"),
             "CT-HMC over Gibbs CT": partial(time_ratio, quantity="seconds_per_iteration", method="ct_hmc"),
         },

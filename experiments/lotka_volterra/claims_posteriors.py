@@ -220,7 +220,7 @@ def _least_mixed(tables: Tables) -> Measurement:
 MEASURE: Measures = {
     "IM-LV-09": {
         "smallest log z4": _smallest_sampled,
-        "share below, log z4": _fraction_below,
+        "fraction below, log z4": _fraction_below,
         **{f"place of {name}": partial(_place_in_interval, i) for i, name in enumerate(COORDINATES[:3])},
     },
     "IM-LV-10": {

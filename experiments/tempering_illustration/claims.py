@@ -185,7 +185,7 @@ _BARRIER = partial(_exact, "barrier_height")
 
 MEASURE: Measures = {
     "CT-T01": {
-        "law": partial(p_values, quantity="temperature_p_value"),
+        "distribution": partial(p_values, quantity="temperature_p_value"),
         "mean": partial(largest_score, quantity="temperature_mean_score"),
     },
     "CT-T03": {
@@ -260,7 +260,7 @@ MEASURE: Measures = {
             distance, quantity="mass_left", error="mass_left_error", truth="mass_left_exact"
         ),
     },
-    "CT-A04": {"share of weight": recorded("weight_share_hot", "weight_share_hot_error")},
+    "CT-A04": {"fraction of weight": recorded("weight_share_hot", "weight_share_hot_error")},
     "CT-A05": {
         "u = -5": _BARRIER(control=-5.0),
         "fall from u = 5 to u = 0": excess(_BARRIER(control=5.0), _BARRIER(control=0.0)),

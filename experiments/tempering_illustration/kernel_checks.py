@@ -48,7 +48,7 @@ def kernel_statistics(settings: Settings, context: RunContext) -> xr.Dataset:
             "temperature_p_value": ("delta", p_values),
             "temperature_mean_score": ("delta", scores, {"units": "standard errors"}),
             "joint_law_p_value": (
-                ("kernel", "law"),
+                ("kernel", "distribution"),
                 [distribution[0] for distribution in distributions],
             ),
             "share_moved": ("kernel", [distribution[1] for distribution in distributions]),
@@ -59,7 +59,7 @@ def kernel_statistics(settings: Settings, context: RunContext) -> xr.Dataset:
         coords={
             "delta": list(_DELTAS),
             "kernel": ["gibbs_ct", "ct_hmc"],
-            "law": ["position", "inverse temperature", "dependence"],
+            "distribution": ["position", "inverse temperature", "dependence"],
         },
     )
 

@@ -117,7 +117,7 @@ def efficiency_panel(
     # Dashes tell the two curves apart without colour.
     for place, found, quantity, label, dashes in (
         (axis, efficiency, "ess", efficiency_label, "-"),
-        (twin, accept, "accept", "accept rate", "--"),
+        (twin, accept, "accept", "acceptance rate", "--"),
     ):
         if place is not None and found is not None:
             colour = QUANTITY_COLOURS[quantity]

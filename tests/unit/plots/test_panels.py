@@ -76,7 +76,7 @@ def test_efficiency_has_an_axis_for_the_acceptance_rate(axis: Axes) -> None:
     assert twin is not None
     assert twin.get_ylim()[0] == 0.0
     assert axis.get_ylim()[0] == 0.0
-    assert twin.get_ylabel() == "accept rate"
+    assert twin.get_ylabel() == "acceptance rate"
     assert to_hex(axis.lines[0].get_color()) == "#1b9e77"
     assert to_hex(twin.lines[0].get_color()) == "#d95f02"
 
